@@ -1,0 +1,133 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+interface Manifest {
+  name: string
+  version: string
+  exports: Record<string, { types: string; default: string }>
+  dependencies: Record<string, string>
+  devDependencies: Record<string, string>
+  optionalDependencies: Record<string, string>
+}
+interface DenoConfig extends Pick<Manifest, 'name' | 'version'> {
+  exports: Record<string, string>
+  imports: Record<string, string>
+}
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+const run = promisify(execFile)
+const read = async <T>(path: string): Promise<T> => JSON.parse(await readFile(path, 'utf8')) as T
+
+const manifest = await read<Manifest>(join(root, 'package.json'))
+const deno = await read<DenoConfig>(join(root, 'deno.json'))
+
+describe('package.json and deno.json', () => {
+  test('name the same package', () => {
+    expect([deno.name, deno.version]).toEqual([manifest.name, manifest.version])
+  })
+
+  test('export the same files, which exist', () => {
+    const built = Object.entries(deno.exports).map(([subpath, source]) => {
+      expect(existsSync(join(root, source)), source).toBe(true)
+      const path = source.replace('./src/', './dist/').replace(/\.ts$/, '')
+      return [subpath, { types: `${path}.d.ts`, default: `${path}.js` }]
+    })
+    expect(manifest.exports).toEqual(Object.fromEntries(built))
+  })
+
+  test('put types first, as resolvers take the first condition that matches', () => {
+    for (const conditions of Object.values(manifest.exports)) {
+      expect(Object.keys(conditions)).toEqual(['types', 'default'])
+    }
+  })
+
+  test('depend on the same packages in the same versions', () => {
+    const imports = Object.entries(manifest.dependencies).map(([name, version]) => [
+      name,
+      `npm:${name}@${version}`,
+    ])
+    expect(deno.imports).toEqual(Object.fromEntries(imports))
+  })
+
+  test('pin every version', () => {
+    const { dependencies, devDependencies, optionalDependencies } = manifest
+    for (const [name, version] of Object.entries({
+      ...dependencies,
+      ...devDependencies,
+      ...optionalDependencies,
+    })) {
+      expect(version, name).toMatch(/^\d+\.\d+\.\d+(-[\w.]+)?$/)
+    }
+  })
+})
+
+// In a copy, so that no other program meets the manifest while it is trimmed.
+describe('the packed tarball', () => {
+  let folder: string
+  let tarball: string
+  let listed: string[]
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'servable-pack-'))
+    for (const name of ['package.json', 'tsconfig.json', 'LICENSE', 'README.md', '.ci', 'src']) {
+      await cp(join(root, name), join(folder, name), { recursive: true })
+    }
+    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+    await run('npm', ['pack', '--silent'], { cwd: folder })
+    tarball = join(folder, `${manifest.name}-${manifest.version}.tgz`)
+    listed = (await run('tar', ['-tzf', tarball])).stdout.trim().split('\n')
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  const packedManifest = async () =>
+    JSON.parse((await run('tar', ['-xzOf', tarball, 'package/package.json'])).stdout)
+
+  test('leaves the manifest of the repository as it was', async () => {
+    const before = await readFile(join(root, 'package.json'), 'utf8')
+    expect(await readFile(join(folder, 'package.json'), 'utf8')).toBe(before)
+    expect(existsSync(join(folder, '.ci/package.json.whole'))).toBe(false)
+  })
+
+  test('holds what it exports, and nothing but built files, README and licence', () => {
+    const exported = Object.values(manifest.exports).flatMap(conditions => Object.values(conditions))
+    expect(listed).toEqual(expect.arrayContaining(exported.map(path => path.replace('./', 'package/'))))
+    const other = listed.filter(path => !/^package\/dist\/.+\.(js|d\.ts)$/.test(path))
+    expect(other.sort()).toEqual(['package/LICENSE', 'package/README.md', 'package/package.json'])
+  })
+
+  test('names no package of the toolchain in its manifest', async () => {
+    const packed = await packedManifest()
+    expect(packed.dependencies).toEqual(manifest.dependencies)
+    const words = new Set(wordsOf(packed))
+    const { devDependencies, optionalDependencies, dependencies } = manifest
+    for (const name of Object.keys({ ...devDependencies, ...optionalDependencies })) {
+      if (!(name in dependencies)) expect(words.has(name), name).toBe(false)
+    }
+  })
+
+  test('has nothing that publint reports', async () => {
+    const { stdout } = await run('publint', ['--strict', tarball], { cwd: folder })
+    expect(stdout).toContain('All good!')
+  })
+
+  test('has types that every ESM resolver finds', async () => {
+    const { stdout } = await run('attw', [tarball, '--profile', 'esm-only'], { cwd: folder })
+    // Found as ESM by Node and by bundlers, for each subpath.
+    expect(stdout.match(/^(node16 \(from ESM\): 🟢 \(ESM\)|bundler: 🟢)/gm)).toHaveLength(
+      2 * Object.keys(manifest.exports).length,
+    )
+  })
+})
+
+/** Every key and every word of every value of a JSON document. */
+function wordsOf(value: unknown): string[] {
+  if (typeof value === 'string') return value.split(/\s+/)
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) => [key, ...wordsOf(inner)])
+}

@@ -1,0 +1,130 @@
+/**
+ * Starts real servers, each as a process of its own on a free loopback port.
+ *
+ * An entry for Node, Bun or Deno listens on the port in the environment variable PORT (0: any free one) and
+ * prints `listening http://127.0.0.1:<port>`. An entry for workerd is a Worker: `export default { fetch }`.
+ */
+import { execFile } from 'node:child_process'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import workerd from 'workerd'
+import { root, type Started, start } from './process.ts'
+import { writeWorker } from './worker.ts'
+
+export type RuntimeName = 'node' | 'bun' | 'deno' | 'workerd' | 'wrangler'
+
+export interface Runtime {
+  runtime: RuntimeName
+  /** Without a slash at its end. */
+  url: string
+  /** Ends the process and all that it started, and waits until they are gone. */
+  stop(): Promise<void>
+  /** Everything that the process printed so far, both outputs in one. */
+  log(): string
+}
+
+export interface StartOptions {
+  /** Arguments of the entry. */
+  args?: string[]
+  /** Environment variables; on workerd and wrangler the Worker's text bindings. */
+  env?: Record<string, string>
+}
+
+const denoVersion = '2.9.6'
+const listening = /listening (http:\/\/127\.0\.0\.1:\d+)/
+const bin = (name: string) => join(root, 'node_modules/.bin', name)
+
+function runtime(name: RuntimeName, started: Started, url = started.ready[1] ?? ''): Runtime {
+  return { runtime: name, url, stop: started.stop, log: started.log }
+}
+
+function withPort(env: Record<string, string> = {}): Record<string, string> {
+  return { PORT: '0', ...env }
+}
+
+export async function startNode(entry: string, options: StartOptions = {}): Promise<Runtime> {
+  const args = [entry, ...(options.args ?? [])]
+  const env = withPort(options.env)
+  return runtime('node', await start({ command: process.execPath, args, env, until: listening }))
+}
+
+export async function startBun(entry: string, options: StartOptions = {}): Promise<Runtime> {
+  const args = [entry, ...(options.args ?? [])]
+  const env = withPort(options.env)
+  return runtime('bun', await start({ command: bin('bun'), args, env, until: listening }))
+}
+
+/** Deno gets no more than the loopback network and the named environment variables; `allow` adds to that. */
+export async function startDeno(
+  entry: string,
+  options: StartOptions & { allow?: string[] } = {},
+): Promise<Runtime> {
+  const env = withPort(options.env)
+  const flags = ['--config', 'deno.json', '--no-prompt', '--allow-net=127.0.0.1']
+  const allow = [`--allow-env=${Object.keys(env).join(',')}`, ...(options.allow ?? [])]
+  const args = ['run', ...flags, ...allow, entry, ...(options.args ?? [])]
+  return runtime(
+    'deno',
+    await start({
+      command: await denoPath(),
+      args,
+      env: { DENO_NO_PACKAGE_JSON: '1', DENO_NO_UPDATE_CHECK: '1', NO_COLOR: '1', ...env },
+      until: listening,
+      startMs: 60_000, // the first start fetches the npm packages
+    }),
+  )
+}
+
+/** Bare workerd, with no proxy before it: what a client does to the connection reaches the Worker. */
+export async function startWorkerd(entry: string, options: StartOptions = {}): Promise<Runtime> {
+  const files = await writeWorker(entry, options.env)
+  try {
+    const started = await start({
+      command: workerd,
+      args: ['serve', files.configPath, '--control-fd=1'],
+      until: /"event":"listen","socket":"http","port":(\d+)/,
+    })
+    return runtime('workerd', started, `http://127.0.0.1:${started.ready[1]}`)
+  } finally {
+    await files.remove() // workerd has read it
+  }
+}
+
+/** `npm run dev`, as the README says it, on a free port. */
+export async function startWrangler(options: StartOptions = {}): Promise<Runtime> {
+  const vars = Object.entries(options.env ?? {}).flatMap(([name, text]) => ['--var', `${name}:${text}`])
+  const port = String(await freePort())
+  const started = await start({
+    command: 'npm',
+    args: ['run', 'dev', '--', '--port', port, '--inspector-port', '0', ...vars, ...(options.args ?? [])],
+    until: /Ready on (http:\/\/127\.0\.0\.1:\d+)/,
+    env: { NO_COLOR: '1' },
+  })
+  return runtime('wrangler', started)
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise(resolve => server.close(resolve))
+  return address && typeof address === 'object' ? address.port : 0
+}
+
+/**
+ * Where Deno's own binary is: DENO_BIN if that is set, else the one of the npm package, which its launcher
+ * knows. The launcher itself is no use: it is a process between us and the server.
+ */
+export async function denoPath(): Promise<string> {
+  process.env.DENO_BIN ??= await findDeno()
+  return process.env.DENO_BIN
+}
+
+async function findDeno(): Promise<string> {
+  const script = 'console.log(Deno.execPath())'
+  const args = ['-y', '-p', `deno@${denoVersion}`, 'deno', 'eval', script]
+  const env = { ...process.env, DENO_NO_PACKAGE_JSON: '1', DENO_NO_UPDATE_CHECK: '1' }
+  const { stdout } = await promisify(execFile)('npx', args, { env, cwd: root })
+  return stdout.trim().split('\n').at(-1) ?? ''
+}

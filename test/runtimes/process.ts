@@ -1,0 +1,82 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+export interface Started {
+  /** What the process printed to say that it is ready. */
+  ready: RegExpExecArray
+  /** Ends the process and all that it started, and waits until they are gone. */
+  stop(): Promise<void>
+  /** Everything that it printed so far, both outputs in one. */
+  log(): string
+}
+
+export interface Command {
+  command: string
+  args: string[]
+  /** The line that says it is ready. */
+  until: RegExp
+  env?: Record<string, string>
+  cwd?: string
+  startMs?: number
+}
+
+export const root: string = fileURLToPath(new URL('../../', import.meta.url))
+
+const supervisor = fileURLToPath(new URL('supervise.ts', import.meta.url))
+
+// What the test runner sets for itself would decide how the served program behaves.
+const ofTheRunner = /^(VITEST.*|NODE_ENV|NODE_OPTIONS|NODE_V8_COVERAGE|TEST|DEV|PROD|SSR|MODE|BASE_URL)$/
+
+function environment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !ofTheRunner.test(name))
+  return { ...Object.fromEntries(kept), ...extra }
+}
+
+/** Starts a real process and waits for its ready line, for at most `startMs`. */
+export async function start(options: Command): Promise<Started> {
+  const child = spawn(process.execPath, [supervisor, options.command, ...options.args], {
+    cwd: options.cwd ?? root,
+    env: environment(options.env),
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+  })
+  let output = ''
+  const closed = new Promise<void>(resolve => child.once('close', () => resolve()))
+  const stop = async () => {
+    child.stdin?.destroy()
+    await closed
+  }
+  const log = () => output
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+      child.emit('output')
+    })
+  }
+  try {
+    return { ready: await readyLine(child, options, log), stop, log }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+function readyLine(child: ChildProcess, options: Command, log: () => string): Promise<RegExpExecArray> {
+  const startMs = options.startMs ?? 20_000
+  const name = [options.command, ...options.args].join(' ')
+  const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>()
+  const fail = (what: string) => reject(new Error(`${name}: ${what}; its output:\n${log()}`))
+  const timer = setTimeout(() => fail(`not ready within ${startMs} ms`), startMs)
+  const look = () => {
+    const found = options.until.exec(log())
+    if (found) resolve(found)
+  }
+  const ended = () => fail('ended before it was ready')
+  child.on('output', look)
+  child.once('close', ended)
+  return promise.finally(() => {
+    clearTimeout(timer)
+    child.off('output', look)
+    child.off('close', ended)
+  })
+}

@@ -1,0 +1,5 @@
+declare module 'workerd' {
+  /** The path of the binary. */
+  const path: string
+  export default path
+}

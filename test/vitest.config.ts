@@ -1,0 +1,42 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  root: fileURLToPath(new URL('../', import.meta.url)),
+  test: {
+    pool: 'forks',
+    testTimeout: 30_000,
+    hookTimeout: 90_000,
+    coverage: {
+      provider: 'v8',
+      include: ['src/**/*.ts'],
+      // Runs in other processes, where this coverage cannot see it.
+      exclude: ['src/runtimes/**'],
+      reporter: ['text-summary', 'json', 'json-summary'],
+      reportsDirectory: 'coverage',
+      thresholds: { lines: 95 },
+    },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/runtimes/**'],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'runtimes',
+          include: ['test/runtimes/**/*.test.ts'],
+          globalSetup: ['test/runtimes/setup.ts'],
+          // Real servers on few cores: one file after another, and after the unit tests.
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+  },
+})
