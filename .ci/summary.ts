@@ -1,10 +1,11 @@
-// Reads the JSON reports of the test runners named as arguments and ends with the line `N passed, N failed`.
-// A skipped test, a run that is no success and a missing report are failures.
+// Ends with the line `N passed, N failed`, over all test runners.
+//   node .ci/summary.ts <JSON report>=<exit code of its runner>…
+// A skipped test is a failure, and so is a missing report. A runner that failed beside its tests (an unhandled
+// error, coverage below its threshold) counts as one failure.
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
 
 interface Report {
-  success: boolean
   numPassedTests: number
   numFailedTests: number
   numPendingTests: number
@@ -12,24 +13,27 @@ interface Report {
   testResults: { name: string; status: string; message: string; assertionResults: { status: string }[] }[]
 }
 
-function failures(file: string, report: Report): number {
+function failures(file: string, report: Report, exitCode: string): number {
   const skipped = report.numPendingTests + report.numTodoTests
-  const files = report.testResults.filter(
+  if (skipped > 0) console.error(`${file}: ${skipped} tests were skipped`)
+  const broken = report.testResults.filter(
     result => result.status === 'failed' && !result.assertionResults.some(test => test.status === 'failed'),
   )
-  if (skipped > 0) console.error(`${file}: ${skipped} tests were skipped`)
-  for (const result of files) console.error(`${result.name}: ${result.message}`)
-  const counted = report.numFailedTests + skipped + files.length
-  return report.success ? counted : Math.max(counted, 1)
+  for (const result of broken) console.error(`${result.name}: ${result.message}`)
+  const counted = report.numFailedTests + skipped + broken.length
+  if (counted > 0 || exitCode === '0') return counted
+  console.error(`${file}: the runner failed (${exitCode}) beside its tests: see its output`)
+  return 1
 }
 
 let passed = 0
 let failed = 0
-for (const file of process.argv.slice(2)) {
+for (const argument of process.argv.slice(2)) {
+  const [file = '', exitCode = ''] = argument.split('=')
   try {
     const report: Report = JSON.parse(readFileSync(file, 'utf8'))
     passed += report.numPassedTests
-    failed += failures(file, report)
+    failed += failures(file, report, exitCode)
   } catch (error) {
     console.error(`${file}: ${error}`)
     failed += 1

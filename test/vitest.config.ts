@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
@@ -23,6 +24,8 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/runtimes/**'],
+          // Not one less than the cores, the default: on two cores that is one.
+          maxWorkers: availableParallelism(),
           sequence: { groupOrder: 0 },
         },
       },
@@ -33,7 +36,7 @@ export default defineConfig({
           include: ['test/runtimes/**/*.test.ts'],
           globalSetup: ['test/runtimes/setup.ts'],
           // Real servers on few cores: one file after another, and after the unit tests.
-          fileParallelism: false,
+          maxWorkers: 1,
           sequence: { groupOrder: 1 },
         },
       },
