@@ -5,10 +5,10 @@
  * prints `listening http://127.0.0.1:<port>`. An entry for workerd is a Worker: `export default { fetch }`.
  */
 import { execFile } from 'node:child_process'
+import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import workerd from 'workerd'
 import { root, type Started, start } from './process.ts'
 import { writeWorker } from './worker.ts'
 
@@ -33,6 +33,9 @@ export interface StartOptions {
 
 const denoVersion = '2.9.6'
 const listening = /listening (http:\/\/127\.0\.0\.1:\d+)/
+// Not an import: what a CommonJS module's default is differs between Node and the test runner.
+const require = createRequire(import.meta.url)
+const workerd: string = require('workerd').default
 const bin = (name: string) => join(root, 'node_modules/.bin', name)
 
 function runtime(name: RuntimeName, started: Started, url = started.ready[1] ?? ''): Runtime {

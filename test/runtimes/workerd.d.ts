@@ -1,5 +1,0 @@
-declare module 'workerd' {
-  /** The path of the binary. */
-  const path: string
-  export default path
-}
