@@ -1,0 +1,98 @@
+import { ServableError } from '../errors.ts'
+import { EventBus } from './bus.ts'
+import type { RunEvent, RunInput, RunOptions, RunResult, ServableAgent } from './contract.ts'
+import { type BodyResult, collect, contextOf, perform, type RunContext } from './performance.ts'
+import { type RegisterOption, registerAs } from './registry.ts'
+import { callTool, type Tool } from './tool.ts'
+
+/** What the function of an agent gets beside the input. */
+export interface AgentContext extends RunContext {
+  /**
+   * Calls one of the agent's tools and tells it as events; the value of `yield*` is the tool's result.
+   * Throws `invalid_options` for a name that the agent does not have.
+   *
+   * @example
+   * const sum = yield* context.callTool('calculate', { expression: '1 + 1' })
+   */
+  callTool(name: string, args: unknown): AsyncGenerator<RunEvent, unknown>
+}
+
+/** How an agent is made. */
+export interface AgentConfig {
+  /** The name under which clients reach it: 1 to 200 characters. */
+  readonly name: string
+  readonly description?: string
+  /**
+   * The work: an async generator that yields text and events as they come, or a function. Either may return text
+   * or part of a `RunResult` (usage, structured output, a finish reason).
+   */
+  readonly run: (input: RunInput, context: AgentContext) => BodyResult
+  readonly model?: { readonly provider: string; readonly id: string }
+  readonly tools?: readonly Tool[]
+  /** A schema of the structured output, shown to clients as `hasStructuredOutput`. */
+  readonly output?: unknown
+  readonly capabilities?: readonly string[]
+  /** `false` keeps the agent out of the registry; a registry of your own takes it instead. Default: the default one. */
+  readonly register?: RegisterOption
+  /** The bus to tell. Default: a new one. */
+  readonly events?: EventBus
+}
+
+/**
+ * An agent made of your own function. It registers itself by name.
+ *
+ * @example
+ * new Agent({
+ *   name: 'greeter',
+ *   async *run(input) {
+ *     yield 'Hello, '
+ *     yield textOf(input)
+ *   },
+ * })
+ */
+export class Agent implements ServableAgent {
+  readonly kind = 'agent'
+  readonly name: string
+  readonly description: string | undefined
+  readonly model: { readonly provider: string; readonly id: string } | undefined
+  readonly tools: readonly Tool[]
+  readonly output: unknown
+  readonly capabilities: readonly string[]
+  /** Tells `run.start`, `run.stream.chunk`, `run.complete` or `run.error`, and the agent's tool calls. */
+  readonly events: EventBus
+  readonly #body: AgentConfig['run']
+
+  constructor(config: AgentConfig) {
+    if (typeof config.run !== 'function') {
+      throw new ServableError('invalid_options', `agent \`${config.name}\`: \`run\` must be a function`)
+    }
+    this.name = config.name
+    this.description = config.description
+    this.model = config.model
+    this.tools = config.tools ?? []
+    this.output = config.output
+    this.capabilities = config.capabilities ?? []
+    this.events = config.events ?? new EventBus()
+    this.#body = config.run
+    registerAs(this, config.register)
+  }
+
+  /** Runs to the end. Rejects when the run fails. */
+  run(input: RunInput, options?: RunOptions): Promise<RunResult> {
+    const context = contextOf(options)
+    return collect(this.stream(input, context), context.runId)
+  }
+
+  /** Runs and gives the events as they come; the function starts with the first `next()`. */
+  stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
+    const run = contextOf(options)
+    const context: AgentContext = { ...run, callTool: (name, args) => callTool(this.#tool(name), args, run) }
+    return perform(this, input, context, this.#body)
+  }
+
+  #tool(name: string): Tool {
+    const tool = this.tools.find(candidate => candidate.name === name)
+    if (tool !== undefined) return tool
+    throw new ServableError('invalid_options', `agent \`${this.name}\` has no tool \`${name}\``)
+  }
+}

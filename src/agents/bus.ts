@@ -1,0 +1,130 @@
+/**
+ * The typed event bus on which a servable tells what it does, for logs, analytics and metrics.
+ *
+ * @module
+ */
+
+import type { FinishReason, Kind, RunInput, Usage } from './contract.ts'
+
+/** What every payload says: who emits it, and in which run. */
+export interface BusPayload {
+  readonly kind: Kind
+  readonly name: string
+  readonly runId: string
+}
+
+/** A payload of the parts that this library only carries: its maker decides what stands in it. */
+export interface OpenPayload extends Partial<BusPayload> {
+  readonly [field: string]: unknown
+}
+
+/** A tool's payload. */
+export interface ToolPayload extends BusPayload {
+  readonly toolCallId: string
+  readonly toolName: string
+}
+
+/** Every event of the internal bus and its payload. No payload ever holds a provider key. */
+export interface BusEvents {
+  'run.start': BusPayload & {
+    readonly input: RunInput
+    readonly sessionId?: string | undefined
+    readonly userId?: string | undefined
+  }
+  'run.complete': BusPayload & {
+    readonly finishReason: FinishReason
+    readonly usage: Usage
+    /** Milliseconds. */
+    readonly durationMs: number
+  }
+  'run.error': BusPayload & { readonly error: string; readonly code: string; readonly durationMs: number }
+  'run.stream.chunk': BusPayload & { readonly text: string }
+  'tool.call': ToolPayload
+  'tool.result': ToolPayload & { readonly result: unknown }
+  'tool.error': ToolPayload & { readonly error: string }
+  'tool.approval.request': OpenPayload
+  'tool.approval.response': OpenPayload
+  'voice.session.start': OpenPayload
+  'voice.session.end': OpenPayload
+  'voice.tool.call': OpenPayload
+  'voice.tool.result': OpenPayload
+  'browser.step': OpenPayload
+  'browser.action': OpenPayload
+  'browser.done': OpenPayload
+  'browser.error': OpenPayload
+  'memory.extract': OpenPayload
+  'memory.stored': OpenPayload
+  'memory.error': OpenPayload
+  'skill.loaded': OpenPayload
+  'skill.learned': OpenPayload
+}
+
+/** The name of a bus event. */
+export type BusEventName = keyof BusEvents
+
+/** Called with the payload of one event. */
+export type BusListener<N extends BusEventName> = (payload: BusEvents[N], name: N) => void
+
+/** Settings of a bus. */
+export interface EventBusOptions {
+  /** Most listeners on one bus, so that a listener added per request is noticed. Default 1,000. */
+  readonly maxListeners?: number
+  /** Told when a listener throws. By default such a throw is dropped: it never reaches the run. */
+  readonly onListenerError?: (error: unknown, name: BusEventName) => void
+}
+
+/** A synchronous, typed event bus. A listener that throws disturbs neither the run nor the other listeners. */
+export class EventBus {
+  readonly #listeners = new Map<BusEventName, Set<BusListener<BusEventName>>>()
+  readonly #options: Required<EventBusOptions>
+  #count = 0
+
+  constructor(options: EventBusOptions = {}) {
+    this.#options = { maxListeners: 1000, onListenerError: () => {}, ...options }
+  }
+
+  /** How many listeners there are, over all events. */
+  get size(): number {
+    return this.#count
+  }
+
+  /** Adds a listener and returns the function that takes it away. Throws a `RangeError` past `maxListeners`. */
+  on<N extends BusEventName>(name: N, listener: BusListener<N>): () => void {
+    if (this.#count >= this.#options.maxListeners) {
+      throw new RangeError(
+        `More than ${this.#options.maxListeners} listeners on one bus: call the function that \`on\` returned when you are done, or raise \`maxListeners\``,
+      )
+    }
+    const set = this.#listeners.get(name) ?? new Set()
+    this.#listeners.set(name, set)
+    // The set of `name` is only ever called with payloads of `name`.
+    const entry = listener as unknown as BusListener<BusEventName>
+    if (!set.has(entry)) this.#count++
+    set.add(entry)
+    return () => {
+      if (set.delete(entry)) this.#count--
+    }
+  }
+
+  /** Adds a listener that is called once at the most. */
+  once<N extends BusEventName>(name: N, listener: BusListener<N>): () => void {
+    const off = this.on(name, (payload, event) => {
+      off()
+      listener(payload, event)
+    })
+    return off
+  }
+
+  /** Calls the listeners of `name` in the order in which they came. */
+  emit<N extends BusEventName>(name: N, payload: BusEvents[N]): void {
+    const set = this.#listeners.get(name)
+    if (set === undefined) return
+    for (const listener of set) {
+      try {
+        listener(payload, name)
+      } catch (error) {
+        this.#options.onListenerError(error, name)
+      }
+    }
+  }
+}

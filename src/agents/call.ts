@@ -1,0 +1,73 @@
+/**
+ * One servable inside the run of another: a member's turn in a team, a step of a workflow.
+ *
+ * @module
+ */
+
+import type { RunEvent, RunInput, RunResult, Servable } from './contract.ts'
+import { eventsOf } from './derive.ts'
+import { elapsedSince } from './elapsed.ts'
+import { errorOf } from './event.ts'
+import { Fold } from './fold.ts'
+import type { RunContext, Yielded } from './performance.ts'
+import { optionsFor } from './provider-key.ts'
+
+/** Runs another servable; yields its events but the last, and returns its result. Throws when it fails. */
+export async function* callServable(
+  servable: Servable,
+  input: RunInput,
+  context: RunContext,
+): AsyncGenerator<RunEvent, RunResult> {
+  const startedAt = performance.now()
+  const fold = new Fold()
+  const events = eventsOf(servable, input, optionsFor(servable, context))
+  for await (const event of { [Symbol.asyncIterator]: () => events }) {
+    if (event.type === 'error') throw errorOf(event)
+    fold.add(event)
+    if (event.type === 'finish') break
+    yield event
+  }
+  return fold.result({ runId: context.runId, durationMs: elapsedSince(startedAt) })
+}
+
+/** Puts `work` between a `step` event that tells its start and one that tells its end. */
+export async function* asStep<T>(
+  name: string,
+  index: number,
+  work: AsyncGenerator<Yielded, T>,
+): AsyncGenerator<Yielded, T> {
+  const startedAt = performance.now()
+  yield { type: 'step', name, index, status: 'started' }
+  try {
+    const value = yield* work
+    yield { type: 'step', name, index, status: 'completed', durationMs: elapsedSince(startedAt) }
+    return value
+  } catch (error) {
+    yield { type: 'step', name, index, status: 'failed', durationMs: elapsedSince(startedAt) }
+    throw error
+  }
+}
+
+/** Turns what `work` says into progress of the step `name`, so that it is told but is no part of the answer. */
+export async function* aside<T>(
+  name: string,
+  index: number,
+  work: AsyncGenerator<Yielded, T>,
+): AsyncGenerator<Yielded, T> {
+  let result = await work.next()
+  try {
+    for (; !result.done; result = await work.next()) {
+      const text = spoken(result.value)
+      yield text === undefined ? result.value : { type: 'step', name, index, status: 'progress', text }
+    }
+    return result.value
+  } finally {
+    if (!result.done) await work.return(undefined as T)
+  }
+}
+
+/** The text of what a body yields, if it is text. */
+export function spoken(value: Yielded): string | undefined {
+  if (typeof value === 'string') return value
+  return value.type === 'text' ? value.text : undefined
+}

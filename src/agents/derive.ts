@@ -1,0 +1,83 @@
+/**
+ * Gives every servable both methods: events where there is only `run`.
+ *
+ * @module
+ */
+
+import { ServableError } from '../errors.ts'
+import type { RunEvent, RunInput, RunOptions, RunOutcome, RunResult, Step, ToolCall } from './contract.ts'
+
+/** A servable as far as running it is concerned. */
+export interface Source {
+  run?(input: RunInput, options?: RunOptions): unknown
+  stream?(input: RunInput, options?: RunOptions): unknown
+}
+
+/**
+ * Starts a servable and gives its events as they come: from `stream` where there is one, else made from what
+ * `run` resolves with. Nothing is checked here; throws and rejections come out of `next()` or of this call.
+ */
+export function eventsOf(source: Source, input: RunInput, options: RunOptions): AsyncIterator<RunEvent> {
+  if (typeof source.stream !== 'function') return fromResult(source, input, options)
+  const stream = source.stream(input, options)
+  return isAsyncIterable(stream) ? stream[Symbol.asyncIterator]() : fromAnything(stream)
+}
+
+/** What an outcome says, as events; `withText` is false where the text has been told already. */
+export function* eventsOfOutcome(outcome: RunOutcome, withText: boolean): Generator<RunEvent> {
+  const result: Partial<RunResult> = typeof outcome === 'string' ? { text: outcome } : (outcome ?? {})
+  for (const step of result.steps ?? []) yield stepEvent(step)
+  for (const call of result.toolCalls ?? []) yield* toolEvents(call)
+  for (const artifact of result.artifacts ?? []) yield { type: 'artifact', ...artifact }
+  if (withText && result.text) yield { type: 'text', text: result.text }
+  const { usage, structured } = result
+  yield {
+    type: 'finish',
+    finishReason: result.finishReason ?? 'stop',
+    ...(usage && { usage }),
+    ...(structured && { structured }),
+  }
+}
+
+async function* fromResult(source: Source, input: RunInput, options: RunOptions): AsyncGenerator<RunEvent> {
+  const outcome: unknown = await source.run?.(input, options)
+  if (!isOutcome(outcome)) {
+    throw new ServableError('invalid_event', '`run` must resolve with a RunResult, with text or with nothing')
+  }
+  yield* eventsOfOutcome(outcome, true)
+}
+
+/** A stream that arrives late (an `async stream()`) or is a plain iterable. */
+async function* fromAnything(stream: unknown): AsyncGenerator<RunEvent> {
+  const settled: unknown = await stream
+  if (!isAsyncIterable(settled) && !isIterable(settled)) {
+    throw new ServableError('invalid_event', '`stream` must return an async iterable of run events')
+  }
+  yield* settled
+}
+
+function* toolEvents(call: ToolCall): Generator<RunEvent> {
+  const { toolCallId, toolName, args, result, error } = call
+  yield { type: 'tool_call_start', toolCall: { id: toolCallId, name: toolName } }
+  if (args !== undefined) {
+    yield { type: 'tool_call_delta', toolCallId, argumentsDelta: JSON.stringify(args) }
+  }
+  yield { type: 'tool_call_end', toolCallId, ...(error === undefined ? { result } : { error }) }
+}
+
+function stepEvent(step: Step): RunEvent {
+  return { type: 'step', ...step }
+}
+
+/** Whether a resolved value can stand as the outcome of a run. */
+export function isOutcome(value: unknown): value is RunOutcome {
+  return value == null || typeof value === 'string' || (typeof value === 'object' && !Array.isArray(value))
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<RunEvent> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+}
+
+function isIterable(value: unknown): value is Iterable<RunEvent> {
+  return typeof value === 'object' && value !== null && Symbol.iterator in value
+}

@@ -1,0 +1,89 @@
+/**
+ * What counts as a run event. Agents are other people's code: what they yield is looked at before it goes on.
+ *
+ * @module
+ */
+
+import { isErrorCode, ServableError } from '../errors.ts'
+import type { ErrorEvent, FinishEvent, FinishReason, RunEvent } from './contract.ts'
+
+/** Every reason with which a run may finish. */
+export const FINISH_REASONS: readonly FinishReason[] = [
+  'stop',
+  'length',
+  'tool_calls',
+  'content_filter',
+  'input_required',
+  'auth_required',
+  'rejected',
+  'cancelled',
+]
+
+const reasons: ReadonlySet<unknown> = new Set(FINISH_REASONS)
+const stepStates: ReadonlySet<unknown> = new Set(['started', 'progress', 'completed', 'failed'])
+
+type Check = (event: Readonly<Record<string, unknown>>) => boolean
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
+
+const isUsage = (value: unknown): boolean =>
+  isObject(value) &&
+  Number.isFinite(value.promptTokens) &&
+  Number.isFinite(value.completionTokens) &&
+  Number.isFinite(value.totalTokens)
+
+const isPart = (part: unknown): boolean =>
+  isObject(part) && (part.type === 'text' ? typeof part.text === 'string' : typeof part.data === 'string')
+
+const isParts = (value: unknown): boolean => Array.isArray(value) && value.every(isPart)
+
+const isText: Check = event => typeof event.text === 'string'
+
+/** One check a type; a `Map`, so that a type named `constructor` finds nothing. */
+const checks: ReadonlyMap<unknown, Check> = new Map<RunEvent['type'], Check>([
+  ['text', isText],
+  ['thinking', isText],
+  [
+    'tool_call_start',
+    event =>
+      isObject(event.toolCall) &&
+      typeof event.toolCall.id === 'string' &&
+      typeof event.toolCall.name === 'string',
+  ],
+  [
+    'tool_call_delta',
+    event => typeof event.toolCallId === 'string' && typeof event.argumentsDelta === 'string',
+  ],
+  [
+    'tool_call_end',
+    event =>
+      typeof event.toolCallId === 'string' && (event.error === undefined || typeof event.error === 'string'),
+  ],
+  ['step', event => typeof event.name === 'string' && stepStates.has(event.status)],
+  ['artifact', event => typeof event.artifactId === 'string' && isParts(event.parts)],
+  ['message', event => isParts(event.parts)],
+  [
+    'finish',
+    event =>
+      reasons.has(event.finishReason) &&
+      (event.usage === undefined || isUsage(event.usage)) &&
+      (event.structured === undefined || typeof event.structured === 'object'),
+  ],
+  ['error', event => typeof event.error === 'string' && typeof event.code === 'string'],
+])
+
+/** Whether `value` has the shape of a run event. Unknown extra fields are let through. */
+export function isRunEvent(value: unknown): value is RunEvent {
+  return isObject(value) && checks.get(value.type)?.(value) === true
+}
+
+/** Whether an event ends its run. */
+export function isTerminal(event: RunEvent): event is FinishEvent | ErrorEvent {
+  return event.type === 'finish' || event.type === 'error'
+}
+
+/** The error that an error event stands for. */
+export function errorOf(event: ErrorEvent): ServableError {
+  return new ServableError(isErrorCode(event.code) ? event.code : 'agent_failed', event.error)
+}

@@ -1,0 +1,176 @@
+/**
+ * Folds the events of a run into its result.
+ *
+ * @module
+ */
+
+import { ServableError } from '../errors.ts'
+import type {
+  Artifact,
+  ArtifactEvent,
+  ContentPart,
+  FinishEvent,
+  FinishReason,
+  RunEvent,
+  RunResult,
+  Step,
+  StepEvent,
+  ToolCall,
+  Usage,
+} from './contract.ts'
+
+/** What a result needs beyond the events. */
+export interface RunFacts {
+  readonly runId: string
+  /** Milliseconds from the start of the run to its end. */
+  readonly durationMs: number
+}
+
+/** Usage of a run that tells none. */
+export const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 }
+
+/** Adds two usages up; the cost is known where either one's is. */
+export function addUsage(a: Usage, b: Usage): Usage {
+  const cost = a.cost === undefined && b.cost === undefined ? undefined : (a.cost ?? 0) + (b.cost ?? 0)
+  return {
+    promptTokens: a.promptTokens + b.promptTokens,
+    completionTokens: a.completionTokens + b.completionTokens,
+    totalTokens: a.totalTokens + b.totalTokens,
+    ...(cost !== undefined && { cost }),
+  }
+}
+
+/**
+ * Collects events and gives the result at the end. `maxLength` bounds the characters of text and tool arguments
+ * that are kept (default 32 Mi); past it `add` throws `run_too_large`.
+ */
+export class Fold {
+  readonly #maxLength: number
+  #length = 0
+  #text = ''
+  #finish: FinishEvent | undefined
+  #calls:
+    | Map<string, { name: string; args: string; result?: unknown; error?: string | undefined }>
+    | undefined
+  #steps: Step[] | undefined
+  #artifacts: Map<string, Artifact> | undefined
+
+  constructor(maxLength: number = 32 * 1024 * 1024) {
+    this.#maxLength = maxLength
+  }
+
+  /** The answer so far. */
+  get text(): string {
+    return this.#text
+  }
+
+  /** Takes one event in. */
+  add(event: RunEvent): void {
+    switch (event.type) {
+      case 'text':
+        this.#grow(event.text.length)
+        this.#text += event.text
+        return
+      case 'message':
+        for (const part of event.parts) if (part.type === 'text') this.add(part)
+        return
+      case 'tool_call_start':
+      case 'tool_call_delta':
+      case 'tool_call_end':
+        this.#addToolEvent(event)
+        return
+      case 'step':
+        this.#addStep(event)
+        return
+      case 'artifact':
+        this.#addArtifact(event)
+        return
+      case 'finish':
+        this.#finish = event
+        return
+      case 'thinking':
+      case 'error':
+    }
+  }
+
+  /** The result of what was added. A run without a finish counts as finished with `stop`. */
+  result(facts: RunFacts): RunResult {
+    const reason: FinishReason = this.#finish?.finishReason ?? 'stop'
+    return {
+      text: this.#text,
+      toolCalls: this.#calls === undefined ? [] : Array.from(this.#calls, toToolCall),
+      usage: this.#finish?.usage ?? NO_USAGE,
+      structured: this.#finish?.structured ?? null,
+      durationMs: facts.durationMs,
+      finishReason: reason,
+      runId: facts.runId,
+      ...(this.#steps && { steps: this.#steps }),
+      ...(this.#artifacts && { artifacts: [...this.#artifacts.values()] }),
+    }
+  }
+
+  #grow(by: number): void {
+    this.#length += by
+    if (this.#length > this.#maxLength) {
+      throw new ServableError(
+        'run_too_large',
+        `The run's answer is larger than ${this.#maxLength} characters`,
+      )
+    }
+  }
+
+  #addToolEvent(event: Extract<RunEvent, { type: `tool_call_${string}` }>): void {
+    this.#calls ??= new Map()
+    if (event.type === 'tool_call_start') {
+      this.#grow(event.toolCall.name.length)
+      this.#calls.set(event.toolCall.id, { name: event.toolCall.name, args: '' })
+      return
+    }
+    const call = this.#calls.get(event.toolCallId)
+    if (call === undefined) return
+    if (event.type === 'tool_call_delta') {
+      this.#grow(event.argumentsDelta.length)
+      call.args += event.argumentsDelta
+    } else if (event.error === undefined) call.result = event.result ?? null
+    else call.error = event.error
+  }
+
+  #addStep(event: StepEvent): void {
+    if (event.status !== 'completed' && event.status !== 'failed') return
+    this.#grow(event.name.length)
+    this.#steps ??= []
+    this.#steps.push({ name: event.name, status: event.status, durationMs: event.durationMs ?? 0 })
+  }
+
+  #addArtifact(event: ArtifactEvent): void {
+    this.#grow(event.parts.reduce((length, part) => length + sizeOf(part), 0))
+    this.#artifacts ??= new Map()
+    const before = event.append === true ? this.#artifacts.get(event.artifactId) : undefined
+    this.#artifacts.set(event.artifactId, {
+      artifactId: event.artifactId,
+      name: event.name ?? before?.name,
+      parts: before === undefined ? event.parts : [...before.parts, ...event.parts],
+    })
+  }
+}
+
+function sizeOf(part: ContentPart): number {
+  return part.type === 'text' ? part.text.length : part.data.length
+}
+
+function toToolCall([toolCallId, call]: [
+  string,
+  { name: string; args: string; result?: unknown },
+]): ToolCall {
+  const { name, args, ...outcome } = call
+  return { toolCallId, toolName: name, ...(args !== '' && { args: parseArgs(args) }), ...outcome }
+}
+
+/** The arguments as JSON; as they came where they are none. */
+function parseArgs(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,207 @@
+/**
+ * Runs the body of a first-party agent, team or workflow: turns what it yields and returns into run events, and
+ * tells its event bus.
+ *
+ * @module
+ */
+
+import { messageOf, redact, ServableError } from '../errors.ts'
+import type { BusPayload, EventBus } from './bus.ts'
+import type { Kind, RunEvent, RunInput, RunOptions, RunOutcome, RunResult } from './contract.ts'
+import { eventsOfOutcome, isOutcome } from './derive.ts'
+import { elapsedSince } from './elapsed.ts'
+import { errorOf, isTerminal } from './event.ts'
+import { Fold, NO_USAGE } from './fold.ts'
+
+/** The options of a run with what a body may count on. */
+export interface RunContext extends RunOptions {
+  readonly runId: string
+  readonly signal: AbortSignal
+}
+
+/** What a generator body may yield: text as it is, or any run event. */
+export type Yielded = string | RunEvent
+
+/** What a body may give back: events and text with an outcome at the end, or the outcome alone. */
+export type BodyResult =
+  | AsyncGenerator<Yielded, RunOutcome | void>
+  | AsyncIterable<Yielded>
+  | Promise<RunOutcome | void>
+  | RunOutcome
+  | void
+
+/** Who runs. */
+export interface Performer {
+  readonly kind: Kind
+  readonly name: string
+  readonly events: EventBus
+}
+
+/** Starts `body` (lazily, at the first `next()`) and gives its events. */
+export function perform<C extends RunContext>(
+  performer: Performer,
+  input: RunInput,
+  context: C,
+  body: (input: RunInput, context: C) => BodyResult,
+): AsyncIterableIterator<RunEvent> {
+  return new Performance(performer, input, context, () => body(input, context))
+}
+
+/** Fills in what a body may count on. */
+export function contextOf(options: RunOptions | undefined): RunContext {
+  return {
+    ...options,
+    runId: options?.runId ?? crypto.randomUUID(),
+    signal: options?.signal ?? new AbortController().signal,
+  }
+}
+
+/** Runs events to their end and folds them. Rejects with a `ServableError` when they end in an error. */
+export async function collect(events: AsyncIterable<RunEvent>, runId: string): Promise<RunResult> {
+  const startedAt = performance.now()
+  const fold = new Fold()
+  for await (const event of events) {
+    if (event.type === 'error') throw errorOf(event)
+    fold.add(event)
+  }
+  return fold.result({ runId, durationMs: elapsedSince(startedAt) })
+}
+
+const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
+
+/** A hand-written iterator: a generator around the body's own would cost three more promises an event. */
+class Performance implements AsyncIterableIterator<RunEvent> {
+  readonly #performer: Performer
+  readonly #input: RunInput
+  readonly #context: RunContext
+  readonly #body: () => BodyResult
+  readonly #startedAt = performance.now()
+  readonly #toolNames = new Map<string, string>()
+  #source: AsyncIterator<Yielded, unknown> | undefined
+  #tail: Iterator<RunEvent> | undefined
+  #state: 'new' | 'running' | 'ended' = 'new'
+  #spoke = false
+
+  constructor(performer: Performer, input: RunInput, context: RunContext, body: () => BodyResult) {
+    this.#performer = performer
+    this.#input = input
+    this.#context = context
+    this.#body = body
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<RunEvent>> {
+    if (this.#state === 'ended') return END
+    try {
+      if (this.#state === 'new') await this.#begin()
+      if (this.#tail === undefined) {
+        const result = await this.#source!.next()
+        if (!result.done) return this.#pass(toEvent(result.value))
+        this.#finishWith(result.value)
+      }
+      return this.#pass(this.#tail!.next().value as RunEvent)
+    } catch (error) {
+      this.#conclude(error)
+      throw error
+    }
+  }
+
+  async return(): Promise<IteratorResult<RunEvent>> {
+    this.#conclude(undefined)
+    void this.#source?.return?.().then(undefined, () => {})
+    return END
+  }
+
+  async #begin(): Promise<void> {
+    this.#state = 'running'
+    const { sessionId, userId } = this.#context
+    this.#performer.events.emit('run.start', { ...this.#who(), input: this.#input, sessionId, userId })
+    const result = this.#body()
+    if (typeof result === 'object' && result !== null && Symbol.asyncIterator in result) {
+      this.#source = result[Symbol.asyncIterator]()
+    } else this.#finishWith(await result)
+  }
+
+  #finishWith(outcome: unknown): void {
+    if (!isOutcome(outcome)) {
+      throw new ServableError(
+        'invalid_event',
+        `${this.#performer.kind} \`${this.#performer.name}\` must return text, a partial RunResult or nothing`,
+      )
+    }
+    this.#tail = eventsOfOutcome(outcome, !this.#spoke)
+  }
+
+  #pass(event: RunEvent): IteratorResult<RunEvent> {
+    if (event.type === 'text') this.#spoke = true
+    if (this.#performer.events.size > 0) this.#tell(event)
+    if (isTerminal(event)) {
+      this.#state = 'ended'
+      void this.#source?.return?.().then(undefined, () => {})
+    }
+    return { done: false, value: event }
+  }
+
+  /** The bus's view of one event. */
+  #tell(event: RunEvent): void {
+    const bus = this.#performer.events
+    const who = this.#who()
+    const durationMs = elapsedSince(this.#startedAt)
+    switch (event.type) {
+      case 'text':
+        return bus.emit('run.stream.chunk', { ...who, text: event.text })
+      case 'tool_call_start':
+        this.#toolNames.set(event.toolCall.id, event.toolCall.name)
+        return bus.emit('tool.call', { ...who, toolCallId: event.toolCall.id, toolName: event.toolCall.name })
+      case 'tool_call_end': {
+        const toolName = this.#toolNames.get(event.toolCallId) ?? 'unknown'
+        this.#toolNames.delete(event.toolCallId)
+        const tool = { ...who, toolCallId: event.toolCallId, toolName }
+        if (event.error === undefined) return bus.emit('tool.result', { ...tool, result: event.result })
+        return bus.emit('tool.error', { ...tool, error: this.#clean(event.error) })
+      }
+      case 'finish': {
+        const { finishReason, usage = NO_USAGE } = event
+        return bus.emit('run.complete', { ...who, finishReason, usage, durationMs })
+      }
+      case 'error':
+        return bus.emit('run.error', {
+          ...who,
+          error: this.#clean(event.error),
+          code: event.code,
+          durationMs,
+        })
+    }
+  }
+
+  /** Ends a run that had no terminal event: it threw, was cancelled, or its reader left. */
+  #conclude(error: unknown): void {
+    if (this.#state === 'ended') return
+    this.#state = 'ended'
+    const { signal } = this.#context
+    const cause = signal.aborted ? signal.reason : error
+    if (cause === undefined || (signal.aborted && !(cause instanceof ServableError))) {
+      this.#tell({ type: 'finish', finishReason: 'cancelled' })
+    } else {
+      const code = cause instanceof ServableError ? cause.code : 'agent_failed'
+      this.#tell({ type: 'error', error: messageOf(cause), code })
+    }
+  }
+
+  #clean(text: string): string {
+    const { apiKey = '', apiKeys = {} } = this.#context
+    return redact(text, [apiKey, ...Object.values(apiKeys)])
+  }
+
+  #who(): BusPayload {
+    const { kind, name } = this.#performer
+    return { kind, name, runId: this.#context.runId }
+  }
+}
+
+function toEvent(value: Yielded): RunEvent {
+  return typeof value === 'string' ? { type: 'text', text: value } : value
+}

@@ -1,0 +1,116 @@
+/**
+ * Names of agents, teams and workflows. One default registry a process, and custom ones.
+ *
+ * @module
+ */
+
+import { ServableError } from '../errors.ts'
+import type { Kind, Servable, ServableAgent, ServableTeam, ServableWorkflow } from './contract.ts'
+
+/** The servable of a kind. */
+export interface ServableOf {
+  agent: ServableAgent
+  team: ServableTeam
+  workflow: ServableWorkflow
+}
+
+/** All names by kind, each list in the order of registration. */
+export interface RegistryNames {
+  readonly agents: string[]
+  readonly teams: string[]
+  readonly workflows: string[]
+}
+
+/** Every kind, in the order in which lists show them. */
+export const KINDS: readonly Kind[] = ['agent', 'team', 'workflow']
+
+/** Longest name in characters, so that a name fits a path, a log line and a metric label. */
+export const MAX_NAME_LENGTH = 200
+
+/** Holds servables by kind and name. The same kind and name again replaces, as a hot reload does. */
+export class Registry {
+  readonly #entries: ReadonlyMap<Kind, Map<string, Servable>> = new Map(KINDS.map(kind => [kind, new Map()]))
+
+  /** Adds or replaces. Throws `invalid_options` for a wrong `kind` or `name`. */
+  register(servable: Servable): void {
+    checkServable(servable, '`register`')
+    this.#of(servable.kind).set(servable.name, servable)
+  }
+
+  /** Takes a name away; true where there was one. */
+  unregister(kind: Kind, name: string): boolean {
+    return this.#of(kind).delete(name)
+  }
+
+  /** The servable of that kind and name, if there is one. */
+  get<K extends Kind>(kind: K, name: string): ServableOf[K] | undefined {
+    // `register` files every servable under its own kind.
+    return this.#of(kind).get(name) as ServableOf[K] | undefined
+  }
+
+  /** All servables of a kind. */
+  all<K extends Kind>(kind: K): ServableOf[K][] {
+    return [...this.#of(kind).values()] as ServableOf[K][]
+  }
+
+  /** All names by kind. */
+  list(): RegistryNames {
+    return {
+      agents: [...this.#of('agent').keys()],
+      teams: [...this.#of('team').keys()],
+      workflows: [...this.#of('workflow').keys()],
+    }
+  }
+
+  #of(kind: Kind): Map<string, Servable> {
+    const entries = this.#entries.get(kind)
+    if (entries === undefined)
+      throw new ServableError('invalid_options', `\`${kind}\` is not a kind: use agent, team or workflow`)
+    return entries
+  }
+}
+
+const GLOBAL = Symbol.for('servable.registry')
+
+/** The registry that first-party agents, teams and workflows join when they are made; one a process. */
+export function defaultRegistry(): Registry {
+  const scope = globalThis as { [GLOBAL]?: Registry }
+  scope[GLOBAL] ??= new Registry()
+  return scope[GLOBAL]
+}
+
+/** Where a first-party servable registers: by default the default registry, `false` nowhere. */
+export type RegisterOption = boolean | Registry
+
+/** Registers `servable` as its construction option says. */
+export function registerAs(servable: Servable, option: RegisterOption = true): void {
+  if (option === false) return
+  const registry = option === true ? defaultRegistry() : option
+  registry.register(servable)
+}
+
+/** Throws `invalid_options`, naming `where`, unless `value` can be served under its own kind and name. */
+export function checkServable(value: unknown, where: string): asserts value is Servable {
+  const { kind, name } = Object(value) as Partial<Servable>
+  if (kind === undefined || !KINDS.includes(kind)) {
+    throw new ServableError('invalid_options', `${where}: \`kind\` must be agent, team or workflow`)
+  }
+  checkName(name, where)
+  checkRunnable(value, where)
+}
+
+/** Throws unless `name` can be a name. */
+export function checkName(name: unknown, where: string): asserts name is string {
+  if (typeof name === 'string' && name !== '' && name.length <= MAX_NAME_LENGTH) return
+  throw new ServableError(
+    'invalid_options',
+    `${where}: \`name\` must be text of 1 to ${MAX_NAME_LENGTH} characters`,
+  )
+}
+
+/** Throws unless `value` has one of the two methods of the contract. */
+export function checkRunnable(value: unknown, where: string): void {
+  const { run, stream } = Object(value) as Partial<Servable>
+  if (typeof run === 'function' || typeof stream === 'function') return
+  throw new ServableError('invalid_options', `${where}: needs a \`run\` or a \`stream\` method`)
+}

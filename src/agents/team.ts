@@ -1,0 +1,176 @@
+import { ServableError } from '../errors.ts'
+import { EventBus } from './bus.ts'
+import { aside, asStep, callServable, spoken } from './call.ts'
+import type {
+  FinishReason,
+  RunEvent,
+  RunInput,
+  RunOptions,
+  RunResult,
+  ServableAgent,
+  ServableTeam,
+} from './contract.ts'
+import { addUsage, NO_USAGE } from './fold.ts'
+import { merge } from './merge.ts'
+import { type BodyResult, collect, contextOf, perform, type RunContext, type Yielded } from './performance.ts'
+import { checkName, checkRunnable, type RegisterOption, registerAs } from './registry.ts'
+import { SpeakingOrder } from './speaking-order.ts'
+
+/** What a strategy gets beside the input. */
+export interface TeamContext extends RunContext {
+  /** The members, in the order in which the team was given them. */
+  readonly members: readonly ServableAgent[]
+  /**
+   * Gives a member its turn: yields its events between two `step` events, and returns its result.
+   * Throws `agent_failed` for a name that is no member's, and whatever the member fails with.
+   */
+  call(name: string, input: RunInput): AsyncGenerator<Yielded, RunResult>
+}
+
+/** How a team works: an async generator, like an agent's, that calls members. */
+export type TeamStrategy = (input: RunInput, context: TeamContext) => BodyResult
+
+/** How a team is made. */
+export interface TeamConfig {
+  /** The name under which clients reach it: 1 to 200 characters. */
+  readonly name: string
+  readonly description?: string
+  /** One agent or more, each with a name of its own. */
+  readonly members: readonly ServableAgent[]
+  /** {@link route}, {@link sequence}, {@link parallel}, or a strategy of your own. */
+  readonly strategy: TeamStrategy
+  /** As with an agent. */
+  readonly register?: RegisterOption
+  readonly events?: EventBus
+}
+
+/**
+ * Agents behind one name. It registers itself by name.
+ *
+ * @example
+ * new Team({ name: 'desk', members: [calculator, summarizer], strategy: route(input => …) })
+ */
+export class Team implements ServableTeam {
+  readonly kind = 'team'
+  readonly name: string
+  readonly description: string | undefined
+  readonly members: readonly ServableAgent[]
+  /** Tells what an agent's bus tells, for the team as a whole. */
+  readonly events: EventBus
+  readonly #strategy: TeamStrategy
+
+  constructor(config: TeamConfig) {
+    checkMembers(config)
+    this.name = config.name
+    this.description = config.description
+    this.members = [...config.members]
+    this.events = config.events ?? new EventBus()
+    this.#strategy = config.strategy
+    registerAs(this, config.register)
+  }
+
+  /** Runs to the end. Rejects when the run fails. */
+  run(input: RunInput, options?: RunOptions): Promise<RunResult> {
+    const context = contextOf(options)
+    return collect(this.stream(input, context), context.runId)
+  }
+
+  /** Runs and gives the events as they come. */
+  stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
+    const run = contextOf(options)
+    const call: TeamContext['call'] = (name, message) => this.#call(name, message, run)
+    return perform(this, input, { ...run, members: this.members, call }, this.#strategy)
+  }
+
+  #call(name: string, input: RunInput, run: RunContext): AsyncGenerator<Yielded, RunResult> {
+    const index = this.members.findIndex(member => member.name === name)
+    const member = this.members[index]
+    if (member === undefined) {
+      throw new ServableError('agent_failed', `team \`${this.name}\` has no member \`${name}\``)
+    }
+    return asStep(name, index, callServable(member, input, run))
+  }
+}
+
+/** A strategy that gives the whole message to the one member that `choose` names. */
+export function route(
+  choose: (input: RunInput, members: readonly ServableAgent[]) => string | Promise<string>,
+): TeamStrategy {
+  return async function* (input, context) {
+    const result = yield* context.call(await choose(input, context.members), input)
+    return endOf([result])
+  }
+}
+
+/**
+ * A strategy in which each member gets the answer of the one before; the last one's answer is the team's. A member
+ * that cannot go on (it needs input, say) ends the team's run with its own answer.
+ */
+export async function* sequence(
+  input: RunInput,
+  context: TeamContext,
+): AsyncGenerator<Yielded, Partial<RunResult>> {
+  const results: RunResult[] = []
+  let message = input
+  for (const [index, { name }] of context.members.entries()) {
+    const turn = context.call(name, message)
+    const isLast = index === context.members.length - 1
+    const result = yield* isLast ? turn : aside(name, index, turn)
+    results.push(result)
+    if (!isLast && HALTS.has(result.finishReason)) return { ...endOf(results), text: result.text }
+    message = result.text
+  }
+  return endOf(results)
+}
+
+/** A strategy in which all members work on the message at once; their answers follow each other in member order. */
+export async function* parallel(
+  input: RunInput,
+  context: TeamContext,
+): AsyncGenerator<Yielded, Partial<RunResult>> {
+  const turns = context.members.map(({ name }) => context.call(name, input))
+  const order = new SpeakingOrder()
+  const results: RunResult[] = []
+  for await (const item of merge(turns)) {
+    if (item.done) {
+      results.push(item.value)
+      yield* order.end(item.lane)
+    } else {
+      const text = spoken(item.value)
+      if (text === undefined) yield item.value
+      else yield* order.say(item.lane, text)
+    }
+  }
+  return { usage: endOf(results).usage ?? NO_USAGE }
+}
+
+const HALTS: ReadonlySet<FinishReason> = new Set(['input_required', 'auth_required', 'rejected', 'cancelled'])
+
+/** The end of a run made of others: their usage added up, and the last one's reason and structured output. */
+function endOf(results: readonly RunResult[]): Partial<RunResult> {
+  const last = results.at(-1)
+  const usage = results.reduce((sum, result) => addUsage(sum, result.usage), NO_USAGE)
+  return { usage, finishReason: last?.finishReason ?? 'stop', structured: last?.structured ?? null }
+}
+
+function checkMembers(config: TeamConfig): void {
+  const where = `team \`${config.name}\``
+  if (!Array.isArray(config.members) || config.members.length === 0) {
+    throw new ServableError('invalid_options', `${where}: \`members\` must hold one agent or more`)
+  }
+  if (typeof config.strategy !== 'function') {
+    throw new ServableError(
+      'invalid_options',
+      `${where}: \`strategy\` must be route(…), sequence, parallel or your own function`,
+    )
+  }
+  const names = new Set<string>()
+  config.members.forEach((member: ServableAgent, index) => {
+    checkName(member?.name, `${where}: \`members[${index}]\``)
+    checkRunnable(member, `${where}: member \`${member.name}\``)
+    if (names.has(member.name)) {
+      throw new ServableError('invalid_options', `${where}: two members are named \`${member.name}\``)
+    }
+    names.add(member.name)
+  })
+}

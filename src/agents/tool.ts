@@ -1,0 +1,50 @@
+/**
+ * A tool, and the one way in which a first-party agent calls it: as events that every transport understands.
+ *
+ * @module
+ */
+
+import { messageOf } from '../errors.ts'
+import type { RunEvent } from './contract.ts'
+
+/** What a tool may know of the run that calls it. */
+export interface ToolContext {
+  readonly runId: string
+  readonly toolCallId: string
+  /** Fires when the run ends early. */
+  readonly signal: AbortSignal
+}
+
+/** A named function with described parameters that an agent can call. */
+export interface Tool {
+  readonly name: string
+  readonly description?: string | undefined
+  /** JSON Schema of the arguments, or a schema that offers one. */
+  readonly parameters?: unknown
+  /** Does the work. What it resolves with must be JSON. */
+  execute(args: unknown, context: ToolContext): unknown
+}
+
+/**
+ * Calls `tool` and tells it as `tool_call_start`, `tool_call_delta` (the arguments as JSON) and `tool_call_end`;
+ * returns the tool's result. A tool that throws gives a `tool_call_end` with `error`, then the throw goes on to
+ * the caller, which may catch it and go on.
+ */
+export async function* callTool(
+  tool: Tool,
+  args: unknown,
+  run: Pick<ToolContext, 'runId' | 'signal'>,
+): AsyncGenerator<RunEvent, unknown> {
+  const toolCallId = crypto.randomUUID()
+  yield { type: 'tool_call_start', toolCall: { id: toolCallId, name: tool.name } }
+  yield { type: 'tool_call_delta', toolCallId, argumentsDelta: JSON.stringify(args) ?? 'null' }
+  let result: unknown
+  try {
+    result = await tool.execute(args, { runId: run.runId, toolCallId, signal: run.signal })
+  } catch (error) {
+    yield { type: 'tool_call_end', toolCallId, error: messageOf(error) }
+    throw error
+  }
+  yield { type: 'tool_call_end', toolCallId, result: result ?? null }
+  return result
+}

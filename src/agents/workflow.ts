@@ -1,0 +1,148 @@
+import { ServableError } from '../errors.ts'
+import { EventBus } from './bus.ts'
+import { aside, asStep, callServable } from './call.ts'
+import type { RunEvent, RunInput, RunOptions, RunResult, Servable, ServableWorkflow } from './contract.ts'
+import { type BodyResult, collect, contextOf, perform, type RunContext, type Yielded } from './performance.ts'
+import { type RegisterOption, registerAs } from './registry.ts'
+
+/** What a step gets beside the value of the step before. */
+export interface StepContext extends RunContext {
+  /** Runs a servable inside the step: yields its events and returns its result. Throws what it fails with. */
+  call(servable: Servable, input: RunInput): AsyncGenerator<RunEvent, RunResult>
+}
+
+/**
+ * One step: a function of the value handed over, or a generator that yields text and events and returns the next
+ * value. Text of the last step is the workflow's answer; text of the others is told as progress of their step.
+ */
+export type StepBody<I, O> = (value: I, context: StepContext) => AsyncGenerator<Yielded, O> | Promise<O> | O
+
+interface NamedStep {
+  readonly name: string
+  readonly body: StepBody<never, unknown>
+}
+
+/** Steps in their order, from a value of type `I` to one of type `O`. Immutable: `step` gives a new list. */
+export class Steps<I, O> {
+  /** The steps' names and bodies. */
+  readonly list: readonly NamedStep[]
+  /** Ties the two type parameters to the list. */
+  declare readonly handOver?: (value: I) => O
+
+  constructor(list: readonly NamedStep[]) {
+    this.list = list
+  }
+
+  /** Adds a step that takes the value of the step before. Throws `invalid_options` for a name that is taken. */
+  step<N>(name: string, body: StepBody<O, N>): Steps<I, N> {
+    if (this.list.some(step => step.name === name)) {
+      throw new ServableError('invalid_options', `Two steps are named \`${name}\``)
+    }
+    return new Steps([...this.list, { name, body }])
+  }
+}
+
+/**
+ * Begins a list of steps; the first one gets the input of the run.
+ *
+ * @example
+ * steps()
+ *   .step('split', input => textOf(input).split('\n'))
+ *   .step('count', lines => `${lines.length} lines`)
+ */
+export function steps(): Steps<RunInput, RunInput> {
+  return new Steps([])
+}
+
+/** How a workflow is made: with `steps`, or with a `run` of your own. */
+export interface WorkflowConfig {
+  /** The name under which clients reach it: 1 to 200 characters. */
+  readonly name: string
+  readonly description?: string
+  /** Named steps. The last one's value is the answer: text as text, an object as `structured`. */
+  readonly steps?: Steps<RunInput, unknown>
+  /** A body of your own instead of `steps`; it tells its steps as `step` events. */
+  readonly run?: (input: RunInput, context: StepContext) => BodyResult
+  /** As with an agent. */
+  readonly register?: RegisterOption
+  readonly events?: EventBus
+}
+
+/** Named steps behind one name. It registers itself by name. */
+export class Workflow implements ServableWorkflow {
+  readonly kind = 'workflow'
+  readonly name: string
+  readonly description: string | undefined
+  /** The names of the steps; empty for a workflow with a `run` of its own. */
+  readonly steps: readonly { readonly name: string }[]
+  /** Tells what an agent's bus tells, for the workflow as a whole. */
+  readonly events: EventBus
+  readonly #body: (input: RunInput, context: StepContext) => BodyResult
+
+  constructor(config: WorkflowConfig) {
+    const list = config.steps?.list ?? []
+    this.name = config.name
+    this.description = config.description
+    this.steps = list.map(({ name }) => ({ name }))
+    this.events = config.events ?? new EventBus()
+    this.#body = bodyOf(config, list)
+    registerAs(this, config.register)
+  }
+
+  /** Runs to the end. Rejects when the run fails. */
+  run(input: RunInput, options?: RunOptions): Promise<RunResult> {
+    const context = contextOf(options)
+    return collect(this.stream(input, context), context.runId)
+  }
+
+  /** Runs and gives the events as they come. */
+  stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
+    const run = contextOf(options)
+    const call: StepContext['call'] = (servable, message) => callServable(servable, message, run)
+    return perform(this, input, { ...run, call }, this.#body)
+  }
+}
+
+function bodyOf(
+  config: WorkflowConfig,
+  list: readonly NamedStep[],
+): (input: RunInput, context: StepContext) => BodyResult {
+  const { run } = config
+  if (typeof run === 'function') return run
+  if (list.length > 0) return (input, context) => walk(list, input, context)
+  throw new ServableError(
+    'invalid_options',
+    `workflow \`${config.name}\`: needs \`steps\` with one step or more, or a \`run\` function`,
+  )
+}
+
+async function* walk(
+  list: readonly NamedStep[],
+  input: RunInput,
+  context: StepContext,
+): AsyncGenerator<Yielded, Partial<RunResult>> {
+  let value: unknown = input
+  for (const [index, { name, body }] of list.entries()) {
+    const work = asStep(name, index, doStep(body, value, context))
+    value = yield* index === list.length - 1 ? work : aside(name, index, work)
+  }
+  return toOutcome(value)
+}
+
+async function* doStep(
+  body: StepBody<never, unknown>,
+  value: unknown,
+  context: StepContext,
+): AsyncGenerator<Yielded, unknown> {
+  // `Steps.step` has checked that the step before gives what this one takes.
+  const result = body(value as never, context)
+  if (typeof result === 'object' && result !== null && Symbol.asyncIterator in result) {
+    return yield* result as AsyncGenerator<Yielded, unknown>
+  }
+  return await result
+}
+
+function toOutcome(value: unknown): Partial<RunResult> {
+  if (value == null) return {}
+  return typeof value === 'object' ? { structured: value } : { text: String(value) }
+}

@@ -1,0 +1,127 @@
+/**
+ * One base error with a stable `code`. Callers and tests match codes, never messages.
+ *
+ * This file knows no transport: `web/problem.ts` maps a code to an HTTP status, and the other protocol rooms
+ * have one table of their own.
+ *
+ * @module
+ */
+
+/** The caller can mend these: their text is always shown. */
+const CLIENT_CODES = [
+  'invalid_path',
+  'invalid_body',
+  'invalid_input',
+  'unauthorized',
+  'forbidden',
+  'not_found',
+  'agent_not_found',
+  'team_not_found',
+  'workflow_not_found',
+  'method_not_allowed',
+  'body_too_large',
+  'unsupported_media_type',
+  'rate_limited',
+] as const
+
+/** The caller cannot mend these: in production their text is masked. */
+const SERVER_CODES = [
+  'invalid_options',
+  'internal_error',
+  'agent_failed',
+  'invalid_event',
+  'run_too_large',
+  'provider_failed',
+  'run_timeout',
+] as const
+
+/** The code of a failure that the caller can mend. */
+export type ClientErrorCode = (typeof CLIENT_CODES)[number]
+
+/** The code of a failure that the caller cannot mend. */
+export type ServerErrorCode = (typeof SERVER_CODES)[number]
+
+/** Every code that a failure of this library can carry. A code is never renamed or reused. */
+export type ErrorCode = ClientErrorCode | ServerErrorCode
+
+const clientCodes: ReadonlySet<string> = new Set(CLIENT_CODES)
+const serverCodes: ReadonlySet<string> = new Set(SERVER_CODES)
+
+/** One thing that is wrong with an input: where, and what to do about it. */
+export interface Issue {
+  /** Path of the field, with dots: `input.0.type`. Empty when the whole value is wrong. */
+  readonly path: string
+  /** What was expected there. */
+  readonly message: string
+}
+
+/** What may be told along with an error. */
+export interface ServableErrorOptions extends ErrorOptions {
+  /** The fields that are wrong, for validation errors. */
+  readonly issues?: readonly Issue[]
+}
+
+/**
+ * The base of every error of this library. An agent may throw it as well: with a client code
+ * (such as `invalid_input`) its text reaches the caller, in production too.
+ *
+ * @example
+ * throw new ServableError('invalid_input', '`input` must name a city')
+ */
+export class ServableError extends Error {
+  override readonly name = 'ServableError'
+  /** The stable code of the failure. */
+  readonly code: ErrorCode
+  /** The fields that are wrong; empty unless the error is a validation error. */
+  readonly issues: readonly Issue[]
+
+  constructor(code: ErrorCode, message: string, options: ServableErrorOptions = {}) {
+    super(message, options)
+    this.code = code
+    this.issues = options.issues ?? []
+  }
+}
+
+/** Whether `code` is one of this library's. */
+export function isErrorCode(code: string): code is ErrorCode {
+  return clientCodes.has(code) || serverCodes.has(code)
+}
+
+/** The text that stands for every server error in production. */
+export const MASK = 'Internal server error'
+
+/** What a client may learn of a failure. */
+export interface ErrorReport {
+  readonly code: ErrorCode
+  /** The text to show; masked where the code is a server's and `production` is on. */
+  readonly message: string
+  readonly issues: readonly Issue[]
+}
+
+/**
+ * The one place where a thrown value becomes what a client may see. Unknown throws get `fallback` as their code;
+ * in production the text of every server code is {@link MASK}. A stack is never part of it.
+ */
+export function reportError(error: unknown, production: boolean, fallback: ServerErrorCode): ErrorReport {
+  const known = error instanceof ServableError
+  const code = known ? error.code : fallback
+  const masked = production && serverCodes.has(code)
+  return { code, message: masked ? MASK : messageOf(error), issues: known ? error.issues : [] }
+}
+
+/** The text of any thrown value, never empty and never a stack. */
+export function messageOf(error: unknown): string {
+  try {
+    const text = error instanceof Error ? error.message : String(error)
+    return text === '' ? 'Unknown error' : text
+  } catch {
+    return 'Unknown error'
+  }
+}
+
+/** Replaces every one of `secrets` in `text`, so that a key inside a thrown message goes no further. */
+export function redact(text: string, secrets: Iterable<string>): string {
+  let clean = text
+  for (const secret of secrets) if (secret !== '') clean = clean.replaceAll(secret, '[redacted]')
+  return clean
+}

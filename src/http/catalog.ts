@@ -1,0 +1,117 @@
+/**
+ * Everything that is served, by kind and name: explicit entries first, then the registry, looked up anew on every
+ * request.
+ *
+ * @module
+ */
+
+import type { Kind, Servable, Servish } from '../agents/contract.ts'
+import {
+  checkName,
+  checkRunnable,
+  checkServable,
+  KINDS,
+  type Registry,
+  type RegistryNames,
+} from '../agents/registry.ts'
+import { type ErrorCode, ServableError } from '../errors.ts'
+import type { Target } from '../runs/run.ts'
+
+/** Where servables come from. */
+export interface Sources {
+  readonly agents?: Readonly<Record<string, unknown>> | undefined
+  readonly teams?: Readonly<Record<string, unknown>> | undefined
+  readonly workflows?: Readonly<Record<string, unknown>> | undefined
+  /** A mixed list, classified by `kind`. */
+  readonly serve?: readonly unknown[] | undefined
+  /** Undefined where only explicit entries are served. */
+  readonly registry: Registry | undefined
+}
+
+/** A servable with the name under which it is served. */
+export interface Entry {
+  readonly name: string
+  readonly servable: Servish<Servable>
+}
+
+/** Looks servables up. */
+export interface Catalog {
+  /** The servable of that kind and name. Throws `agent_not_found`, `team_not_found` or `workflow_not_found`. */
+  resolve(kind: Kind, name: string): Target
+  /** All of a kind, explicit entries first. */
+  entries(kind: Kind): Entry[]
+  /** All names by kind. */
+  names(): RegistryNames
+}
+
+const NOT_FOUND: Readonly<Record<Kind, ErrorCode>> = {
+  agent: 'agent_not_found',
+  team: 'team_not_found',
+  workflow: 'workflow_not_found',
+}
+
+/** Collects the explicit entries; throws `invalid_options` for one that cannot be served or a name given twice. */
+export function createCatalog(sources: Sources): Catalog {
+  const explicit = collectExplicit(sources)
+  const { registry } = sources
+
+  const entries = (kind: Kind): Entry[] => {
+    const own = explicit.get(kind)!
+    const registered = (registry?.all(kind) ?? []).filter(({ name }) => !own.has(name))
+    return [...Array.from(own, ([name, servable]) => ({ name, servable })), ...registered.map(toEntry)]
+  }
+  const names = (kind: Kind) => entries(kind).map(({ name }) => name)
+
+  return {
+    entries,
+    names: () => ({ agents: names('agent'), teams: names('team'), workflows: names('workflow') }),
+    resolve(kind, name) {
+      const servable = explicit.get(kind)!.get(name) ?? registry?.get(kind, name)
+      if (servable !== undefined) return { kind, name, servable }
+      const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name
+      throw new ServableError(NOT_FOUND[kind], `There is no ${kind} named \`${shown}\``)
+    },
+  }
+}
+
+function toEntry(servable: Servable): Entry {
+  return { name: servable.name, servable }
+}
+
+type Explicit = ReadonlyMap<Kind, Map<string, Servish<Servable>>>
+
+function collectExplicit(sources: Sources): Explicit {
+  const explicit: Explicit = new Map(KINDS.map(kind => [kind, new Map()]))
+  const add = (kind: Kind, name: string, servable: Servish<Servable>, where: string) => {
+    const map = explicit.get(kind)!
+    if (map.has(name))
+      throw new ServableError('invalid_options', `${where}: there are two ${kind}s named \`${name}\``)
+    map.set(name, servable)
+  }
+  for (const kind of KINDS) {
+    for (const [name, servable] of Object.entries(sources[`${kind}s`] ?? {})) {
+      const where = `\`${kind}s.${name}\``
+      checkEntry(servable, kind, name, where)
+      add(kind, name, servable, where)
+    }
+  }
+  for (const [index, servable] of (sources.serve ?? []).entries()) {
+    checkServable(servable, `\`serve[${index}]\``)
+    add(servable.kind, servable.name, servable, `\`serve[${index}]\``)
+  }
+  return explicit
+}
+
+/** In a map the key is the name, and the map says the kind; an entry of another kind is a mistake. */
+function checkEntry(
+  value: unknown,
+  kind: Kind,
+  name: string,
+  where: string,
+): asserts value is Servish<Servable> {
+  checkName(name, where)
+  checkRunnable(value, where)
+  const { kind: own } = Object(value) as Partial<Servable>
+  if (own === undefined || own === kind) return
+  throw new ServableError('invalid_options', `${where}: is a ${own}, so it belongs into \`${own}s\``)
+}

@@ -1,0 +1,97 @@
+/**
+ * What middleware and routes know of a request.
+ *
+ * @module
+ */
+
+import type { Platform } from './platform.ts'
+import type { Match } from './router.ts'
+
+/** The part of the service that a request is for. `router` also stands for paths that match nothing. */
+export type Part = 'router' | 'runs' | 'a2a' | 'card' | 'socket' | 'metrics' | 'docs' | 'admin' | 'health'
+
+/** Who asks, as middleware found out. */
+export interface Identity {
+  /** Stable id; it owns the runs, tasks and sessions that it starts, and stands for `userId`. */
+  readonly id: string
+  readonly scopes?: readonly string[]
+}
+
+/** One entry of the log: `event` says what happened, the rest is numbers, names and outcomes. */
+export interface LogEntry {
+  readonly level: 'info' | 'warn' | 'error'
+  readonly event: string
+  readonly [field: string]: unknown
+}
+
+/** Takes log entries. It must not throw. */
+export type Log = (entry: LogEntry) => void
+
+/** The context of one request. Middleware may set `identity`; everything else is read-only. */
+export interface Context {
+  readonly part: Part
+  /** The id of the request: the client's `x-request-id` where it is well formed, else a UUID. */
+  readonly requestId: string
+  /** Path parameters, percent-decoded. */
+  readonly params: Readonly<Record<string, string>>
+  identity?: Identity | undefined
+  /** The client's address where the runtime vouches for it. */
+  readonly ip: string | undefined
+  /** Keeps the runtime alive until the promise settles; does nothing where the runtime needs no such call. */
+  readonly waitUntil: (promise: Promise<unknown>) => void
+  readonly log: Log
+}
+
+/** Wraps every request of every part: answers itself, or calls `next` and passes its response on. */
+export type Middleware = (
+  request: Request,
+  context: Context,
+  next: () => Promise<Response>,
+) => Response | Promise<Response>
+
+/** Answers a request whose route is known. */
+export type Endpoint = (request: Request, context: RequestState) => Response | Promise<Response>
+
+const REQUEST_ID = /^[\w.:-]{1,128}$/
+
+/** The context as the handler itself keeps it, from the first look at the request to the last at its response. */
+export class RequestState implements Context {
+  readonly requestId: string
+  /** Where the request leads; undefined for nothing, and until it is known. */
+  match: Match
+  readonly log: Log
+  readonly #platform: Platform
+  identity: Identity | undefined
+  /** The run that the request started, once there is one. */
+  runId: string | undefined
+
+  constructor(request: Request, platform: Platform, log: Log) {
+    const given = request.headers.get('x-request-id')
+    this.requestId = given !== null && REQUEST_ID.test(given) ? given : crypto.randomUUID()
+    this.log = log
+    this.#platform = platform
+  }
+
+  get part(): Part {
+    if (this.match === undefined) return 'router'
+    return this.match.found === 'route' ? this.match.route.part : this.match.part
+  }
+
+  get params(): Readonly<Record<string, string>> {
+    return this.match?.found === 'route' ? this.match.params : {}
+  }
+
+  get ip(): string | undefined {
+    return this.#platform.ip
+  }
+
+  readonly waitUntil = (promise: Promise<unknown>): void => this.#platform.waitUntil?.(promise)
+}
+
+/** Folds middleware around an endpoint, the first outermost, once. */
+export function compose(middleware: readonly Middleware[], endpoint: Endpoint): Endpoint {
+  return middleware.reduceRight<Endpoint>(
+    (inner, outer) => (request, context) => outer(request, context, async () => inner(request, context)),
+    endpoint,
+  )
+}

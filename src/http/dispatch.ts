@@ -1,0 +1,92 @@
+/**
+ * Takes a request through the service: route ▸ CORS preflight ▸ middleware ▸ endpoint ▸ errors ▸ headers.
+ *
+ * @module
+ */
+
+import { messageOf, redact, ServableError } from '../errors.ts'
+import type { Cors } from '../web/cors.ts'
+import { problemResponse } from '../web/problem.ts'
+import { checkResponse, withHeaders, withoutBody } from '../web/response.ts'
+import { compose, type Log, type Middleware, RequestState } from './context.ts'
+import { platformOf } from './platform.ts'
+import type { KeyReader } from './provider-keys.ts'
+import { type Match, type Matcher, pathnameOf } from './router.ts'
+
+/** What dispatching needs. */
+export interface DispatchOptions {
+  readonly find: Matcher
+  readonly middleware: readonly Middleware[]
+  readonly cors: Cors | undefined
+  /** Answers what matches nothing; its responses are passed on untouched. */
+  readonly fallback: ((request: Request) => Response | Promise<Response>) | undefined
+  readonly production: boolean
+  readonly log: Log
+  /** To keep the keys of a failed request out of the log. */
+  readonly readKeys: KeyReader
+}
+
+/** Builds the handler function. It never rejects: every failure is a response. */
+export function createDispatch(
+  options: DispatchOptions,
+): (request: Request, platform?: unknown) => Promise<Response> {
+  const { find, cors, fallback, log } = options
+  const serve = compose(options.middleware, (request, state) => answerMatch(request, state, options))
+
+  return async (request, platformArgument) => {
+    const state = new RequestState(request, platformOf(platformArgument), log)
+    let response: Response
+    try {
+      state.match = find(request.method, pathnameOf(request.url))
+      if (state.match === undefined && fallback !== undefined) {
+        return checkResponse(await fallback(request), '`fallback`')
+      }
+      response =
+        cors?.preflight(request, methodsOf(state.match)) ??
+        checkResponse(await serve(request, state), 'middleware')
+    } catch (error) {
+      response = explain(error, request, state, options)
+    }
+    if (request.method === 'HEAD') response = withoutBody(response)
+    return withHeaders(response, headers => {
+      headers.set('x-request-id', state.requestId)
+      if (state.part !== 'admin') cors?.mark(request, headers)
+    })
+  }
+}
+
+function answerMatch(
+  request: Request,
+  state: RequestState,
+  options: DispatchOptions,
+): Response | Promise<Response> {
+  const { match } = state
+  if (match?.found === 'route') return match.route.endpoint(request, state)
+  if (match === undefined) throw new ServableError('not_found', 'Nothing is served at this path')
+  const allow = match.allow.join(', ')
+  if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: { allow } })
+  const error = new ServableError('method_not_allowed', `This path answers ${allow}`)
+  return problemResponse(error, state.requestId, options.production, { allow })
+}
+
+function methodsOf(match: Match): readonly string[] {
+  if (match === undefined) return []
+  return match.found === 'path' ? match.allow : [match.route.method]
+}
+
+/** Turns a throw into a response. What nobody threw on purpose is logged; failed runs have been logged already. */
+function explain(error: unknown, request: Request, state: RequestState, options: DispatchOptions): Response {
+  if (!(error instanceof ServableError)) {
+    const keys = options.readKeys(request.headers, undefined) ?? {}
+    const message = redact(messageOf(error), Object.values(keys))
+    state.log({
+      level: 'error',
+      event: 'request.failed',
+      requestId: state.requestId,
+      part: state.part,
+      message,
+    })
+  }
+  const headers = state.runId === undefined ? undefined : { 'x-run-id': state.runId }
+  return problemResponse(error, state.requestId, options.production, headers)
+}

@@ -1,0 +1,91 @@
+/**
+ * Finds the route of a request. The only file that knows itty-router: it compiles the patterns; matching is done
+ * here, since a miss has to tell a wrong method (405 with `Allow`) from an unknown path, parameters have to be
+ * percent-decoded, and the request must not be written on.
+ *
+ * @module
+ */
+
+import { Router } from 'itty-router'
+import { ServableError } from '../errors.ts'
+import type { Endpoint, Part } from './context.ts'
+
+/** A route: what it answers, where, and for which part. `GET` answers `HEAD` as well. */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** Absolute, with `:name` for a parameter. */
+  readonly path: string
+  readonly part: Part
+  readonly endpoint: Endpoint
+}
+
+/** What a method and a path lead to: a route, a path that has other methods, or nothing. */
+export type Match =
+  | { readonly found: 'route'; readonly route: Route; readonly params: Readonly<Record<string, string>> }
+  | { readonly found: 'path'; readonly part: Part; readonly allow: readonly string[] }
+  | undefined
+
+/** Finds what a method and an encoded path lead to. Throws `invalid_path` for broken percent-encoding. */
+export type Matcher = (method: string, pathname: string) => Match
+
+/** Compiles routes; the earlier one wins. */
+export function createMatcher(routes: readonly Route[]): Matcher {
+  const compiled = routes.map(route => ({ route, pattern: compile(route.path) }))
+  return (method, pathname) => {
+    const wanted = method === 'HEAD' ? 'GET' : method
+    let others: Route[] | undefined
+    for (const { route, pattern } of compiled) {
+      const match = pattern.exec(pathname)
+      if (match === null) continue
+      if (route.method === wanted) return { found: 'route', route, params: decode(match.groups) }
+      others ??= []
+      others.push(route)
+    }
+    const first = others?.[0]
+    return first && { found: 'path', part: first.part, allow: allowOf(others ?? []) }
+  }
+}
+
+/** The encoded path of an absolute URL, without parsing all of it. */
+export function pathnameOf(url: string): string {
+  const start = url.indexOf('/', url.indexOf('://') + 3)
+  if (start === -1) return '/'
+  const path = url.slice(start)
+  const end = path.search(/[?#]/)
+  return end === -1 ? path : path.slice(0, end)
+}
+
+/** Joins path segments: one slash between them, none at the end. */
+export function joinPath(...segments: readonly string[]): string {
+  return `/${segments.join('/')}`.replace(/\/+/g, '/').replace(/(.)\/$/, '$1')
+}
+
+function compile(path: string): RegExp {
+  const router = Router()
+  router.all(path, () => {})
+  // itty-router keeps a route as [method, pattern, handlers, path].
+  const [, pattern] = router.routes[0]!
+  return pattern
+}
+
+function decode(groups: Record<string, string> | undefined): Readonly<Record<string, string>> {
+  const params: Record<string, string> = {}
+  for (const key in groups) {
+    try {
+      params[key] = decodeURIComponent(groups[key]!)
+    } catch (cause) {
+      throw new ServableError('invalid_path', `The path's \`${key}\` has broken percent-encoding`, { cause })
+    }
+  }
+  return params
+}
+
+/** The methods of a path, `OPTIONS` always among them. */
+function allowOf(routes: readonly Route[]): string[] {
+  const methods = new Set<string>(['OPTIONS'])
+  for (const { method } of routes) {
+    methods.add(method)
+    if (method === 'GET') methods.add('HEAD')
+  }
+  return [...methods].sort()
+}

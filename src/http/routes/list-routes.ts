@@ -1,0 +1,92 @@
+/**
+ * `GET /agents`, `/teams`, `/workflows` and `/registry`: what can be run. They exist when auto-discovery is on.
+ *
+ * @module
+ */
+
+import type { ServableAgent, ServableTeam, ServableWorkflow, Servish } from '../../agents/contract.ts'
+import type { Catalog } from '../catalog.ts'
+import { joinPath, type Route } from '../router.ts'
+
+/** What a list tells of an agent; never its instructions or keys. */
+export interface AgentSummary {
+  readonly name: string
+  readonly description: string | null
+  /** Id of the model, where the agent tells. */
+  readonly model: string | null
+  readonly provider: string | null
+  /** Names of the agent's tools. */
+  readonly tools: readonly string[]
+  readonly hasStructuredOutput: boolean
+  readonly capabilities: readonly string[]
+}
+
+/** What a list tells of a team. */
+export interface TeamSummary {
+  readonly name: string
+  readonly description: string | null
+  /** Names of the members. */
+  readonly members: readonly string[]
+}
+
+/** What a list tells of a workflow. */
+export interface WorkflowSummary {
+  readonly name: string
+  readonly description: string | null
+  /** Names of the steps. */
+  readonly steps: readonly string[]
+}
+
+/** The four lists, under `prefix`. */
+export function listRoutes(prefix: string, catalog: Catalog): Route[] {
+  const list = (path: string, content: () => unknown): Route => ({
+    method: 'GET',
+    path: joinPath(prefix, path),
+    part: 'router',
+    endpoint: () => Response.json(content()),
+  })
+  return [
+    list('agents', () =>
+      catalog
+        .entries('agent')
+        .map(({ name, servable }) => agentSummary(name, servable as Servish<ServableAgent>)),
+    ),
+    list('teams', () =>
+      catalog
+        .entries('team')
+        .map(({ name, servable }) => teamSummary(name, servable as Servish<ServableTeam>)),
+    ),
+    list('workflows', () =>
+      catalog
+        .entries('workflow')
+        .map(({ name, servable }) => workflowSummary(name, servable as Servish<ServableWorkflow>)),
+    ),
+    list('registry', () => catalog.names()),
+  ]
+}
+
+function agentSummary(name: string, agent: Servish<ServableAgent>): AgentSummary {
+  return {
+    name,
+    description: agent.description ?? null,
+    model: agent.model?.id ?? null,
+    provider: agent.model?.provider ?? null,
+    tools: namesOf(agent.tools),
+    hasStructuredOutput: agent.output !== undefined && agent.output !== null,
+    capabilities: agent.capabilities ?? [],
+  }
+}
+
+function teamSummary(name: string, team: Servish<ServableTeam>): TeamSummary {
+  return { name, description: team.description ?? null, members: namesOf(team.members) }
+}
+
+function workflowSummary(name: string, workflow: Servish<ServableWorkflow>): WorkflowSummary {
+  return { name, description: workflow.description ?? null, steps: namesOf(workflow.steps) }
+}
+
+/** Names out of a list that another's code made; what is no list has none. */
+function namesOf(list: unknown): string[] {
+  if (!Array.isArray(list)) return []
+  return list.flatMap(item => (typeof item?.name === 'string' ? [item.name] : []))
+}

@@ -1,0 +1,85 @@
+/**
+ * Serves AI agents, teams and workflows over HTTP with one Web-standard request handler.
+ *
+ * @module
+ */
+
+export { Agent, type AgentConfig, type AgentContext } from './agents/agent.ts'
+export {
+  type BusEventName,
+  type BusEvents,
+  type BusListener,
+  type BusPayload,
+  EventBus,
+  type EventBusOptions,
+  type OpenPayload,
+  type ToolPayload,
+} from './agents/bus.ts'
+export type {
+  Artifact,
+  ArtifactEvent,
+  ContentPart,
+  ErrorEvent,
+  FinishEvent,
+  FinishReason,
+  Kind,
+  RunEvent,
+  RunInput,
+  Runnable,
+  RunOptions,
+  RunOutcome,
+  RunResult,
+  Servable,
+  ServableAgent,
+  ServableTeam,
+  ServableWorkflow,
+  Servish,
+  Step,
+  StepEvent,
+  ToolCall,
+  Usage,
+} from './agents/contract.ts'
+export { textOf } from './agents/input.ts'
+export type { BodyResult, RunContext, Yielded } from './agents/performance.ts'
+export { selectKey } from './agents/provider-key.ts'
+export {
+  defaultRegistry,
+  type RegisterOption,
+  Registry,
+  type RegistryNames,
+  type ServableOf,
+} from './agents/registry.ts'
+export {
+  parallel,
+  route,
+  sequence,
+  Team,
+  type TeamConfig,
+  type TeamContext,
+  type TeamStrategy,
+} from './agents/team.ts'
+export type { Tool, ToolContext } from './agents/tool.ts'
+export {
+  type StepBody,
+  type StepContext,
+  Steps,
+  steps,
+  Workflow,
+  type WorkflowConfig,
+} from './agents/workflow.ts'
+export {
+  type ClientErrorCode,
+  type ErrorCode,
+  type Issue,
+  ServableError,
+  type ServableErrorOptions,
+  type ServerErrorCode,
+} from './errors.ts'
+export { createHandler, type Handler } from './handler.ts'
+export type { Context, Identity, Log, LogEntry, Middleware, Part } from './http/context.ts'
+export { type Platform, platform } from './http/platform.ts'
+export type { ProviderConfig, Providers } from './http/provider-keys.ts'
+export type { AgentSummary, TeamSummary, WorkflowSummary } from './http/routes/list-routes.ts'
+export type { HandlerOptions, LimitOptions, RunLimitOptions } from './options.ts'
+export type { CorsOptions, CorsSetting } from './web/cors.ts'
+export type { Problem } from './web/problem.ts'

@@ -1,0 +1,163 @@
+/**
+ * The options of `createHandler`: checked at construction, defaults filled in once.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import type { Servable, ServableAgent, ServableTeam, ServableWorkflow, Servish } from './agents/contract.ts'
+import { defaultRegistry, type Registry } from './agents/registry.ts'
+import { isProduction } from './environment.ts'
+import { ServableError } from './errors.ts'
+import type { Log, Middleware } from './http/context.ts'
+import { DEFAULT_PROVIDERS, type Providers } from './http/provider-keys.ts'
+import { validate } from './validation.ts'
+import type { CorsSetting } from './web/cors.ts'
+
+/** What a handler serves and how. Every member is optional; an unknown or wrong one is a start-up error that names it. */
+export interface HandlerOptions {
+  /** Agents by the name under which they are served. They win over registered ones of the same name. */
+  readonly agents?: Readonly<Record<string, Servish<ServableAgent>>>
+  /** Teams by name. */
+  readonly teams?: Readonly<Record<string, Servish<ServableTeam>>>
+  /** Workflows by name. */
+  readonly workflows?: Readonly<Record<string, Servish<ServableWorkflow>>>
+  /** Agents, teams and workflows in one list, classified by their `kind`. */
+  readonly serve?: readonly Servable[]
+  /**
+   * Where names that are not given explicitly are looked up, on every request. Default: the default registry, which
+   * first-party agents join when they are made. `false`: only explicit entries are served, and the lists are off.
+   */
+  readonly registry?: Registry | false
+  /** The path under which everything but A2A and the socket is mounted. Default `/api`. */
+  readonly prefix?: string
+  /** Wraps every request of every part, the first outermost: the place for authentication. */
+  readonly middleware?: readonly Middleware[]
+  /** Answers what matches no route, instead of a 404. Middleware does not apply to it. */
+  readonly fallback?: (request: Request) => Response | Promise<Response>
+  /** Masks the text of server errors. Default: on, unless `NODE_ENV` is `development` or `test`. */
+  readonly production?: boolean
+  /** Lets pages of other origins call. Default false; `true` is any origin, without credentials. */
+  readonly cors?: CorsSetting
+  /** Bounds on requests. */
+  readonly limits?: LimitOptions
+  /** Takes log entries, `false` for none. Default: warnings and errors as JSON lines on the console. */
+  readonly logger?: Log | false
+  /** Headers of model providers' keys, beside the three of the default table. */
+  readonly providers?: Providers
+  /** Bounds on runs. */
+  readonly runs?: RunLimitOptions
+}
+
+/** Bounds on requests. */
+export interface LimitOptions {
+  /** Most bytes of a JSON body; more is answered 413. Default 1,048,576. */
+  readonly maxBodyBytes?: number
+}
+
+/** Bounds on runs. */
+export interface RunLimitOptions {
+  /** Milliseconds that a run may take; then it fails with `run_timeout`. Default 600,000. */
+  readonly timeoutMs?: number
+  /** Most events of one run; more fail it with `run_too_large`. Default 1,000,000. */
+  readonly maxEvents?: number
+  /** Most characters of text and tool arguments in a JSON answer; more fail the run with `run_too_large`. Default 33,554,432. */
+  readonly maxLength?: number
+}
+
+/** The options with every default in place. */
+export interface Settings
+  extends Required<Omit<HandlerOptions, 'registry' | 'fallback' | 'limits' | 'logger' | 'runs'>> {
+  readonly registry: Registry | undefined
+  readonly fallback: HandlerOptions['fallback']
+  readonly limits: Required<LimitOptions>
+  readonly log: Log
+  readonly runs: Required<RunLimitOptions>
+}
+
+const isFunction = (value: unknown): boolean => typeof value === 'function'
+const func = v.custom<never>(isFunction, 'must be a function')
+const record = v.record(v.string(), v.unknown(), 'must be an object of names and entries')
+const count = v.pipe(
+  v.number('must be a number'),
+  v.integer('must be a whole number'),
+  v.minValue(1, 'must be 1 or more'),
+)
+/** Timers hold 31 bits of milliseconds. */
+const duration = v.pipe(count, v.maxValue(2 ** 31 - 1, 'must be less than 2^31'))
+const headerName = v.pipe(v.string(), v.regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be a header name'))
+const strings = v.array(v.string(), 'must be an array of strings')
+
+const registry = v.custom<Registry>(
+  value => isFunction(Object(value).get) && isFunction(Object(value).all) && isFunction(Object(value).list),
+  'must be a Registry or false',
+)
+
+const cors = v.strictObject({
+  origins: v.union([v.literal('*'), strings, func], "must be '*', an array of origins or a function"),
+  credentials: v.optional(v.boolean()),
+  allowedHeaders: v.optional(strings),
+  exposedHeaders: v.optional(strings),
+  maxAge: v.optional(v.number()),
+})
+
+const OptionsSchema = v.strictObject({
+  agents: v.optional(record),
+  teams: v.optional(record),
+  workflows: v.optional(record),
+  serve: v.optional(v.array(v.unknown(), 'must be an array')),
+  registry: v.optional(v.union([v.literal(false), registry], 'must be a Registry or false')),
+  prefix: v.optional(v.pipe(v.string(), v.regex(/^[^?#:*]*$/, 'must be a plain path'))),
+  middleware: v.optional(v.array(func, 'must be an array of functions')),
+  fallback: v.optional(func),
+  production: v.optional(v.boolean('must be true or false')),
+  cors: v.optional(
+    v.union([v.boolean(), strings, cors], 'must be true, false, origins or an object with `origins`'),
+  ),
+  limits: v.optional(v.strictObject({ maxBodyBytes: v.optional(count) })),
+  logger: v.optional(v.union([v.literal(false), func], 'must be a function or false')),
+  providers: v.optional(v.record(v.string(), v.strictObject({ header: headerName, matches: strings }))),
+  runs: v.optional(
+    v.strictObject({
+      timeoutMs: v.optional(duration),
+      maxEvents: v.optional(count),
+      maxLength: v.optional(count),
+    }),
+  ),
+})
+
+/** Checks the options and fills in defaults. Throws `invalid_options` that names every wrong member. */
+export function resolveOptions(options: HandlerOptions): Settings {
+  validate(OptionsSchema, options, 'invalid_options', 'options')
+  if (options.cors !== undefined) checkCors(options.cors)
+  return {
+    agents: options.agents ?? {},
+    teams: options.teams ?? {},
+    workflows: options.workflows ?? {},
+    serve: options.serve ?? [],
+    registry: options.registry === false ? undefined : (options.registry ?? defaultRegistry()),
+    prefix: options.prefix ?? '/api',
+    middleware: options.middleware ?? [],
+    fallback: options.fallback,
+    production: options.production ?? isProduction(),
+    cors: options.cors ?? false,
+    limits: { maxBodyBytes: 1024 * 1024, ...options.limits },
+    log: options.logger === false ? () => {} : (options.logger ?? consoleLog),
+    providers: { ...DEFAULT_PROVIDERS, ...options.providers },
+    runs: { timeoutMs: 600_000, maxEvents: 1_000_000, maxLength: 32 * 1024 * 1024, ...options.runs },
+  }
+}
+
+/** Browsers refuse credentials together with any origin (WHATWG Fetch, section 3.2.3), so it can only be a mistake. */
+function checkCors(setting: CorsSetting): void {
+  if (typeof setting !== 'object' || !('origins' in setting)) return
+  if (setting.origins !== '*' || setting.credentials !== true) return
+  throw new ServableError(
+    'invalid_options',
+    "`cors.credentials` needs `cors.origins` to name the origins, not '*'",
+  )
+}
+
+const consoleLog: Log = entry => {
+  if (entry.level !== 'info') console.error(JSON.stringify(entry))
+}

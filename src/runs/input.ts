@@ -1,0 +1,61 @@
+/**
+ * The input of a run, as clients send it.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import type { ContentPart, RunInput } from '../agents/contract.ts'
+import { validate } from '../validation.ts'
+
+const data = v.pipe(v.string(), v.nonEmpty('must be base64 or a URL, not empty'))
+const mimeType = v.pipe(
+  v.string(),
+  v.regex(/^[\w.+-]+\/[\w.+*-]+$/, 'must be a media type such as image/png'),
+)
+
+/** A piece of a multi-modal message. */
+export const ContentPartSchema: v.GenericSchema<unknown, ContentPart> = v.variant('type', [
+  v.object({ type: v.literal('text'), text: v.string() }),
+  v.object({ type: v.picklist(['image', 'audio']), data, mimeType: v.optional(mimeType) }),
+  v.object({ type: v.literal('file'), data, mimeType, filename: v.optional(v.string()) }),
+])
+
+/** The message of a run: text that is not empty, or one part or more. */
+export const RunInputSchema: v.GenericSchema<unknown, RunInput> = v.union(
+  [
+    v.pipe(v.string(), v.nonEmpty('must not be empty')),
+    v.pipe(v.array(ContentPartSchema), v.nonEmpty('must hold one part or more')),
+  ],
+  'must be text or an array of content parts',
+)
+
+const id = (what: string) =>
+  v.optional(
+    v.pipe(
+      v.string(),
+      v.nonEmpty(`must not be empty: leave \`${what}\` out`),
+      v.maxLength(500, 'must have 500 characters at the most'),
+    ),
+  )
+
+/** A checked run body. */
+export interface RunBody {
+  input: RunInput
+  sessionId?: string | undefined
+  userId?: string | undefined
+  apiKey?: string | undefined
+}
+
+/** The body of a run request. Fields that it does not know are ignored. */
+export const RunBodySchema: v.GenericSchema<unknown, RunBody> = v.object({
+  input: RunInputSchema,
+  sessionId: id('sessionId'),
+  userId: id('userId'),
+  apiKey: id('apiKey'),
+})
+
+/** Checks the body of a run request; throws `invalid_body` that names every wrong field. */
+export function parseRunBody(value: unknown): RunBody {
+  return validate(RunBodySchema, value, 'invalid_body', 'body')
+}

@@ -1,0 +1,267 @@
+/**
+ * The run pipeline: one servable, one input, and exactly one terminal event, whatever the servable does.
+ *
+ * @module
+ */
+
+import type {
+  ErrorEvent,
+  FinishEvent,
+  Kind,
+  RunEvent,
+  RunInput,
+  RunOptions,
+  RunResult,
+  Servable,
+} from '../agents/contract.ts'
+import { eventsOf, type Source } from '../agents/derive.ts'
+import { elapsedSince } from '../agents/elapsed.ts'
+import { errorOf, isRunEvent, isTerminal } from '../agents/event.ts'
+import { Fold } from '../agents/fold.ts'
+import { selectKey } from '../agents/provider-key.ts'
+import { messageOf, redact, reportError, ServableError } from '../errors.ts'
+
+/** A servable under the kind and name by which it was asked for. */
+export interface Target {
+  readonly kind: Kind
+  readonly name: string
+  readonly servable: Source & Pick<Partial<Servable>, 'model'>
+}
+
+/** What holds for every run of a handler. */
+export interface RunSettings {
+  /** Masks the text of server errors. */
+  readonly production: boolean
+  /** Milliseconds that a run may take. */
+  readonly timeoutMs: number
+  /** Most events of one run; more fail it with `run_too_large`. */
+  readonly maxEvents: number
+  /** Most characters that a JSON answer may hold. */
+  readonly maxLength: number
+  /** Told of every run that fails, with the text before masking but without keys. */
+  readonly onFailure?: (failure: RunFailure) => void
+}
+
+/** A failed run, for the log. */
+export interface RunFailure {
+  readonly kind: Kind
+  readonly name: string
+  readonly runId: string
+  readonly code: string
+  /** The text of what was thrown, provider keys removed. */
+  readonly message: string
+}
+
+/** After so many events in a row the run lets timers and I/O have their turn, so that an agent that never waits cannot hold the process. */
+const BREATHE_EVERY = 4096
+
+const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
+
+/**
+ * Starts a run: chooses its id and its provider key, and gives its events. The servable is called at the first
+ * `next()`. Reading is for one reader; leaving (`return`) cancels.
+ */
+export function startRun(target: Target, input: RunInput, options: RunOptions, settings: RunSettings): Run {
+  return new Run(target, input, options, settings)
+}
+
+/** A run under way. Its terminal event comes exactly once, then it is done. */
+export class Run implements AsyncIterableIterator<RunEvent> {
+  readonly id: string
+  readonly #target: Target
+  readonly #input: RunInput
+  readonly #options: RunOptions
+  readonly #settings: RunSettings
+  readonly #caller: AbortSignal | undefined
+  readonly #abort = new AbortController()
+  readonly #startedAt = performance.now()
+  #source: AsyncIterator<RunEvent> | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #count = 0
+  #ended = false
+  /** The terminal event, once the run has ended without its reader having seen it. */
+  #unread: FinishEvent | ErrorEvent | undefined
+  /** The reader that waits in `next()`. */
+  #reader: { resolve(result: IteratorResult<RunEvent>): void } | undefined
+
+  constructor(target: Target, input: RunInput, options: RunOptions, settings: RunSettings) {
+    this.id = options.runId ?? crypto.randomUUID()
+    this.#target = target
+    this.#input = input
+    this.#settings = settings
+    this.#caller = options.signal
+    this.#options = {
+      ...options,
+      runId: this.id,
+      apiKey: selectKey(target.servable.model?.provider, options.apiKeys) ?? options.apiKey,
+      signal: this.#abort.signal,
+    }
+    if (this.#caller?.aborted) this.cancel()
+    else this.#caller?.addEventListener('abort', this.cancel)
+  }
+
+  /** Milliseconds since the start. */
+  get durationMs(): number {
+    return elapsedSince(this.#startedAt)
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  /** The next event. Never rejects: a failure is an event. */
+  next(): Promise<IteratorResult<RunEvent>> {
+    if (this.#ended) return Promise.resolve(this.#takeUnread())
+    return new Promise(resolve => {
+      this.#reader = { resolve }
+      if (++this.#count % BREATHE_EVERY === 0) setTimeout(this.#pull, 0)
+      else this.#pull()
+    })
+  }
+
+  /** The reader leaves: the run is cancelled. */
+  return(): Promise<IteratorResult<RunEvent>> {
+    this.cancel()
+    this.#unread = undefined
+    return Promise.resolve(END)
+  }
+
+  /** Ends the run with `finish` and the reason `cancelled`, unless it has ended. Bound, so that it can be a listener. */
+  readonly cancel = (): void => {
+    if (this.#ended) return
+    this.#deliver(
+      this.#end(
+        { type: 'finish', finishReason: 'cancelled' },
+        new DOMException('The run was cancelled', 'AbortError'),
+      ),
+    )
+  }
+
+  /** Ends the run with an error, unless it has ended. An encoder calls it for an event that it cannot write. */
+  readonly fail = (thrown: unknown): void => {
+    if (this.#ended) return
+    this.#deliver(this.#end(this.#toErrorEvent(thrown), thrown))
+  }
+
+  /** Reads all events and folds them. Rejects with a `ServableError` when the run fails. */
+  async result(): Promise<RunResult> {
+    const fold = new Fold(this.#settings.maxLength)
+    for (let item = await this.next(); !item.done; item = await this.next()) {
+      if (item.value.type === 'error') throw errorOf(item.value)
+      try {
+        fold.add(item.value)
+      } catch (error) {
+        this.fail(error)
+      }
+    }
+    return fold.result({ runId: this.id, durationMs: this.durationMs })
+  }
+
+  readonly #pull = (): void => {
+    if (this.#ended) return
+    try {
+      this.#source ??= this.#begin()
+      this.#source.next().then(this.#take, this.fail)
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  #begin(): AsyncIterator<RunEvent> {
+    const { timeoutMs } = this.#settings
+    this.#timer = setTimeout(() => {
+      this.fail(new ServableError('run_timeout', `The run took longer than ${timeoutMs} ms`))
+    }, timeoutMs)
+    return eventsOf(this.#target.servable, this.#input, this.#options)
+  }
+
+  readonly #take = (item: IteratorResult<RunEvent>): void => {
+    if (this.#ended) return
+    const event = item.done ? FINISHED : item.value
+    if (!isRunEvent(event)) return this.fail(invalidEvent(this.#target, event))
+    if (this.#count > this.#settings.maxEvents) return this.fail(tooManyEvents(this.#settings.maxEvents))
+    this.#deliver(this.#toPass(event))
+  }
+
+  /** What the reader sees of an event of the servable. */
+  #toPass(event: RunEvent): RunEvent {
+    if (event.type === 'error') return this.#end(this.#toErrorEvent(errorOf(event)))
+    if (isTerminal(event)) return this.#end(event)
+    const { production } = this.#settings
+    if (event.type === 'tool_call_end' && event.error !== undefined) {
+      return { ...event, error: production ? 'The tool failed' : this.#withoutKeys(event.error) }
+    }
+    if (event.type === 'step' && event.error !== undefined) {
+      return { ...event, error: production ? 'The step failed' : this.#withoutKeys(event.error) }
+    }
+    return event
+  }
+
+  #toErrorEvent(thrown: unknown): ErrorEvent {
+    const { code, message } = reportError(thrown, this.#settings.production, 'agent_failed')
+    const { kind, name } = this.#target
+    this.#settings.onFailure?.({
+      kind,
+      name,
+      runId: this.id,
+      code,
+      message: this.#withoutKeys(messageOf(thrown)),
+    })
+    return { type: 'error', error: this.#withoutKeys(message), code }
+  }
+
+  /** Closes everything. With a `reason` the servable's signal fires: it is still at work. */
+  #end(terminal: FinishEvent | ErrorEvent, reason?: unknown): FinishEvent | ErrorEvent {
+    this.#ended = true
+    clearTimeout(this.#timer)
+    this.#caller?.removeEventListener('abort', this.cancel)
+    if (reason !== undefined) this.#abort.abort(reason)
+    closeQuietly(this.#source)
+    return terminal
+  }
+
+  #deliver(event: RunEvent): void {
+    const reader = this.#reader
+    this.#reader = undefined
+    if (reader !== undefined) reader.resolve({ done: false, value: event })
+    else if (isTerminal(event)) this.#unread = event
+  }
+
+  #takeUnread(): IteratorResult<RunEvent> {
+    const event = this.#unread
+    this.#unread = undefined
+    return event === undefined ? END : { done: false, value: event }
+  }
+
+  #withoutKeys(text: string): string {
+    const { apiKey = '', apiKeys = {} } = this.#options
+    return redact(text, [apiKey, ...Object.values(apiKeys)])
+  }
+}
+
+/** A servable that simply stops has finished. */
+const FINISHED: FinishEvent = { type: 'finish', finishReason: 'stop' }
+
+function invalidEvent({ kind, name }: Target, event: unknown): ServableError {
+  const type =
+    typeof event === 'object' && event !== null && 'type' in event
+      ? `type \`${String(event.type).slice(0, 40)}\``
+      : typeof event
+  return new ServableError(
+    'invalid_event',
+    `${kind} \`${name}\` yielded something that is no run event (${type})`,
+  )
+}
+
+function tooManyEvents(max: number): ServableError {
+  return new ServableError('run_too_large', `The run gave more than ${max} events`)
+}
+
+/** Lets the servable clean up; nobody waits for it, and what it throws now has no reader. */
+function closeQuietly(source: AsyncIterator<RunEvent> | undefined): void {
+  try {
+    void source?.return?.().then(undefined, () => {})
+  } catch {
+    // A `return` that throws has nothing left to close.
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * Reads request bodies within a bound.
+ *
+ * @module
+ */
+
+import { ServableError } from '../errors.ts'
+
+/**
+ * The body as text. Throws `body_too_large` once more than `maxBytes` have come or were declared; nothing more is
+ * read then. A body without a length is counted as it streams in.
+ */
+export async function readText(request: Request, maxBytes: number): Promise<string> {
+  const declared = request.headers.get('content-length')
+  if (declared === null || !/^\d+$/.test(declared)) return readCounted(request.body, maxBytes)
+  if (Number(declared) > maxBytes) throw tooLarge(maxBytes)
+  const text = await request.text()
+  // HTTP servers hold a body to its declared length; a request made by hand need not.
+  if (text.length > maxBytes) throw tooLarge(maxBytes)
+  return text
+}
+
+/** The body as JSON. Throws `invalid_body` where it is none, and as {@link readText} does. */
+export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
+  const text = await readText(request, maxBytes)
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new ServableError('invalid_body', 'The body must be JSON', { cause })
+  }
+}
+
+/** Throws `unsupported_media_type` unless the body is declared as JSON (RFC 8259, or a `+json` type of RFC 6839). */
+export function requireJson(request: Request): void {
+  const type = request.headers.get('content-type')
+  if (type === 'application/json') return
+  if (type !== null && /^\s*application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return
+  throw new ServableError('unsupported_media_type', 'The `content-type` must be `application/json`')
+}
+
+async function readCounted(body: ReadableStream<Uint8Array> | null, maxBytes: number): Promise<string> {
+  if (body === null) return ''
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  let size = 0
+  for (let item = await reader.read(); !item.done; item = await reader.read()) {
+    size += item.value.byteLength
+    if (size > maxBytes) {
+      void reader.cancel().then(undefined, () => {})
+      throw tooLarge(maxBytes)
+    }
+    text += decoder.decode(item.value, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+function tooLarge(maxBytes: number): ServableError {
+  return new ServableError('body_too_large', `The body must have ${maxBytes} bytes at the most`)
+}

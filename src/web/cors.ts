@@ -1,0 +1,85 @@
+/**
+ * Cross-origin resource sharing (WHATWG Fetch, section 3.2).
+ *
+ * @module
+ */
+
+/** Who may call from a browser, and how. */
+export interface CorsOptions {
+  /** `'*'` for any origin, or the origins that may call (`https://app.example.com`), or a test of an origin. */
+  readonly origins: '*' | readonly string[] | ((origin: string) => boolean)
+  /** Allows cookies and HTTP authentication. Not possible with `'*'`. Default false. */
+  readonly credentials?: boolean
+  /** Request headers to allow beyond the built-in ones. */
+  readonly allowedHeaders?: readonly string[]
+  /** Response headers to expose beyond the built-in ones. */
+  readonly exposedHeaders?: readonly string[]
+  /** Seconds for which a browser may keep a preflight's answer. Default 600. */
+  readonly maxAge?: number
+}
+
+/** The CORS setting: off, any origin, a list of origins, or in full. */
+export type CorsSetting = boolean | readonly string[] | CorsOptions
+
+/** Answers preflights and marks responses. */
+export interface Cors {
+  /** The answer to a preflight; undefined where the request is none. */
+  preflight(request: Request, methods: readonly string[]): Response | undefined
+  /** Adds the headers that let the request's origin read the response. */
+  mark(request: Request, headers: Headers): void
+  /** Whether a page of this origin may call. */
+  allows(origin: string): boolean
+}
+
+const ALLOWED = [
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'last-event-id',
+  'prefer',
+  'a2a-version',
+  'x-request-id',
+]
+
+const EXPOSED = ['x-run-id', 'x-request-id', 'location', 'retry-after', 'ratelimit', 'ratelimit-policy']
+
+/** Builds the CORS part once. `keyHeaders` are the provider key headers to allow. Undefined where CORS is off. */
+export function createCors(setting: CorsSetting, keyHeaders: readonly string[]): Cors | undefined {
+  if (setting === false) return undefined
+  const options = toOptions(setting)
+  const { origins, credentials = false, maxAge = 600 } = options
+  const isOpen = origins === '*'
+  const allowedHeaders = [...ALLOWED, ...keyHeaders, ...(options.allowedHeaders ?? [])].join(', ')
+  const exposedHeaders = [...EXPOSED, ...(options.exposedHeaders ?? [])].join(', ')
+  const allows =
+    typeof origins === 'function' ? origins : (origin: string) => isOpen || origins.includes(origin)
+
+  const mark: Cors['mark'] = (request, headers) => {
+    if (!isOpen) headers.append('vary', 'origin')
+    const origin = request.headers.get('origin')
+    if (origin === null || !allows(origin)) return
+    headers.set('access-control-allow-origin', isOpen ? '*' : origin)
+    headers.set('access-control-expose-headers', exposedHeaders)
+    if (credentials) headers.set('access-control-allow-credentials', 'true')
+  }
+
+  return {
+    mark,
+    allows,
+    preflight(request, methods) {
+      const asked = request.headers.get('access-control-request-method')
+      if (request.method !== 'OPTIONS' || asked === null || !request.headers.has('origin')) return undefined
+      const headers = new Headers({
+        'access-control-allow-methods': methods.join(', '),
+        'access-control-allow-headers': allowedHeaders,
+        'access-control-max-age': String(maxAge),
+      })
+      return new Response(null, { status: 204, headers })
+    },
+  }
+}
+
+function toOptions(setting: true | readonly string[] | CorsOptions): CorsOptions {
+  if (setting === true) return { origins: '*' }
+  return 'origins' in setting ? setting : { origins: setting }
+}

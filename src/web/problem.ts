@@ -1,0 +1,68 @@
+/**
+ * Errors as RFC 9457 problem details.
+ *
+ * @module
+ */
+
+import { type ErrorCode, type Issue, MASK, reportError } from '../errors.ts'
+
+/** The body of an error response (RFC 9457, section 3), with a stable `code` and the text once more as `error`. */
+export interface Problem {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly error: string
+  readonly code: ErrorCode
+  readonly requestId: string
+  readonly issues?: readonly Issue[]
+}
+
+/** The HTTP status and title of every code (RFC 9110, section 15; 429 of RFC 6585). */
+const STATUS: Readonly<Record<ErrorCode, readonly [status: number, title: string]>> = {
+  invalid_path: [400, 'Bad Request'],
+  invalid_body: [400, 'Bad Request'],
+  invalid_input: [400, 'Bad Request'],
+  unauthorized: [401, 'Unauthorized'],
+  forbidden: [403, 'Forbidden'],
+  not_found: [404, 'Not Found'],
+  agent_not_found: [404, 'Not Found'],
+  team_not_found: [404, 'Not Found'],
+  workflow_not_found: [404, 'Not Found'],
+  method_not_allowed: [405, 'Method Not Allowed'],
+  body_too_large: [413, 'Content Too Large'],
+  unsupported_media_type: [415, 'Unsupported Media Type'],
+  rate_limited: [429, 'Too Many Requests'],
+  invalid_options: [500, 'Internal Server Error'],
+  internal_error: [500, 'Internal Server Error'],
+  agent_failed: [500, 'Internal Server Error'],
+  invalid_event: [500, 'Internal Server Error'],
+  run_too_large: [500, 'Internal Server Error'],
+  provider_failed: [502, 'Bad Gateway'],
+  run_timeout: [504, 'Gateway Timeout'],
+}
+
+/** Answers with what a client may learn of `thrown`. */
+export function problemResponse(
+  thrown: unknown,
+  requestId: string,
+  production: boolean,
+  headers?: Readonly<Record<string, string>>,
+): Response {
+  const { code, message, issues } = reportError(thrown, production, 'internal_error')
+  const [status, title] = STATUS[code]
+  const problem: Problem = {
+    type: 'about:blank',
+    title: production && status >= 500 ? MASK : title,
+    status,
+    detail: message,
+    error: message,
+    code,
+    requestId,
+    ...(issues.length > 0 && { issues }),
+  }
+  return new Response(JSON.stringify(problem), {
+    status,
+    headers: { ...headers, 'content-type': 'application/problem+json' },
+  })
+}

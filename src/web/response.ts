@@ -1,0 +1,30 @@
+/** Small changes to a response that another made. */
+
+import { ServableError } from '../errors.ts'
+
+/** Throws `internal_error`, naming `from`, unless the value is a response: other code made it. */
+export function checkResponse(value: unknown, from: string): Response {
+  if (typeof value === 'object' && value !== null && 'headers' in value && 'status' in value)
+    return value as Response
+  throw new ServableError('internal_error', `${from} must return a Response`)
+}
+
+/** Changes the headers of a response; of a copy where they cannot be changed, as after `fetch` or `redirect`. */
+export function withHeaders(response: Response, change: (headers: Headers) => void): Response {
+  try {
+    change(response.headers)
+    return response
+  } catch {
+    const copy = new Response(response.body, response)
+    change(copy.headers)
+    return copy
+  }
+}
+
+/** The same response without its body, as `HEAD` wants it (RFC 9110, section 9.3.2). */
+export function withoutBody(response: Response): Response {
+  if (response.body === null) return response
+  void response.body.cancel().then(undefined, () => {})
+  const { status, statusText, headers } = response
+  return new Response(null, { status, statusText, headers })
+}

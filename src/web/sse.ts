@@ -1,0 +1,75 @@
+/**
+ * Server-sent events (WHATWG HTML, section 9.2) over a `ReadableStream`.
+ *
+ * @module
+ */
+
+/** Response headers of an event stream: never cached, never transformed, never buffered by a proxy. */
+export const SSE_HEADERS: Readonly<Record<string, string>> = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+}
+
+/** Milliseconds of silence after which a comment keeps the connection alive (Bun cuts responses idle for 10 s). */
+export const KEEP_ALIVE_MS = 5000
+
+/** Bytes that may wait for a slow reader before the source is no longer read. */
+const HIGH_WATER_MARK = 16 * 1024
+
+const encoder = new TextEncoder()
+const KEEP_ALIVE = encoder.encode(': keep-alive\n\n')
+
+/** Where the messages come from. */
+export interface SseSource {
+  /** The next message as its lines with the blank line at the end, or undefined when there is none left. Never rejects. */
+  next(): Promise<string | undefined>
+  /** The reader left. */
+  cancel(): void
+}
+
+/** One message with an id and JSON data. JSON has no line breaks, so one `data:` line is enough. */
+export function sseMessage(id: number | string, json: string): string {
+  return `id: ${id}\ndata: ${json}\n\n`
+}
+
+/** Writes messages as they come and comments while none does. Reads no further than the reader keeps up. */
+export function sseStream(
+  source: SseSource,
+  keepAliveMs: number = KEEP_ALIVE_MS,
+): ReadableStream<Uint8Array> {
+  let timer: ReturnType<typeof setInterval> | undefined
+  let wasSilent = true
+  let isOpen = true
+  const stop = () => {
+    isOpen = false
+    clearInterval(timer)
+  }
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        timer = setInterval(() => {
+          if (wasSilent && (controller.desiredSize ?? 0) > 0) controller.enqueue(KEEP_ALIVE)
+          wasSilent = true
+        }, keepAliveMs)
+      },
+      async pull(controller) {
+        do {
+          const message = await source.next()
+          if (!isOpen) return
+          if (message === undefined) {
+            stop()
+            return controller.close()
+          }
+          wasSilent = false
+          controller.enqueue(encoder.encode(message))
+        } while ((controller.desiredSize ?? 0) > 0)
+      },
+      cancel() {
+        stop()
+        source.cancel()
+      },
+    },
+    { highWaterMark: HIGH_WATER_MARK, size: chunk => chunk.byteLength },
+  )
+}
