@@ -1,0 +1,65 @@
+/** Measures two things in turn and compares them as a ratio. */
+
+/** What was measured over several rounds. */
+export interface Comparison {
+  readonly name: string
+  /** Median of the measured one's time over the reference's, round by round. */
+  readonly ratio: number
+  /** Smallest and largest ratio of a round. */
+  readonly spread: readonly [number, number]
+  /** Median times, in the unit that `unit` names. */
+  readonly measured: number
+  readonly reference: number
+  readonly unit: string
+}
+
+/** Gives the time of one operation, in the unit of the comparison. */
+export type Timed = () => Promise<number>
+
+/** Runs both in turn, `rounds` times after one round to warm up; which one goes first alternates. */
+export async function compare(
+  name: string,
+  unit: string,
+  { measured, reference }: { measured: Timed; reference: Timed },
+  rounds = 11,
+): Promise<Comparison> {
+  const pairs: [number, number][] = []
+  await reference()
+  await measured()
+  for (let round = 0; round < rounds; round++) {
+    const isEven = round % 2 === 0
+    const first = await (isEven ? reference() : measured())
+    const second = await (isEven ? measured() : reference())
+    pairs.push(isEven ? [second, first] : [first, second])
+  }
+  const ratios = pairs.map(([ours, theirs]) => ours / theirs).sort((a, b) => a - b)
+  return {
+    name,
+    unit,
+    ratio: median(ratios),
+    spread: [ratios[0]!, ratios.at(-1)!],
+    measured: median(pairs.map(([ours]) => ours)),
+    reference: median(pairs.map(([, theirs]) => theirs)),
+  }
+}
+
+/** Mean time of `count` operations after each other, in microseconds. */
+export async function microseconds(count: number, operation: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now()
+  for (let i = 0; i < count; i++) await operation()
+  return ((performance.now() - startedAt) / count) * 1000
+}
+
+/** Writes comparisons as a Markdown table. */
+export function table(comparisons: readonly Comparison[]): string {
+  const rows = comparisons.map(
+    ({ name, ratio, spread, measured, reference, unit }) =>
+      `| ${name} | ${ratio.toFixed(2)} | ${spread[0].toFixed(2)}-${spread[1].toFixed(2)} | ${measured.toFixed(2)} ${unit} | ${reference.toFixed(2)} ${unit} |`,
+  )
+  return ['| what | ratio | spread | servable | bare |', '|---|---|---|---|---|', ...rows].join('\n')
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)]!
+}

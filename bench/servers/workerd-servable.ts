@@ -1,0 +1,3 @@
+import { servable } from './handlers.ts'
+
+export default { fetch: (request: Request): Promise<Response> => servable(request) }
