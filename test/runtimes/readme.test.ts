@@ -1,0 +1,136 @@
+/** Every command and snippet of the README does what the README says. */
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Handler } from '../../src/index.ts'
+import { type Runtime, startBun, startDeno, startNode, startWorkerd, startWrangler } from './harness.ts'
+import { root } from './process.ts'
+
+const run = promisify(execFile)
+const readme = await readFile(join(root, 'README.md'), 'utf8')
+const fences = [...readme.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language, text]) => ({
+  language,
+  text: text!,
+}))
+const commands = fences.filter(({ language }) => language === 'sh').map(({ text }) => text.trim())
+const snippets = new Map(
+  fences
+    .filter(({ language }) => language === 'ts')
+    .map(({ text }) => [/^\/\/ (\S+\.ts)\n/.exec(text)?.[1] ?? 'unnamed', text]),
+)
+
+/** The snippets as files that import the sources, with a port of the test's choosing. */
+let folder: string
+beforeAll(async () => {
+  await mkdir(join(root, 'test/.tmp'), { recursive: true })
+  folder = await mkdtemp(join(root, 'test/.tmp/readme-'))
+  for (const [name, text] of snippets) {
+    const source = text
+      .replace(/'servable\/(\w+)'/g, (_, entry) => `'../../../src/runtimes/${entry}.ts'`)
+      .replaceAll("'servable'", "'../../../src/index.ts'")
+      .replaceAll('port: 3000', 'port: 0')
+    await writeFile(join(folder, name), source)
+  }
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+async function ask(handler: Handler, path: string, input: string, headers = {}): Promise<Response> {
+  const body = JSON.stringify({ input })
+  const init = { method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } }
+  return handler(new Request(`http://127.0.0.1/api${path}`, init))
+}
+
+async function load(name: string): Promise<Handler> {
+  const module = await import(pathToFileURL(join(folder, name)).href)
+  return module.handler
+}
+
+async function textOfRun(name: string, path: string, input: string): Promise<string> {
+  return (await (await ask(await load(name), path, input)).json()).text
+}
+
+describe('README', () => {
+  it('names every snippet by its file', () => {
+    expect([...snippets.keys()]).not.toContain('unnamed')
+  })
+
+  it('has snippets that type-check', async () => {
+    const config = {
+      extends: '../../tsconfig.json',
+      include: ['.'],
+      exclude: ['bare-*.ts'],
+    }
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
+    await cp(join(root, 'package.json'), join(folder, 'package.json'))
+    await run(join(root, 'node_modules/.bin/tsc'), ['-p', folder, '--noEmit'], { cwd: root })
+  })
+
+  it('has the two commands that package.json knows', async () => {
+    const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+    const install = 'npx -y bun@1.4.4 install --frozen-lockfile'
+    expect(commands[0]).toBe(`${install} && npm run dev`)
+    expect(commands.at(-1)).toBe(`${install} && npm test`)
+    expect(scripts).toMatchObject({ dev: expect.any(String), test: expect.any(String) })
+  })
+
+  it('shows an agent that shouts', async () => {
+    expect(await textOfRun('agent.ts', '/agents/shout/run', 'hello you')).toBe('HELLO YOU ')
+  })
+
+  it('shows an agent that calls a tool', async () => {
+    const answer = await ask(await load('tools.ts'), '/agents/clock/run', 'UTC')
+    expect(await answer.json()).toMatchObject({
+      text: 'It was 12:00:00 AM',
+      toolCalls: [{ toolName: 'time_in', args: 'UTC', result: '12:00:00 AM' }],
+    })
+  })
+
+  it('shows teams and a workflow', async () => {
+    expect(await textOfRun('team.ts', '/teams/either/run', 'short')).toBe('trohs')
+    expect(await textOfRun('team.ts', '/teams/both/run', 'ab')).toBe('AB\n\nba')
+    expect(await textOfRun('team.ts', '/teams/chain/run', 'ab')).toBe('BA')
+    expect(await textOfRun('team.ts', '/workflows/count/run', 'one two')).toBe('2 words')
+  })
+
+  it('shows a row of providers and a middleware', async () => {
+    expect(await load('providers.ts')).toBeTypeOf('function')
+    const handler = await load('middleware.ts')
+    expect((await ask(handler, '/agents/shout/run', 'hi')).status).toBe(401)
+    const allowed = await ask(handler, '/agents/shout/run', 'hi', { authorization: 'Bearer let-me-in' })
+    expect(allowed.status).toBe(200)
+  })
+
+  it.each([
+    ['worker.ts', startWorkerd],
+    ['server.ts', startNode],
+    ['bare-bun.ts', startBun],
+    ['bare-deno.ts', startDeno],
+  ])('shows %s, which serves', async (name, start) => {
+    const server: Runtime = await start(join(folder, name))
+    try {
+      const handler: Handler = request => fetch(request.url.replace('http://127.0.0.1', server.url), request)
+      expect((await ask(handler, '/agents/shout/run', 'hi')).status).toBe(200)
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
+describe('README commands', () => {
+  let dev: Runtime | undefined
+  beforeAll(async () => {
+    dev = await startWrangler()
+  })
+  afterAll(() => dev?.stop())
+
+  const curls = commands.filter(command => command.startsWith('curl'))
+
+  it.each(curls)('%s', async command => {
+    expect(command).toContain('http://127.0.0.1:8787')
+    const { stdout } = await run('sh', ['-c', command.replace('http://127.0.0.1:8787', dev?.url ?? '')])
+    expect(stdout).toMatch(/"finishReason":"stop"/)
+  })
+})
