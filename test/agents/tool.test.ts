@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest'
+import { callTool, type ToolContext } from '../../src/agents/tool.ts'
+import type { RunEvent, Tool } from '../../src/index.ts'
+import { drain } from '../support.ts'
+
+const run = { runId: 'r', signal: new AbortController().signal }
+
+/** The events of a call, and what it returns or throws. */
+async function call(tool: Tool, args: unknown) {
+  const events: RunEvent[] = []
+  const calling = callTool(tool, args, run)
+  try {
+    let item = await calling.next()
+    for (; !item.done; item = await calling.next()) events.push(item.value)
+    return { events, result: item.value }
+  } catch (thrown) {
+    return { events, thrown }
+  }
+}
+
+describe('callTool', () => {
+  it('tells start, arguments and end, and returns the result', async () => {
+    const { events, result } = await call({ name: 'double', execute: args => Number(args) * 2 }, 4)
+    const id = expect.any(String)
+    expect(events).toEqual([
+      { type: 'tool_call_start', toolCall: { id, name: 'double' } },
+      { type: 'tool_call_delta', toolCallId: id, argumentsDelta: '4' },
+      { type: 'tool_call_end', toolCallId: id, result: 8 },
+    ])
+    expect(result).toBe(8)
+  })
+
+  it('gives every event of one call the same id, and every call its own', async () => {
+    const tool: Tool = { name: 't', execute: () => 1 }
+    const [first, second] = await Promise.all([drain(callTool(tool, 1, run)), drain(callTool(tool, 1, run))])
+    const ids = [...first, ...second].map(event =>
+      event.type === 'tool_call_start' ? event.toolCall.id : Object(event).toolCallId,
+    )
+    expect(new Set(ids.slice(0, 3)).size).toBe(1)
+    expect(new Set(ids).size).toBe(2)
+  })
+
+  it('tells the tool which run and call it is for', async () => {
+    const seen: ToolContext[] = []
+    const { events } = await call({ name: 't', execute: (_, context) => seen.push(context) }, {})
+    expect(seen).toMatchObject([{ runId: 'r', signal: run.signal }])
+    expect(events[0]).toMatchObject({ toolCall: { id: seen[0]?.toolCallId } })
+  })
+
+  it('waits for a tool that answers later', async () => {
+    const { result } = await call({ name: 't', execute: async () => 'later' }, {})
+    expect(result).toBe('later')
+  })
+
+  it.each([
+    [
+      'thrown',
+      () => {
+        throw new Error('broken')
+      },
+    ],
+    ['rejected', () => Promise.reject(new Error('broken'))],
+  ])('tells an error that is %s, then throws it on', async (_, execute) => {
+    const { events, thrown } = await call({ name: 't', execute }, {})
+    expect(events.at(-1)).toMatchObject({ type: 'tool_call_end', error: 'broken' })
+    expect(thrown).toMatchObject({ message: 'broken' })
+  })
+
+  it('writes nothing as null', async () => {
+    const { events, result } = await call({ name: 't', execute: () => {} }, undefined)
+    expect(events[1]).toMatchObject({ argumentsDelta: 'null' })
+    expect(events[2]).toMatchObject({ result: null })
+    expect(result).toBeUndefined()
+  })
+})

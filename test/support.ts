@@ -1,0 +1,58 @@
+import { getEventListeners } from 'node:events'
+import type { RunEvent, RunOptions, ServableAgent, Yielded } from '../src/index.ts'
+import { Agent } from '../src/index.ts'
+
+/** Everything that a source gives, to its end. */
+export async function drain<T>(source: AsyncIterable<T> | AsyncIterator<T>): Promise<T[]> {
+  const iterator = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source
+  const items: T[] = []
+  for (let item = await iterator.next(); !item.done; item = await iterator.next()) items.push(item.value)
+  return items
+}
+
+/** One turn of the event loop: timers that are due, I/O and reports of rejections that nobody handles. */
+export function turn(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}
+
+/** A promise that settles never. */
+export function never(): Promise<never> {
+  return new Promise(() => {})
+}
+
+/** How many wait for a signal to fire. */
+export function listenersOf(signal: AbortSignal): number {
+  return getEventListeners(signal, 'abort').length
+}
+
+/** An agent that says these things, kept out of the registry. */
+export function speaker(name: string, ...says: Yielded[]): Agent {
+  return new Agent({
+    name,
+    register: false,
+    async *run() {
+      yield* says
+    },
+  })
+}
+
+/** An agent of other people's making, with `stream` alone. */
+export function foreign(name: string, stream: (options?: RunOptions) => unknown): ServableAgent {
+  const servable = { kind: 'agent', name, stream: (_input: unknown, options?: RunOptions) => stream(options) }
+  return servable as unknown as ServableAgent
+}
+
+/** The text of events, joined. */
+export function textIn(events: readonly RunEvent[]): string {
+  return events.map(event => (event.type === 'text' ? event.text : '')).join('')
+}
+
+/** The events that end a run. */
+export function terminalsIn(events: readonly RunEvent[]): RunEvent[] {
+  return events.filter(({ type }) => type === 'finish' || type === 'error')
+}
+
+/** A value of a type that the compiler would refuse, as code without types can give it. */
+export function untyped<T>(value: unknown): T {
+  return value as T
+}
