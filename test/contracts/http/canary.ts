@@ -1,0 +1,103 @@
+import { expect, it } from 'vitest'
+import { ask, jsonRequest, post, type Server, toldOn } from './client.ts'
+import { misbehavingNames } from './failures.ts'
+
+const key = (tag: string) => `sk-canary-${tag}-${crypto.randomUUID()}`
+
+const specific = {
+  'x-provider-a-api-key': key('a'),
+  'x-provider-b-api-key': key('b'),
+  'x-provider-c-api-key': key('c'),
+}
+const generic = { 'x-api-key': key('generic') }
+const body = { input: 'x', apiKey: key('body') }
+
+/** With the generic header, and without it, so that the key of the body is used too. */
+const rounds: readonly Record<string, string>[] = [{ ...specific, ...generic }, specific, {}]
+
+async function pathsOf(server: Server): Promise<string[]> {
+  const names: Record<string, string[]> = JSON.parse((await ask(server, '/api/registry')).text)
+  return Object.entries(names).flatMap(([kind, list]) =>
+    list.filter(isServedQuietly).map(name => `${kind}/${encodeURIComponent(name)}`),
+  )
+}
+
+/** Those that end a server which cannot take them come last, in a place of their own. */
+function isServedQuietly(name: string): boolean {
+  return !/^(iterates-|throws-when-looked-at)/.test(name) && !name.startsWith('made-')
+}
+
+/** The text of every answer, from masked and unmasked mounts. */
+async function answersOf(server: Server, path: string): Promise<string[]> {
+  const answers: string[] = []
+  for (const headers of rounds) {
+    for (const mount of ['short', 'dev']) {
+      for (const verb of ['run', 'stream']) {
+        const request = jsonRequest(body, headers)
+        const response = await fetch(`${server().url}/${mount}/${path}/${verb}`, request)
+        answers.push(JSON.stringify([...response.headers]), await response.text())
+      }
+    }
+  }
+  return answers
+}
+
+/** Asks for each path, a few at once. */
+async function askAll(server: Server, paths: readonly string[]): Promise<string[]> {
+  const left = [...paths]
+  const answers: string[] = []
+  const work = async () => {
+    for (let path = left.pop(); path !== undefined; path = left.pop()) {
+      answers.push(...(await answersOf(server, path)))
+    }
+  }
+  await Promise.all(Array.from({ length: 16 }, work))
+  return answers
+}
+
+export function canaryCases(server: Server): void {
+  it('are in no answer, event, bus payload or log line, whatever the agent does', async () => {
+    const paths = await pathsOf(server)
+    for (const name of misbehavingNames) expect(paths).toContain(`agents/${name}`)
+    const answers = await askAll(server, paths)
+    expect(answers.length).toBeGreaterThan(1000)
+    expect(answers.filter(text => text.includes('sk-canary'))).toEqual([])
+    expect(answers.some(text => text.includes('refused [redacted]'))).toBe(true)
+
+    const told = JSON.stringify(await toldOn(server))
+    expect(told).not.toContain('sk-canary')
+    expect(told).toContain('refused [redacted]')
+
+    const last = (await post(server, '/dev/agents/leaks-keys/run', body, generic)).headers.get('x-run-id')
+    await expect.poll(server().log, { timeout: 5000 }).toContain(last?.slice(0, 8))
+    expect(server().log()).not.toContain('sk-canary')
+    expect(server().log()).toContain('refused [redacted]')
+  }, 60_000)
+
+  it('are in no refusal', async () => {
+    const paths = ['/api/agents/nobody/run', '/api/agents/%zz/run', '/api/agents/echo/walk', '/api/agents']
+    for (const path of paths) {
+      const answer = await post(server, path, body, { ...specific, ...generic })
+      expect(answer.status).toBeGreaterThanOrEqual(400)
+      expect(answer.text).not.toContain('sk-canary')
+    }
+    const answer = await post(server, '/api/agents/echo/run', { ...body, input: 5, userId: [body.apiKey] })
+    expect(answer.status).toBe(400)
+    expect(answer.text).not.toContain('sk-canary')
+  })
+
+  it('leave no rest where one is the beginning of another', async () => {
+    const headers = { 'x-provider-a-api-key': 'sk-rest', 'x-api-key': 'sk-rest-of-the-key' }
+    const answer = await post(server, '/dev/agents/leaks-keys/run', { input: 'x' }, headers)
+    expect(answer.status).toBe(500)
+    expect(answer.text).not.toContain('of-the-key')
+    const flipped = { 'x-api-key': 'sk-rest', 'x-provider-a-api-key': 'sk-rest-of-the-key' }
+    const next = await post(server, '/dev/agents/leaks-keys/run', { input: 'x' }, flipped)
+    expect(next.text).not.toContain('of-the-key')
+  })
+
+  it('nor any key of any test is in the log, and nothing went unhandled', () => {
+    expect(server().log()).not.toMatch(/sk-test/)
+    expect(server().log()).not.toMatch(/unhandled|uncaught|exited with/i)
+  })
+}

@@ -1,0 +1,201 @@
+/** Talks to a server over loopback, and looks at every answer for what must never be in one. */
+import { connect, type Socket } from 'node:net'
+import { EventSourceParserStream } from 'eventsource-parser/stream'
+import { expect } from 'vitest'
+import type { RunEvent, RunResult } from '../../../src/index.ts'
+import type { Runtime } from '../../runtimes/harness.ts'
+
+export type Server = () => Runtime
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+export interface Message {
+  readonly id: string | undefined
+  readonly event: RunEvent
+}
+
+export interface Told {
+  readonly event: string
+  readonly payload: { readonly runId: string; readonly name: string }
+}
+
+/** A stack, a file, a module, or the text of what an agent threw. */
+const internal =
+  /\bat \S+ \(|:\d+:\d+|node_modules|file:\/\/|\.[jt]s\b|vault|this[.[]|is not a function|undefined/
+
+export function expectNothingInternal(text: string): void {
+  expect(text).not.toMatch(internal)
+}
+
+export async function ask(server: Server, path: string, init?: RequestInit): Promise<Answer> {
+  const response = await fetch(`${server().url}${path}`, init)
+  const text = await response.text()
+  if (!path.startsWith('/dev/') && !path.startsWith('/probe/')) expectNothingInternal(text)
+  return { status: response.status, headers: response.headers, text }
+}
+
+type Fields = Readonly<Record<string, string>>
+
+/** A POST with a JSON body. */
+export function jsonRequest(body: unknown, headers: Fields = {}): RequestInit {
+  return {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  }
+}
+
+export function post(server: Server, path: string, body: unknown, headers?: Fields): Promise<Answer> {
+  return ask(server, path, jsonRequest(body, headers))
+}
+
+/** Runs to a 200 and gives the result. */
+export async function run(
+  server: Server,
+  path: string,
+  body: unknown = { input: 'one two' },
+  headers?: Fields,
+): Promise<RunResult> {
+  const answer = await post(server, path, body, headers)
+  expect(answer.status, answer.text).toBe(200)
+  return JSON.parse(answer.text)
+}
+
+/** The messages of a stream as they come. */
+export async function* messagesOf(
+  response: Response,
+  onComment: (comment: string) => void = () => {},
+): AsyncGenerator<Message> {
+  const decoder = new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>
+  const parser = new EventSourceParserStream({ onError: 'terminate', onComment })
+  for await (const { id, data } of response.body!.pipeThrough(decoder).pipeThrough(parser)) {
+    yield { id, event: JSON.parse(data) }
+  }
+}
+
+/** Streams to the end. */
+export async function stream(
+  server: Server,
+  path: string,
+  body: unknown = { input: 'one two' },
+  headers?: Fields,
+): Promise<{ headers: Headers; messages: Message[]; events: RunEvent[]; comments: string[] }> {
+  const response = await fetch(`${server().url}${path}`, jsonRequest(body, headers))
+  expect(response.status).toBe(200)
+  const comments: string[] = []
+  const messages: Message[] = []
+  for await (const message of messagesOf(response, comment => comments.push(comment))) messages.push(message)
+  if (!path.startsWith('/dev/')) expectNothingInternal(JSON.stringify(messages))
+  return { headers: response.headers, messages, events: messages.map(({ event }) => event), comments }
+}
+
+/** What the agents of the fixture noted. */
+export async function notesOf(server: Server): Promise<string[]> {
+  return JSON.parse((await ask(server, '/probe/notes')).text)
+}
+
+/** What was told on the fixture's bus. */
+export async function toldOn(server: Server): Promise<Told[]> {
+  return JSON.parse((await ask(server, '/probe/bus')).text)
+}
+
+/** The server still serves. */
+export async function expectAlive(server: Server): Promise<void> {
+  expect((await run(server, '/api/agents/echo/run')).text).toBe('one two')
+}
+
+/** Checks an error's body and headers, and that the server goes on. */
+export async function expectProblem(
+  server: Server,
+  answer: Answer,
+  status: number,
+  code: string,
+): Promise<Record<string, unknown>> {
+  expect(answer.status, answer.text).toBe(status)
+  expect(answer.headers.get('content-type')).toBe('application/problem+json')
+  const problem = JSON.parse(answer.text)
+  const { issues, ...fields } = problem
+  expect(fields).toEqual({
+    type: 'about:blank',
+    title: expect.stringMatching(/./),
+    status,
+    detail: expect.stringMatching(/./),
+    error: problem.detail,
+    code,
+    requestId: answer.headers.get('x-request-id'),
+  })
+  for (const issue of issues ?? []) {
+    expect(issue).toEqual({ path: expect.any(String), message: expect.stringMatching(/./) })
+  }
+  await expectAlive(server)
+  return problem
+}
+
+/**
+ * Sends bytes as they are and gives the answer once it is complete. The connection is asked to close, and is closed.
+ */
+export async function raw(
+  server: Server,
+  lines: readonly string[],
+  body: string | Uint8Array = '',
+): Promise<Answer> {
+  const socket = send(server, lines, body)
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+  let received = Buffer.alloc(0)
+  const look = (isClosed: boolean) => {
+    const answer = parseAnswer(received, isClosed)
+    if (answer !== undefined) resolve(answer)
+    else if (isClosed) reject(new Error(`closed after: ${received.toString('latin1')}`))
+  }
+  socket.on('data', chunk => {
+    received = Buffer.concat([received, chunk])
+    look(false)
+  })
+  // A server that has answered may refuse the rest of the request; what it answered counts.
+  socket.on('error', () => {})
+  socket.on('close', () => look(true))
+  return promise.finally(() => socket.destroy())
+}
+
+/** Sends bytes and closes the connection without waiting for an answer. */
+export async function hangUp(server: Server, lines: readonly string[], body: string): Promise<void> {
+  const socket = send(server, lines, body)
+  await new Promise(resolve => socket.once('connect', resolve))
+  await new Promise<void>(resolve => socket.end(() => resolve()))
+  socket.destroy()
+}
+
+function send(server: Server, lines: readonly string[], body: string | Uint8Array): Socket {
+  const { hostname, port } = new URL(server().url)
+  const socket = connect(Number(port), hostname)
+  const head = [...lines, `host: ${hostname}:${port}`, 'connection: close', '', ''].join('\r\n')
+  socket.write(Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)]))
+  return socket
+}
+
+/** The answer in these bytes, undefined while some of it is missing. */
+function parseAnswer(bytes: Buffer, isClosed: boolean): Answer | undefined {
+  const end = bytes.indexOf('\r\n\r\n')
+  if (end === -1) return undefined
+  const [statusLine = '', ...fields] = bytes.toString('latin1', 0, end).split('\r\n')
+  const headers = new Headers(
+    fields.map(field => [field.slice(0, field.indexOf(':')), field.slice(field.indexOf(':') + 1)]),
+  )
+  const rest = bytes.subarray(end + 4)
+  const text = isClosed ? rest.toString() : completeBody(headers, rest)
+  return text === undefined ? undefined : { status: Number(statusLine.split(' ')[1]), headers, text }
+}
+
+function completeBody(headers: Headers, rest: Buffer): string | undefined {
+  const length = Number(headers.get('content-length') ?? Number.NaN)
+  return rest.length === length && length > 0 ? rest.toString() : undefined
+}
+
+/** A chunk of a body that has no length (RFC 9112, section 7.1). */
+export function chunk(text: string): string {
+  return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
+}

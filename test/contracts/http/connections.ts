@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest'
+import { expectAlive, jsonRequest, messagesOf, notesOf, run, type Server, stream } from './client.ts'
+
+/** Starts a stream of the agent `waits` and leaves it after its first event. */
+async function leaveStream(server: Server, path: string, id: string): Promise<void> {
+  const leave = new AbortController()
+  const request = { ...jsonRequest({ input: id }), signal: leave.signal }
+  const response = await fetch(`${server().url}${path}`, request)
+  const { value } = await messagesOf(response).next()
+  expect(value?.event).toEqual({ type: 'text', text: 'waiting' })
+  leave.abort()
+}
+
+const hasNote = (server: Server, note: string) =>
+  expect.poll(async () => (await notesOf(server)).includes(note), { timeout: 10_000 }).toBe(true)
+
+export function connectionCases(server: Server): void {
+  describe('silence', () => silenceCases(server))
+  describe('a client that leaves', () => leaveCases(server))
+}
+
+function silenceCases(server: Server): void {
+  it('of 20 s ends neither a stream, which tells that it lives, nor a JSON run', async () => {
+    const [streamed, answered] = await Promise.all([
+      stream(server, '/api/agents/silent/stream', { input: '20' }),
+      run(server, '/api/agents/silent/run', { input: '20' }),
+    ])
+    expect(streamed.events).toEqual([
+      { type: 'text', text: 'awake' },
+      { type: 'finish', finishReason: 'stop' },
+    ])
+    expect(streamed.comments.length).toBeGreaterThanOrEqual(3)
+    expect(answered.text).toBe('awake')
+  }, 60_000)
+}
+
+function leaveCases(server: Server): void {
+  it('stops the run of its stream', async () => {
+    const id = crypto.randomUUID()
+    await leaveStream(server, '/api/agents/waits/stream', id)
+    await hasNote(server, `${id} stopped`)
+    await expectAlive(server)
+  })
+
+  it('stops the run of its stream alone', async () => {
+    const [left, stays] = [crypto.randomUUID(), crypto.randomUUID()]
+    const leave = new AbortController()
+    const request = { ...jsonRequest({ input: stays }), signal: leave.signal }
+    const response = await fetch(`${server().url}/api/agents/waits/stream`, request)
+    await leaveStream(server, '/api/agents/waits/stream', left)
+    await hasNote(server, `${left} stopped`)
+    expect(await notesOf(server)).not.toContain(`${stays} stopped`)
+    await response.body?.cancel()
+    leave.abort()
+    await hasNote(server, `${stays} stopped`)
+  })
+
+  it('stops the run of a stream of many, each its own', async () => {
+    const ids = Array.from({ length: 10 }, () => crypto.randomUUID())
+    await Promise.all(ids.map(id => leaveStream(server, '/api/agents/waits/stream', id)))
+    for (const id of ids) await hasNote(server, `${id} stopped`)
+    await expectAlive(server)
+  })
+
+  // workerd tells nobody of a client that leaves before the head of the answer: there the timeout stops the run.
+  it('stops its JSON run, or the timeout does where the runtime does not tell', async () => {
+    const id = crypto.randomUUID()
+    const mount = server().runtime === 'workerd' ? '/short' : '/api'
+    const leave = new AbortController()
+    const request = { ...jsonRequest({ input: id }), signal: leave.signal }
+    const answer = fetch(`${server().url}${mount}/agents/waits/run`, request).catch(() => 'left')
+    await hasNote(server, `${id} started`)
+    leave.abort()
+    expect(await answer).toBe('left')
+    await hasNote(server, `${id} stopped`)
+    await expectAlive(server)
+  })
+}
+
+/** A handler that a runtime was given as it is. */
+export function smokeCases(server: Server): void {
+  it('runs', async () => {
+    expect((await run(server, '/api/agents/echo/run')).text).toBe('one two')
+  })
+
+  it('streams', async () => {
+    const { events } = await stream(server, '/api/agents/echo/stream')
+    expect(events.at(-1)).toEqual({ type: 'finish', finishReason: 'stop' })
+  })
+
+  it('stops the run of a client that leaves its stream', async () => {
+    const id = crypto.randomUUID()
+    await leaveStream(server, '/api/agents/waits/stream', id)
+    await hasNote(server, `${id} stopped`)
+  })
+}

@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest'
+import type { RunEvent } from '../../../src/index.ts'
+import { hostileIterators, misbehaving, SECRET } from '../fixture/misbehaving.ts'
+import { expectAlive, expectProblem, post, type Server, stream, toldOn } from './client.ts'
+
+const mask = 'Internal server error'
+
+/** How a misbehaving agent's run ends: in a finish, or in an error of this code and status. */
+interface End {
+  readonly code?: string
+  readonly status?: number
+  readonly error?: string
+}
+
+const finishes: End = {}
+const fails: End = { code: 'agent_failed' }
+const invalid: End = { code: 'invalid_event' }
+
+const ends: Readonly<Record<keyof typeof misbehaving, End>> = {
+  'throws-early': fails,
+  'throws-late': fails,
+  'throws-text': fails,
+  'throws-nothing': fails,
+  'throws-unreadable': fails,
+  'throws-for-the-caller': { code: 'invalid_input', status: 400, error: 'name a city' },
+  'throws-for-the-provider': { code: 'provider_failed', status: 502 },
+  'never-ends': { code: 'run_timeout', status: 504 },
+  'ignores-its-signal': { code: 'run_timeout', status: 504 },
+  'stops-silently': finishes,
+  'ends-twice': finishes,
+  'ends-then-fails': finishes,
+  'fails-twice': fails,
+  'yields-null': invalid,
+  'yields-a-number': invalid,
+  'yields-an-unknown-type': invalid,
+  'yields-text-without-text': invalid,
+  'yields-half-a-tool-call': invalid,
+  floods: { code: 'run_too_large' },
+}
+
+const bareEnds: Readonly<Record<string, End>> = {
+  'run-rejects': fails,
+  'run-resolves-with-a-number': invalid,
+  'stream-returns-a-number': invalid,
+}
+
+const isEnd = ({ type }: RunEvent): boolean => type === 'finish' || type === 'error'
+
+/** The stream ends in exactly one terminal event, the expected one, and nothing follows it. */
+async function expectStreamEnds(server: Server, name: string, end: End): Promise<void> {
+  const { events } = await stream(server, `/short/agents/${name}/stream`)
+  const { code, error = mask } = end
+  const expected =
+    code === undefined ? { type: 'finish', finishReason: 'stop' } : { type: 'error', error, code }
+  expect(events.filter(isEnd)).toEqual([expected])
+  expect(events.at(-1)).toEqual(expected)
+}
+
+/** The JSON run answers with the result or a problem; gives its run's id. */
+async function expectRunEnds(server: Server, name: string, end: End): Promise<string> {
+  const answer = await post(server, `/short/agents/${name}/run`, { input: 'x' })
+  const runId = answer.headers.get('x-run-id') ?? ''
+  expect(runId).toMatch(/^[\da-f-]{36}$/)
+  if (end.code === undefined) expect(JSON.parse(answer.text)).toMatchObject({ text: 'before ', runId })
+  else {
+    const problem = await expectProblem(server, answer, end.status ?? 500, end.code)
+    expect(problem.detail).toBe(end.error ?? mask)
+  }
+  return runId
+}
+
+/** The bus of an `Agent` is told one start and one end of a run, the end that the client saw. */
+async function expectBusEnds(server: Server, runId: string, end: End): Promise<void> {
+  const events = async () => {
+    const told = (await toldOn(server)).filter(({ payload }) => payload.runId === runId)
+    return told.map(({ event }) => event).filter(event => /^run\.(start|complete|error)$/.test(event))
+  }
+  const last = end.code === undefined ? 'run.complete' : 'run.error'
+  await expect.poll(events, { timeout: 5000 }).toEqual(['run.start', last])
+}
+
+export function failureCases(server: Server): void {
+  describe('an agent that misbehaves', () => misbehaviourCases(server))
+  describe('`production`', () => productionCases(server))
+}
+
+function misbehaviourCases(server: Server): void {
+  it.each(Object.entries(ends))('ends once: %s', async (name, end) => {
+    await expectStreamEnds(server, name, end)
+    await expectRunEnds(server, name, end)
+  })
+
+  it.each(Object.entries(ends))(
+    'ends once, for its bus too, as the body of an `Agent`: %s',
+    async (name, end) => {
+      await expectStreamEnds(server, `${name}-agent`, end)
+      await expectBusEnds(server, await expectRunEnds(server, `${name}-agent`, end), end)
+    },
+  )
+
+  it.each(Object.entries(bareEnds))('ends once: %s', async (name, end) => {
+    await expectStreamEnds(server, name, end)
+    await expectRunEnds(server, name, end)
+  })
+
+  it.each(['yields-what-is-no-json', 'yields-what-is-no-json-agent'])('ends once: %s', async name => {
+    await expectStreamEnds(server, name, fails)
+    const answer = await post(server, `/short/agents/${name}/run`, { input: 'x' })
+    expect(answer.status).toBe(500)
+    await expectAlive(server)
+  })
+
+  it('keeps what it said before it failed', async () => {
+    const { messages } = await stream(server, '/api/agents/throws-late/stream')
+    expect(messages).toMatchObject([
+      { id: '1', event: { type: 'text', text: 'before ' } },
+      { id: '2', event: { type: 'error' } },
+    ])
+  })
+}
+
+function productionCases(server: Server): void {
+  it('masks titles and texts of server errors', async () => {
+    const answer = await post(server, '/api/agents/throws-late/run', { input: 'x' })
+    const problem = await expectProblem(server, answer, 500, 'agent_failed')
+    expect([problem.title, problem.detail, problem.error]).toEqual([mask, mask, mask])
+  })
+
+  it('is on where the runtime does not say otherwise', async () => {
+    const answer = await post(server, '/unsaid/agents/throws-late/run', { input: 'x' })
+    await expectProblem(server, answer, 500, 'agent_failed')
+    const { events } = await stream(server, '/unsaid/agents/throws-late/stream')
+    expect(events.at(-1)).toEqual({ type: 'error', error: mask, code: 'agent_failed' })
+  })
+
+  it('shows texts when it is off, never a stack', async () => {
+    const answer = await post(server, '/dev/agents/throws-late/run', { input: 'x' })
+    const problem = await expectProblem(server, answer, 500, 'agent_failed')
+    expect([problem.title, problem.detail]).toEqual(['Internal Server Error', SECRET])
+    const { events } = await stream(server, '/dev/agents/throws-late/stream')
+    expect(events.at(-1)).toEqual({ type: 'error', error: SECRET, code: 'agent_failed' })
+  })
+
+  it('shows the texts of tools when it is off', async () => {
+    const { events } = await stream(server, '/dev/agents/clumsy/stream')
+    expect(events.find(({ type }) => type === 'tool_call_end')).toMatchObject({ error: SECRET })
+  })
+
+  it('writes the unmasked text of a failed run to the log, with the start of its id', async () => {
+    const answer = await post(server, '/api/agents/throws-late/run', { input: 'x' })
+    const start = answer.headers.get('x-run-id')?.slice(0, 8)
+    const lines = () => server().log().split('\n')
+    const entry = () => lines().find(line => line.includes('run.failed') && line.includes(`${start}`))
+    await expect.poll(entry, { timeout: 5000 }).toContain(SECRET)
+    expect(entry()).not.toContain(answer.headers.get('x-run-id'))
+  })
+}
+
+/** Last of all: a server that cannot take these is gone. */
+export function hostileCases(server: Server): void {
+  it.each(Object.keys(hostileIterators))('ends once: %s', async name => {
+    await expectStreamEnds(server, name, fails)
+    await expectRunEnds(server, name, fails)
+  })
+}
+
+/** Names of all agents that misbehave. */
+export const misbehavingNames: readonly string[] = Object.keys(misbehaving).flatMap(name => [
+  name,
+  `${name}-agent`,
+])

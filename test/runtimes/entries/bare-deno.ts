@@ -1,0 +1,13 @@
+import process from 'node:process'
+import type { Handler } from '../../../src/index.ts'
+import { handler } from '../../contracts/fixture.ts'
+
+declare const Deno: {
+  serve(
+    options: { port: number; hostname: string; onListen(address: { port: number }): void },
+    handler: Handler,
+  ): unknown
+}
+
+const onListen = ({ port }: { port: number }) => console.log(`listening http://127.0.0.1:${port}`)
+Deno.serve({ port: Number(process.env.PORT), hostname: '127.0.0.1', onListen }, handler)
