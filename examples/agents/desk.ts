@@ -1,0 +1,12 @@
+import { route, Team, textOf } from '../../src/index.ts'
+import { calculator } from './calculator.ts'
+import { findArithmetic } from './find-arithmetic.ts'
+import { summarizer } from './summarizer.ts'
+
+/** Gives a message to the calculator when it holds arithmetic, else to the summarizer. */
+export const desk: Team = new Team({
+  name: 'desk',
+  description: 'Calculates what can be calculated and summarizes everything else',
+  members: [calculator, summarizer],
+  strategy: route(input => (findArithmetic(textOf(input)).length > 0 ? calculator.name : summarizer.name)),
+})

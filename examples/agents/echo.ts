@@ -1,0 +1,13 @@
+import { Agent, textOf } from '../../src/index.ts'
+import { usageOf } from './words.ts'
+
+/** Says the input back, word by word; the pieces joined are the input, to the last space. */
+export const echo: Agent = new Agent({
+  name: 'echo',
+  description: 'Streams the input back word by word',
+  async *run(input) {
+    const text = textOf(input)
+    for (const [piece] of text.matchAll(/\S+\s*|\s+/g)) yield piece
+    return { usage: usageOf(text, text) }
+  },
+})

@@ -1,0 +1,10 @@
+// In your own project: `servable` and `servable/node`. Here the sources, so that no build is needed.
+import process from 'node:process'
+import { createHandler } from '../src/index.ts'
+import { serve } from '../src/runtimes/node.ts'
+import * as agents from './agents.ts'
+
+const server = await serve(createHandler({ cors: true, serve: Object.values(agents) }), {
+  port: Number(process.env.PORT || 8787),
+})
+console.log(`listening ${server.url}`)
