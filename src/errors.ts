@@ -87,6 +87,11 @@ export function isErrorCode(code: string): code is ErrorCode {
   return clientCodes.has(code) || serverCodes.has(code)
 }
 
+/** Whether the failure is one that the caller can mend, so that its text may always be shown. */
+export function isClientErrorCode(code: string | undefined): boolean {
+  return code !== undefined && clientCodes.has(code)
+}
+
 /** The text that stands for every server error in production. */
 export const MASK = 'Internal server error'
 

@@ -8,12 +8,13 @@ import { callTool, type Tool } from './tool.ts'
 /** What the function of an agent gets beside the input. */
 export interface AgentContext extends RunContext {
   /**
-   * Calls one of the agent's tools and tells it as events; the value of `yield*` is the tool's result.
-   * Throws `invalid_options` for a name that the agent does not have.
+   * Calls one of the agent's tools, by name or as it is, and tells it as events; the value of `yield*` is the
+   * tool's result. Throws `invalid_options` for a name that the agent does not have.
    *
    * @example
    * const sum = yield* context.callTool('calculate', { expression: '1 + 1' })
    */
+  callTool<Args, Result>(tool: Tool<Args, Result>, args: Args): AsyncGenerator<RunEvent, Result>
   callTool(name: string, args: unknown): AsyncGenerator<RunEvent, unknown>
 }
 
@@ -86,7 +87,10 @@ export class Agent implements ServableAgent {
   /** Runs and gives the events as they come; the function starts with the first `next()`. */
   stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
     const run = contextOf(options)
-    const context: AgentContext = { ...run, callTool: (name, args) => callTool(this.#tool(name), args, run) }
+    const call = (tool: string | Tool, args: unknown) =>
+      callTool(typeof tool === 'string' ? this.#tool(tool) : tool, args, run)
+    // The overloads say what `call` does: a tool's own types in, its own types out.
+    const context: AgentContext = { ...run, callTool: call as AgentContext['callTool'] }
     return perform(this, input, context, this.#body)
   }
 

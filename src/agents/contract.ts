@@ -123,7 +123,9 @@ export type RunEvent =
       readonly type: 'tool_call_end'
       readonly toolCallId: string
       readonly result?: unknown
+      /** What the tool failed with; masked in production unless `code` is one that the caller can mend. */
       readonly error?: string | undefined
+      readonly code?: string | undefined
     }
   | StepEvent
   | ArtifactEvent

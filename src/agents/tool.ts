@@ -4,7 +4,7 @@
  * @module
  */
 
-import { messageOf } from '../errors.ts'
+import { messageOf, ServableError } from '../errors.ts'
 import type { RunEvent } from './contract.ts'
 
 /** What a tool may know of the run that calls it. */
@@ -16,13 +16,13 @@ export interface ToolContext {
 }
 
 /** A named function with described parameters that an agent can call. */
-export interface Tool {
+export interface Tool<Args = unknown, Result = unknown> {
   readonly name: string
   readonly description?: string | undefined
   /** JSON Schema of the arguments, or a schema that offers one. */
   readonly parameters?: unknown
   /** Does the work. What it resolves with must be JSON. */
-  execute(args: unknown, context: ToolContext): unknown
+  execute(args: Args, context: ToolContext): Result | Promise<Result>
 }
 
 /**
@@ -30,19 +30,20 @@ export interface Tool {
  * returns the tool's result. A tool that throws gives a `tool_call_end` with `error`, then the throw goes on to
  * the caller, which may catch it and go on.
  */
-export async function* callTool(
-  tool: Tool,
-  args: unknown,
+export async function* callTool<Args, Result>(
+  tool: Tool<Args, Result>,
+  args: Args,
   run: Pick<ToolContext, 'runId' | 'signal'>,
-): AsyncGenerator<RunEvent, unknown> {
+): AsyncGenerator<RunEvent, Result> {
   const toolCallId = crypto.randomUUID()
   yield { type: 'tool_call_start', toolCall: { id: toolCallId, name: tool.name } }
   yield { type: 'tool_call_delta', toolCallId, argumentsDelta: JSON.stringify(args) ?? 'null' }
-  let result: unknown
+  let result: Result
   try {
     result = await tool.execute(args, { runId: run.runId, toolCallId, signal: run.signal })
   } catch (error) {
-    yield { type: 'tool_call_end', toolCallId, error: messageOf(error) }
+    const code = error instanceof ServableError ? { code: error.code } : {}
+    yield { type: 'tool_call_end', toolCallId, error: messageOf(error), ...code }
     throw error
   }
   yield { type: 'tool_call_end', toolCallId, result: result ?? null }

@@ -1,7 +1,16 @@
 import { ServableError } from '../errors.ts'
 import { EventBus } from './bus.ts'
 import { aside, asStep, callServable } from './call.ts'
-import type { RunEvent, RunInput, RunOptions, RunResult, Servable, ServableWorkflow } from './contract.ts'
+import type {
+  RunEvent,
+  RunInput,
+  RunOptions,
+  RunResult,
+  Servable,
+  ServableWorkflow,
+  Usage,
+} from './contract.ts'
+import { addUsage, NO_USAGE } from './fold.ts'
 import { type BodyResult, collect, contextOf, perform, type RunContext, type Yielded } from './performance.ts'
 import { type RegisterOption, registerAs } from './registry.ts'
 
@@ -77,7 +86,7 @@ export class Workflow implements ServableWorkflow {
   readonly steps: readonly { readonly name: string }[]
   /** Tells what an agent's bus tells, for the workflow as a whole. */
   readonly events: EventBus
-  readonly #body: (input: RunInput, context: StepContext) => BodyResult
+  readonly #body: WorkflowBody
 
   constructor(config: WorkflowConfig) {
     const list = config.steps?.list ?? []
@@ -98,18 +107,28 @@ export class Workflow implements ServableWorkflow {
   /** Runs and gives the events as they come. */
   stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
     const run = contextOf(options)
-    const call: StepContext['call'] = (servable, message) => callServable(servable, message, run)
-    return perform(this, input, { ...run, call }, this.#body)
+    let usage: Usage | undefined
+    async function* call(servable: Servable, message: RunInput): AsyncGenerator<RunEvent, RunResult> {
+      const result = yield* callServable(servable, message, run)
+      usage = addUsage(usage ?? NO_USAGE, result.usage)
+      return result
+    }
+    return perform(this, input, { ...run, call }, (_, context) => this.#body(input, context, () => usage))
   }
 }
 
-function bodyOf(
-  config: WorkflowConfig,
-  list: readonly NamedStep[],
-): (input: RunInput, context: StepContext) => BodyResult {
+/** `usageSoFar` adds up what the steps' calls have used. */
+type WorkflowBody = (input: RunInput, context: StepContext, usageSoFar: () => Usage | undefined) => BodyResult
+
+function bodyOf(config: WorkflowConfig, list: readonly NamedStep[]): WorkflowBody {
   const { run } = config
   if (typeof run === 'function') return run
-  if (list.length > 0) return (input, context) => walk(list, input, context)
+  if (list.length > 0) {
+    return async function* (input, context, usageSoFar) {
+      const outcome = yield* walk(list, input, context)
+      return { ...outcome, usage: usageSoFar() }
+    }
+  }
   throw new ServableError(
     'invalid_options',
     `workflow \`${config.name}\`: needs \`steps\` with one step or more, or a \`run\` function`,

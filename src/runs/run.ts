@@ -19,7 +19,7 @@ import { elapsedSince } from '../agents/elapsed.ts'
 import { errorOf, isRunEvent, isTerminal } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
 import { selectKey } from '../agents/provider-key.ts'
-import { messageOf, redact, reportError, ServableError } from '../errors.ts'
+import { isClientErrorCode, messageOf, redact, reportError, ServableError } from '../errors.ts'
 
 /** A servable under the kind and name by which it was asked for. */
 export interface Target {
@@ -189,7 +189,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     if (isTerminal(event)) return this.#end(event)
     const { production } = this.#settings
     if (event.type === 'tool_call_end' && event.error !== undefined) {
-      return { ...event, error: production ? 'The tool failed' : this.#withoutKeys(event.error) }
+      const isMasked = production && !isClientErrorCode(event.code)
+      return { ...event, error: isMasked ? 'The tool failed' : this.#withoutKeys(event.error) }
     }
     if (event.type === 'step' && event.error !== undefined) {
       return { ...event, error: production ? 'The step failed' : this.#withoutKeys(event.error) }
@@ -213,7 +214,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   /** Closes everything. With a `reason` the servable's signal fires: it is still at work. */
   #end(terminal: FinishEvent | ErrorEvent, reason?: unknown): FinishEvent | ErrorEvent {
     this.#ended = true
-    clearTimeout(this.#timer)
+    if (this.#timer !== undefined) clearTimeout(this.#timer)
     this.#caller?.removeEventListener('abort', this.cancel)
     if (reason !== undefined) this.#abort.abort(reason)
     closeQuietly(this.#source)

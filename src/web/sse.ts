@@ -43,7 +43,7 @@ export function sseStream(
   let isOpen = true
   const stop = () => {
     isOpen = false
-    clearInterval(timer)
+    if (timer !== undefined) clearInterval(timer)
   }
   return new ReadableStream<Uint8Array>(
     {

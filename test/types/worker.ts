@@ -1,0 +1,4 @@
+import { createHandler } from '../../src/index.ts'
+import { worker } from '../../src/runtimes/cloudflare.ts'
+
+export default { fetch: worker(createHandler()) } satisfies ExportedHandler
