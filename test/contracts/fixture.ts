@@ -45,6 +45,7 @@ const common: HandlerOptions = {
   providers: { acme: { header: 'x-acme-api-key', matches: ['acme', 'acme-cloud'] } },
   cors: ['https://app.example', 'https://admin.example'],
   middleware: [mark, identify, interrupt],
+  runs: { maxEvents: 10_000 },
 }
 
 const own = new Registry()
@@ -53,9 +54,14 @@ new Agent({ name: 'mine', run: () => 'my own', register: own, events: bus })
 /** The other mounts; each is a handler of its own. */
 const others: Readonly<Record<string, Handler>> = {
   /** Not masked. */
-  dev: createHandler({ ...common, prefix: '/dev', production: false, runs: { timeoutMs: 1000 } }),
+  dev: createHandler({
+    ...common,
+    prefix: '/dev',
+    production: false,
+    runs: { timeoutMs: 300, maxEvents: 10_000 },
+  }),
   /** Short runs. */
-  short: createHandler({ ...common, prefix: '/short', runs: { timeoutMs: 300, maxEvents: 1000 } }),
+  short: createHandler({ ...common, prefix: '/short', runs: { timeoutMs: 300 } }),
   /** Explicit entries only, in a mixed list; open to every origin. */
   closed: createHandler({ serve: mixed, registry: false, prefix: '/closed/', cors: true }),
   /** A registry of its own. */

@@ -1,7 +1,7 @@
 /** What holds over HTTP, on every runtime alike. The server serves `fixture.ts`. */
 import { afterAll, beforeAll, describe } from 'vitest'
 import type { Runtime } from '../runtimes/harness.ts'
-import { canaryCases } from './http/canary.ts'
+import { canaryCases, logCases } from './http/canary.ts'
 import type { Server } from './http/client.ts'
 import { connectionCases, smokeCases } from './http/connections.ts'
 import { failureCases, hostileCases } from './http/failures.ts'
@@ -29,6 +29,7 @@ export function httpContract(start: () => Promise<Runtime>): void {
   const server = served(start)
   describe.concurrent('over HTTP', () => {
     connectionCases(server)
+    canaryCases(server)
     runCases(server)
     listCases(server)
     refusalCases(server)
@@ -36,7 +37,7 @@ export function httpContract(start: () => Promise<Runtime>): void {
     surroundingCases(server)
     keyCases(server)
   })
-  describe('provider keys', () => canaryCases(server))
+  describe('the log', () => logCases(server))
   describe('an agent that is hostile', () => hostileCases(server))
 }
 

@@ -1,7 +1,7 @@
 /** Talks to a server over loopback, and looks at every answer for what must never be in one. */
 import { connect, type Socket } from 'node:net'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import type { RunEvent, RunResult } from '../../../src/index.ts'
 import type { Runtime } from '../../runtimes/harness.ts'
 
@@ -91,6 +91,11 @@ export async function stream(
   for await (const message of messagesOf(response, comment => comments.push(comment))) messages.push(message)
   if (!path.startsWith('/dev/')) expectNothingInternal(JSON.stringify(messages))
   return { headers: response.headers, messages, events: messages.map(({ event }) => event), comments }
+}
+
+/** Waits until `check` no longer throws. */
+export async function eventually(check: () => Promise<void> | void): Promise<void> {
+  await vi.waitFor(check, { timeout: 10_000, interval: 25 })
 }
 
 /** What the agents of the fixture noted. */
@@ -185,14 +190,28 @@ function parseAnswer(bytes: Buffer, isClosed: boolean): Answer | undefined {
   const headers = new Headers(
     fields.map(field => [field.slice(0, field.indexOf(':')), field.slice(field.indexOf(':') + 1)]),
   )
-  const rest = bytes.subarray(end + 4)
-  const text = isClosed ? rest.toString() : completeBody(headers, rest)
-  return text === undefined ? undefined : { status: Number(statusLine.split(' ')[1]), headers, text }
+  const body = bodyIn(headers, bytes.subarray(end + 4), isClosed)
+  return body && { status: Number(statusLine.split(' ')[1]), headers, text: body.toString() }
 }
 
-function completeBody(headers: Headers, rest: Buffer): string | undefined {
-  const length = Number(headers.get('content-length') ?? Number.NaN)
-  return rest.length === length && length > 0 ? rest.toString() : undefined
+/** A body without its framing, undefined while some of it is missing. */
+function bodyIn(headers: Headers, bytes: Buffer, isClosed: boolean): Buffer | undefined {
+  if (headers.get('transfer-encoding') === 'chunked') return dechunk(bytes)
+  const length = Number(headers.get('content-length'))
+  return isClosed || (bytes.length === length && length > 0) ? bytes : undefined
+}
+
+/** Joins chunks; undefined while the last one is missing. */
+function dechunk(bytes: Buffer): Buffer | undefined {
+  const parts: Buffer[] = []
+  for (let at = 0; ; ) {
+    const end = bytes.indexOf('\r\n', at)
+    if (end === -1) return undefined
+    const size = Number.parseInt(bytes.toString('latin1', at, end), 16)
+    if (size === 0) return Buffer.concat(parts)
+    parts.push(bytes.subarray(end + 2, end + 2 + size))
+    at = end + 2 + size + 2
+  }
 }
 
 /** A chunk of a body that has no length (RFC 9112, section 7.1). */

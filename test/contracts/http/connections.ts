@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { expectAlive, jsonRequest, messagesOf, notesOf, run, type Server, stream } from './client.ts'
+import {
+  eventually,
+  expectAlive,
+  jsonRequest,
+  messagesOf,
+  notesOf,
+  run,
+  type Server,
+  stream,
+} from './client.ts'
 
 /** Starts a stream of the agent `waits` and leaves it after its first event. */
 async function leaveStream(server: Server, path: string, id: string): Promise<void> {
@@ -12,7 +21,7 @@ async function leaveStream(server: Server, path: string, id: string): Promise<vo
 }
 
 const hasNote = (server: Server, note: string) =>
-  expect.poll(async () => (await notesOf(server)).includes(note), { timeout: 10_000 }).toBe(true)
+  eventually(async () => expect((await notesOf(server)).includes(note), note).toBe(true))
 
 export function connectionCases(server: Server): void {
   describe('silence', () => silenceCases(server))

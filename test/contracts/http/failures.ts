@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { RunEvent } from '../../../src/index.ts'
 import { hostileIterators, misbehaving, SECRET } from '../fixture/misbehaving.ts'
-import { expectAlive, expectProblem, post, type Server, stream, toldOn } from './client.ts'
+import { eventually, expectAlive, expectProblem, post, type Server, stream, toldOn } from './client.ts'
 
 const mask = 'Internal server error'
 
@@ -10,10 +10,12 @@ interface End {
   readonly code?: string
   readonly status?: number
   readonly error?: string
+  readonly mount?: string
 }
 
 const finishes: End = {}
 const fails: End = { code: 'agent_failed' }
+const timesOut: End = { code: 'run_timeout', status: 504, mount: '/short' }
 const invalid: End = { code: 'invalid_event' }
 
 const ends: Readonly<Record<keyof typeof misbehaving, End>> = {
@@ -24,8 +26,8 @@ const ends: Readonly<Record<keyof typeof misbehaving, End>> = {
   'throws-unreadable': fails,
   'throws-for-the-caller': { code: 'invalid_input', status: 400, error: 'name a city' },
   'throws-for-the-provider': { code: 'provider_failed', status: 502 },
-  'never-ends': { code: 'run_timeout', status: 504 },
-  'ignores-its-signal': { code: 'run_timeout', status: 504 },
+  'never-ends': timesOut,
+  'ignores-its-signal': timesOut,
   'stops-silently': finishes,
   'ends-twice': finishes,
   'ends-then-fails': finishes,
@@ -48,7 +50,7 @@ const isEnd = ({ type }: RunEvent): boolean => type === 'finish' || type === 'er
 
 /** The stream ends in exactly one terminal event, the expected one, and nothing follows it. */
 async function expectStreamEnds(server: Server, name: string, end: End): Promise<void> {
-  const { events } = await stream(server, `/short/agents/${name}/stream`)
+  const { events } = await stream(server, `${end.mount ?? '/api'}/agents/${name}/stream`)
   const { code, error = mask } = end
   const expected =
     code === undefined ? { type: 'finish', finishReason: 'stop' } : { type: 'error', error, code }
@@ -58,7 +60,7 @@ async function expectStreamEnds(server: Server, name: string, end: End): Promise
 
 /** The JSON run answers with the result or a problem; gives its run's id. */
 async function expectRunEnds(server: Server, name: string, end: End): Promise<string> {
-  const answer = await post(server, `/short/agents/${name}/run`, { input: 'x' })
+  const answer = await post(server, `${end.mount ?? '/api'}/agents/${name}/run`, { input: 'x' })
   const runId = answer.headers.get('x-run-id') ?? ''
   expect(runId).toMatch(/^[\da-f-]{36}$/)
   if (end.code === undefined) expect(JSON.parse(answer.text)).toMatchObject({ text: 'before ', runId })
@@ -76,7 +78,7 @@ async function expectBusEnds(server: Server, runId: string, end: End): Promise<v
     return told.map(({ event }) => event).filter(event => /^run\.(start|complete|error)$/.test(event))
   }
   const last = end.code === undefined ? 'run.complete' : 'run.error'
-  await expect.poll(events, { timeout: 5000 }).toEqual(['run.start', last])
+  await eventually(async () => expect(await events()).toEqual(['run.start', last]))
 }
 
 export function failureCases(server: Server): void {
@@ -105,7 +107,7 @@ function misbehaviourCases(server: Server): void {
 
   it.each(['yields-what-is-no-json', 'yields-what-is-no-json-agent'])('ends once: %s', async name => {
     await expectStreamEnds(server, name, fails)
-    const answer = await post(server, `/short/agents/${name}/run`, { input: 'x' })
+    const answer = await post(server, `/api/agents/${name}/run`, { input: 'x' })
     expect(answer.status).toBe(500)
     await expectAlive(server)
   })
@@ -151,16 +153,16 @@ function productionCases(server: Server): void {
     const start = answer.headers.get('x-run-id')?.slice(0, 8)
     const lines = () => server().log().split('\n')
     const entry = () => lines().find(line => line.includes('run.failed') && line.includes(`${start}`))
-    await expect.poll(entry, { timeout: 5000 }).toContain(SECRET)
+    await eventually(() => expect(entry()).toContain(SECRET))
     expect(entry()).not.toContain(answer.headers.get('x-run-id'))
   })
 }
 
-/** Last of all: a server that cannot take these is gone. */
+/** A server that cannot take these is gone, or left waiting: last of all. */
 export function hostileCases(server: Server): void {
   it.each(Object.keys(hostileIterators))('ends once: %s', async name => {
-    await expectStreamEnds(server, name, fails)
-    await expectRunEnds(server, name, fails)
+    await expectStreamEnds(server, name, { ...fails, mount: '/short' })
+    await expectRunEnds(server, name, { ...fails, mount: '/short' })
   })
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { SECRET } from '../fixture/misbehaving.ts'
-import { ask, expectProblem, jsonRequest, post, run, type Server, stream } from './client.ts'
+import { ask, eventually, expectProblem, jsonRequest, post, run, type Server, stream } from './client.ts'
 
 const echo = '/api/agents/echo/run'
 const home = 'https://app.example'
@@ -41,7 +41,7 @@ function middlewareCases(server: Server): void {
     await expectProblem(server, answer, 500, 'internal_error')
     const log = () => server().log()
     const requestId = answer.headers.get('x-request-id') ?? ''
-    await expect.poll(log, { timeout: 5000 }).toContain(requestId)
+    await eventually(() => expect(log()).toContain(requestId))
     const entry = log()
       .split('\n')
       .find(line => line.includes(requestId))
