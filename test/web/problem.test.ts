@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest'
+import { type ErrorCode, type Problem, ServableError } from '../../src/index.ts'
+import { problemResponse } from '../../src/web/problem.ts'
+
+const STATUS: Record<ErrorCode, number> = {
+  invalid_path: 400,
+  invalid_body: 400,
+  invalid_input: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  agent_not_found: 404,
+  team_not_found: 404,
+  workflow_not_found: 404,
+  method_not_allowed: 405,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  rate_limited: 429,
+  invalid_options: 500,
+  internal_error: 500,
+  agent_failed: 500,
+  invalid_event: 500,
+  run_too_large: 500,
+  provider_failed: 502,
+  run_timeout: 504,
+}
+const rows = Object.entries(STATUS) as [ErrorCode, number][]
+
+async function problem(thrown: unknown, production: boolean) {
+  const response = problemResponse(thrown, 'request-1', production)
+  const body: Problem = await response.json()
+  return { response, body }
+}
+
+describe('problemResponse', () => {
+  it.each(rows)('answers %s with status %i', async (code, status) => {
+    const { response, body } = await problem(new ServableError(code, 'what went wrong'), false)
+    expect(response.status).toBe(status)
+    expect(response.headers.get('content-type')).toBe('application/problem+json')
+    expect(body).toEqual({
+      type: 'about:blank',
+      title: expect.stringMatching(/^[A-Z][A-Za-z ]+$/),
+      status,
+      detail: 'what went wrong',
+      error: 'what went wrong',
+      code,
+      requestId: 'request-1',
+    })
+  })
+
+  it.each(rows)(
+    'shows in production of %s (%i) what the client can mend, and no more',
+    async (code, status) => {
+      const { body } = await problem(new ServableError(code, 'what went wrong'), true)
+      const shown = status < 500 ? 'what went wrong' : 'Internal server error'
+      expect(body).toMatchObject({ detail: shown, error: shown, code, requestId: 'request-1' })
+      if (status >= 500) expect(body.title).toBe('Internal server error')
+    },
+  )
+
+  it.each([new Error('inside'), 'inside', { toString: () => 'inside' }])(
+    'answers the throw %s with 500',
+    async thrown => {
+      const shown = await problem(thrown, false)
+      expect(shown.response.status).toBe(500)
+      expect(shown.body).toMatchObject({ code: 'internal_error', detail: 'inside' })
+      const masked = await problem(thrown, true)
+      expect(JSON.stringify(masked.body)).not.toContain('inside')
+    },
+  )
+
+  it('lists the fields that are wrong', async () => {
+    const issues = [{ path: 'input', message: 'is missing' }]
+    const { body } = await problem(new ServableError('invalid_body', 'x', { issues }), true)
+    expect(body.issues).toEqual(issues)
+  })
+
+  it('never shows a stack', async () => {
+    for (const production of [true, false]) {
+      const { body } = await problem(new Error('inside', { cause: new Error('deeper') }), production)
+      expect(JSON.stringify(body)).not.toMatch(/\.ts|deeper/)
+    }
+  })
+
+  it('adds headers, but for the type of its own', () => {
+    const error = new ServableError('rate_limited', 'x')
+    const { headers } = problemResponse(error, 'r', false, {
+      'retry-after': '1',
+      'content-type': 'text/html',
+    })
+    expect(headers.get('retry-after')).toBe('1')
+    expect(headers.get('content-type')).toBe('application/problem+json')
+  })
+
+  it('answers an error whose code is not of this library with 500', async () => {
+    for (const code of ['made_up', 'constructor'] as unknown as ErrorCode[]) {
+      const { response, body } = await problem(new ServableError(code, 'inside'), true)
+      expect(response.status).toBe(500)
+      expect(JSON.stringify(body)).not.toContain('inside')
+    }
+  })
+})
