@@ -54,14 +54,15 @@ new Agent({ name: 'mine', run: () => 'my own', register: own, events: bus })
 /** The other mounts; each is a handler of its own. */
 const others: Readonly<Record<string, Handler>> = {
   /** Not masked. */
-  dev: createHandler({
+  dev: createHandler({ ...common, prefix: '/dev', production: false }),
+  /** Short runs. */
+  short: createHandler({ ...common, prefix: '/short', runs: { timeoutMs: 300 } }),
+  'short-dev': createHandler({
     ...common,
-    prefix: '/dev',
+    prefix: '/short-dev',
     production: false,
     runs: { timeoutMs: 300, maxEvents: 10_000 },
   }),
-  /** Short runs. */
-  short: createHandler({ ...common, prefix: '/short', runs: { timeoutMs: 300 } }),
   /** Explicit entries only, in a mixed list; open to every origin. */
   closed: createHandler({ serve: mixed, registry: false, prefix: '/closed/', cors: true }),
   /** A registry of its own. */

@@ -29,7 +29,7 @@ function isServedQuietly(name: string): boolean {
 
 /** The text of every answer, from masked and unmasked mounts. */
 async function answersOf(server: Server, path: string): Promise<string[]> {
-  const urls = ['short', 'dev'].flatMap(mount => [`${mount}/${path}/run`, `${mount}/${path}/stream`])
+  const urls = ['short', 'short-dev'].flatMap(mount => [`${mount}/${path}/run`, `${mount}/${path}/stream`])
   const requests = urls.flatMap(url => rounds.map(headers => ({ url, headers })))
   const answers = requests.map(async ({ url, headers }) => {
     const response = await fetch(`${server().url}/${url}`, jsonRequest(body, headers))

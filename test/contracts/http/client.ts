@@ -95,7 +95,7 @@ export async function stream(
 
 /** Waits until `check` no longer throws. */
 export async function eventually(check: () => Promise<void> | void): Promise<void> {
-  await vi.waitFor(check, { timeout: 10_000, interval: 25 })
+  await vi.waitFor(check, { timeout: 20_000, interval: 25 })
 }
 
 /** What the agents of the fixture noted. */

@@ -10,7 +10,7 @@ import {
   stream,
 } from './client.ts'
 
-/** Starts a stream of the agent `waits` and leaves it after its first event. */
+/** Starts a stream of an agent that waits and leaves it after its first event. */
 async function leaveStream(server: Server, path: string, id: string): Promise<void> {
   const leave = new AbortController()
   const request = { ...jsonRequest({ input: id }), signal: leave.signal }
@@ -47,6 +47,14 @@ function leaveCases(server: Server): void {
   it('stops the run of its stream', async () => {
     const id = crypto.randomUUID()
     await leaveStream(server, '/api/agents/waits/stream', id)
+    await hasNote(server, `${id} stopped`)
+    await expectAlive(server)
+  })
+
+  // Where nothing is written, bare workerd meets the closed connection with its second keep-alive comment.
+  it('stops the run of its stream in which nothing is said', async () => {
+    const id = crypto.randomUUID()
+    await leaveStream(server, '/api/agents/waits-quietly/stream', id)
     await hasNote(server, `${id} stopped`)
     await expectAlive(server)
   })

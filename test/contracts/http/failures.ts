@@ -161,8 +161,11 @@ function productionCases(server: Server): void {
 /** A server that cannot take these is gone, or left waiting: last of all. */
 export function hostileCases(server: Server): void {
   it.each(Object.keys(hostileIterators))('ends once: %s', async name => {
-    await expectStreamEnds(server, name, { ...fails, mount: '/short' })
-    await expectRunEnds(server, name, { ...fails, mount: '/short' })
+    const { events } = await stream(server, `/short/agents/${name}/stream`)
+    expect(events).toEqual([{ type: 'error', error: mask, code: expect.stringMatching(/failed|invalid/) }])
+    const answer = await post(server, `/short/agents/${name}/run`, { input: 'x' })
+    expect(answer.status).toBe(500)
+    await expectAlive(server)
   })
 }
 

@@ -9,7 +9,6 @@ interface Named {
 async function list<T = Named>(server: Server, path: string): Promise<T[]> {
   const answer = await ask(server, path)
   expect(answer.status).toBe(200)
-  expect(answer.headers.get('content-type')).toBe('application/json')
   return JSON.parse(answer.text)
 }
 
@@ -23,6 +22,13 @@ export function listCases(server: Server): void {
 }
 
 function agentListCases(server: Server): void {
+  it('answers as `application/json`, as runs do', async () => {
+    const paths = ['/api/agents', '/api/teams', '/api/workflows', '/api/registry']
+    const answers = await Promise.all(paths.map(path => ask(server, path)))
+    const types = answers.map(({ headers }) => headers.get('content-type'))
+    expect(types).toEqual(paths.map(() => 'application/json'))
+  })
+
   it('tells what each agent is', async () => {
     const agents = await list(server, '/api/agents')
     expect(find(agents, 'echo')).toEqual([

@@ -16,6 +16,7 @@ import {
 const echo = '/api/agents/echo/run'
 const mib = 1024 * 1024
 const json = 'content-type: application/json'
+const chunked = 'transfer-encoding: chunked'
 const requestLine = `POST ${echo} HTTP/1.1`
 
 const bytes = (body: string | Uint8Array<ArrayBuffer>, type?: string): RequestInit => ({
@@ -112,21 +113,22 @@ function sizeCases(server: Server): void {
   })
 
   it('is too large by one byte', async () => {
-    const body = JSON.stringify({ input: 'x'.repeat(mib - '{"input":""}'.length + 1) })
-    const lines = [requestLine, json, `content-length: ${body.length}`]
-    await expectProblem(server, await raw(server, lines, body), 413, 'body_too_large')
+    const answer = await raw(server, [requestLine, json, `content-length: ${mib + 1}`])
+    await expectProblem(server, answer, 413, 'body_too_large')
   })
 
   it('is counted in bytes, not in characters', async () => {
-    const body = JSON.stringify({ input: 'ü'.repeat(0.6 * mib) })
-    const lines = [requestLine, json, `content-length: ${Buffer.byteLength(body)}`]
-    await expectProblem(server, await raw(server, lines, body), 413, 'body_too_large')
+    const answer = await raw(server, [requestLine, json, chunked], chunk('ü'.repeat(mib / 2)) + chunk('x'))
+    await expectProblem(server, answer, 413, 'body_too_large')
   })
 
+  // A server may hang up on a client that goes on sending: the answer may be lost then, the server may not.
   it('is refused at 2 MiB', async () => {
     const body = JSON.stringify({ input: 'x'.repeat(2 * mib) })
     const lines = [requestLine, json, `content-length: ${body.length}`]
-    await expectProblem(server, await raw(server, lines, body), 413, 'body_too_large')
+    const answer = await raw(server, lines, body).catch(() => undefined)
+    if (answer !== undefined) await expectProblem(server, answer, 413, 'body_too_large')
+    await expectAlive(server)
   })
 
   it('is refused by its declared length, before any of it has come', async () => {
@@ -136,14 +138,14 @@ function sizeCases(server: Server): void {
 
   it('need not be declared', async () => {
     const body = chunk('{"input":') + chunk('"one two"}') + chunk('')
-    const answer = await raw(server, [requestLine, json, 'transfer-encoding: chunked'], body)
+    const answer = await raw(server, [requestLine, json, chunked], body)
     expect(answer.status).toBe(200)
     expect(answer.text).toContain('"text":"one two"')
   })
 
   it('is counted as it comes where it is not declared, and not read to its end', async () => {
-    const body = chunk(`{"input":"${'x'.repeat(0.7 * mib)}`) + chunk('x'.repeat(0.7 * mib))
-    const answer = await raw(server, [requestLine, json, 'transfer-encoding: chunked'], body)
+    const body = chunk('{"input":"') + chunk('x'.repeat(mib))
+    const answer = await raw(server, [requestLine, json, chunked], body)
     await expectProblem(server, answer, 413, 'body_too_large')
   })
 }
@@ -241,7 +243,7 @@ function methodCases(server: Server): void {
   it('HEAD answers as GET does, without a body', async () => {
     const answer = await raw(server, ['HEAD /api/agents HTTP/1.1'])
     expect(answer.status).toBe(200)
-    expect(answer.headers.get('content-type')).toBe('application/json')
+    expect(answer.headers.get('content-type')).toContain('application/json')
     expect(answer.text).toBe('')
   })
 
