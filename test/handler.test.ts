@@ -1,0 +1,154 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import {
+  Agent,
+  createHandler,
+  defaultRegistry,
+  type LogEntry,
+  Registry,
+  ServableError,
+} from '../src/index.ts'
+import { foreign, speaker } from './support.ts'
+
+const LISTS = ['agents', 'teams', 'workflows', 'registry']
+
+const get = (path: string) => new Request(`http://h${path}`)
+const post = (path: string, body: unknown = { input: 'hi' }, headers: Record<string, string> = {}) =>
+  new Request(`http://h${path}`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json', ...headers },
+  })
+
+afterEach(() => {
+  for (const { name } of defaultRegistry().all('agent')) defaultRegistry().unregister('agent', name)
+})
+
+describe('createHandler', () => {
+  it('serves without any option', async () => {
+    const handler = createHandler()
+    for (const path of LISTS) expect((await handler(get(`/api/${path}`))).status).toBe(200)
+  })
+
+  it('serves an agent that is made later at once, and no longer once it is gone', async () => {
+    const handler = createHandler()
+    expect((await handler(post('/api/agents/later/run'))).status).toBe(404)
+    new Agent({ name: 'later', run: () => 'here' })
+    expect(await (await handler(post('/api/agents/later/run'))).json()).toMatchObject({ text: 'here' })
+    expect(await (await handler(get('/api/registry'))).json()).toMatchObject({ agents: ['later'] })
+    defaultRegistry().unregister('agent', 'later')
+    expect((await handler(post('/api/agents/later/run'))).status).toBe(404)
+  })
+
+  it('serves a registry of its user alone', async () => {
+    const registry = new Registry()
+    new Agent({ name: 'everywhere', run: () => 'x' })
+    new Agent({ name: 'here', register: registry, run: () => 'x' })
+    const handler = createHandler({ registry })
+    expect(await (await handler(get('/api/registry'))).json()).toMatchObject({ agents: ['here'] })
+    expect((await handler(post('/api/agents/everywhere/run'))).status).toBe(404)
+  })
+
+  it('has no lists without a registry, and runs what is given', async () => {
+    const handler = createHandler({ registry: false, agents: { echo: speaker('echo', 'x') } })
+    for (const path of LISTS) expect((await handler(get(`/api/${path}`))).status).toBe(404)
+    expect((await handler(post('/api/agents/echo/run'))).status).toBe(200)
+  })
+
+  it.each([
+    ['/', '/agents'],
+    ['', '/agents'],
+    ['api/v1/', '/api/v1/agents'],
+    ['//x//', '/x/agents'],
+  ])('mounts under the prefix "%s"', async (prefix, path) => {
+    const handler = createHandler({ prefix })
+    expect((await handler(get(path))).status).toBe(200)
+    expect((await handler(get(`${path}/`))).status).toBe(200)
+    expect((await handler(get('/elsewhere/agents'))).status).toBe(404)
+  })
+
+  it('keeps two handlers apart', async () => {
+    const [one, two] = ['one', 'two'].map(name =>
+      createHandler({ registry: false, serve: [speaker(name, name)] }),
+    )
+    expect((await one!(post('/api/agents/one/run'))).status).toBe(200)
+    expect((await two!(post('/api/agents/one/run'))).status).toBe(404)
+  })
+
+  it('runs at the same time what is asked for at the same time', async () => {
+    const handler = createHandler({
+      registry: false,
+      agents: { echo: { run: async input => ({ text: `${input}` }) as never } },
+    })
+    const asked = Array.from({ length: 50 }, (_, index) =>
+      handler(post('/api/agents/echo/run', { input: `${index}` })),
+    )
+    const results = await Promise.all((await Promise.all(asked)).map(response => response.json()))
+    expect(results.map(({ text }) => text)).toEqual(asked.map((_, index) => `${index}`))
+    expect(new Set(results.map(({ runId }) => runId)).size).toBe(50)
+  })
+
+  it('bounds bodies, runs and events as its options say', async () => {
+    const agents = {
+      slow: foreign('slow', () => new Promise(() => {})),
+      many: speaker('many', 'a', 'b', 'c', 'd'),
+    }
+    const limits = { maxBodyBytes: 40 }
+    const handler = createHandler({
+      registry: false,
+      agents,
+      limits,
+      runs: { timeoutMs: 1, maxEvents: 2 },
+      logger: false,
+    })
+    const statuses = [
+      post('/api/agents/slow/run'),
+      post('/api/agents/many/run'),
+      post('/api/agents/many/run', { input: 'x'.repeat(40) }),
+    ]
+    expect(await Promise.all(statuses.map(async request => (await handler(request)).status))).toEqual([
+      504, 500, 413,
+    ])
+  })
+
+  it('logs a failed run with its cause, which the client does not see in production', async () => {
+    const entries: LogEntry[] = []
+    const agents = { bad: foreign('bad', () => Promise.reject(new Error('inside: sk-1'))) }
+    const handler = createHandler({
+      registry: false,
+      agents,
+      production: true,
+      logger: entry => entries.push(entry),
+    })
+    const response = await handler(post('/api/agents/bad/run', { input: 'hi', apiKey: 'sk-1' }))
+    expect(await response.json()).toMatchObject({ detail: 'Internal server error', code: 'agent_failed' })
+    expect(entries).toMatchObject([
+      { event: 'run.failed', kind: 'agent', name: 'bad', message: 'inside: [redacted]' },
+    ])
+    expect(entries[0]?.runId).toHaveLength(8)
+  })
+
+  it('shows in production what an agent tells its caller on purpose', async () => {
+    const thrown = new ServableError('invalid_input', 'name a city')
+    const agents = { strict: foreign('strict', () => Promise.reject(thrown)) }
+    const handler = createHandler({ registry: false, agents, production: true, logger: false })
+    const response = await handler(post('/api/agents/strict/run'))
+    expect([response.status, await response.json()]).toMatchObject([400, { detail: 'name a city' }])
+  })
+
+  it('never rejects, whatever the request is', async () => {
+    const handler = createHandler({ registry: new Registry(), logger: false })
+    for (const path of [
+      '/',
+      '//',
+      '/%',
+      '/api/agents/%E0%A4%A/run',
+      '/api/agents/__proto__/run',
+      '/api/agents/%00/run',
+    ]) {
+      for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'BREW']) {
+        const response = await handler(new Request(`http://h${path}`, { method }))
+        expect(response.status).toBeLessThan(500)
+      }
+    }
+  })
+})

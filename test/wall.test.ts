@@ -1,0 +1,229 @@
+import { execFile } from 'node:child_process'
+import { readdir, readFile } from 'node:fs/promises'
+import { dirname, join, posix } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { transform } from 'esbuild'
+import { describe, expect, it } from 'vitest'
+
+const source = fileURLToPath(new URL('../src/', import.meta.url))
+
+interface Module {
+  /** Path below src, such as `agents/agent.ts`. */
+  readonly path: string
+  readonly text: string
+  /** What is left at run time: no types and no comments. */
+  readonly code: string
+}
+
+interface Import {
+  readonly from: string
+  /** A path below src, or the name of a package. */
+  readonly to: string
+}
+
+const modules = await readModules()
+const core = modules.filter(({ path }) => roomOf(path) !== 'runtimes')
+
+async function readModules(): Promise<Module[]> {
+  const paths = await readdir(source, { recursive: true })
+  const typescript = paths.map(path => path.replaceAll('\\', '/')).filter(path => path.endsWith('.ts'))
+  return Promise.all(typescript.toSorted().map(readModule))
+}
+
+async function readModule(path: string): Promise<Module> {
+  const text = await readFile(join(source, path), 'utf8')
+  const tsconfigRaw = { compilerOptions: { target: 'es2024', verbatimModuleSyntax: true } } as const
+  const { code } = await transform(text, { loader: 'ts', legalComments: 'none', tsconfigRaw })
+  return { path, text, code }
+}
+
+/** Every import of `text`, of `import`, `export … from` and `import(…)`. */
+function importsIn(path: string, text: string): Import[] {
+  const specifiers = [
+    ...text.matchAll(/^(?:import|export)\s[^'"]*?from\s*['"]([^'"]+)['"]/gm),
+    ...text.matchAll(/^import\s*['"]([^'"]+)['"]/gm),
+    ...text.matchAll(/\bimport\(\s*['"]([^'"]+)['"]/g),
+  ].map(match => match[1]!)
+  return specifiers.map(specifier => ({ from: path, to: resolve(path, specifier) }))
+}
+
+function resolve(path: string, specifier: string): string {
+  return specifier.startsWith('.') ? posix.join(dirname(path), specifier) : specifier
+}
+
+/** The folder of a module; a file that stands alone is a room of its own. */
+function roomOf(path: string): string {
+  return path.includes('/') ? path.slice(0, path.indexOf('/')) : path.replace(/\.ts$/, '')
+}
+
+const isOwn = (path: string) => path.endsWith('.ts')
+const imports = modules.flatMap(({ path, text }) => importsIn(path, text))
+const inner = imports.filter(({ to }) => isOwn(to))
+const show = ({ from, to }: Import) => `${from} → ${to}`
+
+/** What each room may know beside itself. A room that is not here may know nobody. */
+const KNOWS: Record<string, readonly string[]> = {
+  errors: [],
+  validation: ['errors'],
+  environment: ['errors'],
+  web: ['errors'],
+  agents: ['errors', 'validation'],
+  runs: ['errors', 'validation', 'web', 'agents'],
+  http: ['errors', 'validation', 'web', 'agents', 'runs'],
+  options: ['errors', 'validation', 'environment', 'web', 'agents', 'runs', 'http'],
+  handler: ['errors', 'validation', 'environment', 'web', 'agents', 'runs', 'http', 'options'],
+  index: ['errors', 'web', 'agents', 'runs', 'http', 'options', 'handler'],
+  runtimes: ['handler', 'http'],
+}
+
+/** The packages that a room may know. */
+const PACKAGES: Record<string, readonly string[]> = {
+  validation: ['valibot'],
+  runs: ['valibot'],
+  options: ['valibot'],
+  http: ['itty-router'],
+}
+
+describe('the rooms of src', () => {
+  it('are found, with the imports between them', () => {
+    expect(modules.length).toBeGreaterThan(30)
+    expect(inner.map(show)).toContain('handler.ts → http/router.ts')
+    expect(inner.map(show)).toContain('http/routes/run-routes.ts → runs/run.ts')
+    const paths = new Set(modules.map(({ path }) => path))
+    expect(inner.filter(({ to }) => !paths.has(to)).map(show)).toEqual([])
+  })
+
+  it('know each other in one direction only', () => {
+    const wrong = inner.filter(({ from, to }) => {
+      const [room, known] = [roomOf(from), roomOf(to)]
+      return room !== known && !(KNOWS[room] ?? []).includes(known)
+    })
+    expect(wrong.map(show)).toEqual([])
+  })
+
+  it('leave `runtimes` to those who start a server', () => {
+    const wrong = inner.filter(({ from, to }) => roomOf(to) === 'runtimes' && roomOf(from) !== 'runtimes')
+    expect(wrong.map(show)).toEqual([])
+  })
+
+  it('use a package in the room that is meant to know it', () => {
+    const wrong = imports.filter(({ from, to }) => {
+      const room = roomOf(from)
+      return !isOwn(to) && room !== 'runtimes' && !(PACKAGES[room] ?? []).includes(to)
+    })
+    expect(wrong.map(show)).toEqual([])
+  })
+
+  it('know itty-router in one file', () => {
+    expect(imports.filter(({ to }) => to === 'itty-router').map(({ from }) => from)).toEqual([
+      'http/router.ts',
+    ])
+  })
+
+  it('have no circles at run time', () => {
+    const graph = new Map(
+      modules.map(({ path, code }) => [
+        path,
+        importsIn(path, code)
+          .map(({ to }) => to)
+          .filter(isOwn),
+      ]),
+    )
+    expect(circleIn(graph)).toBeUndefined()
+  })
+})
+
+/** A circle of modules, if there is one. */
+function circleIn(graph: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined {
+  const done = new Set<string>()
+  const visit = (path: string, trail: readonly string[]): readonly string[] | undefined => {
+    if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path]
+    if (done.has(path)) return undefined
+    for (const next of graph.get(path) ?? []) {
+      const circle = visit(next, [...trail, path])
+      if (circle !== undefined) return circle
+    }
+    done.add(path)
+    return undefined
+  }
+  for (const path of graph.keys()) {
+    const circle = visit(path, [])
+    if (circle !== undefined) return circle
+  }
+  return undefined
+}
+
+describe('circleIn', () => {
+  it('finds a circle, and none where there is none', () => {
+    const line = new Map([
+      ['a', ['b', 'c']],
+      ['b', ['c']],
+      ['c', []],
+    ])
+    expect(circleIn(line)).toBeUndefined()
+    expect(circleIn(new Map([...line, ['c', ['a']]]))).toEqual(['a', 'b', 'c', 'a'])
+  })
+})
+
+describe('the core', () => {
+  it('names no runtime, but for the one file that asks for the environment', () => {
+    const names =
+      /(?<![\w.$'"`-])(Bun|Deno|process|Buffer|__dirname|require)\b(?!\s*:)|['"](node|cloudflare|bun):/
+    const naming = core.filter(({ code }) => names.test(code)).map(({ path }) => path)
+    expect(naming).toEqual(['environment.ts'])
+  })
+
+  it('does nothing that a Worker forbids while it is imported', async () => {
+    const urls = core.map(({ path }) => pathToFileURL(join(source, path)).href)
+    const script = `
+      const forbid = (owner, name) => {
+        Object.defineProperty(owner, name, { value: () => { throw new Error('called while importing: ' + name) } })
+      }
+      const timers = ['setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask']
+      for (const name of [...timers, 'fetch', 'WebSocket', 'EventSource', 'BroadcastChannel']) forbid(globalThis, name)
+      for (const name of ['randomUUID', 'getRandomValues']) forbid(crypto, name)
+      const before = Reflect.ownKeys(globalThis).length
+      for (const url of ${JSON.stringify(urls)}) await import(url)
+      console.log(Reflect.ownKeys(globalThis).length - before)
+    `
+    const run = promisify(execFile)
+    const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script])
+    expect(stdout.trim()).toBe('0')
+  })
+})
+
+describe('the exports of src', () => {
+  it('have names', () => {
+    const wrong = modules.filter(({ code }) => /^export default\b|\bas default\b/m.test(code))
+    expect(wrong.map(({ path }) => path)).toEqual([])
+  })
+
+  it('are listed one by one', () => {
+    const wrong = modules.filter(({ text }) => /^export (type )?\*/m.test(text))
+    expect(wrong.map(({ path }) => path)).toEqual([])
+  })
+
+  const index = modules.find(({ path }) => path === 'index.ts')!
+  const exported = [...index.text.matchAll(/^export (?:type )?\{([^}]*)\} from '([^']+)'/gm)].flatMap(
+    ([, names, specifier]) =>
+      names!
+        .split(',')
+        .map(name => name.trim().replace(/^type /, ''))
+        .filter(Boolean)
+        .map(name => [name, resolve('index.ts', specifier!)] as const),
+  )
+
+  it('are re-exports only in the entry', () => {
+    expect(exported.length).toBeGreaterThan(50)
+    expect(index.text.match(/^export/gm)).toHaveLength(index.text.match(/^\}? ?.*from '/gm)?.length ?? 0)
+  })
+
+  it.each(exported)('say what they are for: %s', (name, path) => {
+    const { text } = modules.find(module => module.path === path)!
+    const declaration = new RegExp(
+      `\\*/\\nexport (declare |abstract |async )*(class|function\\*?|const|let|interface|type) ${name}\\b`,
+    )
+    expect(text).toMatch(declaration)
+  })
+})
