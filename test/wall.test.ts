@@ -169,7 +169,7 @@ describe('circleIn', () => {
 describe('the core', () => {
   it('names no runtime, but for the one file that asks for the environment', () => {
     const names =
-      /(?<![\w.$'"`-])(Bun|Deno|process|Buffer|__dirname|require)\b(?!\s*:)|['"](node|cloudflare|bun):/
+      /(?<!(?<!globalThis)\.|[\w$'"`-])(Bun|Deno|process|Buffer|__dirname|require)\b(?!\s*:)|['"](node|cloudflare|bun):/
     const naming = core.filter(({ code }) => names.test(code)).map(({ path }) => path)
     expect(naming).toEqual(['environment.ts'])
   })
