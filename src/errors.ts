@@ -47,6 +47,9 @@ export type ErrorCode = ClientErrorCode | ServerErrorCode
 const clientCodes: ReadonlySet<string> = new Set(CLIENT_CODES)
 const serverCodes: ReadonlySet<string> = new Set(SERVER_CODES)
 
+/** Marks the errors of every copy of this library that is loaded. */
+const BRAND = Symbol.for('servable.error')
+
 /** One thing that is wrong with an input: where, and what to do about it. */
 export interface Issue {
   /** Path of the field, with dots: `input.0.type`. Empty when the whole value is wrong. */
@@ -77,6 +80,7 @@ export class ServableError extends Error {
 
   constructor(code: ErrorCode, message: string, options: ServableErrorOptions = {}) {
     super(message, options)
+    Object.defineProperty(this, BRAND, { value: true })
     this.code = code
     this.issues = options.issues ?? []
   }
@@ -108,16 +112,26 @@ export interface ErrorReport {
  * in production the text of every server code is {@link MASK}. A stack is never part of it.
  */
 export function reportError(error: unknown, production: boolean, fallback: ServerErrorCode): ErrorReport {
-  const known = error instanceof ServableError
-  const code = known ? error.code : fallback
+  const known = isServableError(error) && isErrorCode(error.code) ? error : undefined
+  const code = known?.code ?? fallback
   const masked = production && serverCodes.has(code)
-  return { code, message: masked ? MASK : messageOf(error), issues: known ? error.issues : [] }
+  return { code, message: masked ? MASK : messageOf(error), issues: known?.issues ?? [] }
+}
+
+/** Whether a thrown value, whatever it is, is an error of this library. */
+export function isServableError(error: unknown): error is ServableError {
+  try {
+    return typeof error === 'object' && error !== null && BRAND in error
+  } catch {
+    return false
+  }
 }
 
 /** The text of any thrown value, never empty and never a stack. */
 export function messageOf(error: unknown): string {
   try {
-    const text = error instanceof Error ? error.message : String(error)
+    const message: unknown = Object(error).message
+    const text = typeof message === 'string' ? message : String(error)
     return text === '' ? 'Unknown error' : text
   } catch {
     return 'Unknown error'
@@ -126,7 +140,10 @@ export function messageOf(error: unknown): string {
 
 /** Replaces every one of `secrets` in `text`, so that a key inside a thrown message goes no further. */
 export function redact(text: string, secrets: Iterable<string>): string {
-  let clean = text
-  for (const secret of secrets) if (secret !== '') clean = clean.replaceAll(secret, '[redacted]')
-  return clean
+  // The longest first: one key may begin with another.
+  const longestFirst = [...secrets].sort((a, b) => b.length - a.length)
+  return longestFirst.reduce(
+    (clean, secret) => (secret === '' ? clean : clean.replaceAll(secret, '[redacted]')),
+    text,
+  )
 }

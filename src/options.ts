@@ -7,6 +7,7 @@
 import * as v from 'valibot'
 import type { Servable, ServableAgent, ServableTeam, ServableWorkflow, Servish } from './agents/contract.ts'
 import { defaultRegistry, type Registry } from './agents/registry.ts'
+import { withDefaults } from './defaults.ts'
 import { isProduction } from './environment.ts'
 import { ServableError } from './errors.ts'
 import type { Log, Middleware } from './http/context.ts'
@@ -77,7 +78,10 @@ export interface Settings
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 const func = v.custom<never>(isFunction, 'must be a function')
-const record = v.record(v.string(), v.unknown(), 'must be an object of names and entries')
+const record = v.custom<Record<string, unknown>>(
+  value => Object.prototype.toString.call(value) === '[object Object]',
+  'must be an object of names and entries',
+)
 const count = v.pipe(
   v.number('must be a number'),
   v.integer('must be a whole number'),
@@ -107,7 +111,9 @@ const OptionsSchema = v.strictObject({
   workflows: v.optional(record),
   serve: v.optional(v.array(v.unknown(), 'must be an array')),
   registry: v.optional(v.union([v.literal(false), registry], 'must be a Registry or false')),
-  prefix: v.optional(v.pipe(v.string(), v.regex(/^[^?#:*]*$/, 'must be a plain path'))),
+  prefix: v.optional(
+    v.pipe(v.string(), v.regex(/^[\w.~/-]*$/, 'must be a path of letters, digits and -._~/')),
+  ),
   middleware: v.optional(v.array(func, 'must be an array of functions')),
   fallback: v.optional(func),
   production: v.optional(v.boolean('must be true or false')),
@@ -116,7 +122,9 @@ const OptionsSchema = v.strictObject({
   ),
   limits: v.optional(v.strictObject({ maxBodyBytes: v.optional(count) })),
   logger: v.optional(v.union([v.literal(false), func], 'must be a function or false')),
-  providers: v.optional(v.record(v.string(), v.strictObject({ header: headerName, matches: strings }))),
+  providers: v.optional(
+    v.pipe(record, v.record(v.string(), v.strictObject({ header: headerName, matches: strings }))),
+  ),
   runs: v.optional(
     v.strictObject({
       timeoutMs: v.optional(duration),
@@ -141,10 +149,13 @@ export function resolveOptions(options: HandlerOptions): Settings {
     fallback: options.fallback,
     production: options.production ?? isProduction(),
     cors: options.cors ?? false,
-    limits: { maxBodyBytes: 1024 * 1024, ...options.limits },
+    limits: withDefaults({ maxBodyBytes: 1024 * 1024 }, options.limits),
     log: options.logger === false ? () => {} : (options.logger ?? consoleLog),
     providers: { ...DEFAULT_PROVIDERS, ...options.providers },
-    runs: { timeoutMs: 600_000, maxEvents: 1_000_000, maxLength: 32 * 1024 * 1024, ...options.runs },
+    runs: withDefaults(
+      { timeoutMs: 600_000, maxEvents: 1_000_000, maxLength: 32 * 1024 * 1024 },
+      options.runs,
+    ),
   }
 }
 

@@ -65,14 +65,16 @@ const show = ({ from, to }: Import) => `${from} → ${to}`
 /** What each room may know beside itself. A room that is not here may know nobody. */
 const KNOWS: Record<string, readonly string[]> = {
   errors: [],
+  defaults: [],
+  wake: [],
   validation: ['errors'],
-  environment: ['errors'],
+  environment: [],
   web: ['errors'],
-  agents: ['errors', 'validation'],
-  runs: ['errors', 'validation', 'web', 'agents'],
+  agents: ['errors', 'defaults', 'wake'],
+  runs: ['errors', 'validation', 'wake', 'agents'],
   http: ['errors', 'validation', 'web', 'agents', 'runs'],
-  options: ['errors', 'validation', 'environment', 'web', 'agents', 'runs', 'http'],
-  handler: ['errors', 'validation', 'environment', 'web', 'agents', 'runs', 'http', 'options'],
+  options: ['errors', 'defaults', 'validation', 'environment', 'web', 'agents', 'runs', 'http'],
+  handler: ['web', 'runs', 'http', 'options'],
   index: ['errors', 'web', 'agents', 'runs', 'http', 'options', 'handler'],
   runtimes: ['handler', 'http'],
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { withDefaults } from '../defaults.ts'
 import type { FinishReason, Kind, RunInput, Usage } from './contract.ts'
 
 /** What every payload says: who emits it, and in which run. */
@@ -80,7 +81,10 @@ export class EventBus {
   #count = 0
 
   constructor(options: EventBusOptions = {}) {
-    this.#options = { maxListeners: 1000, onListenerError: () => {}, ...options }
+    this.#options = withDefaults<Required<EventBusOptions>>(
+      { maxListeners: 1000, onListenerError: () => {} },
+      options,
+    )
   }
 
   /** How many listeners there are, over all events. */

@@ -4,10 +4,11 @@
  * @module
  */
 
+import { ServableError } from '../errors.ts'
 import type { RunEvent, RunInput, RunResult, Servable } from './contract.ts'
 import { eventsOf } from './derive.ts'
 import { elapsedSince } from './elapsed.ts'
-import { errorOf } from './event.ts'
+import { errorOf, isRunEvent } from './event.ts'
 import { Fold } from './fold.ts'
 import type { RunContext, Yielded } from './performance.ts'
 import { optionsFor } from './provider-key.ts'
@@ -22,6 +23,10 @@ export async function* callServable(
   const fold = new Fold()
   const events = eventsOf(servable, input, optionsFor(servable, context))
   for await (const event of { [Symbol.asyncIterator]: () => events }) {
+    if (!isRunEvent(event)) {
+      const text = `${servable.kind} \`${servable.name}\` yielded something that is no run event`
+      throw new ServableError('invalid_event', text)
+    }
     if (event.type === 'error') throw errorOf(event)
     fold.add(event)
     if (event.type === 'finish') break

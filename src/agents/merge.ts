@@ -1,3 +1,5 @@
+import { BREATHE_EVERY, breathe, createWake } from '../wake.ts'
+
 /** An item and the place of the source that it came from; `done` brings what that source returned. */
 export type Merged<T, R> =
   | { readonly lane: number; readonly done: false; readonly value: T }
@@ -12,9 +14,10 @@ export async function* merge<T, R>(
   bound = 64,
 ): AsyncGenerator<Merged<T, R>> {
   const queue: Merged<T, R>[] = []
-  const signals = { item: signal(), space: signal() }
+  const signals = { item: createWake(), space: createWake() }
   let open = sources.length
   let stopped = false
+  let count = 0
   let failure: { error: unknown } | undefined
 
   const pump = async (source: AsyncIterator<T, R>, lane: number): Promise<void> => {
@@ -22,6 +25,7 @@ export async function* merge<T, R>(
     for (; !result.done; result = await source.next()) {
       queue.push({ lane, done: false, value: result.value })
       signals.item.fire()
+      if (++count % BREATHE_EVERY === 0) await breathe()
       while (queue.length >= bound && !stopped) await signals.space.wait()
       if (stopped) return
     }
@@ -53,20 +57,5 @@ export async function* merge<T, R>(
     stopped = true
     signals.space.fire()
     for (const source of sources) void source.return?.().then(undefined, () => {})
-  }
-}
-
-/** Wakes all who wait; a `fire` that nobody waits for is forgotten, so check the condition again after `wait`. */
-function signal(): { wait(): Promise<void>; fire(): void } {
-  let waiting: PromiseWithResolvers<void> | undefined
-  return {
-    wait() {
-      waiting ??= Promise.withResolvers<void>()
-      return waiting.promise
-    },
-    fire() {
-      waiting?.resolve()
-      waiting = undefined
-    },
   }
 }

@@ -5,12 +5,12 @@
  * @module
  */
 
-import { messageOf, redact, ServableError } from '../errors.ts'
+import { isServableError, messageOf, redact, reportError, ServableError } from '../errors.ts'
 import type { BusPayload, EventBus } from './bus.ts'
 import type { Kind, RunEvent, RunInput, RunOptions, RunOutcome, RunResult } from './contract.ts'
 import { eventsOfOutcome, isOutcome } from './derive.ts'
 import { elapsedSince } from './elapsed.ts'
-import { errorOf, isTerminal } from './event.ts'
+import { errorOf, isRunEvent, isTerminal } from './event.ts'
 import { Fold, NO_USAGE } from './fold.ts'
 
 /** The options of a run with what a body may count on. */
@@ -104,13 +104,13 @@ class Performance implements AsyncIterableIterator<RunEvent> {
       }
       return this.#pass(this.#tail!.next().value as RunEvent)
     } catch (error) {
-      this.#conclude(error)
+      this.#conclude({ threw: error })
       throw error
     }
   }
 
   async return(): Promise<IteratorResult<RunEvent>> {
-    this.#conclude(undefined)
+    this.#conclude('left')
     void this.#source?.return?.().then(undefined, () => {})
     return END
   }
@@ -136,6 +136,8 @@ class Performance implements AsyncIterableIterator<RunEvent> {
   }
 
   #pass(event: RunEvent): IteratorResult<RunEvent> {
+    // What is no event goes on untouched: the run pipeline says so, in one place.
+    if (!isRunEvent(event)) return { done: false, value: event }
     if (event.type === 'text') this.#spoke = true
     if (this.#performer.events.size > 0) this.#tell(event)
     if (isTerminal(event)) {
@@ -178,17 +180,18 @@ class Performance implements AsyncIterableIterator<RunEvent> {
   }
 
   /** Ends a run that had no terminal event: it threw, was cancelled, or its reader left. */
-  #conclude(error: unknown): void {
+  #conclude(how: 'left' | { readonly threw: unknown }): void {
     if (this.#state === 'ended') return
     this.#state = 'ended'
     const { signal } = this.#context
-    const cause = signal.aborted ? signal.reason : error
-    if (cause === undefined || (signal.aborted && !(cause instanceof ServableError))) {
-      this.#tell({ type: 'finish', finishReason: 'cancelled' })
-    } else {
-      const code = cause instanceof ServableError ? cause.code : 'agent_failed'
-      this.#tell({ type: 'error', error: messageOf(cause), code })
-    }
+    if (how !== 'left' && !signal.aborted) return this.#tellError(how.threw)
+    if (isServableError(signal.reason)) return this.#tellError(signal.reason)
+    this.#tell({ type: 'finish', finishReason: 'cancelled' })
+  }
+
+  #tellError(error: unknown): void {
+    const { code } = reportError(error, false, 'agent_failed')
+    this.#tell({ type: 'error', error: messageOf(error), code })
   }
 
   #clean(text: string): string {

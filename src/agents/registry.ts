@@ -84,6 +84,7 @@ export type RegisterOption = boolean | Registry
 
 /** Registers `servable` as its construction option says. */
 export function registerAs(servable: Servable, option: RegisterOption = true): void {
+  checkServable(servable, `${servable.kind} \`${String(servable.name)}\``)
   if (option === false) return
   const registry = option === true ? defaultRegistry() : option
   registry.register(servable)

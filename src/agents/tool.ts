@@ -4,7 +4,7 @@
  * @module
  */
 
-import { messageOf, ServableError } from '../errors.ts'
+import { isServableError, messageOf } from '../errors.ts'
 import type { RunEvent } from './contract.ts'
 
 /** What a tool may know of the run that calls it. */
@@ -42,7 +42,7 @@ export async function* callTool<Args, Result>(
   try {
     result = await tool.execute(args, { runId: run.runId, toolCallId, signal: run.signal })
   } catch (error) {
-    const code = error instanceof ServableError ? { code: error.code } : {}
+    const code = isServableError(error) ? { code: error.code } : {}
     yield { type: 'tool_call_end', toolCallId, error: messageOf(error), ...code }
     throw error
   }

@@ -122,6 +122,12 @@ type WorkflowBody = (input: RunInput, context: StepContext, usageSoFar: () => Us
 
 function bodyOf(config: WorkflowConfig, list: readonly NamedStep[]): WorkflowBody {
   const { run } = config
+  if (run !== undefined && config.steps !== undefined) {
+    throw new ServableError(
+      'invalid_options',
+      `workflow \`${config.name}\`: give \`steps\` or \`run\`, not both`,
+    )
+  }
   if (typeof run === 'function') return run
   if (list.length > 0) {
     return async function* (input, context, usageSoFar) {
@@ -163,5 +169,12 @@ async function* doStep(
 
 function toOutcome(value: unknown): Partial<RunResult> {
   if (value == null) return {}
+  if (isRunResult(value))
+    return { finishReason: value.finishReason, structured: value.structured, text: value.text }
   return typeof value === 'object' ? { structured: value } : { text: String(value) }
+}
+
+/** A last step may end with what `context.call` returned. */
+function isRunResult(value: unknown): value is RunResult {
+  return typeof value === 'object' && value !== null && 'finishReason' in value && 'toolCalls' in value
 }

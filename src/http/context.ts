@@ -4,6 +4,7 @@
  * @module
  */
 
+import { checkResponse } from '../web/response.ts'
 import type { Platform } from './platform.ts'
 import type { Match } from './router.ts'
 
@@ -91,7 +92,8 @@ export class RequestState implements Context {
 /** Folds middleware around an endpoint, the first outermost, once. */
 export function compose(middleware: readonly Middleware[], endpoint: Endpoint): Endpoint {
   return middleware.reduceRight<Endpoint>(
-    (inner, outer) => (request, context) => outer(request, context, async () => inner(request, context)),
+    (inner, outer) => (request, context) =>
+      outer(request, context, async () => checkResponse(await inner(request, context), 'middleware')),
     endpoint,
   )
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { messageOf, redact, ServableError } from '../errors.ts'
+import { isServableError, messageOf, redact, ServableError } from '../errors.ts'
 import type { Cors } from '../web/cors.ts'
 import { problemResponse } from '../web/problem.ts'
 import { checkResponse, withHeaders, withoutBody } from '../web/response.ts'
@@ -66,7 +66,8 @@ function answerMatch(
   const allow = match.allow.join(', ')
   if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: { allow } })
   const error = new ServableError('method_not_allowed', `This path answers ${allow}`)
-  return problemResponse(error, state.requestId, options.production, { allow })
+  const { requestId } = state
+  return problemResponse(error, { requestId, production: options.production, headers: { allow } })
 }
 
 function methodsOf(match: Match): readonly string[] {
@@ -76,17 +77,17 @@ function methodsOf(match: Match): readonly string[] {
 
 /** Turns a throw into a response. What nobody threw on purpose is logged; failed runs have been logged already. */
 function explain(error: unknown, request: Request, state: RequestState, options: DispatchOptions): Response {
-  if (!(error instanceof ServableError)) {
-    const keys = options.readKeys(request.headers, undefined) ?? {}
-    const message = redact(messageOf(error), Object.values(keys))
-    state.log({
+  const { requestId, part, runId, log } = state
+  const secrets = Object.values(options.readKeys(request.headers, undefined) ?? {})
+  if (!isServableError(error)) {
+    log({
       level: 'error',
       event: 'request.failed',
-      requestId: state.requestId,
-      part: state.part,
-      message,
+      requestId,
+      part,
+      message: redact(messageOf(error), secrets),
     })
   }
-  const headers = state.runId === undefined ? undefined : { 'x-run-id': state.runId }
-  return problemResponse(error, state.requestId, options.production, headers)
+  const headers = runId === undefined ? undefined : { 'x-run-id': runId }
+  return problemResponse(error, { requestId, production: options.production, secrets, headers })
 }

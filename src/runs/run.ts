@@ -20,6 +20,7 @@ import { errorOf, isRunEvent, isTerminal } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
 import { selectKey } from '../agents/provider-key.ts'
 import { isClientErrorCode, messageOf, redact, reportError, ServableError } from '../errors.ts'
+import { BREATHE_EVERY, breathe } from '../wake.ts'
 
 /** A servable under the kind and name by which it was asked for. */
 export interface Target {
@@ -51,9 +52,6 @@ export interface RunFailure {
   /** The text of what was thrown, provider keys removed. */
   readonly message: string
 }
-
-/** After so many events in a row the run lets timers and I/O have their turn, so that an agent that never waits cannot hold the process. */
-const BREATHE_EVERY = 4096
 
 const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
@@ -114,7 +112,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     if (this.#ended) return Promise.resolve(this.#takeUnread())
     return new Promise(resolve => {
       this.#reader = { resolve }
-      if (++this.#count % BREATHE_EVERY === 0) setTimeout(this.#pull, 0)
+      if (++this.#count % BREATHE_EVERY === 0) void breathe().then(this.#pull)
       else this.#pull()
     })
   }
@@ -140,7 +138,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   /** Ends the run with an error, unless it has ended. An encoder calls it for an event that it cannot write. */
   readonly fail = (thrown: unknown): void => {
     if (this.#ended) return
-    this.#deliver(this.#end(this.#toErrorEvent(thrown), thrown))
+    this.#deliver(this.#end(this.#toErrorEvent(thrown), thrown ?? new Error('The run failed')))
   }
 
   /** Reads all events and folds them. Rejects with a `ServableError` when the run fails. */
@@ -175,18 +173,24 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     return eventsOf(this.#target.servable, this.#input, this.#options)
   }
 
+  /** Looks at what the servable gave. It is other code's: looking itself may throw. */
   readonly #take = (item: IteratorResult<RunEvent>): void => {
     if (this.#ended) return
-    const event = item.done ? FINISHED : item.value
-    if (!isRunEvent(event)) return this.fail(invalidEvent(this.#target, event))
-    if (this.#count > this.#settings.maxEvents) return this.fail(tooManyEvents(this.#settings.maxEvents))
-    this.#deliver(this.#toPass(event))
+    try {
+      const event = item.done ? FINISHED : item.value
+      if (!isRunEvent(event)) throw invalidEvent(this.#target, event)
+      if (this.#count > this.#settings.maxEvents && !isTerminal(event))
+        throw tooManyEvents(this.#settings.maxEvents)
+      this.#deliver(this.#toPass(event))
+    } catch (error) {
+      this.fail(error)
+    }
   }
 
   /** What the reader sees of an event of the servable. */
   #toPass(event: RunEvent): RunEvent {
     if (event.type === 'error') return this.#end(this.#toErrorEvent(errorOf(event)))
-    if (isTerminal(event)) return this.#end(event)
+    if (isTerminal(event)) return this.#end(checkJson(event))
     const { production } = this.#settings
     if (event.type === 'tool_call_end' && event.error !== undefined) {
       const isMasked = production && !isClientErrorCode(event.code)
@@ -201,13 +205,12 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #toErrorEvent(thrown: unknown): ErrorEvent {
     const { code, message } = reportError(thrown, this.#settings.production, 'agent_failed')
     const { kind, name } = this.#target
-    this.#settings.onFailure?.({
-      kind,
-      name,
-      runId: this.id,
-      code,
-      message: this.#withoutKeys(messageOf(thrown)),
-    })
+    const text = this.#withoutKeys(messageOf(thrown))
+    try {
+      this.#settings.onFailure?.({ kind, name, runId: this.id, code, message: text })
+    } catch {
+      // A log that throws must not keep the run from ending.
+    }
     return { type: 'error', error: this.#withoutKeys(message), code }
   }
 
@@ -243,14 +246,23 @@ export class Run implements AsyncIterableIterator<RunEvent> {
 /** A servable that simply stops has finished. */
 const FINISHED: FinishEvent = { type: 'finish', finishReason: 'stop' }
 
+/** Throws for an end that no encoder could write: after it, there is no other end to write instead. */
+function checkJson(event: FinishEvent): FinishEvent {
+  if (event.structured == null) return event
+  try {
+    JSON.stringify(event.structured)
+    return event
+  } catch (cause) {
+    throw new ServableError('invalid_event', 'The structured output cannot be written as JSON', { cause })
+  }
+}
+
 function invalidEvent({ kind, name }: Target, event: unknown): ServableError {
-  const type =
-    typeof event === 'object' && event !== null && 'type' in event
-      ? `type \`${String(event.type).slice(0, 40)}\``
-      : typeof event
+  const type: unknown = Object(event).type
+  const what = typeof type === 'string' ? `type \`${type.slice(0, 40)}\`` : typeof event
   return new ServableError(
     'invalid_event',
-    `${kind} \`${name}\` yielded something that is no run event (${type})`,
+    `${kind} \`${name}\` yielded something that is no run event (${what})`,
   )
 }
 

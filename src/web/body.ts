@@ -14,9 +14,10 @@ export async function readText(request: Request, maxBytes: number): Promise<stri
   const declared = request.headers.get('content-length')
   if (declared === null || !/^\d+$/.test(declared)) return readCounted(request.body, maxBytes)
   if (Number(declared) > maxBytes) throw tooLarge(maxBytes)
-  const text = await request.text()
+  const text = await request.text().catch(throwUnreadable)
   // HTTP servers hold a body to its declared length; a request made by hand need not.
-  if (text.length > maxBytes) throw tooLarge(maxBytes)
+  if (text.length * 3 > maxBytes && new TextEncoder().encode(text).byteLength > maxBytes)
+    throw tooLarge(maxBytes)
   return text
 }
 
@@ -24,7 +25,8 @@ export async function readText(request: Request, maxBytes: number): Promise<stri
 export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
   const text = await readText(request, maxBytes)
   try {
-    return JSON.parse(text)
+    // A byte order mark is no part of JSON, and may be ignored (RFC 8259, section 8.1).
+    return JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text)
   } catch (cause) {
     throw new ServableError('invalid_body', 'The body must be JSON', { cause })
   }
@@ -44,7 +46,8 @@ async function readCounted(body: ReadableStream<Uint8Array> | null, maxBytes: nu
   const decoder = new TextDecoder()
   let text = ''
   let size = 0
-  for (let item = await reader.read(); !item.done; item = await reader.read()) {
+  const read = () => reader.read().catch(throwUnreadable)
+  for (let item = await read(); !item.done; item = await read()) {
     size += item.value.byteLength
     if (size > maxBytes) {
       void reader.cancel().then(undefined, () => {})
@@ -57,4 +60,9 @@ async function readCounted(body: ReadableStream<Uint8Array> | null, maxBytes: nu
 
 function tooLarge(maxBytes: number): ServableError {
   return new ServableError('body_too_large', `The body must have ${maxBytes} bytes at the most`)
+}
+
+/** The client left in the middle, or the body was read before. */
+function throwUnreadable(cause: unknown): never {
+  throw new ServableError('invalid_body', 'The body could not be read to its end', { cause })
 }

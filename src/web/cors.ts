@@ -52,7 +52,7 @@ export function createCors(setting: CorsSetting, keyHeaders: readonly string[]):
   const allowedHeaders = [...ALLOWED, ...keyHeaders, ...(options.allowedHeaders ?? [])].join(', ')
   const exposedHeaders = [...EXPOSED, ...(options.exposedHeaders ?? [])].join(', ')
   const allows =
-    typeof origins === 'function' ? origins : (origin: string) => isOpen || origins.includes(origin)
+    typeof origins === 'function' ? guarded(origins) : (origin: string) => isOpen || origins.includes(origin)
 
   const mark: Cors['mark'] = (request, headers) => {
     if (!isOpen) headers.append('vary', 'origin')
@@ -76,6 +76,17 @@ export function createCors(setting: CorsSetting, keyHeaders: readonly string[]):
       })
       return new Response(null, { status: 204, headers })
     },
+  }
+}
+
+/** A test of the deployment's own: an origin on which it throws is not allowed. */
+function guarded(test: (origin: string) => boolean): (origin: string) => boolean {
+  return origin => {
+    try {
+      return test(origin) === true
+    } catch {
+      return false
+    }
   }
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type ErrorCode, type Issue, MASK, reportError } from '../errors.ts'
+import { type ErrorCode, type Issue, MASK, redact, reportError } from '../errors.ts'
 
 /** The body of an error response (RFC 9457, section 3), with a stable `code` and the text once more as `error`. */
 export interface Problem {
@@ -42,14 +42,23 @@ const STATUS: Readonly<Record<ErrorCode, readonly [status: number, title: string
   run_timeout: [504, 'Gateway Timeout'],
 }
 
+/** What an error response needs beside the error. */
+export interface ProblemOptions {
+  readonly requestId: string
+  readonly production: boolean
+  /** Provider keys of the request, which are removed from the text. */
+  readonly secrets?: readonly string[]
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
 /** Answers with what a client may learn of `thrown`. */
 export function problemResponse(
   thrown: unknown,
-  requestId: string,
-  production: boolean,
-  headers?: Readonly<Record<string, string>>,
+  { requestId, production, secrets = [], headers }: ProblemOptions,
 ): Response {
-  const { code, message, issues } = reportError(thrown, production, 'internal_error')
+  const report = reportError(thrown, production, 'internal_error')
+  const { code, issues } = report
+  const message = redact(report.message, secrets)
   const [status, title] = STATUS[code]
   const problem: Problem = {
     type: 'about:blank',

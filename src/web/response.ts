@@ -2,10 +2,24 @@
 
 import { ServableError } from '../errors.ts'
 
+/** A value as JSON. `Response.json` would do, but for the charset that Bun adds to the type. */
+export function jsonResponse(
+  value: unknown,
+  { status = 200, headers }: { status?: number; headers?: Readonly<Record<string, string>> } = {},
+): Response {
+  return new Response(JSON.stringify(value), {
+    status,
+    headers: { 'content-type': 'application/json', ...headers },
+  })
+}
+
 /** Throws `internal_error`, naming `from`, unless the value is a response: other code made it. */
 export function checkResponse(value: unknown, from: string): Response {
-  if (typeof value === 'object' && value !== null && 'headers' in value && 'status' in value)
-    return value as Response
+  if (Object.prototype.toString.call(value) === '[object Response]') {
+    const response = value as Response
+    // `Response.error()` has the status 0 and cannot be sent.
+    if (response.status !== 0) return response
+  }
   throw new ServableError('internal_error', `${from} must return a Response`)
 }
 

@@ -38,38 +38,61 @@ export function sseStream(
   source: SseSource,
   keepAliveMs: number = KEEP_ALIVE_MS,
 ): ReadableStream<Uint8Array> {
-  let timer: ReturnType<typeof setInterval> | undefined
-  let wasSilent = true
+  const keepAlive = createKeepAlive(keepAliveMs)
   let isOpen = true
-  const stop = () => {
-    isOpen = false
-    if (timer !== undefined) clearInterval(timer)
-  }
   return new ReadableStream<Uint8Array>(
     {
-      start(controller) {
-        timer = setInterval(() => {
-          if (wasSilent && (controller.desiredSize ?? 0) > 0) controller.enqueue(KEEP_ALIVE)
-          wasSilent = true
-        }, keepAliveMs)
-      },
       async pull(controller) {
+        keepAlive.start(controller)
         do {
           const message = await source.next()
           if (!isOpen) return
           if (message === undefined) {
-            stop()
+            keepAlive.stop()
             return controller.close()
           }
-          wasSilent = false
+          keepAlive.skip()
           controller.enqueue(encoder.encode(message))
         } while ((controller.desiredSize ?? 0) > 0)
+        keepAlive.pause()
       },
       cancel() {
-        stop()
+        isOpen = false
+        keepAlive.stop()
         source.cancel()
       },
     },
     { highWaterMark: HIGH_WATER_MARK, size: chunk => chunk.byteLength },
   )
+}
+
+/**
+ * Writes a comment in each interval that saw no message, while the stream waits for its source. A stream that is not
+ * read needs none: its timer stops at the next tick, so that a stream nobody reads leaves no timer behind.
+ */
+function createKeepAlive(intervalMs: number) {
+  let timer: ReturnType<typeof setInterval> | undefined
+  let isWaiting = false
+  let wasSilent = true
+  const stop = () => {
+    if (timer !== undefined) clearInterval(timer)
+    timer = undefined
+  }
+  return {
+    stop,
+    skip: () => {
+      wasSilent = false
+    },
+    pause: () => {
+      isWaiting = false
+    },
+    start(controller: ReadableStreamDefaultController<Uint8Array>) {
+      isWaiting = true
+      timer ??= setInterval(() => {
+        if (!isWaiting) return stop()
+        if (wasSilent && (controller.desiredSize ?? 0) > 0) controller.enqueue(KEEP_ALIVE)
+        wasSilent = true
+      }, intervalMs)
+    },
+  }
 }

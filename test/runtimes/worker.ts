@@ -17,6 +17,8 @@ export async function bundleWorker(entry: string, options: { minify?: boolean } 
     mainFields: ['browser', 'module', 'main'],
     external: ['cloudflare:*', 'node:*'],
     minify: options.minify ?? false,
+    // As wrangler does in a deploy; esbuild by itself would put `development` there.
+    define: { 'process.env.NODE_ENV': '"production"' },
     logLevel: 'silent',
   })
   return result.outputFiles[0]?.text ?? ''

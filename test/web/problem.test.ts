@@ -27,7 +27,7 @@ const STATUS: Record<ErrorCode, number> = {
 const rows = Object.entries(STATUS) as [ErrorCode, number][]
 
 async function problem(thrown: unknown, production: boolean) {
-  const response = problemResponse(thrown, 'request-1', production)
+  const response = problemResponse(thrown, { requestId: 'request-1', production })
   const body: Problem = await response.json()
   return { response, body }
 }
@@ -84,9 +84,13 @@ describe('problemResponse', () => {
 
   it('adds headers, but for the type of its own', () => {
     const error = new ServableError('rate_limited', 'x')
-    const { headers } = problemResponse(error, 'r', false, {
-      'retry-after': '1',
-      'content-type': 'text/html',
+    const { headers } = problemResponse(error, {
+      requestId: 'r',
+      production: false,
+      headers: {
+        'retry-after': '1',
+        'content-type': 'text/html',
+      },
     })
     expect(headers.get('retry-after')).toBe('1')
     expect(headers.get('content-type')).toBe('application/problem+json')

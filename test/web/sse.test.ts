@@ -163,8 +163,16 @@ describe('sseStream', () => {
   it('leaves no timer behind when the reader leaves', async () => {
     vi.useFakeTimers()
     const stream = sseStream({ next: never, cancel: () => {} })
+    await vi.advanceTimersByTimeAsync(0)
     expect(vi.getTimerCount()).toBe(1)
     await stream.cancel()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('leaves no timer behind when nobody ever reads', async () => {
+    vi.useFakeTimers()
+    sseStream({ next: async () => 'x'.repeat(20_000), cancel: () => {} })
+    await vi.advanceTimersByTimeAsync(KEEP_ALIVE_MS)
     expect(vi.getTimerCount()).toBe(0)
   })
 

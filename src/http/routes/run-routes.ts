@@ -4,8 +4,9 @@
  * @module
  */
 
-import type { Kind, RunOptions } from '../../agents/contract.ts'
+import type { Kind, RunOptions, RunResult } from '../../agents/contract.ts'
 import { KINDS } from '../../agents/registry.ts'
+import { ServableError } from '../../errors.ts'
 import { parseRunBody } from '../../runs/input.ts'
 import { type Run, type RunSettings, startRun } from '../../runs/run.ts'
 import { readJson, requireJson } from '../../web/body.ts'
@@ -44,7 +45,7 @@ function route(path: string, endpoint: Endpoint): Route {
 function answerJson(kind: Kind, options: RunRoutesOptions): Endpoint {
   return async (request, state) => {
     const run = await openRun(kind, request, state, options)
-    const body = JSON.stringify(await run.result())
+    const body = toJson(await run.result())
     return new Response(body, { headers: { 'content-type': 'application/json', 'x-run-id': run.id } })
   }
 }
@@ -75,4 +76,13 @@ async function openRun(
   const started = startRun(target, body.input, run, options.runs)
   state.runId = started.id
   return started
+}
+
+/** A tool may have given what JSON cannot say. Its own text could hold anything, so it is not told. */
+function toJson(result: RunResult): string {
+  try {
+    return JSON.stringify(result)
+  } catch (cause) {
+    throw new ServableError('invalid_event', 'The result of the run cannot be written as JSON', { cause })
+  }
 }
