@@ -140,10 +140,22 @@ export function messageOf(error: unknown): string {
 
 /** Replaces every one of `secrets` in `text`, so that a key inside a thrown message goes no further. */
 export function redact(text: string, secrets: Iterable<string>): string {
+  const known = [...secrets].filter(secret => secret !== '').flatMap(spellings)
+  if (known.length === 0) return text
   // The longest first: one key may begin with another.
-  const longestFirst = [...secrets].sort((a, b) => b.length - a.length)
-  return longestFirst.reduce(
-    (clean, secret) => (secret === '' ? clean : clean.replaceAll(secret, '[redacted]')),
-    text,
-  )
+  const patterns = known.sort((a, b) => b.length - a.length).map(escapePattern)
+  return text.replace(new RegExp(patterns.join('|'), 'g'), '[redacted]')
+}
+
+/** A key as it is, and as it stands in a URL; one that no URL can hold has the first spelling only. */
+function spellings(secret: string): string[] {
+  try {
+    return [secret, encodeURIComponent(secret)]
+  } catch {
+    return [secret]
+  }
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 }

@@ -7,7 +7,7 @@
 import { createCatalog } from './http/catalog.ts'
 import type { Log } from './http/context.ts'
 import { createDispatch } from './http/dispatch.ts'
-import { createKeyReader, keyHeaders } from './http/provider-keys.ts'
+import { createKeyReader, keyHeaders } from './http/key-headers.ts'
 import { createMatcher } from './http/router.ts'
 import { listRoutes } from './http/routes/list-routes.ts'
 import { runRoutes } from './http/routes/run-routes.ts'

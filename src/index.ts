@@ -40,7 +40,7 @@ export type {
   Usage,
 } from './agents/contract.ts'
 export { textOf } from './agents/input.ts'
-export type { BodyResult, RunContext, Yielded } from './agents/performance.ts'
+export type { BodyResult, RunContext, Yielded } from './agents/perform.ts'
 export { selectKey } from './agents/provider-key.ts'
 export {
   defaultRegistry,
@@ -77,8 +77,8 @@ export {
 } from './errors.ts'
 export { createHandler, type Handler } from './handler.ts'
 export type { Context, Identity, Log, LogEntry, Middleware, Part } from './http/context.ts'
+export type { ProviderConfig, Providers } from './http/key-headers.ts'
 export { type Platform, platform } from './http/platform.ts'
-export type { ProviderConfig, Providers } from './http/provider-keys.ts'
 export type { AgentSummary, TeamSummary, WorkflowSummary } from './http/routes/list-routes.ts'
 export type { HandlerOptions, LimitOptions, RunLimitOptions } from './options.ts'
 export type { CorsOptions, CorsSetting } from './web/cors.ts'

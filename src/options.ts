@@ -11,7 +11,7 @@ import { withDefaults } from './defaults.ts'
 import { isProduction } from './environment.ts'
 import { ServableError } from './errors.ts'
 import type { Log, Middleware } from './http/context.ts'
-import { DEFAULT_PROVIDERS, type Providers } from './http/provider-keys.ts'
+import { DEFAULT_PROVIDERS, type Providers } from './http/key-headers.ts'
 import { validate } from './validation.ts'
 import type { CorsSetting } from './web/cors.ts'
 
@@ -62,7 +62,7 @@ export interface RunLimitOptions {
   readonly timeoutMs?: number
   /** Most events of one run; more fail it with `run_too_large`. Default 1,000,000. */
   readonly maxEvents?: number
-  /** Most characters of text and tool arguments in a JSON answer; more fail the run with `run_too_large`. Default 33,554,432. */
+  /** Most characters of text, tool calls and artifacts in a JSON answer; more fail the run with `run_too_large`. Default 33,554,432. */
   readonly maxLength?: number
 }
 
@@ -92,17 +92,31 @@ const duration = v.pipe(count, v.maxValue(2 ** 31 - 1, 'must be less than 2^31')
 const headerName = v.pipe(v.string(), v.regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be a header name'))
 const strings = v.array(v.string(), 'must be an array of strings')
 
+/** An origin as browsers send it (RFC 6454, section 6.2): scheme, host and port, with nothing after them. */
+const origins = v.array(
+  v.pipe(
+    v.string(),
+    v.check(isOrigin, "must be an origin such as https://app.example.com ('*' stands alone)"),
+  ),
+)
+
+function isOrigin(text: string): boolean {
+  return text === 'null' || (URL.canParse(text) && new URL(text).origin === text)
+}
+
 const registry = v.custom<Registry>(
   value => isFunction(Object(value).get) && isFunction(Object(value).all) && isFunction(Object(value).list),
   'must be a Registry or false',
 )
 
 const cors = v.strictObject({
-  origins: v.union([v.literal('*'), strings, func], "must be '*', an array of origins or a function"),
+  origins: v.union([v.literal('*'), origins, func], "must be '*', an array of origins or a function"),
   credentials: v.optional(v.boolean()),
-  allowedHeaders: v.optional(strings),
-  exposedHeaders: v.optional(strings),
-  maxAge: v.optional(v.number()),
+  allowedHeaders: v.optional(v.array(headerName)),
+  exposedHeaders: v.optional(v.array(headerName)),
+  maxAge: v.optional(
+    v.pipe(v.number(), v.integer('must be a whole number'), v.minValue(0, 'must be 0 or more')),
+  ),
 })
 
 const OptionsSchema = v.strictObject({
@@ -112,13 +126,16 @@ const OptionsSchema = v.strictObject({
   serve: v.optional(v.array(v.unknown(), 'must be an array')),
   registry: v.optional(v.union([v.literal(false), registry], 'must be a Registry or false')),
   prefix: v.optional(
-    v.pipe(v.string(), v.regex(/^[\w.~/-]*$/, 'must be a path of letters, digits and -._~/')),
+    v.pipe(
+      v.string(),
+      v.regex(/^(?!.*(^|\/)\.{1,2}(\/|$))[\w.~/-]*$/, 'must be a path of letters, digits and -._~/'),
+    ),
   ),
   middleware: v.optional(v.array(func, 'must be an array of functions')),
   fallback: v.optional(func),
   production: v.optional(v.boolean('must be true or false')),
   cors: v.optional(
-    v.union([v.boolean(), strings, cors], 'must be true, false, origins or an object with `origins`'),
+    v.union([v.boolean(), origins, cors], 'must be true, false, origins or an object with `origins`'),
   ),
   limits: v.optional(v.strictObject({ maxBodyBytes: v.optional(count) })),
   logger: v.optional(v.union([v.literal(false), func], 'must be a function or false')),
@@ -150,7 +167,7 @@ export function resolveOptions(options: HandlerOptions): Settings {
     production: options.production ?? isProduction(),
     cors: options.cors ?? false,
     limits: withDefaults({ maxBodyBytes: 1024 * 1024 }, options.limits),
-    log: options.logger === false ? () => {} : (options.logger ?? consoleLog),
+    log: options.logger === false ? () => {} : guarded(options.logger ?? consoleLog),
     providers: { ...DEFAULT_PROVIDERS, ...options.providers },
     runs: withDefaults(
       { timeoutMs: 600_000, maxEvents: 1_000_000, maxLength: 32 * 1024 * 1024 },
@@ -167,6 +184,17 @@ function checkCors(setting: CorsSetting): void {
     'invalid_options',
     "`cors.credentials` needs `cors.origins` to name the origins, not '*'",
   )
+}
+
+/** A log that fails must not make a request fail. */
+function guarded(log: Log): Log {
+  return entry => {
+    try {
+      log(entry)
+    } catch {
+      // There is nowhere left to say so.
+    }
+  }
 }
 
 const consoleLog: Log = entry => {

@@ -163,6 +163,15 @@ describe('redact', () => {
     expect(redact('(a+) and $&', ['(a+)', '$&'])).toBe('[redacted] and [redacted]')
   })
 
+  it('takes a secret out as it stands in a URL', () => {
+    expect(redact('?key=a%2Fb%20c', ['a/b c'])).toBe('?key=[redacted]')
+    expect(redact('\ud800', ['\ud800'])).toBe('[redacted]')
+  })
+
+  it('looks at no text twice', () => {
+    expect(redact('e', ['e', 'd'])).toBe('[redacted]')
+  })
+
   it('ignores empty secrets', () => {
     expect(redact('text', ['', ''])).toBe('text')
   })

@@ -76,7 +76,7 @@ const KNOWS: Record<string, readonly string[]> = {
   options: ['errors', 'defaults', 'validation', 'environment', 'web', 'agents', 'runs', 'http'],
   handler: ['web', 'runs', 'http', 'options'],
   index: ['errors', 'web', 'agents', 'runs', 'http', 'options', 'handler'],
-  runtimes: ['handler', 'http'],
+  runtimes: ['errors', 'handler', 'http'],
 }
 
 /** The packages that a room may know. */

@@ -1,8 +1,8 @@
 import { ServableError } from '../errors.ts'
 import { EventBus } from './bus.ts'
 import type { RunEvent, RunInput, RunOptions, RunResult, ServableAgent } from './contract.ts'
-import { type BodyResult, collect, contextOf, perform, type RunContext } from './performance.ts'
-import { type RegisterOption, registerAs } from './registry.ts'
+import { type BodyResult, collect, contextOf, perform, type RunContext } from './perform.ts'
+import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
 import { callTool, type Tool } from './tool.ts'
 
 /** What the function of an agent gets beside the input. */
@@ -64,6 +64,8 @@ export class Agent implements ServableAgent {
   readonly #body: AgentConfig['run']
 
   constructor(config: AgentConfig) {
+    checkConfig(config, 'Agent')
+    checkTools(config)
     if (typeof config.run !== 'function') {
       throw new ServableError('invalid_options', `agent \`${config.name}\`: \`run\` must be a function`)
     }
@@ -99,4 +101,14 @@ export class Agent implements ServableAgent {
     if (tool !== undefined) return tool
     throw new ServableError('invalid_options', `agent \`${this.name}\` has no tool \`${name}\``)
   }
+}
+
+function checkTools({ name, tools = [] }: AgentConfig): void {
+  const isTool = (tool: unknown) =>
+    typeof Object(tool).name === 'string' && typeof Object(tool).execute === 'function'
+  if (Array.isArray(tools) && tools.every(isTool)) return
+  throw new ServableError(
+    'invalid_options',
+    `agent \`${name}\`: \`tools\` must be an array of tools with a \`name\` and an \`execute\` function`,
+  )
 }

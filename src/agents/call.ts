@@ -10,7 +10,7 @@ import { eventsOf } from './derive.ts'
 import { elapsedSince } from './elapsed.ts'
 import { errorOf, isRunEvent } from './event.ts'
 import { Fold } from './fold.ts'
-import type { RunContext, Yielded } from './performance.ts'
+import type { RunContext, Yielded } from './perform.ts'
 import { optionsFor } from './provider-key.ts'
 
 /** Runs another servable; yields its events but the last, and returns its result. Throws when it fails. */

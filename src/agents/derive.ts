@@ -26,16 +26,16 @@ export function eventsOf(source: Source, input: RunInput, options: RunOptions): 
 /** What an outcome says, as events; `withText` is false where the text has been told already. */
 export function* eventsOfOutcome(outcome: RunOutcome, withText: boolean): Generator<RunEvent> {
   const result: Partial<RunResult> = typeof outcome === 'string' ? { text: outcome } : (outcome ?? {})
-  for (const step of result.steps ?? []) yield stepEvent(step)
-  for (const call of result.toolCalls ?? []) yield* toolEvents(call)
-  for (const artifact of result.artifacts ?? []) yield { type: 'artifact', ...artifact }
+  for (const step of listIn(result, 'steps')) yield stepEvent(step)
+  for (const call of listIn(result, 'toolCalls')) yield* toolEvents(call)
+  for (const artifact of listIn(result, 'artifacts')) yield { type: 'artifact', ...artifact }
   if (withText && result.text) yield { type: 'text', text: result.text }
   const { usage, structured } = result
   yield {
     type: 'finish',
     finishReason: result.finishReason ?? 'stop',
     ...(usage && { usage }),
-    ...(structured && { structured }),
+    ...(structured !== undefined && { structured }),
   }
 }
 
@@ -54,6 +54,12 @@ async function* fromAnything(stream: unknown): AsyncGenerator<RunEvent> {
     throw new ServableError('invalid_event', '`stream` must return an async iterable of run events')
   }
   yield* settled
+}
+
+function listIn<K extends 'steps' | 'toolCalls' | 'artifacts'>(result: Partial<RunResult>, member: K) {
+  const list: NonNullable<RunResult[K]> = result[member] ?? []
+  if (Array.isArray(list)) return list
+  throw new ServableError('invalid_event', `\`${member}\` of a result must be an array`)
 }
 
 function* toolEvents(call: ToolCall): Generator<RunEvent> {

@@ -75,7 +75,8 @@ const checks: ReadonlyMap<unknown, Check> = new Map<RunEvent['type'], Check>([
 
 /** Whether `value` has the shape of a run event. Unknown extra fields are let through. */
 export function isRunEvent(value: unknown): value is RunEvent {
-  return isObject(value) && checks.get(value.type)?.(value) === true
+  // An object that says itself how to become JSON could become another event.
+  return isObject(value) && checks.get(value.type)?.(value) === true && value.toJSON === undefined
 }
 
 /** Whether an event ends its run. */

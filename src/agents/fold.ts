@@ -41,7 +41,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
 }
 
 /**
- * Collects events and gives the result at the end. `maxLength` bounds the characters of text and tool arguments
+ * Collects events and gives the result at the end. `maxLength` bounds the characters of text, tool calls and artifacts
  * that are kept (default 32 Mi); past it `add` throws `run_too_large`.
  */
 export class Fold {
@@ -131,8 +131,10 @@ export class Fold {
     if (event.type === 'tool_call_delta') {
       this.#grow(event.argumentsDelta.length)
       call.args += event.argumentsDelta
-    } else if (event.error === undefined) call.result = event.result ?? null
-    else call.error = event.error
+    } else if (event.error === undefined) {
+      this.#grow(lengthOf(event.result))
+      call.result = event.result ?? null
+    } else call.error = event.error
   }
 
   #addStep(event: StepEvent): void {
@@ -151,6 +153,16 @@ export class Fold {
       name: event.name ?? before?.name,
       parts: before === undefined ? event.parts : [...before.parts, ...event.parts],
     })
+  }
+}
+
+/** Characters that a tool's result has as JSON. */
+function lengthOf(result: unknown): number {
+  if (typeof result === 'string') return result.length
+  try {
+    return JSON.stringify(result)?.length ?? 0
+  } catch (cause) {
+    throw new ServableError('invalid_event', 'The result of a tool cannot be written as JSON', { cause })
   }
 }
 

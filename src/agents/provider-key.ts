@@ -1,6 +1,6 @@
 /**
- * Which of a request's provider keys goes to which model. The one place that knows the order of the specification
- * ("Authentication", "Selection priority").
+ * Which of a request's provider keys goes to which model: steps 1 and 2 of the specification's order
+ * ("Authentication", "Selection priority"). That a header comes before the body is `http/key-headers.ts`'s to say.
  *
  * @module
  */

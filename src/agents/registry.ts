@@ -100,9 +100,17 @@ export function checkServable(value: unknown, where: string): asserts value is S
   checkRunnable(value, where)
 }
 
+/** Throws unless a first-party servable gets an object to be made of. */
+export function checkConfig(config: unknown, what: string): void {
+  if (typeof config === 'object' && config !== null) return
+  throw new ServableError('invalid_options', `\`new ${what}\` needs an object with a \`name\``)
+}
+
 /** Throws unless `name` can be a name. */
 export function checkName(name: unknown, where: string): asserts name is string {
-  if (typeof name === 'string' && name !== '' && name.length <= MAX_NAME_LENGTH) return
+  const isName = typeof name === 'string' && name.length > 0 && name.length <= MAX_NAME_LENGTH
+  // A dot or two is a path of its own (RFC 3986, section 5.2.4) and would never arrive.
+  if (isName && name !== '.' && name !== '..') return
   throw new ServableError(
     'invalid_options',
     `${where}: \`name\` must be text of 1 to ${MAX_NAME_LENGTH} characters`,

@@ -12,8 +12,8 @@ import type {
 } from './contract.ts'
 import { addUsage, NO_USAGE } from './fold.ts'
 import { merge } from './merge.ts'
-import { type BodyResult, collect, contextOf, perform, type RunContext, type Yielded } from './performance.ts'
-import { checkName, checkRunnable, type RegisterOption, registerAs } from './registry.ts'
+import { type BodyResult, collect, contextOf, perform, type RunContext, type Yielded } from './perform.ts'
+import { checkConfig, checkName, checkRunnable, type RegisterOption, registerAs } from './registry.ts'
 import { SpeakingOrder } from './speaking-order.ts'
 
 /** What a strategy gets beside the input. */
@@ -22,7 +22,8 @@ export interface TeamContext extends RunContext {
   readonly members: readonly ServableAgent[]
   /**
    * Gives a member its turn: yields its events between two `step` events, and returns its result.
-   * Throws `agent_failed` for a name that is no member's, and whatever the member fails with.
+   * Throws `agent_failed` for a name that is no member's, `run_too_large` for an answer of more than 32 Mi
+   * characters, and whatever the member fails with.
    */
   call(name: string, input: RunInput): AsyncGenerator<Yielded, RunResult>
 }
@@ -60,6 +61,7 @@ export class Team implements ServableTeam {
   readonly #strategy: TeamStrategy
 
   constructor(config: TeamConfig) {
+    checkConfig(config, 'Team')
     checkMembers(config)
     this.name = config.name
     this.description = config.description

@@ -11,8 +11,8 @@ import type {
   Usage,
 } from './contract.ts'
 import { addUsage, NO_USAGE } from './fold.ts'
-import { type BodyResult, collect, contextOf, perform, type RunContext, type Yielded } from './performance.ts'
-import { type RegisterOption, registerAs } from './registry.ts'
+import { type BodyResult, collect, contextOf, perform, type RunContext, type Yielded } from './perform.ts'
+import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
 
 /** What a step gets beside the value of the step before. */
 export interface StepContext extends RunContext {
@@ -46,6 +46,9 @@ export class Steps<I, O> {
   step<N>(name: string, body: StepBody<O, N>): Steps<I, N> {
     if (this.list.some(step => step.name === name)) {
       throw new ServableError('invalid_options', `Two steps are named \`${name}\``)
+    }
+    if (typeof body !== 'function') {
+      throw new ServableError('invalid_options', `Step \`${name}\` needs a function`)
     }
     return new Steps([...this.list, { name, body }])
   }
@@ -89,6 +92,7 @@ export class Workflow implements ServableWorkflow {
   readonly #body: WorkflowBody
 
   constructor(config: WorkflowConfig) {
+    checkConfig(config, 'Workflow')
     const list = config.steps?.list ?? []
     this.name = config.name
     this.description = config.description

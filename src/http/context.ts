@@ -4,6 +4,7 @@
  * @module
  */
 
+import { ServableError } from '../errors.ts'
 import { checkResponse } from '../web/response.ts'
 import type { Platform } from './platform.ts'
 import type { Match } from './router.ts'
@@ -25,7 +26,7 @@ export interface LogEntry {
   readonly [field: string]: unknown
 }
 
-/** Takes log entries. It must not throw. */
+/** Takes log entries. What it throws is dropped. */
 export type Log = (entry: LogEntry) => void
 
 /** The context of one request. Middleware may set `identity`; everything else is read-only. */
@@ -62,7 +63,7 @@ export class RequestState implements Context {
   match: Match
   readonly log: Log
   readonly #platform: Platform
-  identity: Identity | undefined
+  #identity: Identity | undefined
   /** The run that the request started, once there is one. */
   runId: string | undefined
 
@@ -80,6 +81,21 @@ export class RequestState implements Context {
 
   get params(): Readonly<Record<string, string>> {
     return this.match?.found === 'route' ? this.match.params : {}
+  }
+
+  get identity(): Identity | undefined {
+    return this.#identity
+  }
+
+  /** Throws `internal_error` for an identity without an id: it would own what everyone owns. */
+  set identity(identity: Identity | undefined) {
+    if (identity !== undefined && (typeof identity?.id !== 'string' || identity.id === '')) {
+      throw new ServableError(
+        'internal_error',
+        '`context.identity` must have an `id` that is text and not empty',
+      )
+    }
+    this.#identity = identity
   }
 
   get ip(): string | undefined {

@@ -9,8 +9,8 @@ import type { Cors } from '../web/cors.ts'
 import { problemResponse } from '../web/problem.ts'
 import { checkResponse, withHeaders, withoutBody } from '../web/response.ts'
 import { compose, type Log, type Middleware, RequestState } from './context.ts'
+import type { KeyReader } from './key-headers.ts'
 import { platformOf } from './platform.ts'
-import type { KeyReader } from './provider-keys.ts'
 import { type Match, type Matcher, pathnameOf } from './router.ts'
 
 /** What dispatching needs. */

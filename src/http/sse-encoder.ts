@@ -1,4 +1,4 @@
-import type { RunEvent } from '../agents/contract.ts'
+import { eventToJson } from '../runs/event-json.ts'
 import type { Run } from '../runs/run.ts'
 import { type SseSource, sseMessage } from '../web/sse.ts'
 
@@ -11,19 +11,12 @@ export function sseSourceOf(run: Run): SseSource {
       const item = await run.next()
       if (item.done) return undefined
       try {
-        return sseMessage(++id, toJson(item.value))
+        return sseMessage(++id, eventToJson(item.value))
       } catch (error) {
         run.fail(error)
         const last = await run.next()
-        return last.done ? undefined : sseMessage(id, toJson(last.value))
+        return last.done ? undefined : sseMessage(id, eventToJson(last.value))
       }
     },
   }
-}
-
-/** Text is most of what a run says: its event is written without walking an object. */
-function toJson(event: RunEvent): string {
-  return event.type === 'text'
-    ? `{"type":"text","text":${JSON.stringify(event.text)}}`
-    : JSON.stringify(event)
 }

@@ -47,13 +47,20 @@ export interface RunBody {
   apiKey?: string | undefined
 }
 
-/** The body of a run request. Fields that it does not know are ignored. */
-export const RunBodySchema: v.GenericSchema<unknown, RunBody> = v.object({
+const isObject = (value: unknown): boolean => Object.prototype.toString.call(value) === '[object Object]'
+
+const RunBodyFields = v.object({
   input: RunInputSchema,
   sessionId: id('sessionId'),
   userId: id('userId'),
   apiKey: id('apiKey'),
 })
+
+/** The body of a run request. Fields that it does not know are ignored. */
+export const RunBodySchema: v.GenericSchema<unknown, RunBody> = v.pipe(
+  v.custom<object>(isObject, 'must be a JSON object'),
+  RunBodyFields,
+)
 
 /** Checks the body of a run request; throws `invalid_body` that names every wrong field. */
 export function parseRunBody(value: unknown): RunBody {

@@ -249,12 +249,14 @@ const FINISHED: FinishEvent = { type: 'finish', finishReason: 'stop' }
 /** Throws for an end that no encoder could write: after it, there is no other end to write instead. */
 function checkJson(event: FinishEvent): FinishEvent {
   if (event.structured == null) return event
+  let json: string | undefined
   try {
-    JSON.stringify(event.structured)
-    return event
+    json = JSON.stringify(event.structured)
   } catch (cause) {
     throw new ServableError('invalid_event', 'The structured output cannot be written as JSON', { cause })
   }
+  if (json?.startsWith('{') || json?.startsWith('[')) return event
+  throw new ServableError('invalid_event', 'The structured output must be an object or an array')
 }
 
 function invalidEvent({ kind, name }: Target, event: unknown): ServableError {

@@ -1,5 +1,7 @@
 /** What the servers of Bun, Deno and Node have in common. */
 
+import { ServableError } from '../errors.ts'
+
 /** Where to listen. */
 export interface ServeOptions {
   /** Default 3000; 0 takes a free one. */
@@ -19,6 +21,13 @@ export interface RunningServer {
 
 /** The defaults of {@link ServeOptions}. */
 export function resolveAddress(options: ServeOptions = {}): Required<ServeOptions> {
+  const unknown = Object.keys(options).find(name => name !== 'port' && name !== 'hostname')
+  if (unknown !== undefined) {
+    throw new ServableError(
+      'invalid_options',
+      `\`${unknown}\` is no option of \`serve\`: use \`port\` and \`hostname\``,
+    )
+  }
   return { port: options.port ?? 3000, hostname: options.hostname ?? '127.0.0.1' }
 }
 

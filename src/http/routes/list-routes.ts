@@ -69,21 +69,30 @@ export function listRoutes(prefix: string, catalog: Catalog): Route[] {
 function agentSummary(name: string, agent: Servish<ServableAgent>): AgentSummary {
   return {
     name,
-    description: agent.description ?? null,
-    model: agent.model?.id ?? null,
-    provider: agent.model?.provider ?? null,
+    description: textIn(agent.description),
+    model: textIn(agent.model?.id),
+    provider: textIn(agent.model?.provider),
     tools: namesOf(agent.tools),
     hasStructuredOutput: agent.output !== undefined && agent.output !== null,
-    capabilities: agent.capabilities ?? [],
+    capabilities: textsIn(agent.capabilities),
   }
 }
 
 function teamSummary(name: string, team: Servish<ServableTeam>): TeamSummary {
-  return { name, description: team.description ?? null, members: namesOf(team.members) }
+  return { name, description: textIn(team.description), members: namesOf(team.members) }
 }
 
 function workflowSummary(name: string, workflow: Servish<ServableWorkflow>): WorkflowSummary {
-  return { name, description: workflow.description ?? null, steps: namesOf(workflow.steps) }
+  return { name, description: textIn(workflow.description), steps: namesOf(workflow.steps) }
+}
+
+/** Text out of what another's code made; null where it is none. */
+function textIn(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}
+
+function textsIn(list: unknown): string[] {
+  return Array.isArray(list) ? list.filter(item => typeof item === 'string') : []
 }
 
 /** Names out of a list that another's code made; what is no list has none. */

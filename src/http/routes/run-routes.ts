@@ -13,7 +13,7 @@ import { readJson, requireJson } from '../../web/body.ts'
 import { SSE_HEADERS, sseStream } from '../../web/sse.ts'
 import type { Catalog } from '../catalog.ts'
 import type { Endpoint, RequestState } from '../context.ts'
-import type { KeyReader } from '../provider-keys.ts'
+import type { KeyReader } from '../key-headers.ts'
 import { joinPath, type Route } from '../router.ts'
 import { sseSourceOf } from '../sse-encoder.ts'
 
