@@ -39,7 +39,7 @@ const badBodies: readonly [what: string, body: string, path: string | undefined]
   ['text that is not JSON', 'input=hello', undefined],
   ['JSON cut short', '{"input":"x"', undefined],
   ['null', 'null', ''],
-  ['an array', '[{"input":"x"}]', 'input'],
+  ['an array', '[{"input":"x"}]', ''],
   ['text', '"hello"', ''],
   ['a number', '42', ''],
   ['no `input`', '{"message":"x"}', 'input'],
