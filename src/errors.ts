@@ -14,10 +14,18 @@ const CLIENT_CODES = [
   'invalid_input',
   'unauthorized',
   'forbidden',
+  'invalid_header',
+  'invalid_query',
   'not_found',
   'agent_not_found',
   'team_not_found',
   'workflow_not_found',
+  'run_not_found',
+  'run_ended',
+  'runs_not_stored',
+  'idempotency_mismatch',
+  'too_many_runs',
+  'too_many_followers',
   'method_not_allowed',
   'body_too_large',
   'unsupported_media_type',
@@ -33,6 +41,7 @@ const SERVER_CODES = [
   'run_too_large',
   'provider_failed',
   'run_timeout',
+  'interrupted',
 ] as const
 
 /** The code of a failure that the caller can mend. */

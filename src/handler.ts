@@ -4,15 +4,18 @@
  * @module
  */
 
-import { createCatalog } from './http/catalog.ts'
-import type { Log } from './http/context.ts'
+import type { RequestState } from './http/context.ts'
 import { createDispatch } from './http/dispatch.ts'
 import { createKeyReader, keyHeaders } from './http/key-headers.ts'
 import { createMatcher } from './http/router.ts'
+import { followedRoutes } from './http/routes/followed-routes.ts'
 import { listRoutes } from './http/routes/list-routes.ts'
 import { runRoutes } from './http/routes/run-routes.ts'
-import { type HandlerOptions, resolveOptions } from './options.ts'
-import type { RunFailure } from './runs/run.ts'
+import type { RunRequestOptions } from './http/run-request.ts'
+import type { HandlerOptions, Settings } from './options.ts'
+import type { HostSettings, RunHost, State } from './runs/host.ts'
+import { createLocalHost } from './runs/local-host.ts'
+import { createService } from './service.ts'
 import { createCors } from './web/cors.ts'
 
 /**
@@ -29,14 +32,14 @@ export type Handler = (request: Request, platform?: unknown) => Promise<Response
  * export default { fetch: createHandler({ agents: { echo } }) }
  */
 export function createHandler(options: HandlerOptions = {}): Handler {
-  const settings = resolveOptions(options)
+  const { settings, catalog, runs } = createService(options)
   const { prefix, production, log, middleware, fallback } = settings
-  const catalog = createCatalog(settings)
   const readKeys = createKeyReader(settings.providers)
-  const runs = { ...settings.runs, production, onFailure: (failure: RunFailure) => logFailure(log, failure) }
+  const host = createHost(settings.state, runs)
 
   const routes = [
-    ...runRoutes({ prefix, catalog, readKeys, runs, maxBodyBytes: settings.limits.maxBodyBytes }),
+    ...runRoutes({ prefix, catalog, readKeys, runs, host, ...runRequests(settings) }),
+    ...followedRoutes({ prefix, host, listAnonymous: settings.runs.listAnonymous }),
     ...(settings.registry === undefined ? [] : listRoutes(prefix, catalog)),
   ]
 
@@ -45,7 +48,24 @@ export function createHandler(options: HandlerOptions = {}): Handler {
   return createDispatch({ find, middleware, cors, fallback, production, log, readKeys })
 }
 
-/** A run's id is a capability, so a log line shows the start of it only. */
-function logFailure(log: Log, { runId, ...failure }: RunFailure): void {
-  log({ level: 'error', event: 'run.failed', ...failure, runId: runId.slice(0, 8) })
+function runRequests(
+  settings: Settings,
+): Pick<RunRequestOptions, 'maxBodyBytes' | 'disconnect' | 'whyUnfollowed'> {
+  const { maxBodyBytes } = settings.limits
+  return { maxBodyBytes, disconnect: settings.runs.disconnect, whyUnfollowed: followCheck(settings) }
+}
+
+function createHost(state: State, settings: HostSettings): RunHost {
+  return state.kind === 'hosted' ? state.createHost(settings) : createLocalHost({ ...state, settings })
+}
+
+/** Says why a request can have no followed run, if so. */
+function followCheck({ state, runs }: Settings): (request: RequestState) => string | undefined {
+  if (runs.store === 'none')
+    return () => 'Runs are not stored here (`runs.store` is `none`): ask for a plain run'
+  const isVolatile = state.kind === 'local' && state.isVolatile
+  return request =>
+    isVolatile && request.isIsolated
+      ? 'Followed runs need a state that requests share: on Workers give `state: durableState()`'
+      : undefined
 }

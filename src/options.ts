@@ -12,6 +12,8 @@ import { isProduction } from './environment.ts'
 import { ServableError } from './errors.ts'
 import type { Log, Middleware } from './http/context.ts'
 import { DEFAULT_PROVIDERS, type Providers } from './http/key-headers.ts'
+import type { DisconnectPolicy, State } from './runs/host.ts'
+import { memoryState } from './state/state.ts'
 import { validate } from './validation.ts'
 import type { CorsSetting } from './web/cors.ts'
 
@@ -46,8 +48,10 @@ export interface HandlerOptions {
   readonly logger?: Log | false
   /** Headers of model providers' keys, beside the three of the default table. */
   readonly providers?: Providers
-  /** Bounds on runs. */
-  readonly runs?: RunLimitOptions
+  /** How runs are bounded, followed and kept. */
+  readonly runs?: RunsOptions
+  /** Where followed runs are kept. Default: `memoryState()`. */
+  readonly state?: State
 }
 
 /** Bounds on requests. */
@@ -56,14 +60,34 @@ export interface LimitOptions {
   readonly maxBodyBytes?: number
 }
 
-/** Bounds on runs. */
-export interface RunLimitOptions {
+/** How runs are bounded, followed and kept. */
+export interface RunsOptions {
   /** Milliseconds that a run may take; then it fails with `run_timeout`. Default 600,000. */
   readonly timeoutMs?: number
   /** Most events of one run; more fail it with `run_too_large`. Default 1,000,000. */
   readonly maxEvents?: number
   /** Most characters of text, tool calls and artifacts in a JSON answer; more fail the run with `run_too_large`. Default 33,554,432. */
   readonly maxLength?: number
+  /**
+   * What a followed run does when the last client that watches it leaves: `cancel` (default), `continue`, or `graceMs`
+   * milliseconds to come back. With anything but `cancel` every run is a followed one. A background run goes on in
+   * any case.
+   */
+  readonly disconnect?: DisconnectPolicy
+  /** `none` refuses followed runs, so that nothing of any run is kept. */
+  readonly store?: 'none'
+  /** Lets everyone list runs that have no owner at `GET /runs`. Default false: without an identity that is off. */
+  readonly listAnonymous?: boolean
+  /** Milliseconds for which an ended run is kept, and its idempotency key with it. Default 86,400,000. */
+  readonly retentionMs?: number
+  /** Most bytes of a followed run's events; more fail it with `run_too_large`. Default 16,777,216. */
+  readonly maxBytes?: number
+  /** Most clients that follow one run at a time; one more is answered 429. Default 100. */
+  readonly maxFollowers?: number
+  /** Most followed runs at work at a time; one more is answered 429. Default 1,000. */
+  readonly maxRunning?: number
+  /** The same, of one owner. Default 100. */
+  readonly maxRunningPerOwner?: number
 }
 
 /** The options with every default in place. */
@@ -73,7 +97,7 @@ export interface Settings
   readonly fallback: HandlerOptions['fallback']
   readonly limits: Required<LimitOptions>
   readonly log: Log
-  readonly runs: Required<RunLimitOptions>
+  readonly runs: Required<Omit<RunsOptions, 'store'>> & Pick<RunsOptions, 'store'>
 }
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
@@ -107,6 +131,11 @@ function isOrigin(text: string): boolean {
 const registry = v.custom<Registry>(
   value => isFunction(Object(value).get) && isFunction(Object(value).all) && isFunction(Object(value).list),
   'must be a Registry or false',
+)
+
+const state = v.custom<State>(
+  value => Object(value).kind === 'local' || Object(value).kind === 'hosted',
+  'must be memoryState(), sqliteState() or durableState()',
 )
 
 const cors = v.strictObject({
@@ -147,14 +176,29 @@ const OptionsSchema = v.strictObject({
       timeoutMs: v.optional(duration),
       maxEvents: v.optional(count),
       maxLength: v.optional(count),
+      disconnect: v.optional(
+        v.union(
+          [v.picklist(['cancel', 'continue']), v.strictObject({ graceMs: duration })],
+          "must be 'cancel', 'continue' or { graceMs }",
+        ),
+      ),
+      store: v.optional(v.literal('none', "must be 'none' or left out")),
+      listAnonymous: v.optional(v.boolean('must be true or false')),
+      retentionMs: v.optional(count),
+      maxBytes: v.optional(count),
+      maxFollowers: v.optional(count),
+      maxRunning: v.optional(count),
+      maxRunningPerOwner: v.optional(count),
     }),
   ),
+  state: v.optional(state),
 })
 
 /** Checks the options and fills in defaults. Throws `invalid_options` that names every wrong member. */
 export function resolveOptions(options: HandlerOptions): Settings {
   validate(OptionsSchema, options, 'invalid_options', 'options')
   if (options.cors !== undefined) checkCors(options.cors)
+  checkRuns(options.runs)
   return {
     agents: options.agents ?? {},
     teams: options.teams ?? {},
@@ -169,11 +213,22 @@ export function resolveOptions(options: HandlerOptions): Settings {
     limits: withDefaults({ maxBodyBytes: 1024 * 1024 }, options.limits),
     log: options.logger === false ? () => {} : guarded(options.logger ?? consoleLog),
     providers: { ...DEFAULT_PROVIDERS, ...options.providers },
-    runs: withDefaults(
-      { timeoutMs: 600_000, maxEvents: 1_000_000, maxLength: 32 * 1024 * 1024 },
-      options.runs,
-    ),
+    runs: withDefaults(RUN_DEFAULTS, options.runs),
+    state: options.state ?? memoryState(),
   }
+}
+
+const RUN_DEFAULTS: Settings['runs'] = {
+  timeoutMs: 600_000,
+  maxEvents: 1_000_000,
+  maxLength: 32 * 1024 * 1024,
+  disconnect: 'cancel',
+  listAnonymous: false,
+  retentionMs: 24 * 60 * 60 * 1000,
+  maxBytes: 16 * 1024 * 1024,
+  maxFollowers: 100,
+  maxRunning: 1000,
+  maxRunningPerOwner: 100,
 }
 
 /** Browsers refuse credentials together with any origin (WHATWG Fetch, section 3.2.3), so it can only be a mistake. */
@@ -195,6 +250,14 @@ function guarded(log: Log): Log {
       // There is nowhere left to say so.
     }
   }
+}
+
+function checkRuns({ store, disconnect = 'cancel' }: RunsOptions = {}): void {
+  if (store !== 'none' || disconnect === 'cancel') return
+  throw new ServableError(
+    'invalid_options',
+    "`runs.disconnect` must be 'cancel' where `runs.store` is 'none'",
+  )
 }
 
 const consoleLog: Log = entry => {

@@ -180,7 +180,7 @@ describe('resolveOptions', () => {
     const registry = new Registry()
     const settings = resolveOptions({ registry, limits: { maxBodyBytes: 5 }, runs: { maxEvents: 7 } })
     expect(settings).toMatchObject({ registry, limits: { maxBodyBytes: 5 } })
-    expect(settings.runs).toEqual({ ...DEFAULTS.runs, maxEvents: 7 })
+    expect(settings.runs).toEqual({ ...resolveOptions({}).runs, maxEvents: 7 })
   })
 
   it('has no registry where it is switched off', () => {

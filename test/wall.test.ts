@@ -71,12 +71,14 @@ const KNOWS: Record<string, readonly string[]> = {
   environment: [],
   web: ['errors'],
   agents: ['errors', 'defaults', 'wake'],
-  runs: ['errors', 'validation', 'wake', 'agents'],
+  state: ['errors'],
+  runs: ['errors', 'validation', 'wake', 'agents', 'state'],
   http: ['errors', 'validation', 'web', 'agents', 'runs'],
-  options: ['errors', 'defaults', 'validation', 'environment', 'web', 'agents', 'runs', 'http'],
-  handler: ['web', 'runs', 'http', 'options'],
-  index: ['errors', 'web', 'agents', 'runs', 'http', 'options', 'handler'],
-  runtimes: ['errors', 'handler', 'http'],
+  options: ['errors', 'defaults', 'validation', 'environment', 'web', 'agents', 'state', 'runs', 'http'],
+  service: ['runs', 'http', 'options'],
+  handler: ['web', 'runs', 'http', 'options', 'service'],
+  index: ['errors', 'web', 'agents', 'state', 'runs', 'http', 'options', 'handler'],
+  runtimes: ['errors', 'web', 'agents', 'state', 'runs', 'http', 'options', 'service', 'handler'],
 }
 
 /** The packages that a room may know. */

@@ -102,6 +102,10 @@ export class RequestState implements Context {
     return this.#platform.ip
   }
 
+  get isIsolated(): boolean {
+    return this.#platform.isIsolated === true
+  }
+
   readonly waitUntil = (promise: Promise<unknown>): void => this.#platform.waitUntil?.(promise)
 }
 

@@ -6,6 +6,8 @@ export interface Platform {
   readonly ip?: string | undefined
   /** Keeps the runtime alive until a promise settles, after the response too. */
   readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined
+  /** Requests of one deployment do not share memory: what is kept there is not found again. */
+  readonly isIsolated?: boolean | undefined
 }
 
 /**

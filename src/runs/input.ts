@@ -45,6 +45,8 @@ export interface RunBody {
   sessionId?: string | undefined
   userId?: string | undefined
   apiKey?: string | undefined
+  /** The run outlives its client. */
+  background?: boolean | undefined
 }
 
 const isObject = (value: unknown): boolean => Object.prototype.toString.call(value) === '[object Object]'
@@ -54,6 +56,7 @@ const RunBodyFields = v.object({
   sessionId: id('sessionId'),
   userId: id('userId'),
   apiKey: id('apiKey'),
+  background: v.optional(v.boolean('must be true or false')),
 })
 
 /** The body of a run request. Fields that it does not know are ignored. */

@@ -4,35 +4,45 @@
  * @module
  */
 
-import type { Handler } from '../handler.ts'
-import { platform } from '../http/platform.ts'
+import type { HandlerOptions } from '../options.ts'
+import type { HostedState } from '../runs/host.ts'
+import { createService, type Service } from '../service.ts'
+import { findBindings } from './cloudflare/bindings.ts'
+import { createDurableHost } from './cloudflare/durable-host.ts'
+import { indexObjectClass } from './cloudflare/index-object.ts'
+import type { ObjectClass } from './cloudflare/platform.ts'
+import { runObjectClass } from './cloudflare/run-object.ts'
+
+export type { ObjectClass, ObjectNamespace, ObjectState, ObjectStorage } from './cloudflare/platform.ts'
+export { type WorkerContext, type WorkerFetch, worker } from './cloudflare/worker.ts'
 
 /**
- * The part of Workers' `ExecutionContext` that is used. Restated, so that the declarations need no types package
- * that a user may not have.
+ * Keeps state in Durable Objects: every followed run executes and is kept in an object of its own, and one object an
+ * owner lists them. The bindings `SERVABLE_RUN` and `SERVABLE_INDEX` are looked up by name; `createHandler` throws
+ * `invalid_options` that says what to write where one is missing.
  */
-export interface WorkerContext {
-  waitUntil(promise: Promise<unknown>): void
+export function durableState(): HostedState {
+  return { kind: 'hosted', createHost: settings => createDurableHost(findBindings(), settings) }
 }
 
-/** The `fetch` member of a Worker. */
-export type WorkerFetch = (request: Request, env: unknown, context: WorkerContext) => Promise<Response>
+/** The classes that a Worker with {@link durableState} exports. */
+export interface DurableObjectClasses {
+  readonly ServableRun: ObjectClass
+  readonly ServableIndex: ObjectClass
+}
 
 /**
- * Makes the `fetch` of a Worker: tells the handler the client's address (`cf-connecting-ip`, which Cloudflare sets)
- * and gives it `waitUntil`. `wrangler.toml` needs the compatibility flag `enable_request_signal`, so that a client
- * that leaves stops its run.
+ * Makes the Durable Object classes for the same options as the handler's, so that the same agents exist wherever a
+ * run executes. Agents that are made during a request are not there: make them at module level.
  *
  * @example
- * export default { fetch: worker(createHandler({ agents })) } satisfies ExportedHandler
+ * export const { ServableRun, ServableIndex } = durableObjects(options)
  */
-export function worker(handler: Handler): WorkerFetch {
-  return (request, _env, context) =>
-    handler(
-      request,
-      platform({
-        ip: request.headers.get('cf-connecting-ip') ?? undefined,
-        waitUntil: promise => context.waitUntil(promise),
-      }),
-    )
+export function durableObjects(options: HandlerOptions): DurableObjectClasses {
+  let made: Service | undefined
+  const service = () => {
+    made ??= createService(options)
+    return made
+  }
+  return { ServableRun: runObjectClass(service), ServableIndex: indexObjectClass(service) }
 }

@@ -23,24 +23,36 @@ const STATUS: Readonly<Record<ErrorCode, readonly [status: number, title: string
   invalid_path: [400, 'Bad Request'],
   invalid_body: [400, 'Bad Request'],
   invalid_input: [400, 'Bad Request'],
+  invalid_header: [400, 'Bad Request'],
+  invalid_query: [400, 'Bad Request'],
+  runs_not_stored: [400, 'Bad Request'],
   unauthorized: [401, 'Unauthorized'],
   forbidden: [403, 'Forbidden'],
   not_found: [404, 'Not Found'],
   agent_not_found: [404, 'Not Found'],
   team_not_found: [404, 'Not Found'],
   workflow_not_found: [404, 'Not Found'],
+  run_not_found: [404, 'Not Found'],
   method_not_allowed: [405, 'Method Not Allowed'],
+  run_ended: [409, 'Conflict'],
   body_too_large: [413, 'Content Too Large'],
   unsupported_media_type: [415, 'Unsupported Media Type'],
+  idempotency_mismatch: [422, 'Unprocessable Content'],
+  too_many_runs: [429, 'Too Many Requests'],
+  too_many_followers: [429, 'Too Many Requests'],
   rate_limited: [429, 'Too Many Requests'],
   invalid_options: [500, 'Internal Server Error'],
   internal_error: [500, 'Internal Server Error'],
   agent_failed: [500, 'Internal Server Error'],
   invalid_event: [500, 'Internal Server Error'],
   run_too_large: [500, 'Internal Server Error'],
+  interrupted: [500, 'Internal Server Error'],
   provider_failed: [502, 'Bad Gateway'],
   run_timeout: [504, 'Gateway Timeout'],
 }
+
+/** Seconds after which what was refused for being too much may be tried again (RFC 9110, section 10.2.3). */
+const RETRY_AFTER = '1'
 
 /** What an error response needs beside the error. */
 export interface ProblemOptions {
@@ -72,6 +84,10 @@ export function problemResponse(
   }
   return new Response(JSON.stringify(problem), {
     status,
-    headers: { ...headers, 'content-type': 'application/problem+json' },
+    headers: {
+      ...(status === 429 && { 'retry-after': RETRY_AFTER }),
+      ...headers,
+      'content-type': 'application/problem+json',
+    },
   })
 }

@@ -18,6 +18,8 @@ export const KEEP_ALIVE_MS = 5000
 const HIGH_WATER_MARK = 16 * 1024
 
 const encoder = new TextEncoder()
+/** Tells a client that its stream is there: servers send the head of an answer with its first byte. */
+const OPEN = encoder.encode(': open\n\n')
 const KEEP_ALIVE = encoder.encode(': keep-alive\n\n')
 
 /** Where the messages come from. */
@@ -67,27 +69,35 @@ export function sseStream(
 }
 
 /**
- * Writes a comment in each interval that saw no message, while the stream waits for its source. A stream that is not
+ * Writes a comment when the first message is not there at once, and in each interval that saw no message, while the stream waits for its source. A stream that is not
  * read needs none: its timer stops at the next tick, so that a stream nobody reads leaves no timer behind.
  */
 function createKeepAlive(intervalMs: number) {
   let timer: ReturnType<typeof setInterval> | undefined
+  let opening: ReturnType<typeof setTimeout> | undefined
+  let hasBegun = false
   let isWaiting = false
   let wasSilent = true
   const stop = () => {
     if (timer !== undefined) clearInterval(timer)
+    if (opening !== undefined) clearTimeout(opening)
     timer = undefined
   }
   return {
     stop,
     skip: () => {
       wasSilent = false
+      if (opening !== undefined) clearTimeout(opening)
+      opening = undefined
     },
     pause: () => {
       isWaiting = false
     },
     start(controller: ReadableStreamDefaultController<Uint8Array>) {
       isWaiting = true
+      // A first message that is ready needs nothing before it.
+      if (!hasBegun) opening = setTimeout(() => controller.enqueue(OPEN), 0)
+      hasBegun = true
       timer ??= setInterval(() => {
         if (!isWaiting) return stop()
         if (wasSilent && (controller.desiredSize ?? 0) > 0) controller.enqueue(KEEP_ALIVE)

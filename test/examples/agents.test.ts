@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { calculator, desk, digest, echo, summarizer } from '../../examples/agents.ts'
-import worker from '../../examples/worker.ts'
 import { createHandler, defaultRegistry } from '../../src/index.ts'
 
 describe('the example agents', () => {
@@ -18,18 +17,5 @@ describe('the example agents', () => {
       teams: ['desk'],
       workflows: ['digest'],
     })
-  })
-})
-
-describe('the example Worker', () => {
-  it('serves the agents to pages of any origin', async () => {
-    const context = { waitUntil() {} }
-    const headers = { origin: 'https://example.com' }
-    const request = new Request('http://localhost/api/agents', { headers })
-    const response = await worker.fetch(request, {}, context)
-    expect(response.headers.get('access-control-allow-origin')).toBe('*')
-    const list: { name: string; tools: string[] }[] = await response.json()
-    expect(list.map(({ name }) => name)).toEqual(['calculator', 'echo', 'summarizer'])
-    expect(list[0]?.tools).toEqual(['calculate'])
   })
 })

@@ -33,7 +33,7 @@ describe('parseRunBody', () => {
   })
 
   it('leaves out fields that it does not know', () => {
-    const body = JSON.parse('{"input":"hi","__proto__":{"a":1},"background":true}')
+    const body = JSON.parse('{"input":"hi","__proto__":{"a":1},"shiny":true}')
     expect(Object.keys(parseRunBody(body))).toEqual(['input'])
     expect(parseRunBody({ input: [{ ...text, extra: 1 }] })).toEqual({ input: [text] })
   })

@@ -20,6 +20,8 @@ export interface Runtime {
   url: string
   /** Ends the process and all that it started, and waits until they are gone. */
   stop(): Promise<void>
+  /** The same, but nothing is told before: `kill -9`. */
+  kill(): Promise<void>
   /** Everything that the process printed so far, both outputs in one. */
   log(): string
 }
@@ -39,7 +41,7 @@ const workerd: string = require('workerd').default
 const bin = (name: string) => join(root, 'node_modules/.bin', name)
 
 function runtime(name: RuntimeName, started: Started, url = started.ready[1] ?? ''): Runtime {
-  return { runtime: name, url, stop: started.stop, log: started.log }
+  return { runtime: name, url, stop: started.stop, kill: started.kill, log: started.log }
 }
 
 function withPort(env: Record<string, string> = {}): Record<string, string> {
@@ -79,18 +81,27 @@ export async function startDeno(
   )
 }
 
-/** Bare workerd, with no proxy before it: what a client does to the connection reaches the Worker. */
-export async function startWorkerd(entry: string, options: StartOptions = {}): Promise<Runtime> {
-  const files = await writeWorker(entry, options.env)
+/**
+ * Bare workerd, with no proxy before it: what a client does to the connection reaches the Worker. Its Durable Objects
+ * are kept in the folder `storage`, which stays; without it they go when it stops.
+ */
+export async function startWorkerd(
+  entry: string,
+  options: StartOptions & { storage?: string } = {},
+): Promise<Runtime> {
+  const files = await writeWorker(entry, options.env, options.storage)
   try {
     const started = await start({
       command: workerd,
       args: ['serve', files.configPath, '--control-fd=1'],
       until: /"event":"listen","socket":"http","port":(\d+)/,
     })
-    return runtime('workerd', started, `http://127.0.0.1:${started.ready[1]}`)
-  } finally {
-    await files.remove() // workerd has read it
+    const stop = () => started.stop().then(files.remove)
+    const kill = () => started.kill().then(files.remove)
+    return runtime('workerd', { ...started, stop, kill }, `http://127.0.0.1:${started.ready[1]}`)
+  } catch (error) {
+    await files.remove()
+    throw error
   }
 }
 

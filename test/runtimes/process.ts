@@ -6,6 +6,8 @@ export interface Started {
   ready: RegExpExecArray
   /** Ends the process and all that it started, and waits until they are gone. */
   stop(): Promise<void>
+  /** The same at once: the process is not asked to end. */
+  kill(): Promise<void>
   /** Everything that it printed so far, both outputs in one. */
   log(): string
 }
@@ -46,6 +48,10 @@ export async function start(options: Command): Promise<Started> {
     child.stdin?.destroy()
     await closed
   }
+  const kill = async () => {
+    child.kill('SIGUSR2')
+    await closed
+  }
   const log = () => output
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', (text: string) => {
@@ -54,7 +60,7 @@ export async function start(options: Command): Promise<Started> {
     })
   }
   try {
-    return { ready: await readyLine(child, options, log), stop, log }
+    return { ready: await readyLine(child, options, log), stop, kill, log }
   } catch (error) {
     await stop()
     throw error

@@ -1,6 +1,6 @@
 /** Every command and snippet of the README does what the README says. */
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
@@ -32,6 +32,7 @@ beforeAll(async () => {
       .replace(/'servable\/(\w+)'/g, (_, entry) => `'../../../src/runtimes/${entry}.ts'`)
       .replaceAll("'servable'", "'../../../src/index.ts'")
       .replaceAll('port: 3000', 'port: 0')
+      .replace("'servable.db'", JSON.stringify(join(folder, 'servable.db')))
     await writeFile(join(folder, name), source)
   }
 })
@@ -60,11 +61,11 @@ describe('README', () => {
   it('has snippets that type-check', async () => {
     const config = {
       extends: '../../tsconfig.json',
-      include: ['.'],
+      include: ['.', '../../../src/runtimes/cloudflare/modules.d.ts'],
       exclude: ['bare-*.ts'],
     }
     await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
-    await cp(join(root, 'package.json'), join(folder, 'package.json'))
+    await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
     await run(join(root, 'node_modules/.bin/tsc'), ['-p', folder, '--noEmit'], { cwd: root })
   })
 
@@ -95,6 +96,20 @@ describe('README', () => {
     expect(await textOfRun('team.ts', '/workflows/count/run', 'one two')).toBe('2 words')
   })
 
+  it('shows a run that outlives its request, in SQLite', async () => {
+    const handler = await load('sqlite.ts')
+    const answer = await ask(handler, '/agents/shout/run', 'hi', { prefer: 'respond-async' })
+    expect(answer.status).toBe(202)
+    const record = await handler(new Request(`http://127.0.0.1${answer.headers.get('location')}/stream`))
+    expect(await record.text()).toContain('"finishReason":"stop"')
+  })
+
+  it('states the bindings that wrangler.toml has', async () => {
+    const toml = await readFile(join(root, 'wrangler.toml'), 'utf8')
+    const shown = fences.find(({ language }) => language === 'toml')?.text ?? ''
+    for (const line of shown.split('\n')) expect(toml).toContain(line)
+  })
+
   it('shows a row of providers and a middleware', async () => {
     expect(await load('providers.ts')).toBeTypeOf('function')
     const handler = await load('middleware.ts')
@@ -105,6 +120,7 @@ describe('README', () => {
 
   it.each([
     ['worker.ts', startWorkerd],
+    ['durable.ts', startWorkerd],
     ['server.ts', startNode],
     ['bare-bun.ts', startBun],
     ['bare-deno.ts', startDeno],
@@ -131,6 +147,6 @@ describe('README commands', () => {
   it.each(curls)('%s', async command => {
     expect(command).toContain('http://127.0.0.1:8787')
     const { stdout } = await run('sh', ['-c', command.replace('http://127.0.0.1:8787', dev?.url ?? '')])
-    expect(stdout).toMatch(/"finishReason":"stop"/)
+    expect(stdout).toMatch(/"finishReason":"stop"|"status":"running"/)
   })
 })

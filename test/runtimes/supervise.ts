@@ -33,5 +33,7 @@ child.on('exit', (code, signal) => {
   console.error(`exited with ${signal ?? `code ${code}`}`)
   end()
 })
+// Asked to kill: what is started is gone before it knows, and `exit` above does the rest.
+process.on('SIGUSR2', () => signalGroup('SIGKILL'))
 process.stdin.on('close', end)
 process.stdin.resume()

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
@@ -36,15 +36,37 @@ async function compatibility(): Promise<{ date: string; flags: string[] }> {
 // A JSON string is also a string of workerd's configuration language.
 const quote = JSON.stringify
 
-async function config(vars: Record<string, string>): Promise<string> {
+/** The Durable Object classes that wrangler.toml binds, by the names of their bindings. */
+async function durableObjects(code: string): Promise<[binding: string, className: string][]> {
+  const toml = await readFile(join(root, 'wrangler.toml'), 'utf8')
+  const bound = [...toml.matchAll(/^name = "(SERVABLE_\w+)"\nclass_name = "(\w+)"$/gm)]
+  // Not every Worker of the tests exports them.
+  return bound.flatMap(([, name = '', className = '']) =>
+    new RegExp(`\\b${className}\\b[^;]*\\bexport\\b|\\bexport\\b[^;]*\\b${className}\\b`).test(code)
+      ? [[name, className]]
+      : [],
+  )
+}
+
+async function config(code: string, storage: string, vars: Record<string, string>): Promise<string> {
   const { date, flags } = await compatibility()
-  const bindings = Object.entries(vars).map(
-    ([name, text]) => `(name = ${quote(name)}, text = ${quote(text)})`,
+  const objects = await durableObjects(code)
+  const bindings = [
+    ...Object.entries(vars).map(([name, text]) => `(name = ${quote(name)}, text = ${quote(text)})`),
+    ...objects.map(
+      ([name, className]) => `(name = ${quote(name)}, durableObjectNamespace = ${quote(className)})`,
+    ),
+  ]
+  const namespaces = objects.map(
+    ([, className]) => `(className = ${quote(className)}, uniqueKey = ${quote(className)}, enableSql = true)`,
   )
   return `using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
-  services = [(name = "main", worker = .worker)],
+  services = [
+    (name = "main", worker = .worker),
+    (name = "storage", disk = (path = ${quote(storage)}, writable = true))
+  ],
   sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")]
 );
 
@@ -52,20 +74,25 @@ const worker :Workerd.Worker = (
   modules = [(name = "worker.js", esModule = embed "worker.js")],
   compatibilityDate = ${quote(date)},
   compatibilityFlags = [${flags.map(flag => quote(flag)).join(', ')}],
-  bindings = [${bindings.join(', ')}]
+  bindings = [${bindings.join(', ')}],
+  durableObjectNamespaces = [${namespaces.join(', ')}],
+  durableObjectStorage = (localDisk = "storage")
 );
 `
 }
 
-/** Writes what `workerd serve` needs into a folder of its own. */
+/** Writes what `workerd serve` needs into a folder of its own. Durable Objects are kept there too, or in `storage`. */
 export async function writeWorker(
   entry: string,
   vars: Record<string, string> = {},
+  storage?: string,
 ): Promise<{ configPath: string; remove(): Promise<void> }> {
   const code = await bundleWorker(entry)
   const folder = await mkdtemp(join(tmpdir(), 'servable-worker-'))
   const configPath = join(folder, 'config.capnp')
   await writeFile(join(folder, 'worker.js'), code)
-  await writeFile(configPath, await config(vars))
+  const disk = storage ?? join(folder, 'storage')
+  await mkdir(disk, { recursive: true })
+  await writeFile(configPath, await config(code, disk, vars))
   return { configPath, remove: () => rm(folder, { recursive: true, force: true }) }
 }

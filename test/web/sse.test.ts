@@ -125,18 +125,18 @@ describe('sseStream', () => {
       }
     })()
     await vi.advanceTimersByTimeAsync(KEEP_ALIVE_MS)
-    expect(chunks).toEqual([': keep-alive\n\n'])
+    expect(chunks).toEqual([': open\n\n', ': keep-alive\n\n'])
     await vi.advanceTimersByTimeAsync(KEEP_ALIVE_MS - 1)
     source.push('data: 1\n\n')
     await vi.advanceTimersByTimeAsync(1)
-    expect(chunks.slice(1)).toEqual(['data: 1\n\n'])
+    expect(chunks.slice(2)).toEqual(['data: 1\n\n'])
     await vi.advanceTimersByTimeAsync(KEEP_ALIVE_MS)
-    expect(chunks.slice(2)).toEqual([': keep-alive\n\n'])
+    expect(chunks.slice(3)).toEqual([': keep-alive\n\n'])
     source.push(undefined)
     await reading
     expect(parse(chunks.join(''))).toMatchObject({
       messages: [{ data: '1' }],
-      comments: ['keep-alive', 'keep-alive'],
+      comments: ['open', 'keep-alive', 'keep-alive'],
     })
     expect(vi.getTimerCount()).toBe(0)
   })

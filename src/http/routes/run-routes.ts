@@ -4,27 +4,24 @@
  * @module
  */
 
-import type { Kind, RunOptions, RunResult } from '../../agents/contract.ts'
+import type { Kind, RunResult } from '../../agents/contract.ts'
 import { KINDS } from '../../agents/registry.ts'
-import { ServableError } from '../../errors.ts'
-import { parseRunBody } from '../../runs/input.ts'
+import { isErrorCode, ServableError } from '../../errors.ts'
+import type { RunHost } from '../../runs/host.ts'
+import type { RunRecord } from '../../runs/record.ts'
 import { type Run, type RunSettings, startRun } from '../../runs/run.ts'
-import { readJson, requireJson } from '../../web/body.ts'
-import { SSE_HEADERS, sseStream } from '../../web/sse.ts'
-import type { Catalog } from '../catalog.ts'
+import { jsonResponse } from '../../web/response.ts'
+import { SSE_HEADERS, type SseSource, sseStream } from '../../web/sse.ts'
 import type { Endpoint, RequestState } from '../context.ts'
-import type { KeyReader } from '../key-headers.ts'
 import { joinPath, type Route } from '../router.ts'
-import { sseSourceOf } from '../sse-encoder.ts'
+import { type Followed, type RunRequest, type RunRequestOptions, readRunRequest } from '../run-request.ts'
+import { sseOfFollower, sseOfRun } from '../sse-encoder.ts'
 
 /** What the run routes need. */
-export interface RunRoutesOptions {
+export interface RunRoutesOptions extends RunRequestOptions {
   readonly prefix: string
-  readonly catalog: Catalog
-  readonly readKeys: KeyReader
   readonly runs: RunSettings
-  /** Most bytes of a JSON body. */
-  readonly maxBodyBytes: number
+  readonly host: RunHost
 }
 
 /** The run and stream routes of every kind. */
@@ -44,38 +41,82 @@ function route(path: string, endpoint: Endpoint): Route {
 
 function answerJson(kind: Kind, options: RunRoutesOptions): Endpoint {
   return async (request, state) => {
-    const run = await openRun(kind, request, state, options)
-    const body = toJson(await run.result())
-    return new Response(body, { headers: { 'content-type': 'application/json', 'x-run-id': run.id } })
+    const asked = await readRunRequest(kind, request, state, options)
+    if (asked.followed === undefined) {
+      const run = startPlain(asked, request, state, options)
+      return jsonOfRun(await run.result(), run.id)
+    }
+    const record = await startFollowed(asked, asked.followed, state, options)
+    if (asked.followed.isAsync) return accepted(record, options.prefix)
+    return jsonOfRun(resultOf(await options.host.wait(record.id, asked.owner, request.signal)), record.id)
   }
 }
 
 function answerStream(kind: Kind, options: RunRoutesOptions): Endpoint {
   return async (request, state) => {
-    const run = await openRun(kind, request, state, options)
-    return new Response(sseStream(sseSourceOf(run)), { headers: { ...SSE_HEADERS, 'x-run-id': run.id } })
+    const asked = await readRunRequest(kind, request, state, options)
+    if (asked.followed === undefined) {
+      const run = startPlain(asked, request, state, options)
+      return streamOfRun(sseOfRun(run), run.id)
+    }
+    const record = await startFollowed(asked, asked.followed, state, options)
+    if (asked.followed.isAsync) return accepted(record, options.prefix)
+    return streamOfRun(sseOfFollower(await options.host.follow(record.id, asked.owner, 0)), record.id)
   }
 }
 
-/** Reads and checks the request, and starts its run. An unknown name is told before the body is read. */
-async function openRun(
-  kind: Kind,
+function startPlain(
+  asked: RunRequest,
   request: Request,
   state: RequestState,
   options: RunRoutesOptions,
-): Promise<Run> {
-  const target = options.catalog.resolve(kind, state.params.name!)
-  requireJson(request)
-  const body = parseRunBody(await readJson(request, options.maxBodyBytes))
-  const run: RunOptions = {
-    sessionId: body.sessionId,
-    userId: state.identity?.id ?? body.userId,
-    apiKeys: options.readKeys(request.headers, body.apiKey),
-    signal: request.signal,
-  }
-  const started = startRun(target, body.input, run, options.runs)
-  state.runId = started.id
-  return started
+): Run {
+  const { target, body } = asked
+  const run = startRun(target, body.input, { ...asked.options, signal: request.signal }, options.runs)
+  state.runId = run.id
+  return run
+}
+
+async function startFollowed(
+  { target, body, options: run, owner }: RunRequest,
+  { isBackground, key }: Followed,
+  state: RequestState,
+  options: RunRoutesOptions,
+): Promise<RunRecord> {
+  const record = await options.host.start({
+    target,
+    input: body.input,
+    options: run,
+    owner,
+    isBackground,
+    key,
+  })
+  state.runId = record.id
+  return record
+}
+
+/** The answer of a run as JSON. */
+function jsonOfRun(result: RunResult, runId: string): Response {
+  return new Response(toJson(result), { headers: { 'content-type': 'application/json', 'x-run-id': runId } })
+}
+
+/** The events of a run as SSE. */
+export function streamOfRun(source: SseSource, runId: string): Response {
+  return new Response(sseStream(source), { headers: { ...SSE_HEADERS, 'x-run-id': runId } })
+}
+
+/** 202 with the place where the run can be read (RFC 9110, section 15.3.3; RFC 7240, section 3). */
+function accepted(record: RunRecord, prefix: string): Response {
+  const location = joinPath(prefix, 'runs', record.id)
+  const headers = { location, 'preference-applied': 'respond-async', 'x-run-id': record.id }
+  return jsonResponse(record, { status: 202, headers })
+}
+
+/** The result of an ended run; what made it fail is thrown again. */
+function resultOf({ result, error, status }: RunRecord): RunResult {
+  if (result !== undefined) return result
+  const code = error !== undefined && isErrorCode(error.code) ? error.code : 'agent_failed'
+  throw new ServableError(code, error?.message ?? `The run is ${status}`)
 }
 
 /** A tool may have given what JSON cannot say. Its own text could hold anything, so it is not told. */

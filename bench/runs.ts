@@ -1,0 +1,128 @@
+/**
+ * What following a run costs beside a plain stream, and what a full store costs beside an almost empty one. Run with
+ * `npm run bench`.
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createHandler, type Handler, memoryState } from '../src/index.ts'
+import type { HostSettings, RunHost, State } from '../src/runs/host.ts'
+import { createLocalHost } from '../src/runs/local-host.ts'
+import { sqliteState } from '../src/runtimes/sqlite.ts'
+import type { LocalState } from '../src/state/state.ts'
+import { type Runtime, startWorkerd } from '../test/runtimes/harness.ts'
+import { type Comparison, compare, microseconds, table } from './measure.ts'
+import { echo, many, STREAM_EVENTS } from './servers/agents.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'servable-bench-'))
+const step = (text: string) => console.error(`… ${text}`)
+
+type Answer = (body: string) => Promise<Response>
+
+const headers = { 'content-type': 'application/json' }
+const plain = JSON.stringify({ input: 'x' })
+const background = JSON.stringify({ input: 'x', background: true })
+
+const inProcess =
+  (handler: Handler): Answer =>
+  body =>
+    handler(new Request('http://127.0.0.1/api/agents/many/stream', { method: 'POST', body, headers }))
+const overLoopback =
+  (server: Runtime): Answer =>
+  body =>
+    fetch(`${server.url}/api/agents/many/stream`, { method: 'POST', body, headers })
+
+async function drain(answer: Promise<Response>): Promise<void> {
+  const reader = (await answer).body!.getReader()
+  while (!(await reader.read()).done);
+}
+
+/** A followed stream against a plain one, by the same handler. */
+function compareStreams(name: string, answer: Answer, count: number): Promise<Comparison> {
+  const perEvent = (body: string) => async () =>
+    (await microseconds(count, () => drain(answer(body)))) / (STREAM_EVENTS + 1)
+  return compare(name, 'µs', { measured: perEvent(background), reference: perEvent(plain) })
+}
+
+function handlerOn(state: State): Handler {
+  return createHandler({ registry: false, production: true, agents: { many }, state })
+}
+
+const settings: HostSettings = {
+  production: true,
+  timeoutMs: 600_000,
+  maxEvents: 1_000_000,
+  maxLength: 1_000_000,
+  maxBytes: 16_000_000,
+  disconnect: 'continue',
+  maxFollowers: 100,
+  maxRunning: 1000,
+  maxRunningPerOwner: 1000,
+  retentionMs: 86_400_000,
+}
+
+const target = { kind: 'agent', name: 'echo', servable: echo } as const
+const start = (host: RunHost, owner: string) =>
+  host.start({ target, input: 'x', options: {}, owner, isBackground: true })
+
+/** A host with so many ended runs of one owner. */
+async function filled(state: LocalState, runs: number): Promise<{ host: RunHost; id: string }> {
+  const host = createLocalHost({ ...state, settings })
+  const never = new AbortController().signal
+  let id = ''
+  for (let i = 0; i < runs; i++) {
+    id = (await start(host, 'owner')).id
+    await host.wait(id, 'owner', never)
+  }
+  return { host, id }
+}
+
+async function compareFill(name: string, make: (size: string) => LocalState): Promise<Comparison[]> {
+  step(`${name}: filling`)
+  const [full, small] = [await filled(make('full'), 100_000), await filled(make('small'), 100)]
+  const never = new AbortController().signal
+  const acts: [string, (filled: { host: RunHost; id: string }) => Promise<unknown>][] = [
+    ['get', ({ host, id }) => host.get(id, 'owner')],
+    ['list a page of 50', ({ host }) => host.list('owner', { limit: 50 })],
+    ['start and end a run', async ({ host }) => host.wait((await start(host, 'owner')).id, 'owner', never)],
+  ]
+  const comparisons: Comparison[] = []
+  for (const [what, act] of acts) {
+    const timed = (one: { host: RunHost; id: string }) => () => microseconds(300, () => act(one))
+    comparisons.push(
+      await compare(`${name}: ${what}`, 'µs', { measured: timed(full), reference: timed(small) }),
+    )
+  }
+  return comparisons
+}
+
+async function compareOnWorkerd(): Promise<Comparison> {
+  const server = await startWorkerd('bench/servers/workerd-followed.ts')
+  try {
+    return await compareStreams('Durable Objects, workerd, loopback', overLoopback(server), 5)
+  } finally {
+    await server.stop()
+  }
+}
+
+try {
+  step('followed against plain')
+  const sqlite = sqliteState({ path: join(folder, 'streams.db') })
+  const streams = [
+    await compareStreams('memory, in one process', inProcess(handlerOn(memoryState({ maxRuns: 10 }))), 20),
+    await compareStreams('SQLite, in one process', inProcess(handlerOn(sqlite)), 3),
+    await compareOnWorkerd(),
+  ]
+  sqlite.store.close()
+  console.log(table(streams, ['followed, an event', 'plain, an event']))
+
+  const keepAll = { maxRuns: 1_000_000, maxAgeMs: 86_400_000 }
+  const fills = [
+    ...(await compareFill('memory', () => memoryState(keepAll))),
+    ...(await compareFill('SQLite', size => sqliteState({ path: join(folder, `${size}.db`) }))),
+  ]
+  console.log(`\n${table(fills, ['100,000 runs kept', '100 runs kept'])}`)
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}

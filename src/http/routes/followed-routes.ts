@@ -1,0 +1,100 @@
+/**
+ * `GET /runs`, `GET /runs/:id`, `GET /runs/:id/stream` and `POST /runs/:id/cancel`: followed runs, read again.
+ *
+ * @module
+ */
+
+import { ServableError } from '../../errors.ts'
+import type { RunHost } from '../../runs/host.ts'
+import { parseRunQuery } from '../../runs/query.ts'
+import type { RunRecord } from '../../runs/record.ts'
+import { jsonResponse } from '../../web/response.ts'
+import { SSE_HEADERS } from '../../web/sse.ts'
+import type { Endpoint, RequestState } from '../context.ts'
+import { joinPath, type Route } from '../router.ts'
+import { sseOfFollower } from '../sse-encoder.ts'
+import { streamOfRun } from './run-routes.ts'
+
+/** What these routes need. */
+export interface FollowedRoutesOptions {
+  readonly prefix: string
+  readonly host: RunHost
+  /** Lists runs without an owner to everyone. */
+  readonly listAnonymous: boolean
+}
+
+/** A run's record changes, and is its owner's. */
+const NO_STORE = { 'cache-control': 'no-store' }
+
+/** The routes of followed runs. */
+export function followedRoutes({ prefix, host, listAnonymous }: FollowedRoutesOptions): Route[] {
+  const path = joinPath(prefix, 'runs')
+  const route = (method: Route['method'], suffix: string, endpoint: Endpoint): Route => ({
+    method,
+    path: `${path}${suffix}`,
+    part: 'runs',
+    endpoint,
+  })
+  return [
+    route('GET', '', (request, state) => answerList(request, state, host, listAnonymous)),
+    route('GET', '/:id', async (_, state) => {
+      return jsonOfRecord(await host.get(runIdOf(state), viewerOf(state)))
+    }),
+    route('GET', '/:id/stream', async (request, state) => {
+      const id = runIdOf(state)
+      // Asking for the head follows nothing: leaving could end the run.
+      if (request.method === 'HEAD') return headOfStream(await host.get(id, viewerOf(state)))
+      const follower = await host.follow(id, viewerOf(state), startOf(request))
+      return streamOfRun(sseOfFollower(follower), id)
+    }),
+    route('POST', '/:id/cancel', async (_, state) => {
+      return jsonOfRecord(await host.cancel(runIdOf(state), viewerOf(state)))
+    }),
+  ]
+}
+
+function headOfStream({ id }: RunRecord): Response {
+  return new Response(null, { headers: { ...SSE_HEADERS, 'x-run-id': id } })
+}
+
+function jsonOfRecord(record: RunRecord): Response {
+  return jsonResponse(record, { headers: { ...NO_STORE, 'x-run-id': record.id } })
+}
+
+function viewerOf(state: RequestState): string | null {
+  return state.identity?.id ?? null
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** The id in the path. What cannot be one is looked up nowhere. */
+function runIdOf(state: RequestState): string {
+  const { id = '' } = state.params
+  if (!UUID.test(id)) throw new ServableError('run_not_found', 'There is no such run')
+  state.runId = id
+  return id
+}
+
+/** After which event to begin: `Last-Event-ID`, as a browser sends it when it reconnects, or `?after=`. */
+function startOf(request: Request): number {
+  const text = request.headers.get('last-event-id') ?? queryOf(request).get('after') ?? '0'
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new ServableError('invalid_query', '`Last-Event-ID` and `after` must be the id of an event')
+}
+
+async function answerList(
+  request: Request,
+  state: RequestState,
+  host: RunHost,
+  listAnonymous: boolean,
+): Promise<Response> {
+  if (state.identity === undefined && !listAnonymous) {
+    throw new ServableError('not_found', 'Runs are listed to an identity only: see `runs.listAnonymous`')
+  }
+  const query = parseRunQuery(Object.fromEntries(queryOf(request)))
+  return jsonResponse(await host.list(viewerOf(state), query), { headers: NO_STORE })
+}
+
+function queryOf(request: Request): URLSearchParams {
+  return new URL(request.url).searchParams
+}

@@ -1,0 +1,97 @@
+/**
+ * Reads a request for a run: which servable, which input, whose, and whether the run is to be followed.
+ *
+ * @module
+ */
+
+import type { Kind, RunOptions } from '../agents/contract.ts'
+import { ServableError } from '../errors.ts'
+import type { DisconnectPolicy, IdempotencyKey } from '../runs/host.ts'
+import { parseRunBody, type RunBody } from '../runs/input.ts'
+import type { Target } from '../runs/run.ts'
+import { readJson, requireJson } from '../web/body.ts'
+import type { Catalog } from './catalog.ts'
+import type { RequestState } from './context.ts'
+import { digestKey, idempotencyKeyOf } from './idempotency.ts'
+import type { KeyReader } from './key-headers.ts'
+
+/** What reading run requests needs. */
+export interface RunRequestOptions {
+  readonly catalog: Catalog
+  readonly readKeys: KeyReader
+  /** Most bytes of a JSON body. */
+  readonly maxBodyBytes: number
+  readonly disconnect: DisconnectPolicy
+  /** Why there can be no followed runs, if so. */
+  readonly whyUnfollowed: (state: RequestState) => string | undefined
+}
+
+/** A checked request for a run. */
+export interface RunRequest {
+  readonly target: Target
+  readonly body: RunBody
+  readonly options: RunOptions
+  readonly owner: string | null
+  /** How the run is followed; undefined for a plain run. */
+  readonly followed: Followed | undefined
+}
+
+/** What makes a run a followed one. */
+export interface Followed {
+  /** Answer at once with the run's record (RFC 7240, `respond-async`). */
+  readonly isAsync: boolean
+  readonly isBackground: boolean
+  readonly key: IdempotencyKey | undefined
+}
+
+/** Reads and checks a request. An unknown name is told before the body is read. */
+export async function readRunRequest(
+  kind: Kind,
+  request: Request,
+  state: RequestState,
+  options: RunRequestOptions,
+): Promise<RunRequest> {
+  const target = options.catalog.resolve(kind, state.params.name ?? '')
+  requireJson(request)
+  const json = await readJson(request, options.maxBodyBytes)
+  const body = parseRunBody(json)
+  const owner = state.identity?.id ?? null
+  const apiKeys = options.readKeys(request.headers, body.apiKey)
+  const followed = await readFollowed(request, state, options, { target, body, json, owner, apiKeys })
+  const run = { sessionId: body.sessionId, userId: owner ?? body.userId, apiKeys }
+  return { target, body, options: run, owner, followed }
+}
+
+interface Read {
+  readonly target: Target
+  readonly body: RunBody
+  readonly json: unknown
+  readonly owner: string | null
+  readonly apiKeys: Record<string, string> | undefined
+}
+
+async function readFollowed(
+  request: Request,
+  state: RequestState,
+  options: RunRequestOptions,
+  { target, body, json, owner, apiKeys }: Read,
+): Promise<Followed | undefined> {
+  const key = idempotencyKeyOf(request.headers)
+  const isAsync = prefersAsync(request.headers)
+  const isBackground = isAsync || body.background === true
+  if (!isBackground && key === undefined && options.disconnect === 'cancel') return undefined
+  const why = options.whyUnfollowed(state)
+  if (why !== undefined) throw new ServableError('runs_not_stored', why)
+  const credentials = [...credentialsOf(request.headers), ...Object.entries(apiKeys ?? {}).flat()]
+  const digests = key === undefined ? undefined : await digestKey(key, { owner, credentials, target }, json)
+  return { isAsync, isBackground, key: digests }
+}
+
+function prefersAsync(headers: Headers): boolean {
+  const prefer = headers.get('prefer')
+  return prefer !== null && /(^|,)\s*respond-async\s*(;|,|$)/i.test(prefer)
+}
+
+function credentialsOf(headers: Headers): string[] {
+  return ['authorization', 'cookie'].map(name => headers.get(name) ?? '')
+}

@@ -1,0 +1,103 @@
+/**
+ * The run host: starts followed runs, and lets them be read again, listed and cancelled. Two implementations: in
+ * this process over a store (`local-host.ts`), and in Durable Objects (`runtimes/cloudflare`).
+ *
+ * @module
+ */
+
+import type { Kind, RunInput, RunOptions } from '../agents/contract.ts'
+import type { LocalState } from '../state/state.ts'
+import type { LogEntry } from '../state/store.ts'
+import type { RunRecord, RunStatus, RunSummary } from './record.ts'
+import type { RunSettings, Target } from './run.ts'
+
+/** What a run does when all who watch it have left: ends, goes on, or goes on for so long. */
+export type DisconnectPolicy = 'cancel' | 'continue' | { readonly graceMs: number }
+
+/** What holds for every followed run of a handler. */
+export interface HostSettings extends RunSettings {
+  readonly disconnect: DisconnectPolicy
+  /** Most bytes (counted as characters of JSON) of one run's events; more fail it with `run_too_large`. */
+  readonly maxBytes: number
+  /** Most followers of one run at a time. */
+  readonly maxFollowers: number
+  /** Most followed runs at work at a time: in all, and of one owner. */
+  readonly maxRunning: number
+  readonly maxRunningPerOwner: number
+  /** Milliseconds for which an ended run is kept. */
+  readonly retentionMs: number
+}
+
+/** An idempotency key, as digests: whose, for what, and with which body. */
+export interface IdempotencyKey {
+  readonly id: string
+  readonly fingerprint: string
+}
+
+/** A followed run to start. */
+export interface StartRequest {
+  readonly target: Target
+  readonly input: RunInput
+  /** As for a plain run, without `signal`: the host decides what ends it. */
+  readonly options: RunOptions
+  readonly owner: string | null
+  /** It outlives its client, whatever the policy says. */
+  readonly isBackground: boolean
+  readonly key?: IdempotencyKey | undefined
+}
+
+/** Reads a log: batches of entries as they come, in order, and undefined at the end. */
+export interface Follower {
+  next(): Promise<readonly LogEntry[] | undefined>
+  /** Stops reading. What that does to the run is for the disconnect policy to say. */
+  leave(): void
+}
+
+/** Which runs to list. */
+export interface RunQuery {
+  readonly kind?: Kind | undefined
+  readonly name?: string | undefined
+  readonly sessionId?: string | undefined
+  readonly status?: RunStatus | undefined
+  /** From a page before. */
+  readonly cursor?: string | undefined
+  /** 1 to 100. */
+  readonly limit: number
+}
+
+/** A page of a list, newest first. */
+export interface RunPage {
+  /** Without their results. */
+  readonly runs: readonly RunSummary[]
+  /** Gives the next page; null at the end. */
+  readonly nextCursor: string | null
+}
+
+/** Who asks: the id of an identity, or null. A run without an owner is everyone's who knows its id. */
+export type Viewer = string | null
+
+/** Where followed runs live. Runs that are not there, or not the viewer's, are `run_not_found`. */
+export interface RunHost {
+  /**
+   * Starts a run, or finds the one of the same key. Throws `idempotency_mismatch` where the key was used for another
+   * body, and `too_many_runs`.
+   */
+  start(request: StartRequest): Promise<RunRecord>
+  get(id: string, viewer: Viewer): Promise<RunRecord>
+  /** Reads the log from after an entry on. Throws `too_many_followers`. */
+  follow(id: string, viewer: Viewer, after: number): Promise<Follower>
+  /** Waits for the end; `signal` says that the one who waits has left. */
+  wait(id: string, viewer: Viewer, signal: AbortSignal): Promise<RunRecord>
+  list(owner: Viewer, query: RunQuery): Promise<RunPage>
+  /** Throws `run_ended` for a run that has completed or failed. Cancelling twice is no error. */
+  cancel(id: string, viewer: Viewer): Promise<RunRecord>
+}
+
+/** State outside this process, which brings its own host. */
+export interface HostedState {
+  readonly kind: 'hosted'
+  createHost(settings: HostSettings): RunHost
+}
+
+/** Where a deployment keeps what it has to keep. */
+export type State = LocalState | HostedState

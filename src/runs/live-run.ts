@@ -1,0 +1,81 @@
+/**
+ * A followed run at work in this process: written into its log, and ended as its watchers' leaving says.
+ *
+ * @module
+ */
+
+import { isTerminal } from '../agents/event.ts'
+import type { Store } from '../state/store.ts'
+import { eventToJson } from './event-json.ts'
+import type { HostSettings } from './host.ts'
+import { writeLog } from './log-writer.ts'
+import { sealRun } from './retention.ts'
+import type { Run } from './run.ts'
+import { createWatch, type Watch } from './watch.ts'
+
+/** What a live run needs. */
+export interface LiveRunOptions {
+  readonly store: Store
+  readonly settings: HostSettings
+  /** Milliseconds for which the record is kept. */
+  readonly keepMs: number
+  readonly isBackground: boolean
+}
+
+/** A run under way and those who follow it. */
+export class LiveRun {
+  readonly watch: Watch
+  /** Resolves once the last event is stored. */
+  readonly ended: Promise<void>
+  readonly #run: Run
+  readonly #options: LiveRunOptions
+  #hasEnded = false
+  #grace: ReturnType<typeof setTimeout> | undefined
+
+  constructor(run: Run, options: LiveRunOptions) {
+    this.#run = run
+    this.#options = options
+    this.watch = createWatch(options.settings.maxFollowers, count => this.#onFollowers(count))
+    this.ended = this.#work().finally(() => this.#end())
+  }
+
+  /** Cancels the run and waits until its end is stored. */
+  async cancel(): Promise<void> {
+    this.#run.cancel()
+    await this.ended
+  }
+
+  #work(): Promise<void> {
+    const { store, settings, keepMs } = this.#options
+    const { id } = this.#run
+    return writeLog(this.#run, {
+      store,
+      log: id,
+      changed: this.watch.changed,
+      maxBytes: settings.maxBytes,
+      maxLength: settings.maxLength,
+      encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
+      finish: (tx, event, result) => {
+        sealRun(tx, id, { event, json: eventToJson(event), result, keepMs })
+      },
+    })
+  }
+
+  /** When the last follower has left, the disconnect policy decides. */
+  #onFollowers(count: number): void {
+    const { disconnect } = this.#options.settings
+    this.#stopGrace()
+    if (this.#hasEnded || count > 0 || this.#options.isBackground || disconnect === 'continue') return
+    if (disconnect === 'cancel') this.#run.cancel()
+    else this.#grace = setTimeout(this.#run.cancel, disconnect.graceMs)
+  }
+
+  #end(): void {
+    this.#hasEnded = true
+    this.#stopGrace()
+  }
+
+  #stopGrace(): void {
+    if (this.#grace !== undefined) clearTimeout(this.#grace)
+  }
+}

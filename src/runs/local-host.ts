@@ -1,0 +1,261 @@
+/**
+ * The run host over a store that is at hand: for a server, or for a single run.
+ *
+ * @module
+ */
+
+import type { ErrorEvent, FinishEvent, RunResult } from '../agents/contract.ts'
+import { ServableError } from '../errors.ts'
+import type { Retention } from '../state/state.ts'
+import type { Store, Transaction } from '../state/store.ts'
+import { admitRun, type KeyUse, reserveKey, useOfKey } from './admission.ts'
+import { eventToJson } from './event-json.ts'
+import type {
+  Follower,
+  HostSettings,
+  IdempotencyKey,
+  RunHost,
+  RunPage,
+  RunQuery,
+  StartRequest,
+  Viewer,
+} from './host.ts'
+import { listRuns } from './list.ts'
+import { LiveRun } from './live-run.ts'
+import { LogFollower } from './log-follower.ts'
+import { KEYS, RESULTS, RUNNING, RUNS, type RunRecord, type StoredRun } from './record.ts'
+import { foldLog, forgetRun, sealRun, sweep } from './retention.ts'
+import { startRun } from './run.ts'
+
+/** Milliseconds between two sweeps at the least; a sweep happens when a run starts, never by a timer. */
+const SWEEP_EVERY_MS = 60_000
+
+/** What the local host needs. */
+export interface LocalHostOptions {
+  readonly store: Store
+  readonly settings: HostSettings
+  readonly retention: Retention
+  /** Told when a run that this host had at work has ended, with its id. */
+  readonly onEnded?: (id: string) => void
+}
+
+/** Makes the host. Runs that a dead process left unfinished are failed with `interrupted` at the first call. */
+export function createLocalHost(options: LocalHostOptions): RunHost {
+  return new LocalHost(options)
+}
+
+class LocalHost implements RunHost {
+  readonly #store: Store
+  readonly #settings: HostSettings
+  readonly #retention: Retention
+  readonly #onEnded: LocalHostOptions['onEnded']
+  readonly #live = new Map<string, LiveRun>()
+  #sweptAt = 0
+  #lastAt = 0
+  #name: string | undefined
+  #isRecovered = false
+
+  constructor({ store, settings, retention, onEnded }: LocalHostOptions) {
+    this.#store = store
+    this.#settings = settings
+    this.#retention = retention
+    this.#onEnded = onEnded
+  }
+
+  async start(request: StartRequest): Promise<RunRecord> {
+    this.#sweep()
+    const id = request.options.runId ?? crypto.randomUUID()
+    const { run, isNew } = this.#transact(tx => this.#reserve(tx, id, request))
+    if (isNew) this.#launch(id, request)
+    return run.record
+  }
+
+  async get(id: string, viewer: Viewer): Promise<RunRecord> {
+    const { record } = this.#find(id, viewer)
+    const result = this.#transact(tx => tx.get<RunResult>(RESULTS, id))
+    return { ...record, ...(result && { result: result.value }) }
+  }
+
+  async follow(id: string, viewer: Viewer, after: number): Promise<Follower> {
+    const { status } = this.#find(id, viewer).record
+    // A run that has ended is a log like any other: reading it takes nobody's place.
+    const watch = status === 'running' ? this.#live.get(id)?.watch : undefined
+    return new LogFollower(this.#store, id, after, watch)
+  }
+
+  async wait(id: string, viewer: Viewer, signal: AbortSignal): Promise<RunRecord> {
+    const follower = await this.follow(id, viewer, Number.MAX_SAFE_INTEGER)
+    const leave = () => follower.leave()
+    signal.addEventListener('abort', leave)
+    try {
+      if (signal.aborted) leave()
+      await follower.next()
+      return await this.get(id, viewer)
+    } finally {
+      signal.removeEventListener('abort', leave)
+      leave()
+    }
+  }
+
+  async list(owner: Viewer, query: RunQuery): Promise<RunPage> {
+    return this.#transact(tx => listRuns(tx, owner, query))
+  }
+
+  async cancel(id: string, viewer: Viewer): Promise<RunRecord> {
+    const before = await this.get(id, viewer)
+    if (before.status === 'cancelled') return before
+    const live = this.#live.get(id)
+    if (live !== undefined) await live.cancel()
+    else if (before.status === 'running') this.#transact(tx => this.#finishUnattended(tx, id, CANCELLED))
+    const after = await this.get(id, viewer)
+    if (after.status === 'cancelled') return after
+    throw new ServableError('run_ended', `The run is ${after.status} and can no longer be cancelled`)
+  }
+
+  /** The run of the request's id or key, or a new one. Nothing awaits in here, so one key starts one run. */
+  #reserve(tx: Transaction, id: string, request: StartRequest): { run: StoredRun; isNew: boolean } {
+    const { key } = request
+    const earlier = this.#lookUp(tx, id) ?? (key && this.#runOfKey(tx, key))
+    if (earlier !== undefined) return { run: earlier, isNew: false }
+    // Strictly later than the one before, so that a list goes on where it was while runs come.
+    this.#lastAt = Math.max(Date.now(), this.#lastAt + 0.001)
+    const run = newRun({ id, at: this.#lastAt, instance: this.#instance }, request)
+    admitRun(tx, run, this.#settings)
+    if (key) reserveKey(tx, key, id)
+    return { run, isNew: true }
+  }
+
+  /** A run that is gone takes its key with it, so it is looked up before the key is compared. */
+  #runOfKey(tx: Transaction, key: IdempotencyKey): StoredRun | undefined {
+    const kept = tx.get<KeyUse>(KEYS, key.id)?.value
+    const run = kept && this.#lookUp(tx, kept.runId)
+    return useOfKey(tx, key) && run
+  }
+
+  #launch(id: string, { target, input, options, isBackground }: StartRequest): void {
+    const run = startRun(target, input, { ...options, runId: id, signal: undefined }, this.#settings)
+    const live = new LiveRun(run, {
+      store: this.#store,
+      settings: this.#settings,
+      keepMs: this.#keepMs,
+      isBackground,
+    })
+    this.#live.set(id, live)
+    const letGo = () => {
+      this.#live.delete(id)
+      this.#settle(id)
+      live.watch.changed.fire()
+      this.#onEnded?.(id)
+    }
+    void live.ended.then(letGo, letGo)
+  }
+
+  /** A run whose end could not be written is ended now, if the store can be written again. */
+  #settle(id: string): void {
+    try {
+      this.#transact(tx => this.#lookUp(tx, id))
+    } catch {
+      // Whoever asks for the run next tries again.
+    }
+  }
+
+  get #keepMs(): number {
+    return Math.min(this.#settings.retentionMs, this.#retention.maxAgeMs ?? Number.POSITIVE_INFINITY)
+  }
+
+  #find(id: string, viewer: Viewer): StoredRun {
+    const run = this.#transact(tx => this.#lookUp(tx, id))
+    if (run !== undefined && (run.owner === null || run.owner === viewer)) return run
+    throw new ServableError('run_not_found', 'There is no such run')
+  }
+
+  /** A run as it is by now: gone when its time has come, ended when nobody works on it any more. */
+  #lookUp(tx: Transaction, id: string): StoredRun | undefined {
+    const document = tx.get<StoredRun>(RUNS, id)
+    if (document === undefined) return undefined
+    const { value: run, expiresAt = Number.POSITIVE_INFINITY } = document
+    if (expiresAt <= Date.now()) return forgetRun(tx, run)
+    if (run.record.status !== 'running' || !this.#isAbandoned(run)) return run
+    this.#finishUnattended(tx, id, INTERRUPTED)
+    return tx.get<StoredRun>(RUNS, id)?.value
+  }
+
+  /** Several hosts may share a store, and each knows of its own runs only. */
+  get #instance(): string {
+    this.#name ??= crypto.randomUUID()
+    return `${this.#store.instance}/${this.#name}`
+  }
+
+  #isAlive(instance: string): boolean {
+    return this.#store.isAlive(instance.split('/', 1)[0] ?? '')
+  }
+
+  #isAbandoned({ record, instance }: StoredRun): boolean {
+    if (this.#live.has(record.id)) return false
+    return instance === this.#instance || !this.#isAlive(instance)
+  }
+
+  /** Every look at the store comes through here, so that dead processes' runs have ended before anything is read. */
+  #transact<T>(work: (tx: Transaction) => T): T {
+    if (!this.#isRecovered) {
+      this.#isRecovered = true
+      this.#recover()
+    }
+    return this.#store.transact(work)
+  }
+
+  #recover(): void {
+    this.#store.transact(tx => {
+      for (const { id, value } of tx.oldest<string>(RUNNING, Number.MAX_SAFE_INTEGER)) {
+        if (!this.#isAlive(value)) this.#finishUnattended(tx, id, INTERRUPTED)
+      }
+    })
+  }
+
+  /** Ends a run that nobody here is working on. */
+  #finishUnattended(tx: Transaction, id: string, event: FinishEvent | ErrorEvent): void {
+    const result = event.type === 'finish' ? foldLog(tx, id) : undefined
+    sealRun(tx, id, { event, json: eventToJson(event), result, keepMs: this.#keepMs })
+  }
+
+  #sweep(): void {
+    const now = Date.now()
+    if (now - this.#sweptAt < SWEEP_EVERY_MS) return
+    this.#sweptAt = now
+    this.#transact(tx => sweep(tx, this.#retention, now))
+  }
+}
+
+const CANCELLED: FinishEvent = { type: 'finish', finishReason: 'cancelled' }
+
+const INTERRUPTED: ErrorEvent = {
+  type: 'error',
+  code: 'interrupted',
+  error: 'What ran it was ended before the run was',
+}
+
+/** The record of a run that starts now. */
+export function newRun(
+  { id, at, instance }: { id: string; at: number; instance: string },
+  { target, options, owner, key }: Pick<StartRequest, 'target' | 'options' | 'owner' | 'key'>,
+): StoredRun {
+  const createdAt = new Date(at).toISOString()
+  const { kind, name } = target
+  const { sessionId, userId } = options
+  return {
+    record: {
+      id,
+      kind,
+      name,
+      status: 'running',
+      createdAt,
+      updatedAt: createdAt,
+      ...(sessionId !== undefined && { sessionId }),
+      ...(userId !== undefined && { userId }),
+    },
+    owner,
+    at,
+    instance,
+    keyId: key?.id ?? null,
+  }
+}

@@ -1,0 +1,56 @@
+import type { LogEntry, Store } from '../state/store.ts'
+import type { Follower } from './host.ts'
+import type { Watch } from './watch.ts'
+
+/** Entries that are read at once. */
+const BATCH = 64
+
+/** Milliseconds between looks at a run that another process has at work: only the store tells of it. */
+const POLL_MS = 250
+
+/** Reads a log, then waits for what is added, to its last entry. Holds no more than one batch. */
+export class LogFollower implements Follower {
+  readonly #store: Store
+  readonly #id: string
+  readonly #watch: Watch | undefined
+  #after: number
+  #hasLeft = false
+
+  /** Throws `too_many_followers`. */
+  constructor(store: Store, id: string, after: number, watch: Watch | undefined) {
+    watch?.attach()
+    this.#store = store
+    this.#id = id
+    this.#after = after
+    this.#watch = watch
+  }
+
+  async next(): Promise<readonly LogEntry[] | undefined> {
+    while (!this.#hasLeft) {
+      const { entries, isSealed } = this.#read()
+      const last = entries.at(-1)
+      if (last !== undefined) {
+        this.#after = last.seq
+        return entries
+      }
+      if (isSealed) break
+      await (this.#watch?.changed.wait() ?? new Promise(resolve => setTimeout(resolve, POLL_MS)))
+    }
+    this.leave()
+    return undefined
+  }
+
+  leave(): void {
+    if (this.#hasLeft) return
+    this.#hasLeft = true
+    this.#watch?.detach()
+    this.#watch?.changed.fire()
+  }
+
+  #read(): { entries: LogEntry[]; isSealed: boolean } {
+    return this.#store.transact(tx => {
+      const entries = tx.read(this.#id, this.#after, BATCH)
+      return { entries, isSealed: entries.length === 0 && tx.isSealed(this.#id) }
+    })
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * The query of a list of runs, as clients send it.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import { KINDS } from '../agents/registry.ts'
+import { validate } from '../validation.ts'
+import type { RunQuery } from './host.ts'
+import { RUN_STATUSES } from './record.ts'
+
+const wholeNumber = v.pipe(v.string(), v.regex(/^\d{1,3}$/, 'must be 1 to 100'), v.transform(Number))
+const limit = v.pipe(wholeNumber, v.minValue(1, 'must be 1 to 100'), v.maxValue(100, 'must be 1 to 100'))
+
+const RunQuerySchema: v.GenericSchema<unknown, RunQuery> = v.object({
+  kind: v.optional(v.picklist(KINDS, `must be one of ${KINDS.join(', ')}`)),
+  name: v.optional(v.string()),
+  sessionId: v.optional(v.string()),
+  status: v.optional(v.picklist(RUN_STATUSES, `must be one of ${RUN_STATUSES.join(', ')}`)),
+  cursor: v.optional(v.string()),
+  limit: v.optional(limit, '50'),
+})
+
+/** Checks a list's query; throws `invalid_query` that names every wrong parameter. */
+export function parseRunQuery(value: unknown): RunQuery {
+  return validate(RunQuerySchema, value, 'invalid_query', 'query')
+}

@@ -1,0 +1,94 @@
+/**
+ * The record of a followed run: what clients may read of it, and what is stored beside.
+ *
+ * @module
+ */
+
+import type { ErrorEvent, FinishEvent, FinishReason, Kind, RunResult } from '../agents/contract.ts'
+import type { Document } from '../state/store.ts'
+
+/** Where a run stands. Only `running` changes. */
+export type RunStatus = 'running' | 'completed' | 'input_required' | 'failed' | 'cancelled'
+
+/** Every status. */
+export const RUN_STATUSES: readonly RunStatus[] = [
+  'running',
+  'completed',
+  'input_required',
+  'failed',
+  'cancelled',
+]
+
+/** A followed run, as clients read it. It never holds a provider key. */
+export interface RunRecord {
+  readonly id: string
+  readonly kind: Kind
+  readonly name: string
+  readonly status: RunStatus
+  /** Once the run has ended without failing. */
+  readonly finishReason?: FinishReason | undefined
+  /** ISO 8601, in UTC. */
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly sessionId?: string | undefined
+  readonly userId?: string | undefined
+  /** Once the run has ended without failing. */
+  readonly result?: RunResult | undefined
+  /** Once the run has failed; masked in production. */
+  readonly error?: { readonly code: string; readonly message: string } | undefined
+}
+
+/** A record as lists show it. */
+export type RunSummary = Omit<RunRecord, 'result'>
+
+/** What is stored of a run; its result stands apart, so that lists stay light. */
+export interface StoredRun {
+  readonly record: RunSummary
+  /** The identity that owns it; null where there was none. */
+  readonly owner: string | null
+  /** The process or object that runs it. */
+  readonly instance: string
+  /** Its place in lists: milliseconds since 1970, with a fraction that tells runs of one millisecond apart. */
+  readonly at: number
+  /** The document of its idempotency key. */
+  readonly keyId: string | null
+}
+
+/** Collections of the run host. */
+export const RUNS = 'run'
+export const RUNNING = 'running'
+export const KEYS = 'key'
+export const RESULTS = 'result'
+
+/** The partition in which an owner's runs are listed. */
+export function partitionOf(owner: string | null): string {
+  return owner === null ? 'anonymous' : `owner:${owner}`
+}
+
+/** The document of a stored run. */
+export function toDocument(run: StoredRun, expiresAt?: number): Document<StoredRun> {
+  const { id, kind, name, status, sessionId } = run.record
+  return {
+    id,
+    partition: partitionOf(run.owner),
+    at: run.at,
+    tags: { kind, name, status, ...(sessionId !== undefined && { sessionId }) },
+    value: run,
+    ...(expiresAt !== undefined && { expiresAt }),
+  }
+}
+
+/** The record after its last event. */
+export function ended(record: RunSummary, event: FinishEvent | ErrorEvent): RunSummary {
+  const updatedAt = new Date().toISOString()
+  if (event.type === 'error') {
+    return { ...record, updatedAt, status: 'failed', error: { code: event.code, message: event.error } }
+  }
+  const { finishReason } = event
+  return { ...record, updatedAt, status: statusOf(finishReason), finishReason }
+}
+
+function statusOf(reason: FinishReason): RunStatus {
+  if (reason === 'cancelled') return 'cancelled'
+  return reason === 'input_required' || reason === 'auth_required' ? 'input_required' : 'completed'
+}

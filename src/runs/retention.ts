@@ -1,0 +1,78 @@
+/**
+ * How a run's record ends, and how long it is kept.
+ *
+ * @module
+ */
+
+import type { ErrorEvent, FinishEvent, RunEvent, RunResult } from '../agents/contract.ts'
+import { Fold } from '../agents/fold.ts'
+import type { Retention } from '../state/state.ts'
+import type { Transaction } from '../state/store.ts'
+import { ended, KEYS, RESULTS, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
+
+/** A run with an idempotency key is kept at least this long, whatever the count. */
+const KEYED_MIN_MS = 60 * 60 * 1000
+
+/** Most runs that one sweep looks at. */
+const SWEEP_LIMIT = 1000
+
+/** The last event of a run and what comes of it. */
+export interface RunEnd {
+  readonly event: FinishEvent | ErrorEvent
+  readonly json: string
+  readonly result: RunResult | undefined
+  readonly keepMs: number
+}
+
+/** Seals the log of a running run and updates its record; false, and nothing is written, where it has ended before. */
+export function sealRun(tx: Transaction, id: string, { event, json, result, keepMs }: RunEnd): boolean {
+  const stored = tx.get<StoredRun>(RUNS, id)?.value
+  if (stored?.record.status !== 'running' || tx.append(id, json, true) === undefined) return false
+  const expiresAt = Date.now() + keepMs
+  const document = toDocument({ ...stored, record: ended(stored.record, event) }, expiresAt)
+  tx.put(RUNS, document)
+  if (result !== undefined) tx.put(RESULTS, { ...document, expiresAt: undefined, tags: {}, value: result })
+  tx.delete(RUNNING, id)
+  return true
+}
+
+/** The result of what a run has told so far, from its log. */
+export function foldLog(tx: Transaction, id: string): RunResult {
+  const fold = new Fold()
+  let after = 0
+  for (let page = tx.read(id, after, 256); page.length > 0; page = tx.read(id, after, 256)) {
+    for (const { seq, data } of page) {
+      // The log holds what this library wrote into it.
+      fold.add(JSON.parse(data) as RunEvent)
+      after = seq
+    }
+  }
+  return fold.result({ runId: id, durationMs: 0 })
+}
+
+/** Deletes runs whose time has come, then, past the count, the oldest ended ones. */
+export function sweep(tx: Transaction, { maxRuns }: Retention, now: number): void {
+  for (const { value } of tx.expired<StoredRun>(RUNS, now, SWEEP_LIMIT)) forgetRun(tx, value)
+  if (maxRuns === undefined) return
+  let surplus = tx.count(RUNS) - tx.count(RUNNING) - maxRuns
+  if (surplus <= 0) return
+  for (const { value } of tx.oldest<StoredRun>(RUNS, surplus + SWEEP_LIMIT)) {
+    if (surplus <= 0) return
+    if (!mayLeave(value, now)) continue
+    forgetRun(tx, value)
+    surplus--
+  }
+}
+
+function mayLeave({ record, keyId }: StoredRun, now: number): boolean {
+  if (record.status === 'running') return false
+  return keyId === null || now - Date.parse(record.updatedAt) >= KEYED_MIN_MS
+}
+
+/** Deletes all that is kept of a run. */
+export function forgetRun(tx: Transaction, { record, keyId }: StoredRun): undefined {
+  tx.delete(RUNS, record.id)
+  tx.delete(RESULTS, record.id)
+  tx.deleteLog(record.id)
+  if (keyId !== null) tx.delete(KEYS, keyId)
+}

@@ -1,0 +1,51 @@
+import { env } from 'cloudflare:workers'
+import { ServableError } from '../../errors.ts'
+import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
+import type { RunRecord, StoredRun } from '../../runs/record.ts'
+import type { ObjectNamespace } from './platform.ts'
+import type { Answer } from './rpc.ts'
+import type { StartMessage } from './run-object.ts'
+
+/** What a run's object answers. */
+export interface RunStub {
+  start(message: StartMessage): Promise<Answer<RunRecord>>
+  get(viewer: Viewer): Promise<Answer<RunRecord>>
+  wait(viewer: Viewer): Promise<Answer<RunRecord>>
+  cancel(viewer: Viewer): Promise<Answer<RunRecord>>
+  follow(viewer: Viewer, after: number): Promise<Answer<ReadableStream<Uint8Array>>>
+}
+
+/** What an index object answers. */
+export interface IndexStub {
+  admit(run: StoredRun): Promise<Answer<void>>
+  update(run: StoredRun, expiresAt: number | undefined): Promise<void>
+  remove(id: string): Promise<void>
+  list(owner: Viewer, query: RunQuery): Promise<Answer<RunPage>>
+  /** The run of a key, which is `runId` where the key is new. */
+  reserve(key: IdempotencyKey, runId: string, expiresAt: number): Promise<Answer<string>>
+}
+
+/** The bindings of the Durable Objects that keep state. */
+export interface Bindings {
+  readonly runs: ObjectNamespace<RunStub>
+  readonly index: ObjectNamespace<IndexStub>
+}
+
+const NAMES = { runs: ['SERVABLE_RUN', 'ServableRun'], index: ['SERVABLE_INDEX', 'ServableIndex'] } as const
+
+/** Finds the bindings by their names. Throws `invalid_options` that says what to write where one is missing. */
+export function findBindings(): Bindings {
+  return { runs: find(...NAMES.runs), index: find(...NAMES.index) }
+}
+
+function find<T>(name: string, className: string): ObjectNamespace<T> {
+  const binding = (env as Record<string, unknown>)[name] as Partial<ObjectNamespace<T>> | undefined
+  // Only a binding to Durable Objects has this method.
+  if (typeof binding?.getByName === 'function') return binding as ObjectNamespace<T>
+  throw new ServableError(
+    'invalid_options',
+    `\`state: durableState()\` needs the Durable Object binding \`${name}\`: in wrangler.toml add ` +
+      `[[durable_objects.bindings]] name = "${name}", class_name = "${className}", list the class under ` +
+      `[[migrations]] new_sqlite_classes, and export it: export const { ${className} } = durableObjects(options)`,
+  )
+}

@@ -1,0 +1,31 @@
+/**
+ * The parts of Cloudflare's interfaces that are used. Restated, so that the declarations need no types package that
+ * a user may not have.
+ *
+ * @module
+ */
+
+import type { SqlRow, SqlValue } from '../../state/sql.ts'
+
+/** The storage of a Durable Object. */
+export interface ObjectStorage {
+  readonly sql: { exec(query: string, ...values: SqlValue[]): { toArray(): SqlRow[] } }
+  transactionSync<T>(work: () => T): T
+  setAlarm(at: number): Promise<void>
+  deleteAlarm(): Promise<void>
+  deleteAll(): Promise<void>
+}
+
+/** The state of a Durable Object. */
+export interface ObjectState {
+  readonly storage: ObjectStorage
+  waitUntil(promise: Promise<unknown>): void
+}
+
+/** A class of Durable Objects, as a Worker exports it. */
+export type ObjectClass = new (state: ObjectState, env: unknown) => object
+
+/** Where the objects of a class are found. `T` is what they answer over RPC. */
+export interface ObjectNamespace<T> {
+  getByName(name: string): T
+}

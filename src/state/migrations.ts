@@ -1,0 +1,36 @@
+/**
+ * The schema of the SQL store, one list of statements a version. What has been released is never changed: a change
+ * is a new list at the end.
+ */
+export const MIGRATIONS: readonly (readonly string[])[] = [
+  [
+    `CREATE TABLE documents (
+      collection TEXT NOT NULL,
+      id TEXT NOT NULL,
+      partition TEXT NOT NULL,
+      at INTEGER NOT NULL,
+      expires INTEGER,
+      tags TEXT NOT NULL,
+      value TEXT NOT NULL,
+      PRIMARY KEY (collection, id)
+    )`,
+    'CREATE INDEX documents_by_partition ON documents (collection, partition, at DESC, id DESC)',
+    'CREATE INDEX documents_by_time ON documents (collection, at, id)',
+    'CREATE INDEX documents_by_expiry ON documents (collection, expires) WHERE expires IS NOT NULL',
+    `CREATE TABLE document_parts (
+      collection TEXT NOT NULL,
+      id TEXT NOT NULL,
+      part INTEGER NOT NULL,
+      data TEXT NOT NULL,
+      PRIMARY KEY (collection, id, part)
+    ) WITHOUT ROWID`,
+    `CREATE TABLE log_entries (
+      log TEXT NOT NULL,
+      seq INTEGER NOT NULL,
+      part INTEGER NOT NULL,
+      sealed INTEGER NOT NULL,
+      data TEXT NOT NULL,
+      PRIMARY KEY (log, seq, part)
+    )`,
+  ],
+]

@@ -1,0 +1,212 @@
+/**
+ * The store on SQL, written once for every SQLite that a runtime offers.
+ *
+ * @module
+ */
+
+import { joinChunks, splitChunks } from './chunks.ts'
+import { MIGRATIONS } from './migrations.ts'
+import { alone, type Presence } from './presence.ts'
+import type { Document, ListQuery, LogEntry, Store, Tags, Transaction } from './store.ts'
+
+/** What binds to a statement. */
+export type SqlValue = string | number | null
+
+/** A row, by column. */
+export type SqlRow = Readonly<Record<string, unknown>>
+
+/** A SQLite database. Statements repeat word for word, so that a driver can keep them prepared. */
+export interface SqlDriver {
+  all(sql: string, ...values: SqlValue[]): SqlRow[]
+  run(sql: string, ...values: SqlValue[]): void
+  /** Runs `work` in a transaction that writes, and undoes it when it throws. */
+  transaction<T>(work: () => T): T
+  close(): void
+}
+
+/** A store on a database, which is brought to the newest schema when it is first used. */
+export function sqlStore(driver: SqlDriver, presence: Presence = alone()): Store {
+  const tx = new SqlTransaction(driver)
+  let isMigrated = false
+  return {
+    get instance() {
+      return presence.instance
+    },
+    isAlive: other => presence.isAlive(other),
+    transact(work) {
+      if (!isMigrated) driver.transaction(() => migrate(driver))
+      isMigrated = true
+      return driver.transaction(() => work(tx))
+    },
+    close: () => driver.close(),
+  }
+}
+
+function migrate(driver: SqlDriver): void {
+  driver.run('CREATE TABLE IF NOT EXISTS servable_schema (version INTEGER NOT NULL)')
+  const done = Number(driver.all('SELECT MAX(version) AS version FROM servable_schema')[0]?.version ?? 0)
+  for (const [index, statements] of MIGRATIONS.entries()) {
+    if (index < done) continue
+    for (const statement of statements) driver.run(statement)
+    driver.run('INSERT INTO servable_schema (version) VALUES (?)', index + 1)
+  }
+}
+
+const COLUMNS = 'id, partition, at, expires, tags, value'
+
+class SqlTransaction implements Transaction {
+  readonly #sql: SqlDriver
+
+  constructor(sql: SqlDriver) {
+    this.#sql = sql
+  }
+
+  get<T>(collection: string, id: string): Document<T> | undefined {
+    const [row] = this.#sql.all(
+      `SELECT ${COLUMNS} FROM documents WHERE collection = ? AND id = ?`,
+      collection,
+      id,
+    )
+    return row && this.#toDocument<T>(collection, row)
+  }
+
+  put<T>(collection: string, { id, partition, at, expiresAt, tags, value }: Document<T>): void {
+    const [first = '', ...rest] = splitChunks(JSON.stringify(value))
+    this.#deleteParts(collection, id)
+    this.#sql.run(
+      `INSERT OR REPLACE INTO documents (collection, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      collection,
+      id,
+      partition,
+      at,
+      expiresAt ?? null,
+      JSON.stringify(tags),
+      first,
+    )
+    for (const [index, data] of rest.entries()) {
+      this.#sql.run(
+        'INSERT INTO document_parts (collection, id, part, data) VALUES (?, ?, ?, ?)',
+        collection,
+        id,
+        index + 1,
+        data,
+      )
+    }
+  }
+
+  delete(collection: string, id: string): void {
+    this.#deleteParts(collection, id)
+    this.#sql.run('DELETE FROM documents WHERE collection = ? AND id = ?', collection, id)
+  }
+
+  list<T>(collection: string, { partition, tags = {}, after, limit }: ListQuery): Document<T>[] {
+    const filters = Object.entries(tags)
+    const rows = this.#sql.all(
+      `SELECT ${COLUMNS} FROM documents WHERE collection = ? AND partition = ?` +
+        (after === undefined ? '' : ' AND (at, id) < (?, ?)') +
+        filters.map(() => ' AND json_extract(tags, ?) = ?').join('') +
+        ' ORDER BY at DESC, id DESC LIMIT ?',
+      collection,
+      partition,
+      ...(after === undefined ? [] : [after.at, after.id]),
+      ...filters.flatMap(([tag, value]) => [`$."${tag}"`, value]),
+      limit,
+    )
+    return rows.map(row => this.#toDocument<T>(collection, row))
+  }
+
+  count(collection: string, partition?: string): number {
+    const [row] =
+      partition === undefined
+        ? this.#sql.all('SELECT COUNT(*) AS n FROM documents WHERE collection = ?', collection)
+        : this.#sql.all(
+            'SELECT COUNT(*) AS n FROM documents WHERE collection = ? AND partition = ?',
+            collection,
+            partition,
+          )
+    return Number(row?.n ?? 0)
+  }
+
+  expired<T>(collection: string, now: number, limit: number): Document<T>[] {
+    const rows = this.#sql.all(
+      `SELECT ${COLUMNS} FROM documents WHERE collection = ? AND expires <= ? ORDER BY expires LIMIT ?`,
+      collection,
+      now,
+      limit,
+    )
+    return rows.map(row => this.#toDocument<T>(collection, row))
+  }
+
+  oldest<T>(collection: string, limit: number): Document<T>[] {
+    const rows = this.#sql.all(
+      `SELECT ${COLUMNS} FROM documents WHERE collection = ? ORDER BY at, id LIMIT ?`,
+      collection,
+      limit,
+    )
+    return rows.map(row => this.#toDocument<T>(collection, row))
+  }
+
+  append(log: string, data: string, seal = false): number | undefined {
+    const [last] = this.#sql.all(
+      'SELECT seq, sealed FROM log_entries WHERE log = ? ORDER BY seq DESC LIMIT 1',
+      log,
+    )
+    if (last?.sealed === 1) return undefined
+    const seq = Number(last?.seq ?? 0) + 1
+    for (const [part, chunk] of splitChunks(data).entries()) {
+      this.#sql.run(
+        'INSERT INTO log_entries (log, seq, part, sealed, data) VALUES (?, ?, ?, ?, ?)',
+        log,
+        seq,
+        part,
+        seal ? 1 : 0,
+        chunk,
+      )
+    }
+    return seq
+  }
+
+  read(log: string, after: number, limit: number): LogEntry[] {
+    const rows = this.#sql.all(
+      'SELECT seq, data FROM log_entries WHERE log = ? AND seq > ? AND seq <= ? ORDER BY seq, part',
+      log,
+      after,
+      after + limit,
+    )
+    return joinChunks(rows.map(({ seq, data }) => ({ seq: Number(seq), data: String(data) })))
+  }
+
+  isSealed(log: string): boolean {
+    const [last] = this.#sql.all(
+      'SELECT sealed FROM log_entries WHERE log = ? ORDER BY seq DESC LIMIT 1',
+      log,
+    )
+    return last?.sealed === 1
+  }
+
+  deleteLog(log: string): void {
+    this.#sql.run('DELETE FROM log_entries WHERE log = ?', log)
+  }
+
+  #toDocument<T>(collection: string, row: SqlRow): Document<T> {
+    const id = String(row.id)
+    const parts = this.#sql.all(
+      'SELECT data FROM document_parts WHERE collection = ? AND id = ? ORDER BY part',
+      collection,
+      id,
+    )
+    const text = [row, ...parts].map(({ value, data }) => value ?? data).join('')
+    return {
+      id,
+      partition: String(row.partition),
+      at: Number(row.at),
+      tags: JSON.parse(String(row.tags)) as Tags,
+      ...(row.expires !== null && { expiresAt: Number(row.expires) }),
+      value: JSON.parse(text) as T,
+    }
+  }
+
+  #deleteParts(collection: string, id: string): void {
+    this.#sql.run('DELETE FROM document_parts WHERE collection = ? AND id = ?', collection, id)
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * The storage contract: documents and logs, read and written in synchronous transactions. Every store (memory,
+ * SQLite, the storage of a Durable Object) implements this and nothing else.
+ *
+ * @module
+ */
+
+/** Text values by which documents can be filtered. Their names are of letters and digits. */
+export type Tags = Readonly<Record<string, string>>
+
+/** A value with what it takes to find it again. */
+export interface Document<T = unknown> {
+  readonly id: string
+  /** Documents are listed by partition: an owner, a session. */
+  readonly partition: string
+  /** Lists go by it, newest first. Milliseconds since 1970. */
+  readonly at: number
+  readonly tags: Tags
+  /** From this moment on the document may be swept. Absent: never. */
+  readonly expiresAt?: number | undefined
+  /** Any JSON value of any size; stores split what is too large for a row. */
+  readonly value: T
+}
+
+/** Which documents to list. */
+export interface ListQuery {
+  readonly partition: string
+  /** All of these must be equal. */
+  readonly tags?: Tags | undefined
+  /** Only documents after this one in the order of the list: the last one of the page before. */
+  readonly after?: Pick<Document, 'at' | 'id'> | undefined
+  readonly limit: number
+}
+
+/** One entry of a log. */
+export interface LogEntry {
+  /** Place in the log, from 1. */
+  readonly seq: number
+  readonly data: string
+}
+
+/** What can be done inside a transaction. Collections and logs come into being when they are first written. */
+export interface Transaction {
+  get<T>(collection: string, id: string): Document<T> | undefined
+  /** Adds a document or replaces the one of the same id. */
+  put<T>(collection: string, document: Document<T>): void
+  delete(collection: string, id: string): void
+  /** Documents of a partition, newest first (by `at`, then `id`). */
+  list<T>(collection: string, query: ListQuery): Document<T>[]
+  /** How many documents a partition holds; of all partitions without one. */
+  count(collection: string, partition?: string): number
+  /** Documents whose `expiresAt` has come, the earliest first. */
+  expired<T>(collection: string, now: number, limit: number): Document<T>[]
+  /** The oldest documents of a collection over all partitions. */
+  oldest<T>(collection: string, limit: number): Document<T>[]
+  /**
+   * Adds an entry and returns its place; undefined, and nothing is written, where the log is sealed. `seal` makes
+   * the entry the last one for good.
+   */
+  append(log: string, data: string, seal?: boolean): number | undefined
+  /** Entries after a place, in order; at most `limit` of them. */
+  read(log: string, after: number, limit: number): LogEntry[]
+  /** Whether the log has its last entry. */
+  isSealed(log: string): boolean
+  deleteLog(log: string): void
+}
+
+/** A store. */
+export interface Store {
+  /** Names this opening of the store: work that another one left behind has lost its worker. */
+  readonly instance: string
+  /** Whether the worker of that name is still there. */
+  isAlive(instance: string): boolean
+  /** Runs `work` as one: all of it is written, or, when it throws, nothing. */
+  transact<T>(work: (tx: Transaction) => T): T
+  /** Lets go of files and handles. */
+  close(): void
+}

@@ -1,0 +1,79 @@
+import type { Document } from './store.ts'
+
+type Place = Pick<Document, 'at' | 'id'>
+
+/** Orders by time, then by id. */
+export function comparePlaces(a: Place, b: Place): number {
+  return a.at - b.at || compareTexts(a.id, b.id)
+}
+
+/** By code points, as SQL orders text; `<` would order by UTF-16 units. */
+function compareTexts(a: string, b: string): number {
+  if (a === b) return 0
+  const [left, right] = [Array.from(a), Array.from(b)]
+  const index = left.findIndex((character, i) => character !== right[i])
+  if (index === -1) return left.length - right.length
+  return (left[index]?.codePointAt(0) ?? -1) - (right[index]?.codePointAt(0) ?? -1)
+}
+
+/**
+ * Documents in the order of time. Adding at the end, finding and leaving out are cheap however many there are: what
+ * is deleted leaves a hole, and the holes are closed once they are half of it.
+ */
+export class Timeline {
+  #places: { place: Place; document: Document | undefined }[] = []
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** Adds a document, or replaces the one of the same place. */
+  put(document: Document): void {
+    const index = this.#search(document)
+    const found = this.#places[index]
+    const { at, id } = document
+    if (found !== undefined && comparePlaces(found.place, document) === 0) {
+      if (found.document === undefined) this.#size++
+      found.document = document
+      return
+    }
+    this.#places.splice(index, 0, { place: { at, id }, document })
+    this.#size++
+  }
+
+  delete(place: Place): void {
+    const found = this.#places[this.#search(place)]
+    if (found?.document === undefined || comparePlaces(found.place, place) !== 0) return
+    found.document = undefined
+    this.#size--
+    if (this.#size * 2 < this.#places.length) this.#places = this.#places.filter(({ document }) => document)
+  }
+
+  /** Newest first, from before `after` on. */
+  *newest(after?: Place): Generator<Document> {
+    let index = after === undefined ? this.#places.length : this.#search(after)
+    while (index-- > 0) {
+      const document = this.#places[index]?.document
+      if (document !== undefined) yield document
+    }
+  }
+
+  *oldest(): Generator<Document> {
+    for (const { document } of this.#places) if (document !== undefined) yield document
+  }
+
+  /** The first index whose place is not before `place`. Looks at the end first: time goes forward. */
+  #search(place: Place): number {
+    const last = this.#places.at(-1)
+    if (last === undefined || comparePlaces(last.place, place) < 0) return this.#places.length
+    let low = 0
+    let high = this.#places.length - 1
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (comparePlaces(this.#places[middle]!.place, place) < 0) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}

@@ -1,0 +1,62 @@
+/** What holds for every run host. */
+import { afterAll, beforeAll, describe } from 'vitest'
+import type { HostSettings } from '../../src/runs/host.ts'
+import { amountCases, crowdCases, lengthCases } from './run-host/bounds.ts'
+import { continueCases, graceCases, leaveCases } from './run-host/disconnect.ts'
+import { followCases } from './run-host/following.ts'
+import { keyCases } from './run-host/idempotency.ts'
+import type { Hosted, TestHost } from './run-host/kit.ts'
+import { lifeCases } from './run-host/life.ts'
+import { listCases } from './run-host/lists.ts'
+import { ownerCases } from './run-host/owners.ts'
+import { raceCases } from './run-host/races.ts'
+import { recoveryCases } from './run-host/recovery.ts'
+import { secretCases } from './run-host/secrets.ts'
+
+/** Makes a host with these settings, and defaults for all others. */
+export type MakeHost = (settings: Partial<HostSettings>) => Promise<TestHost>
+
+/** In what hosts may differ. */
+interface Differences {
+  /** How many start one run at the same instant. */
+  readonly atOnce?: number
+  /** Whether `maxRunning` counts over all owners: where each has an index of its own, it cannot. */
+  readonly countsAll?: boolean
+}
+
+/** The whole contract. */
+export function runHostContract(make: MakeHost, { atOnce = 100, countsAll = true }: Differences = {}): void {
+  describe('with its defaults', () => {
+    const hosted = within(make, {})
+    describe('a run', () => lifeCases(hosted))
+    describe('owners', () => ownerCases(hosted))
+    describe('an idempotency key', () => keyCases(hosted, atOnce))
+    describe('followers', () => followCases(hosted))
+    describe('a follower that leaves', () => leaveCases(hosted))
+    describe('lists', () => listCases(hosted))
+    describe('secrets', () => secretCases(hosted))
+    describe('recovery', () => recoveryCases(hosted))
+  })
+  describe('cancelling against finishing', () => raceCases(within(make, {})))
+  describe('bounds on runs', () =>
+    amountCases(within(make, { maxRunning: 4, maxRunningPerOwner: 2 }), countsAll))
+  describe('bounds on followers', () => crowdCases(within(make, { maxFollowers: 2, disconnect: 'continue' })))
+  describe('bounds on a run', () => {
+    lengthCases(within(make, { maxBytes: 2000, maxEvents: 20, timeoutMs: 300 }))
+  })
+  describe('disconnect: continue', () => continueCases(within(make, { disconnect: 'continue' })))
+  describe('disconnect: graceMs', () => graceCases(within(make, { disconnect: { graceMs: 1000 } })))
+}
+
+/** One host for all tests of a suite. */
+function within(make: MakeHost, settings: Partial<HostSettings>): Hosted {
+  let made: TestHost | undefined
+  beforeAll(async () => {
+    made = await make(settings)
+  })
+  afterAll(() => made?.close())
+  return () => {
+    if (made === undefined) throw new Error('there is no host yet')
+    return made
+  }
+}

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto'
+import { vi } from 'vitest'
+import type { RunEvent, RunOptions } from '../../../src/index.ts'
+import type { Follower, IdempotencyKey, RunHost, RunPage, Viewer } from '../../../src/runs/host.ts'
+import type { RunRecord, RunStatus, RunSummary } from '../../../src/runs/record.ts'
+import type { LogEntry } from '../../../src/state/store.ts'
+import { type Act, scripted } from './scripted.ts'
+
+/** A host under test, and what its tests must be able to do from outside. */
+export interface TestHost {
+  readonly host: RunHost
+  openGate(gate: string): Promise<void>
+  countOf(name: string): Promise<number>
+  wasStopped(runId: string): Promise<boolean>
+  /** Ends what runs this run, and gives the host that finds it dead. */
+  restart(runId: string): Promise<RunHost>
+  /** Everything that is stored about these runs. */
+  stored(about: { runId: string; owner: Viewer; keyId: string }): Promise<string>
+  close(): Promise<void>
+}
+
+/** The host of a test. */
+export type Hosted = () => TestHost
+
+/** A run to start. Its owner is nobody, and it is in the background, unless it is said otherwise. */
+export interface Begin {
+  readonly owner?: Viewer
+  readonly isBackground?: boolean
+  readonly key?: IdempotencyKey
+  readonly options?: RunOptions
+}
+
+export function begin(host: RunHost, acts: readonly Act[], given: Begin = {}): Promise<RunRecord> {
+  const { owner = null, isBackground = true, key, options = {} } = given
+  const target = { kind: 'agent', name: 'scripted', servable: scripted } as const
+  return host.start({ target, input: JSON.stringify(acts), options, owner, isBackground, key })
+}
+
+/** A name that no other test has. */
+export const unique = (what: string): string => `${what}-${randomUUID()}`
+
+export const newKey = (fingerprint = 'same'): IdempotencyKey => ({ id: unique('key'), fingerprint })
+
+/** The record once the run has ended. */
+export function ending(host: RunHost, id: string, viewer: Viewer = null): Promise<RunRecord> {
+  return host.wait(id, viewer, new AbortController().signal)
+}
+
+/** All entries to the end of the log. */
+export async function rest(follower: Follower): Promise<LogEntry[]> {
+  const entries: LogEntry[] = []
+  for (let batch = await follower.next(); batch; batch = await follower.next()) entries.push(...batch)
+  return entries
+}
+
+export async function read(host: RunHost, id: string, after = 0, viewer: Viewer = null): Promise<LogEntry[]> {
+  return rest(await host.follow(id, viewer, after))
+}
+
+export function eventsIn(entries: readonly LogEntry[]): RunEvent[] {
+  return entries.map(({ data }) => JSON.parse(data) as RunEvent)
+}
+
+export const isTerminal = ({ type }: RunEvent): boolean => type === 'finish' || type === 'error'
+
+/** Everything in a list, page by page. */
+export async function listAll(
+  host: RunHost,
+  owner: Viewer,
+  query: { limit: number; status?: RunStatus; sessionId?: string; name?: string; kind?: 'agent' | 'team' },
+): Promise<RunSummary[]> {
+  const runs: RunSummary[] = []
+  let cursor: string | undefined
+  do {
+    const page: RunPage = await host.list(owner, { ...query, cursor })
+    runs.push(...page.runs)
+    cursor = page.nextCursor ?? undefined
+  } while (cursor !== undefined)
+  return runs
+}
+
+/** Waits until the run is so. */
+export function until(host: RunHost, id: string, status: RunStatus, viewer: Viewer = null): Promise<void> {
+  return waitFor(async () => (await host.get(id, viewer)).status === status)
+}
+
+/** Waits until it is true; generous, for a machine that is busy. */
+export async function waitFor(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const look = async () => {
+    if (!(await isSo())) throw new Error('it is not so yet')
+  }
+  await vi.waitFor(look, { timeout: 20_000, interval: 5 })
+}

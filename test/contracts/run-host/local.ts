@@ -1,0 +1,48 @@
+import type { HostSettings } from '../../../src/runs/host.ts'
+import { createLocalHost } from '../../../src/runs/local-host.ts'
+import type { Store } from '../../../src/state/store.ts'
+import type { TestHost } from './kit.ts'
+import { countOf, openGate, wasStopped } from './scripted.ts'
+
+/** Settings that no test runs into by accident. */
+export const SETTINGS: HostSettings = {
+  production: false,
+  timeoutMs: 60_000,
+  maxEvents: 1_000_000,
+  maxLength: 32 * 1024 * 1024,
+  disconnect: 'cancel',
+  maxBytes: 16 * 1024 * 1024,
+  maxFollowers: 100,
+  maxRunning: 1000,
+  maxRunningPerOwner: 100,
+  retentionMs: 24 * 60 * 60 * 1000,
+}
+
+/** The same store as one sees it who has opened it after all others have died. */
+export function reopened(store: Store): Store {
+  const instance = crypto.randomUUID()
+  return { ...store, instance, isAlive: other => other === instance }
+}
+
+/** The local host over a store. */
+export function localHost(
+  store: Store,
+  settings: Partial<HostSettings>,
+  { stored, close }: Pick<TestHost, 'stored' | 'close'>,
+): TestHost {
+  const make = (store: Store) => {
+    return createLocalHost({ store, settings: { ...SETTINGS, ...settings }, retention: {} })
+  }
+  return {
+    host: make(store),
+    openGate: async gate => openGate(gate),
+    countOf: async name => countOf(name),
+    wasStopped: async runId => wasStopped(runId),
+    restart: async () => make(reopened(store)),
+    stored,
+    async close() {
+      store.close()
+      await close()
+    },
+  }
+}

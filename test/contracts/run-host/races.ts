@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest'
+import type { RunHost } from '../../../src/runs/host.ts'
+import { begin, eventsIn, type Hosted, isTerminal, listAll, read, unique } from './kit.ts'
+
+/** A few turns, so that cancelling meets the run in every state. */
+async function turns(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise(resolve => setTimeout(resolve, 0))
+}
+
+/** Lets a run end and be cancelled at the same time; what everyone who looks has seen. */
+async function race(host: RunHost, owner: string, round: number) {
+  const { id } = await begin(host, [{ say: 'a' }, { turns: round % 4 }, { say: 'b' }], { owner })
+  const following = [read(host, id, 0, owner), read(host, id, 1, owner)]
+  await turns((round >> 2) % 8)
+  const cancelled = await host.cancel(id, owner).then(
+    ({ status }) => status,
+    (error: { code: string }) => error.code,
+  )
+  const [all = [], fromOne = []] = await Promise.all(following)
+  const { status, finishReason } = await host.get(id, owner)
+  return { id, cancelled, all, fromOne, status, finishReason, late: await read(host, id, 0, owner) }
+}
+
+export function raceCases(hosted: Hosted): void {
+  it('has exactly one end, 1,000 times, and all see the same', async () => {
+    const { host } = hosted()
+    const owner = unique('racer')
+    const races: Awaited<ReturnType<typeof race>>[] = []
+    for (let round = 0; round < 1000; round += 25) {
+      const batch = Array.from({ length: 25 }, (_, i) => race(host, owner, round + i))
+      races.push(...(await Promise.all(batch)))
+    }
+    for (const { all, fromOne, late, status, finishReason, cancelled } of races) {
+      const events = eventsIn(all)
+      expect(events.filter(isTerminal)).toEqual(events.slice(-1))
+      expect(events.at(-1)).toEqual({ type: 'finish', finishReason })
+      expect(all.map(({ seq }) => seq)).toEqual(all.map((_, index) => index + 1))
+      expect(fromOne).toEqual(all.slice(1))
+      expect(late).toEqual(all)
+      expect(status).toBe(finishReason === 'cancelled' ? 'cancelled' : 'completed')
+      expect(cancelled).toBe(status === 'cancelled' ? 'cancelled' : 'run_ended')
+    }
+    const listed = await listAll(host, owner, { limit: 100 })
+    const statuses = new Map(listed.map(({ id, status }) => [id, status]))
+    expect(statuses).toEqual(new Map(races.map(({ id, status }) => [id, status])))
+    expect(new Set(statuses.values())).toEqual(new Set(['cancelled', 'completed']))
+  })
+}

@@ -1,0 +1,27 @@
+import type { Store, Transaction } from '../../../src/state/store.ts'
+
+/** A store that remembers what was written into it. */
+export interface Recorded extends Store {
+  written(): string
+}
+
+const WRITES: ReadonlySet<string | symbol> = new Set(['put', 'append'])
+
+export function recorded(store: Store): Recorded {
+  const writes: string[] = []
+  const watch = (tx: Transaction): Transaction => {
+    const get = (target: Transaction, name: keyof Transaction): unknown => {
+      const call = target[name] as (...values: unknown[]) => unknown
+      return (...values: unknown[]) => {
+        if (WRITES.has(name)) writes.push(JSON.stringify(values).slice(0, 10_000))
+        return call.apply(target, values)
+      }
+    }
+    return new Proxy(tx, { get: (target, name) => get(target, name as keyof Transaction) })
+  }
+  return {
+    ...store,
+    transact: work => store.transact(tx => work(watch(tx))),
+    written: () => writes.join('\n'),
+  }
+}

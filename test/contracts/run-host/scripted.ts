@@ -1,0 +1,56 @@
+/** An agent that does what its input says, and tells afterwards what became of it. */
+import type { FinishEvent, RunEvent, RunInput, RunOptions, ServableAgent } from '../../../src/index.ts'
+import { type ErrorCode, ServableError } from '../../../src/index.ts'
+import { untyped } from '../../support.ts'
+
+/** One thing to do. */
+export type Act =
+  | { readonly say: string; readonly times?: number }
+  | { readonly event: RunEvent }
+  | { readonly finish: Omit<FinishEvent, 'type'> }
+  | { readonly fail: string; readonly code?: ErrorCode }
+  /** Waits until the gate is open, or the run is to end. */
+  | { readonly gate: string }
+  /** Lets other things happen, so often. */
+  | { readonly turns: number }
+  /** Adds one to a count. */
+  | { readonly count: string }
+  /** Fails with the provider key in its message. */
+  | { readonly leak: true }
+
+const gates = new Set<string>()
+const counts = new Map<string, number>()
+const stopped = new Set<string>()
+
+export const openGate = (gate: string): void => void gates.add(gate)
+export const countOf = (name: string): number => counts.get(name) ?? 0
+/** Whether the run's servable was told to stop. */
+export const wasStopped = (runId: string): boolean => stopped.has(runId)
+
+export const scripted: ServableAgent = untyped({
+  kind: 'agent',
+  name: 'scripted',
+  async *stream(input: RunInput, options: RunOptions = {}): AsyncGenerator<RunEvent> {
+    options.signal?.addEventListener('abort', () => stopped.add(options.runId ?? ''))
+    for (const act of JSON.parse(String(input)) as Act[]) yield* doing(act, options)
+  },
+})
+
+async function* doing(act: Act, options: RunOptions): AsyncGenerator<RunEvent> {
+  if ('say' in act) for (let i = 0; i < (act.times ?? 1); i++) yield { type: 'text', text: act.say }
+  else if ('event' in act) yield act.event
+  else if ('finish' in act) yield { type: 'finish', ...act.finish }
+  else await happening(act, options)
+}
+
+async function happening(act: Act, { signal, apiKey }: RunOptions): Promise<void> {
+  if ('count' in act) counts.set(act.count, countOf(act.count) + 1)
+  else if ('turns' in act) for (let i = 0; i < act.turns; i++) await pause(0)
+  else if ('gate' in act) while (!gates.has(act.gate) && !signal?.aborted) await pause(2)
+  else if ('leak' in act) throw new Error(`the provider refused ${apiKey}`)
+  else if ('fail' in act) throw act.code ? new ServableError(act.code, act.fail) : new Error(act.fail)
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, ms))
+}

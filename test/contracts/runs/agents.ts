@@ -1,0 +1,82 @@
+/** Agents for followed runs, beside those of the HTTP contract. */
+import { Agent, type AgentConfig, type RunInput, textOf } from '../../../src/index.ts'
+import { agents as common } from '../fixture/agents.ts'
+import { notes, sleep } from '../fixture/record.ts'
+
+/** Gates that a test has opened. */
+export const gates = new Set<string>()
+
+const agent = (name: string, run: AgentConfig['run']): Agent => new Agent({ name, run, register: false })
+
+/** Speaks, waits for the gate that the input names, and speaks again. Notes its start and that its signal fired. */
+const gated = agent('gated', async function* (input, { signal }) {
+  const gate = textOf(input)
+  notes.push(`${gate} started`)
+  signal.addEventListener('abort', () => notes.push(`${gate} stopped`))
+  yield 'before '
+  while (!gates.has(gate) && !signal.aborted) await sleep(10)
+  yield 'after'
+})
+
+/** The same, but it speaks while it waits. */
+const chatty = agent('chatty', async function* (input, { signal }) {
+  const gate = textOf(input)
+  notes.push(`${gate} started`)
+  signal.addEventListener('abort', () => notes.push(`${gate} stopped`))
+  yield 'before '
+  while (!gates.has(gate) && !signal.aborted) {
+    await sleep(10)
+    yield '.'
+  }
+  yield ' after'
+})
+
+/** Gives so many events as the input says, and lets others have their turn now and then. */
+const counts = agent('counts', async function* (input) {
+  const count = Number(textOf(input))
+  for (let index = 1; index <= count; index++) {
+    yield `${index} of ${count} – größer, 日本, 😀\n\n`
+    if (index % 20 === 0) await sleep(1)
+  }
+})
+
+/** Gives events until it is stopped. */
+const ticks = agent('ticks', async function* (input, { signal }) {
+  notes.push(`${textOf(input)} started`)
+  for (let index = 1; !signal.aborted; index++) {
+    yield `tick ${index} `
+    await sleep(1)
+  }
+})
+
+/** What one of the large texts is made of; four of its characters are not one byte in UTF-8. */
+const PHRASE = 'x: é, 日, 😀; '
+
+/** The text of so many UTF-16 units. */
+export function textOfLength(length: number): string {
+  return PHRASE.repeat(Math.ceil(length / PHRASE.length)).slice(0, length)
+}
+
+export const LARGE = { texts: 3, length: 1_048_576, words: 2000 } as const
+
+/** Gives a few large events and many small ones: more than 3 MB. */
+const large = agent('large', async function* () {
+  for (let index = 0; index < LARGE.texts; index++) yield textOfLength(LARGE.length)
+  for (let index = 0; index < LARGE.words; index++) yield `word ${index} `
+})
+
+/** What stands for a large input in an answer. */
+export function measure(text: string): { length: number; sum: number } {
+  let sum = 0
+  for (let index = 0; index < text.length; index++) sum = (sum * 31 + text.charCodeAt(index)) % 1_000_003
+  return { length: text.length, sum }
+}
+
+const measures = agent('measures', (input: RunInput) => ({ structured: measure(JSON.stringify(input)) }))
+
+const asks = agent('asks', async function* () {
+  yield 'which city?'
+  return { finishReason: 'input_required' as const }
+})
+
+export const agents = { ...common, gated, chatty, counts, ticks, large, measures, asks }

@@ -1,0 +1,86 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { eventually } from '../http/client.ts'
+import { accept, as, ask, ended, type Fields, own, post, type Server } from './client.ts'
+
+const secret = (tag: string) => `sk-canary-${tag}-${crypto.randomUUID()}`
+
+const secrets: Fields = {
+  'x-provider-a-api-key': secret('a'),
+  'x-provider-b-api-key': secret('b'),
+  'x-api-key': secret('generic'),
+  authorization: `Bearer ${secret('bearer')}`,
+  cookie: `session=${secret('cookie')}`,
+}
+const body = { input: 'x', apiKey: secret('body') }
+
+/** Those whose errors hold every key that they got, and those that do as they should. */
+const servables = [
+  'agents/leaks-keys',
+  'agents/leaks-keys-agent',
+  'agents/loud',
+  'teams/doomed',
+  'agents/told',
+]
+
+/** Every file of the folder, whatever is in it. */
+async function filesIn(folder: string): Promise<Map<string, Buffer>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const paths = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
+  return new Map(await Promise.all(paths.map(async path => [path, await readFile(path)] as const)))
+}
+
+/** Runs with every key, as nobody, with an idempotency key and as an owner, and reads each run in every way. */
+async function answersOf(server: Server, servable: string): Promise<string[]> {
+  const owner = as(own('owner'))
+  const requests: [viewer: Fields, headers: Fields][] = [
+    [{}, secrets],
+    [{}, { ...secrets, 'idempotency-key': secret('key') }],
+    [owner, { ...secrets, ...owner }],
+  ]
+  const texts: string[] = []
+  for (const [viewer, headers] of requests) {
+    const { id } = await accept(server, servable, body, headers)
+    await ended(server, id, viewer)
+    const paths = [`/api/runs/${id}`, `/api/runs/${id}/stream`, '/open/runs']
+    for (const path of paths) texts.push((await ask(server, path, { headers: viewer })).text)
+    const background = { ...body, background: true }
+    texts.push((await post(server, `/api/${servable}/run`, background, { ...secrets, ...viewer })).text)
+  }
+  return texts
+}
+
+export function canaryCases(server: Server): void {
+  describe('provider keys and credentials of followed runs', () => {
+    it.each(servables)('are in no answer about %s', async servable => {
+      for (const answer of await answersOf(server, servable)) expect(answer).not.toContain('sk-canary')
+      await eventually(() => expect(server().log()).toContain('refused [redacted]'))
+      expect(server().log()).not.toContain('sk-canary')
+    })
+
+    it('are in no stored file', async () => {
+      const { folder } = server()
+      const { id } = await accept(server, 'agents/loud', { ...body, sessionId: 'stored-for-all' }, secrets)
+      await ended(server, id)
+      if (folder === undefined) return
+      const files = await filesIn(folder)
+      const holding = (text: string) =>
+        [...files].filter(([, bytes]) => bytes.includes(text)).map(([path]) => path)
+      expect(holding('stored-for-all')).not.toEqual([])
+      expect(holding('sk-canary')).toEqual([])
+    })
+  })
+}
+
+/** When all has been done. */
+export function runLogCases(server: Server): void {
+  it('holds no key, no whole id of a run, and nothing that went unhandled', () => {
+    const log = server().log()
+    expect(log).not.toMatch(/sk-(test|canary)/)
+    expect(log).not.toMatch(/unhandled|uncaught|exited with/i)
+    const told = log.split('\n').flatMap(line => [...line.matchAll(/"runId":"([^"]+)"/g)])
+    expect(told.length).toBeGreaterThan(0)
+    for (const [, runId] of told) expect(runId).toHaveLength(8)
+  })
+}

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest'
+import { jsonRequest } from '../http/client.ts'
+import { acceptGated, ask, openGate, type Server, streamRequest, withoutComments } from './client.ts'
+
+const COUNT = 200
+const path = '/api/agents/counts/stream'
+const request = (): RequestInit => jsonRequest({ input: String(COUNT), background: true })
+
+/** Where to cut: after so many events, and so far into the next one (0 to 1). */
+interface Cut {
+  readonly events: number
+  readonly into: number
+}
+
+/** The place of a cut in a stream; -1 while the stream does not reach it. */
+function placeOf(text: string, { events, into }: Cut): number {
+  let start = 0
+  for (let index = 0; index < events; index++) {
+    const end = text.indexOf('\n\n', start)
+    if (end === -1) return -1
+    start = end + 2
+  }
+  if (into === 0) return start
+  const end = text.indexOf('\n\n', start)
+  return end === -1 ? -1 : Math.floor(start + (end + 1 - start) * into)
+}
+
+/** Reads a stream to the cut, and leaves. */
+async function readTo(response: Response, cut: Cut): Promise<string> {
+  const reader = response.body!.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  while (true) {
+    const place = placeOf(withoutComments(text), cut)
+    if (place !== -1) {
+      await reader.cancel()
+      return withoutComments(text).slice(0, place)
+    }
+    const { done, value } = await reader.read()
+    if (done) throw new Error(`the stream ended before ${JSON.stringify(cut)}`)
+    text += decoder.decode(value, { stream: true })
+  }
+}
+
+/** The whole messages of a stream that was cut, and the id of the last one, as a browser keeps it. */
+function wholeOf(text: string): { whole: string; lastId: string | undefined } {
+  const whole = text.slice(0, text.lastIndexOf('\n\n') + 2)
+  const lastId = [...(text.includes('\n\n') ? whole.matchAll(/^id: (\d+)$/gm) : [])].at(-1)?.[1]
+  return { whole: lastId === undefined ? '' : whole, lastId }
+}
+
+async function resume(server: Server, id: string, lastId: string | undefined): Promise<Response> {
+  const response = await streamRequest(server, id, lastId === undefined ? {} : { 'last-event-id': lastId })
+  expect(response.status).toBe(200)
+  return response
+}
+
+/** Starts a run, cuts its stream while it is at work, resumes it, and joins what was read. */
+async function cutOnce(server: Server, cut: Cut): Promise<string> {
+  const response = await fetch(`${server().url}${path}`, request())
+  const { whole, lastId } = wholeOf(await readTo(response, cut))
+  const rest = await resume(server, response.headers.get('x-run-id') ?? '', lastId)
+  return whole + withoutComments(await rest.text())
+}
+
+/** Starts one run and cuts its stream after each event, at the boundary or inside the next one. */
+async function cutAgainAndAgain(server: Server, into: number): Promise<string> {
+  let response = await fetch(`${server().url}${path}`, request())
+  const id = response.headers.get('x-run-id') ?? ''
+  let joined = ''
+  for (let index = 0; index < COUNT; index++) {
+    const { whole, lastId } = wholeOf(await readTo(response, { events: 1, into }))
+    joined += whole
+    response = await resume(server, id, lastId)
+  }
+  return joined + withoutComments(await response.text())
+}
+
+async function eachAtOnce<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>) {
+  const left = [...items]
+  const worker = async () => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item)
+  }
+  await Promise.all(Array.from({ length: width }, worker))
+}
+
+export function cuttingCases(server: Server): void {
+  describe('a stream of 200 events that is cut and resumed', () => {
+    const uncut = async () => {
+      const text = withoutComments(await (await fetch(`${server().url}${path}`, request())).text())
+      const ids = [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id))
+      expect(ids).toEqual(Array.from({ length: COUNT + 1 }, (_, index) => index + 1))
+      return text
+    }
+    const boundaries = Array.from({ length: COUNT + 2 }, (_, events) => ({ events, into: 0 }))
+    const insides = Array.from({ length: COUNT + 1 }, (_, events) => ({
+      events,
+      // In the id, between the lines, in the data, and right before the blank line that ends the event.
+      into: [0.05, 0.15, 0.5, 1][events % 4]!,
+    }))
+
+    it.each([
+      ['at every boundary', boundaries],
+      ['inside every event', insides],
+    ])(
+      '%s equals the uncut one',
+      async (_, cuts) => {
+        const whole = await uncut()
+        await eachAtOnce(cuts, 8, async cut => {
+          const joined = await cutOnce(server, cut)
+          if (joined !== whole) expect(joined, JSON.stringify(cut)).toBe(whole)
+        })
+      },
+      60_000,
+    )
+
+    it.each([
+      ['at its boundary', 0],
+      ['inside the next one', 0.5],
+    ])('after each event %s, again and again, equals the uncut one', async (_, into) => {
+      expect(await cutAgainAndAgain(server, into)).toBe(await uncut())
+    })
+  })
+
+  describe('50 followers of one run', () => {
+    it('see the same bytes, whenever they come', async () => {
+      const { id, gate } = await acceptGated(server)
+      const early = await Promise.all(Array.from({ length: 40 }, () => streamRequest(server, id)))
+      await openGate(server, gate)
+      const late = await Promise.all(Array.from({ length: 10 }, () => streamRequest(server, id)))
+      const texts = await Promise.all([...early, ...late].map(response => response.text()))
+      const streams = new Set(texts.map(withoutComments))
+      expect([...streams]).toEqual([
+        'id: 1\ndata: {"type":"text","text":"before "}\n\n' +
+          'id: 2\ndata: {"type":"text","text":"after"}\n\n' +
+          'id: 3\ndata: {"type":"finish","finishReason":"stop"}\n\n',
+      ])
+    })
+
+    it('see the same bytes of a run that never pauses', async () => {
+      const started = await fetch(`${server().url}${path}`, request())
+      const id = started.headers.get('x-run-id') ?? ''
+      const responses = await Promise.all(Array.from({ length: 49 }, () => streamRequest(server, id)))
+      const texts = await Promise.all([started, ...responses].map(response => response.text()))
+      const streams = new Set(texts.map(withoutComments))
+      expect(streams.size).toBe(1)
+      expect((await ask(server, `/api/runs/${id}/stream?after=200`)).text).toContain('"finish"')
+    })
+  })
+}

@@ -1,0 +1,68 @@
+/**
+ * The service of the contract of followed runs. Every runtime serves it as it is, with the state of its own, once with
+ * each of the settings. Beside `/api` stand mounts that differ in what concerns the handler alone, and under `/probe`
+ * what the agents noted and the gates that they wait for.
+ */
+import {
+  createHandler,
+  type Handler,
+  type HandlerOptions,
+  type Middleware,
+  type RunsOptions,
+  type State,
+} from '../../../src/index.ts'
+import { teams, workflows } from '../fixture/agents.ts'
+import { notes } from '../fixture/record.ts'
+import { agents, gates } from './agents.ts'
+
+const SETTINGS = {
+  usual: {},
+  continue: { disconnect: 'continue' },
+  grace: { disconnect: { graceMs: 2500 } },
+  tight: { maxFollowers: 2, maxRunning: 3, maxRunningPerOwner: 2 },
+  short: { timeoutMs: 300, maxEvents: 100, maxBytes: 10_000 },
+} as const satisfies Record<string, RunsOptions>
+
+/** The names of the settings with which the service is started. */
+export type SettingsName = keyof typeof SETTINGS
+
+/** Takes the word of the `x-test-user` header for who asks. */
+const identify: Middleware = (request, context, next) => {
+  const id = request.headers.get('x-test-user')
+  if (id !== null) context.identity = { id }
+  return next()
+}
+
+/** The options of the service. */
+export function runsOptions(state: State, name = 'usual'): HandlerOptions {
+  return {
+    production: true,
+    agents,
+    teams,
+    workflows,
+    state,
+    cors: ['https://app.example'],
+    middleware: [identify],
+    limits: { maxBodyBytes: 8 * 1024 * 1024 },
+    runs: SETTINGS[name as SettingsName],
+  }
+}
+
+/** The handler of the service. */
+export function runsHandler(options: HandlerOptions): Handler {
+  const mounts: Readonly<Record<string, Handler>> = {
+    open: createHandler({ ...options, prefix: '/open', runs: { ...options.runs, listAnonymous: true } }),
+    none: createHandler({ ...options, prefix: '/none', runs: { store: 'none' } }),
+  }
+  const elsewhere = (request: Request): Response | Promise<Response> => {
+    const mount = new URL(request.url).pathname.split('/')[1] ?? ''
+    return mounts[mount]?.(request) ?? probe(request)
+  }
+  return createHandler({ ...options, fallback: elsewhere })
+}
+
+function probe(request: Request): Response {
+  const { pathname, searchParams } = new URL(request.url)
+  if (pathname === '/probe/open') gates.add(searchParams.get('gate') ?? '')
+  return Response.json(notes)
+}

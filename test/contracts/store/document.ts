@@ -1,0 +1,11 @@
+import type { Document } from '../../../src/state/store.ts'
+
+/** A document of which only the id matters, unless it is said otherwise. */
+export function doc(id: string, rest: Partial<Document> = {}): Document {
+  return { id, partition: 'p', at: 1, tags: {}, value: { of: id }, ...rest }
+}
+
+/** The ids of documents, in their order. */
+export function ids(documents: readonly Document[]): string[] {
+  return documents.map(({ id }) => id)
+}

@@ -1,0 +1,97 @@
+/** The storage contract in its simplest form, to compare stores with. */
+import type { Document, ListQuery, LogEntry, Transaction } from '../../../src/state/store.ts'
+
+interface Log {
+  entries: string[]
+  sealed: boolean
+}
+
+interface Contents {
+  documents: { collection: string; document: Document }[]
+  logs: Record<string, Log>
+}
+
+/** Sorts and filters everything, every time. */
+export class ModelStore implements Transaction {
+  #contents: Contents = { documents: [], logs: {} }
+
+  transact<T>(work: (tx: Transaction) => T): T {
+    const before = structuredClone(this.#contents)
+    try {
+      return work(this)
+    } catch (error) {
+      this.#contents = before
+      throw error
+    }
+  }
+
+  get<T>(collection: string, id: string): Document<T> | undefined {
+    return this.#all<T>(collection).find(document => document.id === id)
+  }
+
+  put<T>(collection: string, document: Document<T>): void {
+    this.delete(collection, document.id)
+    this.#contents.documents.push({ collection, document })
+  }
+
+  delete(collection: string, id: string): void {
+    const isOther = (one: { collection: string; document: Document }) =>
+      one.collection !== collection || one.document.id !== id
+    this.#contents.documents = this.#contents.documents.filter(isOther)
+  }
+
+  list<T>(collection: string, { partition, tags = {}, after, limit }: ListQuery): Document<T>[] {
+    return this.#all<T>(collection)
+      .filter(document => document.partition === partition)
+      .filter(document => Object.entries(tags).every(([tag, value]) => document.tags[tag] === value))
+      .filter(document => after === undefined || byTime(document, after) < 0)
+      .toSorted((a, b) => byTime(b, a))
+      .slice(0, limit)
+  }
+
+  count(collection: string, partition?: string): number {
+    const all = this.#all(collection)
+    return all.filter(document => partition === undefined || document.partition === partition).length
+  }
+
+  expired<T>(collection: string, now: number, limit: number): Document<T>[] {
+    const expiry = ({ expiresAt = Number.POSITIVE_INFINITY }: Document) => expiresAt
+    return this.#all<T>(collection)
+      .filter(document => expiry(document) <= now)
+      .toSorted((a, b) => expiry(a) - expiry(b))
+      .slice(0, limit)
+  }
+
+  oldest<T>(collection: string, limit: number): Document<T>[] {
+    return this.#all<T>(collection).toSorted(byTime).slice(0, limit)
+  }
+
+  append(name: string, data: string, seal = false): number | undefined {
+    const { entries, sealed } = this.#contents.logs[name] ?? { entries: [], sealed: false }
+    if (sealed) return undefined
+    this.#contents.logs[name] = { entries: [...entries, data], sealed: seal }
+    return entries.length + 1
+  }
+
+  read(name: string, after: number, limit: number): LogEntry[] {
+    const { entries = [] } = this.#contents.logs[name] ?? {}
+    return entries.map((data, index) => ({ seq: index + 1, data })).slice(after, after + limit)
+  }
+
+  isSealed(name: string): boolean {
+    return this.#contents.logs[name]?.sealed ?? false
+  }
+
+  deleteLog(name: string): void {
+    delete this.#contents.logs[name]
+  }
+
+  #all<T>(collection: string): Document<T>[] {
+    const own = this.#contents.documents.filter(one => one.collection === collection)
+    return own.map(({ document }) => document as Document<T>)
+  }
+}
+
+function byTime(a: Pick<Document, 'at' | 'id'>, b: Pick<Document, 'at' | 'id'>): number {
+  return a.at - b.at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
+}

@@ -1,0 +1,82 @@
+import { expect, it } from 'vitest'
+import type { Stored } from '../store.ts'
+import { doc, ids } from './document.ts'
+
+const NAMES: readonly (readonly [string, string])[] = [
+  ['single quotes', "'; DROP TABLE documents; --"],
+  ['double quotes', 'a "quoted" name"'],
+  ['back quotes and brackets', '`a`[b]'],
+  ['a back slash', 'a\\b\\'],
+  ['dots and a dollar', '$.a.b[0]'],
+  ['wild cards', '%_*?'],
+  ['__proto__', '__proto__'],
+  ['constructor', 'constructor'],
+  ['emoji', '👩‍👩‍👧 😀'],
+  ['a line break', 'a\r\nb'],
+  ['nothing', ''],
+  ['a number', '007'],
+  ['2,000 characters', 'n'.repeat(2000)],
+  ['NUL', 'a\u0000b'],
+]
+
+export function oddCases(store: Stored): void {
+  it.each(NAMES)('may be ids, partitions, collections and logs: %s', async (_, name) => {
+    const document = doc(name, { partition: name, tags: { t: name }, value: { [name]: name } })
+    await store.transact(['put', name, document], ['append', name, name], ['append', name, name, true])
+    expect(await store.do('get', name, name)).toEqual(document)
+    expect(await store.do('list', name, { partition: name, limit: 2 })).toEqual([document])
+    expect(await store.do('list', name, { partition: name, tags: { t: name }, limit: 2 })).toEqual([document])
+    expect(await store.do('count', name, name)).toBe(1)
+    expect(await store.do('oldest', name, 2)).toEqual([document])
+    expect(await store.do('read', name, 1, 2)).toEqual([{ seq: 2, data: name }])
+    await store.transact(['delete', name, name], ['deleteLog', name])
+    expect(await store.do('count', name)).toBe(0)
+    expect(await store.do('isSealed', name)).toBe(false)
+  })
+
+  it.each(['status', 'sessionId', '007', 'constructor', '__proto__'])(
+    'may be names of tags: %s',
+    async name => {
+      const tags = Object.fromEntries([[name, 'yes']])
+      await store.do('put', 'c', doc('a', { tags }))
+      await store.do('put', 'c', doc('b', { tags: { other: 'yes' } }))
+      expect(Object.entries((await store.do('get', 'c', 'a'))?.tags ?? {})).toEqual([[name, 'yes']])
+      expect(ids(await store.do('list', 'c', { partition: 'p', tags, limit: 10 }))).toEqual(['a'])
+      const others = Object.fromEntries([[name, 'no']])
+      expect(await store.do('list', 'c', { partition: 'p', tags: others, limit: 10 })).toEqual([])
+    },
+  )
+
+  it('tell ids apart that differ after a NUL', async () => {
+    await store.transact(['put', 'c', doc('a\u0000b')], ['put', 'c', doc('a\u0000c')], ['put', 'c', doc('a')])
+    expect(await store.do('count', 'c')).toBe(3)
+    expect(ids(await store.do('oldest', 'c', 10))).toEqual(['a', 'a\u0000b', 'a\u0000c'])
+  })
+
+  it.each([
+    ['a high one', 'a\ud83d'],
+    ['a low one', '\ude00b'],
+    ['the wrong way round', '\ude00\ud83d'],
+  ])('keep lone surrogates in values and in JSON entries: %s', async (_, text) => {
+    await store.transact(
+      ['put', 'c', doc('a', { value: { text } })],
+      ['append', 'l', JSON.stringify({ type: 'text', text })],
+    )
+    expect((await store.do('get', 'c', 'a'))?.value).toEqual({ text })
+    const [entry] = await store.do('read', 'l', 0, 1)
+    expect(JSON.parse(entry?.data ?? '')).toEqual({ type: 'text', text })
+  })
+
+  it('keep NUL in values and entries', async () => {
+    await store.transact(['put', 'c', doc('a', { value: 'a\u0000b' })], ['append', 'l', 'a\u0000b'])
+    expect((await store.do('get', 'c', 'a'))?.value).toBe('a\u0000b')
+    expect(await store.do('read', 'l', 0, 1)).toEqual([{ seq: 1, data: 'a\u0000b' }])
+  })
+
+  it('order ids by their characters, beyond the basic plane too', async () => {
+    for (const id of ['\uffee', '😀', 'z', 'é']) await store.do('put', 'c', doc(id))
+    const all = ids(await store.do('oldest', 'c', 10))
+    expect(ids(await store.do('list', 'c', { partition: 'p', limit: 10 }))).toEqual(all.toReversed())
+    expect(all).toEqual(['z', 'é', '\uffee', '😀'])
+  })
+}

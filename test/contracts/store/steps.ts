@@ -1,0 +1,89 @@
+/** What is done to a store, as data: so one suite can be run on a store that is in another process. */
+import type { Document, ListQuery, LogEntry, Store, Transaction } from '../../../src/state/store.ts'
+
+/** One call of a transaction. */
+export type Step =
+  | readonly ['get', collection: string, id: string]
+  | readonly ['put', collection: string, document: Document]
+  | readonly ['delete', collection: string, id: string]
+  | readonly ['list', collection: string, query: ListQuery]
+  | readonly ['count', collection: string, partition?: string]
+  | readonly ['expired', collection: string, now: number, limit: number]
+  | readonly ['oldest', collection: string, limit: number]
+  | readonly ['append', log: string, data: string, seal?: boolean]
+  | readonly ['read', log: string, after: number, limit: number]
+  | readonly ['isSealed', log: string]
+  | readonly ['deleteLog', log: string]
+  | readonly ['throw', message: string]
+
+/** What a step gives. */
+export interface Answers {
+  get: Document | undefined
+  put: undefined
+  delete: undefined
+  list: Document[]
+  count: number
+  expired: Document[]
+  oldest: Document[]
+  append: number | undefined
+  read: LogEntry[]
+  isSealed: boolean
+  deleteLog: undefined
+  throw: never
+}
+
+/** A store wherever it is. */
+export interface TestStore {
+  /** All steps in one transaction; rejects with what a step threw. */
+  transact(steps: readonly Step[]): Promise<unknown[]>
+  close(): Promise<void>
+}
+
+/** A store of this process. */
+export function here(store: Store): TestStore {
+  return {
+    transact: async steps => store.transact(tx => runSteps(tx, steps)),
+    close: async () => store.close(),
+  }
+}
+
+/** A store behind a door that takes `{ steps }` and answers `{ answers }` or `{ error }`. */
+export function there(url: string): TestStore {
+  return {
+    async transact(steps) {
+      const response = await fetch(url, { method: 'POST', body: JSON.stringify({ steps }) })
+      const { answers, error } = (await response.json()) as DoorAnswer
+      if (answers === undefined) throw new Error(error)
+      return answers.map(([answer]) => answer)
+    },
+    close: async () => {},
+  }
+}
+
+interface DoorAnswer {
+  /** In arrays of one or none: JSON knows no undefined. */
+  readonly answers?: readonly (readonly [unknown?])[]
+  readonly error?: string
+}
+
+/** The other side of {@link there}. */
+export async function answerSteps(store: Store, request: Request): Promise<Response> {
+  const { steps } = (await request.json()) as { steps: Step[] }
+  try {
+    const answers = store.transact(tx => runSteps(tx, steps))
+    return Response.json({ answers: answers.map(answer => (answer === undefined ? [] : [answer])) })
+  } catch (error) {
+    return Response.json({ error: String(error) })
+  }
+}
+
+/** Does the steps one after another. */
+export function runSteps(tx: Transaction, steps: readonly Step[]): unknown[] {
+  return steps.map(step => runStep(tx, step))
+}
+
+function runStep(tx: Transaction, [name, ...values]: Step): unknown {
+  if (name === 'throw') throw new Error(String(values[0]))
+  const call = tx[name] as (...values: unknown[]) => unknown
+  return call.apply(tx, values) ?? undefined
+}

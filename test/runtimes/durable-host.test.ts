@@ -1,0 +1,111 @@
+import { describe, expect, it, vi } from 'vitest'
+import type { Follower, HostSettings, RunHost } from '../../src/runs/host.ts'
+import type { LogEntry } from '../../src/state/store.ts'
+import { newFolder } from '../contracts/run-host/folder.ts'
+import { begin, ending, newKey, type TestHost, unique, waitFor } from '../contracts/run-host/kit.ts'
+import { runHostContract } from '../contracts/run-host.ts'
+import { startWorkerd } from './harness.ts'
+
+const WAIT = { timeout: 10_000, interval: 20 }
+
+/** Calls through the door of the Worker. */
+function door(url: string) {
+  const open = async (call: object, signal?: AbortSignal): Promise<Response> => {
+    const response = await fetch(url, { method: 'POST', body: JSON.stringify(call), signal: signal ?? null })
+    if (response.ok) return response
+    const { code, message } = (await response.json()) as { code?: string; message: string }
+    throw Object.assign(new Error(message), { code })
+  }
+  const ask = async <T>(call: object): Promise<T> => ((await (await open(call)).json()) as { value: T }).value
+  return { open, ask }
+}
+
+function durableHost({ open, ask }: ReturnType<typeof door>): RunHost {
+  return {
+    start: ({ target: _, ...request }) => ask({ method: 'start', request }),
+    get: (id, viewer) => ask({ method: 'get', id, viewer }),
+    wait: (id, viewer) => ask({ method: 'wait', id, viewer }),
+    cancel: (id, viewer) => ask({ method: 'cancel', id, viewer }),
+    list: (owner, query) => ask({ method: 'list', owner, query }),
+    async follow(id, viewer, after) {
+      const leaving = new AbortController()
+      const { body } = await open({ method: 'follow', id, viewer, after }, leaving.signal)
+      if (body === null) throw new Error('an answer without a body')
+      return followLines(body, leaving)
+    },
+  }
+}
+
+/** Reads lines of an entry each, and closes the connection when it leaves. */
+function followLines(body: ReadableStream<Uint8Array>, leaving: AbortController): Follower {
+  const chunks = body.getReader()
+  const decoder = new TextDecoder()
+  let rest = ''
+  const read = async (): Promise<LogEntry[] | undefined> => {
+    const { done, value } = await chunks.read()
+    if (done) return undefined
+    const lines = (rest + decoder.decode(value, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    const entries = lines.filter(line => line !== '').map(toEntry)
+    return entries.length > 0 ? entries : read()
+  }
+  return {
+    next: () => read().catch(() => undefined),
+    leave: () => leaving.abort(),
+  }
+}
+
+function toEntry(line: string): LogEntry {
+  const space = line.indexOf(' ')
+  return { seq: Number(line.slice(0, space)), data: line.slice(space + 1) }
+}
+
+async function make(settings: Partial<HostSettings>): Promise<TestHost> {
+  const folder = await newFolder()
+  const env = { RUNS: JSON.stringify(settings) }
+  const workerd = await startWorkerd('test/runtimes/entries/run-host.ts', { env, storage: folder.path })
+  const through = door(workerd.url)
+  const host = durableHost(through)
+  return {
+    host,
+    openGate: about => through.ask({ method: 'openGate', about }),
+    countOf: about => through.ask({ method: 'countOf', about }),
+    wasStopped: about => through.ask({ method: 'wasStopped', about }),
+    async restart(about) {
+      await through.ask({ method: 'crash', about })
+      return host
+    },
+    stored: folder.contents,
+    async close() {
+      await workerd.stop()
+      await folder.remove()
+    },
+  }
+}
+
+describe('durableState', () => {
+  runHostContract(make, { atOnce: 10, countsAll: false })
+
+  it('forgets a run when its time has come, and its key after that', async () => {
+    const { host, close } = await make({ retentionMs: 50, timeoutMs: 400 })
+    try {
+      const [owner, key] = [unique('owner'), newKey()]
+      const { id } = await begin(host, [{ say: 'hi' }], { owner, key })
+      await ending(host, id, owner)
+      const codeOf = (): Promise<string | undefined> =>
+        host.get(id, owner).then(
+          () => 'kept',
+          error => error.code ?? error.message,
+        )
+      await vi.waitFor(async () => expect(await codeOf()).toBe('run_not_found'), WAIT)
+      await waitFor(async () => (await host.list(owner, { limit: 10 })).runs.length === 0)
+      await vi.waitFor(async () => {
+        expect((await begin(host, [{ say: 'hi' }], { owner, key })).id).not.toBe(id)
+      }, WAIT)
+      const { id: other } = await begin(host, [{ say: 'again' }], { owner })
+      expect((await ending(host, other, owner)).result?.text).toBe('again')
+    } finally {
+      await close()
+    }
+  })
+})

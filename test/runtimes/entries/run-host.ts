@@ -1,0 +1,105 @@
+/** A Worker with a door to the run host of `durableState`, one call a request. */
+import { env } from 'cloudflare:workers'
+import { ServableError } from '../../../src/errors.ts'
+import type { HandlerOptions, RunsOptions } from '../../../src/index.ts'
+import type { Follower, RunHost, RunQuery, StartRequest } from '../../../src/runs/host.ts'
+import { durableObjects, durableState, type ObjectState } from '../../../src/runtimes/cloudflare.ts'
+import { createService } from '../../../src/service.ts'
+import { countOf, openGate, scripted, wasStopped } from '../../contracts/run-host/scripted.ts'
+
+const runs = JSON.parse((env as { RUNS: string }).RUNS) as RunsOptions
+const options: HandlerOptions = { agents: { scripted }, runs, production: false, logger: false }
+const made = durableObjects(options)
+
+/** The class, and a way to end an object as a crash would. */
+export class ServableRun extends made.ServableRun {
+  readonly #abort: () => void
+
+  constructor(state: ObjectState & { abort?(reason: string): void }, env: unknown) {
+    super(state, env)
+    this.#abort = () => state.abort?.('on purpose')
+  }
+
+  crash(): void {
+    this.#abort()
+  }
+}
+
+export const ServableIndex: typeof made.ServableIndex = made.ServableIndex
+
+type Call =
+  | { method: 'start'; request: Omit<StartRequest, 'target'> }
+  | { method: 'get' | 'wait' | 'cancel'; id: string; viewer: string | null }
+  | { method: 'follow'; id: string; viewer: string | null; after: number }
+  | { method: 'list'; owner: string | null; query: RunQuery }
+  | { method: 'openGate' | 'countOf' | 'wasStopped' | 'crash'; about: string }
+
+interface Bindings {
+  SERVABLE_RUN: { getByName(id: string): { crash(): Promise<void> } }
+}
+
+let host: RunHost | undefined
+
+async function answer(call: Call, signal: AbortSignal): Promise<unknown> {
+  host ??= durableState().createHost(createService(options).runs)
+  switch (call.method) {
+    case 'start':
+      return host.start({ ...call.request, target: { kind: 'agent', name: 'scripted', servable: scripted } })
+    case 'get':
+    case 'cancel':
+      return host[call.method](call.id, call.viewer)
+    case 'wait':
+      return host.wait(call.id, call.viewer, signal)
+    case 'list':
+      return host.list(call.owner, call.query)
+    case 'follow':
+      return new Response(linesOf(await host.follow(call.id, call.viewer, call.after)))
+    default:
+      return control(call.method, call.about)
+  }
+}
+
+/** Milliseconds between two empty lines while nothing comes: workerd tells of a client that left at a write only. */
+const KEEP_ALIVE_MS = 100
+
+/** A log, one line an entry. */
+function linesOf(follower: Follower): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  const alive = () => new Promise<[]>(resolve => setTimeout(() => resolve([]), KEEP_ALIVE_MS))
+  let coming: ReturnType<Follower['next']> | undefined
+  return new ReadableStream({
+    async pull(controller) {
+      coming ??= follower.next()
+      const entries = await Promise.race([coming, alive()])
+      if (entries === undefined) return controller.close()
+      if (entries.length > 0) coming = undefined
+      controller.enqueue(encoder.encode(`${entries.map(({ seq, data }) => `${seq} ${data}\n`).join('')}\n`))
+    },
+    cancel: () => follower.leave(),
+  })
+}
+
+async function control(method: string, about: string): Promise<unknown> {
+  if (method === 'openGate') return openGate(about)
+  if (method === 'countOf') return countOf(about)
+  if (method === 'wasStopped') return wasStopped(about)
+  const run = (env as Bindings).SERVABLE_RUN.getByName(about)
+  return run.crash().then(
+    () => null,
+    () => null,
+  )
+}
+
+const entry = {
+  async fetch(request: Request): Promise<Response> {
+    try {
+      const value = await answer((await request.json()) as Call, request.signal)
+      return value instanceof Response ? value : Response.json({ value })
+    } catch (error) {
+      const code = error instanceof ServableError ? error.code : undefined
+      return Response.json({ code, message: String(error) }, { status: 400 })
+    }
+  },
+}
+// biome-ignore lint/style/noDefaultExport: a Worker is the default export of its module
+export default entry
