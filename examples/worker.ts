@@ -4,7 +4,12 @@ import { durableObjects, durableState, worker } from '../src/runtimes/cloudflare
 // By name: a bundler may drop an import for its effect alone (package.json: `sideEffects`).
 import * as agents from './agents.ts'
 
-const options: HandlerOptions = { cors: true, serve: Object.values(agents), state: durableState() }
+const options: HandlerOptions = {
+  cors: true,
+  serve: Object.values(agents),
+  state: durableState(),
+  a2a: { default: 'echo' },
+}
 
 export default { fetch: worker(createHandler(options)) }
 

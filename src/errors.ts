@@ -30,6 +30,18 @@ const CLIENT_CODES = [
   'body_too_large',
   'unsupported_media_type',
   'rate_limited',
+  'parse_error',
+  'invalid_request',
+  'method_not_found',
+  'invalid_params',
+  'task_not_found',
+  'task_not_cancelable',
+  'push_not_supported',
+  'unsupported_operation',
+  'content_type_not_supported',
+  'extended_card_not_configured',
+  'extension_required',
+  'version_not_supported',
 ] as const
 
 /** The caller cannot mend these: in production their text is masked. */
@@ -42,6 +54,7 @@ const SERVER_CODES = [
   'provider_failed',
   'run_timeout',
   'interrupted',
+  'invalid_agent_response',
 ] as const
 
 /** The code of a failure that the caller can mend. */

@@ -4,18 +4,21 @@
  * @module
  */
 
+import { createLocalTaskHost } from './a2a/local-task-host.ts'
+import type { A2ASettings } from './a2a/options.ts'
+import { a2aRoutes } from './a2a/routes.ts'
 import type { RequestState } from './http/context.ts'
 import { createDispatch } from './http/dispatch.ts'
-import { createKeyReader, keyHeaders } from './http/key-headers.ts'
-import { createMatcher } from './http/router.ts'
+import { createKeyReader, type KeyReader, keyHeaders } from './http/key-headers.ts'
+import { createMatcher, type Route } from './http/router.ts'
 import { followedRoutes } from './http/routes/followed-routes.ts'
 import { listRoutes } from './http/routes/list-routes.ts'
 import { runRoutes } from './http/routes/run-routes.ts'
 import type { RunRequestOptions } from './http/run-request.ts'
-import type { HandlerOptions, Settings } from './options.ts'
-import type { HostSettings, RunHost, State } from './runs/host.ts'
+import type { HandlerOptions, Settings, State } from './options.ts'
+import type { HostSettings, RunHost } from './runs/host.ts'
 import { createLocalHost } from './runs/local-host.ts'
-import { createService } from './service.ts'
+import { createService, type Service } from './service.ts'
 import { createCors } from './web/cors.ts'
 
 /**
@@ -32,7 +35,8 @@ export type Handler = (request: Request, platform?: unknown) => Promise<Response
  * export default { fetch: createHandler({ agents: { echo } }) }
  */
 export function createHandler(options: HandlerOptions = {}): Handler {
-  const { settings, catalog, runs } = createService(options)
+  const service = createService(options)
+  const { settings, catalog, runs } = service
   const { prefix, production, log, middleware, fallback } = settings
   const readKeys = createKeyReader(settings.providers)
   const host = createHost(settings.state, runs)
@@ -41,11 +45,22 @@ export function createHandler(options: HandlerOptions = {}): Handler {
     ...runRoutes({ prefix, catalog, readKeys, runs, host, ...runRequests(settings) }),
     ...followedRoutes({ prefix, host, listAnonymous: settings.runs.listAnonymous }),
     ...(settings.registry === undefined ? [] : listRoutes(prefix, catalog)),
+    ...(settings.a2a === undefined ? [] : mountA2A(service, settings.a2a, readKeys)),
   ]
 
   const find = createMatcher(routes)
   const cors = createCors(settings.cors, keyHeaders(settings.providers))
   return createDispatch({ find, middleware, cors, fallback, production, log, readKeys })
+}
+
+function mountA2A({ settings, a2aAgents, tasks }: Service, a2a: A2ASettings, readKeys: KeyReader): Route[] {
+  const { production, publicUrl, state } = settings
+  const agentOf = (name: string) => a2aAgents.resolve('agent', name)
+  const host =
+    state.kind === 'hosted'
+      ? state.createTaskHost()
+      : createLocalTaskHost({ ...state, settings: tasks, agentOf })
+  return a2aRoutes({ settings: a2a, agents: a2aAgents, host, readKeys, production, publicUrl })
 }
 
 function runRequests(

@@ -4,6 +4,9 @@
  * @module
  */
 
+export { agentCard, agentCards, type CardForm, type CardOptions, type CardSubject } from './a2a/card.ts'
+export type { AgentCard, CardGeneration } from './a2a/card-forms.ts'
+export type { A2AOptions, A2AProvider } from './a2a/options.ts'
 export { Agent, type AgentConfig, type AgentContext } from './agents/agent.ts'
 export {
   type BusEventName,
@@ -80,8 +83,8 @@ export type { Context, Identity, Log, LogEntry, Middleware, Part } from './http/
 export type { ProviderConfig, Providers } from './http/key-headers.ts'
 export { type Platform, platform } from './http/platform.ts'
 export type { AgentSummary, TeamSummary, WorkflowSummary } from './http/routes/list-routes.ts'
-export type { HandlerOptions, LimitOptions, RunsOptions } from './options.ts'
-export type { DisconnectPolicy, HostedState, State } from './runs/host.ts'
+export type { HandlerOptions, HostedState, LimitOptions, RunsOptions, State } from './options.ts'
+export type { DisconnectPolicy } from './runs/host.ts'
 export type { RunRecord, RunStatus } from './runs/record.ts'
 export { type LocalState, memoryState, type Retention } from './state/state.ts'
 export type { CorsOptions, CorsSetting } from './web/cors.ts'

@@ -5,6 +5,8 @@
  */
 
 import * as v from 'valibot'
+import { type A2AOptions, type A2ASettings, resolveA2A } from './a2a/options.ts'
+import type { TaskHost } from './a2a/task-host.ts'
 import type { Servable, ServableAgent, ServableTeam, ServableWorkflow, Servish } from './agents/contract.ts'
 import { defaultRegistry, type Registry } from './agents/registry.ts'
 import { withDefaults } from './defaults.ts'
@@ -12,8 +14,8 @@ import { isProduction } from './environment.ts'
 import { ServableError } from './errors.ts'
 import type { Log, Middleware } from './http/context.ts'
 import { DEFAULT_PROVIDERS, type Providers } from './http/key-headers.ts'
-import type { DisconnectPolicy, State } from './runs/host.ts'
-import { memoryState } from './state/state.ts'
+import type { DisconnectPolicy, HostSettings, RunHost } from './runs/host.ts'
+import { type LocalState, memoryState } from './state/state.ts'
 import { validate } from './validation.ts'
 import type { CorsSetting } from './web/cors.ts'
 
@@ -50,9 +52,23 @@ export interface HandlerOptions {
   readonly providers?: Providers
   /** How runs are bounded, followed and kept. */
   readonly runs?: RunsOptions
-  /** Where followed runs are kept. Default: `memoryState()`. */
+  /** Where followed runs and tasks are kept. Default: `memoryState()`. */
   readonly state?: State
+  /** Offers agents to other agents over A2A: `true`, or how. Default: off. */
+  readonly a2a?: true | A2AOptions
+  /** The address under which clients reach the service, without a path: `https://agents.example.com`. Default: the request's. */
+  readonly publicUrl?: string
 }
+
+/** State outside this program, which brings its own hosts. */
+export interface HostedState {
+  readonly kind: 'hosted'
+  createHost(settings: HostSettings): RunHost
+  createTaskHost(): TaskHost
+}
+
+/** Where a deployment keeps what it has to keep. */
+export type State = LocalState | HostedState
 
 /** Bounds on requests. */
 export interface LimitOptions {
@@ -92,7 +108,12 @@ export interface RunsOptions {
 
 /** The options with every default in place. */
 export interface Settings
-  extends Required<Omit<HandlerOptions, 'registry' | 'fallback' | 'limits' | 'logger' | 'runs'>> {
+  extends Required<
+    Omit<HandlerOptions, 'registry' | 'fallback' | 'limits' | 'logger' | 'runs' | 'a2a' | 'publicUrl'>
+  > {
+  /** Undefined where A2A is off. */
+  readonly a2a: A2ASettings | undefined
+  readonly publicUrl: string | undefined
   readonly registry: Registry | undefined
   readonly fallback: HandlerOptions['fallback']
   readonly limits: Required<LimitOptions>
@@ -148,18 +169,41 @@ const cors = v.strictObject({
   ),
 })
 
+const path = v.pipe(
+  v.string(),
+  v.regex(/^(?!.*(^|\/)\.{1,2}(\/|$))[\w.~/-]*$/, 'must be a path of letters, digits and -._~/'),
+)
+
+const a2a = v.strictObject({
+  agents: v.optional(record),
+  basePath: v.optional(path),
+  provider: v.optional(v.strictObject({ organization: v.string(), url: v.optional(v.string()) })),
+  version: v.optional(v.string()),
+  name: v.optional(v.string()),
+  description: v.optional(v.string()),
+  default: v.optional(v.string()),
+  cardForm: v.optional(v.picklist(['hybrid', '1.0'], "must be 'hybrid' or '1.0'")),
+  securitySchemes: v.optional(record),
+  security: v.optional(v.array(record)),
+  documentationUrl: v.optional(v.string()),
+  iconUrl: v.optional(v.string()),
+  inputModes: v.optional(strings),
+  outputModes: v.optional(strings),
+  listAnonymous: v.optional(v.boolean('must be true or false')),
+  maxBodyBytes: v.optional(count),
+  maxParts: v.optional(count),
+  maxHistory: v.optional(count),
+  maxTasksPerOwner: v.optional(count),
+  maxSubscribers: v.optional(count),
+})
+
 const OptionsSchema = v.strictObject({
   agents: v.optional(record),
   teams: v.optional(record),
   workflows: v.optional(record),
   serve: v.optional(v.array(v.unknown(), 'must be an array')),
   registry: v.optional(v.union([v.literal(false), registry], 'must be a Registry or false')),
-  prefix: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^(?!.*(^|\/)\.{1,2}(\/|$))[\w.~/-]*$/, 'must be a path of letters, digits and -._~/'),
-    ),
-  ),
+  prefix: v.optional(path),
   middleware: v.optional(v.array(func, 'must be an array of functions')),
   fallback: v.optional(func),
   production: v.optional(v.boolean('must be true or false')),
@@ -192,6 +236,10 @@ const OptionsSchema = v.strictObject({
     }),
   ),
   state: v.optional(state),
+  a2a: v.optional(v.union([v.literal(true), a2a], 'must be true or an object of options')),
+  publicUrl: v.optional(
+    v.pipe(v.string(), v.check(isOrigin, 'must be an origin such as https://agents.example.com')),
+  ),
 })
 
 /** Checks the options and fills in defaults. Throws `invalid_options` that names every wrong member. */
@@ -200,22 +248,30 @@ export function resolveOptions(options: HandlerOptions): Settings {
   if (options.cors !== undefined) checkCors(options.cors)
   checkRuns(options.runs)
   return {
-    agents: options.agents ?? {},
-    teams: options.teams ?? {},
-    workflows: options.workflows ?? {},
-    serve: options.serve ?? [],
+    ...withDefaults(PLAIN_DEFAULTS, options),
     registry: options.registry === false ? undefined : (options.registry ?? defaultRegistry()),
-    prefix: options.prefix ?? '/api',
-    middleware: options.middleware ?? [],
     fallback: options.fallback,
     production: options.production ?? isProduction(),
-    cors: options.cors ?? false,
     limits: withDefaults({ maxBodyBytes: 1024 * 1024 }, options.limits),
     log: options.logger === false ? () => {} : guarded(options.logger ?? consoleLog),
     providers: { ...DEFAULT_PROVIDERS, ...options.providers },
     runs: withDefaults(RUN_DEFAULTS, options.runs),
     state: options.state ?? memoryState(),
+    a2a: options.a2a && resolveA2A(options.a2a === true ? {} : options.a2a),
+    publicUrl: options.publicUrl,
   }
+}
+
+type Plain = 'agents' | 'teams' | 'workflows' | 'serve' | 'prefix' | 'middleware' | 'cors'
+
+const PLAIN_DEFAULTS: Pick<Settings, Plain> = {
+  agents: {},
+  teams: {},
+  workflows: {},
+  serve: [],
+  prefix: '/api',
+  middleware: [],
+  cors: false,
 }
 
 const RUN_DEFAULTS: Settings['runs'] = {

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { resolveA2A } from './a2a/options.ts'
+import type { TaskSettings } from './a2a/task-host.ts'
 import { type Catalog, createCatalog } from './http/catalog.ts'
 import type { Log } from './http/context.ts'
 import { type HandlerOptions, resolveOptions, type Settings } from './options.ts'
@@ -15,6 +17,9 @@ export interface Service {
   readonly settings: Settings
   readonly catalog: Catalog
   readonly runs: HostSettings
+  /** The agents that A2A offers. */
+  readonly a2aAgents: Catalog
+  readonly tasks: TaskSettings
 }
 
 /** Checks the options. Throws `invalid_options` that names what is wrong. */
@@ -22,7 +27,16 @@ export function createService(options: HandlerOptions): Service {
   const settings = resolveOptions(options)
   const { production, log } = settings
   const onFailure = (failure: RunFailure) => logFailure(log, failure)
-  return { settings, catalog: createCatalog(settings), runs: { ...settings.runs, production, onFailure } }
+  const runs = { ...settings.runs, production, onFailure }
+  const catalog = createCatalog(settings)
+  const { agents, maxTasksPerOwner, maxHistory, maxSubscribers } = settings.a2a ?? resolveA2A({})
+  return {
+    settings,
+    catalog,
+    runs,
+    a2aAgents: agents === undefined ? catalog : createCatalog({ agents, registry: undefined }),
+    tasks: { ...runs, maxTasksPerOwner, maxHistory, maxFollowers: maxSubscribers },
+  }
 }
 
 /** A run's id is a capability, so a log line shows the start of it only. */

@@ -62,7 +62,8 @@ describe('package.json and deno.json', () => {
       ...devDependencies,
       ...optionalDependencies,
     })) {
-      expect(version, name).toMatch(/^\d+\.\d+\.\d+(-[\w.]+)?$/)
+      // An alias names its package before the version.
+      expect(version, name).toMatch(/^(npm:@[\w-]+\/[\w-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/)
     }
   })
 })

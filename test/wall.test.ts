@@ -74,11 +74,23 @@ const KNOWS: Record<string, readonly string[]> = {
   state: ['errors'],
   runs: ['errors', 'validation', 'wake', 'agents', 'state'],
   http: ['errors', 'validation', 'web', 'agents', 'runs'],
-  options: ['errors', 'defaults', 'validation', 'environment', 'web', 'agents', 'state', 'runs', 'http'],
-  service: ['runs', 'http', 'options'],
-  handler: ['web', 'runs', 'http', 'options', 'service'],
-  index: ['errors', 'web', 'agents', 'state', 'runs', 'http', 'options', 'handler'],
-  runtimes: ['errors', 'web', 'agents', 'state', 'runs', 'http', 'options', 'service', 'handler'],
+  a2a: ['errors', 'defaults', 'validation', 'web', 'agents', 'state', 'runs', 'http'],
+  options: [
+    'errors',
+    'defaults',
+    'validation',
+    'environment',
+    'web',
+    'agents',
+    'state',
+    'runs',
+    'http',
+    'a2a',
+  ],
+  service: ['runs', 'http', 'a2a', 'options'],
+  handler: ['web', 'runs', 'http', 'a2a', 'options', 'service'],
+  index: ['errors', 'web', 'agents', 'state', 'runs', 'http', 'a2a', 'options', 'handler'],
+  runtimes: ['errors', 'web', 'agents', 'state', 'runs', 'http', 'a2a', 'options', 'service', 'handler'],
 }
 
 /** The packages that a room may know. */
@@ -87,6 +99,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   runs: ['valibot'],
   options: ['valibot'],
   http: ['itty-router'],
+  a2a: ['valibot'],
 }
 
 describe('the rooms of src', () => {

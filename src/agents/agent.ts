@@ -1,7 +1,7 @@
 import { ServableError } from '../errors.ts'
 import { EventBus } from './bus.ts'
 import type { RunEvent, RunInput, RunOptions, RunResult, ServableAgent } from './contract.ts'
-import { type BodyResult, collect, contextOf, perform, type RunContext } from './perform.ts'
+import { type BodyResult, contextOf, perform, type RunContext, runThrough } from './perform.ts'
 import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
 import { callTool, type Tool } from './tool.ts'
 
@@ -82,8 +82,7 @@ export class Agent implements ServableAgent {
 
   /** Runs to the end. Rejects when the run fails. */
   run(input: RunInput, options?: RunOptions): Promise<RunResult> {
-    const context = contextOf(options)
-    return collect(this.stream(input, context), context.runId)
+    return runThrough(this, input, options)
   }
 
   /** Runs and gives the events as they come; the function starts with the first `next()`. */

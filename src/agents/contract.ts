@@ -11,9 +11,10 @@ import type { Tool } from './tool.ts'
 /** The read-only discriminant of everything servable. */
 export type Kind = 'agent' | 'team' | 'workflow'
 
-/** A piece of a multi-modal message. `data` is base64 or a URL. */
+/** A piece of a multi-modal message. `data` is base64 or a URL; in a `data` part it is any JSON. */
 export type ContentPart =
   | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'data'; readonly data: unknown }
   | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType?: string | undefined }
   | {
       readonly type: 'file'

@@ -33,8 +33,14 @@ const isUsage = (value: unknown): boolean =>
   Number.isFinite(value.completionTokens) &&
   Number.isFinite(value.totalTokens)
 
-const isPart = (part: unknown): boolean =>
-  isObject(part) && (part.type === 'text' ? typeof part.text === 'string' : typeof part.data === 'string')
+const isDataText: Check = part => typeof part.data === 'string'
+
+const partChecks: ReadonlyMap<unknown, Check> = new Map<unknown, Check>([
+  ['text', part => typeof part.text === 'string'],
+  ['data', part => part.data !== undefined],
+])
+
+const isPart = (part: unknown): boolean => isObject(part) && (partChecks.get(part.type) ?? isDataText)(part)
 
 const isParts = (value: unknown): boolean => Array.isArray(value) && value.every(isPart)
 

@@ -156,18 +156,19 @@ export class Fold {
   }
 }
 
-/** Characters that a tool's result has as JSON. */
+/** Characters that a value has as JSON; of text, its own. */
 function lengthOf(result: unknown): number {
   if (typeof result === 'string') return result.length
   try {
     return JSON.stringify(result)?.length ?? 0
   } catch (cause) {
-    throw new ServableError('invalid_event', 'The result of a tool cannot be written as JSON', { cause })
+    throw new ServableError('invalid_event', 'A value of the run cannot be written as JSON', { cause })
   }
 }
 
 function sizeOf(part: ContentPart): number {
-  return part.type === 'text' ? part.text.length : part.data.length
+  if (part.type === 'text') return part.text.length
+  return lengthOf(part.data)
 }
 
 function toToolCall([toolCallId, call]: [

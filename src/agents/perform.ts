@@ -56,6 +56,16 @@ export function contextOf(options: RunOptions | undefined): RunContext {
   }
 }
 
+/** Runs a first-party servable to its end. Rejects with a `ServableError` when the run fails. */
+export function runThrough(
+  servable: { stream(input: RunInput, options?: RunOptions): AsyncIterable<RunEvent> },
+  input: RunInput,
+  options: RunOptions | undefined,
+): Promise<RunResult> {
+  const context = contextOf(options)
+  return collect(servable.stream(input, context), context.runId)
+}
+
 /** Runs events to their end and folds them. Rejects with a `ServableError` when they end in an error. */
 export async function collect(events: AsyncIterable<RunEvent>, runId: string): Promise<RunResult> {
   const startedAt = performance.now()

@@ -12,7 +12,7 @@ import type {
 } from './contract.ts'
 import { addUsage, NO_USAGE } from './fold.ts'
 import { merge } from './merge.ts'
-import { type BodyResult, collect, contextOf, perform, type RunContext, type Yielded } from './perform.ts'
+import { type BodyResult, contextOf, perform, type RunContext, runThrough, type Yielded } from './perform.ts'
 import { checkConfig, checkName, checkRunnable, type RegisterOption, registerAs } from './registry.ts'
 import { SpeakingOrder } from './speaking-order.ts'
 
@@ -73,8 +73,7 @@ export class Team implements ServableTeam {
 
   /** Runs to the end. Rejects when the run fails. */
   run(input: RunInput, options?: RunOptions): Promise<RunResult> {
-    const context = contextOf(options)
-    return collect(this.stream(input, context), context.runId)
+    return runThrough(this, input, options)
   }
 
   /** Runs and gives the events as they come. */

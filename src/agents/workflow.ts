@@ -11,7 +11,7 @@ import type {
   Usage,
 } from './contract.ts'
 import { addUsage, NO_USAGE } from './fold.ts'
-import { type BodyResult, collect, contextOf, perform, type RunContext, type Yielded } from './perform.ts'
+import { type BodyResult, contextOf, perform, type RunContext, runThrough, type Yielded } from './perform.ts'
 import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
 
 /** What a step gets beside the value of the step before. */
@@ -104,8 +104,7 @@ export class Workflow implements ServableWorkflow {
 
   /** Runs to the end. Rejects when the run fails. */
   run(input: RunInput, options?: RunOptions): Promise<RunResult> {
-    const context = contextOf(options)
-    return collect(this.stream(input, context), context.runId)
+    return runThrough(this, input, options)
   }
 
   /** Runs and gives the events as they come. */

@@ -6,7 +6,6 @@
  */
 
 import type { Kind, RunInput, RunOptions } from '../agents/contract.ts'
-import type { LocalState } from '../state/state.ts'
 import type { LogEntry } from '../state/store.ts'
 import type { RunRecord, RunStatus, RunSummary } from './record.ts'
 import type { RunSettings, Target } from './run.ts'
@@ -92,12 +91,3 @@ export interface RunHost {
   /** Throws `run_ended` for a run that has completed or failed. Cancelling twice is no error. */
   cancel(id: string, viewer: Viewer): Promise<RunRecord>
 }
-
-/** State outside this process, which brings its own host. */
-export interface HostedState {
-  readonly kind: 'hosted'
-  createHost(settings: HostSettings): RunHost
-}
-
-/** Where a deployment keeps what it has to keep. */
-export type State = LocalState | HostedState

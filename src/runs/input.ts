@@ -17,6 +17,7 @@ const mimeType = v.pipe(
 /** A piece of a multi-modal message. */
 export const ContentPartSchema: v.GenericSchema<unknown, ContentPart> = v.variant('type', [
   v.object({ type: v.literal('text'), text: v.string() }),
+  v.object({ type: v.literal('data'), data: v.unknown() }),
   v.object({ type: v.picklist(['image', 'audio']), data, mimeType: v.optional(mimeType) }),
   v.object({ type: v.literal('file'), data, mimeType, filename: v.optional(v.string()) }),
 ])

@@ -35,7 +35,9 @@ export class LiveRun {
   constructor(run: Run, options: LiveRunOptions) {
     this.#run = run
     this.#options = options
-    this.watch = createWatch(options.settings.maxFollowers, count => this.#onFollowers(count))
+    this.watch = createWatch(options.settings.maxFollowers, {
+      onCount: count => this.#onFollowers(count),
+    })
     this.ended = this.#work().finally(() => this.#end())
   }
 

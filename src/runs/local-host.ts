@@ -26,6 +26,7 @@ import { LogFollower } from './log-follower.ts'
 import { KEYS, RESULTS, RUNNING, RUNS, type RunRecord, type StoredRun } from './record.ts'
 import { foldLog, forgetRun, sealRun, sweep } from './retention.ts'
 import { startRun } from './run.ts'
+import { nameWorker, type WorkerName } from './worker-name.ts'
 
 /** Milliseconds between two sweeps at the least; a sweep happens when a run starts, never by a timer. */
 const SWEEP_EVERY_MS = 60_000
@@ -46,17 +47,18 @@ export function createLocalHost(options: LocalHostOptions): RunHost {
 
 class LocalHost implements RunHost {
   readonly #store: Store
+  readonly #worker: WorkerName
   readonly #settings: HostSettings
   readonly #retention: Retention
   readonly #onEnded: LocalHostOptions['onEnded']
   readonly #live = new Map<string, LiveRun>()
   #sweptAt = 0
   #lastAt = 0
-  #name: string | undefined
   #isRecovered = false
 
   constructor({ store, settings, retention, onEnded }: LocalHostOptions) {
     this.#store = store
+    this.#worker = nameWorker(store)
     this.#settings = settings
     this.#retention = retention
     this.#onEnded = onEnded
@@ -119,7 +121,7 @@ class LocalHost implements RunHost {
     if (earlier !== undefined) return { run: earlier, isNew: false }
     // Strictly later than the one before, so that a list goes on where it was while runs come.
     this.#lastAt = Math.max(Date.now(), this.#lastAt + 0.001)
-    const run = newRun({ id, at: this.#lastAt, instance: this.#instance }, request)
+    const run = newRun({ id, at: this.#lastAt, instance: this.#worker.own }, request)
     admitRun(tx, run, this.#settings)
     if (key) reserveKey(tx, key, id)
     return { run, isNew: true }
@@ -180,19 +182,8 @@ class LocalHost implements RunHost {
     return tx.get<StoredRun>(RUNS, id)?.value
   }
 
-  /** Several hosts may share a store, and each knows of its own runs only. */
-  get #instance(): string {
-    this.#name ??= crypto.randomUUID()
-    return `${this.#store.instance}/${this.#name}`
-  }
-
-  #isAlive(instance: string): boolean {
-    return this.#store.isAlive(instance.split('/', 1)[0] ?? '')
-  }
-
   #isAbandoned({ record, instance }: StoredRun): boolean {
-    if (this.#live.has(record.id)) return false
-    return instance === this.#instance || !this.#isAlive(instance)
+    return !this.#live.has(record.id) && !this.#worker.mayWork(instance)
   }
 
   /** Every look at the store comes through here, so that dead processes' runs have ended before anything is read. */
@@ -207,7 +198,7 @@ class LocalHost implements RunHost {
   #recover(): void {
     this.#store.transact(tx => {
       for (const { id, value } of tx.oldest<string>(RUNNING, Number.MAX_SAFE_INTEGER)) {
-        if (!this.#isAlive(value)) this.#finishUnattended(tx, id, INTERRUPTED)
+        if (!this.#worker.mayWork(value)) this.#finishUnattended(tx, id, INTERRUPTED)
       }
     })
   }

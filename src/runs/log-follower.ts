@@ -1,4 +1,5 @@
 import type { LogEntry, Store } from '../state/store.ts'
+import { createWake } from '../wake.ts'
 import type { Follower } from './host.ts'
 import type { Watch } from './watch.ts'
 
@@ -34,7 +35,7 @@ export class LogFollower implements Follower {
         return entries
       }
       if (isSealed) break
-      await (this.#watch?.changed.wait() ?? new Promise(resolve => setTimeout(resolve, POLL_MS)))
+      await this.#change()
     }
     this.leave()
     return undefined
@@ -45,6 +46,14 @@ export class LogFollower implements Follower {
     this.#hasLeft = true
     this.#watch?.detach()
     this.#watch?.changed.fire()
+  }
+
+  /** Waits until there may be something new: for a word, and where others write unheard, no longer than a while. */
+  async #change(): Promise<void> {
+    const changed = this.#watch?.changed ?? createWake()
+    const timer = this.#watch?.tellsAll() ? undefined : setTimeout(() => changed.fire(), POLL_MS)
+    await changed.wait()
+    if (timer !== undefined) clearTimeout(timer)
   }
 
   #read(): { entries: LogEntry[]; isSealed: boolean } {

@@ -12,7 +12,7 @@ import type {
   RunInput,
   RunOptions,
   RunResult,
-  Servable,
+  ServableAgent,
 } from '../agents/contract.ts'
 import { eventsOf, type Source } from '../agents/derive.ts'
 import { elapsedSince } from '../agents/elapsed.ts'
@@ -26,7 +26,7 @@ import { BREATHE_EVERY, breathe } from '../wake.ts'
 export interface Target {
   readonly kind: Kind
   readonly name: string
-  readonly servable: Source & Pick<Partial<Servable>, 'model'>
+  readonly servable: Source & Pick<Partial<ServableAgent>, 'model' | 'capabilities'>
 }
 
 /** What holds for every run of a handler. */

@@ -5,6 +5,8 @@ import { createWake, type Wake } from '../wake.ts'
 export interface Watch {
   /** Fires when there is something new in the log. */
   readonly changed: Wake
+  /** Whether `changed` tells of everything. */
+  tellsAll(): boolean
   /** How many follow. */
   readonly followers: number
   /** One more follower. Throws `too_many_followers`. */
@@ -13,11 +15,23 @@ export interface Watch {
   detach(): void
 }
 
-/** Counts followers. `onCount` is told of every change. */
-export function createWatch(maxFollowers: number, onCount: (followers: number) => void = () => {}): Watch {
+/** How a watch behaves. */
+export interface WatchOptions {
+  /** Told of every change of the count. */
+  readonly onCount?: (followers: number) => void
+  /** Whether `changed` tells of everything; otherwise others may write into the log unheard. Default: it does. */
+  readonly tellsAll?: () => boolean
+}
+
+/** Counts followers. */
+export function createWatch(
+  maxFollowers: number,
+  { onCount = () => {}, tellsAll = () => true }: WatchOptions = {},
+): Watch {
   let followers = 0
   return {
     changed: createWake(),
+    tellsAll,
     get followers() {
       return followers
     },

@@ -4,11 +4,11 @@
  * @module
  */
 
-import type { HandlerOptions } from '../options.ts'
-import type { HostedState } from '../runs/host.ts'
+import type { HandlerOptions, HostedState } from '../options.ts'
 import { createService, type Service } from '../service.ts'
 import { findBindings } from './cloudflare/bindings.ts'
 import { createDurableHost } from './cloudflare/durable-host.ts'
+import { createDurableTaskHost } from './cloudflare/durable-task-host.ts'
 import { indexObjectClass } from './cloudflare/index-object.ts'
 import type { ObjectClass } from './cloudflare/platform.ts'
 import { runObjectClass } from './cloudflare/run-object.ts'
@@ -22,7 +22,11 @@ export { type WorkerContext, type WorkerFetch, worker } from './cloudflare/worke
  * `invalid_options` that says what to write where one is missing.
  */
 export function durableState(): HostedState {
-  return { kind: 'hosted', createHost: settings => createDurableHost(findBindings(), settings) }
+  return {
+    kind: 'hosted',
+    createHost: settings => createDurableHost(findBindings(), settings),
+    createTaskHost: () => createDurableTaskHost(findBindings()),
+  }
 }
 
 /** The classes that a Worker with {@link durableState} exports. */

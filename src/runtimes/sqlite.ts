@@ -85,6 +85,7 @@ function holdLock(path: string): Lock {
   const held = lockForGood(file)
   return {
     instance,
+    isShared: true,
     isAlive: other => other === instance || isLocked(lockFile(path, other)),
     release() {
       held.close()

@@ -1,8 +1,10 @@
 import { alone } from './presence.ts'
-import type { Document, ListQuery, LogEntry, Store, Tags, Transaction } from './store.ts'
+import type { Document, Filter, ListQuery, LogEntry, Store, Transaction } from './store.ts'
 import { Timeline } from './timeline.ts'
 
 interface Collection {
+  /** No document expires before this. */
+  soonest: number
   readonly byId: Map<string, Document>
   readonly all: Timeline
   readonly partitions: Map<string, Timeline>
@@ -21,6 +23,7 @@ export function memoryStore(): Store {
     get instance() {
       return presence.instance
     },
+    isShared: false,
     isAlive: other => presence.isAlive(other),
     transact(work) {
       tx.begin()
@@ -67,10 +70,16 @@ class MemoryTransaction implements Transaction {
     this.#remove(collection, id)
   }
 
-  list<T>(collection: string, { partition, tags, after, limit }: ListQuery): Document<T>[] {
-    const timeline = this.#collections.get(collection)?.partitions.get(partition)
-    if (timeline === undefined) return []
-    return take(timeline.newest(after), limit, document => hasTags(document, tags))
+  list<T>(collection: string, { after, limit, ...filter }: ListQuery): Document<T>[] {
+    const timeline = this.#collections.get(collection)?.partitions.get(filter.partition)
+    return timeline === undefined
+      ? []
+      : take(timeline.newest(after), limit, document => fits(document, filter))
+  }
+
+  countMatching(collection: string, filter: Filter): number {
+    const query = { ...filter, limit: Number.POSITIVE_INFINITY }
+    return this.list(collection, query).length
   }
 
   count(collection: string, partition?: string): number {
@@ -80,15 +89,17 @@ class MemoryTransaction implements Transaction {
   }
 
   expired<T>(collection: string, now: number, limit: number): Document<T>[] {
-    const timeline = this.#collections.get(collection)?.all
-    if (timeline === undefined) return []
-    const isDue = ({ expiresAt = Number.POSITIVE_INFINITY }: Document) => expiresAt <= now
-    const due = take<T>(timeline.oldest(), timeline.size, isDue)
-    return due.sort((a, b) => (a.expiresAt ?? 0) - (b.expiresAt ?? 0)).slice(0, limit)
+    const found = this.#collections.get(collection)
+    if (found === undefined || found.soonest > now) return []
+    const expiring = take<T>(found.all.oldest(), found.all.size, ({ expiresAt }) => expiresAt !== undefined)
+    expiring.sort((a, b) => expiryOf(a) - expiryOf(b))
+    found.soonest = expiring.length === 0 ? Number.POSITIVE_INFINITY : expiryOf(expiring[0]!)
+    return expiring.filter(document => expiryOf(document) <= now).slice(0, limit)
   }
 
-  oldest<T>(collection: string, limit: number): Document<T>[] {
-    const timeline = this.#collections.get(collection)?.all
+  oldest<T>(collection: string, limit: number, partition?: string): Document<T>[] {
+    const found = this.#collections.get(collection)
+    const timeline = partition === undefined ? found?.all : found?.partitions.get(partition)
     return timeline === undefined ? [] : take(timeline.oldest(), limit, () => true)
   }
 
@@ -132,10 +143,16 @@ class MemoryTransaction implements Transaction {
     this.#remove(name, document.id)
     let collection = this.#collections.get(name)
     if (collection === undefined) {
-      collection = { byId: new Map(), all: new Timeline(), partitions: new Map() }
+      collection = {
+        soonest: Number.POSITIVE_INFINITY,
+        byId: new Map(),
+        all: new Timeline(),
+        partitions: new Map(),
+      }
       this.#collections.set(name, collection)
     }
     collection.byId.set(document.id, document)
+    collection.soonest = Math.min(collection.soonest, expiryOf(document))
     collection.all.put(document)
     let partition = collection.partitions.get(document.partition)
     if (partition === undefined) {
@@ -160,17 +177,21 @@ class MemoryTransaction implements Transaction {
 function take<T>(
   documents: Iterable<Document>,
   limit: number,
-  fits: (document: Document) => boolean,
+  isWanted: (document: Document) => boolean,
 ): Document<T>[] {
   const page: Document<T>[] = []
   for (const document of documents) {
     if (page.length >= limit) break
-    if (fits(document)) page.push(document as Document<T>)
+    if (isWanted(document)) page.push(document as Document<T>)
   }
   return page
 }
 
-function hasTags(document: Document, tags: Tags | undefined): boolean {
+function fits(document: Document, { tags, since = Number.NEGATIVE_INFINITY }: Filter): boolean {
   for (const tag in tags) if (document.tags[tag] !== tags[tag]) return false
-  return true
+  return document.at >= since
+}
+
+function expiryOf({ expiresAt = Number.POSITIVE_INFINITY }: Document): number {
+  return expiresAt
 }

@@ -1,6 +1,8 @@
 /** Who has a store open: work that another one left behind has lost its worker. */
 export interface Presence {
   readonly instance: string
+  /** Whether others may have the store open at the same time. */
+  readonly isShared: boolean
   isAlive(instance: string): boolean
 }
 
@@ -18,6 +20,7 @@ export function alone(): Presence {
     get instance() {
       return name()
     },
+    isShared: false,
     isAlive: other => other === name(),
   }
 }

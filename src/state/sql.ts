@@ -7,7 +7,7 @@
 import { joinChunks, splitChunks } from './chunks.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { alone, type Presence } from './presence.ts'
-import type { Document, ListQuery, LogEntry, Store, Tags, Transaction } from './store.ts'
+import type { Document, Filter, ListQuery, LogEntry, Store, Tags, Transaction } from './store.ts'
 
 /** What binds to a statement. */
 export type SqlValue = string | number | null
@@ -32,6 +32,7 @@ export function sqlStore(driver: SqlDriver, presence: Presence = alone()): Store
     get instance() {
       return presence.instance
     },
+    isShared: presence.isShared,
     isAlive: other => presence.isAlive(other),
     transact(work) {
       if (!isMigrated) driver.transaction(() => migrate(driver))
@@ -99,20 +100,23 @@ class SqlTransaction implements Transaction {
     this.#sql.run('DELETE FROM documents WHERE collection = ? AND id = ?', collection, id)
   }
 
-  list<T>(collection: string, { partition, tags = {}, after, limit }: ListQuery): Document<T>[] {
-    const filters = Object.entries(tags)
+  list<T>(collection: string, { after, limit, ...filter }: ListQuery): Document<T>[] {
+    const where = whereOf(collection, filter)
     const rows = this.#sql.all(
-      `SELECT ${COLUMNS} FROM documents WHERE collection = ? AND partition = ?` +
+      `SELECT ${COLUMNS} FROM documents WHERE ${where.sql}` +
         (after === undefined ? '' : ' AND (at, id) < (?, ?)') +
-        filters.map(() => ' AND json_extract(tags, ?) = ?').join('') +
         ' ORDER BY at DESC, id DESC LIMIT ?',
-      collection,
-      partition,
+      ...where.values,
       ...(after === undefined ? [] : [after.at, after.id]),
-      ...filters.flatMap(([tag, value]) => [`$."${tag}"`, value]),
       limit,
     )
     return rows.map(row => this.#toDocument<T>(collection, row))
+  }
+
+  countMatching(collection: string, filter: Filter): number {
+    const { sql, values } = whereOf(collection, filter)
+    const [row] = this.#sql.all(`SELECT COUNT(*) AS n FROM documents WHERE ${sql}`, ...values)
+    return Number(row?.n ?? 0)
   }
 
   count(collection: string, partition?: string): number {
@@ -137,10 +141,13 @@ class SqlTransaction implements Transaction {
     return rows.map(row => this.#toDocument<T>(collection, row))
   }
 
-  oldest<T>(collection: string, limit: number): Document<T>[] {
+  oldest<T>(collection: string, limit: number, partition?: string): Document<T>[] {
     const rows = this.#sql.all(
-      `SELECT ${COLUMNS} FROM documents WHERE collection = ? ORDER BY at, id LIMIT ?`,
+      `SELECT ${COLUMNS} FROM documents WHERE collection = ?` +
+        (partition === undefined ? '' : ' AND partition = ?') +
+        ' ORDER BY at, id LIMIT ?',
       collection,
+      ...(partition === undefined ? [] : [partition]),
       limit,
     )
     return rows.map(row => this.#toDocument<T>(collection, row))
@@ -208,5 +215,26 @@ class SqlTransaction implements Transaction {
 
   #deleteParts(collection: string, id: string): void {
     this.#sql.run('DELETE FROM document_parts WHERE collection = ? AND id = ?', collection, id)
+  }
+}
+
+/** The condition of a filter, always of the same words for the same members. */
+function whereOf(
+  collection: string,
+  { partition, tags = {}, since }: Filter,
+): { sql: string; values: SqlValue[] } {
+  const filters = Object.entries(tags)
+  const sql =
+    'collection = ? AND partition = ?' +
+    (since === undefined ? '' : ' AND at >= ?') +
+    filters.map(() => ' AND json_extract(tags, ?) = ?').join('')
+  return {
+    sql,
+    values: [
+      collection,
+      partition,
+      ...(since === undefined ? [] : [since]),
+      ...filters.flatMap(([tag, value]) => [`$."${tag}"`, value]),
+    ],
   }
 }

@@ -22,11 +22,17 @@ export interface Document<T = unknown> {
   readonly value: T
 }
 
-/** Which documents to list. */
-export interface ListQuery {
+/** Which documents are meant. */
+export interface Filter {
   readonly partition: string
   /** All of these must be equal. */
   readonly tags?: Tags | undefined
+  /** Only documents of this moment or later. */
+  readonly since?: number | undefined
+}
+
+/** Which documents to list. */
+export interface ListQuery extends Filter {
   /** Only documents after this one in the order of the list: the last one of the page before. */
   readonly after?: Pick<Document, 'at' | 'id'> | undefined
   readonly limit: number
@@ -49,10 +55,12 @@ export interface Transaction {
   list<T>(collection: string, query: ListQuery): Document<T>[]
   /** How many documents a partition holds; of all partitions without one. */
   count(collection: string, partition?: string): number
+  /** How many documents a filter leaves. Looks at each of them. */
+  countMatching(collection: string, filter: Filter): number
   /** Documents whose `expiresAt` has come, the earliest first. */
   expired<T>(collection: string, now: number, limit: number): Document<T>[]
-  /** The oldest documents of a collection over all partitions. */
-  oldest<T>(collection: string, limit: number): Document<T>[]
+  /** The oldest documents of a collection: of a partition, of all without one. */
+  oldest<T>(collection: string, limit: number, partition?: string): Document<T>[]
   /**
    * Adds an entry and returns its place; undefined, and nothing is written, where the log is sealed. `seal` makes
    * the entry the last one for good.
@@ -69,6 +77,8 @@ export interface Transaction {
 export interface Store {
   /** Names this opening of the store: work that another one left behind has lost its worker. */
   readonly instance: string
+  /** Whether others may write into it at the same time. */
+  readonly isShared: boolean
   /** Whether the worker of that name is still there. */
   isAlive(instance: string): boolean
   /** Runs `work` as one: all of it is written, or, when it throws, nothing. */

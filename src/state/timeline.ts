@@ -7,9 +7,13 @@ export function comparePlaces(a: Place, b: Place): number {
   return a.at - b.at || compareTexts(a.id, b.id)
 }
 
+const SURROGATE = /[\ud800-\udfff]/
+
 /** By code points, as SQL orders text; `<` would order by UTF-16 units. */
 function compareTexts(a: string, b: string): number {
   if (a === b) return 0
+  // Below the surrogates both orders are the same.
+  if (!SURROGATE.test(a) && !SURROGATE.test(b)) return a < b ? -1 : 1
   const [left, right] = [Array.from(a), Array.from(b)]
   const index = left.findIndex((character, i) => character !== right[i])
   if (index === -1) return left.length - right.length

@@ -104,6 +104,12 @@ describe('README', () => {
     expect(await record.text()).toContain('"finishReason":"stop"')
   })
 
+  it('shows agents that other agents can find', async () => {
+    const handler = await load('a2a.ts')
+    const card = await handler(new Request('http://127.0.0.1/.well-known/agent-card.json'))
+    expect(await card.json()).toMatchObject({ provider: { organization: 'Example' } })
+  })
+
   it('states the bindings that wrangler.toml has', async () => {
     const toml = await readFile(join(root, 'wrangler.toml'), 'utf8')
     const shown = fences.find(({ language }) => language === 'toml')?.text ?? ''
@@ -147,6 +153,6 @@ describe('README commands', () => {
   it.each(curls)('%s', async command => {
     expect(command).toContain('http://127.0.0.1:8787')
     const { stdout } = await run('sh', ['-c', command.replace('http://127.0.0.1:8787', dev?.url ?? '')])
-    expect(stdout).toMatch(/"finishReason":"stop"|"status":"running"/)
+    expect(stdout).toMatch(/"finishReason":"stop"|"status":"running"|"state":"completed"/)
   })
 })

@@ -1,10 +1,15 @@
 import { env } from 'cloudflare:workers'
+import type { StoredPage } from '../../a2a/list-tasks.ts'
+import type { ListRequest, Task } from '../../a2a/model.ts'
+import type { Delivered, TaskView } from '../../a2a/task-host.ts'
+import type { StoredTask } from '../../a2a/task-record.ts'
 import { ServableError } from '../../errors.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
 import type { RunRecord, StoredRun } from '../../runs/record.ts'
 import type { ObjectNamespace } from './platform.ts'
 import type { Answer } from './rpc.ts'
-import type { StartMessage } from './run-object.ts'
+import type { StartMessage } from './run-keeper.ts'
+import type { DeliverMessage } from './task-keeper.ts'
 
 /** What a run's object answers. */
 export interface RunStub {
@@ -13,6 +18,11 @@ export interface RunStub {
   wait(viewer: Viewer): Promise<Answer<RunRecord>>
   cancel(viewer: Viewer): Promise<Answer<RunRecord>>
   follow(viewer: Viewer, after: number): Promise<Answer<ReadableStream<Uint8Array>>>
+  taskDeliver(message: DeliverMessage): Promise<Answer<Delivered>>
+  taskGet(viewer: Viewer): Promise<Answer<TaskView>>
+  taskSettled(viewer: Viewer): Promise<Answer<Task>>
+  taskFollow(viewer: Viewer, after: number): Promise<Answer<ReadableStream<Uint8Array>>>
+  taskCancel(viewer: Viewer): Promise<Answer<{ task: Task; wasCanceled: boolean }>>
 }
 
 /** What an index object answers. */
@@ -21,6 +31,11 @@ export interface IndexStub {
   update(run: StoredRun, expiresAt: number | undefined): Promise<void>
   remove(id: string): Promise<void>
   list(owner: Viewer, query: RunQuery): Promise<Answer<RunPage>>
+  /** Throws `too_many_runs` where the owner has as many tasks as may be. */
+  admitTask(owner: Viewer): Promise<Answer<void>>
+  updateTask(task: StoredTask, expiresAt: number | undefined): Promise<void>
+  removeTask(id: string): Promise<void>
+  listTasks(owner: Viewer, request: ListRequest): Promise<Answer<StoredPage>>
   /** The run of a key, which is `runId` where the key is new. */
   reserve(key: IdempotencyKey, runId: string, expiresAt: number): Promise<Answer<string>>
 }

@@ -5,11 +5,15 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
+import { listTasks, type StoredPage } from '../../a2a/list-tasks.ts'
+import { makeRoom } from '../../a2a/make-room.ts'
+import type { ListRequest } from '../../a2a/model.ts'
+import { type StoredTask, TASKS, toDocument as toTaskDocument } from '../../a2a/task-record.ts'
 import { admitRun, reserveKey, useOfKey } from '../../runs/admission.ts'
 import { decodeCursor } from '../../runs/cursor.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
 import { listRuns } from '../../runs/list.ts'
-import { KEYS, RUNNING, RUNS, type StoredRun, toDocument } from '../../runs/record.ts'
+import { KEYS, partitionOf, RUNNING, RUNS, type StoredRun, toDocument } from '../../runs/record.ts'
 import type { Service } from '../../service.ts'
 import type { ObjectClass, ObjectState } from './platform.ts'
 import { type Answer, answer } from './rpc.ts'
@@ -70,13 +74,37 @@ export function indexObjectClass(service: () => Service): ObjectClass {
       })
     }
 
+    admitTask(owner: Viewer): Promise<Answer<void>> {
+      return answer(() => {
+        const { maxTasksPerOwner } = service().tasks
+        // What leaves the list goes on until its own object's time has come.
+        this.#store.transact(tx => makeRoom(tx, partitionOf(owner), maxTasksPerOwner))
+      })
+    }
+
+    async updateTask(task: StoredTask, expiresAt: number | undefined): Promise<void> {
+      this.#store.transact(tx => tx.put(TASKS, toTaskDocument(task, expiresAt)))
+    }
+
+    async removeTask(id: string): Promise<void> {
+      this.#store.transact(tx => tx.delete(TASKS, id))
+    }
+
+    listTasks(owner: Viewer, request: ListRequest): Promise<Answer<StoredPage>> {
+      return answer(() => {
+        if (request.pageToken) decodeCursor(request.pageToken)
+        if (this.#store.isEmpty()) return { tasks: [], nextPageToken: '', totalSize: 0 }
+        return this.#store.transact(tx => listTasks(tx, owner, request))
+      })
+    }
+
     /** The time of the key has come. */
     override async alarm(): Promise<void> {
       if (this.#store.isEmpty()) return
       const { next, left } = this.#store.transact(tx => {
         for (const { id } of tx.expired(KEYS, Date.now(), 100)) tx.delete(KEYS, id)
         const [soonest] = tx.expired(KEYS, Number.MAX_SAFE_INTEGER, 1)
-        return { next: soonest?.expiresAt, left: tx.count(KEYS) + tx.count(RUNS) }
+        return { next: soonest?.expiresAt, left: tx.count(KEYS) + tx.count(RUNS) + tx.count(TASKS) }
       })
       if (next !== undefined) await this.#state.storage.setAlarm(next)
       else if (left === 0) await this.#store.clear()

@@ -1,166 +1,87 @@
 /**
- * The Durable Object of one followed run: the run executes in it, and its record and log are in its database.
+ * The Durable Object of one followed run, or of one A2A task: which, its name says.
  *
  * @module
  */
 
 import { DurableObject } from 'cloudflare:workers'
-import type { Kind, RunInput, RunOptions } from '../../agents/contract.ts'
-import { ServableError } from '../../errors.ts'
-import type { RunHost, Viewer } from '../../runs/host.ts'
-import { createLocalHost, newRun } from '../../runs/local-host.ts'
-import { partitionOf, RUNS, type RunRecord, type StoredRun } from '../../runs/record.ts'
-import type { Target } from '../../runs/run.ts'
+import type { Task } from '../../a2a/model.ts'
+import type { Delivered, TaskView } from '../../a2a/task-host.ts'
+import { TASKS } from '../../a2a/task-record.ts'
+import type { Viewer } from '../../runs/host.ts'
+import { RUNS, type RunRecord } from '../../runs/record.ts'
 import type { Service } from '../../service.ts'
-import type { Document } from '../../state/store.ts'
-import { findBindings, type IndexStub } from './bindings.ts'
 import type { ObjectClass, ObjectState } from './platform.ts'
-import { type Answer, answer, streamOf, unwrap } from './rpc.ts'
+import type { Answer } from './rpc.ts'
+import { RunKeeper, type StartMessage } from './run-keeper.ts'
 import { type ObjectStore, objectStore } from './sql.ts'
-
-/** A run to start, as it crosses from the Worker. Its keys stay in memory on both sides. */
-export interface StartMessage {
-  readonly id: string
-  readonly kind: Kind
-  readonly name: string
-  readonly input: RunInput
-  readonly options: RunOptions
-  readonly owner: string | null
-  readonly isBackground: boolean
-}
-
-/** Milliseconds between looks at a run: so long at the most is an evicted one thought to be running. */
-const WATCH_MS = 30_000
-
-/** Milliseconds after which an index that could not be told is told again. */
-const RETRY_MS = 10_000
+import { type DeliverMessage, TaskKeeper } from './task-keeper.ts'
 
 /** Makes the class, which serves what `service` gives. */
 export function runObjectClass(service: () => Service): ObjectClass {
   return class ServableRun extends DurableObject {
-    readonly #state: ObjectState
     readonly #store: ObjectStore
-    readonly #host: RunHost
-    #isIndexed = false
+    readonly #run: RunKeeper
+    readonly #task: TaskKeeper
 
     constructor(state: ObjectState, env: unknown) {
       // The base class is typed by the runtime's own types where a user has them.
       super(state as never, env as never)
-      this.#state = state
-      this.#store = objectStore(state.storage)
-      this.#host = createLocalHost({
-        store: this.#store,
-        settings: service().runs,
-        retention: {},
-        onEnded: () => state.waitUntil(this.#settle()),
-      })
+      const store = objectStore(state.storage)
+      this.#store = store
+      this.#run = new RunKeeper(state, store, service())
+      this.#task = new TaskKeeper(state, store, service())
     }
 
     start(message: StartMessage): Promise<Answer<RunRecord>> {
-      return answer(async () => {
-        const target = resolve(service(), message)
-        const { id, owner, input, isBackground } = message
-        const options = { ...message.options, runId: id }
-        await this.#expire()
-        if (this.#document() === undefined) {
-          const run = newRun(
-            { id, at: Date.now(), instance: this.#store.instance },
-            { target, options, owner, key: undefined },
-          )
-          await unwrap(this.#index(owner).admit(run))
-        }
-        const record = await this.#host.start({ target, input, options, owner, isBackground })
-        await this.#state.storage.setAlarm(Date.now() + WATCH_MS)
-        return record
-      })
+      return this.#run.start(message)
     }
 
     get(viewer: Viewer): Promise<Answer<RunRecord>> {
-      return answer(async () => {
-        const record = await this.#host.get(await this.#id(), viewer)
-        // An eviction may have ended the run: its index is told before anyone is.
-        if (record.status !== 'running' && !this.#isIndexed) await this.#settle()
-        return record
-      })
+      return this.#run.get(viewer)
     }
 
     wait(viewer: Viewer): Promise<Answer<RunRecord>> {
-      return answer(async () => this.#host.wait(await this.#id(), viewer, new AbortController().signal))
+      return this.#run.wait(viewer)
     }
 
     follow(viewer: Viewer, after: number): Promise<Answer<ReadableStream<Uint8Array>>> {
-      return answer(async () => streamOf(await this.#host.follow(await this.#id(), viewer, after)))
+      return this.#run.follow(viewer, after)
     }
 
     cancel(viewer: Viewer): Promise<Answer<RunRecord>> {
-      return answer(async () => {
-        const record = await this.#host.cancel(await this.#id(), viewer)
-        await this.#settle()
-        return record
-      })
+      return this.#run.cancel(viewer)
     }
 
-    /** Looks after a run: tells the index how it ended, and deletes it when its time has come. */
+    taskDeliver(message: DeliverMessage): Promise<Answer<Delivered>> {
+      return this.#task.deliver(message)
+    }
+
+    taskGet(viewer: Viewer): Promise<Answer<TaskView>> {
+      return this.#task.get(viewer)
+    }
+
+    taskSettled(viewer: Viewer): Promise<Answer<Task>> {
+      return this.#task.settled(viewer)
+    }
+
+    taskFollow(viewer: Viewer, after: number): Promise<Answer<ReadableStream<Uint8Array>>> {
+      return this.#task.follow(viewer, after)
+    }
+
+    taskCancel(viewer: Viewer): Promise<Answer<{ task: Task; wasCanceled: boolean }>> {
+      return this.#task.cancel(viewer)
+    }
+
     override async alarm(): Promise<void> {
-      await this.#expire()
-      const document = this.#document()
-      if (document === undefined) return
-      // The host ends a run that an eviction interrupted before it answers anything about it.
-      await this.#host.get(document.id, document.value.owner)
-      await this.#settle()
-    }
-
-    async #settle(): Promise<void> {
-      const document = this.#document()
-      if (document === undefined) return
-      const { value: run, expiresAt = Date.now() } = document
-      if (run.record.status === 'running') return this.#state.storage.setAlarm(Date.now() + WATCH_MS)
-      try {
-        if (!this.#isIndexed) await this.#index(run.owner).update(run, expiresAt)
-        this.#isIndexed = true
-        await this.#state.storage.setAlarm(expiresAt)
-      } catch {
-        await this.#state.storage.setAlarm(Date.now() + RETRY_MS)
-      }
-    }
-
-    async #forget({ owner, record }: StoredRun): Promise<void> {
-      await this.#index(owner).remove(record.id)
-      await this.#store.clear()
-    }
-
-    #document(): Document<StoredRun> | undefined {
-      if (this.#store.isEmpty()) return undefined
-      return this.#store.transact(tx => tx.oldest<StoredRun>(RUNS, 1))[0]
-    }
-
-    /** The id of the object's run. Throws `run_not_found` where there is none, or none any more. */
-    async #id(): Promise<string> {
-      await this.#expire()
-      const document = this.#document()
-      if (document !== undefined) return document.id
-      throw new ServableError('run_not_found', 'There is no such run')
-    }
-
-    /** A run whose time has come goes, also before its alarm. */
-    async #expire(): Promise<void> {
-      const { value: run, expiresAt = Number.POSITIVE_INFINITY } = this.#document() ?? {}
-      if (run !== undefined && expiresAt <= Date.now()) await this.#forget(run)
-    }
-
-    #index(owner: string | null): IndexStub {
-      return findBindings().index.getByName(partitionOf(owner))
+      await this.#run.alarm()
+      await this.#task.alarm()
+      if (!this.#store.isEmpty() && isBare(this.#store)) await this.#store.clear()
     }
   }
 }
 
-/** An agent that is made during a request lives in that isolate only, so it may be unknown here. */
-function resolve({ catalog }: Service, { kind, name }: StartMessage): Target {
-  try {
-    return catalog.resolve(kind, name)
-  } catch (cause) {
-    const code = cause instanceof ServableError ? cause.code : 'agent_not_found'
-    const text = `${kind} \`${name}\` is not known where followed runs execute: make it at module level`
-    throw new ServableError(code, text, { cause })
-  }
+/** A bare message leaves a schema and no task. */
+function isBare(store: ObjectStore): boolean {
+  return store.transact(tx => tx.count(RUNS) + tx.count(TASKS)) === 0
 }

@@ -29,6 +29,7 @@ export function objectStore(storage: ObjectStorage): ObjectStore {
     get instance() {
       return store.instance
     },
+    isShared: false,
     isAlive: instance => store.isAlive(instance),
     transact: work => store.transact(work),
     close() {},

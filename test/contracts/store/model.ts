@@ -1,5 +1,5 @@
 /** The storage contract in its simplest form, to compare stores with. */
-import type { Document, ListQuery, LogEntry, Transaction } from '../../../src/state/store.ts'
+import type { Document, Filter, ListQuery, LogEntry, Transaction } from '../../../src/state/store.ts'
 
 interface Log {
   entries: string[]
@@ -40,13 +40,20 @@ export class ModelStore implements Transaction {
     this.#contents.documents = this.#contents.documents.filter(isOther)
   }
 
-  list<T>(collection: string, { partition, tags = {}, after, limit }: ListQuery): Document<T>[] {
+  list<T>(
+    collection: string,
+    { partition, tags = {}, since = Number.NEGATIVE_INFINITY, after, limit }: ListQuery,
+  ): Document<T>[] {
     return this.#all<T>(collection)
-      .filter(document => document.partition === partition)
+      .filter(document => document.partition === partition && document.at >= since)
       .filter(document => Object.entries(tags).every(([tag, value]) => document.tags[tag] === value))
       .filter(document => after === undefined || byTime(document, after) < 0)
       .toSorted((a, b) => byTime(b, a))
       .slice(0, limit)
+  }
+
+  countMatching(collection: string, filter: Filter): number {
+    return this.list(collection, { ...filter, limit: Number.POSITIVE_INFINITY }).length
   }
 
   count(collection: string, partition?: string): number {
@@ -62,8 +69,10 @@ export class ModelStore implements Transaction {
       .slice(0, limit)
   }
 
-  oldest<T>(collection: string, limit: number): Document<T>[] {
-    return this.#all<T>(collection).toSorted(byTime).slice(0, limit)
+  oldest<T>(collection: string, limit: number, partition?: string): Document<T>[] {
+    const all = this.#all<T>(collection)
+    const wanted = all.filter(document => partition === undefined || document.partition === partition)
+    return wanted.toSorted(byTime).slice(0, limit)
   }
 
   append(name: string, data: string, seal = false): number | undefined {

@@ -1,0 +1,173 @@
+/**
+ * Agent cards (specification, sections 4.4.1 and 8): from agents to what discovery answers, with or without a server.
+ *
+ * @module
+ */
+
+import type { Kind } from '../agents/contract.ts'
+import { ServableError } from '../errors.ts'
+import {
+  type AgentCard,
+  type CardDescription,
+  type CardGeneration,
+  type CardInterface,
+  type CardSignature,
+  type CardSkill,
+  encodeCard,
+} from './card-forms.ts'
+import type { SecurityRequirement, SecuritySchemes } from './card-security.ts'
+
+/** What a card tells of an agent. Every servable fits. */
+export interface CardSubject {
+  readonly name: string
+  readonly kind?: Kind | undefined
+  readonly description?: string | undefined
+  /** Become the tags of its skill. `vision` and `audio` add images and audio to what the skill takes. */
+  readonly capabilities?: readonly string[] | undefined
+}
+
+/** What a card says beyond its agents. */
+export interface CardOptions {
+  /** The absolute address under which the agent is served: that of JSON-RPC, and the base of HTTP+JSON. */
+  readonly url: string
+  /** Who offers the agent. Without `url` the address of the agent stands in its place, which cards require. */
+  readonly provider?: { readonly organization: string; readonly url?: string | undefined } | undefined
+  /** The agent's own version. Default `1.0.0`. */
+  readonly version?: string | undefined
+  /** Default: the name of the only agent, else the provider's organization, else `Agents`. */
+  readonly name?: string | undefined
+  /** Default: what the only agent says of itself, else the names of all. */
+  readonly description?: string | undefined
+  /** Media types that agents take and give. Default: text and JSON. */
+  readonly inputModes?: readonly string[] | undefined
+  readonly outputModes?: readonly string[] | undefined
+  /** Which bindings are served. Default: both, JSON-RPC preferred. */
+  readonly bindings?: readonly CardInterface['binding'][] | undefined
+  /** Whether answers can be streamed. Default true. */
+  readonly streaming?: boolean | undefined
+  /** Whether updates are pushed to webhooks. Default false. */
+  readonly pushNotifications?: boolean | undefined
+  /** Whether clients that have proved who they are get another card. Default false. */
+  readonly extendedAgentCard?: boolean | undefined
+  /** How clients prove who they are, in the form of OpenAPI 3. */
+  readonly securitySchemes?: SecuritySchemes | undefined
+  /** Which of the schemes let a client in: any one of these, each all of its schemes. */
+  readonly security?: readonly SecurityRequirement[] | undefined
+  readonly documentationUrl?: string | undefined
+  readonly iconUrl?: string | undefined
+  /** Signatures of the finished card. */
+  readonly signatures?: readonly CardSignature[] | undefined
+}
+
+/** Who is to read the card. */
+export interface CardForm {
+  /** Default `hybrid`: clients of 0.2, 0.3 and 1.0 alike. */
+  readonly generation?: CardGeneration | undefined
+}
+
+/** Media types that every agent takes and gives: text, and JSON. */
+const MODES: readonly string[] = ['text/plain', 'application/json']
+
+/** Media types that a capability adds to what an agent takes. */
+const MODES_OF_CAPABILITY: ReadonlyMap<string, readonly string[]> = new Map([
+  ['vision', ['image/png', 'image/jpeg', 'image/webp', 'image/gif']],
+  ['audio', ['audio/mpeg', 'audio/wav']],
+])
+
+/**
+ * The card of one agent, without a server. Throws `invalid_options` for an address that is not absolute.
+ *
+ * @example
+ * const card = agentCard(echo, { url: 'https://example.com/a2a', provider: { organization: 'Example' } })
+ */
+export function agentCard(agent: CardSubject, options: CardOptions & CardForm): AgentCard {
+  return encodeCard(describeCard([agent], options), options.generation ?? 'hybrid')
+}
+
+/**
+ * One card for several agents, a skill each; the keys of the map are their names. A client names the agent that is to
+ * answer in `metadata.agentName` of its message. Throws `invalid_options` for an empty map or a wrong address.
+ */
+export function agentCards(
+  agents: Readonly<Record<string, Omit<CardSubject, 'name'>>>,
+  options: CardOptions & CardForm,
+): AgentCard {
+  const subjects = Object.entries(agents).map(([name, agent]) => subjectOf(name, agent))
+  return encodeCard(describeCard(subjects, options), options.generation ?? 'hybrid')
+}
+
+function subjectOf(
+  name: string,
+  { kind, description, capabilities }: Omit<CardSubject, 'name'>,
+): CardSubject {
+  return { name, kind, description, capabilities }
+}
+
+/** What the card of these agents says, to be written in the form that a client asks for. */
+export function describeCard(agents: readonly CardSubject[], options: CardOptions): CardDescription {
+  const skills = agents.map(skillOf)
+  const [first] = skills
+  if (first === undefined) throw new ServableError('invalid_options', 'A card needs one agent or more')
+  checkSecurity(options)
+  const url = addressOf(options.url)
+  const { provider, securitySchemes = {}, security = [], signatures = [] } = options
+  const only = skills.length === 1 ? first : undefined
+  const names = skills.map(({ name }) => name).join(', ')
+  return {
+    name: options.name ?? only?.name ?? provider?.organization ?? 'Agents',
+    description: options.description ?? only?.description ?? `Agents: ${names}`,
+    version: options.version ?? '1.0.0',
+    provider: provider && { organization: provider.organization, url: provider.url ?? url },
+    interfaces: interfacesOf(url, options.bindings),
+    capabilities: {
+      streaming: options.streaming ?? true,
+      pushNotifications: options.pushNotifications ?? false,
+      extendedAgentCard: options.extendedAgentCard ?? false,
+    },
+    skills,
+    inputModes: options.inputModes ?? MODES,
+    outputModes: options.outputModes ?? MODES,
+    securitySchemes,
+    security,
+    documentationUrl: options.documentationUrl,
+    iconUrl: options.iconUrl,
+    signatures,
+  }
+}
+
+/** One address for all: clients of 0.3 add `/v1/message:send` to it, those of 1.0 `/message:send`. */
+function interfacesOf(
+  url: string,
+  bindings: readonly CardInterface['binding'][] = ['JSONRPC', 'HTTP+JSON'],
+): CardInterface[] {
+  const versions = ['1.0', '0.3'] as const
+  return versions.flatMap(version => bindings.map(binding => ({ url, binding, version })))
+}
+
+function skillOf({ name, kind = 'agent', description, capabilities = [] }: CardSubject): CardSkill {
+  const modes = capabilities.flatMap(capability => MODES_OF_CAPABILITY.get(capability) ?? [])
+  return {
+    id: name,
+    name,
+    description: description || `The ${kind} ${name}`,
+    tags: capabilities.length > 0 ? capabilities : [kind],
+    inputModes: modes.length > 0 ? [...MODES, ...new Set(modes)] : undefined,
+  }
+}
+
+/** The address without a slash at its end, as paths are added to it. */
+function addressOf(url: string): string {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new ServableError('invalid_options', '`url` must be an absolute http or https address')
+  }
+  return url.replace(/\/+$/, '')
+}
+
+function checkSecurity({ securitySchemes = {}, security = [] }: CardOptions): void {
+  const unknown = security.flatMap(Object.keys).find(name => !Object.hasOwn(securitySchemes, name))
+  if (unknown === undefined) return
+  throw new ServableError(
+    'invalid_options',
+    `\`security\` names \`${unknown}\`, which is not in \`securitySchemes\``,
+  )
+}

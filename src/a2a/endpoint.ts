@@ -1,0 +1,93 @@
+/**
+ * What the bindings share: reading a request's version, identity and keys, and streaming updates.
+ *
+ * @module
+ */
+
+import { reportError, ServableError } from '../errors.ts'
+import type { RequestState } from '../http/context.ts'
+import type { KeyReader } from '../http/key-headers.ts'
+import { SSE_HEADERS, type SseSource, sseStream } from '../web/sse.ts'
+import type { TaskUpdate, Wire } from './model.ts'
+import type { Call, Operations } from './operations.ts'
+import type { UpdateSource } from './updates.ts'
+
+/** What both bindings need. */
+export interface BindingOptions {
+  readonly operations: Operations
+  readonly readKeys: KeyReader
+  /** Most bytes of a body. */
+  readonly maxBodyBytes: number
+  readonly production: boolean
+}
+
+/** The generation that a request asks for. */
+export type Version = '1.0' | '0.3'
+
+const VERSION = /^(\d+)\.(\d+)(?:\.\d+)?$/
+
+/**
+ * The version of the `A2A-Version` header or query parameter; undefined without one (then the method or the path tells,
+ * as before 1.0). Patch numbers are ignored. Throws `version_not_supported` for one that is not served.
+ */
+export function versionOf(request: Request): Version | undefined {
+  const given = request.headers.get('a2a-version') || queryOf(request).get('A2A-Version')
+  if (!given) return undefined
+  const [, major, minor] = VERSION.exec(given.trim()) ?? []
+  if (major === '1' && minor === '0') return '1.0'
+  if (major === '0' && (minor === '2' || minor === '3')) return '0.3'
+  throw new ServableError('version_not_supported', 'Use the protocol version 1.0 or 0.3')
+}
+
+/** The query of a request. */
+export function queryOf(request: Request): URLSearchParams {
+  const { url } = request
+  const start = url.indexOf('?')
+  return new URLSearchParams(start === -1 ? '' : url.slice(start))
+}
+
+/** What an operation gets of a request. */
+export function callOf(
+  request: Request,
+  state: RequestState,
+  { wire, params, agent }: { wire: Wire; params: unknown; agent: string | undefined },
+  readKeys: KeyReader,
+): Call {
+  const last = request.headers.get('last-event-id')
+  return {
+    wire,
+    params,
+    agent,
+    owner: state.identity?.id ?? null,
+    apiKeys: readKeys(request.headers, undefined),
+    lastEventId: last !== null && /^\d{1,15}$/.test(last) ? Number(last) : undefined,
+  }
+}
+
+/** How a binding writes a stream. */
+export interface StreamWriter {
+  /** The lines of one update, with its id. */
+  update(update: TaskUpdate, seq: number): string
+  /** The lines of a failure in the middle of a stream. */
+  failure(report: ReturnType<typeof reportError>): string
+}
+
+/** Updates as SSE (section 11.7 of the specification, 9.4.2 for JSON-RPC). A client that leaves stops nothing. */
+export function streamResponse(updates: UpdateSource, writer: StreamWriter, production: boolean): Response {
+  let hasFailed = false
+  const source: SseSource = {
+    cancel: () => updates.leave(),
+    async next() {
+      if (hasFailed) return undefined
+      try {
+        const batch = await updates.next()
+        return batch?.map(({ seq, update }) => writer.update(update, seq)).join('')
+      } catch (error) {
+        hasFailed = true
+        updates.leave()
+        return writer.failure(reportError(error, production, 'internal_error'))
+      }
+    },
+  }
+  return new Response(sseStream(source), { headers: SSE_HEADERS })
+}

@@ -1,0 +1,173 @@
+/**
+ * The JSON-RPC 2.0 binding (section 9 of A2A 1.0, and that of 0.2 and 0.3): every generation at one endpoint, chosen by
+ * the method's name.
+ *
+ * @module
+ */
+
+import { type ErrorReport, isServableError, reportError, ServableError } from '../errors.ts'
+import type { RequestState } from '../http/context.ts'
+import { readJson, requireJson } from '../web/body.ts'
+import { jsonResponse } from '../web/response.ts'
+import { SSE_HEADERS, sseMessage } from '../web/sse.ts'
+import { type BindingOptions, callOf, streamResponse, versionOf } from './endpoint.ts'
+import { jsonRpcError } from './errors.ts'
+import type { Wire } from './model.ts'
+import type { OperationName } from './operations.ts'
+import { v1 } from './wire/v1.ts'
+import { v03 } from './wire/v03.ts'
+
+/** Every method: its generation, and what it does. */
+const METHODS: ReadonlyMap<string, readonly [wire: Wire, operation: OperationName]> = new Map([
+  ['SendMessage', [v1, 'send']],
+  ['SendStreamingMessage', [v1, 'stream']],
+  ['GetTask', [v1, 'get']],
+  ['ListTasks', [v1, 'list']],
+  ['CancelTask', [v1, 'cancel']],
+  ['SubscribeToTask', [v1, 'subscribe']],
+  ['CreateTaskPushNotificationConfig', [v1, 'push']],
+  ['GetTaskPushNotificationConfig', [v1, 'push']],
+  ['ListTaskPushNotificationConfigs', [v1, 'push']],
+  ['DeleteTaskPushNotificationConfig', [v1, 'push']],
+  ['GetExtendedAgentCard', [v1, 'extendedCard']],
+  ['message/send', [v03, 'send']],
+  ['message/stream', [v03, 'stream']],
+  ['tasks/get', [v03, 'get']],
+  ['tasks/cancel', [v03, 'cancel']],
+  ['tasks/resubscribe', [v03, 'subscribe']],
+  ['tasks/pushNotificationConfig/set', [v03, 'push']],
+  ['tasks/pushNotificationConfig/get', [v03, 'push']],
+  ['tasks/pushNotificationConfig/list', [v03, 'push']],
+  ['tasks/pushNotificationConfig/delete', [v03, 'push']],
+  ['agent/getAuthenticatedExtendedCard', [v03, 'extendedCard']],
+])
+
+type Id = string | number | null
+
+/** A request as JSON-RPC has it; without an id it is a notification. */
+interface RpcRequest {
+  readonly id: Id | undefined
+  readonly method: string
+  readonly params: unknown
+}
+
+/** What is known of a request when it fails. */
+interface Progress {
+  /** Undefined for a notification, null where none can be read. */
+  id: Id | undefined
+  method: string | undefined
+}
+
+/** Answers a request at an endpoint; `agentOf` gives the agent of one that is an agent's own. */
+export async function answerJsonRpc(
+  request: Request,
+  state: RequestState,
+  options: BindingOptions,
+  agentOf: (state: RequestState) => string | undefined,
+): Promise<Response> {
+  const progress: Progress = { id: null, method: undefined }
+  try {
+    requireRpcJson(request)
+    const body = await readRpc(request, options.maxBodyBytes)
+    progress.id = idIn(body)
+    const rpc = checkRpc(body)
+    progress.id = rpc.id
+    progress.method = rpc.method
+    const response = await perform(rpc, request, state, options, agentOf(state))
+    return rpc.id === undefined ? noContent(response) : response
+  } catch (error) {
+    if (!isServableError(error)) throw error
+    return answerError(reportError(error, options.production, 'internal_error'), progress)
+  }
+}
+
+function answerError(report: ErrorReport, { id, method = '' }: Progress): Response {
+  if (id === undefined && !isAnsweredWithoutId(report, method)) return new Response(null, { status: 204 })
+  const body = { jsonrpc: '2.0', id: id ?? null, error: jsonRpcError(report) }
+  const [wire, operation] = METHODS.get(method) ?? []
+  // Clients of 0.2 and 0.3 read the answer of a streaming method as a stream only, errors too.
+  const isLegacyStream = wire === v03 && (operation === 'stream' || operation === 'subscribe')
+  if (!isLegacyStream || id == null) return jsonResponse(body)
+  return new Response(`data: ${JSON.stringify(body)}\n\n`, { headers: SSE_HEADERS })
+}
+
+/**
+ * A notification gets no answer (JSON-RPC 2.0, section 4.1), but no method of 0.3 makes sense as one: there, a request
+ * without an id whose method or parameters are wrong is a mistake, and is told so.
+ */
+function isAnsweredWithoutId({ code }: ErrorReport, method: string): boolean {
+  return method.includes('/') && (code === 'method_not_found' || code === 'invalid_params')
+}
+
+async function perform(
+  { id = null, method, params }: RpcRequest,
+  request: Request,
+  state: RequestState,
+  options: BindingOptions,
+  agent: string | undefined,
+): Promise<Response> {
+  versionOf(request)
+  const found = METHODS.get(method)
+  if (found === undefined) throw new ServableError('method_not_found', 'There is no such method')
+  const [wire, name] = found
+  const call = callOf(request, state, { wire, params, agent }, options.readKeys)
+  const answer = await options.operations[name](call)
+  if ('value' in answer) return jsonResponse({ jsonrpc: '2.0', id, result: answer.value })
+  return streamResponse(
+    answer.updates,
+    {
+      update: (update, seq) => {
+        const result = wire.encode.update(update)
+        return sseMessage(seq, JSON.stringify({ jsonrpc: '2.0', id, result }))
+      },
+      failure: report => `data: ${JSON.stringify({ jsonrpc: '2.0', id, error: jsonRpcError(report) })}\n\n`,
+    },
+    options.production,
+  )
+}
+
+/** A notification gets no answer (JSON-RPC 2.0, section 4.1): what would have been one is dropped. */
+function noContent(response: Response): Response {
+  void response.body?.cancel().then(undefined, () => {})
+  return new Response(null, { status: 204 })
+}
+
+function requireRpcJson(request: Request): void {
+  try {
+    requireJson(request)
+  } catch (cause) {
+    throw new ServableError('content_type_not_supported', 'The `content-type` must be `application/json`', {
+      cause,
+    })
+  }
+}
+
+async function readRpc(request: Request, maxBytes: number): Promise<unknown> {
+  try {
+    return await readJson(request, maxBytes)
+  } catch (cause) {
+    if (isServableError(cause) && cause.code !== 'invalid_body') throw cause
+    throw new ServableError('parse_error', 'The body must be JSON', { cause })
+  }
+}
+
+/** The id of whatever came, to answer with; null where there is none that could be. */
+function idIn(body: unknown): Id {
+  const { id } = Object(body) as { id?: unknown }
+  return typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id)) ? id : null
+}
+
+/** Checks the envelope. A batch is refused as a whole. */
+function checkRpc(body: unknown): RpcRequest {
+  if (Array.isArray(body))
+    throw new ServableError('invalid_request', 'Batches are not taken: send one request at a time')
+  const { jsonrpc, id, method, params } = Object(body) as Record<string, unknown>
+  const isId = id === undefined || id === null || typeof id === 'string' || Number.isInteger(id)
+  if (jsonrpc !== '2.0') throw new ServableError('invalid_request', '`jsonrpc` must be "2.0"')
+  if (typeof method !== 'string') throw new ServableError('invalid_request', '`method` must be text')
+  if (!isId) throw new ServableError('invalid_request', '`id` must be text, a whole number or null')
+  if (params !== undefined && (typeof params !== 'object' || params === null)) {
+    throw new ServableError('invalid_params', '`params` must be an object')
+  }
+  return { id: id as Id | undefined, method, params }
+}

@@ -1,0 +1,363 @@
+/**
+ * The task host over a store that is at hand: for a server, or for a single task.
+ *
+ * @module
+ */
+
+import type { RunOptions } from '../agents/contract.ts'
+import { isTerminal } from '../agents/event.ts'
+import { ServableError } from '../errors.ts'
+import type { Follower, Viewer } from '../runs/host.ts'
+import { LogFollower } from '../runs/log-follower.ts'
+import { writeLog } from '../runs/log-writer.ts'
+import { partitionOf } from '../runs/record.ts'
+import { type Run, startRun, type Target } from '../runs/run.ts'
+import { createWatch, type Watch } from '../runs/watch.ts'
+import { nameWorker, type WorkerName } from '../runs/worker-name.ts'
+import type { Retention } from '../state/state.ts'
+import type { Store, Transaction } from '../state/store.ts'
+import { listTasks } from './list-tasks.ts'
+import { makeRoom } from './make-room.ts'
+import {
+  isInterruptedState,
+  isTerminalState,
+  type ListRequest,
+  type Message,
+  type Task,
+  type TaskPage,
+} from './model.ts'
+import { Opening } from './opening.ts'
+import { toRunInput } from './parts.ts'
+import type { Delivered, TaskHost, TaskMessage, TaskSettings, TaskView } from './task-host.ts'
+import {
+  AT_WORK,
+  forgetTask,
+  logOf,
+  type StoredTask,
+  saveBody,
+  statusNow,
+  TASKS,
+  type TaskEntry,
+  toDocument,
+  viewOf,
+} from './task-record.ts'
+import { Turn } from './turn.ts'
+
+/** What the local task host needs. */
+export interface LocalTaskHostOptions {
+  readonly store: Store
+  readonly settings: TaskSettings
+  readonly retention: Retention
+  /** The agent of a name, to go on with a task of its. Throws `agent_not_found`. */
+  readonly agentOf: (name: string) => Target
+  /** Told when a task's status has changed. */
+  readonly onStatus?: (task: StoredTask) => void
+}
+
+/** Makes the host. Tasks whose agent a dead process left at work are failed at the first call. */
+export function createLocalTaskHost(options: LocalTaskHostOptions): TaskHost {
+  return new LocalTaskHost(options)
+}
+
+/** A task whose agent sets to work. */
+interface Begun {
+  readonly task: StoredTask
+  readonly view: TaskView
+}
+
+/** A task at work here. */
+interface AtWork {
+  readonly run: Run
+  readonly ended: Promise<void>
+}
+
+class LocalTaskHost implements TaskHost {
+  readonly #options: LocalTaskHostOptions
+  readonly #worker: WorkerName
+  readonly #atWork = new Map<string, AtWork>()
+  /** Those who follow a task, whether its agent is at work or waits. */
+  readonly #watches = new Map<string, Watch>()
+  #isRecovered = false
+
+  constructor(options: LocalTaskHostOptions) {
+    this.#options = options
+    this.#worker = nameWorker(options.store)
+  }
+
+  async deliver(message: TaskMessage): Promise<Delivered> {
+    const { target } = message
+    const begun = this.#transact(tx => {
+      const task = target === undefined ? this.#resume(tx, message) : this.#open(tx, message, target)
+      // As it is before its agent's first word: a stream begins here and misses nothing.
+      return { task, view: viewOf(tx, task) }
+    })
+    return this.#work(begun, message, target ?? this.#options.agentOf(begun.task.agent))
+  }
+
+  async get(id: string, viewer: Viewer): Promise<TaskView> {
+    return this.#transact(tx => viewOf(tx, this.#find(tx, id, viewer)))
+  }
+
+  async follow(id: string, viewer: Viewer, after: number): Promise<Follower> {
+    this.#transact(tx => this.#find(tx, id, viewer))
+    return new LogFollower(this.#options.store, logOf(id), after, this.#watchOf(id))
+  }
+
+  async settled(id: string, viewer: Viewer): Promise<Task> {
+    const view = await this.get(id, viewer)
+    const { state } = view.task.status
+    if (isTerminalState(state) || isInterruptedState(state)) return view.task
+    const work = this.#atWork.get(id)
+    if (work !== undefined) {
+      await work.ended.catch(() => this.#settle(id))
+      return (await this.get(id, viewer)).task
+    }
+    const follower = await this.follow(id, viewer, view.seq)
+    try {
+      for (let batch = await follower.next(); batch !== undefined; batch = await follower.next()) {
+        if (batch.some(({ data }) => isSettling(JSON.parse(data) as TaskEntry))) break
+      }
+    } finally {
+      follower.leave()
+    }
+    return (await this.get(id, viewer)).task
+  }
+
+  async cancel(id: string, viewer: Viewer): Promise<{ task: Task; wasCanceled: boolean }> {
+    const before = await this.get(id, viewer)
+    const { state } = before.task.status
+    if (state === 'canceled') return { task: before.task, wasCanceled: true }
+    if (isTerminalState(state)) throw notCancelable(state)
+    const atWork = this.#atWork.get(id)
+    atWork?.run.cancel()
+    if (atWork !== undefined) await atWork.ended
+    else this.#transact(tx => this.#conclude(tx, id, statusNow('canceled')))
+    const { task } = await this.get(id, viewer)
+    if (task.status.state !== 'canceled') throw notCancelable(task.status.state)
+    return { task, wasCanceled: false }
+  }
+
+  async list(owner: Viewer, request: ListRequest): Promise<TaskPage> {
+    return this.#transact(tx => {
+      const { tasks, ...page } = listTasks(tx, owner, request)
+      return { ...page, pageSize: request.pageSize, tasks: tasks.map(task => viewOf(tx, task).task) }
+    })
+  }
+
+  /** A new task. */
+  #open(tx: Transaction, { taskId, message, owner }: TaskMessage, { name }: Target): StoredTask {
+    const earlier = tx.get<StoredTask>(TASKS, taskId)
+    if (earlier !== undefined) throw atWork()
+    this.#checkRoom(tx, owner)
+    const contextId = message.contextId ?? crypto.randomUUID()
+    const status = statusNow('submitted')
+    const instance = this.#worker.own
+    return this.#begin(
+      tx,
+      { id: taskId, contextId, status, agent: name, owner, isAtWork: false, instance, turns: 0 },
+      message,
+    )
+  }
+
+  /** A task that waits for its client goes on. */
+  #resume(tx: Transaction, { taskId, message, owner }: TaskMessage): StoredTask {
+    const task = this.#find(tx, taskId, owner)
+    const { contextId = task.contextId } = message
+    if (contextId !== task.contextId) {
+      throw new ServableError('invalid_params', '`message.contextId` is not the context of the task')
+    }
+    if (isTerminalState(task.status.state)) {
+      throw new ServableError(
+        'unsupported_operation',
+        `The task is ${task.status.state} and takes no more messages`,
+      )
+    }
+    if (task.isAtWork) throw atWork()
+    if (task.turns * 2 >= this.#options.settings.maxHistory) {
+      throw new ServableError('unsupported_operation', 'The history of the task is full: begin a new one')
+    }
+    return this.#begin(tx, task, message)
+  }
+
+  /** Writes down that the agent is at work on a message. */
+  #begin(tx: Transaction, before: StoredTask, message: Message): StoredTask {
+    const { id, contextId } = before
+    const status = statusNow('working', undefined, before.status)
+    const task = {
+      ...before,
+      status,
+      isAtWork: true,
+      instance: this.#worker.own,
+      turns: before.turns + 1,
+    }
+    tx.put(TASKS, toDocument(task))
+    tx.put(AT_WORK, { ...toDocument(task), tags: {}, value: task.instance })
+    append(tx, id, { type: 'history', message: { ...message, taskId: id, contextId } })
+    append(tx, id, { type: 'status', taskId: id, contextId, status })
+    return task
+  }
+
+  #work(
+    { task, view }: Begun,
+    { message, options, mayWait }: TaskMessage,
+    target: Target,
+  ): Promise<Delivered> {
+    const { settings, store } = this.#options
+    const { id } = task
+    const turn = new Turn(task)
+    const opening = new Opening(task, view, { turn, mayWait: mayWait || mayAnswerWithMessage(target) })
+    const run = startRun(
+      target,
+      toRunInput(message),
+      { ...options, ...ofTask(task, message, options) },
+      settings,
+    )
+    const ended = writeLog(run, {
+      store,
+      log: logOf(id),
+      changed: this.#watchOf(id).changed,
+      maxBytes: settings.maxBytes,
+      maxLength: settings.maxLength,
+      encode: event =>
+        isTerminal(event) ? [] : opening.entriesOf(event).map(entry => JSON.stringify(entry)),
+      finish: (tx, event) => {
+        if (opening.isMessageOnly) return forgetTask(tx, id)
+        const { status, entries } = turn.end(event)
+        for (const entry of entries.slice(0, -1)) append(tx, id, entry)
+        this.#conclude(tx, id, status, entries.at(-1))
+      },
+    })
+    this.#atWork.set(id, { run, ended })
+    const end = () => {
+      this.#atWork.delete(id)
+      opening.settle()
+      this.#settle(id)
+      this.#letGo(id)
+    }
+    void ended.then(end, end)
+    return opening.delivered.then(delivered => {
+      if ('view' in delivered) this.#settle(id)
+      return delivered
+    })
+  }
+
+  /** A task whose end could not be written is ended now, if the store can be written again. */
+  #settle(id: string): void {
+    try {
+      const task = this.#transact(tx => this.#lookUp(tx, id))
+      if (task !== undefined) this.#options.onStatus?.(task)
+    } catch {
+      // Whoever asks for the task next tries again.
+    }
+  }
+
+  /** Writes a task's last status of a turn; nothing where it has ended before. */
+  #conclude(tx: Transaction, id: string, status: StoredTask['status'], entry?: TaskEntry): void {
+    const task = tx.get<StoredTask>(TASKS, id)?.value
+    if (task === undefined || isTerminalState(task.status.state)) return
+    const { contextId } = task
+    const isEnd = isTerminalState(status.state)
+    append(tx, id, entry ?? { type: 'status', taskId: id, contextId, status }, isEnd)
+    const ended = { ...task, status, isAtWork: false }
+    const { retentionMs } = this.#options.settings
+    const keepMs = Math.min(retentionMs, this.#options.retention.maxAgeMs ?? Number.POSITIVE_INFINITY)
+    tx.put(TASKS, toDocument(ended, isEnd ? Date.now() + keepMs : undefined))
+    tx.delete(AT_WORK, id)
+    saveBody(tx, ended)
+    this.#watches.get(id)?.changed.fire()
+  }
+
+  #find(tx: Transaction, id: string, viewer: Viewer): StoredTask {
+    const task = this.#lookUp(tx, id)
+    if (task !== undefined && (task.owner === null || task.owner === viewer)) return task
+    throw new ServableError('task_not_found', 'Task not found')
+  }
+
+  /** A task as it is by now: gone when its time has come, failed when its agent was left at work by one that is gone. */
+  #lookUp(tx: Transaction, id: string): StoredTask | undefined {
+    const document = tx.get<StoredTask>(TASKS, id)
+    if (document === undefined) return undefined
+    const { value: task, expiresAt = Number.POSITIVE_INFINITY } = document
+    if (expiresAt <= Date.now()) return forgetTask(tx, id)
+    if (!task.isAtWork || this.#atWork.has(id) || this.#worker.mayWork(task.instance)) return task
+    this.#conclude(tx, id, statusNow('failed'))
+    return tx.get<StoredTask>(TASKS, id)?.value
+  }
+
+  #checkRoom(tx: Transaction, owner: Viewer): void {
+    const { maxTasksPerOwner, maxRunning, maxRunningPerOwner } = this.#options.settings
+    const partition = partitionOf(owner)
+    const now = Date.now()
+    for (const { id } of tx.expired<StoredTask>(TASKS, now, 100)) forgetTask(tx, id)
+    const mayWork = owner === null ? maxRunning : maxRunningPerOwner
+    if (tx.count(AT_WORK) >= maxRunning || tx.count(AT_WORK, partition) >= mayWork) {
+      throw new ServableError('too_many_runs', 'Too many tasks are at work already: try again later')
+    }
+    makeRoom(tx, partition, maxTasksPerOwner)
+  }
+
+  #watchOf(id: string): Watch {
+    let watch = this.#watches.get(id)
+    if (watch === undefined) {
+      const { settings, store } = this.#options
+      watch = createWatch(settings.maxFollowers, {
+        onCount: count => {
+          if (count === 0) this.#letGo(id)
+        },
+        tellsAll: () => !store.isShared || this.#atWork.has(id),
+      })
+      this.#watches.set(id, watch)
+    }
+    return watch
+  }
+
+  /** A task that nobody works on and nobody follows needs no watch. */
+  #letGo(id: string): void {
+    const watch = this.#watches.get(id)
+    if (watch?.followers === 0 && !this.#atWork.has(id)) this.#watches.delete(id)
+  }
+
+  #transact<T>(work: (tx: Transaction) => T): T {
+    const { store } = this.#options
+    if (!this.#isRecovered) {
+      this.#isRecovered = true
+      store.transact(tx => this.#recover(tx))
+    }
+    return store.transact(work)
+  }
+
+  #recover(tx: Transaction): void {
+    for (const { id, value } of tx.oldest<string>(AT_WORK, Number.MAX_SAFE_INTEGER)) {
+      if (!this.#worker.mayWork(value)) this.#conclude(tx, id, statusNow('failed'))
+    }
+  }
+}
+
+/** What the run of a task knows: its conversation, and A2A's own ids. */
+function ofTask({ id, contextId }: StoredTask, message: Message, { metadata }: RunOptions): RunOptions {
+  const ids = { taskId: id, contextId, messageId: message.messageId, message }
+  return { sessionId: contextId, metadata: { ...metadata, ...ids } }
+}
+
+/** An agent that says so may answer with a bare message after any silence. */
+function mayAnswerWithMessage({ servable }: Target): boolean {
+  return servable.capabilities?.includes('message') ?? false
+}
+
+function append(tx: Transaction, id: string, entry: TaskEntry, seal = false): void {
+  tx.append(logOf(id), JSON.stringify(entry), seal)
+}
+
+function isSettling(entry: TaskEntry): boolean {
+  return (
+    entry.type === 'status' && (isTerminalState(entry.status.state) || isInterruptedState(entry.status.state))
+  )
+}
+
+function atWork(): ServableError {
+  return new ServableError('unsupported_operation', 'The task is at work: wait for it, or cancel it')
+}
+
+function notCancelable(state: string): ServableError {
+  return new ServableError('task_not_cancelable', `The task is ${state} and can no longer be cancelled`)
+}

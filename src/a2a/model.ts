@@ -1,0 +1,181 @@
+/**
+ * Tasks, messages and updates as this room thinks of them. The shapes follow A2A 1.0; every generation of the wire
+ * translates to and from them.
+ *
+ * @module
+ */
+
+/** Where a task stands. */
+export type TaskState =
+  | 'submitted'
+  | 'working'
+  | 'input-required'
+  | 'auth-required'
+  | 'completed'
+  | 'failed'
+  | 'canceled'
+  | 'rejected'
+
+/** A piece of a message or artifact: exactly one of `text`, `raw` (base64), `url` and `data` (any JSON). */
+export interface Part {
+  readonly text?: string | undefined
+  readonly raw?: string | undefined
+  readonly url?: string | undefined
+  readonly data?: unknown
+  readonly mediaType?: string | undefined
+  readonly filename?: string | undefined
+  readonly metadata?: Metadata | undefined
+}
+
+/** Values by name, for whoever understands them. */
+export type Metadata = Readonly<Record<string, unknown>>
+
+/** One unit of communication between client and agent. */
+export interface Message {
+  readonly messageId: string
+  readonly role: 'user' | 'agent'
+  readonly parts: readonly Part[]
+  readonly contextId?: string | undefined
+  readonly taskId?: string | undefined
+  readonly metadata?: Metadata | undefined
+  readonly extensions?: readonly string[] | undefined
+  readonly referenceTaskIds?: readonly string[] | undefined
+}
+
+/** The status of a task. */
+export interface TaskStatus {
+  readonly state: TaskState
+  readonly message?: Message | undefined
+  /** ISO 8601, in UTC. */
+  readonly timestamp: string
+}
+
+/** What a task has made. */
+export interface TaskArtifact {
+  readonly artifactId: string
+  readonly name?: string | undefined
+  readonly description?: string | undefined
+  readonly parts: readonly Part[]
+  readonly metadata?: Metadata | undefined
+  readonly extensions?: readonly string[] | undefined
+}
+
+/** A task. */
+export interface Task {
+  readonly id: string
+  readonly contextId: string
+  readonly status: TaskStatus
+  readonly artifacts?: readonly TaskArtifact[] | undefined
+  readonly history?: readonly Message[] | undefined
+  readonly metadata?: Metadata | undefined
+}
+
+/** What a stream tells: first a task or exactly one message, then how the task changes. */
+export type TaskUpdate =
+  | { readonly type: 'task'; readonly task: Task }
+  | { readonly type: 'message'; readonly message: Message }
+  | StatusUpdate
+  | ArtifactUpdate
+
+/** A task's status has changed. */
+export interface StatusUpdate {
+  readonly type: 'status'
+  readonly taskId: string
+  readonly contextId: string
+  readonly status: TaskStatus
+  readonly metadata?: Metadata | undefined
+}
+
+/** A task has made something, or more of it. */
+export interface ArtifactUpdate {
+  readonly type: 'artifact'
+  readonly taskId: string
+  readonly contextId: string
+  readonly artifact: TaskArtifact
+  readonly append: boolean
+  readonly lastChunk: boolean
+  readonly metadata?: Metadata | undefined
+}
+
+/** Whether a task in this state has ended for good. */
+export function isTerminalState(state: TaskState): boolean {
+  return state === 'completed' || state === 'failed' || state === 'canceled' || state === 'rejected'
+}
+
+/** Whether a task in this state waits for its client. */
+export function isInterruptedState(state: TaskState): boolean {
+  return state === 'input-required' || state === 'auth-required'
+}
+
+/** A message to an agent. */
+export interface SendRequest {
+  readonly message: Message
+  readonly configuration: {
+    readonly acceptedOutputModes?: readonly string[] | undefined
+    /** Most messages of the answer's history; undefined: all. */
+    readonly historyLength?: number | undefined
+    /** Answer once the task exists instead of when it has ended or waits. */
+    readonly returnImmediately: boolean
+    /** A push notification config of the client's generation, untouched; undefined without one. */
+    readonly pushConfig?: unknown
+  }
+  readonly metadata?: Metadata | undefined
+  readonly tenant?: string | undefined
+}
+
+/** Asks for a task. */
+export interface GetRequest {
+  readonly id: string
+  readonly historyLength?: number | undefined
+}
+
+/** Asks for a task by id and nothing else: to cancel it, to subscribe to it. */
+export interface TaskRequest {
+  readonly id: string
+}
+
+/** Asks for a list of tasks, newest status first. */
+export interface ListRequest {
+  readonly contextId?: string | undefined
+  readonly state?: TaskState | undefined
+  /** 1 to 100. */
+  readonly pageSize: number
+  readonly pageToken?: string | undefined
+  readonly historyLength?: number | undefined
+  /** Only tasks whose status is of this moment or later; milliseconds since 1970. */
+  readonly updatedAfter?: number | undefined
+  readonly includeArtifacts: boolean
+}
+
+/** A page of tasks. */
+export interface TaskPage {
+  readonly tasks: readonly Task[]
+  /** Empty at the end. */
+  readonly nextPageToken: string
+  readonly pageSize: number
+  /** How many tasks match, over all pages. */
+  readonly totalSize: number
+}
+
+/**
+ * One generation of the protocol on one binding: how its requests are read and its answers written. Decoders throw
+ * `invalid_params` that names the field.
+ */
+export interface Wire {
+  /** The version as cards state it: `1.0`, `0.3`. */
+  readonly version: string
+  readonly decode: {
+    send(params: unknown): SendRequest
+    get(params: unknown): GetRequest
+    list(params: unknown): ListRequest
+    cancel(params: unknown): TaskRequest
+    subscribe(params: unknown): TaskRequest
+  }
+  readonly encode: {
+    task(task: Task): unknown
+    /** What a send answers: a task, or a message. */
+    sent(result: { readonly task: Task } | { readonly message: Message }): unknown
+    update(update: TaskUpdate): unknown
+    page(page: TaskPage): unknown
+  }
+}

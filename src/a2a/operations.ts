@@ -1,0 +1,180 @@
+/**
+ * What a client can ask for, the same for every generation and binding.
+ *
+ * @module
+ */
+
+import { ServableError } from '../errors.ts'
+import type { Viewer } from '../runs/host.ts'
+import type { AgentChooser } from './choose-agent.ts'
+import { isTerminalState, type ListRequest, type SendRequest, type Task, type Wire } from './model.ts'
+import { checkModes } from './modes.ts'
+import type { Delivered, TaskHost, TaskMessage } from './task-host.ts'
+import { withHistory } from './task-record.ts'
+import { messageOnly, type UpdateSource, updatesOf } from './updates.ts'
+
+/** What the operations need. */
+export interface OperationsOptions {
+  readonly host: TaskHost
+  readonly chooseAgent: AgentChooser
+  /** Media types that messages may hold. */
+  readonly inputModes: readonly string[]
+  /** Most parts of a message. */
+  readonly maxParts: number
+  /** Lists tasks without an owner to everyone. */
+  readonly listAnonymous: boolean
+}
+
+/** A request on its way to an operation. */
+export interface Call {
+  readonly wire: Wire
+  readonly params: unknown
+  readonly owner: Viewer
+  /** The agent of the endpoint, where it is one agent's. */
+  readonly agent: string | undefined
+  /** Keys of the request. */
+  readonly apiKeys: Record<string, string> | undefined
+  /** The last update that a client which lost its stream has seen. */
+  readonly lastEventId: number | undefined
+}
+
+/** What an operation answers: a value, or a stream of updates. */
+export type Answer = { readonly value: unknown } | { readonly updates: UpdateSource }
+
+/** An operation. It throws a `ServableError` for what cannot be. */
+export type Operation = (call: Call) => Promise<Answer>
+
+/** The name of an operation. */
+export type OperationName =
+  | 'send'
+  | 'stream'
+  | 'get'
+  | 'list'
+  | 'cancel'
+  | 'subscribe'
+  | 'push'
+  | 'extendedCard'
+
+/** All operations by name. */
+export type Operations = Readonly<Record<OperationName, Operation>>
+
+/** Makes the operations. */
+export function createOperations(options: OperationsOptions): Operations {
+  const { host } = options
+  return {
+    send: call => send(call, options),
+    stream: call => stream(call, options),
+    list: call => list(call, options),
+    get: async ({ wire, params, owner }) => {
+      const { id, historyLength } = wire.decode.get(params)
+      const { task } = await host.get(id, owner)
+      return { value: wire.encode.task(withHistory(task, historyLength)) }
+    },
+    cancel: async ({ wire, params, owner }) => {
+      const { id } = wire.decode.cancel(params)
+      const { task, wasCanceled } = await host.cancel(id, owner)
+      // Cancelling twice is no error since 1.0.
+      if (wasCanceled && wire.version !== '1.0')
+        throw new ServableError('task_not_cancelable', 'The task is canceled')
+      return { value: wire.encode.task(task) }
+    },
+    subscribe: call => subscribe(call, host),
+    push: async () => {
+      throw new ServableError('push_not_supported', 'Push notifications are off here')
+    },
+    extendedCard: async () => {
+      throw new ServableError('extended_card_not_configured', 'There is no extended card here')
+    },
+  }
+}
+
+async function send(call: Call, options: OperationsOptions): Promise<Answer> {
+  const { wire, owner } = call
+  const request = wire.decode.send(call.params)
+  const delivered = await deliver(request, call, options, true)
+  if ('message' in delivered) return { value: wire.encode.sent(delivered) }
+  const { returnImmediately, historyLength } = request.configuration
+  const { task: begun } = delivered.view
+  const task = returnImmediately
+    ? (await options.host.get(begun.id, owner)).task
+    : await options.host.settled(begun.id, owner)
+  return { value: wire.encode.sent({ task: withHistory(task, historyLength) }) }
+}
+
+async function stream(call: Call, options: OperationsOptions): Promise<Answer> {
+  const request = call.wire.decode.send(call.params)
+  const delivered = await deliver(request, call, options, false)
+  if ('message' in delivered) return { updates: messageOnly(delivered.message) }
+  const { view } = delivered
+  const follower = await options.host.follow(view.task.id, call.owner, view.seq)
+  return { updates: updatesOf(follower, { view, endsAtInterruption: true }) }
+}
+
+/** A client that says what it saw last goes on from there; any other begins with the task as it is. */
+async function subscribe({ wire, params, owner, lastEventId }: Call, host: TaskHost): Promise<Answer> {
+  const { id } = wire.decode.subscribe(params)
+  const view = await host.get(id, owner)
+  const { state } = view.task.status
+  if (lastEventId !== undefined) {
+    const follower = await host.follow(id, owner, lastEventId)
+    return { updates: updatesOf(follower, { endsAtInterruption: false }) }
+  }
+  if (isTerminalState(state))
+    throw new ServableError('unsupported_operation', `The task is ${state}: there is nothing to follow`)
+  const follower = await host.follow(id, owner, view.seq)
+  return { updates: updatesOf(follower, { view, endsAtInterruption: false }) }
+}
+
+async function list({ wire, params, owner }: Call, options: OperationsOptions): Promise<Answer> {
+  const request = wire.decode.list(params)
+  if (owner === null && request.contextId === undefined && !options.listAnonymous) {
+    throw new ServableError('invalid_params', '`contextId` is needed where requests have no identity')
+  }
+  const page = await options.host.list(owner, request)
+  return { value: wire.encode.page({ ...page, tasks: page.tasks.map(task => forList(task, request)) }) }
+}
+
+function forList(task: Task, { historyLength, includeArtifacts }: ListRequest): Task {
+  const { artifacts, ...rest } = withHistory(task, historyLength)
+  return includeArtifacts ? { ...rest, artifacts: artifacts ?? [] } : rest
+}
+
+async function deliver(
+  request: SendRequest,
+  call: Call,
+  options: OperationsOptions,
+  isWaiting: boolean,
+): Promise<Delivered> {
+  const { message, configuration, metadata } = request
+  if (configuration.pushConfig !== undefined) {
+    throw new ServableError('push_not_supported', 'Push notifications are off here')
+  }
+  if (message.role !== 'user') throw new ServableError('invalid_params', '`message.role` must be the user')
+  if (message.parts.length > options.maxParts) {
+    throw new ServableError(
+      'invalid_params',
+      `\`message.parts\` must have ${options.maxParts} parts at the most`,
+    )
+  }
+  checkIds(message)
+  checkModes(message, options.inputModes)
+  const { owner, apiKeys } = call
+  const mayWait = isWaiting && !configuration.returnImmediately
+  const common = { message, owner, mayWait, options: { userId: owner ?? undefined, apiKeys, metadata } }
+  const taskMessage: TaskMessage =
+    message.taskId === undefined
+      ? { ...common, taskId: crypto.randomUUID(), target: options.chooseAgent(request, call.agent) }
+      : { ...common, taskId: message.taskId, target: undefined }
+  return options.host.deliver(taskMessage)
+}
+
+/** Most characters of an id that a client chooses: it stands in every answer, and in an index. */
+const MAX_ID_LENGTH = 1000
+
+function checkIds({ messageId, contextId = '' }: SendRequest['message']): void {
+  if (messageId.length <= MAX_ID_LENGTH && contextId.length <= MAX_ID_LENGTH) return
+  throw new ServableError(
+    'invalid_params',
+    `\`messageId\` and \`contextId\` must have ${MAX_ID_LENGTH} characters at the most`,
+  )
+}

@@ -1,0 +1,94 @@
+/**
+ * The options of A2A.
+ *
+ * @module
+ */
+
+import type { ServableAgent, Servish } from '../agents/contract.ts'
+import { withDefaults } from '../defaults.ts'
+import type { SecurityRequirement, SecuritySchemes } from './card-security.ts'
+import { DEFAULT_INPUT_MODES, DEFAULT_OUTPUT_MODES } from './modes.ts'
+
+/** Who provides the agents, as cards say it. */
+export interface A2AProvider {
+  readonly organization: string
+  readonly url?: string
+}
+
+/** How agents are offered over A2A. */
+export interface A2AOptions {
+  /** The agents on offer, by name. Default: all that the handler serves. */
+  readonly agents?: Readonly<Record<string, Servish<ServableAgent>>>
+  /** Path of the JSON-RPC endpoint; HTTP+JSON is below it. Default `/`. */
+  readonly basePath?: string
+  readonly provider?: A2AProvider
+  /** Version of the agent as cards state it. Default `1.0.0`. */
+  readonly version?: string
+  /** Name of the card that stands for all agents. Default: the only agent's name, else `servable`. */
+  readonly name?: string
+  /** Description on that card. */
+  readonly description?: string
+  /** The agent that answers a message which names none. */
+  readonly default?: string
+  /**
+   * The form of a card whose reader names no version: `hybrid` (default) is read by clients of every generation,
+   * `1.0` satisfies a strict validator of 1.0.
+   */
+  readonly cardForm?: 'hybrid' | '1.0'
+  /** Security schemes by name, as OpenAPI has them. They are shown on cards; middleware is what enforces them. */
+  readonly securitySchemes?: SecuritySchemes
+  /** Which of them a request needs: one of the list, with its scopes. */
+  readonly security?: readonly SecurityRequirement[]
+  readonly documentationUrl?: string
+  readonly iconUrl?: string
+  /** Media types that messages may hold (`image/*` stands for all images); others are refused. */
+  readonly inputModes?: readonly string[]
+  /** Media types that cards say agents answer in. */
+  readonly outputModes?: readonly string[]
+  /** Lists tasks without an owner to everyone, with no `contextId` needed. Default false. */
+  readonly listAnonymous?: boolean
+  /** Most bytes of a request's body. Default 10,485,760. */
+  readonly maxBodyBytes?: number
+  /** Most parts of a message. Default 100. */
+  readonly maxParts?: number
+  /** Most messages of a task's history; past it the task takes no more. Default 200. */
+  readonly maxHistory?: number
+  /** Most tasks of one owner that are kept; past it the oldest ended one leaves. Default 10,000. */
+  readonly maxTasksPerOwner?: number
+  /** Most streams that follow one task at a time. Default 100. */
+  readonly maxSubscribers?: number
+}
+
+/** The options with every default in place. */
+export type A2ASettings = Required<
+  Omit<
+    A2AOptions,
+    'agents' | 'provider' | 'name' | 'description' | 'default' | 'documentationUrl' | 'iconUrl'
+  >
+> &
+  Pick<
+    A2AOptions,
+    'agents' | 'provider' | 'name' | 'description' | 'default' | 'documentationUrl' | 'iconUrl'
+  >
+
+/** Fills in the defaults. */
+export function resolveA2A(options: A2AOptions): A2ASettings {
+  return withDefaults<A2ASettings>(
+    {
+      basePath: '/',
+      version: '1.0.0',
+      cardForm: 'hybrid',
+      securitySchemes: {},
+      security: [],
+      inputModes: DEFAULT_INPUT_MODES,
+      outputModes: DEFAULT_OUTPUT_MODES,
+      listAnonymous: false,
+      maxBodyBytes: 10 * 1024 * 1024,
+      maxParts: 100,
+      maxHistory: 200,
+      maxTasksPerOwner: 10_000,
+      maxSubscribers: 100,
+    },
+    options,
+  )
+}

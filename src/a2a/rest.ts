@@ -1,0 +1,175 @@
+/**
+ * The HTTP+JSON binding: that of 1.0 (section 11), and that of 0.3 below `/v1`.
+ *
+ * @module
+ */
+
+import { type ErrorReport, isServableError, reportError, ServableError } from '../errors.ts'
+import type { Endpoint, RequestState } from '../http/context.ts'
+import { joinPath, type Route } from '../http/router.ts'
+import { readJson } from '../web/body.ts'
+import { sseMessage } from '../web/sse.ts'
+import {
+  type BindingOptions,
+  callOf,
+  queryOf,
+  type StreamWriter,
+  streamResponse,
+  versionOf,
+} from './endpoint.ts'
+import { legacyRestError, restError } from './errors.ts'
+import type { Wire } from './model.ts'
+import type { OperationName } from './operations.ts'
+import { v1 } from './wire/v1.ts'
+import { v03Rest } from './wire/v03-rest.ts'
+
+/** Where the parameters of an operation stand. */
+type ParamsFrom = 'body' | 'query' | 'path'
+
+interface RestOperation {
+  readonly operation: OperationName
+  readonly from: ParamsFrom
+}
+
+type Verbs = Readonly<Record<string, RestOperation>>
+
+/** `POST /message:verb` */
+const MESSAGE_VERBS: Verbs = {
+  ':send': { operation: 'send', from: 'body' },
+  ':stream': { operation: 'stream', from: 'body' },
+}
+
+/** `POST /tasks/{id}:verb` */
+const TASK_VERBS: Verbs = {
+  ':cancel': { operation: 'cancel', from: 'path' },
+  ':subscribe': { operation: 'subscribe', from: 'path' },
+}
+
+/** `GET /tasks/{id}` with or without a verb. */
+const TASK_READS: Verbs = {
+  '': { operation: 'get', from: 'query' },
+  ':subscribe': { operation: 'subscribe', from: 'path' },
+}
+
+/** The paths of one generation. */
+interface Generation {
+  readonly wire: Wire
+  readonly errorOf: (report: ErrorReport) => { readonly status: number; readonly body: unknown }
+  readonly prefix: string
+  readonly cardPath: string
+  readonly hasList: boolean
+}
+
+const GENERATIONS: readonly Generation[] = [
+  { wire: v1, errorOf: restError, prefix: '', cardPath: 'extendedAgentCard', hasList: true },
+  { wire: v03Rest, errorOf: legacyRestError, prefix: 'v1', cardPath: 'card', hasList: true },
+]
+
+/** The routes below an endpoint; `agentOf` gives the agent of one that is an agent's own. */
+export function restRoutes(
+  base: string,
+  options: BindingOptions,
+  agentOf: (state: RequestState) => string | undefined,
+): Route[] {
+  return GENERATIONS.flatMap(generation => {
+    const { prefix, cardPath } = generation
+    const route = (method: Route['method'], path: string, pick: (state: RequestState) => Picked): Route => ({
+      method,
+      path: joinPath(base, prefix, path),
+      part: 'a2a',
+      endpoint: answering(generation, options, pick, agentOf),
+    })
+    const push = () => ({ operation: 'push', from: 'path', path: {} }) as const
+    return [
+      route('POST', 'message:verb', state => ({ ...verbOf(MESSAGE_VERBS, state.params.verb), path: {} })),
+      route('GET', 'tasks', () => ({ operation: 'list', from: 'query', path: {} })),
+      route('GET', 'tasks/:id', state => taskOf(TASK_READS, state)),
+      route('POST', 'tasks/:id', state => taskOf(TASK_VERBS, state)),
+      route('GET', 'tasks/:id/pushNotificationConfigs', push),
+      route('POST', 'tasks/:id/pushNotificationConfigs', push),
+      route('GET', 'tasks/:id/pushNotificationConfigs/:config', push),
+      route('DELETE', 'tasks/:id/pushNotificationConfigs/:config', push),
+      route('GET', cardPath, () => ({ operation: 'extendedCard', from: 'path', path: {} })),
+    ]
+  })
+}
+
+/** An operation and the parameters that stand in the path. */
+interface Picked extends RestOperation {
+  readonly path: Readonly<Record<string, string>>
+}
+
+function verbOf(verbs: Verbs, verb = ''): RestOperation {
+  const found = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined
+  if (found !== undefined) return found
+  throw new ServableError('not_found', 'There is no such operation')
+}
+
+/** The id and verb of `{id}:verb`; ids hold no colon. */
+function taskOf(verbs: Verbs, { params: { id = '' } }: RequestState): Picked {
+  const colon = id.lastIndexOf(':')
+  const verb = colon === -1 ? '' : id.slice(colon)
+  return { ...verbOf(verbs, verb), path: { id: colon === -1 ? id : id.slice(0, colon) } }
+}
+
+function answering(
+  generation: Generation,
+  options: BindingOptions,
+  pick: (state: RequestState) => Picked,
+  agentOf: (state: RequestState) => string | undefined,
+): Endpoint {
+  const { wire, errorOf } = generation
+  return async (request, state) => {
+    const type = contentTypeFor(request)
+    try {
+      versionOf(request)
+      const picked = pick(state)
+      const params = await paramsOf(picked, request, options.maxBodyBytes)
+      const call = callOf(request, state, { wire, params, agent: agentOf(state) }, options.readKeys)
+      // Asking for the head of a stream follows nothing.
+      const isHead = request.method === 'HEAD' && picked.operation === 'subscribe'
+      const answer = await options.operations[isHead ? 'get' : picked.operation](call)
+      if ('value' in answer)
+        return new Response(JSON.stringify(answer.value), { headers: { 'content-type': type } })
+      return streamResponse(answer.updates, writerOf(generation), options.production)
+    } catch (error) {
+      if (!isServableError(error)) throw error
+      const { status, body } = errorOf(reportError(error, options.production, 'internal_error'))
+      return new Response(JSON.stringify(body), { status, headers: { 'content-type': type } })
+    }
+  }
+}
+
+function writerOf({ wire, errorOf }: Generation): StreamWriter {
+  return {
+    update: (update, seq) => sseMessage(seq, JSON.stringify(wire.encode.update(update))),
+    failure: report => `event: error\ndata: ${JSON.stringify(errorOf(report).body)}\n\n`,
+  }
+}
+
+async function paramsOf({ from, path }: Picked, request: Request, maxBodyBytes: number): Promise<unknown> {
+  if (from === 'path') return path
+  if (from === 'query') return { ...Object.fromEntries(queryOf(request)), ...path }
+  requireA2AJson(request)
+  try {
+    return await readJson(request, maxBodyBytes)
+  } catch (cause) {
+    if (isServableError(cause) && cause.code !== 'invalid_body') throw cause
+    throw new ServableError('parse_error', 'The body must be JSON', { cause })
+  }
+}
+
+function requireA2AJson(request: Request): void {
+  const type = request.headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
+  if (type === 'application/json' || type === 'application/a2a+json') return
+  throw new ServableError(
+    'unsupported_media_type',
+    'The `content-type` must be `application/a2a+json` or `application/json`',
+  )
+}
+
+/** `application/a2a+json` for those who take it (section 11.1). */
+function contentTypeFor(request: Request): string {
+  const accepts = request.headers.get('accept') ?? ''
+  return accepts.includes('application/a2a+json') ? 'application/a2a+json' : 'application/json'
+}

@@ -1,0 +1,80 @@
+/**
+ * Mounts A2A: JSON-RPC at the base path, HTTP+JSON below it, the same for each agent, and the cards.
+ *
+ * @module
+ */
+
+import type { ServableAgent } from '../agents/contract.ts'
+import { ServableError } from '../errors.ts'
+import type { Catalog } from '../http/catalog.ts'
+import type { RequestState } from '../http/context.ts'
+import type { KeyReader } from '../http/key-headers.ts'
+import { joinPath, type Route } from '../http/router.ts'
+import { cardRoutes } from './card-routes.ts'
+import { createAgentChooser } from './choose-agent.ts'
+import type { BindingOptions } from './endpoint.ts'
+import { answerJsonRpc } from './jsonrpc.ts'
+import { createOperations } from './operations.ts'
+import type { A2ASettings } from './options.ts'
+import { restRoutes } from './rest.ts'
+import type { TaskHost } from './task-host.ts'
+
+/** What A2A needs. */
+export interface A2ARoutesOptions {
+  readonly settings: A2ASettings
+  readonly agents: Catalog
+  readonly host: TaskHost
+  readonly readKeys: KeyReader
+  readonly production: boolean
+  readonly publicUrl: string | undefined
+}
+
+/** All routes of A2A. */
+export function a2aRoutes({
+  settings,
+  agents,
+  host,
+  readKeys,
+  production,
+  publicUrl,
+}: A2ARoutesOptions): Route[] {
+  const { basePath, inputModes, listAnonymous, maxBodyBytes } = settings
+  const names = () => agents.entries('agent').map(({ name }) => name)
+  const resolve = (name: string) => agents.resolve('agent', name)
+  const chooseAgent = createAgentChooser({ names, resolve }, settings.default)
+  const operations = createOperations({
+    host,
+    chooseAgent,
+    inputModes,
+    listAnonymous,
+    maxParts: settings.maxParts,
+  })
+  const options: BindingOptions = { operations, readKeys, maxBodyBytes, production }
+
+  const named = ({ params: { agent = '' } }: RequestState): string => {
+    if (names().includes(agent)) return agent
+    throw new ServableError('agent_not_found', 'There is no such agent')
+  }
+  const endpoint = (base: string, agentOf: (state: RequestState) => string | undefined): Route[] => [
+    {
+      method: 'POST',
+      path: joinPath(base),
+      part: 'a2a',
+      endpoint: (request, state) => answerJsonRpc(request, state, options, agentOf),
+    },
+    ...restRoutes(base, options, agentOf),
+  ]
+  return [
+    ...cardRoutes({ settings, publicUrl, subjects: () => agents.entries('agent').map(subjectOf) }),
+    ...endpoint(joinPath(basePath, 'agents/:agent'), named),
+    ...endpoint(basePath, () => undefined),
+    // A tenant is an agent's name. At the root this would take the paths of everything else.
+    ...(joinPath(basePath) === '/' ? [] : restRoutes(joinPath(basePath, ':agent'), options, named)),
+  ]
+}
+
+function subjectOf({ name, servable }: ReturnType<Catalog['entries']>[number]) {
+  // `entries('agent')` gives agents.
+  const { description, capabilities } = servable as Partial<ServableAgent>
+  return { name, description, capabilities }
+}

@@ -1,0 +1,63 @@
+/**
+ * The task host: takes messages, runs agents on them, and lets the tasks that come of it be read, followed and
+ * cancelled. Two implementations, as with runs: over a store at hand, and in Durable Objects.
+ *
+ * @module
+ */
+
+import type { RunOptions } from '../agents/contract.ts'
+import type { Follower, HostSettings, Viewer } from '../runs/host.ts'
+import type { Target } from '../runs/run.ts'
+import type { ListRequest, Message, Task, TaskPage } from './model.ts'
+
+/** What holds for every task of a handler. */
+export interface TaskSettings extends HostSettings {
+  /** Most tasks of one owner that are kept; past it the oldest ended one leaves, or the new one is refused. */
+  readonly maxTasksPerOwner: number
+  /** Most messages of a task's history; a message past it is refused with `unsupported_operation`. */
+  readonly maxHistory: number
+}
+
+/** A message on its way to an agent. */
+export interface TaskMessage {
+  /** The task that it starts or continues. */
+  readonly taskId: string
+  readonly message: Message
+  /** Undefined where the message continues a task: the task knows its agent. */
+  readonly target: Target | undefined
+  readonly owner: Viewer
+  /** The answer waits for the agent anyway, so that it may be a bare message after any silence. */
+  readonly mayWait: boolean
+  /** Keys and user of the run; the host adds ids and metadata. */
+  readonly options: RunOptions
+}
+
+/** What has come of a message: a task as it was when its agent set to work, or the agent's message and no task. */
+export type Delivered = { readonly view: TaskView } | { readonly message: Message }
+
+/** A task as of an entry of its log. */
+export interface TaskView {
+  readonly task: Task
+  /** The last entry that the task includes; following goes on after it. */
+  readonly seq: number
+}
+
+/** Where tasks live. Tasks that are not there, or not the viewer's, are `task_not_found`. */
+export interface TaskHost {
+  /**
+   * Gives a message to an agent. Throws `unsupported_operation` for a task that has ended or is at work, and
+   * `invalid_params` for a context that is not the task's.
+   */
+  deliver(message: TaskMessage): Promise<Delivered>
+  get(id: string, viewer: Viewer): Promise<TaskView>
+  /** Reads the log from after an entry on, until the task has ended for good. Throws `too_many_followers`. */
+  follow(id: string, viewer: Viewer, after: number): Promise<Follower>
+  /** Waits until the task has ended or waits for its client. */
+  settled(id: string, viewer: Viewer): Promise<Task>
+  /**
+   * Cancels a task and what runs for it. One that has been cancelled before is given back as it is; throws
+   * `task_not_cancelable` for one that has ended otherwise.
+   */
+  cancel(id: string, viewer: Viewer): Promise<{ readonly task: Task; readonly wasCanceled: boolean }>
+  list(owner: Viewer, request: ListRequest): Promise<TaskPage>
+}

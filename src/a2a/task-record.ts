@@ -1,0 +1,130 @@
+/**
+ * How a task is kept: a light document for lists, what it has said and made beside it, and a log of what happens.
+ *
+ * @module
+ */
+
+import { partitionOf } from '../runs/record.ts'
+import type { Document, Transaction } from '../state/store.ts'
+import type { ArtifactUpdate, Message, StatusUpdate, Task, TaskArtifact, TaskStatus } from './model.ts'
+import type { TaskView } from './task-host.ts'
+
+/** Collections of the task host. */
+export const TASKS = 'task'
+/** Artifacts and history of a task, as of an entry of its log. */
+export const BODIES = 'task-body'
+/** Tasks whose agent is at work. */
+export const AT_WORK = 'task-at-work'
+
+/** The light document of a task. */
+export interface StoredTask {
+  readonly id: string
+  readonly contextId: string
+  readonly status: TaskStatus
+  /** The agent's name. */
+  readonly agent: string
+  readonly owner: string | null
+  readonly isAtWork: boolean
+  readonly instance: string
+  /** How many messages the agent has been given. */
+  readonly turns: number
+}
+
+/** What a task has said and made, up to an entry of its log. */
+export interface TaskBody {
+  readonly artifacts: readonly TaskArtifact[]
+  readonly history: readonly Message[]
+  readonly seq: number
+}
+
+/** What stands in a task's log. */
+export type TaskEntry =
+  | StatusUpdate
+  | ArtifactUpdate
+  | { readonly type: 'history'; readonly message: Message }
+
+/** Name of a task's log. */
+export function logOf(taskId: string): string {
+  return `task:${taskId}`
+}
+
+/** The document of a task. Lists go by the status, newest first. */
+export function toDocument(task: StoredTask, expiresAt?: number): Document<StoredTask> {
+  return {
+    id: task.id,
+    partition: partitionOf(task.owner),
+    at: Date.parse(task.status.timestamp),
+    tags: { contextId: task.contextId, state: task.status.state },
+    value: task,
+    ...(expiresAt !== undefined && { expiresAt }),
+  }
+}
+
+/** Deletes all that is kept of a task. */
+export function forgetTask(tx: Transaction, id: string): undefined {
+  for (const collection of [TASKS, BODIES, AT_WORK]) tx.delete(collection, id)
+  tx.deleteLog(logOf(id))
+}
+
+/** A task with all that its log says. */
+export function viewOf(tx: Transaction, stored: StoredTask): TaskView {
+  const { artifacts, history, seq } = readBody(tx, stored.id)
+  const { id, contextId, status } = stored
+  return { task: { id, contextId, status, artifacts, history }, seq }
+}
+
+/** Brings what is kept of a task's artifacts and history up to the end of its log. */
+export function saveBody(tx: Transaction, stored: StoredTask): void {
+  tx.put(BODIES, { ...toDocument(stored), tags: {}, value: readBody(tx, stored.id) })
+}
+
+function readBody(tx: Transaction, id: string): TaskBody {
+  const kept = tx.get<TaskBody>(BODIES, id)?.value
+  const artifacts = new Map(kept?.artifacts.map(artifact => [artifact.artifactId, artifact]))
+  const history = [...(kept?.history ?? [])]
+  let seq = kept?.seq ?? 0
+  for (let page = tx.read(logOf(id), seq, 256); page.length > 0; page = tx.read(logOf(id), seq, 256)) {
+    for (const entry of page) {
+      // The log holds what this room wrote into it.
+      apply(JSON.parse(entry.data) as TaskEntry, artifacts, history)
+      seq = entry.seq
+    }
+  }
+  return { artifacts: [...artifacts.values()], history, seq }
+}
+
+function apply(entry: TaskEntry, artifacts: Map<string, TaskArtifact>, history: Message[]): void {
+  if (entry.type === 'history') history.push(entry.message)
+  if (entry.type !== 'artifact') return
+  const { artifact, append } = entry
+  const before = append ? artifacts.get(artifact.artifactId) : undefined
+  artifacts.set(artifact.artifactId, before === undefined ? artifact : joined(before, artifact))
+}
+
+/** Text that follows text is one text: a streamed answer is read as it was said. */
+function joined(before: TaskArtifact, more: TaskArtifact): TaskArtifact {
+  const parts = [...before.parts]
+  for (const part of more.parts) {
+    const last = parts.at(-1)
+    if (isPlainText(last) && isPlainText(part)) parts[parts.length - 1] = { text: `${last.text}${part.text}` }
+    else parts.push(part)
+  }
+  return { ...before, parts }
+}
+
+function isPlainText(part: TaskArtifact['parts'][number] | undefined): part is { text: string } {
+  return part?.text !== undefined && Object.keys(part).length === 1
+}
+
+/** A status of this moment; later than `before`, so that lists and clients see an order. */
+export function statusNow(state: TaskStatus['state'], message?: Message, before?: TaskStatus): TaskStatus {
+  const now = Math.max(Date.now(), before === undefined ? 0 : Date.parse(before.timestamp))
+  return { state, timestamp: new Date(now).toISOString(), ...(message && { message }) }
+}
+
+/** The task as an answer shows it: with so many of its last messages. */
+export function withHistory(task: Task, length: number | undefined): Task {
+  if (length === undefined) return task
+  const { history = [], ...rest } = task
+  return length === 0 ? rest : { ...rest, history: history.slice(-length) }
+}

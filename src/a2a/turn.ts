@@ -1,0 +1,115 @@
+/**
+ * One turn of an agent at a task: its run's events as entries of the task's log.
+ *
+ * @module
+ */
+
+import type { ErrorEvent, FinishEvent, FinishReason, RunEvent } from '../agents/contract.ts'
+import type { Message, Part, TaskState, TaskStatus } from './model.ts'
+import { toParts } from './parts.ts'
+import { type StoredTask, statusNow, type TaskEntry } from './task-record.ts'
+
+/** The state to which a run's end brings its task. */
+const STATES: Readonly<Record<FinishReason, TaskState>> = {
+  stop: 'completed',
+  length: 'completed',
+  tool_calls: 'completed',
+  content_filter: 'completed',
+  input_required: 'input-required',
+  auth_required: 'auth-required',
+  rejected: 'rejected',
+  cancelled: 'canceled',
+}
+
+/** The end of a turn: the status it leaves, and the entries that tell of it, the status last. */
+export interface TurnEnd {
+  readonly status: TaskStatus
+  readonly entries: readonly TaskEntry[]
+}
+
+/** Translates the events of one run. Knows nothing of stores and streams. */
+export class Turn {
+  readonly #task: StoredTask
+  /** An answer is an artifact of its own in each turn: their ids are unique in a task. */
+  readonly #answerId: string
+  #text = ''
+  #hasAnswer = false
+
+  constructor(task: StoredTask) {
+    this.#task = task
+    this.#answerId = task.turns === 1 ? 'response' : `response-${task.turns}`
+  }
+
+  /** The entries that an event becomes. What A2A has no word for is left out. */
+  entriesOf(event: RunEvent): readonly TaskEntry[] {
+    switch (event.type) {
+      case 'text':
+        return [this.#answer(event.text)]
+      case 'artifact': {
+        const { artifactId, name, parts, append = false, lastChunk = !append } = event
+        const artifact = { artifactId, parts: toParts(parts), ...(name !== undefined && { name }) }
+        return [{ ...this.#ids(), type: 'artifact', artifact, append, lastChunk }]
+      }
+      case 'step': {
+        const { type: _, ...step } = event
+        return [{ ...this.#ids(), type: 'status', status: statusNow('working'), metadata: { step } }]
+      }
+      case 'message': {
+        const message = this.#message(toParts(event.parts))
+        return [
+          { type: 'history', message },
+          { ...this.#ids(), type: 'status', status: statusNow('working', message) },
+        ]
+      }
+      case 'thinking':
+      case 'tool_call_start':
+      case 'tool_call_delta':
+      case 'tool_call_end':
+      case 'finish':
+      case 'error':
+        return []
+    }
+  }
+
+  /** What the end of the run does to the task. */
+  end(event: FinishEvent | ErrorEvent): TurnEnd {
+    const entries: TaskEntry[] = []
+    if (event.type === 'finish' && event.structured != null) {
+      const artifact = {
+        artifactId: `${this.#answerId}-data`,
+        name: 'structured',
+        parts: [{ data: event.structured }],
+      }
+      entries.push({ ...this.#ids(), type: 'artifact', artifact, append: false, lastChunk: true })
+    }
+    const state = event.type === 'error' ? 'failed' : STATES[event.finishReason]
+    const says = event.type === 'error' ? event.error : this.#question(state)
+    const message = says === undefined || says === '' ? undefined : this.#message([{ text: says }])
+    if (message !== undefined) entries.push({ type: 'history', message })
+    const status = statusNow(state, message, this.#task.status)
+    const usage = event.type === 'finish' && event.usage ? { metadata: { usage: event.usage } } : {}
+    entries.push({ ...this.#ids(), type: 'status', status, ...usage })
+    return { status, entries }
+  }
+
+  /** Where the client has to act or was refused, what the agent said stands in the status as well. */
+  #question(state: TaskState): string | undefined {
+    return state === 'completed' || state === 'canceled' ? undefined : this.#text
+  }
+
+  #answer(text: string): TaskEntry {
+    const append = this.#hasAnswer
+    this.#hasAnswer = true
+    this.#text += text
+    const artifact = { artifactId: this.#answerId, name: 'response', parts: [{ text }] }
+    return { ...this.#ids(), type: 'artifact', artifact, append, lastChunk: false }
+  }
+
+  #message(parts: readonly Part[]): Message {
+    return { messageId: crypto.randomUUID(), role: 'agent', parts, ...this.#ids() }
+  }
+
+  #ids(): { taskId: string; contextId: string } {
+    return { taskId: this.#task.id, contextId: this.#task.contextId }
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Streams of updates: first the task (or exactly one message), then how it changes.
+ *
+ * @module
+ */
+
+import type { Follower } from '../runs/host.ts'
+import { isInterruptedState, isTerminalState, type Message, type TaskUpdate } from './model.ts'
+import type { TaskView } from './task-host.ts'
+import type { TaskEntry } from './task-record.ts'
+
+/** An update and its place in the log of its task, which a client can go on after. */
+export interface NumberedUpdate {
+  readonly seq: number
+  readonly update: TaskUpdate
+}
+
+/** Gives updates in batches as they come; undefined at the end. */
+export interface UpdateSource {
+  next(): Promise<readonly NumberedUpdate[] | undefined>
+  /** The reader has left; the task goes on. */
+  leave(): void
+}
+
+/** How a stream begins and ends. */
+export interface UpdatesOptions {
+  /** The task to begin with. */
+  readonly view?: TaskView
+  /** Ends when the task waits for its client, and not only when it has ended. */
+  readonly endsAtInterruption: boolean
+}
+
+/** A stream of exactly one message. */
+export function messageOnly(message: Message): UpdateSource {
+  let batch: readonly NumberedUpdate[] | undefined = [{ seq: 1, update: { type: 'message', message } }]
+  return {
+    async next() {
+      const given = batch
+      batch = undefined
+      return given
+    },
+    leave() {},
+  }
+}
+
+/** A stream of what a follower reads, after the task itself. */
+export function updatesOf(follower: Follower, { view, endsAtInterruption }: UpdatesOptions): UpdateSource {
+  let first = view && [{ seq: view.seq, update: { type: 'task', task: view.task } as const }]
+  let isOver = view !== undefined && endsStream(view.task.status.state, endsAtInterruption)
+  return {
+    leave: () => follower.leave(),
+    async next() {
+      if (first !== undefined) {
+        const given = first
+        first = undefined
+        return given
+      }
+      while (!isOver) {
+        const entries = await follower.next()
+        if (entries === undefined) break
+        const updates = entries.flatMap(toUpdate)
+        const end = updates.findIndex(({ update }) => endsWith(update, endsAtInterruption))
+        isOver = end !== -1
+        if (updates.length > 0) return isOver ? updates.slice(0, end + 1) : updates
+      }
+      follower.leave()
+      return undefined
+    },
+  }
+}
+
+/** Entries of the history are for `tasks/get`; the rest are updates as they are. */
+function toUpdate({ seq, data }: { seq: number; data: string }): NumberedUpdate[] {
+  // The log holds what this room wrote into it.
+  const entry = JSON.parse(data) as TaskEntry
+  return entry.type === 'history' ? [] : [{ seq, update: entry }]
+}
+
+function endsWith(update: TaskUpdate, endsAtInterruption: boolean): boolean {
+  return update.type === 'status' && endsStream(update.status.state, endsAtInterruption)
+}
+
+function endsStream(state: Parameters<typeof isTerminalState>[0], endsAtInterruption: boolean): boolean {
+  return isTerminalState(state) || (endsAtInterruption && isInterruptedState(state))
+}

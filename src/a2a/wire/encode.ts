@@ -1,0 +1,110 @@
+/**
+ * What the encoders of every wire have in common: the wires differ in names, parts and wrappers.
+ *
+ * @module
+ */
+
+import {
+  type ArtifactUpdate,
+  isInterruptedState,
+  isTerminalState,
+  type Message,
+  type Part,
+  type StatusUpdate,
+  type Task,
+  type TaskArtifact,
+  type TaskPage,
+  type TaskState,
+  type TaskStatus,
+} from '../model.ts'
+import { compact } from './record.ts'
+
+/** A JSON object to be written. */
+export type Json = Record<string, unknown>
+
+/** How a wire writes what all wires share. */
+export interface Dialect {
+  readonly roles: Readonly<Record<Message['role'], string>>
+  readonly states: Readonly<Record<TaskState, string>>
+  readonly part: (part: Part) => Json
+  /** The rest of a message: its parts and what only this wire knows. */
+  readonly messageBody: (message: Message, parts: readonly Json[]) => Json
+  /** What marks an object by its kind, where the wire marks objects. */
+  readonly mark: (kind: 'task' | 'message' | 'status-update' | 'artifact-update') => Json
+}
+
+/** The encoders of the objects that answers are made of. */
+export interface ObjectEncoders {
+  task(task: Task): Json
+  message(message: Message): Json
+  status(update: StatusUpdate): Json
+  artifact(update: ArtifactUpdate): Json
+}
+
+/** Encodes tasks, messages and updates; members that are not set are left out. */
+export function objectEncoders({ roles, states, part, messageBody, mark }: Dialect): ObjectEncoders {
+  const message = (value: Message): Json => ({
+    ...mark('message'),
+    ...compact({
+      messageId: value.messageId,
+      role: roles[value.role],
+      contextId: value.contextId,
+      taskId: value.taskId,
+      metadata: value.metadata,
+      extensions: value.extensions,
+    }),
+    ...messageBody(value, value.parts.map(part)),
+  })
+
+  const taskStatus = ({ state, message: said, timestamp }: TaskStatus): Json =>
+    compact({ state: states[state], message: said && message(said), timestamp })
+
+  const taskArtifact = (value: TaskArtifact): Json => ({
+    ...compact({
+      artifactId: value.artifactId,
+      name: value.name,
+      description: value.description,
+      metadata: value.metadata,
+      extensions: value.extensions,
+    }),
+    parts: value.parts.map(part),
+  })
+
+  return {
+    message,
+    task: value => ({
+      ...mark('task'),
+      ...compact({
+        id: value.id,
+        contextId: value.contextId,
+        status: taskStatus(value.status),
+        artifacts: value.artifacts?.map(taskArtifact),
+        history: value.history?.map(message),
+        metadata: value.metadata,
+      }),
+    }),
+    status: ({ taskId, contextId, status, metadata }) => ({
+      ...mark('status-update'),
+      ...compact({ taskId, contextId, status: taskStatus(status), metadata }),
+    }),
+    artifact: ({ taskId, contextId, artifact, append, lastChunk, metadata }) => ({
+      ...mark('artifact-update'),
+      ...compact({ taskId, contextId, artifact: taskArtifact(artifact), append, lastChunk, metadata }),
+    }),
+  }
+}
+
+/** Whether no more is to be expected after this status until the client acts: `final` of 0.2 and 0.3. */
+export function isFinal({ status: { state } }: StatusUpdate): boolean {
+  return isTerminalState(state) || isInterruptedState(state)
+}
+
+/** A page of tasks (specification, section 3.1.4); all four members are required, an empty token too. */
+export function pageEncoder(task: (task: Task) => Json): (page: TaskPage) => Json {
+  return ({ tasks, nextPageToken, pageSize, totalSize }) => ({
+    tasks: tasks.map(task),
+    nextPageToken,
+    pageSize,
+    totalSize,
+  })
+}

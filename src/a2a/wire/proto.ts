@@ -1,0 +1,60 @@
+/**
+ * What both generations of proto-JSON share: names of roles and wrappers around results.
+ *
+ * @module
+ */
+
+import type { Message, StatusUpdate, TaskState, TaskUpdate, Wire } from '../model.ts'
+import { type Dialect, type Json, type ObjectEncoders, objectEncoders, pageEncoder } from './encode.ts'
+
+/** The names of roles (section 4.1.5). */
+export const ROLES: Readonly<Record<Message['role'], string>> = { user: 'ROLE_USER', agent: 'ROLE_AGENT' }
+
+/** The names of states (section 4.1.3). */
+export const STATES: Readonly<Record<TaskState, string>> = {
+  submitted: 'TASK_STATE_SUBMITTED',
+  working: 'TASK_STATE_WORKING',
+  'input-required': 'TASK_STATE_INPUT_REQUIRED',
+  'auth-required': 'TASK_STATE_AUTH_REQUIRED',
+  completed: 'TASK_STATE_COMPLETED',
+  failed: 'TASK_STATE_FAILED',
+  canceled: 'TASK_STATE_CANCELED',
+  rejected: 'TASK_STATE_REJECTED',
+}
+
+/** The encoders of a proto-JSON wire: every result in the wrapper that its `oneof` makes (section 3.2.3). */
+export function protoEncoders(
+  dialect: Omit<Dialect, 'mark'>,
+  status: (objects: ObjectEncoders, update: StatusUpdate) => Json,
+): Wire['encode'] {
+  const objects = objectEncoders({ ...dialect, mark: () => ({}) })
+  const wrappers: { [K in TaskUpdate['type']]: (update: Extract<TaskUpdate, { type: K }>) => Json } = {
+    task: ({ task }) => ({ task: objects.task(task) }),
+    message: ({ message }) => ({ message: objects.message(message) }),
+    status: update => ({ statusUpdate: status(objects, update) }),
+    artifact: update => ({ artifactUpdate: withoutFalse(objects.artifact(update)) }),
+  }
+  return {
+    task: objects.task,
+    sent: result =>
+      'task' in result ? { task: objects.task(result.task) } : { message: objects.message(result.message) },
+    update: update => wrap(wrappers, update),
+    page: pageEncoder(objects.task),
+  }
+}
+
+/** Calls the entry of `table` that is made for updates of this type. */
+export function wrap<U extends TaskUpdate>(
+  table: { [K in TaskUpdate['type']]: (update: Extract<TaskUpdate, { type: K }>) => Json },
+  update: U,
+): Json {
+  const entry = table[update.type] as (update: TaskUpdate) => Json
+  return entry(update)
+}
+
+/** Proto-JSON leaves out what is false. */
+function withoutFalse(members: Json): Json {
+  const kept: Record<string, unknown> = {}
+  for (const name in members) if (members[name] !== false) kept[name] = members[name]
+  return kept
+}

@@ -1,0 +1,119 @@
+/**
+ * A2A 0.3 on HTTP+JSON: the proto-JSON of its `a2a.proto`, which differs from its JSON-RPC shapes
+ * (specification 0.3.0, section 3.2.3). What that file does not define (names and metadata of parts, references to
+ * tasks) is read and never written: strict readers refuse a field that they do not know.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import type { Message, Part, SendRequest, TaskState, Wire } from '../model.ts'
+import { check, type Grammar, messageFields, parts, taskDecoders } from './decode.ts'
+import { isFinal, type Json } from './encode.ts'
+import { anyObject, base64, flag, optionalText, protoCount, required, text, texts } from './fields.ts'
+import { unwrapData, wrapData } from './object-data.ts'
+import { protoEncoders, ROLES, STATES as STATES_OF_V1 } from './proto.ts'
+import { compact, exactlyOne, protoRecord } from './record.ts'
+
+/** The names of states; cancelled with two Ls. */
+const STATES: Readonly<Record<TaskState, string>> = { ...STATES_OF_V1, canceled: 'TASK_STATE_CANCELLED' }
+
+const FileSchema = v.pipe(
+  protoRecord({
+    fileWithUri: v.optional(required),
+    fileWithBytes: v.optional(base64),
+    mimeType: optionalText,
+    name: optionalText,
+  }),
+  exactlyOne('fileWithUri', 'fileWithBytes'),
+)
+
+const PartSchema: v.GenericSchema<unknown, Part> = v.pipe(
+  protoRecord({
+    text: v.optional(text),
+    file: v.optional(FileSchema),
+    data: v.optional(protoRecord({ data: anyObject })),
+    metadata: v.optional(anyObject),
+  }),
+  exactlyOne('text', 'file', 'data'),
+  v.transform(({ text, file, data, metadata }) => {
+    if (data !== undefined) return unwrapData(data.data, metadata)
+    if (file === undefined) return { text, metadata }
+    const { fileWithBytes, fileWithUri, mimeType, name } = file
+    return { raw: fileWithBytes, url: fileWithUri, mediaType: mimeType, filename: name, metadata }
+  }),
+)
+
+const grammar: Grammar = {
+  record: protoRecord,
+  part: PartSchema,
+  roles: ROLES,
+  states: STATES,
+  count: protoCount,
+}
+
+const MessageSchema: v.GenericSchema<unknown, Message> = v.pipe(
+  protoRecord({ ...messageFields(grammar), content: parts(PartSchema) }),
+  v.transform(({ content, ...message }) => ({ ...message, parts: content })),
+)
+
+/** Where a configuration is given, `blocking` that is not set is false: a client that waits says so. */
+const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
+  protoRecord({
+    message: MessageSchema,
+    configuration: v.optional(
+      protoRecord({
+        acceptedOutputModes: v.optional(texts),
+        pushNotification: v.optional(anyObject),
+        historyLength: v.optional(protoCount(0)),
+        blocking: v.optional(flag, false),
+      }),
+    ),
+    metadata: v.optional(anyObject),
+  }),
+  v.transform(({ configuration, ...request }) => ({
+    ...request,
+    configuration: {
+      acceptedOutputModes: configuration?.acceptedOutputModes,
+      historyLength: unlessZero(configuration?.historyLength),
+      returnImmediately: configuration?.blocking === false,
+      pushConfig: configuration?.pushNotification,
+    },
+  })),
+)
+
+const { get, ...decoders } = taskDecoders(grammar)
+
+/** In its protocol buffers zero is not set, which asks for the whole history. */
+function unlessZero(length: number | undefined): number | undefined {
+  return length === 0 ? undefined : length
+}
+
+/** A2A 0.3 on HTTP+JSON. */
+export const v03Rest: Wire = {
+  version: '0.3',
+  decode: {
+    send: params => check(SendSchema, params),
+    ...decoders,
+    get: params => {
+      const { id, historyLength } = get(params)
+      return { id, historyLength: unlessZero(historyLength) }
+    },
+  },
+  encode: protoEncoders(
+    {
+      roles: ROLES,
+      states: STATES,
+      part: encodePart,
+      messageBody: (_, content) => ({ content }),
+    },
+    (objects, update) => ({ ...objects.status(update), final: isFinal(update) }),
+  ),
+}
+
+function encodePart({ text, raw, url, data, mediaType, metadata }: Part): Json {
+  if (text !== undefined) return { text }
+  const content = raw === undefined ? { fileWithUri: url } : { fileWithBytes: raw }
+  if (raw === undefined && url === undefined) return { data: { data: wrapData(data, metadata).data } }
+  return { file: { ...content, ...compact({ mimeType: mediaType }) } }
+}

@@ -1,0 +1,135 @@
+/**
+ * A2A 0.2 and 0.3 on JSON-RPC: the shapes of their JSON Schema, marked by `kind` (specification 0.3.0, section 6).
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import type { Message, Part, SendRequest, TaskState, TaskUpdate, Wire } from '../model.ts'
+import { check, type Grammar, messageFields, parts, taskDecoders } from './decode.ts'
+import { isFinal, type Json, objectEncoders, pageEncoder } from './encode.ts'
+import { anyObject, base64, count, flag, optionalText, required, text, texts } from './fields.ts'
+import { unwrapData, wrapData } from './object-data.ts'
+import { wrap } from './proto.ts'
+import { compact, exactlyOne, jsonRecord } from './record.ts'
+
+const ROLES: Readonly<Record<Message['role'], string>> = { user: 'user', agent: 'agent' }
+
+const STATES: Readonly<Record<TaskState, string>> = {
+  submitted: 'submitted',
+  working: 'working',
+  'input-required': 'input-required',
+  'auth-required': 'auth-required',
+  completed: 'completed',
+  failed: 'failed',
+  canceled: 'canceled',
+  rejected: 'rejected',
+}
+
+/** What a part of each kind holds under the name of its kind. */
+const KINDS = ['text', 'file', 'data'] as const
+
+const FileSchema = v.pipe(
+  jsonRecord({
+    bytes: v.optional(base64),
+    uri: v.optional(required),
+    mimeType: optionalText,
+    name: optionalText,
+  }),
+  exactlyOne('bytes', 'uri'),
+)
+
+/** A part (section 6.5): the content that its kind names and no other. */
+const PartSchema: v.GenericSchema<unknown, Part> = v.pipe(
+  jsonRecord({
+    kind: v.picklist(KINDS, 'must be `text`, `file` or `data`'),
+    text: v.optional(text),
+    file: v.optional(FileSchema),
+    data: v.optional(anyObject),
+    metadata: v.optional(anyObject),
+  }),
+  v.check(
+    part => KINDS.every(kind => Object.hasOwn(part, kind) === (kind === part.kind)),
+    'must hold the one content that its `kind` names',
+  ),
+  v.transform(({ text, file, data, metadata }) => {
+    if (data !== undefined) return unwrapData(data, metadata)
+    if (file === undefined) return { text, metadata }
+    return { raw: file.bytes, url: file.uri, mediaType: file.mimeType, filename: file.name, metadata }
+  }),
+)
+
+const grammar: Grammar = { record: jsonRecord, part: PartSchema, roles: ROLES, states: STATES, count }
+
+const MessageSchema: v.GenericSchema<unknown, Message> = v.pipe(
+  jsonRecord({
+    // Required by the schema, and yet left out by clients that know no other object here.
+    kind: v.optional(v.literal('message', 'must be `message`')),
+    ...messageFields(grammar),
+    parts: parts(PartSchema),
+  }),
+  v.transform(({ kind: _, ...message }) => message),
+)
+
+/** Section 7.1. A client that does not say waits for the end, as the servers of 0.3 understand it. */
+const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
+  jsonRecord({
+    message: MessageSchema,
+    configuration: v.optional(
+      jsonRecord({
+        acceptedOutputModes: v.optional(texts),
+        pushNotificationConfig: v.optional(anyObject),
+        historyLength: v.optional(count(0)),
+        blocking: v.optional(flag),
+      }),
+    ),
+    metadata: v.optional(anyObject),
+  }),
+  v.transform(({ configuration, ...request }) => ({
+    ...request,
+    configuration: {
+      acceptedOutputModes: configuration?.acceptedOutputModes,
+      historyLength: configuration?.historyLength,
+      returnImmediately: configuration?.blocking === false,
+      pushConfig: configuration?.pushNotificationConfig,
+    },
+  })),
+)
+
+const objects = objectEncoders({
+  roles: ROLES,
+  states: STATES,
+  part: encodePart,
+  messageBody: ({ referenceTaskIds }, parts) => ({ parts, ...compact({ referenceTaskIds }) }),
+  mark: kind => ({ kind }),
+})
+
+const updates: { [K in TaskUpdate['type']]: (update: Extract<TaskUpdate, { type: K }>) => Json } = {
+  task: ({ task }) => objects.task(task),
+  message: ({ message }) => objects.message(message),
+  status: update => ({ ...objects.status(update), final: isFinal(update) }),
+  artifact: update => objects.artifact(update),
+}
+
+/** A2A 0.2 and 0.3 on JSON-RPC. */
+export const v03: Wire = {
+  version: '0.3',
+  decode: {
+    send: params => check(SendSchema, params),
+    ...taskDecoders(grammar),
+  },
+  encode: {
+    task: objects.task,
+    sent: result => ('task' in result ? objects.task(result.task) : objects.message(result.message)),
+    update: update => wrap(updates, update),
+    page: pageEncoder(objects.task),
+  },
+}
+
+function encodePart({ text, raw, url, data, mediaType, filename, metadata }: Part): Json {
+  if (text !== undefined) return { kind: 'text', text, ...compact({ metadata }) }
+  const content = raw === undefined ? { uri: url } : { bytes: raw }
+  if (raw === undefined && url === undefined) return { kind: 'data', ...wrapData(data, metadata) }
+  const file = { ...content, ...compact({ mimeType: mediaType, name: filename }) }
+  return { kind: 'file', file, ...compact({ metadata }) }
+}

@@ -1,0 +1,95 @@
+/**
+ * A2A 1.0, on JSON-RPC and HTTP+JSON alike: the proto-JSON of `a2a.proto` (specification 1.0.1, sections 4 and 5).
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import type { Message, Part, SendRequest, Wire } from '../model.ts'
+import { check, type Grammar, messageFields, parts, taskDecoders } from './decode.ts'
+import type { Json } from './encode.ts'
+import { anyObject, base64, flag, optionalText, protoCount, required, text, texts } from './fields.ts'
+import { protoEncoders, ROLES, STATES } from './proto.ts'
+import { compact, exactlyOne, protoRecord } from './record.ts'
+
+/** A part (section 4.1.6): one content; `data` is any JSON, null too. */
+const PartSchema: v.GenericSchema<unknown, Part> = v.pipe(
+  protoRecord(
+    {
+      text: v.optional(text),
+      raw: v.optional(base64),
+      url: v.optional(required),
+      data: v.optional(v.unknown()),
+      mediaType: optionalText,
+      filename: optionalText,
+      metadata: v.optional(anyObject),
+    },
+    ['data'],
+  ),
+  exactlyOne('text', 'raw', 'url', 'data'),
+)
+
+const grammar: Grammar = {
+  record: protoRecord,
+  part: PartSchema,
+  roles: ROLES,
+  states: STATES,
+  count: protoCount,
+}
+
+const MessageSchema: v.GenericSchema<unknown, Message> = protoRecord({
+  ...messageFields(grammar),
+  parts: parts(PartSchema),
+})
+
+/** Section 3.2.1, with the configuration of section 3.2.2. */
+const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
+  protoRecord({
+    message: MessageSchema,
+    configuration: v.optional(
+      protoRecord({
+        acceptedOutputModes: v.optional(texts),
+        taskPushNotificationConfig: v.optional(anyObject),
+        historyLength: v.optional(protoCount(0)),
+        returnImmediately: v.optional(flag),
+      }),
+    ),
+    metadata: v.optional(anyObject),
+    tenant: optionalText,
+  }),
+  v.transform(({ configuration, ...request }) => ({
+    ...request,
+    configuration: {
+      acceptedOutputModes: configuration?.acceptedOutputModes,
+      historyLength: configuration?.historyLength,
+      returnImmediately: configuration?.returnImmediately ?? false,
+      pushConfig: configuration?.taskPushNotificationConfig,
+    },
+  })),
+)
+
+/** A2A 1.0. */
+export const v1: Wire = {
+  version: '1.0',
+  decode: {
+    send: params => check(SendSchema, params),
+    ...taskDecoders(grammar),
+  },
+  encode: protoEncoders(
+    {
+      roles: ROLES,
+      states: STATES,
+      part: encodePart,
+      messageBody: ({ referenceTaskIds }, parts) => ({ parts, ...compact({ referenceTaskIds }) }),
+    },
+    (objects, update) => objects.status(update),
+  ),
+}
+
+const TEXTUAL = ['text', 'raw', 'url'] as const
+
+function encodePart(part: Part): Json {
+  const { mediaType, filename, metadata } = part
+  const name = TEXTUAL.find(name => part[name] !== undefined) ?? 'data'
+  return { [name]: part[name] ?? null, ...compact({ mediaType, filename, metadata }) }
+}

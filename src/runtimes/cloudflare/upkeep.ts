@@ -1,0 +1,26 @@
+/** What the objects of runs and of tasks have in common. */
+
+import type { Kind } from '../../agents/contract.ts'
+import { isServableError, ServableError } from '../../errors.ts'
+import type { Target } from '../../runs/run.ts'
+
+/** Milliseconds between looks at what is at work: so long at the most is an evicted one thought to be running. */
+export const WATCH_MS = 30_000
+
+/** Milliseconds after which an index that could not be told is told again. */
+export const RETRY_MS = 10_000
+
+/** A servable by name. One that is made during a request lives in that isolate only, so it may be unknown here. */
+export function resolveHere(
+  catalog: { resolve(kind: Kind, name: string): Target },
+  kind: Kind,
+  name: string,
+): Target {
+  try {
+    return catalog.resolve(kind, name)
+  } catch (cause) {
+    const code = isServableError(cause) ? cause.code : 'agent_not_found'
+    const text = `${kind} \`${name}\` is not known where followed runs execute: make it at module level`
+    throw new ServableError(code, text, { cause })
+  }
+}

@@ -1,0 +1,120 @@
+import { RestTransportFactory } from '@a2a-js/sdk/client'
+import { describe, expect, it } from 'vitest'
+import { jsonRpcError, legacyRestError, restError } from '../../src/a2a/errors.ts'
+import type { ErrorCode, ErrorReport } from '../../src/errors.ts'
+
+type Row = [rpc: number, http: number, status: string, reason?: string]
+
+const TABLE: Record<ErrorCode, Row> = {
+  parse_error: [-32700, 400, 'INVALID_ARGUMENT'],
+  invalid_request: [-32600, 400, 'INVALID_ARGUMENT'],
+  method_not_found: [-32601, 404, 'NOT_FOUND'],
+  invalid_params: [-32602, 400, 'INVALID_ARGUMENT'],
+  task_not_found: [-32001, 404, 'NOT_FOUND', 'TASK_NOT_FOUND'],
+  task_not_cancelable: [-32002, 400, 'FAILED_PRECONDITION', 'TASK_NOT_CANCELABLE'],
+  push_not_supported: [-32003, 400, 'FAILED_PRECONDITION', 'PUSH_NOTIFICATION_NOT_SUPPORTED'],
+  unsupported_operation: [-32004, 400, 'FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'],
+  content_type_not_supported: [-32005, 400, 'INVALID_ARGUMENT', 'CONTENT_TYPE_NOT_SUPPORTED'],
+  invalid_agent_response: [-32006, 500, 'INTERNAL', 'INVALID_AGENT_RESPONSE'],
+  extended_card_not_configured: [-32007, 400, 'FAILED_PRECONDITION', 'EXTENDED_AGENT_CARD_NOT_CONFIGURED'],
+  extension_required: [-32008, 400, 'FAILED_PRECONDITION', 'EXTENSION_SUPPORT_REQUIRED'],
+  version_not_supported: [-32009, 400, 'FAILED_PRECONDITION', 'VERSION_NOT_SUPPORTED'],
+  invalid_path: [-32602, 400, 'INVALID_ARGUMENT'],
+  invalid_body: [-32602, 400, 'INVALID_ARGUMENT'],
+  invalid_input: [-32602, 400, 'INVALID_ARGUMENT'],
+  invalid_header: [-32602, 400, 'INVALID_ARGUMENT'],
+  invalid_query: [-32602, 400, 'INVALID_ARGUMENT'],
+  idempotency_mismatch: [-32602, 422, 'INVALID_ARGUMENT'],
+  body_too_large: [-32600, 413, 'INVALID_ARGUMENT'],
+  unsupported_media_type: [-32005, 415, 'INVALID_ARGUMENT', 'CONTENT_TYPE_NOT_SUPPORTED'],
+  method_not_allowed: [-32601, 405, 'UNIMPLEMENTED'],
+  unauthorized: [-32000, 401, 'UNAUTHENTICATED'],
+  forbidden: [-32000, 403, 'PERMISSION_DENIED'],
+  not_found: [-32601, 404, 'NOT_FOUND'],
+  agent_not_found: [-32602, 404, 'NOT_FOUND'],
+  team_not_found: [-32602, 404, 'NOT_FOUND'],
+  workflow_not_found: [-32602, 404, 'NOT_FOUND'],
+  run_not_found: [-32001, 404, 'NOT_FOUND', 'TASK_NOT_FOUND'],
+  run_ended: [-32004, 400, 'FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'],
+  runs_not_stored: [-32004, 400, 'FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'],
+  too_many_runs: [-32000, 429, 'RESOURCE_EXHAUSTED'],
+  too_many_followers: [-32000, 429, 'RESOURCE_EXHAUSTED'],
+  rate_limited: [-32000, 429, 'RESOURCE_EXHAUSTED'],
+  invalid_options: [-32603, 500, 'INTERNAL'],
+  internal_error: [-32603, 500, 'INTERNAL'],
+  agent_failed: [-32603, 500, 'INTERNAL'],
+  invalid_event: [-32603, 500, 'INTERNAL'],
+  run_too_large: [-32603, 500, 'INTERNAL'],
+  interrupted: [-32603, 500, 'INTERNAL'],
+  provider_failed: [-32603, 502, 'UNAVAILABLE'],
+  run_timeout: [-32603, 504, 'DEADLINE_EXCEEDED'],
+}
+const rows = Object.entries(TABLE) as [ErrorCode, Row][]
+
+const report = (code: ErrorCode, issues: ErrorReport['issues'] = []): ErrorReport => ({
+  code,
+  message: 'what went wrong',
+  issues,
+})
+
+const info = (reason: string) => ({
+  '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+  reason,
+  domain: 'a2a-protocol.org',
+})
+
+describe('jsonRpcError', () => {
+  it.each(rows)('tells %s', (code, [rpc, , , reason]) => {
+    expect(jsonRpcError(report(code))).toEqual({
+      code: rpc,
+      message: 'what went wrong',
+      ...(reason && { data: [info(reason)] }),
+    })
+  })
+
+  it('lists the fields that are wrong', () => {
+    const issues = [{ path: 'message.parts', message: 'must hold one part or more' }]
+    expect(jsonRpcError(report('invalid_params', issues)).data).toEqual([
+      {
+        '@type': 'type.googleapis.com/google.rpc.BadRequest',
+        fieldViolations: [{ field: 'message.parts', description: 'must hold one part or more' }],
+      },
+    ])
+  })
+
+  it('lists twenty fields at the most', () => {
+    const issues = Array.from({ length: 1000 }, (_, i) => ({ path: `message.parts.${i}`, message: 'x' }))
+    const [detail] = jsonRpcError(report('invalid_params', issues)).data ?? []
+    expect(detail?.fieldViolations).toHaveLength(20)
+  })
+})
+
+describe('restError', () => {
+  it.each(rows)('tells %s', (code, [, http, status, reason]) => {
+    expect(restError(report(code))).toEqual({
+      status: http,
+      body: {
+        error: { code: http, status, message: 'what went wrong', details: reason ? [info(reason)] : [] },
+      },
+    })
+  })
+
+  it('is understood by the official client', async () => {
+    const { status, body } = restError(report('task_not_cancelable'))
+    const fetchImpl = async () => Response.json(body, { status })
+    const card = { supportedInterfaces: [] } as never
+    const transport = await new RestTransportFactory({ fetchImpl }).create('https://a.example', card)
+    await expect(transport.cancelTask({ id: 't', tenant: '', metadata: undefined })).rejects.toMatchObject({
+      name: 'TaskNotCancelableError',
+    })
+  })
+})
+
+describe('legacyRestError', () => {
+  it.each(rows)('tells %s', (code, [rpc, http]) => {
+    const { status, body } = legacyRestError(report(code))
+    expect(status).toBe(http)
+    expect(body).toMatchObject({ code: rpc, message: 'what went wrong' })
+    if (rpc > -32008 && rpc !== -32000) expect(body.error).toMatch(/^[A-Z][A-Za-z]+Error$/)
+  })
+})

@@ -1,0 +1,69 @@
+/** What holds for A2A on every runtime and with every state alike. The server is `a2a/service.ts`. */
+import { afterAll, beforeAll, describe } from 'vitest'
+import { boundCases, failureCases, requestBoundCases, timeoutCases } from './a2a/bounds.ts'
+import { cardCases } from './a2a/cards.ts'
+import { choosingCases } from './a2a/choosing.ts'
+import { clientCases } from './a2a/clients.ts'
+import { capabilityCases, envelopeCases, inputCases } from './a2a/envelope.ts'
+import { canaryCases, keyCases } from './a2a/keys.ts'
+import { listCases } from './a2a/lists.ts'
+import { ownerCases } from './a2a/owners.ts'
+import { racingCases } from './a2a/racing.ts'
+import type { SettingsName } from './a2a/service.ts'
+import { streamCases } from './a2a/streams.ts'
+import { taskCases } from './a2a/tasks.ts'
+import type { Deployment, Server } from './runs/client.ts'
+
+/** Starts the service with some settings. */
+export type Deploy = (settings: SettingsName) => Promise<Deployment>
+
+/** Starts the server before the tests of a suite, and stops it after them. */
+function served(deploy: () => Promise<Deployment>): Server {
+  let deployment: Deployment | undefined
+  beforeAll(async () => {
+    deployment = await deploy()
+  })
+  afterAll(() => deployment?.stop())
+  return () => {
+    if (deployment === undefined) throw new Error('the server has not started')
+    return deployment
+  }
+}
+
+/** The whole contract. */
+export function a2aContract(deploy: Deploy): void {
+  describe('A2A', () => {
+    const server = served(() => deploy('usual'))
+    describe.concurrent('over loopback', () => {
+      clientCases(server)
+      taskCases(server)
+      streamCases(server)
+      listCases(server)
+      ownerCases(server)
+      inputCases(server)
+      capabilityCases(server)
+      envelopeCases(server)
+      cardCases(server)
+      choosingCases(server)
+      keyCases(server)
+      requestBoundCases(server)
+      failureCases(server)
+    })
+    racingCases(server, 200)
+    canaryCases(server)
+  })
+
+  describe('A2A with narrow bounds', () => boundCases(served(() => deploy('tight'))))
+  describe('A2A with little time', () => timeoutCases(served(() => deploy('short'))))
+}
+
+/** What tells that a runtime serves A2A: the stock clients, and the streams. */
+export function a2aSmoke(deploy: Deploy): void {
+  describe('A2A', () => {
+    const server = served(() => deploy('usual'))
+    describe.concurrent('over loopback', () => {
+      clientCases(server)
+      streamCases(server)
+    })
+  })
+}

@@ -1,0 +1,143 @@
+/** Agents for tasks, beside those of the other contracts. */
+import { Agent, type AgentConfig, type ContentPart, type RunInput, textOf } from '../../../src/index.ts'
+import { agents as common } from '../fixture/agents.ts'
+import { notes, sleep } from '../fixture/record.ts'
+import { agents as followed, gates } from '../runs/agents.ts'
+
+const agent = (name: string, run: AgentConfig['run'], more: Partial<AgentConfig> = {}): Agent =>
+  new Agent({ name, run, register: false, ...more })
+
+/** Answers with a bare message: a file and data in it. */
+const says = agent('says', async function* (input) {
+  const parts: ContentPart[] = [
+    { type: 'text', text: `you said ${textOf(input)}` },
+    { type: 'file', data: 'AAEC', mimeType: 'image/png', filename: 'a.png' },
+    { type: 'data', data: { a: [1] } },
+  ]
+  yield { type: 'message', parts }
+})
+
+/** Asks for a city until it is told one, and says in each turn what it knows of the task. */
+const clerk = agent('clerk', async function* (input, { sessionId, metadata = {} }) {
+  notes.push(JSON.stringify({ clerk: sessionId, taskId: metadata.taskId, contextId: metadata.contextId }))
+  if (textOf(input) !== 'Oslo') {
+    yield 'which city?'
+    return { finishReason: 'input_required' as const }
+  }
+  yield 'sunny in Oslo'
+})
+
+/** Wants its client to sign in first. */
+const guarded = agent('guarded', async function* (input) {
+  const isIn = textOf(input) === 'signed in'
+  yield isIn ? 'welcome' : 'sign in'
+  if (isIn) return
+  return { finishReason: 'auth_required' as const }
+})
+
+const refuses = agent('refuses', async function* () {
+  yield 'not that'
+  return { finishReason: 'rejected' as const }
+})
+
+/** Makes an artifact in three chunks, a file and data. */
+const makes = agent('makes', async function* () {
+  const chunk = (text: string) =>
+    ({ artifactId: 'poem', name: 'poem.txt', parts: [{ type: 'text', text }] }) as const
+  yield { type: 'artifact', ...chunk('one '), lastChunk: false }
+  yield { type: 'artifact', ...chunk('two '), append: true, lastChunk: false }
+  yield { type: 'artifact', ...chunk('three'), append: true, lastChunk: true }
+  yield {
+    type: 'artifact',
+    artifactId: 'picture',
+    parts: [{ type: 'file', data: 'AAEC', mimeType: 'image/png', filename: 'a.png' }],
+  }
+  yield {
+    type: 'artifact',
+    artifactId: 'facts',
+    parts: [{ type: 'data', data: { deep: [null, 1.5, '日本'] } }],
+  }
+  return { structured: { city: 'Oslo' } }
+})
+
+/** Gives what it was given back as an artifact. */
+const mirror = agent('mirror', async function* (input: RunInput) {
+  const parts = typeof input === 'string' ? [{ type: 'text', text: input } as const] : input
+  yield { type: 'artifact', artifactId: 'mirror', parts }
+})
+
+async function digestOf(key: string): Promise<string> {
+  const bytes = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(key)))
+  return Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/** Tells the digests of the keys that it got. */
+const keyed = agent(
+  'keyed',
+  async (_input, { apiKey, apiKeys = {} }) => {
+    const all = await Promise.all(
+      Object.entries(apiKeys).map(async ([name, key]) => [name, await digestOf(key)] as const),
+    )
+    return {
+      structured: {
+        apiKey: apiKey === undefined ? null : await digestOf(apiKey),
+        apiKeys: Object.fromEntries(all),
+      },
+    }
+  },
+  { model: { provider: 'provider-a.chat', id: 'm' } },
+)
+
+/** Counts how many of it are at work on one task, and notes when there are two. */
+const atWork = new Map<string, number>()
+const alone = agent('alone', async function* (input, { metadata = {} }) {
+  const id = String(metadata.taskId)
+  const count = (atWork.get(id) ?? 0) + 1
+  atWork.set(id, count)
+  notes.push(`${id} at work ${count}`)
+  yield 'working '
+  await sleep(20)
+  atWork.set(id, count - 1)
+  if (textOf(input) === 'end') return
+  return { finishReason: 'input_required' as const }
+})
+
+/** Ends after so many turns of the event loop as its input says. Notes its signal. */
+const soon = agent('soon', async function* (input, { metadata = {}, signal }) {
+  const id = String(metadata.taskId)
+  signal.addEventListener('abort', () => notes.push(`${id} aborted`))
+  yield 'a'
+  for (let round = Number(textOf(input)); round > 0; round--) await sleep(0)
+  yield 'b'
+})
+
+/** Says one thing at a time, so many times as its input says. */
+const slow = agent('slow', async function* (input) {
+  const count = Number(textOf(input))
+  for (let index = 1; index <= count; index++) {
+    yield `${index} `
+    await sleep(2)
+  }
+})
+
+const { gated, chatty } = followed
+const usual = ['echo', 'parts', 'told', 'loud'] as const
+const failing = ['throws-early', 'throws-late', 'leaks-keys', 'leaks-keys-agent', 'never-ends'] as const
+
+export const agents: typeof common = {
+  ...Object.fromEntries([...usual, ...failing].map(name => [name, common[name]!])),
+  gated,
+  chatty,
+  says,
+  clerk,
+  guarded,
+  refuses,
+  makes,
+  mirror,
+  keyed,
+  alone,
+  soon,
+  slow,
+}
+
+export { gates }

@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest'
+import {
+  cancel,
+  getTask,
+  isTerminal,
+  noted,
+  notesOf,
+  type Server,
+  sendForTask,
+  subscribe,
+  TONGUES,
+} from './client.ts'
+
+const tongue = TONGUES.rpc1
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise(resolve => setTimeout(resolve, 0))
+}
+
+/** Lets a task end and be cancelled at the same time; what everyone who looks has seen. */
+async function race(server: Server, round: number) {
+  const { id } = await sendForTask(server, tongue, { agent: 'soon', text: String(round % 8), wait: false })
+  await turns((round >> 3) % 5)
+  const cancelled = await cancel(server, tongue, id)
+  const after = await getTask(server, tongue, id)
+  const stream = await subscribe(server, tongue, id, { lastEventId: '0' })
+  const states = (await stream.rest()).flatMap(({ state }) => state ?? [])
+  const late = await getTask(server, tongue, id)
+  return { id, cancelled, after, late, states }
+}
+
+/** So many times, a few at once. */
+export function racingCases(server: Server, count: number): void {
+  it(`a task that is cancelled as it ends has exactly one end, ${count} times`, async () => {
+    const races: Awaited<ReturnType<typeof race>>[] = []
+    for (let round = 0; round < count; round += 20) {
+      races.push(...(await Promise.all(Array.from({ length: 20 }, (_, i) => race(server, round + i)))))
+    }
+    for (const { cancelled, after, late, states } of races) {
+      expect(['canceled', 'completed']).toContain(after.state)
+      expect(late).toEqual(after)
+      expect(states.filter(isTerminal)).toEqual([after.state])
+      expect(states.at(-1)).toBe(after.state)
+      if (after.state === 'canceled') expect(cancelled.task).toEqual(after)
+      else expect(cancelled.error?.code).toBe(-32002)
+    }
+    const ends = new Set(races.map(({ after }) => after.state))
+    expect(ends).toContain('canceled')
+    for (const { id, after } of races) if (after.state === 'canceled') await noted(server, `${id} aborted`)
+    expect(new Set(await notesOf(server)).size).toBeGreaterThan(0)
+  }, 60_000)
+}

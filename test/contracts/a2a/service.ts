@@ -1,0 +1,106 @@
+/**
+ * The service of the A2A contract. Every runtime serves it as it is, with the state of its own, once with each of the
+ * settings. At the root stands the endpoint that most tests ask; other base paths differ in what concerns the handler
+ * alone, and under `/probe` is what the agents noted and the gates that they wait for.
+ */
+import {
+  type A2AOptions,
+  createHandler,
+  type Handler,
+  type HandlerOptions,
+  type Middleware,
+  type RunsOptions,
+  type State,
+} from '../../../src/index.ts'
+import { notes } from '../fixture/record.ts'
+import { agents, gates } from './agents.ts'
+
+interface Setting {
+  readonly a2a?: A2AOptions
+  readonly runs?: RunsOptions
+}
+
+const SETTINGS = {
+  usual: {},
+  tight: { a2a: { maxHistory: 4, maxTasksPerOwner: 3, maxSubscribers: 2 } },
+  short: { runs: { timeoutMs: 400 } },
+} as const satisfies Record<string, Setting>
+
+/** The names of the settings with which the service is started. */
+export type SettingsName = keyof typeof SETTINGS
+
+/** The address that the cards of one of the base paths state. */
+export const PUBLIC_URL = 'https://agents.example.com'
+
+/** The bounds of one of the base paths. */
+export const BOUNDS = { maxBodyBytes: 2000, maxParts: 3 } as const
+
+/** Takes the word of the `x-test-user` header for who asks. */
+const identify: Middleware = (request, context, next) => {
+  const id = request.headers.get('x-test-user')
+  if (id !== null) context.identity = { id }
+  return next()
+}
+
+/** Refuses whoever says so, and marks what went through. */
+const guard: Middleware = async (request, context, next) => {
+  if (request.headers.get('x-test-middleware') === 'refuse') return new Response('refused', { status: 401 })
+  const response = await next()
+  response.headers.set('x-middleware', context.part)
+  return response
+}
+
+const common: A2AOptions = {
+  agents,
+  default: 'echo',
+  provider: { organization: 'Example', url: 'https://example.com' },
+  version: '2.3.4',
+  name: 'contract',
+  securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+}
+
+/** The options of the service. */
+export function a2aOptions(state: State, name = 'usual'): HandlerOptions {
+  const { a2a, runs = {} }: Setting = SETTINGS[name as SettingsName]
+  return {
+    production: true,
+    agents,
+    state,
+    registry: false,
+    middleware: [identify, guard],
+    a2a: { ...common, ...a2a },
+    runs: { ...runs, maxRunning: 100_000, maxRunningPerOwner: 100_000 },
+  }
+}
+
+/** The handler of the service. */
+export function a2aHandler(options: HandlerOptions): Handler {
+  const at = (basePath: string, a2a: A2AOptions, more: HandlerOptions = {}) =>
+    createHandler({ ...options, ...more, a2a: { ...common, basePath, ...a2a } })
+  const { default: _, ...undecided } = common
+  const mounts: Readonly<Record<string, Handler>> = {
+    /** Nothing says which agent answers. */
+    many: createHandler({ ...options, a2a: { ...undecided, basePath: '/many' } }),
+    one: createHandler({
+      ...options,
+      a2a: { ...undecided, basePath: '/one', agents: { mirror: agents.mirror! } },
+    }),
+    strict: at('/strict', { cardForm: '1.0' }),
+    public: at('/public', {}, { publicUrl: PUBLIC_URL }),
+    bounds: at('/bounds', BOUNDS),
+    open: at('/open', { listAnonymous: true }),
+    unnamed: createHandler({ ...options, a2a: { agents, basePath: '/unnamed' } }),
+  }
+  const elsewhere = (request: Request): Response | Promise<Response> => {
+    const mount = new URL(request.url).pathname.split('/')[1] ?? ''
+    return mounts[mount]?.(request) ?? probe(request)
+  }
+  return createHandler({ ...options, fallback: elsewhere })
+}
+
+function probe(request: Request): Response {
+  const { pathname, searchParams } = new URL(request.url)
+  if (pathname === '/probe/open') gates.add(searchParams.get('gate') ?? '')
+  if (pathname === '/probe/notes') return Response.json(notes)
+  return Response.json([], { status: pathname.startsWith('/probe/') ? 200 : 404 })
+}

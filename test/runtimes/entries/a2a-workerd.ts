@@ -1,0 +1,12 @@
+import { env } from 'cloudflare:workers'
+import { durableObjects, durableState, type WorkerFetch, worker } from '../../../src/runtimes/cloudflare.ts'
+import { a2aHandler, a2aOptions } from '../../contracts/a2a/service.ts'
+
+const { SETTINGS } = env as { SETTINGS?: string }
+const options = a2aOptions(durableState(), SETTINGS)
+
+const entry: { fetch: WorkerFetch } = { fetch: worker(a2aHandler(options)) }
+// biome-ignore lint/style/noDefaultExport: a Worker is the default export of its module
+export default entry
+
+export const { ServableRun, ServableIndex } = durableObjects(options)
