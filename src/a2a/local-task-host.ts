@@ -48,6 +48,8 @@ export interface LocalTaskHostOptions {
   readonly store: Store
   readonly settings: TaskSettings
   readonly retention: Retention
+  /** Tasks whose time has come are only not found any more: someone else deletes them, and tells of it. */
+  readonly leavesExpired?: boolean
   /** The agent of a name, to go on with a task of its. Throws `agent_not_found`. */
   readonly agentOf: (name: string) => Target
   /** Told when a task's status has changed. */
@@ -86,11 +88,10 @@ class LocalTaskHost implements TaskHost {
 
   async deliver(message: TaskMessage): Promise<Delivered> {
     const { target } = message
-    const begun = this.#transact(tx => {
-      const task = target === undefined ? this.#resume(tx, message) : this.#open(tx, message, target)
-      // As it is before its agent's first word: a stream begins here and misses nothing.
-      return { task, view: viewOf(tx, task) }
-    })
+    // The view is as it is before the agent's first word: a stream begins there and misses nothing.
+    const begun = this.#transact(tx =>
+      target === undefined ? this.#resume(tx, message) : this.#open(tx, message, target),
+    )
     return this.#work(begun, message, target ?? this.#options.agentOf(begun.task.agent))
   }
 
@@ -145,7 +146,7 @@ class LocalTaskHost implements TaskHost {
   }
 
   /** A new task. */
-  #open(tx: Transaction, { taskId, message, owner }: TaskMessage, { name }: Target): StoredTask {
+  #open(tx: Transaction, { taskId, message, owner }: TaskMessage, { name }: Target): Begun {
     const earlier = tx.get<StoredTask>(TASKS, taskId)
     if (earlier !== undefined) throw atWork()
     this.#checkRoom(tx, owner)
@@ -160,7 +161,7 @@ class LocalTaskHost implements TaskHost {
   }
 
   /** A task that waits for its client goes on. */
-  #resume(tx: Transaction, { taskId, message, owner }: TaskMessage): StoredTask {
+  #resume(tx: Transaction, { taskId, message, owner }: TaskMessage): Begun {
     const task = this.#find(tx, taskId, owner)
     const { contextId = task.contextId } = message
     if (contextId !== task.contextId) {
@@ -180,7 +181,7 @@ class LocalTaskHost implements TaskHost {
   }
 
   /** Writes down that the agent is at work on a message. */
-  #begin(tx: Transaction, before: StoredTask, message: Message): StoredTask {
+  #begin(tx: Transaction, before: StoredTask, said: Message): Begun {
     const { id, contextId } = before
     const status = statusNow('working', undefined, before.status)
     const task = {
@@ -192,9 +193,11 @@ class LocalTaskHost implements TaskHost {
     }
     tx.put(TASKS, toDocument(task))
     tx.put(AT_WORK, { ...toDocument(task), tags: {}, value: task.instance })
-    append(tx, id, { type: 'history', message: { ...message, taskId: id, contextId } })
-    append(tx, id, { type: 'status', taskId: id, contextId, status })
-    return task
+    const message = { ...said, taskId: id, contextId }
+    append(tx, id, { type: 'history', message })
+    const seq = append(tx, id, { type: 'status', taskId: id, contextId, status })
+    if (task.turns > 1) return { task, view: viewOf(tx, task) }
+    return { task, view: { task: { id, contextId, status, artifacts: [], history: [message] }, seq } }
   }
 
   #work(
@@ -257,13 +260,13 @@ class LocalTaskHost implements TaskHost {
     if (task === undefined || isTerminalState(task.status.state)) return
     const { contextId } = task
     const isEnd = isTerminalState(status.state)
-    append(tx, id, entry ?? { type: 'status', taskId: id, contextId, status }, isEnd)
+    const seq = append(tx, id, entry ?? { type: 'status', taskId: id, contextId, status }, isEnd)
     const ended = { ...task, status, isAtWork: false }
     const { retentionMs } = this.#options.settings
     const keepMs = Math.min(retentionMs, this.#options.retention.maxAgeMs ?? Number.POSITIVE_INFINITY)
     tx.put(TASKS, toDocument(ended, isEnd ? Date.now() + keepMs : undefined))
     tx.delete(AT_WORK, id)
-    saveBody(tx, ended)
+    saveBody(tx, ended, seq)
     this.#watches.get(id)?.changed.fire()
   }
 
@@ -278,7 +281,7 @@ class LocalTaskHost implements TaskHost {
     const document = tx.get<StoredTask>(TASKS, id)
     if (document === undefined) return undefined
     const { value: task, expiresAt = Number.POSITIVE_INFINITY } = document
-    if (expiresAt <= Date.now()) return forgetTask(tx, id)
+    if (expiresAt <= Date.now()) return this.#options.leavesExpired ? undefined : forgetTask(tx, id)
     if (!task.isAtWork || this.#atWork.has(id) || this.#worker.mayWork(task.instance)) return task
     this.#conclude(tx, id, statusNow('failed'))
     return tx.get<StoredTask>(TASKS, id)?.value
@@ -344,8 +347,8 @@ function mayAnswerWithMessage({ servable }: Target): boolean {
   return servable.capabilities?.includes('message') ?? false
 }
 
-function append(tx: Transaction, id: string, entry: TaskEntry, seal = false): void {
-  tx.append(logOf(id), JSON.stringify(entry), seal)
+function append(tx: Transaction, id: string, entry: TaskEntry, seal = false): number {
+  return tx.append(logOf(id), JSON.stringify(entry), seal) ?? 0
 }
 
 function isSettling(entry: TaskEntry): boolean {

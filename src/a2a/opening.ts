@@ -5,6 +5,9 @@ import type { Delivered, TaskView } from './task-host.ts'
 import type { StoredTask, TaskEntry } from './task-record.ts'
 import type { Turn } from './turn.ts'
 
+/** Microtasks for which a stream waits for an agent's first word. */
+const DECIDE_TICKS = 64
+
 /** How it is decided. */
 export interface OpeningOptions {
   readonly turn: Turn
@@ -14,8 +17,8 @@ export interface OpeningOptions {
 
 /**
  * Decides what comes of a message: an agent whose first word is a `message` answers with that and no task, all else is
- * a task. Where the client is to hear of its task at once, an agent must say that word at once: what it does after its
- * turn of the event loop is a task.
+ * a task. Where the client is to hear of its task at once, an agent must say that word at once: what it says after it has
+ * waited for something is of a task.
  */
 export class Opening {
   readonly delivered: Promise<Delivered>
@@ -25,7 +28,6 @@ export class Opening {
   readonly #turn: Turn
   readonly #decide: (delivered: Delivered) => void
   #isDecided = false
-  #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor({ turns }: StoredTask, view: TaskView, { turn, mayWait }: OpeningOptions) {
     this.#view = view
@@ -35,7 +37,7 @@ export class Opening {
     this.#decide = resolve
     // Only the first message of a task can have been no task at all.
     if (turns > 1) this.settle()
-    else if (!mayWait) this.#timer = setTimeout(() => this.settle(), 0)
+    else if (!mayWait) void this.#settleSoon()
   }
 
   /** The entries of an event; none after a bare message. */
@@ -62,10 +64,15 @@ export class Opening {
     this.#settleWith({ view: this.#view })
   }
 
+  /** An agent that answers without waiting for anything has said its first word by then. */
+  async #settleSoon(): Promise<void> {
+    for (let tick = 0; tick < DECIDE_TICKS; tick++) await undefined
+    this.settle()
+  }
+
   #settleWith(delivered: Delivered): void {
     if (this.#isDecided) return
     this.#isDecided = true
-    if (this.#timer !== undefined) clearTimeout(this.#timer)
     this.#decide(delivered)
   }
 }

@@ -73,8 +73,13 @@ export function viewOf(tx: Transaction, stored: StoredTask): TaskView {
   return { task: { id, contextId, status, artifacts, history }, seq }
 }
 
-/** Brings what is kept of a task's artifacts and history up to the end of its log. */
-export function saveBody(tx: Transaction, stored: StoredTask): void {
+/** Entries of a log that are read anew each time before what they say is kept beside it. */
+const SAVE_EVERY = 256
+
+/** Brings what is kept of a task's artifacts and history up to the end of its log, `seq`, once that is worth it. */
+export function saveBody(tx: Transaction, stored: StoredTask, seq: number): void {
+  const kept = tx.get<TaskBody>(BODIES, stored.id)?.value
+  if (seq - (kept?.seq ?? 0) < SAVE_EVERY) return
   tx.put(BODIES, { ...toDocument(stored), tags: {}, value: readBody(tx, stored.id) })
 }
 

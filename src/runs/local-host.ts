@@ -36,6 +36,8 @@ export interface LocalHostOptions {
   readonly store: Store
   readonly settings: HostSettings
   readonly retention: Retention
+  /** Runs whose time has come are only not found any more: someone else deletes them, and tells of it. */
+  readonly leavesExpired?: boolean
   /** Told when a run that this host had at work has ended, with its id. */
   readonly onEnded?: (id: string) => void
 }
@@ -50,13 +52,15 @@ class LocalHost implements RunHost {
   readonly #worker: WorkerName
   readonly #settings: HostSettings
   readonly #retention: Retention
+  readonly #leavesExpired: boolean
   readonly #onEnded: LocalHostOptions['onEnded']
   readonly #live = new Map<string, LiveRun>()
   #sweptAt = 0
   #lastAt = 0
   #isRecovered = false
 
-  constructor({ store, settings, retention, onEnded }: LocalHostOptions) {
+  constructor({ store, settings, retention, leavesExpired = false, onEnded }: LocalHostOptions) {
+    this.#leavesExpired = leavesExpired
     this.#store = store
     this.#worker = nameWorker(store)
     this.#settings = settings
@@ -176,7 +180,7 @@ class LocalHost implements RunHost {
     const document = tx.get<StoredRun>(RUNS, id)
     if (document === undefined) return undefined
     const { value: run, expiresAt = Number.POSITIVE_INFINITY } = document
-    if (expiresAt <= Date.now()) return forgetRun(tx, run)
+    if (expiresAt <= Date.now()) return this.#leavesExpired ? undefined : forgetRun(tx, run)
     if (run.record.status !== 'running' || !this.#isAbandoned(run)) return run
     this.#finishUnattended(tx, id, INTERRUPTED)
     return tx.get<StoredRun>(RUNS, id)?.value

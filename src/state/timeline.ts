@@ -27,6 +27,8 @@ function compareTexts(a: string, b: string): number {
 export class Timeline {
   #places: { place: Place; document: Document | undefined }[] = []
   #size = 0
+  /** No document is before this index: what goes first leaves no holes to look through. */
+  #head = 0
 
   get size(): number {
     return this.#size
@@ -40,9 +42,11 @@ export class Timeline {
     if (found !== undefined && comparePlaces(found.place, document) === 0) {
       if (found.document === undefined) this.#size++
       found.document = document
+      this.#head = Math.min(this.#head, index)
       return
     }
     this.#places.splice(index, 0, { place: { at, id }, document })
+    this.#head = Math.min(this.#head, index)
     this.#size++
   }
 
@@ -51,7 +55,10 @@ export class Timeline {
     if (found?.document === undefined || comparePlaces(found.place, place) !== 0) return
     found.document = undefined
     this.#size--
-    if (this.#size * 2 < this.#places.length) this.#places = this.#places.filter(({ document }) => document)
+    while (this.#places[this.#head]?.document === undefined && this.#head < this.#places.length) this.#head++
+    if (this.#size * 2 >= this.#places.length) return
+    this.#places = this.#places.filter(({ document }) => document)
+    this.#head = 0
   }
 
   /** Newest first, from before `after` on. */
@@ -64,7 +71,10 @@ export class Timeline {
   }
 
   *oldest(): Generator<Document> {
-    for (const { document } of this.#places) if (document !== undefined) yield document
+    for (let index = this.#head; index < this.#places.length; index++) {
+      const document = this.#places[index]?.document
+      if (document !== undefined) yield document
+    }
   }
 
   /** The first index whose place is not before `place`. Looks at the end first: time goes forward. */

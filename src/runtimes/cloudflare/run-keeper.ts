@@ -15,7 +15,7 @@ import { findBindings, type IndexStub } from './bindings.ts'
 import type { ObjectState } from './platform.ts'
 import { type Answer, answer, streamOf, unwrap } from './rpc.ts'
 import type { ObjectStore } from './sql.ts'
-import { RETRY_MS, resolveHere, WATCH_MS } from './upkeep.ts'
+import { createTurns, RETRY_MS, resolveHere, WATCH_MS } from './upkeep.ts'
 
 /** A run to start, as it crosses from the Worker. Its keys stay in memory on both sides. */
 export interface StartMessage {
@@ -35,6 +35,7 @@ export class RunKeeper {
   readonly #service: Service
   readonly #host: RunHost
   #isIndexed = false
+  readonly #inTurn = createTurns()
 
   constructor(state: ObjectState, store: ObjectStore, service: Service) {
     this.#state = state
@@ -44,6 +45,7 @@ export class RunKeeper {
       store,
       settings: service.runs,
       retention: {},
+      leavesExpired: true,
       onEnded: () => state.waitUntil(this.#settle()),
     })
   }
@@ -102,7 +104,12 @@ export class RunKeeper {
     await this.#settle()
   }
 
-  async #settle(): Promise<void> {
+  /** Tells the index how the run ended. */
+  #settle(): Promise<void> {
+    return this.#inTurn(() => this.#tell())
+  }
+
+  async #tell(): Promise<void> {
     const document = this.#document()
     if (document === undefined) return
     const { value: run, expiresAt = Date.now() } = document
@@ -136,8 +143,16 @@ export class RunKeeper {
 
   /** A run whose time has come goes, also before its alarm. */
   async #expire(): Promise<void> {
+    if (this.#expired() === undefined) return
+    await this.#inTurn(async () => {
+      const run = this.#expired()
+      if (run !== undefined) await this.#forget(run)
+    })
+  }
+
+  #expired(): StoredRun | undefined {
     const { value: run, expiresAt = Number.POSITIVE_INFINITY } = this.#document() ?? {}
-    if (run !== undefined && expiresAt <= Date.now()) await this.#forget(run)
+    return expiresAt <= Date.now() ? run : undefined
   }
 
   #index(owner: string | null): IndexStub {

@@ -19,7 +19,7 @@ import { findBindings, type IndexStub } from './bindings.ts'
 import type { ObjectState } from './platform.ts'
 import { type Answer, answer, streamOf, unwrap } from './rpc.ts'
 import type { ObjectStore } from './sql.ts'
-import { RETRY_MS, resolveHere, WATCH_MS } from './upkeep.ts'
+import { createTurns, RETRY_MS, resolveHere, WATCH_MS } from './upkeep.ts'
 
 /** A message as it crosses from the Worker. Its keys stay in memory on both sides. */
 export interface DeliverMessage {
@@ -40,7 +40,7 @@ export class TaskKeeper {
   readonly #agentOf: (name: string) => Target
   /** The status that the index has heard of last. */
   #told: string | undefined
-  #settling: Promise<void> = Promise.resolve()
+  readonly #inTurn = createTurns()
 
   constructor(state: ObjectState, store: ObjectStore, service: Service) {
     this.#state = state
@@ -50,6 +50,7 @@ export class TaskKeeper {
       store,
       settings: service.tasks,
       retention: {},
+      leavesExpired: true,
       agentOf: this.#agentOf,
       onStatus: () => state.waitUntil(this.settle()),
     })
@@ -99,8 +100,7 @@ export class TaskKeeper {
 
   /** Looks after the task: tells the index where it stands, one telling after the other. */
   settle(): Promise<void> {
-    this.#settling = this.#settling.then(() => this.#tell())
-    return this.#settling
+    return this.#inTurn(() => this.#tell())
   }
 
   async #tell(): Promise<void> {
@@ -138,8 +138,16 @@ export class TaskKeeper {
 
   /** A task whose time has come goes, also before its alarm. */
   async #expire(): Promise<void> {
+    if (this.#expired() === undefined) return
+    await this.#inTurn(async () => {
+      const task = this.#expired()
+      if (task !== undefined) await this.#forget(task)
+    })
+  }
+
+  #expired(): StoredTask | undefined {
     const { value: task, expiresAt = Number.POSITIVE_INFINITY } = this.#document() ?? {}
-    if (task !== undefined && expiresAt <= Date.now()) await this.#forget(task)
+    return expiresAt <= Date.now() ? task : undefined
   }
 
   #document(): Document<StoredTask> | undefined {
