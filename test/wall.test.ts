@@ -75,6 +75,7 @@ const KNOWS: Record<string, readonly string[]> = {
   runs: ['errors', 'validation', 'wake', 'agents', 'state'],
   http: ['errors', 'validation', 'web', 'agents', 'runs'],
   a2a: ['errors', 'defaults', 'validation', 'web', 'agents', 'state', 'runs', 'http'],
+  socket: ['errors', 'defaults', 'wake', 'web', 'http'],
   options: [
     'errors',
     'defaults',
@@ -136,6 +137,11 @@ describe('the rooms of src', () => {
     expect(imports.filter(({ to }) => to === 'itty-router').map(({ from }) => from)).toEqual([
       'http/router.ts',
     ])
+  })
+
+  it('keep the socket layer to itself: of HTTP it knows the platform alone', () => {
+    const known = inner.filter(({ from, to }) => roomOf(from) === 'socket' && roomOf(to) === 'http')
+    expect(new Set(known.map(({ to }) => to))).toEqual(new Set(['http/platform.ts']))
   })
 
   it('have no circles at run time', () => {

@@ -8,6 +8,38 @@ export interface Platform {
   readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined
   /** Requests of one deployment do not share memory: what is kept there is not found again. */
   readonly isIsolated?: boolean | undefined
+  /**
+   * Makes a WebSocket of the request (RFC 6455), where the runtime can. Gives the response that the handler is to
+   * return, or undefined where this request asks for no WebSocket. At most once a request.
+   */
+  readonly upgrade?: ((handlers: RawSocketHandlers) => Response | undefined) | undefined
+}
+
+/** A WebSocket of any runtime, seen from the server. */
+export interface RawSocket {
+  /** Sends a text or a binary message. Never throws; on a socket that is closed it does nothing. */
+  send(data: string | Uint8Array): void
+  /** Begins to close. Never throws. `close` of the handlers follows. */
+  close(code?: number, reason?: string): void
+  /** Bytes that wait for a slow reader; undefined where the runtime does not say. */
+  readonly bufferedAmount?: number | undefined
+}
+
+/** What a runtime tells of a WebSocket. None of them may throw. */
+export interface RawSocketHandlers {
+  /** Bytes that a message may have, for the runtimes that can refuse a longer one while it comes. */
+  readonly maxPayload?: number | undefined
+  /** Once, before anything else. The socket can be sent to. */
+  open(socket: RawSocket): void
+  /** One message, in order. */
+  message(socket: RawSocket, data: string | Uint8Array): void
+  /** Once, and nothing after it. `code` is 1006 where the connection broke (RFC 6455, section 7.1.5). */
+  close(socket: RawSocket, code: number, reason: string): void
+  /**
+   * What a socket that outlives the server's memory needs to go on: small JSON for the server's `restore`. Undefined
+   * where there is nothing to keep.
+   */
+  snapshot?(): unknown
 }
 
 /**

@@ -4,17 +4,33 @@
  * @module
  */
 
-import type { Handler } from '../handler.ts'
-import { platform } from '../http/platform.ts'
-import { createPending, type RunningServer, resolveAddress, type ServeOptions, urlOf } from './server.ts'
+import { platform, type RawSocket, type RawSocketHandlers } from '../http/platform.ts'
+import {
+  createPending,
+  type Fetch,
+  type RunningServer,
+  resolveAddress,
+  type ServeOptions,
+  urlOf,
+} from './server.ts'
 
-export type { RunningServer, ServeOptions }
+export type { Fetch, RunningServer, ServeOptions }
 
 /** The part of Bun that is used. Restated, so that the declarations need no types package that a user may not have. */
 interface BunServer {
   readonly port: number
   requestIP(request: Request): { readonly address: string } | null
+  upgrade(request: Request, options: { data: Peer }): boolean
   stop(closeActive: boolean): Promise<void>
+}
+
+interface BunSocket {
+  readonly data: Peer
+  readonly readyState: number
+  /** Bytes sent, -1 where they wait, 0 where they are lost. */
+  send(data: string | Uint8Array): number
+  close(code?: number, reason?: string): void
+  getBufferedAmount(): number
 }
 
 declare const Bun: {
@@ -22,8 +38,74 @@ declare const Bun: {
     port: number
     hostname: string
     idleTimeout: number
-    fetch(request: Request, server: BunServer): Promise<Response>
+    fetch(request: Request, server: BunServer): Promise<Response | undefined>
+    websocket: {
+      idleTimeout: number
+      sendPings: boolean
+      open(socket: BunSocket): void
+      message(socket: BunSocket, data: string | Uint8Array): void
+      drain(socket: BunSocket): void
+      close(socket: BunSocket, code: number, reason: string): void
+    }
   }): BunServer
+}
+
+/** One WebSocket, and who is told of it. */
+class Peer implements RawSocket {
+  readonly handlers: RawSocketHandlers
+  bufferedAmount = 0
+  #socket: BunSocket | undefined
+
+  constructor(handlers: RawSocketHandlers) {
+    this.handlers = handlers
+  }
+
+  open(socket: BunSocket): void {
+    this.#socket = socket
+    this.handlers.open(this)
+  }
+
+  drain(): void {
+    this.bufferedAmount = this.#socket?.getBufferedAmount() ?? 0
+  }
+
+  send(data: string | Uint8Array): void {
+    const socket = this.#socket
+    if (socket === undefined || socket.readyState !== 1) return
+    const sent = socket.send(data)
+    if (sent > 0) return
+    if (sent === -1) this.bufferedAmount = socket.getBufferedAmount()
+    // What Bun has dropped would be missed without a word. An empty message has no bytes to drop.
+    else if (data.length > 0) this.close(1008, 'slow reader')
+  }
+
+  close(code?: number, reason?: string): void {
+    this.#socket?.close(code, reason)
+  }
+}
+
+/** Answers a request, or nothing where it became a WebSocket: Bun has answered that by itself. */
+async function answer(
+  handler: Fetch,
+  request: Request,
+  server: BunServer,
+  waitUntil: (promise: Promise<unknown>) => void,
+): Promise<Response | undefined> {
+  let isUpgraded = false
+  const response = await handler(
+    request,
+    platform({
+      get ip() {
+        return server.requestIP(request)?.address
+      },
+      waitUntil,
+      upgrade(handlers: RawSocketHandlers) {
+        isUpgraded = server.upgrade(request, { data: new Peer(handlers) })
+        return isUpgraded ? new Response(null) : undefined
+      },
+    }),
+  )
+  return isUpgraded ? undefined : response
 }
 
 /**
@@ -32,23 +114,23 @@ declare const Bun: {
  * @example
  * const server = await serve(createHandler({ agents }), { port: 3000 })
  */
-export async function serve(handler: Handler, options?: ServeOptions): Promise<RunningServer> {
+export async function serve(handler: Fetch, options?: ServeOptions): Promise<RunningServer> {
   const { port, hostname } = resolveAddress(options)
   const pending = createPending()
   const server = Bun.serve({
     port,
     hostname,
     idleTimeout: 0,
-    fetch: (request, self) =>
-      handler(
-        request,
-        platform({
-          get ip() {
-            return self.requestIP(request)?.address
-          },
-          waitUntil: pending.add,
-        }),
-      ),
+    fetch: (request, self) => answer(handler, request, self, pending.add),
+    websocket: {
+      // Whoever opens a socket looks after its life.
+      idleTimeout: 0,
+      sendPings: false,
+      open: socket => socket.data.open(socket),
+      message: (socket, data) => socket.data.handlers.message(socket.data, data),
+      drain: socket => socket.data.drain(),
+      close: (socket, code, reason) => socket.data.handlers.close(socket.data, code, reason),
+    },
   })
   return {
     url: urlOf(hostname, server.port),

@@ -4,11 +4,18 @@
  * @module
  */
 
-import type { Handler } from '../handler.ts'
-import { platform } from '../http/platform.ts'
-import { createPending, type RunningServer, resolveAddress, type ServeOptions, urlOf } from './server.ts'
+import { platform, type RawSocketHandlers } from '../http/platform.ts'
+import {
+  createPending,
+  type Fetch,
+  type RunningServer,
+  resolveAddress,
+  type ServeOptions,
+  urlOf,
+} from './server.ts'
+import { connect, type StandardSocket } from './standard-socket.ts'
 
-export type { RunningServer, ServeOptions }
+export type { Fetch, RunningServer, ServeOptions }
 
 /** The part of Deno that is used. Restated, so that the declarations need no types package that a user may not have. */
 interface DenoAddress {
@@ -21,6 +28,24 @@ declare const Deno: {
     options: { port: number; hostname: string; signal: AbortSignal; onListen(): void },
     handler: (request: Request, info: { readonly remoteAddr: DenoAddress }) => Promise<Response>,
   ): { readonly addr: DenoAddress; readonly finished: Promise<void> }
+  upgradeWebSocket(
+    request: Request,
+    options: { idleTimeout: number },
+  ): { readonly socket: StandardSocket; readonly response: Response }
+}
+
+/** Makes a WebSocket of a request. Whoever opens it looks after its life: Deno's own pings are off. */
+function upgrade(
+  request: Request,
+  open: Set<StandardSocket>,
+  handlers: RawSocketHandlers,
+): Response | undefined {
+  if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket') return undefined
+  const { socket, response } = Deno.upgradeWebSocket(request, { idleTimeout: 0 })
+  open.add(socket)
+  socket.addEventListener('close', () => open.delete(socket))
+  socket.addEventListener('open', () => connect(socket, handlers))
+  return response
 }
 
 /**
@@ -30,17 +55,26 @@ declare const Deno: {
  * @example
  * const server = await serve(createHandler({ agents }), { port: 3000 })
  */
-export async function serve(handler: Handler, options?: ServeOptions): Promise<RunningServer> {
+export async function serve(handler: Fetch, options?: ServeOptions): Promise<RunningServer> {
   const { port, hostname } = resolveAddress(options)
   const pending = createPending()
   const stop = new AbortController()
-  const server = Deno.serve({ port, hostname, signal: stop.signal, onListen() {} }, (request, info) =>
-    handler(request, platform({ ip: info.remoteAddr.hostname, waitUntil: pending.add })),
+  const sockets = new Set<StandardSocket>()
+  const server = Deno.serve({ port, hostname, signal: stop.signal, onListen() {} }, async (request, info) =>
+    handler(
+      request,
+      platform({
+        ip: info.remoteAddr.hostname,
+        waitUntil: pending.add,
+        upgrade: (handlers: RawSocketHandlers) => upgrade(request, sockets, handlers),
+      }),
+    ),
   )
   return {
     url: urlOf(hostname, server.addr.port),
     port: server.addr.port,
     async close() {
+      for (const socket of sockets) socket.close()
       stop.abort()
       await server.finished
       await pending.settled()

@@ -2,6 +2,9 @@
 
 import { ServableError } from '../errors.ts'
 
+/** What can be served: a handler, or the `fetch` of a socket endpoint. */
+export type Fetch = (request: Request, platform?: unknown) => Response | Promise<Response>
+
 /** Where to listen. */
 export interface ServeOptions {
   /** Default 3000; 0 takes a free one. */

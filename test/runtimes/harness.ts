@@ -87,9 +87,9 @@ export async function startDeno(
  */
 export async function startWorkerd(
   entry: string,
-  options: StartOptions & { storage?: string } = {},
+  options: StartOptions & { storage?: string; objects?: Record<string, string> } = {},
 ): Promise<Runtime> {
-  const files = await writeWorker(entry, options.env, options.storage)
+  const files = await writeWorker(entry, options.env, options.storage, options.objects)
   try {
     const started = await start({
       command: workerd,

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { io } from 'socket.io-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Handler } from '../../src/index.ts'
 import { type Runtime, startBun, startDeno, startNode, startWorkerd, startWrangler } from './harness.ts'
@@ -29,6 +30,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(root, 'test/.tmp/readme-'))
   for (const [name, text] of snippets) {
     const source = text
+      .replaceAll("'servable/socket'", "'../../../src/socket/index.ts'")
       .replace(/'servable\/(\w+)'/g, (_, entry) => `'../../../src/runtimes/${entry}.ts'`)
       .replaceAll("'servable'", "'../../../src/index.ts'")
       .replaceAll('port: 3000', 'port: 0')
@@ -136,6 +138,19 @@ describe('README', () => {
       const handler: Handler = request => fetch(request.url.replace('http://127.0.0.1', server.url), request)
       expect((await ask(handler, '/agents/shout/run', 'hi')).status).toBe(200)
     } finally {
+      await server.stop()
+    }
+  })
+})
+
+describe('README sockets', () => {
+  it('shows a server that the stock client talks to', async () => {
+    const server = await startNode(join(folder, 'socket.ts'))
+    const client = io(server.url)
+    try {
+      expect(await client.emitWithAck('hello', 1)).toBe('hello')
+    } finally {
+      client.disconnect()
       await server.stop()
     }
   })

@@ -48,9 +48,14 @@ async function durableObjects(code: string): Promise<[binding: string, className
   )
 }
 
-async function config(code: string, storage: string, vars: Record<string, string>): Promise<string> {
+async function config(
+  code: string,
+  storage: string,
+  vars: Record<string, string>,
+  own: Record<string, string>,
+): Promise<string> {
   const { date, flags } = await compatibility()
-  const objects = await durableObjects(code)
+  const objects = [...(await durableObjects(code)), ...Object.entries(own)]
   const bindings = [
     ...Object.entries(vars).map(([name, text]) => `(name = ${quote(name)}, text = ${quote(text)})`),
     ...objects.map(
@@ -81,11 +86,15 @@ const worker :Workerd.Worker = (
 `
 }
 
-/** Writes what `workerd serve` needs into a folder of its own. Durable Objects are kept there too, or in `storage`. */
+/**
+ * Writes what `workerd serve` needs into a folder of its own. Durable Objects are kept there too, or in `storage`.
+ * `objects` are the classes of the entry's own, by the names of their bindings.
+ */
 export async function writeWorker(
   entry: string,
   vars: Record<string, string> = {},
   storage?: string,
+  objects: Record<string, string> = {},
 ): Promise<{ configPath: string; remove(): Promise<void> }> {
   const code = await bundleWorker(entry)
   const folder = await mkdtemp(join(tmpdir(), 'servable-worker-'))
@@ -93,6 +102,6 @@ export async function writeWorker(
   await writeFile(join(folder, 'worker.js'), code)
   const disk = storage ?? join(folder, 'storage')
   await mkdir(disk, { recursive: true })
-  await writeFile(configPath, await config(code, disk, vars))
+  await writeFile(configPath, await config(code, disk, vars, objects))
   return { configPath, remove: () => rm(folder, { recursive: true, force: true }) }
 }

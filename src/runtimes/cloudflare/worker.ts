@@ -4,8 +4,9 @@
  * @module
  */
 
-import type { Handler } from '../../handler.ts'
-import { platform } from '../../http/platform.ts'
+import { platform, type RawSocketHandlers } from '../../http/platform.ts'
+import type { Fetch } from '../server.ts'
+import { connect, type StandardSocket } from '../standard-socket.ts'
 
 /**
  * The part of Workers' `ExecutionContext` that is used. Restated, so that the declarations need no types package
@@ -14,6 +15,13 @@ import { platform } from '../../http/platform.ts'
 export interface WorkerContext {
   waitUntil(promise: Promise<unknown>): void
 }
+
+/** A WebSocket of Workers: it is silent until it is accepted. */
+interface WorkerSocket extends StandardSocket {
+  accept(): void
+}
+
+declare const WebSocketPair: new () => { readonly 0: WorkerSocket; readonly 1: WorkerSocket }
 
 /** The `fetch` member of a Worker. */
 export type WorkerFetch = (request: Request, env: unknown, context: WorkerContext) => Promise<Response>
@@ -26,14 +34,26 @@ export type WorkerFetch = (request: Request, env: unknown, context: WorkerContex
  * @example
  * export default { fetch: worker(createHandler({ agents })) } satisfies ExportedHandler
  */
-export function worker(handler: Handler): WorkerFetch {
-  return (request, _env, context) =>
+export function worker(handler: Fetch): WorkerFetch {
+  return async (request, _env, context) =>
     handler(
       request,
       platform({
         ip: request.headers.get('cf-connecting-ip') ?? undefined,
         isIsolated: true,
         waitUntil: promise => context.waitUntil(promise),
+        upgrade: (handlers: RawSocketHandlers) => upgrade(request, handlers),
       }),
     )
+}
+
+/** Makes a WebSocket of a request. It lives as long as the context that made it: in a Durable Object, the object. */
+function upgrade(request: Request, handlers: RawSocketHandlers): Response | undefined {
+  if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket') return undefined
+  const { 0: client, 1: server } = new WebSocketPair()
+  server.accept()
+  connect(server, handlers)
+  // A member of Workers' own; other runtimes know no status 101 here.
+  const init: object = { status: 101, webSocket: client }
+  return new Response(null, init)
 }

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { post } from '../http/client.ts'
+import { filesIn } from '../run-host/folder.ts'
 import {
   as,
   callOf,
@@ -54,13 +53,6 @@ export function keyCases(server: Server): void {
       expect(structured.apiKey).toBe(key === undefined ? null : digest(key))
     }
   })
-}
-
-/** Every file of the folder, whatever is in it. */
-async function filesIn(folder: string): Promise<Map<string, Buffer>> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
-  const paths = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
-  return new Map(await Promise.all(paths.map(async path => [path, await readFile(path)] as const)))
 }
 
 /** Every answer that there is about a task, from its first message on. */

@@ -20,14 +20,21 @@ export async function newFolder(): Promise<Folder> {
 }
 
 async function contentsOf(folder: string): Promise<string> {
+  const files = await filesIn(folder)
+  return [...files.values()].map(bytes => bytes.toString('utf8')).join('\n')
+}
+
+/** Every file of the folder, by its path, whatever is in it. */
+export async function filesIn(folder: string): Promise<Map<string, Buffer>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
-  const files = entries.filter(entry => entry.isFile())
-  const texts = files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'utf8').catch(ifGone))
-  return (await Promise.all(texts)).join('\n')
+  const paths = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
+  return new Map(
+    await Promise.all(paths.map(async path => [path, await readFile(path).catch(ifGone)] as const)),
+  )
 }
 
 /** A database removes its own files beside it when it is closed. */
-function ifGone(error: NodeJS.ErrnoException): string {
-  if (error.code === 'ENOENT') return ''
+function ifGone(error: NodeJS.ErrnoException): Buffer {
+  if (error.code === 'ENOENT') return Buffer.alloc(0)
   throw error
 }

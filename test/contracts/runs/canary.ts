@@ -1,7 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../http/client.ts'
+import { filesIn } from '../run-host/folder.ts'
 import { accept, as, ask, ended, type Fields, own, post, type Server } from './client.ts'
 
 const secret = (tag: string) => `sk-canary-${tag}-${crypto.randomUUID()}`
@@ -23,13 +22,6 @@ const servables = [
   'teams/doomed',
   'agents/told',
 ]
-
-/** Every file of the folder, whatever is in it. */
-async function filesIn(folder: string): Promise<Map<string, Buffer>> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
-  const paths = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
-  return new Map(await Promise.all(paths.map(async path => [path, await readFile(path)] as const)))
-}
 
 /** Runs with every key, as nobody, with an idempotency key and as an owner, and reads each run in every way. */
 async function answersOf(server: Server, servable: string): Promise<string[]> {

@@ -1,0 +1,201 @@
+/**
+ * WebSockets on Node: the upgrade requests of an HTTP server become requests for the handler, which takes the socket
+ * or refuses it with a response.
+ *
+ * @module
+ */
+
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import process from 'node:process'
+import type { Duplex } from 'node:stream'
+import { NodeRequest } from 'srvx/node'
+import { type RawData, type WebSocket, WebSocketServer } from 'ws'
+import { platform, type RawSocket, type RawSocketHandlers } from '../../http/platform.ts'
+import type { Fetch } from '../server.ts'
+
+/** The part of an HTTP server that is used: of Node's three kinds, each. */
+interface UpgradeSource {
+  on(event: 'upgrade', listener: (request: IncomingMessage, socket: Duplex, head: Buffer) => void): unknown
+}
+
+/** Bytes of a message where the handlers name no limit. */
+const MAX_PAYLOAD = 16 * 1024 * 1024
+
+const OPEN = 1
+
+/**
+ * ws reads; what is sent is framed here (RFC 6455, section 5.2), into one buffer a message, and what is sent in one go
+ * leaves in one write. Without compression a frame is complete in itself, so both may write to one stream.
+ */
+class NodeSocket implements RawSocket {
+  readonly #socket: WebSocket
+  readonly #stream: Duplex
+  #waiting: Buffer[] = []
+  #waitingBytes = 0
+
+  constructor(socket: WebSocket, stream: Duplex) {
+    this.#socket = socket
+    this.#stream = stream
+  }
+
+  get bufferedAmount(): number {
+    return this.#stream.writableLength + this.#waitingBytes
+  }
+
+  send(data: string | Uint8Array): void {
+    if (this.#socket.readyState !== OPEN) return
+    const frame = typeof data === 'string' ? textFrame(data) : binaryFrame(data)
+    if (this.#waiting.push(frame) === 1) process.nextTick(flush, this)
+    this.#waitingBytes += frame.length
+  }
+
+  flush(): void {
+    const frames = this.#waiting
+    if (frames.length === 0) return
+    this.#waiting = []
+    this.#waitingBytes = 0
+    if (!this.#stream.writable) return
+    if (frames.length === 1) return void this.#stream.write(frames[0])
+    this.#stream.cork()
+    for (const frame of frames) this.#stream.write(frame)
+    this.#stream.uncork()
+  }
+
+  close(code?: number, reason?: string): void {
+    this.flush()
+    this.#socket.close(code, reason)
+  }
+}
+
+function flush(socket: NodeSocket): void {
+  socket.flush()
+}
+
+/** The final frame of a message, of text and of bytes. */
+const FINAL_TEXT = 0x81
+const FINAL_BINARY = 0x82
+
+function textFrame(text: string): Buffer {
+  const length = Buffer.byteLength(text)
+  const head = headLength(length)
+  const frame = Buffer.allocUnsafe(head + length)
+  writeHead(frame, FINAL_TEXT, length)
+  frame.write(text, head)
+  return frame
+}
+
+function binaryFrame(bytes: Uint8Array): Buffer {
+  const head = headLength(bytes.length)
+  const frame = Buffer.allocUnsafe(head + bytes.length)
+  writeHead(frame, FINAL_BINARY, bytes.length)
+  frame.set(bytes, head)
+  return frame
+}
+
+function headLength(length: number): number {
+  if (length < 126) return 2
+  return length < 65_536 ? 4 : 10
+}
+
+function writeHead(frame: Buffer, first: number, length: number): void {
+  frame[0] = first
+  if (length < 126) frame[1] = length
+  else if (length < 65_536) {
+    frame[1] = 126
+    frame.writeUInt16BE(length, 2)
+  } else {
+    frame[1] = 127
+    frame.writeBigUInt64BE(BigInt(length), 2)
+  }
+}
+
+/** Lets the handler have the upgrade requests of a server; `close` ends the sockets that are open. */
+export function acceptSockets(
+  source: UpgradeSource | undefined,
+  handler: Fetch,
+  waitUntil: (promise: Promise<unknown>) => void,
+): { close(): void } {
+  const sockets = new Set<WebSocket>()
+  const servers = new Map<number, WebSocketServer>()
+
+  source?.on('upgrade', (req, stream, head) => {
+    stream.on('error', ignore)
+    let isUpgraded = false
+    const request = new NodeRequest({ req })
+    const own = platform({
+      get ip() {
+        return req.socket.remoteAddress
+      },
+      waitUntil,
+      upgrade(handlers: RawSocketHandlers) {
+        if (req.headers.upgrade?.toLowerCase() !== 'websocket' || stream.destroyed) return undefined
+        isUpgraded = true
+        serverFor(handlers.maxPayload, servers).handleUpgrade(req, stream, head, socket =>
+          connect(socket, stream, handlers, sockets),
+        )
+        return new Response(null)
+      },
+    })
+    const refused = async () => {
+      const response = await handler(request, own)
+      if (!isUpgraded) await writeResponse(stream, response)
+    }
+    refused().catch(() => stream.destroy())
+  })
+  return {
+    close() {
+      for (const socket of sockets) socket.terminate()
+    },
+  }
+}
+
+/** The limit of a message belongs to the server in ws: so there is one for each limit. */
+function serverFor(maxPayload = MAX_PAYLOAD, servers: Map<number, WebSocketServer>): WebSocketServer {
+  let server = servers.get(maxPayload)
+  if (server === undefined) {
+    server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload,
+    })
+    servers.set(maxPayload, server)
+  }
+  return server
+}
+
+/** Apart from what the request needed, so that a socket does not keep its request in memory. */
+function connect(
+  socket: WebSocket,
+  stream: Duplex,
+  handlers: RawSocketHandlers,
+  sockets: Set<WebSocket>,
+): void {
+  const raw = new NodeSocket(socket, stream)
+  sockets.add(socket)
+  socket.on('message', (data: RawData, isBinary: boolean) => {
+    // The default `binaryType` gives one buffer, whatever the type says.
+    const bytes = data as Buffer
+    handlers.message(raw, isBinary ? bytes : bytes.toString())
+  })
+  socket.on('error', ignore)
+  socket.on('close', (code: number, reason: Buffer) => {
+    sockets.delete(socket)
+    handlers.close(raw, code, reason.toString())
+  })
+  handlers.open(raw)
+}
+
+/** Refuses an upgrade: nobody but us speaks HTTP on this connection any more (RFC 9112). */
+async function writeResponse(stream: Duplex, response: Response): Promise<void> {
+  const body = Buffer.from(await response.arrayBuffer())
+  const head = [`HTTP/1.1 ${response.status} ${STATUS_CODES[response.status] ?? ''}`]
+  for (const [name, value] of response.headers) {
+    if (name !== 'content-length' && name !== 'connection') head.push(`${name}: ${value}`)
+  }
+  head.push(`content-length: ${body.length}`, 'connection: close', '', '')
+  stream.write(head.join('\r\n'))
+  stream.end(body)
+}
+
+function ignore(): void {}

@@ -1,0 +1,32 @@
+/** What the handlers of an engine see of a client. */
+
+import type { CloseReason } from './session.ts'
+
+/** What the client's first request said. JSON, so that it can be kept with a session that sleeps. */
+export interface Handshake {
+  /** The absolute URL, with its query. */
+  readonly url: string
+  /** Of the headers those that the option `headers` names, in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The client's address, where the runtime vouches for it. */
+  readonly ip?: string
+}
+
+/** One client, whatever transport it is on. */
+export interface Connection {
+  /** The session's id: whoever knows it can speak for the client. */
+  readonly id: string
+  readonly handshake: Handshake
+  readonly transport: 'polling' | 'websocket'
+  readonly isOpen: boolean
+  /** For the handlers' own use. */
+  context: unknown
+  /** Sends a message, in order. Does nothing on a connection that has ended. */
+  send(data: string | Uint8Array): void
+  /** The same for a frame that is encoded already: a message's with its type, `4`, before the text. */
+  sendFrame(frame: string | Uint8Array): void
+  /** Lifts the connect timeout. */
+  admit(): void
+  /** Ends the connection, by default with `server close`. The client may come back by itself. */
+  close(reason?: CloseReason): void
+}

@@ -1,0 +1,116 @@
+/**
+ * What an engine answers to each request (Engine.IO, "Transports").
+ *
+ * @module
+ */
+
+import type { Platform, RawSocket, RawSocketHandlers } from '../../http/platform.ts'
+import type { Handshake } from './connection.ts'
+import type { EngineSettings } from './options.ts'
+import { openResponse, poll, post } from './polling.ts'
+import { type Refusal, refuse } from './refusal.ts'
+import type { Session } from './session.ts'
+import { SessionSocket, UpgradeSocket } from './upgrade.ts'
+
+/** What the requests of one engine share. */
+export interface EndpointOptions {
+  readonly settings: EngineSettings
+  readonly sessions: ReadonlyMap<string, Session>
+  /** Makes a session: on a WebSocket where one is given, else on polling. */
+  readonly open: (handshake: Handshake, socket?: RawSocket) => Session
+  readonly isFull: () => boolean
+}
+
+/** Answers a request that may be answered. */
+export type Endpoint = (request: Request, platform: Platform) => Response | Promise<Response>
+
+/** Makes the endpoint of an engine. */
+export function createEndpoint(engine: EndpointOptions): Endpoint {
+  const { settings } = engine
+  const path = withoutSlash(settings.path)
+  return (request, platform) => {
+    const { pathname, searchParams } = new URL(request.url)
+    if (withoutSlash(pathname) !== path) return refuse('notFound')
+    const wrong = whatIsWrong(request, searchParams, platform)
+    if (wrong !== undefined) return refuse(wrong)
+    const sid = searchParams.get('sid')
+    return sid === null ? open(engine, request, platform) : goOn(engine, sid, request, platform)
+  }
+}
+
+/** The packet that opens a session ("Handshake"). */
+export function openFrame(sid: string, upgrades: readonly string[], settings: EngineSettings): string {
+  const { pingInterval, pingTimeout, maxPayload } = settings
+  return `0${JSON.stringify({ sid, upgrades, pingInterval, pingTimeout, maxPayload })}`
+}
+
+function handshakeOf(request: Request, { ip }: Platform, { headers: names }: EngineSettings): Handshake {
+  const headers: Record<string, string> = {}
+  for (const name of names) {
+    const value = request.headers.get(name)
+    if (value !== null) headers[name] = value
+  }
+  return ip === undefined ? { url: request.url, headers } : { url: request.url, headers, ip }
+}
+
+function whatIsWrong(request: Request, query: URLSearchParams, { upgrade }: Platform): Refusal | undefined {
+  const transport = query.get('transport')
+  const isWebSocket = transport === 'websocket' && upgrade !== undefined
+  if (transport !== 'polling' && !isWebSocket) return 'unknownTransport'
+  if (query.get('EIO') !== '4') return 'unsupportedVersion'
+  return isWebSocket === isUpgrade(request) ? undefined : 'badRequest'
+}
+
+function open(engine: EndpointOptions, request: Request, platform: Platform): Response {
+  if (request.method !== 'GET') return refuse('badMethod')
+  if (engine.isFull()) return refuse('tooMany')
+  if (isUpgrade(request)) {
+    const { maxPayload } = engine.settings
+    // Once it is a WebSocket, a runtime may have let go of the request.
+    const handshake = handshakeOf(request, platform, engine.settings)
+    const handlers = new SessionSocket(maxPayload, undefined, socket => engine.open(handshake, socket))
+    return platform.upgrade?.(handlers) ?? refuse('badRequest')
+  }
+  const upgrades = platform.upgrade === undefined ? [] : ['websocket']
+  const { id } = engine.open(handshakeOf(request, platform, engine.settings))
+  return openResponse(openFrame(id, upgrades, engine.settings))
+}
+
+function goOn(
+  { settings, sessions }: EndpointOptions,
+  sid: string,
+  request: Request,
+  platform: Platform,
+): Response | Promise<Response> {
+  const session = sessions.get(sid)
+  session?.tick(settings.now())
+  if (session === undefined || session.isClosed) return refuse('unknownSession')
+  if (isUpgrade(request)) return moveToSocket(session, settings, platform)
+  if (session.transport === 'websocket') return refuse('badRequest')
+  if (request.method === 'GET') return poll(session)
+  if (request.method === 'POST' && session.isOpen) return post(session, request, settings.maxPayload)
+  return refuse('badRequest')
+}
+
+/** A client has one WebSocket a session: a second one is closed ("WebSocket"). */
+function moveToSocket(session: Session, settings: EngineSettings, { upgrade }: Platform): Response {
+  const isTaken = session.attempt !== undefined || session.transport === 'websocket' || !session.isOpen
+  if (isTaken) return upgrade?.(SURPLUS) ?? refuse('badRequest')
+  const until = settings.now() + settings.upgradeTimeout
+  const attempt = new UpgradeSocket(settings.maxPayload, session, until)
+  session.attempt = attempt
+  const response = upgrade?.(attempt)
+  if (response !== undefined) return response
+  session.attempt = undefined
+  return refuse('badRequest')
+}
+
+const SURPLUS: RawSocketHandlers = { open: socket => socket.close(1002), message() {}, close() {} }
+
+function isUpgrade(request: Request): boolean {
+  return request.headers.get('upgrade')?.toLowerCase() === 'websocket'
+}
+
+function withoutSlash(path: string): string {
+  return path.endsWith('/') ? path.slice(0, -1) : path
+}

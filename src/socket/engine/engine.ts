@@ -1,0 +1,160 @@
+/**
+ * An Engine.IO v4 server as a function from requests to responses, with the WebSockets that the runtime offers.
+ *
+ * @module
+ */
+
+import { type Platform, platformOf, type RawSocket, type RawSocketHandlers } from '../../http/platform.ts'
+import type { Connection, Handshake } from './connection.ts'
+import { createEndpoint, openFrame } from './endpoint.ts'
+import { type EngineOptions, type EngineSettings, resolveEngine } from './options.ts'
+import { refuse } from './refusal.ts'
+import { Session, type SessionEvents, type SessionSettings, type SessionSnapshot } from './session.ts'
+import { createTicker } from './ticker.ts'
+import { SessionSocket } from './upgrade.ts'
+
+/** A server for the event socket, of either protocol. */
+export interface SocketEndpoint {
+  /**
+   * Answers polling and upgrade requests. The second argument is the platform object of the runtime's entry, without
+   * which there is polling alone. Can be given to `serve` and `worker` as it is.
+   */
+  readonly fetch: (request: Request, platform?: unknown) => Response | Promise<Response>
+  /** Lets time pass, where the option `ticks` is `caller`. */
+  readonly tick: () => void
+  /** How many clients there are. */
+  readonly size: number
+  /**
+   * Goes on with a WebSocket that outlived its server's memory, from what `snapshot` of its handlers gave. Its next
+   * messages go to the handlers that this gives; `open` of them is not called.
+   */
+  readonly restore: (snapshot: SessionSnapshot, socket: RawSocket) => RawSocketHandlers
+  /** Ends all connections and stops the timer. New requests are refused. */
+  readonly close: () => void
+}
+
+/** What a protocol on top of an engine needs beside its handlers. */
+export interface EngineHooks {
+  readonly admission: SessionSettings['admission']
+  /** Called with every tick; says until when ticks are needed even without sessions. */
+  readonly tick?: (now: number) => number
+  readonly pong?: (connection: Connection) => void
+  /** What is to be kept beside the session, and putting it back. */
+  readonly snapshot?: (connection: Connection) => unknown
+  readonly restore?: (connection: Connection, layer: unknown) => void
+}
+
+/**
+ * Makes an engine. Throws `invalid_options` that names what is wrong.
+ *
+ * @example
+ * const engine = createEngine({ onMessage: (connection, data) => connection.send(data) })
+ * await serve(engine.fetch, { port: 3000 })
+ */
+export function createEngine(options: EngineOptions = {}): SocketEndpoint {
+  return createEngineWith(options, { admission: 'packet' })
+}
+
+/** The same, for a protocol on top of it. */
+export function createEngineWith(options: EngineOptions, hooks: EngineHooks): SocketEndpoint {
+  const settings = resolveEngine(options)
+  const sessions = new Map<string, Session>()
+  const ticker = createTicker(settings, sessions, hooks)
+  const events = createEvents(options, settings, sessions, hooks)
+  const sessionSettings = { ...settings, admission: hooks.admission }
+  let isClosed = false
+
+  const open = (handshake: Handshake, socket?: RawSocket): Session => {
+    const session = new Session(crypto.randomUUID(), handshake, sessionSettings, events, settings.now())
+    sessions.set(session.id, session)
+    ticker.start()
+    if (socket !== undefined) {
+      socket.send(openFrame(session.id, [], settings))
+      session.openSocket(socket)
+    }
+    guard(settings, () => options.onOpen?.(session))
+    return session
+  }
+  const endpoint = createEndpoint({
+    settings,
+    sessions,
+    open,
+    isFull: () => isClosed || sessions.size >= settings.maxSessions,
+  })
+
+  return {
+    fetch: (request, argument) => {
+      const platform = platformOf(argument)
+      const answer = (isAllowed: boolean) => (isAllowed ? endpoint(request, platform) : refuse('forbidden'))
+      const allowed = isAllowed(request, platform, settings)
+      return typeof allowed === 'boolean' ? answer(allowed) : allowed.then(answer)
+    },
+    tick: ticker.tick,
+    get size() {
+      return sessions.size
+    },
+    close() {
+      isClosed = true
+      for (const session of sessions.values()) session.close()
+      sessions.clear()
+      ticker.stop()
+    },
+    restore(snapshot, socket) {
+      const session = Session.restore(snapshot, socket, sessionSettings, events, settings.now())
+      sessions.set(session.id, session)
+      ticker.start()
+      hooks.restore?.(session, snapshot.layer)
+      return new SessionSocket(settings.maxPayload, session, undefined)
+    },
+  }
+}
+
+/** A check that throws allows nothing. */
+function isAllowed(
+  request: Request,
+  platform: Platform,
+  { allow, onError }: EngineSettings,
+): boolean | Promise<boolean> {
+  const failed = (error: unknown) => {
+    onError(error)
+    return false
+  }
+  try {
+    const allowed = allow(request, platform)
+    return typeof allowed === 'boolean' ? allowed : allowed.catch(failed)
+  } catch (error) {
+    return failed(error)
+  }
+}
+
+function createEvents(
+  options: EngineOptions,
+  settings: EngineSettings,
+  sessions: Map<string, Session>,
+  hooks: EngineHooks,
+): SessionEvents {
+  const { onMessage, onClose } = options
+  return {
+    message(session, data) {
+      try {
+        onMessage?.(session, data)
+      } catch (error) {
+        settings.onError(error)
+      }
+    },
+    pong: session => hooks.pong?.(session),
+    snapshot: session => hooks.snapshot?.(session),
+    close(session, reason) {
+      if (session.isClosed) sessions.delete(session.id)
+      guard(settings, () => onClose?.(session, reason))
+    },
+  }
+}
+
+function guard({ onError }: EngineSettings, work: () => void): void {
+  try {
+    work()
+  } catch (error) {
+    onError(error)
+  }
+}

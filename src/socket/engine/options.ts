@@ -1,0 +1,96 @@
+/** What an engine can be told. */
+
+import { withDefaults } from '../../defaults.ts'
+import { ServableError } from '../../errors.ts'
+import type { Platform } from '../../http/platform.ts'
+import type { Connection } from './connection.ts'
+import type { CloseReason } from './session.ts'
+
+/** The limits and times of an engine. Times are milliseconds. */
+export interface EngineLimits {
+  /** Where it answers. Default `/engine.io/`; a slash at the end makes no difference. */
+  readonly path?: string
+  /** How often the server pings. Default 25,000. */
+  readonly pingInterval?: number
+  /** How long it waits for the pong. Default 20,000. With `pingInterval` less than 2^31. */
+  readonly pingTimeout?: number
+  /** How long a client may be connected without saying what it wants. Default 10,000. */
+  readonly connectTimeout?: number
+  /** How long a client may take to move from polling to WebSocket. Default 10,000. */
+  readonly upgradeTimeout?: number
+  /** Bytes of a message and of a polling payload. Default 1,000,000. */
+  readonly maxPayload?: number
+  /** Bytes that may wait for one client; one that reads no faster is closed. Default 4 MiB. */
+  readonly maxBufferedBytes?: number
+  /** Clients at once; more are refused with HTTP 503. Default 10,000. */
+  readonly maxSessions?: number
+  /** The headers of the first request that the handshake keeps, in lower case. Each costs memory in every session. */
+  readonly headers?: readonly string[]
+  /** Whether a request may speak with the engine at all; asked at each. Otherwise it gets error 4, HTTP 403. */
+  readonly allow?: (request: Request, platform: Platform) => boolean | Promise<boolean>
+  /** Milliseconds of any clock that does not go back. Where snapshots are restored elsewhere it must be one for all. */
+  readonly now?: () => number
+  /** Who makes time pass: a timer while there are sessions, or whoever calls `tick`. Default `timer`. */
+  readonly ticks?: 'timer' | 'caller'
+  /** Told what a handler throws; the connection goes on. Default `console.error`. */
+  readonly onError?: (error: unknown) => void
+}
+
+/** What is made of a client's messages. */
+export interface EngineHandlers {
+  readonly onOpen?: (connection: Connection) => void
+  readonly onMessage?: (connection: Connection, data: string | Uint8Array) => void
+  /** Once, when the connection has ended for whatever reason. */
+  readonly onClose?: (connection: Connection, reason: CloseReason) => void
+}
+
+/** The options of `createEngine`. */
+export interface EngineOptions extends EngineLimits, EngineHandlers {}
+
+/** The limits with their defaults. */
+export type EngineSettings = Required<EngineLimits>
+
+const DEFAULTS: EngineSettings = {
+  path: '/engine.io/',
+  pingInterval: 25_000,
+  pingTimeout: 20_000,
+  connectTimeout: 10_000,
+  upgradeTimeout: 10_000,
+  maxPayload: 1_000_000,
+  maxBufferedBytes: 4 * 1024 * 1024,
+  maxSessions: 10_000,
+  headers: ['authorization', 'cookie', 'origin', 'user-agent'],
+  allow: () => true,
+  now: () => performance.now(),
+  ticks: 'timer',
+  onError: error => console.error(error),
+}
+
+const NUMBERS = [
+  'pingInterval',
+  'pingTimeout',
+  'connectTimeout',
+  'upgradeTimeout',
+  'maxPayload',
+  'maxBufferedBytes',
+  'maxSessions',
+] as const
+
+/** Fills in the defaults. Throws `invalid_options` for what cannot be. */
+export function resolveEngine(options: EngineLimits): EngineSettings {
+  const settings = withDefaults(DEFAULTS, options)
+  for (const name of NUMBERS) {
+    const value: unknown = settings[name]
+    if (!Number.isSafeInteger(value) || Number(value) < 1) {
+      throw new ServableError('invalid_options', `\`${name}\` must be a whole number above 0`)
+    }
+  }
+  // Clients wait so long with one timer, which can wait no longer.
+  if (settings.pingInterval + settings.pingTimeout >= 2 ** 31) {
+    throw new ServableError(
+      'invalid_options',
+      '`pingInterval` and `pingTimeout` must be less than 2^31 together',
+    )
+  }
+  return settings
+}

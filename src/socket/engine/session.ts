@@ -1,0 +1,348 @@
+/**
+ * One session of Engine.IO v4 as a state machine. It knows no runtime and no timer: frames and ticks come in, frames
+ * go out through a sink. So it can be written down while nothing happens, and go on elsewhere.
+ *
+ * @module
+ */
+
+import type { Connection, Handshake } from './connection.ts'
+import { Heartbeat } from './heartbeat.ts'
+import {
+  CLOSE,
+  CLOSE_FRAME,
+  encodePayload,
+  type Frame,
+  MESSAGE,
+  messageFrame,
+  NOOP,
+  NOOP_FRAME,
+  PING_FRAME,
+  PONG,
+} from './packet.ts'
+import { SendQueue } from './send-queue.ts'
+
+/** Why a session ended, in the words of Socket.IO where it has one. */
+export type CloseReason =
+  | 'transport close'
+  | 'client close'
+  | 'server close'
+  | 'ping timeout'
+  | 'connect timeout'
+  | 'parse error'
+  | 'payload too large'
+  | 'slow reader'
+
+/** Where the frames of a WebSocket go. */
+export interface SocketSink {
+  send(frame: Frame): void
+  close(code?: number, reason?: string): void
+  readonly bufferedAmount?: number | undefined
+}
+
+/** A `GET` that waits for packets. */
+export interface PollSink {
+  /** There is something to take: call `Session.drain` soon. At most once a poll. */
+  ready(): void
+  /** Ends the poll with a payload, or refuses it where it came to a session that has left polling. */
+  end(payload: string | undefined): void
+}
+
+/** A WebSocket that asks to become the session's transport ("Upgrade"). */
+export interface Attempt {
+  /** The client has been answered its probe, and waits for its last poll to end. */
+  readonly isProbed: boolean
+  readonly dueAt: number
+  tick(now: number): void
+  /** A poll came after the probe: it may wait a moment for the upgrade. */
+  holdPoll(now: number): void
+  abort(): void
+}
+
+/** What the session tells of itself. */
+export interface SessionEvents {
+  message(session: Session, data: string | Uint8Array): void
+  /** The client has seen everything that was sent before the last ping. */
+  pong(session: Session): void
+  close(session: Session, reason: CloseReason): void
+  /** What the layer above keeps for the session, as JSON. */
+  snapshot?(session: Session): unknown
+}
+
+/** What the session needs to know. Times are milliseconds, sizes bytes. */
+export interface SessionSettings {
+  readonly pingInterval: number
+  readonly pingTimeout: number
+  readonly connectTimeout: number
+  readonly maxPayload: number
+  readonly maxBufferedBytes: number
+  /** Whether any packet of the client admits it, or the caller only, with `admit`. */
+  readonly admission: 'packet' | 'caller'
+}
+
+/** What a session on WebSocket needs to go on elsewhere: a few hundred bytes of JSON. Times are of the engine's clock. */
+export interface SessionSnapshot {
+  readonly sid: string
+  readonly handshake: Handshake
+  readonly heartbeat: readonly [pingAt: number | null, pongBy: number | null]
+  /** Until when it has to be admitted; null where it is. */
+  readonly admitBy: number | null
+  /** What the layer above keeps. */
+  readonly layer?: unknown
+}
+
+/** Milliseconds that a session which the server closed waits for the poll that takes its last packets. */
+const LINGER = 30_000
+
+/** WebSocket close codes by reason (RFC 6455, section 7.4.1). */
+const CLOSE_CODES: Readonly<Record<CloseReason, number>> = {
+  'transport close': 1000,
+  'client close': 1000,
+  'server close': 1000,
+  'ping timeout': 1000,
+  'connect timeout': 1008,
+  'parse error': 1002,
+  'payload too large': 1009,
+  'slow reader': 1008,
+}
+
+/** See the module's head. The engine keeps one for each client. */
+export class Session implements Connection {
+  readonly id: string
+  readonly handshake: Handshake
+  context: unknown
+  /** A `POST` is being read: a second one at once ends the session. */
+  isPosting = false
+  /** The upgrade that is under way; there is one at the most. */
+  attempt: Attempt | undefined
+  /** Why it ended, once it has. */
+  endedBy: CloseReason | undefined
+  readonly #settings: SessionSettings
+  readonly #events: SessionEvents
+  readonly #heartbeat: Heartbeat
+  readonly #queue = new SendQueue()
+  #socket: SocketSink | undefined
+  #poll: PollSink | undefined
+  #isPollTold = false
+  #state: 'open' | 'lingering' | 'closed' = 'open'
+  #admitBy: number
+  #lingerUntil = Number.POSITIVE_INFINITY
+
+  constructor(
+    id: string,
+    handshake: Handshake,
+    settings: SessionSettings,
+    events: SessionEvents,
+    now: number,
+  ) {
+    this.id = id
+    this.handshake = handshake
+    this.#settings = settings
+    this.#events = events
+    this.#heartbeat = new Heartbeat(settings, now)
+    this.#admitBy = now + settings.connectTimeout
+  }
+
+  /** Puts a session on WebSocket back from what `snapshot` gave. */
+  static restore(
+    snapshot: SessionSnapshot,
+    socket: SocketSink,
+    settings: SessionSettings,
+    events: SessionEvents,
+    now: number,
+  ): Session {
+    const session = new Session(snapshot.sid, snapshot.handshake, settings, events, now)
+    session.#heartbeat.restore(snapshot.heartbeat)
+    session.#admitBy = snapshot.admitBy ?? Number.POSITIVE_INFINITY
+    session.#socket = socket
+    return session
+  }
+
+  /** What {@link Session.restore} needs, or undefined where the session is not at rest on a WebSocket. */
+  snapshot(): SessionSnapshot | undefined {
+    if (this.#state !== 'open' || this.#socket === undefined) return undefined
+    return {
+      sid: this.id,
+      handshake: this.handshake,
+      heartbeat: this.#heartbeat.snapshot(),
+      admitBy: Number.isFinite(this.#admitBy) ? this.#admitBy : null,
+      layer: this.#events.snapshot?.(this),
+    }
+  }
+
+  get isOpen(): boolean {
+    return this.#state === 'open'
+  }
+
+  get transport(): 'polling' | 'websocket' {
+    return this.#socket === undefined ? 'polling' : 'websocket'
+  }
+
+  get hasPoll(): boolean {
+    return this.#poll !== undefined
+  }
+
+  admit(): void {
+    this.#admitBy = Number.POSITIVE_INFINITY
+  }
+
+  send(data: string | Uint8Array): void {
+    this.sendFrame(messageFrame(data))
+  }
+
+  sendFrame(frame: Frame): void {
+    if (this.#state !== 'open') return
+    if (this.#socket !== undefined) return this.#write(this.#socket, frame)
+    this.#queue.push(frame)
+    if (this.#queue.bytes > this.#settings.maxBufferedBytes) return this.end('slow reader')
+    this.#tellPoll()
+  }
+
+  close(reason: CloseReason = 'server close'): void {
+    this.end(reason)
+  }
+
+  /** Takes one frame of the client, on whatever transport it came. */
+  receive(frame: Frame): void {
+    if (this.#state !== 'open') return
+    if (this.#settings.admission === 'packet') this.admit()
+    if (frame.length > this.#settings.maxPayload) return this.end('payload too large')
+    if (typeof frame !== 'string') return this.#events.message(this, frame)
+    switch (frame.charCodeAt(0)) {
+      case MESSAGE:
+        return this.#events.message(this, frame.slice(1))
+      case PONG:
+        this.#heartbeat.pong()
+        return this.#events.pong(this)
+      case CLOSE:
+        return this.end('client close')
+      case NOOP:
+        return
+      default:
+        // The server alone opens and pings, and an upgrade is asked for on the new transport.
+        return this.end('parse error')
+    }
+  }
+
+  /** The earliest time at which a tick has something to do. */
+  get dueAt(): number {
+    const dueAt = Math.min(this.#heartbeat.dueAt, this.#admitBy, this.#lingerUntil)
+    return this.attempt === undefined ? dueAt : Math.min(dueAt, this.attempt.dueAt)
+  }
+
+  /** Time has passed: pings, and ends what did not answer in time. */
+  tick(now: number): void {
+    if (now < this.dueAt) return
+    if (now >= this.#lingerUntil) return this.#finish()
+    if (this.#state !== 'open') return
+    if (now >= this.#admitBy) return this.end('connect timeout')
+    this.attempt?.tick(now)
+    const beat = this.#heartbeat.tick(now)
+    if (beat === 'dead') this.end('ping timeout')
+    else if (beat === 'ping') this.sendFrame(PING_FRAME)
+  }
+
+  /** Puts the session on a WebSocket, and what waits with it: at its opening, or at the end of an upgrade. */
+  openSocket(socket: SocketSink): void {
+    this.#socket = socket
+    this.attempt = undefined
+    const poll = this.#takePoll()
+    poll?.end(undefined)
+    for (const frame of this.#queue.take()) {
+      if (this.#state === 'open') this.#write(socket, frame)
+    }
+  }
+
+  /** Ends a poll that has nothing to take ("Upgrade": with a `noop`). */
+  releasePoll(): void {
+    this.#takePoll()?.end(NOOP_FRAME)
+  }
+
+  /** What waits to be sent as a payload, if anything does. */
+  takePayload(): string | undefined {
+    const isLast = this.#state === 'lingering'
+    if (!isLast && this.#queue.isEmpty) return undefined
+    const frames = this.#queue.take()
+    if (isLast) frames.push(CLOSE_FRAME)
+    const payload = encodePayload(frames)
+    if (isLast) this.#finish()
+    return payload
+  }
+
+  /** A poll waits for what is sent next. */
+  waitWith(poll: PollSink): void {
+    this.#poll = poll
+    this.#isPollTold = false
+    this.attempt?.holdPoll(this.#heartbeat.now)
+  }
+
+  /** Gives what was sent to the poll that waits for it. */
+  drain(poll: PollSink): void {
+    if (this.#poll !== poll) return
+    const payload = this.takePayload()
+    if (payload === undefined) return
+    this.#poll = undefined
+    poll.end(payload)
+  }
+
+  /** Ends the session, and tells the client as its transport has it. */
+  end(reason: CloseReason): void {
+    if (this.#state !== 'open') return
+    const socket = this.#socket
+    this.#state = 'closed'
+    this.endedBy = reason
+    this.attempt?.abort()
+    this.attempt = undefined
+    if (socket !== undefined) socket.close(CLOSE_CODES[reason], reason)
+    else this.#endPolling(reason)
+    this.#events.close(this, reason)
+  }
+
+  /** The last packets of a session that the server itself ends are kept for the next poll. */
+  #endPolling(reason: CloseReason): void {
+    const poll = this.#takePoll()
+    if (reason === 'client close') poll?.end(NOOP_FRAME)
+    else if (poll !== undefined) poll.end(encodePayload([...this.#queue.take(), CLOSE_FRAME]))
+    else if (reason === 'server close' && !this.#queue.isEmpty) {
+      this.#state = 'lingering'
+      this.#lingerUntil = this.#heartbeat.now + LINGER
+      return
+    }
+    this.#queue.take()
+  }
+
+  get isClosed(): boolean {
+    return this.#state === 'closed'
+  }
+
+  #finish(): void {
+    this.#state = 'closed'
+    this.#lingerUntil = Number.POSITIVE_INFINITY
+    this.#queue.take()
+  }
+
+  #takePoll(): PollSink | undefined {
+    const poll = this.#poll
+    this.#poll = undefined
+    return poll
+  }
+
+  #tellPoll(): void {
+    if (this.#poll === undefined || this.#isPollTold) return
+    this.#isPollTold = true
+    this.#poll.ready()
+  }
+
+  #write(socket: SocketSink, frame: Frame): void {
+    socket.send(frame)
+    const waiting = socket.bufferedAmount
+    if (waiting !== undefined) {
+      if (waiting > this.#settings.maxBufferedBytes) this.end('slow reader')
+      return
+    }
+    // The runtime does not say what waits: what came before a ping is read once its pong is there.
+    const unread = this.#heartbeat.count(frame.length)
+    if (unread > this.#settings.maxBufferedBytes) this.end('slow reader')
+    else if (unread > this.#settings.maxBufferedBytes / 2 && this.#heartbeat.pingNow())
+      socket.send(PING_FRAME)
+  }
+}

@@ -1,0 +1,14 @@
+/**
+ * The socket layer on its own: an Engine.IO v4 engine and a Socket.IO v5 server as functions from requests to
+ * responses.
+ *
+ * @module
+ */
+
+export type { Connection, Handshake } from './engine/connection.ts'
+export { createEngine, type SocketEndpoint } from './engine/engine.ts'
+export type { EngineHandlers, EngineLimits, EngineOptions } from './engine/options.ts'
+export type { CloseReason, SessionSnapshot } from './engine/session.ts'
+export type { Ack, Admission, DisconnectReason, Namespace, Socket, SocketHandshake } from './io/namespace.ts'
+export type { RecoveryLimits } from './io/recovery.ts'
+export { createSocketServer, type SocketServerOptions } from './io/server.ts'

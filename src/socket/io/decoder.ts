@@ -1,0 +1,35 @@
+import { putBinary } from './binary.ts'
+import { ACK, type Decoded, decodePacket, EVENT, type Packet } from './packet.ts'
+
+/** Reads the messages of one client, and keeps a packet until its attachments are there. Never throws. */
+export class Decoder {
+  #waiting: Decoded | undefined
+  #attachments: Uint8Array[] = []
+
+  /** Whether a packet waits for attachments. */
+  get isWaiting(): boolean {
+    return this.#waiting !== undefined
+  }
+
+  /** The packet that is complete now, undefined where attachments are to follow, `invalid` for what is none. */
+  add(message: string | Uint8Array): Packet | 'invalid' | undefined {
+    if (typeof message !== 'string') return this.#addAttachment(message)
+    if (this.#waiting !== undefined) return 'invalid'
+    const decoded = decodePacket(message)
+    if (decoded === undefined) return 'invalid'
+    if (decoded.attachments === 0) return decoded.packet
+    this.#waiting = decoded
+    return undefined
+  }
+
+  #addAttachment(bytes: Uint8Array): Packet | 'invalid' | undefined {
+    if (this.#waiting === undefined) return 'invalid'
+    const { packet, attachments } = this.#waiting
+    if (this.#attachments.push(bytes) < attachments) return undefined
+    const parts = this.#attachments
+    this.#waiting = undefined
+    this.#attachments = []
+    const hasArguments = packet.type === EVENT || packet.type === ACK
+    return hasArguments && putBinary(packet.data, parts) ? packet : 'invalid'
+  }
+}

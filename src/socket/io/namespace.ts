@@ -1,0 +1,69 @@
+/** What the handlers of a namespace see, and what they may say. */
+
+import type { Handshake } from '../engine/connection.ts'
+import type { CloseReason } from '../engine/session.ts'
+
+/** How a client asks to join a namespace. */
+export interface SocketHandshake extends Handshake {
+  readonly nsp: string
+  /** The payload of its CONNECT packet, `{}` if it has none. Not checked: it is whatever the client says. */
+  readonly auth: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Whether a client may join. `data` goes to `Socket.data`; it must be small JSON where snapshots are taken. `error` is
+ * what the client's `connect_error` gets.
+ */
+export type Admission =
+  | { readonly data?: unknown; readonly error?: undefined }
+  | { readonly error: { readonly message: string; readonly data?: unknown } }
+
+/** Why a socket left its namespace for good. */
+export type DisconnectReason = CloseReason | 'client disconnect' | 'server disconnect'
+
+/** Answers an event, once; a second answer is dropped. */
+export type Ack = (...args: unknown[]) => void
+
+/** One client in one namespace. With recovery on it outlives its connection. */
+export interface Socket {
+  /** Public: other than the session's id it gives no power over the client. */
+  readonly id: string
+  readonly nsp: string
+  readonly handshake: Handshake
+  /** What `authenticate` gave, or anything that the handlers put there. */
+  data: unknown
+  /** False once it has left, and while recovery waits for its client to come back. */
+  readonly isConnected: boolean
+  /** Sends an event. Bytes among the arguments, at any depth, go as attachments. With recovery on nothing is lost. */
+  emit(event: string, ...args: unknown[]): void
+  /**
+   * Sends an event and gives the client's answer; undefined where none came in time, or the client left. Such an event
+   * is not sent again when the client comes back.
+   */
+  ask(event: string, args: readonly unknown[], timeoutMs?: number): Promise<unknown[] | undefined>
+  /** Makes the client leave the namespace; the stock client does not come back by itself. */
+  disconnect(): void
+}
+
+/** The handlers of a namespace. What they throw is told to `onError`. */
+export interface Namespace {
+  /**
+   * Whether the client may join. A throw refuses with its text where it is a `ServableError` of the caller's making,
+   * and anything that is no object refuses. Default: everyone may. Asked again when a client comes back.
+   */
+  readonly authenticate?: (handshake: SocketHandshake) => Admission | Promise<Admission>
+  readonly onConnect?: (socket: Socket, handshake: SocketHandshake) => void
+  /** `ack` is there where the client wants an answer. */
+  readonly onEvent?: (
+    socket: Socket,
+    event: string,
+    args: unknown[],
+    ack: Ack | undefined,
+  ) => void | Promise<void>
+  /** Whether the client that `data` describes may go on as `socket`. Default: whoever knows its private id may. */
+  readonly mayRecover?: (socket: Socket, data: unknown) => boolean
+  /** The client is back, and has got what it missed. */
+  readonly onRecover?: (socket: Socket) => void
+  /** Once, when the socket has left for good. */
+  readonly onDisconnect?: (socket: Socket, reason: DisconnectReason) => void
+}

@@ -1,0 +1,132 @@
+/**
+ * A Socket.IO v5 server on an engine: namespaces, acknowledgements, attachments, recovery.
+ *
+ * @module
+ */
+
+import { ServableError } from '../../errors.ts'
+import type { Connection } from '../engine/connection.ts'
+import { createEngineWith, type SocketEndpoint } from '../engine/engine.ts'
+import type { EngineLimits } from '../engine/options.ts'
+import type { CloseReason } from '../engine/session.ts'
+import { Client, type ClientRoom } from './client.ts'
+import type { Namespace } from './namespace.ts'
+import type { NamespaceSocket, SocketSnapshot } from './namespace-socket.ts'
+import { Recovery, type RecoveryLimits } from './recovery.ts'
+
+/** The options of {@link createSocketServer}. `path` is `/socket.io/` by default. */
+export interface SocketServerOptions extends EngineLimits {
+  /** The namespaces by name; `/` is the main one. A client that asks for another is told `Invalid namespace`. */
+  readonly namespaces: Readonly<Record<string, Namespace>>
+  /**
+   * Keeps what a client misses while its connection is gone, and sends it when it is back. Every event then has one
+   * more argument, which the client's listeners see. Default off; `true` takes the default limits.
+   */
+  readonly recovery?: boolean | RecoveryLimits
+  /** Namespaces that one connection may join. Default 16. */
+  readonly maxNamespaces?: number
+  /** Bytes of JSON that a socket's `data` may have in a snapshot. Default 4,096. */
+  readonly maxDataBytes?: number
+}
+
+/** After these the client knows that it is gone, or is not to come back. */
+const FINAL: ReadonlySet<CloseReason> = new Set(['server close', 'parse error', 'payload too large'])
+
+/**
+ * Makes a server that the stock `socket.io-client` can talk to. Throws `invalid_options` that names what is wrong.
+ *
+ * @example
+ * const server = createSocketServer({
+ *   namespaces: { '/': { onEvent: (socket, event, args, ack) => ack?.(...args) } },
+ * })
+ * await serve(server.fetch, { port: 3000 })
+ */
+export function createSocketServer(options: SocketServerOptions): SocketEndpoint {
+  const { namespaces, recovery: wanted, maxNamespaces = 16, maxDataBytes = 4096, ...limits } = options
+  const recovery = wanted ? new Recovery(wanted === true ? {} : wanted) : undefined
+  const now = limits.now ?? (() => performance.now())
+  const onError = limits.onError ?? ((error: unknown) => console.error(error))
+  const room: ClientRoom = {
+    now,
+    onError,
+    recovery,
+    maxNamespaces,
+    namespaces: checkNames(namespaces),
+    maxLogBytes: recovery?.limits.maxBytes,
+    asking: new Set(),
+    left(socket) {
+      const context = socket.connection?.context
+      if (context instanceof Client) context.sockets.delete(socket.nsp)
+      recovery?.remove(socket)
+    },
+  }
+  const clientOf = (connection: Connection) => connection.context as Client
+  const engine = createEngineWith(
+    {
+      path: '/socket.io/',
+      ...limits,
+      now,
+      onError,
+      onOpen(connection) {
+        connection.context = new Client(room, connection)
+      },
+      onMessage: (connection, message) => clientOf(connection).receive(message),
+      onClose: (connection, reason) => loseAll(clientOf(connection), reason, room),
+    },
+    {
+      admission: 'caller',
+      pong: connection => clientOf(connection).pong(),
+      tick(at) {
+        for (const socket of room.asking) socket.tick(at)
+        return recovery?.tick(at) ?? 0
+      },
+      snapshot: connection => bounded(clientOf(connection).snapshot(), maxDataBytes),
+      restore(connection, layer) {
+        const client = new Client(room, connection)
+        connection.context = client
+        client.restore(layer as SocketSnapshot[])
+      },
+    },
+  )
+  return {
+    ...engine,
+    get size() {
+      return engine.size
+    },
+    close() {
+      engine.close()
+      recovery?.close()
+    },
+  }
+}
+
+/** The connection has ended: its sockets wait for their client, or leave. */
+function loseAll(client: Client, reason: CloseReason, { recovery, now }: ClientRoom): void {
+  const sockets: NamespaceSocket[] = [...client.sockets.values()]
+  client.sockets.clear()
+  for (const socket of sockets) {
+    if (recovery === undefined || FINAL.has(reason)) socket.leave(reason)
+    else recovery.goAway(socket, now())
+  }
+}
+
+function checkNames(namespaces: Readonly<Record<string, Namespace>>): ReadonlyMap<string, Namespace> {
+  const wrong = Object.keys(namespaces).find(name => !/^\/[^,]*$/.test(name))
+  if (wrong === undefined) return new Map(Object.entries(namespaces))
+  throw new ServableError(
+    'invalid_options',
+    `\`namespaces\`: \`${wrong}\` must begin with a slash and have no comma`,
+  )
+}
+
+/** A snapshot has to fit where it is kept: what handlers put into `data` must be small. */
+function bounded(snapshots: SocketSnapshot[], maxDataBytes: number): SocketSnapshot[] {
+  for (const { nsp, data } of snapshots) {
+    if (data === undefined || JSON.stringify(data).length <= maxDataBytes) continue
+    throw new ServableError(
+      'internal_error',
+      `The \`data\` of a socket in \`${nsp}\` must be ${maxDataBytes} bytes of JSON at the most to be kept`,
+    )
+  }
+  return snapshots
+}

@@ -1,0 +1,32 @@
+/** What holds of the socket layer on every runtime alike. The server is `socket/service.ts`. */
+import { afterAll, beforeAll, describe } from 'vitest'
+import type { Runtime } from '../runtimes/harness.ts'
+import type { Server } from './socket/client.ts'
+import { handshakeCases } from './socket/handshake.ts'
+import { heartbeatCases } from './socket/heartbeat.ts'
+import { pollingCases, socketCases } from './socket/messages.ts'
+import { packetCases } from './socket/packets.ts'
+import { stockCases } from './socket/stock.ts'
+import { upgradeCases } from './socket/upgrades.ts'
+
+/** The whole contract. */
+export function socketContract(start: () => Promise<Runtime>): void {
+  let runtime: Runtime | undefined
+  beforeAll(async () => {
+    runtime = await start()
+  })
+  afterAll(() => runtime?.stop())
+  const server: Server = () => {
+    if (runtime === undefined) throw new Error('the server has not started')
+    return runtime
+  }
+  describe('Engine.IO', () => {
+    describe('the handshake', () => handshakeCases(server))
+    describe('polling', () => pollingCases(server))
+    describe('WebSocket', () => socketCases(server))
+    describe('the heartbeat', () => heartbeatCases(server))
+    describe('the upgrade', () => upgradeCases(server))
+  })
+  describe('Socket.IO', () => packetCases(server))
+  describe('the stock client', () => stockCases(server))
+}

@@ -1,0 +1,122 @@
+/** Speaks the two protocols by hand, a frame at a time. */
+import { expect, vi } from 'vitest'
+import { WebSocket } from 'ws'
+import type { Runtime } from '../../runtimes/harness.ts'
+
+export type Server = () => Runtime
+
+/** What a session says of itself at its opening. */
+export interface Opened {
+  readonly sid: string
+  readonly upgrades: readonly string[]
+  readonly pingInterval: number
+  readonly pingTimeout: number
+  readonly maxPayload: number
+}
+
+/** A WebSocket whose frames are read one after another. */
+export interface Wire {
+  send(frame: string | Uint8Array): void
+  /** The next frame; bytes as a list of numbers. Rejects when the socket closes before. */
+  next(): Promise<string | number[]>
+  /** Resolves with the close code. */
+  readonly closed: Promise<number>
+  close(): void
+  /** No more bytes are read, as from a client that hangs. */
+  pause(): void
+}
+
+/** Opens a WebSocket. Rejects with the status of a refusal. */
+export async function wire(server: Server, path: string): Promise<Wire> {
+  const socket = new WebSocket(server().url.replace('http', 'ws') + path)
+  const frames: (string | number[])[] = []
+  const waiting: PromiseWithResolvers<string | number[]>[] = []
+  const closed = Promise.withResolvers<number>()
+  socket.on('message', (data: Buffer, isBinary) => {
+    const frame = isBinary ? [...data] : data.toString()
+    const next = waiting.shift()
+    if (next === undefined) frames.push(frame)
+    else next.resolve(frame)
+  })
+  socket.on('close', code => {
+    closed.resolve(code)
+    for (const next of waiting) next.reject(new Error(`closed with ${code}`))
+  })
+  await new Promise<void>((resolve, reject) => {
+    socket.on('open', resolve)
+    socket.on('error', error => reject(error))
+    socket.on('unexpected-response', (_, response) => reject(new Error(`status ${response.statusCode}`)))
+  })
+  return {
+    send: frame => socket.send(frame),
+    next() {
+      const frame = frames.shift()
+      if (frame !== undefined) return Promise.resolve(frame)
+      const next = Promise.withResolvers<string | number[]>()
+      waiting.push(next)
+      return next.promise
+    },
+    closed: closed.promise,
+    close: () => socket.close(),
+    pause: () => socket.pause(),
+  }
+}
+
+/** Opens a session on WebSocket, and takes its first packet. */
+export async function openWire(server: Server, path: string): Promise<Wire & Opened> {
+  const opened = await wire(server, `/${path}/?EIO=4&transport=websocket`)
+  return { ...opened, ...openPacket(String(await opened.next())) }
+}
+
+/** Reads the packet that opens a session. */
+export function openPacket(packet: string): Opened {
+  expect(packet.charAt(0)).toBe('0')
+  return JSON.parse(packet.slice(1))
+}
+
+/** A session on polling. */
+export interface Polled extends Opened {
+  readonly url: string
+  get(): Promise<Response>
+  /** The body of a `GET` that is answered. */
+  read(): Promise<string>
+  post(body: string | Uint8Array<ArrayBuffer>): Promise<Response>
+}
+
+/** Opens a session on polling. */
+export async function openPolling(server: Server, path: string): Promise<Polled> {
+  const base = `${server().url}/${path}/?EIO=4&transport=polling`
+  const response = await fetch(base)
+  expect(response.status).toBe(200)
+  const opened = openPacket(await response.text())
+  const url = `${base}&sid=${opened.sid}`
+  const get = () => fetch(url)
+  return {
+    ...opened,
+    url,
+    get,
+    async read() {
+      const answer = await get()
+      expect(answer.status).toBe(200)
+      return answer.text()
+    },
+    post: body => fetch(url, { method: 'POST', body }),
+  }
+}
+
+/** Waits until the server knows the session no more. */
+export async function expectGone(polled: Polled): Promise<void> {
+  await vi.waitFor(async () => expect(await errorOf(await polled.get())).toEqual([400, 1]), {
+    timeout: 10_000,
+  })
+}
+
+/** The status and the code of a refusal. */
+export async function errorOf(response: Response): Promise<[status: number, code: unknown]> {
+  const text = await response.text()
+  if (response.status === 200) return [200, text]
+  expect(response.headers.get('content-type')).toMatch(/^application\/json/)
+  const { code, message } = JSON.parse(text)
+  expect(typeof message).toBe('string')
+  return [response.status, code]
+}
