@@ -5,6 +5,7 @@
  */
 
 import type { Follower } from '../runs/host.ts'
+import type { LogEntry } from '../state/store.ts'
 import { isInterruptedState, isTerminalState, type Message, type TaskUpdate } from './model.ts'
 import type { TaskView } from './task-host.ts'
 import type { TaskEntry } from './task-record.ts'
@@ -43,25 +44,30 @@ export function messageOnly(message: Message): UpdateSource {
   }
 }
 
-/** A stream of what a follower reads, after the task itself. */
+/** A stream of what a follower reads, after the task itself. What is there already comes with the task, in one batch. */
 export function updatesOf(follower: Follower, { view, endsAtInterruption }: UpdatesOptions): UpdateSource {
-  let first = view && [{ seq: view.seq, update: { type: 'task', task: view.task } as const }]
+  let opening: readonly NumberedUpdate[] =
+    view === undefined ? [] : [{ seq: view.seq, update: { type: 'task', task: view.task } }]
   let isOver = view !== undefined && endsStream(view.task.status.state, endsAtInterruption)
+  const take = (entries: readonly LogEntry[]): readonly NumberedUpdate[] => {
+    const updates = entries.flatMap(toUpdate)
+    const end = updates.findIndex(({ update }) => endsWith(update, endsAtInterruption))
+    isOver = end !== -1
+    return isOver ? updates.slice(0, end + 1) : updates
+  }
   return {
     leave: () => follower.leave(),
     async next() {
-      if (first !== undefined) {
-        const given = first
-        first = undefined
-        return given
+      if (opening.length > 0) {
+        const first = opening
+        opening = []
+        return isOver ? first : [...first, ...take(follower.ready())]
       }
       while (!isOver) {
         const entries = await follower.next()
         if (entries === undefined) break
-        const updates = entries.flatMap(toUpdate)
-        const end = updates.findIndex(({ update }) => endsWith(update, endsAtInterruption))
-        isOver = end !== -1
-        if (updates.length > 0) return isOver ? updates.slice(0, end + 1) : updates
+        const updates = take(entries)
+        if (updates.length > 0) return updates
       }
       follower.leave()
       return undefined

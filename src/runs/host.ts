@@ -48,6 +48,8 @@ export interface StartRequest {
 /** Reads a log: batches of entries as they come, in order, and undefined at the end. */
 export interface Follower {
   next(): Promise<readonly LogEntry[] | undefined>
+  /** What can be read without waiting; none where only waiting would tell. */
+  ready(): readonly LogEntry[]
   /** Stops reading. What that does to the run is for the disconnect policy to say. */
   leave(): void
 }

@@ -29,16 +29,16 @@ export class LogFollower implements Follower {
   async next(): Promise<readonly LogEntry[] | undefined> {
     while (!this.#hasLeft) {
       const { entries, isSealed } = this.#read()
-      const last = entries.at(-1)
-      if (last !== undefined) {
-        this.#after = last.seq
-        return entries
-      }
+      if (entries.length > 0) return entries
       if (isSealed) break
       await this.#change()
     }
     this.leave()
     return undefined
+  }
+
+  ready(): readonly LogEntry[] {
+    return this.#hasLeft ? [] : this.#read().entries
   }
 
   leave(): void {
@@ -59,6 +59,7 @@ export class LogFollower implements Follower {
   #read(): { entries: LogEntry[]; isSealed: boolean } {
     return this.#store.transact(tx => {
       const entries = tx.read(this.#id, this.#after, BATCH)
+      this.#after = entries.at(-1)?.seq ?? this.#after
       return { entries, isSealed: entries.length === 0 && tx.isSealed(this.#id) }
     })
   }

@@ -51,6 +51,7 @@ function followLines(body: ReadableStream<Uint8Array>, leaving: AbortController)
   }
   return {
     next: () => read().catch(() => undefined),
+    ready: () => [],
     leave: () => leaving.abort(),
   }
 }

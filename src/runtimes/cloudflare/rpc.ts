@@ -85,6 +85,8 @@ export function followerOf(stream: ReadableStream<Uint8Array>): Follower {
         if (lines.length > 0) return lines.map(toEntry)
       }
     },
+    // What crosses from an object is not here until it is read.
+    ready: () => [],
     leave() {
       void reader.cancel().then(undefined, () => {})
     },
