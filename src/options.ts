@@ -16,7 +16,7 @@ import type { Log, Middleware } from './http/context.ts'
 import { DEFAULT_PROVIDERS, type Providers } from './http/key-headers.ts'
 import type { DisconnectPolicy, HostSettings, RunHost } from './runs/host.ts'
 import { type LocalState, memoryState } from './state/state.ts'
-import { validate } from './validation.ts'
+import { isObject, validate } from './validation.ts'
 import type { CorsSetting } from './web/cors.ts'
 
 /** What a handler serves and how. Every member is optional; an unknown or wrong one is a start-up error that names it. */
@@ -123,10 +123,7 @@ export interface Settings
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 const func = v.custom<never>(isFunction, 'must be a function')
-const record = v.custom<Record<string, unknown>>(
-  value => Object.prototype.toString.call(value) === '[object Object]',
-  'must be an object of names and entries',
-)
+const record = v.custom<Record<string, unknown>>(isObject, 'must be an object of names and entries')
 const count = v.pipe(
   v.number('must be a number'),
   v.integer('must be a whole number'),

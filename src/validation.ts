@@ -7,6 +7,11 @@
 import * as v from 'valibot'
 import { type ErrorCode, type Issue, ServableError } from './errors.ts'
 
+/** Whether a value is an object as JSON has them: neither null nor an array. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return Object.prototype.toString.call(value) === '[object Object]'
+}
+
 /** The checked value. Throws a `ServableError` with `code` that names every wrong field; `whole` names the value itself. */
 export function validate<T>(
   schema: v.GenericSchema<unknown, T>,

@@ -7,6 +7,7 @@
 import { ServableError } from '../errors.ts'
 import type { RequestState } from '../http/context.ts'
 import { joinPath, type Route } from '../http/router.ts'
+import { sha256 } from '../web/digest.ts'
 import { type CardSubject, describeCard } from './card.ts'
 import { type CardGeneration, encodeCard } from './card-forms.ts'
 import { versionOf } from './endpoint.ts'
@@ -72,9 +73,7 @@ function nameOf(subjects: readonly CardSubject[]): string | undefined {
 }
 
 function pathOf(basePath: string, agent: string | undefined): string {
-  const path =
-    agent === undefined ? joinPath(basePath) : joinPath(basePath, 'agents', encodeURIComponent(agent))
-  return path === '/' ? '/' : path
+  return agent === undefined ? joinPath(basePath) : joinPath(basePath, 'agents', encodeURIComponent(agent))
 }
 
 /** Conditional requests (RFC 9110, section 13.2.2): the entity tag decides where there is one. */
@@ -95,9 +94,7 @@ const MAX_STAMPS = 100
 function createStamp(): Stamp {
   const shown = new Map<string, string>()
   return async body => {
-    const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(body))
-    const hex = Array.from(new Uint8Array(digest, 0, 12), byte => byte.toString(16).padStart(2, '0')).join('')
-    const etag = `"${hex}"`
+    const etag = `"${(await sha256(body)).slice(0, 24)}"`
     const lastModified = shown.get(etag) ?? new Date().toUTCString()
     if (shown.size >= MAX_STAMPS) shown.clear()
     shown.set(etag, lastModified)

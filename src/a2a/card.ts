@@ -16,6 +16,7 @@ import {
   encodeCard,
 } from './card-forms.ts'
 import type { SecurityRequirement, SecuritySchemes } from './card-security.ts'
+import { BASIC_MODES } from './modes.ts'
 
 /** What a card tells of an agent. Every servable fits. */
 export interface CardSubject {
@@ -64,9 +65,6 @@ export interface CardForm {
   /** Default `hybrid`: clients of 0.2, 0.3 and 1.0 alike. */
   readonly generation?: CardGeneration | undefined
 }
-
-/** Media types that every agent takes and gives: text, and JSON. */
-const MODES: readonly string[] = ['text/plain', 'application/json']
 
 /** Media types that a capability adds to what an agent takes. */
 const MODES_OF_CAPABILITY: ReadonlyMap<string, readonly string[]> = new Map([
@@ -125,8 +123,8 @@ export function describeCard(agents: readonly CardSubject[], options: CardOption
       extendedAgentCard: options.extendedAgentCard ?? false,
     },
     skills,
-    inputModes: options.inputModes ?? MODES,
-    outputModes: options.outputModes ?? MODES,
+    inputModes: options.inputModes ?? BASIC_MODES,
+    outputModes: options.outputModes ?? BASIC_MODES,
     securitySchemes,
     security,
     documentationUrl: options.documentationUrl,
@@ -151,7 +149,7 @@ function skillOf({ name, kind = 'agent', description, capabilities = [] }: CardS
     name,
     description: description || `The ${kind} ${name}`,
     tags: capabilities.length > 0 ? capabilities : [kind],
-    inputModes: modes.length > 0 ? [...MODES, ...new Set(modes)] : undefined,
+    inputModes: modes.length > 0 ? [...BASIC_MODES, ...new Set(modes)] : undefined,
   }
 }
 

@@ -4,9 +4,11 @@
  * @module
  */
 
-import { reportError, ServableError } from '../errors.ts'
+import { isServableError, reportError, ServableError } from '../errors.ts'
 import type { RequestState } from '../http/context.ts'
 import type { KeyReader } from '../http/key-headers.ts'
+import { queryOf } from '../http/router.ts'
+import { readJson } from '../web/body.ts'
 import { SSE_HEADERS, type SseSource, sseStream } from '../web/sse.ts'
 import type { TaskUpdate, Wire } from './model.ts'
 import type { Call, Operations } from './operations.ts'
@@ -31,7 +33,7 @@ const VERSION = /^(\d+)\.(\d+)(?:\.\d+)?$/
  * as before 1.0). Patch numbers are ignored. Throws `version_not_supported` for one that is not served.
  */
 export function versionOf(request: Request): Version | undefined {
-  const given = request.headers.get('a2a-version') || queryOf(request).get('A2A-Version')
+  const given = request.headers.get('a2a-version') || queryOf(request.url).get('A2A-Version')
   if (!given) return undefined
   const [, major, minor] = VERSION.exec(given.trim()) ?? []
   if (major === '1' && minor === '0') return '1.0'
@@ -39,11 +41,14 @@ export function versionOf(request: Request): Version | undefined {
   throw new ServableError('version_not_supported', 'Use the protocol version 1.0 or 0.3')
 }
 
-/** The query of a request. */
-export function queryOf(request: Request): URLSearchParams {
-  const { url } = request
-  const start = url.indexOf('?')
-  return new URLSearchParams(start === -1 ? '' : url.slice(start))
+/** The body as JSON. Throws `parse_error` where it is none, as both bindings call it. */
+export async function readParams(request: Request, maxBytes: number): Promise<unknown> {
+  try {
+    return await readJson(request, maxBytes)
+  } catch (cause) {
+    if (isServableError(cause) && cause.code !== 'invalid_body') throw cause
+    throw new ServableError('parse_error', 'The body must be JSON', { cause })
+  }
 }
 
 /** What an operation gets of a request. */
@@ -58,7 +63,7 @@ export function callOf(
     wire,
     params,
     agent,
-    owner: state.identity?.id ?? null,
+    owner: state.owner,
     apiKeys: readKeys(request.headers, undefined),
     lastEventId: last !== null && /^\d{1,15}$/.test(last) ? Number(last) : undefined,
   }

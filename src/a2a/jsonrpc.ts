@@ -7,10 +7,10 @@
 
 import { type ErrorReport, isServableError, reportError, ServableError } from '../errors.ts'
 import type { RequestState } from '../http/context.ts'
-import { readJson, requireJson } from '../web/body.ts'
+import { requireJson } from '../web/body.ts'
 import { jsonResponse } from '../web/response.ts'
 import { SSE_HEADERS, sseMessage } from '../web/sse.ts'
-import { type BindingOptions, callOf, streamResponse, versionOf } from './endpoint.ts'
+import { type BindingOptions, callOf, readParams, streamResponse, versionOf } from './endpoint.ts'
 import { jsonRpcError } from './errors.ts'
 import type { Wire } from './model.ts'
 import type { OperationName } from './operations.ts'
@@ -68,7 +68,7 @@ export async function answerJsonRpc(
   const progress: Progress = { id: null, method: undefined }
   try {
     requireRpcJson(request)
-    const body = await readRpc(request, options.maxBodyBytes)
+    const body = await readParams(request, options.maxBodyBytes)
     progress.id = idIn(body)
     const rpc = checkRpc(body)
     progress.id = rpc.id
@@ -139,15 +139,6 @@ function requireRpcJson(request: Request): void {
     throw new ServableError('content_type_not_supported', 'The `content-type` must be `application/json`', {
       cause,
     })
-  }
-}
-
-async function readRpc(request: Request, maxBytes: number): Promise<unknown> {
-  try {
-    return await readJson(request, maxBytes)
-  } catch (cause) {
-    if (isServableError(cause) && cause.code !== 'invalid_body') throw cause
-    throw new ServableError('parse_error', 'The body must be JSON', { cause })
   }
 }
 

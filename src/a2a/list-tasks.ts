@@ -1,5 +1,5 @@
-import { decodeCursor, encodeCursor } from '../runs/cursor.ts'
 import type { Viewer } from '../runs/host.ts'
+import { readPage } from '../runs/page.ts'
 import { partitionOf } from '../runs/record.ts'
 import type { Transaction } from '../state/store.ts'
 import type { ListRequest } from './model.ts'
@@ -19,14 +19,7 @@ export function listTasks(tx: Transaction, owner: Viewer, request: ListRequest):
   if (contextId !== undefined) tags.contextId = contextId
   if (state !== undefined) tags.state = state
   const filter = { partition: partitionOf(owner), tags, since: updatedAfter }
-  const after = pageToken ? decodeCursor(pageToken) : undefined
-  // One more than asked for tells whether there is another page.
-  const found = tx.list<StoredTask>(TASKS, { ...filter, after, limit: pageSize + 1 })
-  const page = found.slice(0, pageSize)
-  const last = page.at(-1)
-  return {
-    tasks: page.map(({ value }) => value),
-    nextPageToken: found.length > pageSize && last !== undefined ? encodeCursor(last) : '',
-    totalSize: tx.countMatching(TASKS, filter),
-  }
+  const where = { cursor: pageToken || undefined, limit: pageSize }
+  const { values, next = '' } = readPage<StoredTask>(tx, TASKS, filter, where)
+  return { tasks: values, nextPageToken: next, totalSize: tx.countMatching(TASKS, filter) }
 }

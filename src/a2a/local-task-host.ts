@@ -11,15 +11,16 @@ import type { Follower, Viewer } from '../runs/host.ts'
 import { LogFollower } from '../runs/log-follower.ts'
 import { writeLog } from '../runs/log-writer.ts'
 import { partitionOf } from '../runs/record.ts'
+import { keepMsOf } from '../runs/retention.ts'
 import { type Run, startRun, type Target } from '../runs/run.ts'
 import { createWatch, type Watch } from '../runs/watch.ts'
-import { nameWorker, type WorkerName } from '../runs/worker-name.ts'
+import { afterRecovery, nameWorker, type WorkerName } from '../runs/worker-name.ts'
 import type { Retention } from '../state/state.ts'
 import type { Store, Transaction } from '../state/store.ts'
 import { listTasks } from './list-tasks.ts'
 import { makeRoom } from './make-room.ts'
 import {
-  isInterruptedState,
+  isSettledState,
   isTerminalState,
   type ListRequest,
   type Message,
@@ -76,14 +77,20 @@ interface AtWork {
 class LocalTaskHost implements TaskHost {
   readonly #options: LocalTaskHostOptions
   readonly #worker: WorkerName
+  /** Every look at the store comes through here, so that dead processes' tasks have ended before anything is read. */
+  readonly #transact: Store['transact']
   readonly #atWork = new Map<string, AtWork>()
   /** Those who follow a task, whether its agent is at work or waits. */
   readonly #watches = new Map<string, Watch>()
-  #isRecovered = false
 
   constructor(options: LocalTaskHostOptions) {
     this.#options = options
     this.#worker = nameWorker(options.store)
+    this.#transact = afterRecovery(options.store, {
+      worker: this.#worker,
+      collection: AT_WORK,
+      end: (tx, id) => this.#conclude(tx, id, statusNow('failed')),
+    })
   }
 
   async deliver(message: TaskMessage): Promise<Delivered> {
@@ -106,8 +113,7 @@ class LocalTaskHost implements TaskHost {
 
   async settled(id: string, viewer: Viewer): Promise<Task> {
     const view = await this.get(id, viewer)
-    const { state } = view.task.status
-    if (isTerminalState(state) || isInterruptedState(state)) return view.task
+    if (isSettledState(view.task.status.state)) return view.task
     const work = this.#atWork.get(id)
     if (work !== undefined) {
       await work.ended.catch(() => this.#settle(id))
@@ -262,8 +268,7 @@ class LocalTaskHost implements TaskHost {
     const isEnd = isTerminalState(status.state)
     const seq = append(tx, id, entry ?? { type: 'status', taskId: id, contextId, status }, isEnd)
     const ended = { ...task, status, isAtWork: false }
-    const { retentionMs } = this.#options.settings
-    const keepMs = Math.min(retentionMs, this.#options.retention.maxAgeMs ?? Number.POSITIVE_INFINITY)
+    const keepMs = keepMsOf(this.#options.settings, this.#options.retention)
     tx.put(TASKS, toDocument(ended, isEnd ? Date.now() + keepMs : undefined))
     tx.delete(AT_WORK, id)
     saveBody(tx, ended, seq)
@@ -319,21 +324,6 @@ class LocalTaskHost implements TaskHost {
     const watch = this.#watches.get(id)
     if (watch?.followers === 0 && !this.#atWork.has(id)) this.#watches.delete(id)
   }
-
-  #transact<T>(work: (tx: Transaction) => T): T {
-    const { store } = this.#options
-    if (!this.#isRecovered) {
-      this.#isRecovered = true
-      store.transact(tx => this.#recover(tx))
-    }
-    return store.transact(work)
-  }
-
-  #recover(tx: Transaction): void {
-    for (const { id, value } of tx.oldest<string>(AT_WORK, Number.MAX_SAFE_INTEGER)) {
-      if (!this.#worker.mayWork(value)) this.#conclude(tx, id, statusNow('failed'))
-    }
-  }
 }
 
 /** What the run of a task knows: its conversation, and A2A's own ids. */
@@ -352,9 +342,7 @@ function append(tx: Transaction, id: string, entry: TaskEntry, seal = false): nu
 }
 
 function isSettling(entry: TaskEntry): boolean {
-  return (
-    entry.type === 'status' && (isTerminalState(entry.status.state) || isInterruptedState(entry.status.state))
-  )
+  return entry.type === 'status' && isSettledState(entry.status.state)
 }
 
 function atWork(): ServableError {

@@ -107,6 +107,11 @@ export function isInterruptedState(state: TaskState): boolean {
   return state === 'input-required' || state === 'auth-required'
 }
 
+/** Whether no more is to be expected of a task in this state until its client acts. */
+export function isSettledState(state: TaskState): boolean {
+  return isTerminalState(state) || isInterruptedState(state)
+}
+
 /** A message to an agent. */
 export interface SendRequest {
   readonly message: Message

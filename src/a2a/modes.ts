@@ -15,8 +15,8 @@ export const DEFAULT_INPUT_MODES: readonly string[] = [
   'application/octet-stream',
 ]
 
-/** Media types that agents answer in unless options say otherwise. */
-export const DEFAULT_OUTPUT_MODES: readonly string[] = ['text/plain', 'application/json']
+/** Media types that every agent takes, and answers in unless options say otherwise: text, and JSON. */
+export const BASIC_MODES: readonly string[] = ['text/plain', 'application/json']
 
 /** Throws `content_type_not_supported` for a part whose media type is none of `modes` (`image/*` stands for all images). */
 export function checkModes(message: Message, modes: readonly string[]): void {

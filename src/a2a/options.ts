@@ -7,7 +7,7 @@
 import type { ServableAgent, Servish } from '../agents/contract.ts'
 import { withDefaults } from '../defaults.ts'
 import type { SecurityRequirement, SecuritySchemes } from './card-security.ts'
-import { DEFAULT_INPUT_MODES, DEFAULT_OUTPUT_MODES } from './modes.ts'
+import { BASIC_MODES, DEFAULT_INPUT_MODES } from './modes.ts'
 
 /** Who provides the agents, as cards say it. */
 export interface A2AProvider {
@@ -81,7 +81,7 @@ export function resolveA2A(options: A2AOptions): A2ASettings {
       securitySchemes: {},
       security: [],
       inputModes: DEFAULT_INPUT_MODES,
-      outputModes: DEFAULT_OUTPUT_MODES,
+      outputModes: BASIC_MODES,
       listAnonymous: false,
       maxBodyBytes: 10 * 1024 * 1024,
       maxParts: 100,

@@ -6,13 +6,12 @@
 
 import { type ErrorReport, isServableError, reportError, ServableError } from '../errors.ts'
 import type { Endpoint, RequestState } from '../http/context.ts'
-import { joinPath, type Route } from '../http/router.ts'
-import { readJson } from '../web/body.ts'
+import { joinPath, queryOf, type Route } from '../http/router.ts'
 import { sseMessage } from '../web/sse.ts'
 import {
   type BindingOptions,
   callOf,
-  queryOf,
+  readParams,
   type StreamWriter,
   streamResponse,
   versionOf,
@@ -57,12 +56,11 @@ interface Generation {
   readonly errorOf: (report: ErrorReport) => { readonly status: number; readonly body: unknown }
   readonly prefix: string
   readonly cardPath: string
-  readonly hasList: boolean
 }
 
 const GENERATIONS: readonly Generation[] = [
-  { wire: v1, errorOf: restError, prefix: '', cardPath: 'extendedAgentCard', hasList: true },
-  { wire: v03Rest, errorOf: legacyRestError, prefix: 'v1', cardPath: 'card', hasList: true },
+  { wire: v1, errorOf: restError, prefix: '', cardPath: 'extendedAgentCard' },
+  { wire: v03Rest, errorOf: legacyRestError, prefix: 'v1', cardPath: 'card' },
 ]
 
 /** The routes below an endpoint; `agentOf` gives the agent of one that is an agent's own. */
@@ -149,14 +147,9 @@ function writerOf({ wire, errorOf }: Generation): StreamWriter {
 
 async function paramsOf({ from, path }: Picked, request: Request, maxBodyBytes: number): Promise<unknown> {
   if (from === 'path') return path
-  if (from === 'query') return { ...Object.fromEntries(queryOf(request)), ...path }
+  if (from === 'query') return { ...Object.fromEntries(queryOf(request.url)), ...path }
   requireA2AJson(request)
-  try {
-    return await readJson(request, maxBodyBytes)
-  } catch (cause) {
-    if (isServableError(cause) && cause.code !== 'invalid_body') throw cause
-    throw new ServableError('parse_error', 'The body must be JSON', { cause })
-  }
+  return readParams(request, maxBodyBytes)
 }
 
 function requireA2AJson(request: Request): void {

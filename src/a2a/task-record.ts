@@ -5,6 +5,7 @@
  */
 
 import { partitionOf } from '../runs/record.ts'
+import { readLog } from '../state/read-log.ts'
 import type { Document, Transaction } from '../state/store.ts'
 import type { ArtifactUpdate, Message, StatusUpdate, Task, TaskArtifact, TaskStatus } from './model.ts'
 import type { TaskView } from './task-host.ts'
@@ -88,12 +89,10 @@ function readBody(tx: Transaction, id: string): TaskBody {
   const artifacts = new Map(kept?.artifacts.map(artifact => [artifact.artifactId, artifact]))
   const history = [...(kept?.history ?? [])]
   let seq = kept?.seq ?? 0
-  for (let page = tx.read(logOf(id), seq, 256); page.length > 0; page = tx.read(logOf(id), seq, 256)) {
-    for (const entry of page) {
-      // The log holds what this room wrote into it.
-      apply(JSON.parse(entry.data) as TaskEntry, artifacts, history)
-      seq = entry.seq
-    }
+  for (const entry of readLog(tx, logOf(id), seq)) {
+    // The log holds what this room wrote into it.
+    apply(JSON.parse(entry.data) as TaskEntry, artifacts, history)
+    seq = entry.seq
   }
   return { artifacts: [...artifacts.values()], history, seq }
 }

@@ -6,7 +6,7 @@
 
 import type { Follower } from '../runs/host.ts'
 import type { LogEntry } from '../state/store.ts'
-import { isInterruptedState, isTerminalState, type Message, type TaskUpdate } from './model.ts'
+import { isSettledState, isTerminalState, type Message, type TaskUpdate } from './model.ts'
 import type { TaskView } from './task-host.ts'
 import type { TaskEntry } from './task-record.ts'
 
@@ -87,5 +87,5 @@ function endsWith(update: TaskUpdate, endsAtInterruption: boolean): boolean {
 }
 
 function endsStream(state: Parameters<typeof isTerminalState>[0], endsAtInterruption: boolean): boolean {
-  return isTerminalState(state) || (endsAtInterruption && isInterruptedState(state))
+  return endsAtInterruption ? isSettledState(state) : isTerminalState(state)
 }

@@ -161,7 +161,6 @@ class Performance implements AsyncIterableIterator<RunEvent> {
   #tell(event: RunEvent): void {
     const bus = this.#performer.events
     const who = this.#who()
-    const durationMs = elapsedSince(this.#startedAt)
     switch (event.type) {
       case 'text':
         return bus.emit('run.stream.chunk', { ...who, text: event.text })
@@ -177,6 +176,7 @@ class Performance implements AsyncIterableIterator<RunEvent> {
       }
       case 'finish': {
         const { finishReason, usage = NO_USAGE } = event
+        const durationMs = elapsedSince(this.#startedAt)
         return bus.emit('run.complete', { ...who, finishReason, usage, durationMs })
       }
       case 'error':
@@ -184,7 +184,7 @@ class Performance implements AsyncIterableIterator<RunEvent> {
           ...who,
           error: this.#clean(event.error),
           code: event.code,
-          durationMs,
+          durationMs: elapsedSince(this.#startedAt),
         })
     }
   }

@@ -98,6 +98,11 @@ export class RequestState implements Context {
     this.#identity = identity
   }
 
+  /** Who owns what the request starts; null where nobody is identified. */
+  get owner(): string | null {
+    return this.#identity?.id ?? null
+  }
+
   get ip(): string | undefined {
     return this.#platform.ip
   }

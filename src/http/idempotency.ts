@@ -7,6 +7,7 @@
 import { ServableError } from '../errors.ts'
 import type { IdempotencyKey } from '../runs/host.ts'
 import type { Target } from '../runs/run.ts'
+import { sha256 } from '../web/digest.ts'
 
 /** Most characters of a key. */
 const MAX_KEY_LENGTH = 255
@@ -50,9 +51,4 @@ function sorted(value: unknown): unknown {
   return Object.entries(value)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, inner]) => [name, sorted(inner)])
-}
-
-async function sha256(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
-  return Array.from(new Uint8Array(digest), byte => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -50,6 +50,11 @@ export function platform<P extends Platform>(members: P): P {
   return Object.assign(members, { [BRAND]: true })
 }
 
+/** Whether an `Upgrade` header asks for a WebSocket (RFC 6455, section 4.2.1). */
+export function isWebSocket(upgrade: string | null | undefined): boolean {
+  return upgrade?.toLowerCase() === 'websocket'
+}
+
 const NONE: Platform = {}
 
 /** The platform in a handler's second argument; an empty one where it is something else. */

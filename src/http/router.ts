@@ -55,6 +55,12 @@ export function pathnameOf(url: string): string {
   return end === -1 ? path : path.slice(0, end)
 }
 
+/** The query of an absolute URL, without parsing all of it. */
+export function queryOf(url: string): URLSearchParams {
+  const [, query] = /^[^?#]*(\?[^#]*)/.exec(url) ?? []
+  return new URLSearchParams(query)
+}
+
 /** Joins path segments: one slash between them, none at the end. */
 export function joinPath(...segments: readonly string[]): string {
   return `/${segments.join('/')}`.replace(/\/+/g, '/').replace(/(.)\/$/, '$1')

@@ -55,7 +55,7 @@ export async function readRunRequest(
   requireJson(request)
   const json = await readJson(request, options.maxBodyBytes)
   const body = parseRunBody(json)
-  const owner = state.identity?.id ?? null
+  const { owner } = state
   const apiKeys = options.readKeys(request.headers, body.apiKey)
   const followed = await readFollowed(request, state, options, { target, body, json, owner, apiKeys })
   const run = { sessionId: body.sessionId, userId: owner ?? body.userId, apiKeys }
@@ -82,9 +82,9 @@ async function readFollowed(
   if (!isBackground && key === undefined && options.disconnect === 'cancel') return undefined
   const why = options.whyUnfollowed(state)
   if (why !== undefined) throw new ServableError('runs_not_stored', why)
+  if (key === undefined) return { isAsync, isBackground, key }
   const credentials = [...credentialsOf(request.headers), ...Object.entries(apiKeys ?? {}).flat()]
-  const digests = key === undefined ? undefined : await digestKey(key, { owner, credentials, target }, json)
-  return { isAsync, isBackground, key: digests }
+  return { isAsync, isBackground, key: await digestKey(key, { owner, credentials, target }, json) }
 }
 
 function prefersAsync(headers: Headers): boolean {

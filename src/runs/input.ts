@@ -6,7 +6,7 @@
 
 import * as v from 'valibot'
 import type { ContentPart, RunInput } from '../agents/contract.ts'
-import { validate } from '../validation.ts'
+import { isObject, validate } from '../validation.ts'
 
 const data = v.pipe(v.string(), v.nonEmpty('must be base64 or a URL, not empty'))
 const mimeType = v.pipe(
@@ -49,8 +49,6 @@ export interface RunBody {
   /** The run outlives its client. */
   background?: boolean | undefined
 }
-
-const isObject = (value: unknown): boolean => Object.prototype.toString.call(value) === '[object Object]'
 
 const RunBodyFields = v.object({
   input: RunInputSchema,

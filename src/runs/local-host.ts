@@ -24,9 +24,9 @@ import { listRuns } from './list.ts'
 import { LiveRun } from './live-run.ts'
 import { LogFollower } from './log-follower.ts'
 import { KEYS, RESULTS, RUNNING, RUNS, type RunRecord, type StoredRun } from './record.ts'
-import { foldLog, forgetRun, sealRun, sweep } from './retention.ts'
+import { foldLog, forgetRun, keepMsOf, sealRun, sweep } from './retention.ts'
 import { startRun } from './run.ts'
-import { nameWorker, type WorkerName } from './worker-name.ts'
+import { afterRecovery, nameWorker, type WorkerName } from './worker-name.ts'
 
 /** Milliseconds between two sweeps at the least; a sweep happens when a run starts, never by a timer. */
 const SWEEP_EVERY_MS = 60_000
@@ -54,10 +54,11 @@ class LocalHost implements RunHost {
   readonly #retention: Retention
   readonly #leavesExpired: boolean
   readonly #onEnded: LocalHostOptions['onEnded']
+  /** Every look at the store comes through here, so that dead processes' runs have ended before anything is read. */
+  readonly #transact: Store['transact']
   readonly #live = new Map<string, LiveRun>()
   #sweptAt = 0
   #lastAt = 0
-  #isRecovered = false
 
   constructor({ store, settings, retention, leavesExpired = false, onEnded }: LocalHostOptions) {
     this.#leavesExpired = leavesExpired
@@ -66,6 +67,11 @@ class LocalHost implements RunHost {
     this.#settings = settings
     this.#retention = retention
     this.#onEnded = onEnded
+    this.#transact = afterRecovery(store, {
+      worker: this.#worker,
+      collection: RUNNING,
+      end: (tx, id) => this.#finishUnattended(tx, id, INTERRUPTED),
+    })
   }
 
   async start(request: StartRequest): Promise<RunRecord> {
@@ -166,7 +172,7 @@ class LocalHost implements RunHost {
   }
 
   get #keepMs(): number {
-    return Math.min(this.#settings.retentionMs, this.#retention.maxAgeMs ?? Number.POSITIVE_INFINITY)
+    return keepMsOf(this.#settings, this.#retention)
   }
 
   #find(id: string, viewer: Viewer): StoredRun {
@@ -188,23 +194,6 @@ class LocalHost implements RunHost {
 
   #isAbandoned({ record, instance }: StoredRun): boolean {
     return !this.#live.has(record.id) && !this.#worker.mayWork(instance)
-  }
-
-  /** Every look at the store comes through here, so that dead processes' runs have ended before anything is read. */
-  #transact<T>(work: (tx: Transaction) => T): T {
-    if (!this.#isRecovered) {
-      this.#isRecovered = true
-      this.#recover()
-    }
-    return this.#store.transact(work)
-  }
-
-  #recover(): void {
-    this.#store.transact(tx => {
-      for (const { id, value } of tx.oldest<string>(RUNNING, Number.MAX_SAFE_INTEGER)) {
-        if (!this.#worker.mayWork(value)) this.#finishUnattended(tx, id, INTERRUPTED)
-      }
-    })
   }
 
   /** Ends a run that nobody here is working on. */

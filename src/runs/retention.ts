@@ -6,12 +6,18 @@
 
 import type { ErrorEvent, FinishEvent, RunEvent, RunResult } from '../agents/contract.ts'
 import { Fold } from '../agents/fold.ts'
+import { readLog } from '../state/read-log.ts'
 import type { Retention } from '../state/state.ts'
 import type { Transaction } from '../state/store.ts'
 import { ended, KEYS, RESULTS, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
 
 /** A run with an idempotency key is kept at least this long, whatever the count. */
 const KEYED_MIN_MS = 60 * 60 * 1000
+
+/** Milliseconds for which what has ended is kept: as long as its own retention says, and the state's. */
+export function keepMsOf({ retentionMs }: { readonly retentionMs: number }, { maxAgeMs }: Retention): number {
+  return Math.min(retentionMs, maxAgeMs ?? Number.POSITIVE_INFINITY)
+}
 
 /** Most runs that one sweep looks at. */
 const SWEEP_LIMIT = 1000
@@ -39,14 +45,8 @@ export function sealRun(tx: Transaction, id: string, { event, json, result, keep
 /** The result of what a run has told so far, from its log. */
 export function foldLog(tx: Transaction, id: string): RunResult {
   const fold = new Fold()
-  let after = 0
-  for (let page = tx.read(id, after, 256); page.length > 0; page = tx.read(id, after, 256)) {
-    for (const { seq, data } of page) {
-      // The log holds what this library wrote into it.
-      fold.add(JSON.parse(data) as RunEvent)
-      after = seq
-    }
-  }
+  // The log holds what this library wrote into it.
+  for (const { data } of readLog(tx, id)) fold.add(JSON.parse(data) as RunEvent)
   return fold.result({ runId: id, durationMs: 0 })
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { platform, type RawSocketHandlers } from '../http/platform.ts'
+import { isWebSocket, platform, type RawSocketHandlers } from '../http/platform.ts'
 import {
   createPending,
   type Fetch,
@@ -40,7 +40,7 @@ function upgrade(
   open: Set<StandardSocket>,
   handlers: RawSocketHandlers,
 ): Response | undefined {
-  if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket') return undefined
+  if (!isWebSocket(request.headers.get('upgrade'))) return undefined
   const { socket, response } = Deno.upgradeWebSocket(request, { idleTimeout: 0 })
   open.add(socket)
   socket.addEventListener('close', () => open.delete(socket))

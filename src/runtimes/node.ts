@@ -5,7 +5,7 @@
  */
 
 import { serve as listen } from 'srvx/node'
-import { platform } from '../http/platform.ts'
+import { isWebSocket, platform } from '../http/platform.ts'
 import { acceptSockets } from './node/sockets.ts'
 import {
   createPending,
@@ -33,7 +33,7 @@ export async function serve(handler: Fetch, options?: ServeOptions): Promise<Run
     silent: true,
     gracefulShutdown: false,
     // Other upgrades, such as to HTTP/2, are declined by answering as if nobody had asked (RFC 9110, section 7.8).
-    node: { shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket' },
+    node: { shouldUpgradeCallback: ({ headers }) => isWebSocket(headers.upgrade) },
     fetch: request =>
       handler(
         request,

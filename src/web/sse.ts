@@ -69,8 +69,9 @@ export function sseStream(
 }
 
 /**
- * Writes a comment when the first message is not there at once, and in each interval that saw no message, while the stream waits for its source. A stream that is not
- * read needs none: its timer stops at the next tick, so that a stream nobody reads leaves no timer behind.
+ * Writes a comment when the first message is not there at once, and in each interval that saw no message, while the
+ * stream waits for its source. A stream that is not read needs none: its timer stops at the next tick, so that a
+ * stream nobody reads leaves no timer behind.
  */
 function createKeepAlive(intervalMs: number) {
   let timer: ReturnType<typeof setInterval> | undefined

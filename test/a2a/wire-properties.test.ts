@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Message, Part, Task, TaskArtifact, TaskState, TaskUpdate, Wire } from '../../src/a2a/model.ts'
-import { isObject } from '../../src/a2a/wire/fields.ts'
 import { ServableError } from '../../src/errors.ts'
+import { isObject } from '../../src/validation.ts'
 import { artifactUpdate, message, statusUpdate, task } from './arbitrary.ts'
 import { DIALECTS, type Dialect, type Json, messageOf, V1, V03, V03_REST } from './requests.ts'
 

@@ -6,8 +6,7 @@
 
 import {
   type ArtifactUpdate,
-  isInterruptedState,
-  isTerminalState,
+  isSettledState,
   type Message,
   type Part,
   type StatusUpdate,
@@ -96,7 +95,7 @@ export function objectEncoders({ roles, states, part, messageBody, mark }: Diale
 
 /** Whether no more is to be expected after this status until the client acts: `final` of 0.2 and 0.3. */
 export function isFinal({ status: { state } }: StatusUpdate): boolean {
-  return isTerminalState(state) || isInterruptedState(state)
+  return isSettledState(state)
 }
 
 /** A page of tasks (specification, section 3.1.4); all four members are required, an empty token too. */

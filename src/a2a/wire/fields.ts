@@ -5,6 +5,7 @@
  */
 
 import * as v from 'valibot'
+import { isObject } from '../../validation.ts'
 import type { Metadata } from '../model.ts'
 
 /** Largest value of a field of 32 bits. */
@@ -29,11 +30,6 @@ export const optionalText: v.OptionalSchema<
 
 /** A list of text. */
 export const texts: v.GenericSchema<unknown, string[]> = v.array(text, 'must be an array of strings')
-
-/** Whether a JSON value is an object: neither null nor an array. */
-export function isObject(value: unknown): value is Metadata {
-  return Object.prototype.toString.call(value) === '[object Object]'
-}
 
 /** A JSON object, passed on untouched. */
 export const anyObject: v.GenericSchema<unknown, Metadata> = v.custom<Metadata>(

@@ -5,8 +5,8 @@
  * @module
  */
 
+import { isObject } from '../../validation.ts'
 import type { Metadata, Part } from '../model.ts'
-import { isObject } from './fields.ts'
 
 const MARK = 'data_part_compat'
 

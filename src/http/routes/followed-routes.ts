@@ -11,7 +11,7 @@ import type { RunRecord } from '../../runs/record.ts'
 import { jsonResponse } from '../../web/response.ts'
 import { SSE_HEADERS } from '../../web/sse.ts'
 import type { Endpoint, RequestState } from '../context.ts'
-import { joinPath, type Route } from '../router.ts'
+import { joinPath, queryOf, type Route } from '../router.ts'
 import { sseOfFollower } from '../sse-encoder.ts'
 import { streamOfRun } from './run-routes.ts'
 
@@ -38,17 +38,17 @@ export function followedRoutes({ prefix, host, listAnonymous }: FollowedRoutesOp
   return [
     route('GET', '', (request, state) => answerList(request, state, host, listAnonymous)),
     route('GET', '/:id', async (_, state) => {
-      return jsonOfRecord(await host.get(runIdOf(state), viewerOf(state)))
+      return jsonOfRecord(await host.get(runIdOf(state), state.owner))
     }),
     route('GET', '/:id/stream', async (request, state) => {
       const id = runIdOf(state)
       // Asking for the head follows nothing: leaving could end the run.
-      if (request.method === 'HEAD') return headOfStream(await host.get(id, viewerOf(state)))
-      const follower = await host.follow(id, viewerOf(state), startOf(request))
+      if (request.method === 'HEAD') return headOfStream(await host.get(id, state.owner))
+      const follower = await host.follow(id, state.owner, startOf(request))
       return streamOfRun(sseOfFollower(follower), id)
     }),
     route('POST', '/:id/cancel', async (_, state) => {
-      return jsonOfRecord(await host.cancel(runIdOf(state), viewerOf(state)))
+      return jsonOfRecord(await host.cancel(runIdOf(state), state.owner))
     }),
   ]
 }
@@ -59,10 +59,6 @@ function headOfStream({ id }: RunRecord): Response {
 
 function jsonOfRecord(record: RunRecord): Response {
   return jsonResponse(record, { headers: { ...NO_STORE, 'x-run-id': record.id } })
-}
-
-function viewerOf(state: RequestState): string | null {
-  return state.identity?.id ?? null
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -77,7 +73,7 @@ function runIdOf(state: RequestState): string {
 
 /** After which event to begin: `Last-Event-ID`, as a browser sends it when it reconnects, or `?after=`. */
 function startOf(request: Request): number {
-  const text = request.headers.get('last-event-id') ?? queryOf(request).get('after') ?? '0'
+  const text = request.headers.get('last-event-id') ?? queryOf(request.url).get('after') ?? '0'
   if (/^\d{1,15}$/.test(text)) return Number(text)
   throw new ServableError('invalid_query', '`Last-Event-ID` and `after` must be the id of an event')
 }
@@ -91,10 +87,6 @@ async function answerList(
   if (state.identity === undefined && !listAnonymous) {
     throw new ServableError('not_found', 'Runs are listed to an identity only: see `runs.listAnonymous`')
   }
-  const query = parseRunQuery(Object.fromEntries(queryOf(request)))
-  return jsonResponse(await host.list(viewerOf(state), query), { headers: NO_STORE })
-}
-
-function queryOf(request: Request): URLSearchParams {
-  return new URL(request.url).searchParams
+  const query = parseRunQuery(Object.fromEntries(queryOf(request.url)))
+  return jsonResponse(await host.list(state.owner, query), { headers: NO_STORE })
 }

@@ -5,8 +5,9 @@
  */
 
 import type { Kind, RunResult } from '../../agents/contract.ts'
+import { errorOf } from '../../agents/event.ts'
 import { KINDS } from '../../agents/registry.ts'
-import { isErrorCode, ServableError } from '../../errors.ts'
+import { ServableError } from '../../errors.ts'
 import type { RunHost } from '../../runs/host.ts'
 import type { RunRecord } from '../../runs/record.ts'
 import { type Run, type RunSettings, startRun } from '../../runs/run.ts'
@@ -115,8 +116,8 @@ function accepted(record: RunRecord, prefix: string): Response {
 /** The result of an ended run; what made it fail is thrown again. */
 function resultOf({ result, error, status }: RunRecord): RunResult {
   if (result !== undefined) return result
-  const code = error !== undefined && isErrorCode(error.code) ? error.code : 'agent_failed'
-  throw new ServableError(code, error?.message ?? `The run is ${status}`)
+  const { code, message } = error ?? { code: 'agent_failed', message: `The run is ${status}` }
+  throw errorOf({ type: 'error', code, error: message })
 }
 
 /** A tool may have given what JSON cannot say. Its own text could hold anything, so it is not told. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type ErrorCode, type Issue, ServableError } from '../../errors.ts'
+import { type ErrorCode, type Issue, isServableError, ServableError } from '../../errors.ts'
 import type { Follower } from '../../runs/host.ts'
 import type { LogEntry } from '../../state/store.ts'
 import { KEEP_ALIVE_MS } from '../../web/sse.ts'
@@ -24,7 +24,7 @@ export async function answer<T>(work: () => T | Promise<T>): Promise<Answer<T>> 
   try {
     return { ok: true, value: await work() }
   } catch (error) {
-    if (!(error instanceof ServableError)) throw error
+    if (!isServableError(error)) throw error
     return { ok: false, code: error.code, message: error.message, issues: error.issues }
   }
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { platform, type RawSocketHandlers } from '../../http/platform.ts'
+import { isWebSocket, platform, type RawSocketHandlers } from '../../http/platform.ts'
 import type { Fetch } from '../server.ts'
 import { connect, type StandardSocket } from '../standard-socket.ts'
 
@@ -49,7 +49,7 @@ export function worker(handler: Fetch): WorkerFetch {
 
 /** Makes a WebSocket of a request. It lives as long as the context that made it: in a Durable Object, the object. */
 function upgrade(request: Request, handlers: RawSocketHandlers): Response | undefined {
-  if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket') return undefined
+  if (!isWebSocket(request.headers.get('upgrade'))) return undefined
   const { 0: client, 1: server } = new WebSocketPair()
   server.accept()
   connect(server, handlers)

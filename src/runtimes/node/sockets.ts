@@ -10,7 +10,7 @@ import process from 'node:process'
 import type { Duplex } from 'node:stream'
 import { NodeRequest } from 'srvx/node'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
-import { platform, type RawSocket, type RawSocketHandlers } from '../../http/platform.ts'
+import { isWebSocket, platform, type RawSocket, type RawSocketHandlers } from '../../http/platform.ts'
 import type { Fetch } from '../server.ts'
 
 /** The part of an HTTP server that is used: of Node's three kinds, each. */
@@ -128,7 +128,7 @@ export function acceptSockets(
       },
       waitUntil,
       upgrade(handlers: RawSocketHandlers) {
-        if (req.headers.upgrade?.toLowerCase() !== 'websocket' || stream.destroyed) return undefined
+        if (!isWebSocket(req.headers.upgrade) || stream.destroyed) return undefined
         isUpgraded = true
         serverFor(handlers.maxPayload, servers).handleUpgrade(req, stream, head, socket =>
           connect(socket, stream, handlers, sockets),

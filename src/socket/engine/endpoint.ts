@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Platform, RawSocket, RawSocketHandlers } from '../../http/platform.ts'
+import { isWebSocket, type Platform, type RawSocket, type RawSocketHandlers } from '../../http/platform.ts'
 import type { Handshake } from './connection.ts'
 import type { EngineSettings } from './options.ts'
 import { openResponse, poll, post } from './polling.ts'
@@ -108,7 +108,7 @@ function moveToSocket(session: Session, settings: EngineSettings, { upgrade }: P
 const SURPLUS: RawSocketHandlers = { open: socket => socket.close(1002), message() {}, close() {} }
 
 function isUpgrade(request: Request): boolean {
-  return request.headers.get('upgrade')?.toLowerCase() === 'websocket'
+  return isWebSocket(request.headers.get('upgrade'))
 }
 
 function withoutSlash(path: string): string {

@@ -76,9 +76,9 @@ const NUMBERS = [
   'maxSessions',
 ] as const
 
-/** Fills in the defaults. Throws `invalid_options` for what cannot be. */
-export function resolveEngine(options: EngineLimits): EngineSettings {
-  const settings = withDefaults(DEFAULTS, options)
+/** Fills in the defaults; `path` is that of the protocol on top. Throws `invalid_options` for what cannot be. */
+export function resolveEngine(options: EngineLimits, path: string = DEFAULTS.path): EngineSettings {
+  const settings = withDefaults({ ...DEFAULTS, path }, options)
   for (const name of NUMBERS) {
     const value: unknown = settings[name]
     if (!Number.isSafeInteger(value) || Number(value) < 1) {

@@ -7,7 +7,7 @@
 import { ServableError } from '../../errors.ts'
 import type { Connection } from '../engine/connection.ts'
 import { createEngineWith, type SocketEndpoint } from '../engine/engine.ts'
-import type { EngineLimits } from '../engine/options.ts'
+import { type EngineLimits, resolveEngine } from '../engine/options.ts'
 import type { CloseReason } from '../engine/session.ts'
 import { Client, type ClientRoom } from './client.ts'
 import type { Namespace } from './namespace.ts'
@@ -43,9 +43,9 @@ const FINAL: ReadonlySet<CloseReason> = new Set(['server close', 'parse error', 
  */
 export function createSocketServer(options: SocketServerOptions): SocketEndpoint {
   const { namespaces, recovery: wanted, maxNamespaces = 16, maxDataBytes = 4096, ...limits } = options
+  const settings = resolveEngine(limits, '/socket.io/')
+  const { now, onError } = settings
   const recovery = wanted ? new Recovery(wanted === true ? {} : wanted) : undefined
-  const now = limits.now ?? (() => performance.now())
-  const onError = limits.onError ?? ((error: unknown) => console.error(error))
   const room: ClientRoom = {
     now,
     onError,
@@ -63,10 +63,7 @@ export function createSocketServer(options: SocketServerOptions): SocketEndpoint
   const clientOf = (connection: Connection) => connection.context as Client
   const engine = createEngineWith(
     {
-      path: '/socket.io/',
-      ...limits,
-      now,
-      onError,
+      ...settings,
       onOpen(connection) {
         connection.context = new Client(room, connection)
       },
