@@ -1,5 +1,5 @@
 /** What holds for A2A on every runtime and with every state alike. The server is `a2a/service.ts`. */
-import { afterAll, beforeAll, describe } from 'vitest'
+import { describe } from 'vitest'
 import { boundCases, failureCases, requestBoundCases, timeoutCases } from './a2a/bounds.ts'
 import { cardCases } from './a2a/cards.ts'
 import { choosingCases } from './a2a/choosing.ts'
@@ -12,23 +12,11 @@ import { racingCases } from './a2a/racing.ts'
 import type { SettingsName } from './a2a/service.ts'
 import { streamCases } from './a2a/streams.ts'
 import { taskCases } from './a2a/tasks.ts'
-import type { Deployment, Server } from './runs/client.ts'
+import type { Deployment } from './runs/client.ts'
+import { served } from './served.ts'
 
 /** Starts the service with some settings. */
 export type Deploy = (settings: SettingsName) => Promise<Deployment>
-
-/** Starts the server before the tests of a suite, and stops it after them. */
-function served(deploy: () => Promise<Deployment>): Server {
-  let deployment: Deployment | undefined
-  beforeAll(async () => {
-    deployment = await deploy()
-  })
-  afterAll(() => deployment?.stop())
-  return () => {
-    if (deployment === undefined) throw new Error('the server has not started')
-    return deployment
-  }
-}
 
 /** The whole contract. */
 export function a2aContract(deploy: Deploy): void {

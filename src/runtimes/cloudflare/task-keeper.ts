@@ -11,15 +11,13 @@ import { type StoredTask, TASKS } from '../../a2a/task-record.ts'
 import type { RunOptions } from '../../agents/contract.ts'
 import { ServableError } from '../../errors.ts'
 import type { Viewer } from '../../runs/host.ts'
-import { partitionOf } from '../../runs/record.ts'
 import type { Target } from '../../runs/run.ts'
 import type { Service } from '../../service.ts'
-import type { Document } from '../../state/store.ts'
-import { findBindings, type IndexStub } from './bindings.ts'
+import { indexOf, Kept } from './kept.ts'
 import type { ObjectState } from './platform.ts'
 import { type Answer, answer, streamOf, unwrap } from './rpc.ts'
 import type { ObjectStore } from './sql.ts'
-import { createTurns, RETRY_MS, resolveHere, WATCH_MS } from './upkeep.ts'
+import { RETRY_MS, resolveHere, WATCH_MS } from './upkeep.ts'
 
 /** A message as it crosses from the Worker. Its keys stay in memory on both sides. */
 export interface DeliverMessage {
@@ -35,16 +33,19 @@ export interface DeliverMessage {
 /** Keeps the task of one object. */
 export class TaskKeeper {
   readonly #state: ObjectState
-  readonly #store: ObjectStore
   readonly #host: TaskHost
   readonly #agentOf: (name: string) => Target
   /** The status that the index has heard of last. */
   #told: string | undefined
-  readonly #inTurn = createTurns()
+  readonly #kept: Kept<StoredTask>
 
   constructor(state: ObjectState, store: ObjectStore, service: Service) {
     this.#state = state
-    this.#store = store
+    this.#kept = new Kept(store, {
+      collection: TASKS,
+      missing: () => new ServableError('task_not_found', 'Task not found'),
+      unlist: (index, id) => index.removeTask(id),
+    })
     this.#agentOf = name => resolveHere(service.a2aAgents, 'agent', name)
     this.#host = createLocalTaskHost({
       store,
@@ -59,8 +60,8 @@ export class TaskKeeper {
   deliver({ agent, ...message }: DeliverMessage): Promise<Answer<Delivered>> {
     return answer(async () => {
       // A message that continues a task finds one, or nothing is written.
-      if (agent === undefined) await this.#id()
-      else await unwrap(this.#index(message.owner).admitTask(message.owner))
+      if (agent === undefined) await this.#kept.id()
+      else await unwrap(indexOf(message.owner).admitTask(message.owner))
       await this.#state.storage.setAlarm(Date.now() + WATCH_MS)
       return this.#host.deliver({
         ...message,
@@ -71,7 +72,7 @@ export class TaskKeeper {
 
   get(viewer: Viewer): Promise<Answer<TaskView>> {
     return answer(async () => {
-      const view = await this.#host.get(await this.#id(), viewer)
+      const view = await this.#host.get(await this.#kept.id(), viewer)
       // An eviction may have ended the task: its index is told before anyone is.
       if (this.#isUntold()) await this.settle()
       return view
@@ -80,19 +81,19 @@ export class TaskKeeper {
 
   settled(viewer: Viewer): Promise<Answer<Task>> {
     return answer(async () => {
-      const task = await this.#host.settled(await this.#id(), viewer)
+      const task = await this.#host.settled(await this.#kept.id(), viewer)
       await this.settle()
       return task
     })
   }
 
   follow(viewer: Viewer, after: number): Promise<Answer<ReadableStream<Uint8Array>>> {
-    return answer(async () => streamOf(await this.#host.follow(await this.#id(), viewer, after)))
+    return answer(async () => streamOf(await this.#host.follow(await this.#kept.id(), viewer, after)))
   }
 
   cancel(viewer: Viewer): Promise<Answer<{ task: Task; wasCanceled: boolean }>> {
     return answer(async () => {
-      const canceled = await this.#host.cancel(await this.#id(), viewer)
+      const canceled = await this.#host.cancel(await this.#kept.id(), viewer)
       await this.settle()
       return canceled
     })
@@ -100,15 +101,15 @@ export class TaskKeeper {
 
   /** Looks after the task: tells the index where it stands, one telling after the other. */
   settle(): Promise<void> {
-    return this.#inTurn(() => this.#tell())
+    return this.#kept.inTurn(() => this.#tell())
   }
 
   async #tell(): Promise<void> {
-    const document = this.#document()
+    const document = this.#kept.document()
     if (document === undefined) return
     const { value: task, expiresAt } = document
     try {
-      if (this.#isUntold()) await this.#index(task.owner).updateTask(task, expiresAt)
+      if (this.#isUntold()) await indexOf(task.owner).updateTask(task, expiresAt)
       this.#told = toldOf(task)
       if (expiresAt !== undefined) await this.#state.storage.setAlarm(expiresAt)
       else if (task.isAtWork) await this.#state.storage.setAlarm(Date.now() + WATCH_MS)
@@ -118,53 +119,17 @@ export class TaskKeeper {
   }
 
   #isUntold(): boolean {
-    const task = this.#document()?.value
+    const task = this.#kept.document()?.value
     return task !== undefined && this.#told !== toldOf(task)
   }
 
   /** The host ends a task whose agent an eviction interrupted before it answers anything about it. */
   async alarm(): Promise<void> {
-    await this.#expire()
-    const document = this.#document()
+    await this.#kept.expire()
+    const document = this.#kept.document()
     if (document === undefined) return
     await this.#host.get(document.id, document.value.owner)
     await this.settle()
-  }
-
-  async #forget({ owner, id }: StoredTask): Promise<void> {
-    await this.#index(owner).removeTask(id)
-    await this.#store.clear()
-  }
-
-  /** A task whose time has come goes, also before its alarm. */
-  async #expire(): Promise<void> {
-    if (this.#expired() === undefined) return
-    await this.#inTurn(async () => {
-      const task = this.#expired()
-      if (task !== undefined) await this.#forget(task)
-    })
-  }
-
-  #expired(): StoredTask | undefined {
-    const { value: task, expiresAt = Number.POSITIVE_INFINITY } = this.#document() ?? {}
-    return expiresAt <= Date.now() ? task : undefined
-  }
-
-  #document(): Document<StoredTask> | undefined {
-    if (this.#store.isEmpty()) return undefined
-    return this.#store.transact(tx => tx.oldest<StoredTask>(TASKS, 1))[0]
-  }
-
-  /** The id of the object's task. Throws `task_not_found` where there is none, or none any more. */
-  async #id(): Promise<string> {
-    await this.#expire()
-    const document = this.#document()
-    if (document !== undefined) return document.id
-    throw new ServableError('task_not_found', 'Task not found')
-  }
-
-  #index(owner: Viewer): IndexStub {
-    return findBindings().index.getByName(partitionOf(owner))
   }
 }
 

@@ -24,16 +24,3 @@ export function resolveHere(
     throw new ServableError(code, text, { cause })
   }
 }
-
-/**
- * Does one thing after the other. What an object tells its index must arrive in order: a late word of a run that has
- * been forgotten would list it for good.
- */
-export function createTurns(): (work: () => Promise<void>) => Promise<void> {
-  let last: Promise<void> = Promise.resolve()
-  return work => {
-    const turn = last.then(work)
-    last = turn.catch(() => {})
-    return turn
-  }
-}
