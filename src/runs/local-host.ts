@@ -24,9 +24,10 @@ import { listRuns } from './list.ts'
 import { LiveRun } from './live-run.ts'
 import { LogFollower } from './log-follower.ts'
 import { KEYS, RESULTS, RUNNING, RUNS, type RunRecord, type StoredRun } from './record.ts'
+import { afterRecovery } from './recovery.ts'
 import { foldLog, forgetRun, keepMsOf, sealRun, sweep } from './retention.ts'
 import { startRun } from './run.ts'
-import { afterRecovery, nameWorker, type WorkerName } from './worker-name.ts'
+import { nameWorker, type WorkerName } from './worker-name.ts'
 
 /** Milliseconds between two sweeps at the least; a sweep happens when a run starts, never by a timer. */
 const SWEEP_EVERY_MS = 60_000

@@ -1,4 +1,4 @@
-import type { Store, Transaction } from '../state/store.ts'
+import type { Store } from '../state/store.ts'
 
 /** Names a host in what it writes down as being at work, and tells whether another one is still there. */
 export interface WorkerName {
@@ -21,36 +21,5 @@ export function nameWorker(store: Store): WorkerName {
       return own()
     },
     mayWork: name => name !== own() && store.isAlive(name.split('/', 1)[0] ?? ''),
-  }
-}
-
-/**
- * The transactions of a host. Before its first one, what dead workers left in `collection` (documents of their names)
- * is ended, so that nothing is read before.
- */
-export function afterRecovery(
-  store: Store,
-  {
-    worker,
-    collection,
-    end,
-  }: {
-    readonly worker: WorkerName
-    readonly collection: string
-    readonly end: (tx: Transaction, id: string) => void
-  },
-): Store['transact'] {
-  let isRecovered = false
-  const recover = (tx: Transaction) => {
-    for (const { id, value } of tx.oldest<string>(collection, Number.MAX_SAFE_INTEGER)) {
-      if (!worker.mayWork(value)) end(tx, id)
-    }
-  }
-  return work => {
-    if (!isRecovered) {
-      isRecovered = true
-      store.transact(recover)
-    }
-    return store.transact(work)
   }
 }

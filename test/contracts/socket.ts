@@ -1,7 +1,7 @@
 /** What holds of the socket layer on every runtime alike. The server is `socket/service.ts`. */
-import { afterAll, beforeAll, describe } from 'vitest'
+import { describe } from 'vitest'
 import type { Runtime } from '../runtimes/harness.ts'
-import type { Server } from './socket/client.ts'
+import { served } from './served.ts'
 import { handshakeCases } from './socket/handshake.ts'
 import { heartbeatCases } from './socket/heartbeat.ts'
 import { pollingCases, socketCases } from './socket/messages.ts'
@@ -11,15 +11,7 @@ import { upgradeCases } from './socket/upgrades.ts'
 
 /** The whole contract. */
 export function socketContract(start: () => Promise<Runtime>): void {
-  let runtime: Runtime | undefined
-  beforeAll(async () => {
-    runtime = await start()
-  })
-  afterAll(() => runtime?.stop())
-  const server: Server = () => {
-    if (runtime === undefined) throw new Error('the server has not started')
-    return runtime
-  }
+  const server = served(start)
   describe('Engine.IO', () => {
     describe('the handshake', () => handshakeCases(server))
     describe('polling', () => pollingCases(server))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createMatcher, joinPath, pathnameOf, type Route } from '../../src/http/router.ts'
+import { createMatcher, joinPath, pathnameOf, queryOf, type Route } from '../../src/http/router.ts'
 
 const endpoint = () => new Response()
 const route = (method: Route['method'], path: string): Route => ({ method, path, part: 'router', endpoint })
@@ -129,6 +129,24 @@ describe('pathnameOf', () => {
       }),
     )
   })
+})
+
+describe('queryOf', () => {
+  it('is what the URL parser finds', () => {
+    fc.assert(
+      fc.property(fc.webUrl({ withQueryParameters: true, withFragments: true }), url => {
+        const { href, searchParams } = new URL(url)
+        expect([...queryOf(href)]).toEqual([...searchParams])
+      }),
+    )
+  })
+
+  it.each(['http://h/', 'http://h/?', 'http://h/??a=1', 'http://h/?a=1&a=%20#b?c=2', 'http://h/#?a=1'])(
+    'reads %s as the URL parser does',
+    url => {
+      expect([...queryOf(url)]).toEqual([...new URL(url).searchParams])
+    },
+  )
 })
 
 describe('joinPath', () => {

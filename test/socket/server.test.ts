@@ -427,3 +427,15 @@ describe('a snapshot', () => {
     expect(() => client.handlers.snapshot?.()).toThrow(expect.objectContaining({ code: 'internal_error' }))
   })
 })
+
+describe('the path', () => {
+  it.each([
+    ['is left out', {}],
+    ['is given as undefined', { path: undefined }],
+  ])('is `/socket.io/` where it %s', async (_, path) => {
+    const endpoint = createSocketServer({ namespaces: { '/': {} }, ticks: 'caller', ...(path as object) })
+    const answer = await endpoint.fetch(new Request('http://h/socket.io/?EIO=4&transport=polling'))
+    expect(answer.status).toBe(200)
+    endpoint.close()
+  })
+})

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { post } from '../http/client.ts'
 import { filesIn } from '../run-host/folder.ts'
+import { secretHeaders } from '../secrets.ts'
 import {
   as,
   callOf,
@@ -17,19 +18,12 @@ import {
   tongues,
 } from './client.ts'
 
-const secret = (tag: string) => `sk-canary-${tag}-${crypto.randomUUID()}`
 const digest = (text: string | undefined) =>
   createHash('sha256')
     .update(text ?? '')
     .digest('hex')
 
-const secrets: Fields = {
-  'x-provider-a-api-key': secret('a'),
-  'x-provider-b-api-key': secret('b'),
-  'x-api-key': secret('generic'),
-  authorization: `Bearer ${secret('bearer')}`,
-  cookie: `session=${secret('cookie')}`,
-}
+const secrets = secretHeaders()
 
 /** Agents whose errors hold every key that they got, and some that do as they should. */
 const AGENTS = ['leaks-keys', 'leaks-keys-agent', 'loud', 'keyed', 'clerk', 'says']

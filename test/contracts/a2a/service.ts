@@ -13,6 +13,8 @@ import {
   type State,
 } from '../../../src/index.ts'
 import { notes } from '../fixture/record.ts'
+import { identify } from '../identify.ts'
+import { mounted } from '../mounted.ts'
 import { agents, gates } from './agents.ts'
 
 interface Setting {
@@ -34,13 +36,6 @@ export const PUBLIC_URL = 'https://agents.example.com'
 
 /** The bounds of one of the base paths. */
 export const BOUNDS = { maxBodyBytes: 2000, maxParts: 3 } as const
-
-/** Takes the word of the `x-test-user` header for who asks. */
-const identify: Middleware = (request, context, next) => {
-  const id = request.headers.get('x-test-user')
-  if (id !== null) context.identity = { id }
-  return next()
-}
 
 /** Refuses whoever says so, and marks what went through. */
 const guard: Middleware = async (request, context, next) => {
@@ -91,11 +86,7 @@ export function a2aHandler(options: HandlerOptions): Handler {
     open: at('/open', { listAnonymous: true }),
     unnamed: createHandler({ ...options, a2a: { agents, basePath: '/unnamed' } }),
   }
-  const elsewhere = (request: Request): Response | Promise<Response> => {
-    const mount = new URL(request.url).pathname.split('/')[1] ?? ''
-    return mounts[mount]?.(request) ?? probe(request)
-  }
-  return createHandler({ ...options, fallback: elsewhere })
+  return createHandler({ ...options, fallback: mounted(mounts, probe) })
 }
 
 function probe(request: Request): Response {

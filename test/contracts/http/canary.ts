@@ -1,16 +1,15 @@
 import { describe, expect, it } from 'vitest'
+import { secret } from '../secrets.ts'
 import { ask, eventually, jsonRequest, post, type Server, toldOn } from './client.ts'
 import { misbehavingNames } from './failures.ts'
 
-const key = (tag: string) => `sk-canary-${tag}-${crypto.randomUUID()}`
-
 const specific = {
-  'x-provider-a-api-key': key('a'),
-  'x-provider-b-api-key': key('b'),
-  'x-provider-c-api-key': key('c'),
+  'x-provider-a-api-key': secret('a'),
+  'x-provider-b-api-key': secret('b'),
+  'x-provider-c-api-key': secret('c'),
 }
-const generic = { 'x-api-key': key('generic') }
-const body = { input: 'x', apiKey: key('body') }
+const generic = { 'x-api-key': secret('generic') }
+const body = { input: 'x', apiKey: secret('body') }
 
 /** With the generic header, and without it, so that the key of the body is used too. */
 const rounds: readonly Record<string, string>[] = [{ ...specific, ...generic }, specific, {}]

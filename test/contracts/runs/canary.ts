@@ -1,17 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../http/client.ts'
 import { filesIn } from '../run-host/folder.ts'
+import { secret, secretHeaders } from '../secrets.ts'
 import { accept, as, ask, ended, type Fields, own, post, type Server } from './client.ts'
 
-const secret = (tag: string) => `sk-canary-${tag}-${crypto.randomUUID()}`
-
-const secrets: Fields = {
-  'x-provider-a-api-key': secret('a'),
-  'x-provider-b-api-key': secret('b'),
-  'x-api-key': secret('generic'),
-  authorization: `Bearer ${secret('bearer')}`,
-  cookie: `session=${secret('cookie')}`,
-}
+const secrets = secretHeaders()
 const body = { input: 'x', apiKey: secret('body') }
 
 /** Those whose errors hold every key that they got, and those that do as they should. */

@@ -7,12 +7,13 @@ import {
   createHandler,
   type Handler,
   type HandlerOptions,
-  type Middleware,
   type RunsOptions,
   type State,
 } from '../../../src/index.ts'
 import { teams, workflows } from '../fixture/agents.ts'
 import { notes } from '../fixture/record.ts'
+import { identify } from '../identify.ts'
+import { mounted } from '../mounted.ts'
 import { agents, gates } from './agents.ts'
 
 const SETTINGS = {
@@ -25,13 +26,6 @@ const SETTINGS = {
 
 /** The names of the settings with which the service is started. */
 export type SettingsName = keyof typeof SETTINGS
-
-/** Takes the word of the `x-test-user` header for who asks. */
-const identify: Middleware = (request, context, next) => {
-  const id = request.headers.get('x-test-user')
-  if (id !== null) context.identity = { id }
-  return next()
-}
 
 /** The options of the service. */
 export function runsOptions(state: State, name = 'usual'): HandlerOptions {
@@ -54,11 +48,7 @@ export function runsHandler(options: HandlerOptions): Handler {
     open: createHandler({ ...options, prefix: '/open', runs: { ...options.runs, listAnonymous: true } }),
     none: createHandler({ ...options, prefix: '/none', runs: { store: 'none' } }),
   }
-  const elsewhere = (request: Request): Response | Promise<Response> => {
-    const mount = new URL(request.url).pathname.split('/')[1] ?? ''
-    return mounts[mount]?.(request) ?? probe(request)
-  }
-  return createHandler({ ...options, fallback: elsewhere })
+  return createHandler({ ...options, fallback: mounted(mounts, probe) })
 }
 
 function probe(request: Request): Response {

@@ -1,0 +1,53 @@
+/** Servers with settings, each with the state of its runtime in a folder of its own. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Deployment } from '../contracts/runs/client.ts'
+import { type Runtime, startBun, startDeno, startNode, startWorkerd } from './harness.ts'
+
+/** Starts a service with some settings. */
+export type Deploy = (settings: string) => Promise<Deployment>
+
+/** Where a service of `entries` is deployed, and what keeps its state. */
+export interface Deployments {
+  readonly nodeInMemory: Deploy
+  readonly node: Deploy
+  readonly bun: Deploy
+  readonly deno: Deploy
+  readonly workerd: Deploy
+}
+
+/** The deployments of the service whose entries begin with `name`. */
+export function deploymentsOf(name: string): Deployments {
+  const entry = (runtime: string) => `test/runtimes/entries/${name}-${runtime}.ts`
+  const environment = (folder: string, SETTINGS: string) => ({
+    env: { SETTINGS, DATABASE: join(folder, `${name}.db`) },
+  })
+  const stored = (start: (folder: string, settings: string) => Promise<Runtime>) => storedIn(name, start)
+  return {
+    nodeInMemory: async SETTINGS => ({
+      ...(await startNode(entry('node'), { env: { SETTINGS } })),
+      folder: undefined,
+    }),
+    node: stored((folder, settings) => startNode(entry('node'), environment(folder, settings))),
+    bun: stored((folder, settings) => startBun(entry('bun'), environment(folder, settings))),
+    deno: stored((folder, settings) =>
+      startDeno(entry('deno'), {
+        ...environment(folder, settings),
+        allow: [`--allow-read=${folder}`, `--allow-write=${folder}`],
+      }),
+    ),
+    workerd: stored((storage, SETTINGS) => startWorkerd(entry('workerd'), { storage, env: { SETTINGS } })),
+  }
+}
+
+/** Deploys with a folder of its own, which goes when the server does. */
+function storedIn(name: string, start: (folder: string, settings: string) => Promise<Runtime>): Deploy {
+  return async settings => {
+    const folder = await mkdtemp(join(tmpdir(), `servable-${name}-`))
+    const runtime = await start(folder, settings)
+    const remove = () => rm(folder, { recursive: true, force: true })
+    const stop = () => runtime.stop().then(remove)
+    return { ...runtime, folder, stop }
+  }
+}
