@@ -8,7 +8,7 @@ import { type Runtime, startBun, startDeno, startNode, startWorkerd } from './ha
 /** Starts a service with some settings. */
 export type Deploy = (settings: string) => Promise<Deployment>
 
-/** Where a service of `entries` is deployed, and what keeps its state. */
+/** Where a service is deployed, and what keeps its state. */
 export interface Deployments {
   readonly nodeInMemory: Deploy
   readonly node: Deploy
