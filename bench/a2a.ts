@@ -9,6 +9,8 @@ import { type Comparison, compare, microseconds, table } from './measure.ts'
 
 const CONNECTIONS = 8
 const PAUSE_MS = 30
+/** Requests before anything is timed, so that the servers' code is compiled. */
+const WARM_UP = 2000
 
 const input = 'What does a task cost here, word by word, beside the server of the SDK?'
 
@@ -23,7 +25,7 @@ interface Ask {
   request(url: string): string
 }
 
-function ask(method: string, version: string, message: object, count = 400): Ask {
+function ask(method: string, version: string, message: object, count = 1000): Ask {
   const params = { message: { messageId: 'message-1', ...message } }
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
   const head = (url: string) => [
@@ -67,9 +69,11 @@ interface Side {
   readonly request: string
 }
 
-async function open(start: () => Promise<Runtime>, { request }: Ask): Promise<Side> {
+async function open(start: () => Promise<Runtime>, { request, count }: Ask): Promise<Side> {
   const server = await start()
-  return { server, request: request(server.url) }
+  const side = { server, request: request(server.url) }
+  await perRequest(Math.min(WARM_UP, 2 * count))(side)
+  return side
 }
 
 /** Compares the first with the second. */
@@ -171,6 +175,6 @@ for (const one of streams) {
 }
 const pause = { PAUSE_MS: String(PAUSE_MS) }
 const slow = [onNode('servable', pause), onNode('sdk', pause)] as const
-const silent = await inTurn(streams[1]!, slow, toFirstEvent(10))
+const silent = await inTurn(streams[1]!, slow, toFirstEvent(50))
 firsts.push({ ...silent, name: `${silent.name}, first word after ${PAUSE_MS} ms` })
 console.log(`\n${table(firsts, ['servable', 'SDK'])}`)

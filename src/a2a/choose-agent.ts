@@ -4,8 +4,8 @@ import type { SendRequest } from './model.ts'
 
 /** The agents that A2A offers. */
 export interface AgentDirectory {
-  /** Throws `agent_not_found`. */
-  resolve(name: string): Target
+  /** Undefined where there is none of that name. */
+  find(name: string): Target | undefined
   /** The names on offer, looked up anew each time. */
   names(): readonly string[]
 }
@@ -20,15 +20,21 @@ export type AgentChooser = (request: SendRequest, endpointAgent: string | undefi
 export function createAgentChooser(agents: AgentDirectory, defaultAgent: string | undefined): AgentChooser {
   return ({ message, metadata }, endpointAgent) => {
     const named = endpointAgent ?? nameIn(message.metadata) ?? nameIn(metadata) ?? defaultAgent
-    const names = agents.names()
-    const name = named ?? (names.length === 1 ? names[0] : undefined)
-    if (name !== undefined && names.includes(name)) return agents.resolve(name)
-    const shown = names.slice(0, 50).map(each => `\`${each}\``)
+    const agent = agents.find(named ?? onlyOne(agents.names()) ?? '')
+    if (agent !== undefined) return agent
+    const shown = agents
+      .names()
+      .slice(0, 50)
+      .map(name => `\`${name}\``)
     throw new ServableError(
       'invalid_params',
       `\`message.metadata.agentName\` must name one of ${shown.join(', ') || 'no agents'}`,
     )
   }
+}
+
+function onlyOne(names: readonly string[]): string | undefined {
+  return names.length === 1 ? names[0] : undefined
 }
 
 function nameIn(metadata: SendRequest['metadata']): string | undefined {

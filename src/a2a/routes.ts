@@ -40,8 +40,8 @@ export function a2aRoutes({
 }: A2ARoutesOptions): Route[] {
   const { basePath, inputModes, listAnonymous, maxBodyBytes } = settings
   const names = () => agents.entries('agent').map(({ name }) => name)
-  const resolve = (name: string) => agents.resolve('agent', name)
-  const chooseAgent = createAgentChooser({ names, resolve }, settings.default)
+  const find = (name: string) => agents.find('agent', name)
+  const chooseAgent = createAgentChooser({ names, find }, settings.default)
   const operations = createOperations({
     host,
     chooseAgent,
@@ -52,7 +52,7 @@ export function a2aRoutes({
   const options: BindingOptions = { operations, readKeys, maxBodyBytes, production }
 
   const named = ({ params: { agent = '' } }: RequestState): string => {
-    if (names().includes(agent)) return agent
+    if (find(agent) !== undefined) return agent
     throw new ServableError('agent_not_found', 'There is no such agent')
   }
   const endpoint = (base: string, agentOf: (state: RequestState) => string | undefined): Route[] => [

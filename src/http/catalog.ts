@@ -38,6 +38,8 @@ export interface Entry {
 export interface Catalog {
   /** The servable of that kind and name. Throws `agent_not_found`, `team_not_found` or `workflow_not_found`. */
   resolve(kind: Kind, name: string): Target
+  /** The same; undefined where there is none. */
+  find(kind: Kind, name: string): Target | undefined
   /** All of a kind, explicit entries first. */
   entries(kind: Kind): Entry[]
   /** All names by kind. */
@@ -62,12 +64,18 @@ export function createCatalog(sources: Sources): Catalog {
   }
   const names = (kind: Kind) => entries(kind).map(({ name }) => name)
 
+  const find: Catalog['find'] = (kind, name) => {
+    const servable = explicit.get(kind)!.get(name) ?? registry?.get(kind, name)
+    return servable && { kind, name, servable }
+  }
+
   return {
     entries,
+    find,
     names: () => ({ agents: names('agent'), teams: names('team'), workflows: names('workflow') }),
     resolve(kind, name) {
-      const servable = explicit.get(kind)!.get(name) ?? registry?.get(kind, name)
-      if (servable !== undefined) return { kind, name, servable }
+      const target = find(kind, name)
+      if (target !== undefined) return target
       const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name
       throw new ServableError(NOT_FOUND[kind], `There is no ${kind} named \`${shown}\``)
     },
