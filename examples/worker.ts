@@ -9,8 +9,9 @@ const options: HandlerOptions = {
   serve: Object.values(agents),
   state: durableState(),
   a2a: { default: 'echo' },
+  gateway: { recovery: true },
 }
 
 export default { fetch: worker(createHandler(options)) }
 
-export const { ServableRun, ServableIndex } = durableObjects(options)
+export const { ServableRun, ServableIndex, ServableGateway } = durableObjects(options)

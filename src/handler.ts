@@ -7,7 +7,10 @@
 import { createLocalTaskHost } from './a2a/local-task-host.ts'
 import type { A2ASettings } from './a2a/options.ts'
 import { a2aRoutes } from './a2a/routes.ts'
-import type { RequestState } from './http/context.ts'
+import { createLocalRecords } from './gateway/local-records.ts'
+import type { GatewaySettings } from './gateway/options.ts'
+import { gatewayRoutes } from './gateway/routes.ts'
+import type { Part, RequestState } from './http/context.ts'
 import { createDispatch } from './http/dispatch.ts'
 import { createKeyReader, type KeyReader, keyHeaders } from './http/key-headers.ts'
 import { createMatcher, type Route } from './http/router.ts'
@@ -18,8 +21,9 @@ import type { RunRequestOptions } from './http/run-request.ts'
 import type { HandlerOptions, Settings, State } from './options.ts'
 import type { HostSettings, RunHost } from './runs/host.ts'
 import { createLocalHost } from './runs/local-host.ts'
-import { createService, type Service } from './service.ts'
-import { createCors } from './web/cors.ts'
+import { createGatewayOf, createService, NOT_STORED, type Service } from './service.ts'
+import type { SocketServer } from './socket/io/server.ts'
+import { type Cors, createCors } from './web/cors.ts'
 
 /**
  * Answers a request. The second argument is for the entries of the runtimes; anything else in its place, such as
@@ -40,17 +44,56 @@ export function createHandler(options: HandlerOptions = {}): Handler {
   const { prefix, production, log, middleware, fallback } = settings
   const readKeys = createKeyReader(settings.providers)
   const host = createHost(settings.state, runs)
+  const { cors, socketCors } = createAllCors(settings)
+  const corsOf = (part: Part) => (part === 'socket' ? socketCors : part === 'admin' ? undefined : cors)
 
   const routes = [
     ...runRoutes({ prefix, catalog, readKeys, runs, host, ...runRequests(settings) }),
     ...followedRoutes({ prefix, host, listAnonymous: settings.runs.listAnonymous }),
     ...(settings.registry === undefined ? [] : listRoutes(prefix, catalog)),
     ...(settings.a2a === undefined ? [] : mountA2A(service, settings.a2a, readKeys)),
+    ...(settings.gateway === undefined ? [] : mountGateway(service, settings.gateway, host, socketCors)),
   ]
 
   const find = createMatcher(routes)
-  const cors = createCors(settings.cors, keyHeaders(settings.providers))
-  return createDispatch({ find, middleware, cors, fallback, production, log, readKeys })
+  return createDispatch({ find, middleware, corsOf, fallback, production, log, readKeys })
+}
+
+/** The socket may be open to other origins than the rest. */
+function createAllCors({ cors: setting, gateway, providers }: Settings) {
+  const headers = keyHeaders(providers)
+  const cors = createCors(setting, headers)
+  const socketCors = gateway?.origins === undefined ? cors : createCors(gateway.origins, headers)
+  return { cors, socketCors }
+}
+
+/** Where the host runs the socket's server by itself, there is nothing to mount. */
+function mountGateway(
+  service: Service,
+  gateway: GatewaySettings,
+  host: RunHost,
+  cors: Cors | undefined,
+): Route[] {
+  const { state, publicUrl } = service.settings
+  const isLocal = state.kind === 'local' || gateway.server !== undefined
+  const fetch = isLocal ? createLocalGateway(service, gateway, host).fetch : state.connectGateway()
+  if (gateway.server !== undefined) return []
+  const whyUnserved = (request: RequestState) =>
+    isLocal && request.isIsolated
+      ? 'The socket needs a state that requests share: on Workers give `state: durableState()`'
+      : undefined
+  return gatewayRoutes({ path: gateway.path, fetch, cors, publicUrl, whyUnserved })
+}
+
+/** The socket's server in this process. */
+function createLocalGateway(service: Service, settings: GatewaySettings, host: RunHost): SocketServer {
+  const { state, runs } = service.settings
+  const { recoveryMs: maxMs } = settings
+  const records =
+    maxMs === undefined || state.kind === 'hosted'
+      ? undefined
+      : createLocalRecords({ store: state.store, host, maxMs, timeoutMs: runs.timeoutMs })
+  return createGatewayOf(service, settings, { host, records })
 }
 
 function mountA2A({ settings, a2aAgents, tasks }: Service, a2a: A2ASettings, readKeys: KeyReader): Route[] {
@@ -76,8 +119,7 @@ function createHost(state: State, settings: HostSettings): RunHost {
 
 /** Says why a request can have no followed run, if so. */
 function followCheck({ state, runs }: Settings): (request: RequestState) => string | undefined {
-  if (runs.store === 'none')
-    return () => 'Runs are not stored here (`runs.store` is `none`): ask for a plain run'
+  if (runs.store === 'none') return () => NOT_STORED
   const isVolatile = state.kind === 'local' && state.isVolatile
   return request =>
     isVolatile && request.isIsolated

@@ -78,10 +78,11 @@ export {
   type ServableErrorOptions,
   type ServerErrorCode,
 } from './errors.ts'
+export type { AuthenticateSocket, GatewayLimits, GatewayOptions } from './gateway/options.ts'
 export { createHandler, type Handler } from './handler.ts'
-export type { Context, Identity, Log, LogEntry, Middleware, Part } from './http/context.ts'
+export type { Context, Log, LogEntry, Middleware, Part } from './http/context.ts'
 export type { ProviderConfig, Providers } from './http/key-headers.ts'
-export { type Platform, platform } from './http/platform.ts'
+export { type Identity, type Platform, platform } from './http/platform.ts'
 export type { AgentSummary, TeamSummary, WorkflowSummary } from './http/routes/list-routes.ts'
 export type { HandlerOptions, HostedState, LimitOptions, RunsOptions, State } from './options.ts'
 export type { DisconnectPolicy } from './runs/host.ts'

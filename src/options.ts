@@ -12,9 +12,12 @@ import { defaultRegistry, type Registry } from './agents/registry.ts'
 import { withDefaults } from './defaults.ts'
 import { isProduction } from './environment.ts'
 import { ServableError } from './errors.ts'
+import { type GatewayOptions, type GatewaySettings, resolveGateway } from './gateway/options.ts'
+import type { GatewayFetch } from './gateway/routes.ts'
 import type { Log, Middleware } from './http/context.ts'
 import { DEFAULT_PROVIDERS, type Providers } from './http/key-headers.ts'
 import type { DisconnectPolicy, HostSettings, RunHost } from './runs/host.ts'
+import type { SocketServer } from './socket/io/server.ts'
 import { type LocalState, memoryState } from './state/state.ts'
 import { isObject, validate } from './validation.ts'
 import type { CorsSetting } from './web/cors.ts'
@@ -56,6 +59,8 @@ export interface HandlerOptions {
   readonly state?: State
   /** Offers agents to other agents over A2A: `true`, or how. Default: off. */
   readonly a2a?: true | A2AOptions
+  /** Offers runs over an event socket, to Socket.IO clients and plain WebSockets: `true`, or how. Default: off. */
+  readonly gateway?: true | GatewayOptions
   /** The address under which clients reach the service, without a path: `https://agents.example.com`. Default: the request's. */
   readonly publicUrl?: string
 }
@@ -65,6 +70,8 @@ export interface HostedState {
   readonly kind: 'hosted'
   createHost(settings: HostSettings): RunHost
   createTaskHost(): TaskHost
+  /** Sends requests of the event socket where its server is. */
+  connectGateway(): GatewayFetch
 }
 
 /** Where a deployment keeps what it has to keep. */
@@ -109,10 +116,15 @@ export interface RunsOptions {
 /** The options with every default in place. */
 export interface Settings
   extends Required<
-    Omit<HandlerOptions, 'registry' | 'fallback' | 'limits' | 'logger' | 'runs' | 'a2a' | 'publicUrl'>
+    Omit<
+      HandlerOptions,
+      'registry' | 'fallback' | 'limits' | 'logger' | 'runs' | 'a2a' | 'gateway' | 'publicUrl'
+    >
   > {
   /** Undefined where A2A is off. */
   readonly a2a: A2ASettings | undefined
+  /** Undefined where there is no event socket. */
+  readonly gateway: GatewaySettings | undefined
   readonly publicUrl: string | undefined
   readonly registry: Registry | undefined
   readonly fallback: HandlerOptions['fallback']
@@ -194,6 +206,49 @@ const a2a = v.strictObject({
   maxSubscribers: v.optional(count),
 })
 
+const corsSetting = v.union(
+  [v.boolean(), origins, cors],
+  'must be true, false, origins or an object with `origins`',
+)
+
+const gateway = v.strictObject({
+  agents: v.optional(record),
+  teams: v.optional(record),
+  workflows: v.optional(record),
+  registry: v.optional(registry),
+  path: v.optional(path),
+  namespace: v.optional(
+    v.pipe(v.string(), v.regex(/^\/[^,]*$/, 'must begin with a slash and have no comma')),
+  ),
+  authenticate: v.optional(func),
+  origins: v.optional(corsSetting),
+  recovery: v.optional(
+    v.union(
+      [v.boolean(), v.strictObject({ maxMs: v.optional(duration) })],
+      'must be true, false or { maxMs }',
+    ),
+  ),
+  limits: v.optional(
+    v.strictObject({
+      maxPayload: v.optional(count),
+      maxAttachments: v.optional(v.pipe(count, v.maxValue(10, 'must be 10 or less'))),
+      maxNamespaces: v.optional(count),
+      maxEventsPerSecond: v.optional(count),
+      maxSockets: v.optional(count),
+      maxSocketsPerIp: v.optional(count),
+      maxSocketsPerIdentity: v.optional(count),
+      maxRunsPerSocket: v.optional(count),
+      maxBufferedBytes: v.optional(count),
+      pingInterval: v.optional(duration),
+      pingTimeout: v.optional(duration),
+      connectTimeout: v.optional(duration),
+    }),
+  ),
+  server: v.optional(
+    v.custom<SocketServer>(value => isFunction(Object(value).attach), 'must be made by createSocketServer'),
+  ),
+})
+
 const OptionsSchema = v.strictObject({
   agents: v.optional(record),
   teams: v.optional(record),
@@ -204,9 +259,7 @@ const OptionsSchema = v.strictObject({
   middleware: v.optional(v.array(func, 'must be an array of functions')),
   fallback: v.optional(func),
   production: v.optional(v.boolean('must be true or false')),
-  cors: v.optional(
-    v.union([v.boolean(), origins, cors], 'must be true, false, origins or an object with `origins`'),
-  ),
+  cors: v.optional(corsSetting),
   limits: v.optional(v.strictObject({ maxBodyBytes: v.optional(count) })),
   logger: v.optional(v.union([v.literal(false), func], 'must be a function or false')),
   providers: v.optional(
@@ -234,6 +287,7 @@ const OptionsSchema = v.strictObject({
   ),
   state: v.optional(state),
   a2a: v.optional(v.union([v.literal(true), a2a], 'must be true or an object of options')),
+  gateway: v.optional(v.union([v.literal(true), gateway], 'must be true or an object of options')),
   publicUrl: v.optional(
     v.pipe(v.string(), v.check(isOrigin, 'must be an origin such as https://agents.example.com')),
   ),
@@ -242,8 +296,10 @@ const OptionsSchema = v.strictObject({
 /** Checks the options and fills in defaults. Throws `invalid_options` that names every wrong member. */
 export function resolveOptions(options: HandlerOptions): Settings {
   validate(OptionsSchema, options, 'invalid_options', 'options')
-  if (options.cors !== undefined) checkCors(options.cors)
+  if (options.cors !== undefined) checkCors(options.cors, 'cors')
   checkRuns(options.runs)
+  const gateway = options.gateway && resolveGateway(options.gateway === true ? {} : options.gateway)
+  if (gateway !== undefined) checkGateway(gateway, options.runs)
   return {
     ...withDefaults(PLAIN_DEFAULTS, options),
     registry: options.registry === false ? undefined : (options.registry ?? defaultRegistry()),
@@ -255,6 +311,7 @@ export function resolveOptions(options: HandlerOptions): Settings {
     runs: withDefaults(RUN_DEFAULTS, options.runs),
     state: options.state ?? memoryState(),
     a2a: options.a2a && resolveA2A(options.a2a === true ? {} : options.a2a),
+    gateway,
     publicUrl: options.publicUrl,
   }
 }
@@ -285,12 +342,12 @@ const RUN_DEFAULTS: Settings['runs'] = {
 }
 
 /** Browsers refuse credentials together with any origin (WHATWG Fetch, section 3.2.3), so it can only be a mistake. */
-function checkCors(setting: CorsSetting): void {
+function checkCors(setting: CorsSetting, name: string): void {
   if (typeof setting !== 'object' || !('origins' in setting)) return
   if (setting.origins !== '*' || setting.credentials !== true) return
   throw new ServableError(
     'invalid_options',
-    "`cors.credentials` needs `cors.origins` to name the origins, not '*'",
+    `\`${name}.credentials\` needs \`${name}.origins\` to name the origins, not '*'`,
   )
 }
 
@@ -310,6 +367,15 @@ function checkRuns({ store, disconnect = 'cancel' }: RunsOptions = {}): void {
   throw new ServableError(
     'invalid_options',
     "`runs.disconnect` must be 'cancel' where `runs.store` is 'none'",
+  )
+}
+
+function checkGateway({ origins, recoveryMs }: GatewaySettings, { store }: RunsOptions = {}): void {
+  if (origins !== undefined) checkCors(origins, 'gateway.origins')
+  if (recoveryMs === undefined || store !== 'none') return
+  throw new ServableError(
+    'invalid_options',
+    "`gateway.recovery` reads what clients missed from stored runs: `runs.store` must not be 'none'",
   )
 }
 

@@ -6,11 +6,16 @@
 
 import { resolveA2A } from './a2a/options.ts'
 import type { TaskSettings } from './a2a/task-host.ts'
-import { type Catalog, createCatalog } from './http/catalog.ts'
+import { messageOf } from './errors.ts'
+import { createGateway, type GatewayParts } from './gateway/gateway.ts'
+import type { GatewaySettings } from './gateway/options.ts'
+import { type Catalog, createCatalog, type Sources } from './http/catalog.ts'
 import type { Log } from './http/context.ts'
+import { createKeyReader } from './http/key-headers.ts'
 import { type HandlerOptions, resolveOptions, type Settings } from './options.ts'
 import type { HostSettings } from './runs/host.ts'
 import type { RunFailure } from './runs/run.ts'
+import type { SocketServer } from './socket/io/server.ts'
 
 /** The checked options and what comes of them. */
 export interface Service {
@@ -20,7 +25,12 @@ export interface Service {
   /** The agents that A2A offers. */
   readonly a2aAgents: Catalog
   readonly tasks: TaskSettings
+  /** What the event socket offers. */
+  readonly gatewayCatalog: Catalog
 }
+
+/** Why there can be no followed runs. */
+export const NOT_STORED = 'Runs are not stored here (`runs.store` is `none`): ask for a plain run'
 
 /** Checks the options. Throws `invalid_options` that names what is wrong. */
 export function createService(options: HandlerOptions): Service {
@@ -35,8 +45,35 @@ export function createService(options: HandlerOptions): Service {
     catalog,
     runs,
     a2aAgents: agents === undefined ? catalog : createCatalog({ agents, registry: undefined }),
+    gatewayCatalog: gatewayCatalogOf(settings, catalog),
     tasks: { ...runs, maxTasksPerOwner, maxHistory, maxFollowers: maxSubscribers },
   }
+}
+
+/** With anything of its own, the socket offers that alone. */
+function gatewayCatalogOf({ gateway }: Settings, catalog: Catalog): Catalog {
+  const { agents, teams, workflows, registry }: Sources = { registry: undefined, ...gateway }
+  const isOwn = [agents, teams, workflows, registry].some(given => given !== undefined)
+  return isOwn ? createCatalog({ agents, teams, workflows, registry, scope: 'gateway' }) : catalog
+}
+
+/** The server of the event socket, from what all gateways of a service share. */
+export function createGatewayOf(
+  service: Service,
+  settings: GatewaySettings,
+  own: Pick<GatewayParts, 'host' | 'records' | 'engine'>,
+): SocketServer {
+  const { runs, gatewayCatalog, settings: all } = service
+  return createGateway({
+    ...own,
+    settings,
+    runs,
+    catalog: gatewayCatalog,
+    readKeys: createKeyReader(all.providers),
+    limits: settings.limits,
+    whyUnfollowed: all.runs.store === 'none' ? NOT_STORED : undefined,
+    onError: error => all.log({ level: 'error', event: 'socket.failed', message: messageOf(error) }),
+  })
 }
 
 /** A run's id is a capability, so a log line shows the start of it only. */

@@ -67,6 +67,7 @@ const KNOWS: Record<string, readonly string[]> = {
   errors: [],
   defaults: [],
   wake: [],
+  counter: [],
   validation: ['errors'],
   environment: [],
   web: ['errors'],
@@ -75,7 +76,19 @@ const KNOWS: Record<string, readonly string[]> = {
   runs: ['errors', 'validation', 'wake', 'agents', 'state'],
   http: ['errors', 'validation', 'web', 'agents', 'runs'],
   a2a: ['errors', 'defaults', 'validation', 'web', 'agents', 'state', 'runs', 'http'],
-  socket: ['errors', 'defaults', 'wake', 'web', 'http'],
+  socket: ['errors', 'defaults', 'counter', 'wake', 'web', 'http'],
+  gateway: [
+    'errors',
+    'defaults',
+    'validation',
+    'counter',
+    'web',
+    'agents',
+    'state',
+    'runs',
+    'http',
+    'socket',
+  ],
   options: [
     'errors',
     'defaults',
@@ -87,11 +100,26 @@ const KNOWS: Record<string, readonly string[]> = {
     'runs',
     'http',
     'a2a',
+    'socket',
+    'gateway',
   ],
-  service: ['runs', 'http', 'a2a', 'options'],
-  handler: ['web', 'runs', 'http', 'a2a', 'options', 'service'],
-  index: ['errors', 'web', 'agents', 'state', 'runs', 'http', 'a2a', 'options', 'handler'],
-  runtimes: ['errors', 'web', 'agents', 'state', 'runs', 'http', 'a2a', 'options', 'service', 'handler'],
+  service: ['errors', 'runs', 'http', 'a2a', 'socket', 'gateway', 'options'],
+  handler: ['web', 'runs', 'http', 'a2a', 'socket', 'gateway', 'options', 'service'],
+  index: ['errors', 'web', 'agents', 'state', 'runs', 'http', 'a2a', 'gateway', 'options', 'handler'],
+  runtimes: [
+    'errors',
+    'web',
+    'agents',
+    'state',
+    'runs',
+    'http',
+    'a2a',
+    'socket',
+    'gateway',
+    'options',
+    'service',
+    'handler',
+  ],
 }
 
 /** The packages that a room may know. */
@@ -101,6 +129,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   options: ['valibot'],
   http: ['itty-router'],
   a2a: ['valibot'],
+  gateway: ['valibot'],
 }
 
 describe('the rooms of src', () => {

@@ -26,6 +26,8 @@ export interface Sources {
   readonly serve?: readonly unknown[] | undefined
   /** Undefined where only explicit entries are served. */
   readonly registry: Registry | undefined
+  /** Where else its targets are to be looked up, should they run elsewhere. */
+  readonly scope?: Target['scope']
 }
 
 /** A servable with the name under which it is served. */
@@ -55,7 +57,7 @@ const NOT_FOUND: Readonly<Record<Kind, ErrorCode>> = {
 /** Collects the explicit entries; throws `invalid_options` for one that cannot be served or a name given twice. */
 export function createCatalog(sources: Sources): Catalog {
   const explicit = collectExplicit(sources)
-  const { registry } = sources
+  const { registry, scope } = sources
 
   const entries = (kind: Kind): Entry[] => {
     const own = explicit.get(kind)!
@@ -66,7 +68,7 @@ export function createCatalog(sources: Sources): Catalog {
 
   const find: Catalog['find'] = (kind, name) => {
     const servable = explicit.get(kind)!.get(name) ?? registry?.get(kind, name)
-    return servable && { kind, name, servable }
+    return servable && { kind, name, servable, ...(scope && { scope }) }
   }
 
   return {

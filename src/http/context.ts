@@ -6,18 +6,11 @@
 
 import { ServableError } from '../errors.ts'
 import { checkResponse } from '../web/response.ts'
-import type { Platform } from './platform.ts'
+import { type Identity, type Platform, platform } from './platform.ts'
 import type { Match } from './router.ts'
 
 /** The part of the service that a request is for. `router` also stands for paths that match nothing. */
 export type Part = 'router' | 'runs' | 'a2a' | 'card' | 'socket' | 'metrics' | 'docs' | 'admin' | 'health'
-
-/** Who asks, as middleware found out. */
-export interface Identity {
-  /** Stable id; it owns the runs, tasks and sessions that it starts, and stands for `userId`. */
-  readonly id: string
-  readonly scopes?: readonly string[]
-}
 
 /** One entry of the log: `event` says what happened, the rest is numbers, names and outcomes. */
 export interface LogEntry {
@@ -109,6 +102,12 @@ export class RequestState implements Context {
 
   get isIsolated(): boolean {
     return this.#platform.isIsolated === true
+  }
+
+  /** What the runtime knows of the request, and who asks, for an endpoint that is a server of its own. */
+  get platform(): Platform {
+    const { ip, isIsolated, waitUntil, upgrade } = this.#platform
+    return platform({ ip, isIsolated, waitUntil, upgrade, identity: this.#identity })
   }
 
   readonly waitUntil = (promise: Promise<unknown>): void => this.#platform.waitUntil?.(promise)

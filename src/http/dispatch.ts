@@ -8,7 +8,7 @@ import { isServableError, messageOf, redact, ServableError } from '../errors.ts'
 import type { Cors } from '../web/cors.ts'
 import { problemResponse } from '../web/problem.ts'
 import { checkResponse, withHeaders, withoutBody } from '../web/response.ts'
-import { compose, type Log, type Middleware, RequestState } from './context.ts'
+import { compose, type Log, type Middleware, type Part, RequestState } from './context.ts'
 import type { KeyReader } from './key-headers.ts'
 import { platformOf } from './platform.ts'
 import { type Match, type Matcher, pathnameOf } from './router.ts'
@@ -17,7 +17,8 @@ import { type Match, type Matcher, pathnameOf } from './router.ts'
 export interface DispatchOptions {
   readonly find: Matcher
   readonly middleware: readonly Middleware[]
-  readonly cors: Cors | undefined
+  /** By part; none for one that is not to be called across origins. */
+  readonly corsOf: (part: Part) => Cors | undefined
   /** Answers what matches nothing; its responses are passed on untouched. */
   readonly fallback: ((request: Request) => Response | Promise<Response>) | undefined
   readonly production: boolean
@@ -30,7 +31,7 @@ export interface DispatchOptions {
 export function createDispatch(
   options: DispatchOptions,
 ): (request: Request, platform?: unknown) => Promise<Response> {
-  const { find, cors, fallback, log } = options
+  const { find, corsOf, fallback, log } = options
   const serve = compose(options.middleware, (request, state) => answerMatch(request, state, options))
 
   return async (request, platformArgument) => {
@@ -42,15 +43,17 @@ export function createDispatch(
         return checkResponse(await fallback(request), '`fallback`')
       }
       response =
-        cors?.preflight(request, methodsOf(state.match)) ??
+        corsOf(state.part)?.preflight(request, methodsOf(state.match)) ??
         checkResponse(await serve(request, state), 'middleware')
     } catch (error) {
       response = explain(error, request, state, options)
     }
+    // It is a WebSocket's: a copy of it would be none.
+    if (response.status === 101) return response
     if (request.method === 'HEAD') response = withoutBody(response)
     return withHeaders(response, headers => {
       headers.set('x-request-id', state.requestId)
-      if (state.part !== 'admin') cors?.mark(request, headers)
+      corsOf(state.part)?.mark(request, headers)
     })
   }
 }

@@ -1,9 +1,18 @@
 const BRAND = Symbol.for('servable.platform')
 
+/** Who asks, as middleware or an `authenticate` found out. */
+export interface Identity {
+  /** Stable id; it owns the runs, tasks and sessions that it starts, and stands for `userId`. */
+  readonly id: string
+  readonly scopes?: readonly string[]
+}
+
 /** What a runtime knows of a request beyond the request itself. Made by the entries of `runtimes/`. */
 export interface Platform {
   /** The client's address, where the runtime itself vouches for it. */
   readonly ip?: string | undefined
+  /** Who asks, where whoever passes the request on has found that out. */
+  readonly identity?: Identity | undefined
   /** Keeps the runtime alive until a promise settles, after the response too. */
   readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined
   /** Requests of one deployment do not share memory: what is kept there is not found again. */
@@ -40,6 +49,8 @@ export interface RawSocketHandlers {
    * where there is nothing to keep.
    */
   snapshot?(): unknown
+  /** Changes whenever `snapshot` would give something else. */
+  readonly version?: number
 }
 
 /**

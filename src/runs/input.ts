@@ -31,7 +31,8 @@ export const RunInputSchema: v.GenericSchema<unknown, RunInput> = v.union(
   'must be text or an array of content parts',
 )
 
-const id = (what: string) =>
+/** Text that is not empty and not long, or nothing: an id, a key. */
+export const shortText = (what: string): v.OptionalSchema<v.GenericSchema<string>, undefined> =>
   v.optional(
     v.pipe(
       v.string(),
@@ -52,9 +53,9 @@ export interface RunBody {
 
 const RunBodyFields = v.object({
   input: RunInputSchema,
-  sessionId: id('sessionId'),
-  userId: id('userId'),
-  apiKey: id('apiKey'),
+  sessionId: shortText('sessionId'),
+  userId: shortText('userId'),
+  apiKey: shortText('apiKey'),
   background: v.optional(v.boolean('must be true or false')),
 })
 

@@ -26,6 +26,8 @@ import { BREATHE_EVERY, breathe } from '../wake.ts'
 export interface Target {
   readonly kind: Kind
   readonly name: string
+  /** The part that has names of its own, where it is one of those. */
+  readonly scope?: 'gateway'
   readonly servable: Source & Pick<Partial<ServableAgent>, 'model' | 'capabilities'>
 }
 

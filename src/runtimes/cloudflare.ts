@@ -7,8 +7,10 @@
 import type { HandlerOptions, HostedState } from '../options.ts'
 import { createService, type Service } from '../service.ts'
 import { findBindings } from './cloudflare/bindings.ts'
+import { connectDurableGateway } from './cloudflare/durable-gateway.ts'
 import { createDurableHost } from './cloudflare/durable-host.ts'
 import { createDurableTaskHost } from './cloudflare/durable-task-host.ts'
+import { gatewayObjectClass } from './cloudflare/gateway-object.ts'
 import { indexObjectClass } from './cloudflare/index-object.ts'
 import type { ObjectClass } from './cloudflare/platform.ts'
 import { runObjectClass } from './cloudflare/run-object.ts'
@@ -16,16 +18,23 @@ import { runObjectClass } from './cloudflare/run-object.ts'
 export type { ObjectClass, ObjectNamespace, ObjectState, ObjectStorage } from './cloudflare/platform.ts'
 export { type WorkerContext, type WorkerFetch, worker } from './cloudflare/worker.ts'
 
+/** How state is spread over objects. */
+export interface DurableStateOptions {
+  /** Objects that share the clients of the event socket. Default 4; one serves about a thousand messages a second. */
+  readonly gateways?: number
+}
+
 /**
  * Keeps state in Durable Objects: every followed run executes and is kept in an object of its own, and one object an
- * owner lists them. The bindings `SERVABLE_RUN` and `SERVABLE_INDEX` are looked up by name; `createHandler` throws
- * `invalid_options` that says what to write where one is missing.
+ * owner lists them. The bindings `SERVABLE_RUN`, `SERVABLE_INDEX` and, with a `gateway`, `SERVABLE_GATEWAY` are looked up
+ * by name; `createHandler` throws `invalid_options` that says what to write where one is missing.
  */
-export function durableState(): HostedState {
+export function durableState({ gateways = 4 }: DurableStateOptions = {}): HostedState {
   return {
     kind: 'hosted',
     createHost: settings => createDurableHost(findBindings(), settings),
     createTaskHost: () => createDurableTaskHost(findBindings()),
+    connectGateway: () => connectDurableGateway(gateways),
   }
 }
 
@@ -33,6 +42,8 @@ export function durableState(): HostedState {
 export interface DurableObjectClasses {
   readonly ServableRun: ObjectClass
   readonly ServableIndex: ObjectClass
+  /** Needed where there is a `gateway`. */
+  readonly ServableGateway: ObjectClass
 }
 
 /**
@@ -40,7 +51,7 @@ export interface DurableObjectClasses {
  * run executes. Agents that are made during a request are not there: make them at module level.
  *
  * @example
- * export const { ServableRun, ServableIndex } = durableObjects(options)
+ * export const { ServableRun, ServableIndex, ServableGateway } = durableObjects(options)
  */
 export function durableObjects(options: HandlerOptions): DurableObjectClasses {
   let made: Service | undefined
@@ -48,5 +59,9 @@ export function durableObjects(options: HandlerOptions): DurableObjectClasses {
     made ??= createService(options)
     return made
   }
-  return { ServableRun: runObjectClass(service), ServableIndex: indexObjectClass(service) }
+  return {
+    ServableRun: runObjectClass(service),
+    ServableIndex: indexObjectClass(service),
+    ServableGateway: gatewayObjectClass(service),
+  }
 }

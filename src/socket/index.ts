@@ -11,4 +11,4 @@ export type { EngineHandlers, EngineLimits, EngineOptions } from './engine/optio
 export type { CloseReason, SessionSnapshot } from './engine/session.ts'
 export type { Ack, Admission, DisconnectReason, Namespace, Socket, SocketHandshake } from './io/namespace.ts'
 export type { RecoveryLimits } from './io/recovery.ts'
-export { createSocketServer, type SocketServerOptions } from './io/server.ts'
+export { createSocketServer, type SocketServer, type SocketServerOptions } from './io/server.ts'

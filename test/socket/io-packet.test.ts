@@ -17,6 +17,7 @@ import {
   encodeArguments,
   encodeControl,
   isEventName,
+  MAX_ATTACHMENTS,
   type Packet,
 } from '../../src/socket/io/packet.ts'
 import { randomPacket, seeded } from './frames.ts'
@@ -46,7 +47,7 @@ function parts(encoded: string | readonly unknown[]): unknown[] {
 
 /** All that a decoder makes of some messages. */
 function decodeAll(messages: readonly unknown[]): (Packet | 'invalid' | undefined)[] {
-  const decoder = new Decoder()
+  const decoder = new Decoder(MAX_ATTACHMENTS)
   return messages.map(message => decoder.add(message as string | Uint8Array))
 }
 
@@ -180,11 +181,11 @@ describe('Decoder', () => {
     ['attachments that are no number', '5x-["x"]'],
     ['attachments without an end', '51["x"]'],
   ])('refuses %s', (_, text) => {
-    expect(new Decoder().add(text)).toBe('invalid')
+    expect(new Decoder(MAX_ATTACHMENTS).add(text)).toBe('invalid')
   })
 
   it('refuses bytes that nobody announced, and text where bytes were announced', () => {
-    expect(new Decoder().add(new Uint8Array())).toBe('invalid')
+    expect(new Decoder(MAX_ATTACHMENTS).add(new Uint8Array())).toBe('invalid')
     expect(decodeAll(['51-["x",{"_placeholder":true,"num":0}]', '2["y"]'])).toEqual([undefined, 'invalid'])
   })
 

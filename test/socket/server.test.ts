@@ -407,17 +407,25 @@ describe('a snapshot', () => {
     client.says('2probe')
     expect(client.handlers.snapshot?.()).toBeUndefined()
     client.says('5')
-    expect(client.handlers.snapshot?.()).toMatchObject({ sid, layer: [] })
+    expect(client.handlers.snapshot?.()).toBeUndefined()
+    await joined(client)
+    expect(client.handlers.snapshot?.()).toMatchObject({ sid, layer: [{ nsp: '/' }] })
   })
 
-  it('keeps a pending connect timeout, and a pong that is waited for', async () => {
+  it('keeps a pong that is waited for, and no header', async () => {
     const first = make(echo)
     const client = await first.socket()
+    await joined(client)
+    first.pass(25_000)
+    expect(client.sent.at(-1)).toBe('2')
+    const kept = JSON.parse(JSON.stringify(client.handlers.snapshot?.()))
+    expect(kept.handshake.headers).toEqual({})
     const second = make(echo)
+    second.pass(25_000)
     const raw = recordedSocket(0)
-    second.endpoint.restore(JSON.parse(JSON.stringify(client.handlers.snapshot?.())), raw)
-    second.pass(10_000)
-    expect(raw.closed).toEqual([{ code: 1008, reason: 'connect timeout' }])
+    second.endpoint.restore(kept, raw)
+    second.pass(20_000)
+    expect(raw.closed).toEqual([{ code: 1000, reason: 'ping timeout' }])
   })
 
   it('is refused where `data` is too large to be kept', async () => {

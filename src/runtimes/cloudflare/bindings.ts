@@ -4,6 +4,7 @@ import type { ListRequest, Task } from '../../a2a/model.ts'
 import type { Delivered, TaskView } from '../../a2a/task-host.ts'
 import type { StoredTask } from '../../a2a/task-record.ts'
 import { ServableError } from '../../errors.ts'
+import type { NumberedRun, SocketRecord } from '../../gateway/records.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
 import type { RunRecord, StoredRun } from '../../runs/record.ts'
 import type { ObjectNamespace } from './platform.ts'
@@ -36,8 +37,18 @@ export interface IndexStub {
   updateTask(task: StoredTask, expiresAt: number | undefined): Promise<void>
   removeTask(id: string): Promise<void>
   listTasks(owner: Viewer, request: ListRequest): Promise<Answer<StoredPage>>
+  /** The socket has begun a run. */
+  socketBegin(pid: string, socket: Omit<SocketRecord, 'runs'>, run: NumberedRun): Promise<void>
+  socketTake(pid: string, owner: string | null): Promise<SocketRecord | undefined>
+  /** The socket's runs are cancelled in so many milliseconds. */
+  socketExpire(pid: string, generation: number, inMs: number): Promise<void>
   /** The run of a key, which is `runId` where the key is new. */
   reserve(key: IdempotencyKey, runId: string, expiresAt: number): Promise<Answer<string>>
+}
+
+/** What an object of the event socket answers. */
+export interface GatewayStub {
+  fetch(request: Request): Promise<Response>
 }
 
 /** The bindings of the Durable Objects that keep state. */
@@ -46,11 +57,20 @@ export interface Bindings {
   readonly index: ObjectNamespace<IndexStub>
 }
 
-const NAMES = { runs: ['SERVABLE_RUN', 'ServableRun'], index: ['SERVABLE_INDEX', 'ServableIndex'] } as const
+const NAMES = {
+  runs: ['SERVABLE_RUN', 'ServableRun'],
+  index: ['SERVABLE_INDEX', 'ServableIndex'],
+  gateway: ['SERVABLE_GATEWAY', 'ServableGateway'],
+} as const
 
 /** Finds the bindings by their names. Throws `invalid_options` that says what to write where one is missing. */
 export function findBindings(): Bindings {
   return { runs: find(...NAMES.runs), index: find(...NAMES.index) }
+}
+
+/** The same, for the objects of the event socket. */
+export function findGateway(): ObjectNamespace<GatewayStub> {
+  return find(...NAMES.gateway)
 }
 
 function find<T>(name: string, className: string): ObjectNamespace<T> {

@@ -36,7 +36,7 @@ class DurableHost implements RunHost {
   }
 
   async start({ target, input, options, owner, isBackground, key }: StartRequest): Promise<RunRecord> {
-    const { kind, name } = target
+    const { kind, name, scope } = target
     let id = options.runId ?? crypto.randomUUID()
     if (key !== undefined) {
       // The first one to reserve chooses the run; the object of that run starts it once, whoever asks.
@@ -44,7 +44,16 @@ class DurableHost implements RunHost {
       const index = this.#bindings.index.getByName(`key:${key.id}`)
       id = await unwrap(index.reserve(key, id, Date.now() + timeoutMs + retentionMs))
     }
-    const message = { id, kind, name, input, options: { ...options, signal: undefined }, owner, isBackground }
+    const message = {
+      id,
+      kind,
+      name,
+      ...(scope && { scope }),
+      input,
+      options: { ...options, signal: undefined },
+      owner,
+      isBackground,
+    }
     return unwrap(this.#run(id).start(message))
   }
 

@@ -1,5 +1,5 @@
 /**
- * The Durable Object that lists one owner's runs, or holds one idempotency key.
+ * The Durable Object that lists one owner's runs, or holds one idempotency key, or the record of one socket.
  *
  * @module
  */
@@ -9,12 +9,24 @@ import { listTasks, type StoredPage } from '../../a2a/list-tasks.ts'
 import { makeRoom } from '../../a2a/make-room.ts'
 import type { ListRequest } from '../../a2a/model.ts'
 import { type StoredTask, TASKS, toDocument as toTaskDocument } from '../../a2a/task-record.ts'
+import {
+  addRun,
+  cancelRuns,
+  expireRecord,
+  type NumberedRun,
+  SOCKETS,
+  type SocketRecord,
+  takeExpired,
+  takeRecord,
+} from '../../gateway/records.ts'
 import { admitRun, reserveKey, useOfKey } from '../../runs/admission.ts'
 import { decodeCursor } from '../../runs/cursor.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
 import { listRuns } from '../../runs/list.ts'
 import { KEYS, partitionOf, RUNNING, RUNS, type StoredRun, toDocument } from '../../runs/record.ts'
 import type { Service } from '../../service.ts'
+import { findBindings } from './bindings.ts'
+import { createDurableHost } from './durable-host.ts'
 import type { ObjectClass, ObjectState } from './platform.ts'
 import { type Answer, answer } from './rpc.ts'
 import { type ObjectStore, objectStore } from './sql.ts'
@@ -98,15 +110,45 @@ export function indexObjectClass(service: () => Service): ObjectClass {
       })
     }
 
-    /** The time of the key has come. */
+    async socketBegin(pid: string, socket: Omit<SocketRecord, 'runs'>, run: NumberedRun): Promise<void> {
+      const { runs, settings } = service()
+      const expiresAt = Date.now() + runs.timeoutMs + (settings.gateway?.recoveryMs ?? 0)
+      this.#store.transact(tx => addRun(tx, pid, socket, run, expiresAt))
+      await this.#state.storage.setAlarm(expiresAt)
+    }
+
+    async socketTake(pid: string, owner: string | null): Promise<SocketRecord | undefined> {
+      if (this.#store.isEmpty()) return undefined
+      const { runs, settings } = service()
+      const expiresAt = Date.now() + runs.timeoutMs + (settings.gateway?.recoveryMs ?? 0)
+      const record = this.#store.transact(tx => takeRecord(tx, pid, owner, expiresAt))
+      if (record !== undefined) await this.#state.storage.setAlarm(expiresAt)
+      return record
+    }
+
+    async socketExpire(pid: string, generation: number, inMs: number): Promise<void> {
+      if (this.#store.isEmpty()) return
+      const expiresAt = Date.now() + inMs
+      const isOurs = this.#store.transact(tx => expireRecord(tx, pid, generation, expiresAt))
+      if (isOurs) await this.#state.storage.setAlarm(expiresAt + 1)
+    }
+
+    /** The time of the key has come, or of the socket. */
     override async alarm(): Promise<void> {
       if (this.#store.isEmpty()) return
+      const gone = this.#store.transact(tx => takeExpired(tx, Date.now()))
+      const host = createDurableHost(findBindings(), service().runs)
+      await Promise.all(gone.map(record => cancelRuns(host, record)))
       const { next, left } = this.#store.transact(tx => {
         for (const { id } of tx.expired(KEYS, Date.now(), 100)) tx.delete(KEYS, id)
-        const [soonest] = tx.expired(KEYS, Number.MAX_SAFE_INTEGER, 1)
-        return { next: soonest?.expiresAt, left: tx.count(KEYS) + tx.count(RUNS) + tx.count(TASKS) }
+        const soonest = [KEYS, SOCKETS].flatMap(name => tx.expired(name, Number.MAX_SAFE_INTEGER, 1))
+        const next = soonest.reduce(
+          (at, { expiresAt = at }) => Math.min(at, expiresAt),
+          Number.POSITIVE_INFINITY,
+        )
+        return { next, left: tx.count(KEYS) + tx.count(RUNS) + tx.count(TASKS) + tx.count(SOCKETS) }
       })
-      if (next !== undefined) await this.#state.storage.setAlarm(next)
+      if (Number.isFinite(next)) await this.#state.storage.setAlarm(next)
       else if (left === 0) await this.#store.clear()
     }
   }

@@ -3,6 +3,7 @@ declare module 'cloudflare:workers' {
   export const env: unknown
   export class DurableObject {
     constructor(state: never, env: never)
+    fetch?(request: Request): Promise<Response>
     alarm?(): Promise<void>
   }
 }

@@ -20,6 +20,23 @@ export interface ObjectStorage {
 export interface ObjectState {
   readonly storage: ObjectStorage
   waitUntil(promise: Promise<unknown>): void
+  /** Takes a WebSocket that does not keep the object in memory. */
+  acceptWebSocket(socket: HibernatingSocket): void
+  getWebSockets(): HibernatingSocket[]
+}
+
+/** A WebSocket of an object, with what is kept for it while the object is not in memory: 16,384 bytes at the most. */
+export interface HibernatingSocket {
+  send(data: string | Uint8Array): void
+  close(code?: number, reason?: string): void
+  serializeAttachment(value: unknown): void
+  deserializeAttachment(): unknown
+}
+
+/** Both ends of a WebSocket. */
+export interface SocketPair {
+  readonly 0: HibernatingSocket
+  readonly 1: HibernatingSocket
 }
 
 /** A class of Durable Objects, as a Worker exports it. */

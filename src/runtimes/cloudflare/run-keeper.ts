@@ -9,6 +9,7 @@ import { ServableError } from '../../errors.ts'
 import type { RunHost, Viewer } from '../../runs/host.ts'
 import { createLocalHost, newRun } from '../../runs/local-host.ts'
 import { RUNS, type RunRecord, type StoredRun } from '../../runs/record.ts'
+import type { Target } from '../../runs/run.ts'
 import type { Service } from '../../service.ts'
 import { indexOf, Kept } from './kept.ts'
 import type { ObjectState } from './platform.ts'
@@ -21,6 +22,7 @@ export interface StartMessage {
   readonly id: string
   readonly kind: Kind
   readonly name: string
+  readonly scope?: Target['scope']
   readonly input: RunInput
   readonly options: RunOptions
   readonly owner: string | null
@@ -56,7 +58,9 @@ export class RunKeeper {
 
   start(message: StartMessage): Promise<Answer<RunRecord>> {
     return answer(async () => {
-      const target = resolveHere(this.#service.catalog, message.kind, message.name)
+      const { catalog, gatewayCatalog } = this.#service
+      const names = message.scope === 'gateway' ? gatewayCatalog : catalog
+      const target = resolveHere(names, message.kind, message.name)
       const { id, owner, input, isBackground } = message
       const options = { ...message.options, runId: id }
       await this.#kept.expire()

@@ -1,15 +1,18 @@
 /** What the handlers of an engine see of a client. */
 
+import type { Identity } from '../../http/platform.ts'
 import type { CloseReason } from './session.ts'
 
 /** What the client's first request said. JSON, so that it can be kept with a session that sleeps. */
 export interface Handshake {
   /** The absolute URL, with its query. */
   readonly url: string
-  /** Of the headers those that the option `headers` names, in lower case. */
+  /** Of the headers those that the option `headers` names, in lower case. None after a sleep. */
   readonly headers: Readonly<Record<string, string>>
   /** The client's address, where the runtime vouches for it. */
   readonly ip?: string
+  /** Who asks, where the platform object of the request says so. */
+  readonly identity?: Identity
 }
 
 /** One client, whatever transport it is on. */
@@ -19,12 +22,20 @@ export interface Connection {
   readonly handshake: Handshake
   readonly transport: 'polling' | 'websocket'
   readonly isOpen: boolean
+  /** It is a WebSocket that does not speak Engine.IO: every frame is a message. */
+  readonly isPlain: boolean
+  /** So much waits for the client that whoever can should wait before saying more. */
+  readonly isCongested: boolean
   /** For the handlers' own use. */
   context: unknown
   /** Sends a message, in order. Does nothing on a connection that has ended. */
   send(data: string | Uint8Array): void
   /** The same for a frame that is encoded already: a message's with its type, `4`, before the text. */
   sendFrame(frame: string | Uint8Array): void
+  /** The client has answered a ping, in the way of a plain connection. */
+  pong(): void
+  /** What `snapshot` gives has changed. */
+  touch(): void
   /** Lifts the connect timeout. */
   admit(): void
   /** Ends the connection, by default with `server close`. The client may come back by itself. */

@@ -17,8 +17,8 @@ export interface EndpointOptions {
   readonly settings: EngineSettings
   readonly sessions: ReadonlyMap<string, Session>
   /** Makes a session: on a WebSocket where one is given, else on polling. */
-  readonly open: (handshake: Handshake, socket?: RawSocket) => Session
-  readonly isFull: () => boolean
+  readonly open: (handshake: Handshake, socket?: RawSocket, isPlain?: boolean) => Session
+  readonly isFull: (handshake: Handshake) => boolean
 }
 
 /** Answers a request that may be answered. */
@@ -31,6 +31,7 @@ export function createEndpoint(engine: EndpointOptions): Endpoint {
   return (request, platform) => {
     const { pathname, searchParams } = new URL(request.url)
     if (withoutSlash(pathname) !== path) return refuse('notFound')
+    if (settings.plain && isPlain(request, searchParams)) return open(engine, request, platform, true)
     const wrong = whatIsWrong(request, searchParams, platform)
     if (wrong !== undefined) return refuse(wrong)
     const sid = searchParams.get('sid')
@@ -44,13 +45,27 @@ export function openFrame(sid: string, upgrades: readonly string[], settings: En
   return `0${JSON.stringify({ sid, upgrades, pingInterval, pingTimeout, maxPayload })}`
 }
 
-function handshakeOf(request: Request, { ip }: Platform, { headers: names }: EngineSettings): Handshake {
+function handshakeOf(
+  request: Request,
+  { ip, identity }: Platform,
+  { headers: names }: EngineSettings,
+): Handshake {
   const headers: Record<string, string> = {}
   for (const name of names) {
     const value = request.headers.get(name)
     if (value !== null) headers[name] = value
   }
-  return ip === undefined ? { url: request.url, headers } : { url: request.url, headers, ip }
+  return {
+    url: request.url,
+    headers,
+    ...(ip !== undefined && { ip }),
+    ...(identity !== undefined && { identity }),
+  }
+}
+
+/** A WebSocket that does not say which protocol it speaks. */
+function isPlain(request: Request, query: URLSearchParams): boolean {
+  return !query.has('EIO') && isUpgrade(request)
 }
 
 function whatIsWrong(request: Request, query: URLSearchParams, { upgrade }: Platform): Refusal | undefined {
@@ -61,18 +76,25 @@ function whatIsWrong(request: Request, query: URLSearchParams, { upgrade }: Plat
   return isWebSocket === isUpgrade(request) ? undefined : 'badRequest'
 }
 
-function open(engine: EndpointOptions, request: Request, platform: Platform): Response {
+function open(
+  engine: EndpointOptions,
+  request: Request,
+  platform: Platform,
+  isPlainSocket = false,
+): Response {
   if (request.method !== 'GET') return refuse('badMethod')
-  if (engine.isFull()) return refuse('tooMany')
+  const handshake = handshakeOf(request, platform, engine.settings)
+  if (engine.isFull(handshake)) return refuse('tooMany')
   if (isUpgrade(request)) {
     const { maxPayload } = engine.settings
     // Once it is a WebSocket, a runtime may have let go of the request.
-    const handshake = handshakeOf(request, platform, engine.settings)
-    const handlers = new SessionSocket(maxPayload, undefined, socket => engine.open(handshake, socket))
+    const handlers = new SessionSocket(maxPayload, undefined, socket =>
+      engine.open(handshake, socket, isPlainSocket),
+    )
     return platform.upgrade?.(handlers) ?? refuse('badRequest')
   }
   const upgrades = platform.upgrade === undefined ? [] : ['websocket']
-  const { id } = engine.open(handshakeOf(request, platform, engine.settings))
+  const { id } = engine.open(handshake)
   return openResponse(openFrame(id, upgrades, engine.settings))
 }
 
@@ -84,7 +106,9 @@ function goOn(
 ): Response | Promise<Response> {
   const session = sessions.get(sid)
   session?.tick(settings.now())
-  if (session === undefined || session.isClosed) return refuse('unknownSession')
+  // A session is the one's who opened it, whoever else has come to know its id.
+  const isOwn = session?.handshake.identity?.id === platform.identity?.id
+  if (session === undefined || session.isClosed || !isOwn) return refuse('unknownSession')
   if (isUpgrade(request)) return moveToSocket(session, settings, platform)
   if (session.transport === 'websocket') return refuse('badRequest')
   if (request.method === 'GET') return poll(session)

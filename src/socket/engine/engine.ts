@@ -4,6 +4,7 @@
  * @module
  */
 
+import { Counter } from '../../counter.ts'
 import { type Platform, platformOf, type RawSocket, type RawSocketHandlers } from '../../http/platform.ts'
 import type { Connection, Handshake } from './connection.ts'
 import { createEndpoint, openFrame } from './endpoint.ts'
@@ -20,8 +21,15 @@ export interface SocketEndpoint {
    * which there is polling alone. Can be given to `serve` and `worker` as it is.
    */
   readonly fetch: (request: Request, platform?: unknown) => Response | Promise<Response>
-  /** Lets time pass, where the option `ticks` is `caller`. */
-  readonly tick: () => void
+  /**
+   * Lets time pass, where the option `ticks` is `caller`. Pings that are due within `ahead` milliseconds (default 0) go
+   * out now.
+   */
+  readonly tick: (ahead?: number) => void
+  /** When `tick` has something to do next, on the engine's clock; infinite where there is nothing. */
+  readonly dueAt: () => number
+  /** Whether all clients are on WebSockets: only then may the server's memory go, and `restore` bring it back. */
+  readonly isAtRest: () => boolean
   /** How many clients there are. */
   readonly size: number
   /**
@@ -59,17 +67,20 @@ export function createEngine(options: EngineOptions = {}): SocketEndpoint {
 export function createEngineWith(options: EngineOptions, hooks: EngineHooks): SocketEndpoint {
   const settings = resolveEngine(options)
   const sessions = new Map<string, Session>()
+  const addresses = new Counter()
   const ticker = createTicker(settings, sessions, hooks)
-  const events = createEvents(options, settings, sessions, hooks)
+  const events = createEvents(options, settings, { sessions, addresses }, hooks)
   const sessionSettings = { ...settings, admission: hooks.admission }
   let isClosed = false
 
-  const open = (handshake: Handshake, socket?: RawSocket): Session => {
-    const session = new Session(crypto.randomUUID(), handshake, sessionSettings, events, settings.now())
+  const open = (handshake: Handshake, socket?: RawSocket, isPlain = false): Session => {
+    const id = settings.generateId(handshake)
+    const session = new Session(id, handshake, sessionSettings, events, settings.now(), isPlain)
     sessions.set(session.id, session)
+    addresses.add(handshake.ip)
     ticker.start()
     if (socket !== undefined) {
-      socket.send(openFrame(session.id, [], settings))
+      if (!isPlain) socket.send(openFrame(session.id, [], settings))
       session.openSocket(socket)
     }
     guard(settings, () => options.onOpen?.(session))
@@ -79,7 +90,8 @@ export function createEngineWith(options: EngineOptions, hooks: EngineHooks): So
     settings,
     sessions,
     open,
-    isFull: () => isClosed || sessions.size >= settings.maxSessions,
+    isFull: ({ ip }) =>
+      isClosed || sessions.size >= settings.maxSessions || addresses.count(ip) >= settings.maxSessionsPerIp,
   })
 
   return {
@@ -93,6 +105,9 @@ export function createEngineWith(options: EngineOptions, hooks: EngineHooks): So
     get size() {
       return sessions.size
     },
+    isAtRest: () => [...sessions.values()].every(session => session.isAtRest),
+    dueAt: () =>
+      [...sessions.values()].reduce((at, { dueAt }) => Math.min(at, dueAt), Number.POSITIVE_INFINITY),
     close() {
       isClosed = true
       for (const session of sessions.values()) session.close()
@@ -102,6 +117,7 @@ export function createEngineWith(options: EngineOptions, hooks: EngineHooks): So
     restore(snapshot, socket) {
       const session = Session.restore(snapshot, socket, sessionSettings, events, settings.now())
       sessions.set(session.id, session)
+      addresses.add(snapshot.handshake.ip)
       ticker.start()
       hooks.restore?.(session, snapshot.layer)
       return new SessionSocket(settings.maxPayload, session, undefined)
@@ -130,7 +146,7 @@ function isAllowed(
 function createEvents(
   options: EngineOptions,
   settings: EngineSettings,
-  sessions: Map<string, Session>,
+  { sessions, addresses }: { sessions: Map<string, Session>; addresses: Counter },
   hooks: EngineHooks,
 ): SessionEvents {
   const { onMessage, onClose } = options
@@ -146,6 +162,7 @@ function createEvents(
     snapshot: session => hooks.snapshot?.(session),
     close(session, reason) {
       if (session.isClosed) sessions.delete(session.id)
+      addresses.remove(session.handshake.ip)
       guard(settings, () => onClose?.(session, reason))
     },
   }

@@ -34,11 +34,11 @@ export class Heartbeat {
   }
 
   /** Says what is due. */
-  tick(now: number): 'ping' | 'dead' | undefined {
+  tick(now: number, ahead = 0): 'ping' | 'dead' | undefined {
     this.now = now
     if (now >= this.#pongBy) return 'dead'
-    if (now < this.#pingAt) return undefined
-    this.#ping(now - this.#pingAt > LATE ? now : this.#pingAt)
+    if (now + ahead < this.#pingAt) return undefined
+    this.#ping(now < this.#pingAt || now - this.#pingAt > LATE ? now : this.#pingAt)
     // Even if it was not looked at in between: a client that had no ping is not dead.
     return 'ping'
   }
@@ -48,6 +48,11 @@ export class Heartbeat {
     this.#pongBy = NEVER
     this.#pingAt = this.#pingedAt + this.#settings.pingInterval
     this.#unread -= this.#unreadAtPing
+  }
+
+  /** What was sent and no pong has confirmed. */
+  get unread(): number {
+    return this.#unread
   }
 
   /** Counts what was sent; gives all that no pong has confirmed. */

@@ -3,7 +3,7 @@
 import { withDefaults } from '../../defaults.ts'
 import { ServableError } from '../../errors.ts'
 import type { Platform } from '../../http/platform.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Handshake } from './connection.ts'
 import type { CloseReason } from './session.ts'
 
 /** The limits and times of an engine. Times are milliseconds. */
@@ -24,6 +24,14 @@ export interface EngineLimits {
   readonly maxBufferedBytes?: number
   /** Clients at once; more are refused with HTTP 503. Default 10,000. */
   readonly maxSessions?: number
+  /** The same, of one address where the runtime vouches for it. Default 1,000. */
+  readonly maxSessionsPerIp?: number
+  /** Takes WebSockets without an `EIO` in their query: every frame of theirs is a message. Default false. */
+  readonly plain?: boolean
+  /** The frame that a plain connection is pinged with; its client's answer is for the handlers to tell. */
+  readonly plainPing?: string
+  /** Makes the ids of sessions: whoever knows one can speak for its client. Default: random UUIDs. */
+  readonly generateId?: (handshake: Handshake) => string
   /** The headers of the first request that the handshake keeps, in lower case. Each costs memory in every session. */
   readonly headers?: readonly string[]
   /** Whether a request may speak with the engine at all; asked at each. Otherwise it gets error 4, HTTP 403. */
@@ -59,6 +67,10 @@ const DEFAULTS: EngineSettings = {
   maxPayload: 1_000_000,
   maxBufferedBytes: 4 * 1024 * 1024,
   maxSessions: 10_000,
+  maxSessionsPerIp: 1000,
+  plain: false,
+  plainPing: 'ping',
+  generateId: () => crypto.randomUUID(),
   headers: ['authorization', 'cookie', 'origin', 'user-agent'],
   allow: () => true,
   now: () => performance.now(),
@@ -74,6 +86,7 @@ const NUMBERS = [
   'maxPayload',
   'maxBufferedBytes',
   'maxSessions',
+  'maxSessionsPerIp',
 ] as const
 
 /** Fills in the defaults; `path` is that of the protocol on top. Throws `invalid_options` for what cannot be. */

@@ -75,6 +75,7 @@ export interface SessionSettings {
   readonly connectTimeout: number
   readonly maxPayload: number
   readonly maxBufferedBytes: number
+  readonly plainPing: string
   /** Whether any packet of the client admits it, or the caller only, with `admit`. */
   readonly admission: 'packet' | 'caller'
 }
@@ -82,10 +83,10 @@ export interface SessionSettings {
 /** What a session on WebSocket needs to go on elsewhere: a few hundred bytes of JSON. Times are of the engine's clock. */
 export interface SessionSnapshot {
   readonly sid: string
+  readonly isPlain?: boolean
+  /** Without headers, which may hold credentials. */
   readonly handshake: Handshake
   readonly heartbeat: readonly [pingAt: number | null, pongBy: number | null]
-  /** Until when it has to be admitted; null where it is. */
-  readonly admitBy: number | null
   /** What the layer above keeps. */
   readonly layer?: unknown
 }
@@ -109,7 +110,10 @@ const CLOSE_CODES: Readonly<Record<CloseReason, number>> = {
 export class Session implements Connection {
   readonly id: string
   readonly handshake: Handshake
+  readonly isPlain: boolean
   context: unknown
+  /** Changes with what `snapshot` gives. */
+  version = 0
   /** A `POST` is being read: a second one at once ends the session. */
   isPosting = false
   /** The upgrade that is under way; there is one at the most. */
@@ -133,9 +137,11 @@ export class Session implements Connection {
     settings: SessionSettings,
     events: SessionEvents,
     now: number,
+    isPlain = false,
   ) {
     this.id = id
     this.handshake = handshake
+    this.isPlain = isPlain
     this.#settings = settings
     this.#events = events
     this.#heartbeat = new Heartbeat(settings, now)
@@ -150,21 +156,23 @@ export class Session implements Connection {
     events: SessionEvents,
     now: number,
   ): Session {
-    const session = new Session(snapshot.sid, snapshot.handshake, settings, events, now)
+    const { sid, handshake, isPlain } = snapshot
+    const session = new Session(sid, handshake, settings, events, now, isPlain)
     session.#heartbeat.restore(snapshot.heartbeat)
-    session.#admitBy = snapshot.admitBy ?? Number.POSITIVE_INFINITY
+    session.admit()
     session.#socket = socket
     return session
   }
 
-  /** What {@link Session.restore} needs, or undefined where the session is not at rest on a WebSocket. */
+  /** What {@link Session.restore} needs, or undefined where the session is not admitted to a WebSocket. */
   snapshot(): SessionSnapshot | undefined {
-    if (this.#state !== 'open' || this.#socket === undefined) return undefined
+    if (this.#state !== 'open' || this.#socket === undefined || Number.isFinite(this.#admitBy))
+      return undefined
     return {
       sid: this.id,
-      handshake: this.handshake,
+      ...(this.isPlain && { isPlain: true }),
+      handshake: { ...this.handshake, headers: {} },
       heartbeat: this.#heartbeat.snapshot(),
-      admitBy: Number.isFinite(this.#admitBy) ? this.#admitBy : null,
       layer: this.#events.snapshot?.(this),
     }
   }
@@ -181,12 +189,39 @@ export class Session implements Connection {
     return this.#poll !== undefined
   }
 
+  /** On a WebSocket, and not about to move to one. */
+  get isAtRest(): boolean {
+    return this.#socket !== undefined
+  }
+
+  get isCongested(): boolean {
+    const { maxBufferedBytes } = this.#settings
+    return this.#backlog * 4 > maxBufferedBytes * 3
+  }
+
+  /** Bytes that wait for the client, or that no pong has confirmed where the runtime does not say. */
+  get #backlog(): number {
+    if (this.#socket === undefined) return this.#queue.bytes
+    return this.#socket.bufferedAmount ?? this.#heartbeat.unread
+  }
+
+  touch(): void {
+    this.version++
+  }
+
   admit(): void {
     this.#admitBy = Number.POSITIVE_INFINITY
+    this.touch()
+  }
+
+  pong(): void {
+    this.#heartbeat.pong()
+    this.touch()
+    this.#events.pong(this)
   }
 
   send(data: string | Uint8Array): void {
-    this.sendFrame(messageFrame(data))
+    this.sendFrame(this.isPlain ? data : messageFrame(data))
   }
 
   sendFrame(frame: Frame): void {
@@ -204,15 +239,14 @@ export class Session implements Connection {
   /** Takes one frame of the client, on whatever transport it came. */
   receive(frame: Frame): void {
     if (this.#state !== 'open') return
-    if (this.#settings.admission === 'packet') this.admit()
+    if (Number.isFinite(this.#admitBy) && this.#settings.admission === 'packet') this.admit()
     if (frame.length > this.#settings.maxPayload) return this.end('payload too large')
-    if (typeof frame !== 'string') return this.#events.message(this, frame)
+    if (typeof frame !== 'string' || this.isPlain) return this.#events.message(this, frame)
     switch (frame.charCodeAt(0)) {
       case MESSAGE:
         return this.#events.message(this, frame.slice(1))
       case PONG:
-        this.#heartbeat.pong()
-        return this.#events.pong(this)
+        return this.pong()
       case CLOSE:
         return this.end('client close')
       case NOOP:
@@ -229,22 +263,26 @@ export class Session implements Connection {
     return this.attempt === undefined ? dueAt : Math.min(dueAt, this.attempt.dueAt)
   }
 
-  /** Time has passed: pings, and ends what did not answer in time. */
-  tick(now: number): void {
-    if (now < this.dueAt) return
+  /**
+   * Time has passed: pings, and ends what did not answer in time. Pings that are due within `ahead` milliseconds go out
+   * now, where the next tick would be late for them.
+   */
+  tick(now: number, ahead = 0): void {
+    if (now + ahead < this.dueAt) return
     if (now >= this.#lingerUntil) return this.#finish()
     if (this.#state !== 'open') return
     if (now >= this.#admitBy) return this.end('connect timeout')
     this.attempt?.tick(now)
-    const beat = this.#heartbeat.tick(now)
+    const beat = this.#heartbeat.tick(now, ahead)
     if (beat === 'dead') this.end('ping timeout')
-    else if (beat === 'ping') this.sendFrame(PING_FRAME)
+    else if (beat === 'ping') this.#ping()
   }
 
   /** Puts the session on a WebSocket, and what waits with it: at its opening, or at the end of an upgrade. */
   openSocket(socket: SocketSink): void {
     this.#socket = socket
     this.attempt = undefined
+    this.touch()
     const poll = this.#takePoll()
     poll?.end(undefined)
     for (const frame of this.#queue.take()) {
@@ -332,6 +370,11 @@ export class Session implements Connection {
     this.#poll.ready()
   }
 
+  #ping(): void {
+    this.touch()
+    this.sendFrame(this.isPlain ? this.#settings.plainPing : PING_FRAME)
+  }
+
   #write(socket: SocketSink, frame: Frame): void {
     socket.send(frame)
     const waiting = socket.bufferedAmount
@@ -343,6 +386,6 @@ export class Session implements Connection {
     const unread = this.#heartbeat.count(frame.length)
     if (unread > this.#settings.maxBufferedBytes) this.end('slow reader')
     else if (unread > this.#settings.maxBufferedBytes / 2 && this.#heartbeat.pingNow())
-      socket.send(PING_FRAME)
+      socket.send(this.isPlain ? this.#settings.plainPing : PING_FRAME)
   }
 }

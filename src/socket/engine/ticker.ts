@@ -8,7 +8,7 @@ const FASTEST = 5
 
 /** Makes time pass for all sessions of an engine. */
 export interface Ticker {
-  readonly tick: () => void
+  readonly tick: (ahead?: number) => void
   /** Starts the timer if it does not run; it stops by itself when nobody needs it. */
   readonly start: () => void
   readonly stop: () => void
@@ -28,10 +28,10 @@ export function createTicker(
     clearInterval(timer)
     timer = undefined
   }
-  const tick = () => {
+  const tick = (ahead?: number) => {
     const now = clock()
     for (const session of sessions.values()) {
-      session.tick(now)
+      session.tick(now, ahead)
       // A session that waited for its last poll in vain.
       if (session.isClosed) sessions.delete(session.id)
     }
@@ -42,7 +42,7 @@ export function createTicker(
     tick,
     stop,
     start() {
-      if (ticks === 'timer') timer ??= setInterval(tick, period)
+      if (ticks === 'timer') timer ??= setInterval(() => tick(), period)
     },
   }
 }

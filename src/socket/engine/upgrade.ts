@@ -48,6 +48,10 @@ export class SessionSocket implements RawSocketHandlers {
   snapshot(): SessionSnapshot | undefined {
     return this.#session?.snapshot()
   }
+
+  get version(): number {
+    return this.#session?.version ?? 0
+  }
 }
 
 /** The WebSocket of a session that is on polling still. */
@@ -92,7 +96,11 @@ export class UpgradeSocket implements RawSocketHandlers, Attempt {
   }
 
   snapshot(): SessionSnapshot | undefined {
-    return this.#session.snapshot()
+    return this.#hasMoved ? this.#session.snapshot() : undefined
+  }
+
+  get version(): number {
+    return this.#session.version
   }
 
   holdPoll(now: number): void {

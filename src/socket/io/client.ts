@@ -16,6 +16,7 @@ import type { Recovery } from './recovery.ts'
 export interface ClientRoom extends SocketRoom {
   readonly namespaces: ReadonlyMap<string, Namespace>
   readonly maxNamespaces: number
+  readonly maxAttachments: number
   readonly recovery: Recovery | undefined
 }
 
@@ -26,13 +27,14 @@ export class Client {
   readonly sockets: Map<string, NamespaceSocket> = new Map()
   readonly #room: ClientRoom
   readonly #connection: Connection
-  readonly #decoder = new Decoder()
+  readonly #decoder: Decoder
   /** The namespaces whose `authenticate` has not answered yet. */
   #joining: Set<string> | undefined
 
   constructor(room: ClientRoom, connection: Connection) {
     this.#room = room
     this.#connection = connection
+    this.#decoder = new Decoder(room.maxAttachments)
   }
 
   /** Takes one message of the client. */
@@ -58,7 +60,9 @@ export class Client {
   restore(snapshots: readonly SocketSnapshot[]): void {
     for (const snapshot of snapshots) {
       const namespace = this.#room.namespaces.get(snapshot.nsp)
-      if (namespace !== undefined) this.#add(namespace, snapshot)
+      if (namespace === undefined) continue
+      const socket = this.#add(namespace, snapshot)
+      this.#call(() => namespace.onRestore?.(socket))
     }
   }
 
@@ -73,6 +77,7 @@ export class Client {
       case ACK:
         return socket.settle(packet.id, packet.data)
       case DISCONNECT:
+        this.#connection.touch()
         return socket.leave('client disconnect')
       default:
         // A second CONNECT, or what only a server sends.
@@ -100,8 +105,10 @@ export class Client {
     if (this.sockets.size + joining >= this.#room.maxNamespaces) {
       return this.#refuse(nsp, { message: 'Too many namespaces' })
     }
-    const { pid, offset, auth } = splitAuth(payload, this.#room.recovery)
-    const handshake: SocketHandshake = { ...this.#connection.handshake, nsp, auth }
+    const { pid, offset, auth } = splitAuth(payload)
+    const recovery =
+      typeof pid === 'string' && this.#room.recovery === undefined ? { pid, offset } : undefined
+    const handshake = { ...this.#connection.handshake, nsp, auth, ...(recovery && { recovery }) }
     const admission = this.#ask(namespace, handshake)
     const enter = (answer: Admission) => this.#enter(namespace, handshake, answer, pid, offset)
     if (!(admission instanceof Promise)) return enter(admission)
@@ -133,19 +140,20 @@ export class Client {
     namespace: Namespace,
     handshake: SocketHandshake,
     admission: Admission,
-    pid: unknown,
+    oldPid: unknown,
     offset: unknown,
   ): void {
     const { nsp } = handshake
     if (admission.error !== undefined) return this.#refuse(nsp, admission.error)
     this.#connection.admit()
-    const { data } = admission
-    if (this.#recover(nsp, data, pid, offset)) return
+    const { data, session } = admission
+    if (this.#recover(nsp, data, oldPid, offset)) return
     const { recovery } = this.#room
-    const id = crypto.randomUUID()
-    const newPid = recovery === undefined ? undefined : crypto.randomUUID()
-    const socket = this.#add(namespace, { nsp, id, pid: newPid, last: 0, data })
-    this.#send(encodeControl(CONNECT, nsp, { sid: id, pid: newPid }))
+    const id = session?.id ?? crypto.randomUUID()
+    const pid = recovery === undefined ? session?.pid : crypto.randomUUID()
+    const socket = this.#add(namespace, { nsp, id, pid, last: 0, data })
+    this.#connection.touch()
+    this.#send(encodeControl(CONNECT, nsp, { sid: id, pid }))
     this.#call(() => namespace.onConnect?.(socket, handshake))
   }
 
@@ -206,12 +214,14 @@ export class Client {
   }
 }
 
-/** With recovery on, two members of the payload are the client's own and not its user's. */
-function splitAuth(
-  payload: Record<string, unknown>,
-  recovery: Recovery | undefined,
-): { pid?: unknown; offset?: unknown; auth: Record<string, unknown> } {
-  if (recovery === undefined) return { auth: payload }
+/** A client that was here before adds two members to the payload, which are its own and not its user's. */
+function splitAuth(payload: Record<string, unknown>): {
+  pid?: unknown
+  offset?: unknown
+  auth: Record<string, unknown>
+} {
+  // The stock client adds the first one wherever it was given one.
+  if (typeof payload.pid !== 'string') return { auth: payload }
   const { pid, offset, ...auth } = payload
   return { pid, offset, auth }
 }

@@ -3,8 +3,13 @@ import { ACK, type Decoded, decodePacket, EVENT, type Packet } from './packet.ts
 
 /** Reads the messages of one client, and keeps a packet until its attachments are there. Never throws. */
 export class Decoder {
+  readonly #maxAttachments: number
   #waiting: Decoded | undefined
   #attachments: Uint8Array[] = []
+
+  constructor(maxAttachments: number) {
+    this.#maxAttachments = maxAttachments
+  }
 
   /** Whether a packet waits for attachments. */
   get isWaiting(): boolean {
@@ -16,7 +21,7 @@ export class Decoder {
     if (typeof message !== 'string') return this.#addAttachment(message)
     if (this.#waiting !== undefined) return 'invalid'
     const decoded = decodePacket(message)
-    if (decoded === undefined) return 'invalid'
+    if (decoded === undefined || decoded.attachments > this.#maxAttachments) return 'invalid'
     if (decoded.attachments === 0) return decoded.packet
     this.#waiting = decoded
     return undefined

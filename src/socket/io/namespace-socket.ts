@@ -76,6 +76,14 @@ export class NamespaceSocket implements Socket {
     return this.#connection !== undefined
   }
 
+  get isCongested(): boolean {
+    return this.#connection?.isCongested ?? false
+  }
+
+  touch(): void {
+    this.#connection?.touch()
+  }
+
   get connection(): Connection | undefined {
     return this.#connection
   }

@@ -6,6 +6,8 @@ import type { CloseReason } from '../engine/session.ts'
 /** How a client asks to join a namespace. */
 export interface SocketHandshake extends Handshake {
   readonly nsp: string
+  /** What a client that was here before says of that, where the namespace itself lets clients come back. */
+  readonly recovery?: { readonly pid: string; readonly offset: unknown }
   /** The payload of its CONNECT packet, `{}` if it has none. Not checked: it is whatever the client says. */
   readonly auth: Readonly<Record<string, unknown>>
 }
@@ -15,11 +17,34 @@ export interface SocketHandshake extends Handshake {
  * what the client's `connect_error` gets.
  */
 export type Admission =
-  | { readonly data?: unknown; readonly error?: undefined }
+  | {
+      readonly data?: unknown
+      /**
+       * Lets the client come back by what the namespace itself keeps, where the server has `recovery` off: the public id
+       * of the socket, and a private one that the client will name. Each event must then end with an argument that
+       * is text, the place in it.
+       */
+      readonly session?: { readonly id: string; readonly pid: string }
+      readonly error?: undefined
+    }
   | { readonly error: { readonly message: string; readonly data?: unknown } }
 
 /** Why a socket left its namespace for good. */
 export type DisconnectReason = CloseReason | 'client disconnect' | 'server disconnect'
+
+/** After these the client knows that it is gone, or is not to come back. */
+const FINAL: ReadonlySet<DisconnectReason> = new Set([
+  'server close',
+  'parse error',
+  'payload too large',
+  'client disconnect',
+  'server disconnect',
+])
+
+/** Whether a client that is gone for this reason may come back by itself. */
+export function mayComeBack(reason: DisconnectReason): boolean {
+  return !FINAL.has(reason)
+}
 
 /** Answers an event, once; a second answer is dropped. */
 export type Ack = (...args: unknown[]) => void
@@ -34,6 +59,10 @@ export interface Socket {
   data: unknown
   /** False once it has left, and while recovery waits for its client to come back. */
   readonly isConnected: boolean
+  /** So much waits for the client that whoever can should wait before saying more. */
+  readonly isCongested: boolean
+  /** To be called after `data` has changed, where snapshots are taken. */
+  touch(): void
   /** Sends an event. Bytes among the arguments, at any depth, go as attachments. With recovery on nothing is lost. */
   emit(event: string, ...args: unknown[]): void
   /**
@@ -53,6 +82,8 @@ export interface Namespace {
    */
   readonly authenticate?: (handshake: SocketHandshake) => Admission | Promise<Admission>
   readonly onConnect?: (socket: Socket, handshake: SocketHandshake) => void
+  /** The socket goes on from a snapshot, with the `data` that it had. */
+  readonly onRestore?: (socket: Socket) => void
   /** `ack` is there where the client wants an answer. */
   readonly onEvent?: (
     socket: Socket,

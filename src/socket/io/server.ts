@@ -7,10 +7,10 @@
 import { ServableError } from '../../errors.ts'
 import type { Connection } from '../engine/connection.ts'
 import { createEngineWith, type SocketEndpoint } from '../engine/engine.ts'
-import { type EngineLimits, resolveEngine } from '../engine/options.ts'
+import { type EngineHandlers, type EngineLimits, resolveEngine } from '../engine/options.ts'
 import type { CloseReason } from '../engine/session.ts'
 import { Client, type ClientRoom } from './client.ts'
-import type { Namespace } from './namespace.ts'
+import { mayComeBack, type Namespace } from './namespace.ts'
 import type { NamespaceSocket, SocketSnapshot } from './namespace-socket.ts'
 import { Recovery, type RecoveryLimits } from './recovery.ts'
 
@@ -25,12 +25,23 @@ export interface SocketServerOptions extends EngineLimits {
   readonly recovery?: boolean | RecoveryLimits
   /** Namespaces that one connection may join. Default 16. */
   readonly maxNamespaces?: number
+  /** Attachments of one event: 10, which is the default, at the most. */
+  readonly maxAttachments?: number
   /** Bytes of JSON that a socket's `data` may have in a snapshot. Default 4,096. */
   readonly maxDataBytes?: number
 }
 
-/** After these the client knows that it is gone, or is not to come back. */
-const FINAL: ReadonlySet<CloseReason> = new Set(['server close', 'parse error', 'payload too large'])
+/** A Socket.IO server. */
+export interface SocketServer extends SocketEndpoint {
+  /** Adds a namespace. Throws `invalid_options` for a name that cannot be, or is taken. */
+  readonly attach: (name: string, namespace: Namespace) => void
+}
+
+/** What is made of WebSockets that speak neither protocol. */
+export interface PlainHandlers extends EngineHandlers {
+  readonly snapshot: (connection: Connection) => unknown
+  readonly restore: (connection: Connection, layer: unknown) => void
+}
 
 /**
  * Makes a server that the stock `socket.io-client` can talk to. Throws `invalid_options` that names what is wrong.
@@ -41,9 +52,30 @@ const FINAL: ReadonlySet<CloseReason> = new Set(['server close', 'parse error', 
  * })
  * await serve(server.fetch, { port: 3000 })
  */
-export function createSocketServer(options: SocketServerOptions): SocketEndpoint {
-  const { namespaces, recovery: wanted, maxNamespaces = 16, maxDataBytes = 4096, ...limits } = options
-  const settings = resolveEngine(limits, '/socket.io/')
+export function createSocketServer(options: SocketServerOptions): SocketServer {
+  return createSocketServerWith(options)
+}
+
+/** The same, for a protocol of JSON frames beside it. */
+export function createSocketServerWith(options: SocketServerOptions, plain?: PlainHandlers): SocketServer {
+  const {
+    namespaces: given,
+    recovery: wanted,
+    maxNamespaces = 16,
+    maxAttachments = 10,
+    maxDataBytes = 4096,
+    ...limits
+  } = options
+  const settings = { ...resolveEngine(limits, '/socket.io/'), plain: plain !== undefined }
+  const namespaces = new Map<string, Namespace>()
+  const attach = (name: string, namespace: Namespace) => {
+    checkName(name)
+    if (namespaces.has(name)) {
+      throw new ServableError('invalid_options', `\`namespaces\`: there is a \`${name}\` already`)
+    }
+    namespaces.set(name, namespace)
+  }
+  for (const [name, namespace] of Object.entries(given)) attach(name, namespace)
   const { now, onError } = settings
   const recovery = wanted ? new Recovery(wanted === true ? {} : wanted) : undefined
   const room: ClientRoom = {
@@ -51,7 +83,8 @@ export function createSocketServer(options: SocketServerOptions): SocketEndpoint
     onError,
     recovery,
     maxNamespaces,
-    namespaces: checkNames(namespaces),
+    maxAttachments,
+    namespaces,
     maxLogBytes: recovery?.limits.maxBytes,
     asking: new Set(),
     left(socket) {
@@ -65,20 +98,33 @@ export function createSocketServer(options: SocketServerOptions): SocketEndpoint
     {
       ...settings,
       onOpen(connection) {
-        connection.context = new Client(room, connection)
+        if (connection.isPlain) plain?.onOpen?.(connection)
+        else connection.context = new Client(room, connection)
       },
-      onMessage: (connection, message) => clientOf(connection).receive(message),
-      onClose: (connection, reason) => loseAll(clientOf(connection), reason, room),
+      onMessage(connection, message) {
+        if (connection.isPlain) plain?.onMessage?.(connection, message)
+        else clientOf(connection).receive(message)
+      },
+      onClose(connection, reason) {
+        if (connection.isPlain) plain?.onClose?.(connection, reason)
+        else loseAll(clientOf(connection), reason, room)
+      },
     },
     {
       admission: 'caller',
-      pong: connection => clientOf(connection).pong(),
+      pong(connection) {
+        if (!connection.isPlain) clientOf(connection).pong()
+      },
       tick(at) {
         for (const socket of room.asking) socket.tick(at)
         return recovery?.tick(at) ?? 0
       },
-      snapshot: connection => bounded(clientOf(connection).snapshot(), maxDataBytes),
+      snapshot: connection =>
+        connection.isPlain
+          ? plain?.snapshot(connection)
+          : bounded(clientOf(connection).snapshot(), maxDataBytes),
       restore(connection, layer) {
+        if (connection.isPlain) return plain?.restore(connection, layer)
         const client = new Client(room, connection)
         connection.context = client
         client.restore(layer as SocketSnapshot[])
@@ -87,6 +133,7 @@ export function createSocketServer(options: SocketServerOptions): SocketEndpoint
   )
   return {
     ...engine,
+    attach,
     get size() {
       return engine.size
     },
@@ -102,17 +149,16 @@ function loseAll(client: Client, reason: CloseReason, { recovery, now }: ClientR
   const sockets: NamespaceSocket[] = [...client.sockets.values()]
   client.sockets.clear()
   for (const socket of sockets) {
-    if (recovery === undefined || FINAL.has(reason)) socket.leave(reason)
+    if (recovery === undefined || !mayComeBack(reason)) socket.leave(reason)
     else recovery.goAway(socket, now())
   }
 }
 
-function checkNames(namespaces: Readonly<Record<string, Namespace>>): ReadonlyMap<string, Namespace> {
-  const wrong = Object.keys(namespaces).find(name => !/^\/[^,]*$/.test(name))
-  if (wrong === undefined) return new Map(Object.entries(namespaces))
+function checkName(name: string): void {
+  if (/^\/[^,]*$/.test(name)) return
   throw new ServableError(
     'invalid_options',
-    `\`namespaces\`: \`${wrong}\` must begin with a slash and have no comma`,
+    `\`namespaces\`: \`${name}\` must begin with a slash and have no comma`,
   )
 }
 

@@ -18,7 +18,7 @@ export class ServableRun extends DurableObject {
     this.#store = objectStore(state.storage)
   }
 
-  fetch(request: Request): Promise<Response> {
+  override fetch(request: Request): Promise<Response> {
     return answerSteps(this.#store, request)
   }
 }

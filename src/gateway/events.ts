@@ -1,0 +1,43 @@
+/**
+ * The events that a client is sent (specification, "Socket server-to-client events"), for runs of every kind.
+ *
+ * @module
+ */
+
+import type { ErrorEvent, FinishEvent, RunEvent } from '../agents/contract.ts'
+import { NO_USAGE } from '../agents/fold.ts'
+
+/** An event with its payload, to which the run's id comes. */
+export type ServerEvent = readonly [name: string, payload: object]
+
+/** What is told in the middle of a run, but for its text. The first two are the specification's, the rest is beyond. */
+export function serverEventOf(event: Exclude<RunEvent, FinishEvent | ErrorEvent>): ServerEvent {
+  const { type, ...rest } = event
+  switch (event.type) {
+    case 'text':
+      return ['agent.chunk', { chunk: event.text }]
+    case 'tool_call_start': {
+      const { id, name } = event.toolCall
+      return ['agent.tool.call', { toolName: name, args: null, toolCallId: id }]
+    }
+    case 'tool_call_end': {
+      const { toolCallId, error } = event
+      return ['agent.tool.done', error === undefined ? { toolCallId } : { toolCallId, error }]
+    }
+    case 'tool_call_delta':
+      return ['agent.tool.delta', rest]
+    case 'thinking':
+    case 'step':
+    case 'artifact':
+    case 'message':
+      return [`agent.${type}`, rest]
+  }
+}
+
+/** What is told at the end of a run, with all of its text. */
+export function lastEventOf(event: FinishEvent | ErrorEvent, text: string): ServerEvent {
+  if (event.type === 'error') return ['agent.error', { error: event.error, code: event.code }]
+  const { finishReason, usage = NO_USAGE, structured } = event
+  const payload = { output: { text }, usage, finishReason }
+  return ['agent.done', structured == null ? payload : { ...payload, structured }]
+}

@@ -1,0 +1,99 @@
+/**
+ * The event socket: a Socket.IO namespace, and JSON frames on a plain WebSocket beside it, whose events are runs.
+ *
+ * @module
+ */
+
+import type { EngineLimits } from '../socket/engine/options.ts'
+import { type Admission, mayComeBack, type Namespace, type Socket } from '../socket/io/namespace.ts'
+import { createSocketServerWith, type SocketServer } from '../socket/io/server.ts'
+import { createPlainProtocol, PLAIN_PING } from './plain.ts'
+import { type Admitted, createReception, type Reception, type ReceptionParts } from './reception.ts'
+import type { GatewaySession, Peer, SessionData } from './session.ts'
+
+/** What a gateway needs. */
+export interface GatewayParts extends ReceptionParts {
+  /** What a runtime whose sockets outlive their server's memory sets otherwise. */
+  readonly engine?: Pick<EngineLimits, 'now' | 'ticks' | 'generateId' | 'headers'>
+}
+
+/** Makes the server of a gateway; adds the namespace to the host's own where it gave one. */
+export function createGateway(parts: GatewayParts): SocketServer {
+  const { settings, engine, onError } = parts
+  const { namespace, limits, server } = settings
+  const reception = createReception(parts)
+  const handlers = namespaceOf(reception)
+  if (server !== undefined) {
+    server.attach(namespace, handlers)
+    return server
+  }
+  const { maxSockets, maxSocketsPerIp, maxEventsPerSecond: _e, maxSocketsPerIdentity: _i, ...rest } = limits
+  const { maxRunsPerSocket: _r, ...bounds } = rest
+  return createSocketServerWith(
+    {
+      ...bounds,
+      ...engine,
+      maxSessions: maxSockets,
+      maxSessionsPerIp: maxSocketsPerIp,
+      path: settings.path,
+      plainPing: PLAIN_PING,
+      namespaces: { [namespace]: handlers },
+      onError,
+    },
+    createPlainProtocol(reception, onError),
+  )
+}
+
+/** The handlers of the namespace. The session of a socket is found by the socket, its data in `data` of the socket. */
+function namespaceOf(reception: Reception): Namespace {
+  const sessions = new WeakMap<Socket, GatewaySession>()
+  const open = (socket: Socket, data: SessionData) => {
+    socket.data = data
+    const session = reception.open(peerOf(socket), data)
+    sessions.set(socket, session)
+    return session
+  }
+  return {
+    async authenticate(handshake): Promise<Admission> {
+      try {
+        const admitted = await reception.admit(handshake)
+        const { private: session } = admitted.data
+        return { data: admitted, ...(session && { session }) }
+      } catch (thrown) {
+        return { error: reception.refusal(thrown) }
+      }
+    },
+    onConnect(socket) {
+      const { data, missed } = socket.data as Admitted
+      const session = open(socket, data)
+      if (missed !== undefined) void session.resume(missed.record, missed.seen)
+    },
+    onRestore: socket => void open(socket, socket.data as SessionData),
+    mayRecover: (socket, data) => {
+      const { identity } = (data as Admitted).data
+      return identity?.id === sessions.get(socket)?.identity?.id
+    },
+    onRecover(socket) {
+      const { data } = socket.data as Admitted
+      socket.data = sessions.get(socket)?.renew(data)
+    },
+    onEvent: (socket, event, [payload], ack) => sessions.get(socket)?.take(event, payload, ack),
+    onDisconnect(socket, reason) {
+      const session = sessions.get(socket)
+      if (session !== undefined) reception.close(session, mayComeBack(reason))
+    },
+  }
+}
+
+function peerOf(socket: Socket): Peer {
+  return {
+    send(event, payload, place) {
+      if (place === undefined) socket.emit(event, payload)
+      else socket.emit(event, payload, place)
+    },
+    get isCongested() {
+      return socket.isCongested
+    },
+    touch: () => socket.touch(),
+  }
+}

@@ -1,0 +1,64 @@
+import type { RunHost } from '../runs/host.ts'
+import type { Store } from '../state/store.ts'
+import {
+  addRun,
+  cancelRuns,
+  expireRecord,
+  SOCKETS,
+  type SocketRecords,
+  takeExpired,
+  takeRecord,
+} from './records.ts'
+
+/** Timers hold 31 bits of milliseconds. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+/** What the records of this process need. */
+export interface LocalRecordsOptions {
+  readonly store: Store
+  readonly host: RunHost
+  /** Milliseconds for which a client may be away. */
+  readonly maxMs: number
+  /** Milliseconds for which a run may take. */
+  readonly timeoutMs: number
+}
+
+/** Keeps records in a store that is at hand. One timer looks after those whose client is away. */
+export function createLocalRecords({ store, host, maxMs, timeoutMs }: LocalRecordsOptions): SocketRecords {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let timerAt = Number.POSITIVE_INFINITY
+  const latest = () => Date.now() + timeoutMs + maxMs
+
+  const watch = (at: number) => {
+    if (at >= timerAt) return
+    clearTimeout(timer)
+    timerAt = at
+    timer = setTimeout(sweep, Math.min(at - Date.now() + 1, MAX_TIMER_MS))
+    // A server that has nothing else to do may end.
+    ;(timer as { unref?(): void }).unref?.()
+  }
+  const sweep = () => {
+    timerAt = Number.POSITIVE_INFINITY
+    const { expired, soonest } = store.transact(tx => {
+      const expired = takeExpired(tx, Date.now())
+      return { expired, soonest: tx.expired(SOCKETS, Number.MAX_SAFE_INTEGER, 1)[0]?.expiresAt }
+    })
+    for (const record of expired) void cancelRuns(host, record)
+    if (soonest !== undefined) watch(soonest)
+  }
+
+  return {
+    async begin(pid, socket, run) {
+      store.transact(tx => addRun(tx, pid, socket, run, latest()))
+    },
+    take: async (pid, owner) => store.transact(tx => takeRecord(tx, pid, owner, latest())),
+    async away(pid, generation) {
+      const until = Date.now() + maxMs
+      if (store.transact(tx => expireRecord(tx, pid, generation, until))) watch(until)
+    },
+    async drop(pid, generation) {
+      store.transact(tx => expireRecord(tx, pid, generation, 0))
+      sweep()
+    },
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * What clients send (specification, "Socket client-to-server events").
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import { ServableError } from '../errors.ts'
+import { type RunBody, RunBodySchema, shortText } from '../runs/input.ts'
+import { toBase64 } from '../socket/engine/base64.ts'
+import { isObject, validate } from '../validation.ts'
+
+/** The payload of `agent.run`, `team.run` and `workflow.run`. */
+export interface RunPayload extends RunBody {
+  readonly name: string
+  /** A client that is not sure whether it was heard sends the same again, and there is one run. */
+  readonly idempotencyKey?: string | undefined
+}
+
+const object = v.custom<object>(isObject, 'must be an object')
+const required = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'))
+
+const RunSchema: v.GenericSchema<unknown, RunPayload> = v.intersect([
+  RunBodySchema,
+  v.object({
+    name: required,
+    idempotencyKey: v.optional(v.pipe(required, v.maxLength(255, 'must have 255 characters at the most'))),
+  }),
+])
+
+const CancelSchema: v.GenericSchema<unknown, { runId: string }> = v.pipe(
+  object,
+  v.object({ runId: required }),
+)
+
+const AuthSchema: v.GenericSchema<unknown, { apiKey?: string | undefined }> = v.object({
+  apiKey: shortText('apiKey'),
+})
+
+/** Checks a payload. Throws `invalid_body` that names every wrong field. */
+export function parseRun(payload: unknown): RunPayload {
+  return validate(RunSchema, withBytesAsBase64(payload), 'invalid_body', 'payload')
+}
+
+/** Checks the payload of `run.cancel`. */
+export function parseCancel(payload: unknown): { runId: string } {
+  return validate(CancelSchema, payload, 'invalid_body', 'payload')
+}
+
+/** The key in the `auth` of a handshake (specification, "Authentication"). Throws `invalid_body`. */
+export function keyIn(auth: unknown): string | undefined {
+  return validate(AuthSchema, auth, 'invalid_body', 'auth').apiKey
+}
+
+/** A part's `data` may be an attachment: agents get it as base64, as over HTTP. */
+function withBytesAsBase64(payload: unknown): unknown {
+  const { input } = Object(payload) as { input?: unknown }
+  if (!Array.isArray(input)) return payload
+  const parts = input.map(part => {
+    const { data } = Object(part) as { data?: unknown }
+    return data instanceof Uint8Array ? { ...part, data: toBase64(data) } : part
+  })
+  return { ...Object(payload), input: parts }
+}
+
+/** An event that is none of ours. */
+export function unknownEvent(event: string): ServableError {
+  return new ServableError(
+    'not_found',
+    `There is no event \`${event.slice(0, 100)}\`: use agent.run, team.run, workflow.run or run.cancel`,
+  )
+}

@@ -1,0 +1,114 @@
+/**
+ * The event socket for a WebSocket that speaks no Socket.IO: frames of JSON, `{ event, data, id? }` both ways. An event
+ * with an `id` is answered by `{ event: "ack", id, data }`. The first one may be `connect`, with what Socket.IO has as
+ * `auth`; any other event connects without. The server's `ping` is to be answered with `pong`.
+ *
+ * @module
+ */
+
+import type { Connection } from '../socket/engine/connection.ts'
+import type { Ack } from '../socket/io/namespace.ts'
+import type { PlainHandlers } from '../socket/io/server.ts'
+import { isObject } from '../validation.ts'
+import type { Reception } from './reception.ts'
+import type { GatewaySession, Peer, SessionData } from './session.ts'
+
+/** The frame that asks whether the client is there. */
+export const PLAIN_PING = '{"event":"ping"}'
+
+/** Frames that may wait until it is known who sends them. */
+const MAX_WAITING = 16
+
+interface Frame {
+  readonly event: string
+  readonly data: unknown
+  readonly id: unknown
+}
+
+/** A client, from its first frame on. */
+interface PlainClient {
+  session: GatewaySession | undefined
+  data: SessionData
+  /** What came before it was admitted. */
+  waiting: Frame[] | undefined
+}
+
+/** Makes the handlers of plain connections. */
+export function createPlainProtocol(reception: Reception, onError: (error: unknown) => void): PlainHandlers {
+  const clientOf = (connection: Connection) => connection.context as PlainClient | undefined
+
+  const enter = (connection: Connection, data: SessionData): PlainClient => {
+    const session = reception.open(peerOf(connection), data)
+    const client = { session, data, waiting: undefined }
+    connection.context = client
+    return client
+  }
+
+  const join = async (connection: Connection, first: Frame) => {
+    const isConnect = first.event === 'connect'
+    const auth = isConnect && isObject(first.data) ? first.data : {}
+    const joining: PlainClient = { session: undefined, data: {}, waiting: isConnect ? [] : [first] }
+    connection.context = joining
+    try {
+      const { data } = await reception.admit({ ...connection.handshake, nsp: '', auth })
+      if (!connection.isOpen) return
+      // A plain client does not come back: its runs end with it.
+      const { private: _, ...own } = data
+      connection.admit()
+      const client = enter(connection, own)
+      if (isConnect) connection.send(JSON.stringify({ event: 'connect', data: { sid: connection.id } }))
+      for (const frame of joining.waiting ?? []) deliver(connection, client, frame)
+    } catch (thrown) {
+      connection.send(JSON.stringify({ event: 'connect_error', data: reception.refusal(thrown) }))
+      connection.close('connect timeout')
+    }
+  }
+
+  const deliver = (connection: Connection, { session }: PlainClient, { event, data, id }: Frame) => {
+    if (event === 'connect') return connection.close('parse error')
+    const ack: Ack | undefined =
+      id === undefined
+        ? undefined
+        : answer => connection.send(JSON.stringify({ event: 'ack', id, data: answer }))
+    session?.take(event, data, ack).catch(onError)
+  }
+
+  return {
+    onMessage(connection, message) {
+      const frame = typeof message === 'string' ? frameOf(message) : undefined
+      if (frame === undefined) return connection.close('parse error')
+      if (frame.event === 'pong') return connection.pong()
+      const client = clientOf(connection)
+      if (client === undefined) return void join(connection, frame)
+      if (client.waiting === undefined) return deliver(connection, client, frame)
+      if (client.waiting.push(frame) > MAX_WAITING) connection.close('parse error')
+    },
+    onClose(connection) {
+      const session = clientOf(connection)?.session
+      if (session !== undefined) reception.close(session, false)
+    },
+    snapshot: connection => clientOf(connection)?.data,
+    restore: (connection, data) => void enter(connection, data as SessionData),
+  }
+}
+
+/** Reads a frame; undefined where it is none. */
+function frameOf(text: string): Frame | undefined {
+  try {
+    const { event, data, id } = Object(JSON.parse(text)) as Record<string, unknown>
+    const isId = id === undefined || typeof id === 'number' || (typeof id === 'string' && id.length <= 100)
+    return typeof event === 'string' && isId ? { event, data, id } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function peerOf(connection: Connection): Peer {
+  return {
+    send: (event, data) => connection.send(JSON.stringify({ event, data })),
+    get isCongested() {
+      return connection.isCongested
+    },
+    touch: () => connection.touch(),
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * Who may connect to the gateway, and the sessions of those who have.
+ *
+ * @module
+ */
+
+import { Counter } from '../counter.ts'
+import { reportError, ServableError } from '../errors.ts'
+import type { Identity } from '../http/platform.ts'
+import type { SocketHandshake } from '../socket/io/namespace.ts'
+import type { GatewaySettings } from './options.ts'
+import { keyIn } from './payload.ts'
+import { readPlace, type Seen } from './place.ts'
+import type { SocketRecord, SocketRecords } from './records.ts'
+import { type GatewayRoom, GatewaySession, type Peer, type SessionData } from './session.ts'
+
+/** What the reception needs. */
+export interface ReceptionParts extends GatewayRoom {
+  readonly settings: GatewaySettings
+  readonly onError: (error: unknown) => void
+}
+
+/** What `authenticate` found, on its way to the session. */
+export interface Admitted {
+  readonly data: SessionData
+  /** What the client missed, where it was here before. */
+  readonly missed?: Missed
+}
+
+/** A socket of an earlier connection, and what its client has seen. */
+interface Missed {
+  readonly pid: string
+  readonly record: SocketRecord
+  readonly seen: Seen
+}
+
+/** Decides who may connect, and keeps the sessions of those who have. */
+export interface Reception {
+  /** Throws for who may not. */
+  admit(handshake: SocketHandshake): Promise<Admitted>
+  /** What a client is told that `admit` threw for. */
+  refusal(thrown: unknown): { readonly message: string; readonly data: { readonly code: string } }
+  open(peer: Peer, data: SessionData): GatewaySession
+  close(session: GatewaySession, mayReturn: boolean): void
+}
+
+/** Makes the reception. */
+export function createReception(parts: ReceptionParts): Reception {
+  const { settings, records } = parts
+  const { maxSocketsPerIdentity } = settings.limits
+  const identities = new Counter()
+  return {
+    async admit(handshake) {
+      const apiKey = keyIn(handshake.auth)
+      const identity = await identify(handshake, settings)
+      if (identities.count(identity?.id) >= maxSocketsPerIdentity) {
+        throw new ServableError('rate_limited', `One identity may have ${maxSocketsPerIdentity} sockets`)
+      }
+      const data = { ...(identity && { identity }), ...(apiKey !== undefined && { apiKey }) }
+      if (records === undefined) return { data }
+      const missed = await find(records, handshake, identity?.id ?? null)
+      if (missed === undefined) {
+        const own = { pid: crypto.randomUUID(), id: crypto.randomUUID(), generation: 1 }
+        return { data: { ...data, private: own } }
+      }
+      const { pid, record } = missed
+      const { id, generation, runs } = record
+      return { data: { ...data, private: { pid, id, generation }, begun: runs.at(-1)?.[0] ?? 0 }, missed }
+    },
+    refusal(thrown) {
+      const { code, message } = reportError(thrown, parts.runs.production, 'internal_error')
+      if (code === 'internal_error') parts.onError(thrown)
+      return { message, data: { code } }
+    },
+    open(peer, data) {
+      identities.add(data.identity?.id)
+      return new GatewaySession(parts, peer, data)
+    },
+    close(session, mayReturn) {
+      identities.remove(session.identity?.id)
+      session.leave(mayReturn)
+    },
+  }
+}
+
+/** The socket that the client was before, if it says so and can go on with it. */
+async function find(
+  records: SocketRecords,
+  { recovery }: SocketHandshake,
+  owner: string | null,
+): Promise<Missed | undefined> {
+  if (recovery === undefined) return undefined
+  const { pid, offset } = recovery
+  const record = await records.take(pid, owner)
+  const seen = readPlace(offset)
+  if (record === undefined) return undefined
+  if (seen !== undefined) return { pid, record, seen }
+  // Its client is here, and cannot go on with it.
+  await records.drop(pid, record.generation)
+  return undefined
+}
+
+/** Who it is: the gateway's own `authenticate` decides, else the middleware has. Throws `unauthorized`. */
+async function identify(
+  handshake: SocketHandshake,
+  { authenticate }: GatewaySettings,
+): Promise<Identity | undefined> {
+  if (authenticate === undefined) return handshake.identity
+  const answer: unknown = await authenticate(handshake)
+  if (isResponse(answer)) throw new ServableError('unauthorized', await textOf(answer))
+  const { id } = Object(answer) as Partial<Identity>
+  if (typeof id === 'string' && id !== '') return answer as Identity
+  throw new ServableError('unauthorized', 'Not authorized')
+}
+
+function isResponse(value: unknown): value is Response {
+  return Object.prototype.toString.call(value) === '[object Response]'
+}
+
+/** Most characters of a refusal's text. */
+const MAX_TEXT = 1000
+
+/** The text of a response that refuses: of a problem its detail (RFC 9457), else its body. */
+async function textOf(response: Response): Promise<string> {
+  const text = (await response.text().catch(() => '')).slice(0, MAX_TEXT)
+  try {
+    const { detail, error, message } = Object(JSON.parse(text)) as Record<string, unknown>
+    const said = [detail, error, message].find(each => typeof each === 'string' && each !== '')
+    if (typeof said === 'string') return said
+  } catch {
+    // It is plain text.
+  }
+  return text === '' ? 'Not authorized' : text
+}

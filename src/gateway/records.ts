@@ -1,0 +1,97 @@
+/**
+ * What is known of a socket whose client may come back: whose it is, and its runs. What they say stands in their own
+ * logs.
+ *
+ * @module
+ */
+
+import type { RunHost } from '../runs/host.ts'
+import type { Transaction } from '../state/store.ts'
+
+/** The n-th run of a socket. */
+export type NumberedRun = readonly [n: number, runId: string]
+
+/** A socket, as it is kept beside its runs. It never holds a key. */
+export interface SocketRecord {
+  /** The socket's public id. */
+  readonly id: string
+  readonly owner: string | null
+  /** How many connections it has had: what an earlier one says of it counts no more. */
+  readonly generation: number
+  /** Its last runs. */
+  readonly runs: readonly NumberedRun[]
+}
+
+/** Keeps such records by the socket's private id. */
+export interface SocketRecords {
+  /** The socket has begun a run. Makes the record where there is none. */
+  begin(pid: string, socket: Omit<SocketRecord, 'runs'>, run: NumberedRun): Promise<void>
+  /** The client is back on another connection; undefined where nothing is known, or of another owner. */
+  take(pid: string, owner: string | null): Promise<SocketRecord | undefined>
+  /** The client is away: its runs are cancelled unless it comes back in time. */
+  away(pid: string, generation: number): Promise<void>
+  /** The client has left for good. */
+  drop(pid: string, generation: number): Promise<void>
+}
+
+/** The collection of such records. */
+export const SOCKETS = 'socket'
+
+/** Runs of one socket that are known when its client comes back. */
+const MAX_RUNS = 64
+
+/** Adds a run. The record lives until `expiresAt` at the most, should nobody say that its client has left. */
+export function addRun(
+  tx: Transaction,
+  pid: string,
+  { id, owner, generation }: Omit<SocketRecord, 'runs'>,
+  run: NumberedRun,
+  expiresAt: number,
+): void {
+  const before = tx.get<SocketRecord>(SOCKETS, pid)?.value
+  if (before !== undefined && before.generation > generation) return
+  const runs = [...(before?.runs ?? []), run].slice(-MAX_RUNS)
+  put(tx, pid, { id, owner, generation, runs }, expiresAt)
+}
+
+/** Hands the record to the next connection. */
+export function takeRecord(
+  tx: Transaction,
+  pid: string,
+  owner: string | null,
+  expiresAt: number,
+): SocketRecord | undefined {
+  const document = tx.get<SocketRecord>(SOCKETS, pid)
+  if (document === undefined || (document.expiresAt ?? 0) <= Date.now()) return undefined
+  const before = document.value
+  if (before.owner !== owner) return undefined
+  const record = { ...before, generation: before.generation + 1 }
+  put(tx, pid, record, expiresAt)
+  return record
+}
+
+/** Sets the record's end, if it is still this connection's; says whether it is. */
+export function expireRecord(tx: Transaction, pid: string, generation: number, expiresAt: number): boolean {
+  const record = tx.get<SocketRecord>(SOCKETS, pid)?.value
+  if (record === undefined || record.generation !== generation) return false
+  put(tx, pid, record, expiresAt)
+  return true
+}
+
+/** Takes away the records whose time has come, and gives them: their runs are to be cancelled. */
+export function takeExpired(tx: Transaction, now: number): SocketRecord[] {
+  return tx.expired<SocketRecord>(SOCKETS, now, 100).map(({ id, value }) => {
+    tx.delete(SOCKETS, id)
+    return value
+  })
+}
+
+/** Cancels what of it is still at work. */
+export async function cancelRuns(host: RunHost, { owner, runs }: SocketRecord): Promise<void> {
+  // A run that has ended, or is gone, is as good as cancelled.
+  await Promise.all(runs.map(([, runId]) => host.cancel(runId, owner).catch(() => {})))
+}
+
+function put(tx: Transaction, pid: string, record: SocketRecord, expiresAt: number): void {
+  tx.put(SOCKETS, { id: pid, partition: '', at: Date.now(), tags: {}, value: record, expiresAt })
+}

@@ -1,0 +1,57 @@
+/**
+ * Mounts the event socket.
+ *
+ * @module
+ */
+
+import { ServableError } from '../errors.ts'
+import type { RequestState } from '../http/context.ts'
+import type { Platform } from '../http/platform.ts'
+import { joinPath, type Route } from '../http/router.ts'
+import { refuse } from '../socket/engine/refusal.ts'
+import type { Cors } from '../web/cors.ts'
+
+/** Where requests for the socket go. */
+export type GatewayFetch = (request: Request, platform: Platform) => Response | Promise<Response>
+
+/** What mounting needs. */
+export interface GatewayRoutesOptions {
+  readonly path: string
+  readonly fetch: GatewayFetch
+  /** Which origins may call beside the own one. */
+  readonly cors: Cors | undefined
+  readonly publicUrl: string | undefined
+  /** Why nobody can be served, if so. */
+  readonly whyUnserved: (state: RequestState) => string | undefined
+}
+
+/** The routes: polling by GET and POST, upgrades by GET. */
+export function gatewayRoutes(options: GatewayRoutesOptions): Route[] {
+  const endpoint = (request: Request, state: RequestState) => answer(request, state, options)
+  const path = joinPath(options.path)
+  return [
+    { method: 'GET', path, part: 'socket', endpoint },
+    { method: 'POST', path, part: 'socket', endpoint },
+  ]
+}
+
+function answer(
+  request: Request,
+  state: RequestState,
+  { fetch, cors, publicUrl, whyUnserved }: GatewayRoutesOptions,
+): Response | Promise<Response> {
+  const why = whyUnserved(state)
+  if (why !== undefined) throw new ServableError('unsupported_operation', why)
+  const origin = request.headers.get('origin')
+  // A browser lets any page open a WebSocket, and sends its cookies along (RFC 6455, section 10.2).
+  if (origin !== null && !isOwnOrigin(origin, request, publicUrl) && !cors?.allows(origin)) {
+    return refuse('forbidden')
+  }
+  return fetch(request, state.platform)
+}
+
+function isOwnOrigin(origin: string, request: Request, publicUrl: string | undefined): boolean {
+  if (origin === publicUrl) return true
+  // Behind a proxy that ends TLS the scheme is not the request's.
+  return URL.canParse(origin) && new URL(origin).host === new URL(request.url).host
+}

@@ -1,0 +1,309 @@
+/**
+ * One client of the gateway: its events become runs, and their events go to it.
+ *
+ * @module
+ */
+
+import type { Kind, RunEvent, RunOptions } from '../agents/contract.ts'
+import { redact, reportError, ServableError } from '../errors.ts'
+import type { Catalog } from '../http/catalog.ts'
+import { digestKey } from '../http/idempotency.ts'
+import type { KeyReader } from '../http/key-headers.ts'
+import type { Identity } from '../http/platform.ts'
+import type { Follower, HostSettings, IdempotencyKey, RunHost } from '../runs/host.ts'
+import { startRun, type Target } from '../runs/run.ts'
+import type { Ack } from '../socket/io/namespace.ts'
+import type { GatewayLimits } from './options.ts'
+import { parseCancel, parseRun, type RunPayload, unknownEvent } from './payload.ts'
+import { Place, type Seen } from './place.ts'
+import { RateLimit } from './rate-limit.ts'
+import type { SocketRecord, SocketRecords } from './records.ts'
+import { Teller } from './teller.ts'
+
+/** What all sessions of a gateway share. */
+export interface GatewayRoom {
+  readonly catalog: Catalog
+  readonly runs: HostSettings
+  readonly host: RunHost
+  readonly readKeys: KeyReader
+  readonly limits: Required<GatewayLimits>
+  /** Undefined where clients cannot come back. */
+  readonly records: SocketRecords | undefined
+  /** Why there can be no followed runs, if so. */
+  readonly whyUnfollowed: string | undefined
+}
+
+/** Where a session's events go. */
+export interface Peer {
+  send(event: string, payload: object, place: string | undefined): void
+  readonly isCongested: boolean
+  /** What the session keeps in {@link SessionData} has changed. */
+  touch(): void
+}
+
+/** What is known of a client. Small JSON: a socket that sleeps takes it along, with its key and into no store. */
+export interface SessionData {
+  readonly identity?: Identity
+  readonly apiKey?: string
+  /** How a client that comes back names its socket, and how many connections that has had. */
+  readonly private?: { readonly pid: string; readonly id: string; readonly generation: number }
+  /** The number of its last run. */
+  begun?: number
+}
+
+/** A run that a session tells of. */
+interface OpenRun {
+  readonly cancel: (() => void) | undefined
+  /** Nobody is told of it any more. */
+  readonly leave: () => void
+}
+
+/** A run that is about to be told. */
+interface Begun {
+  readonly runId: string
+  readonly tell: () => void
+}
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  'agent.run': 'agent',
+  'team.run': 'team',
+  'workflow.run': 'workflow',
+}
+
+/** Milliseconds between looks at whether a slow client has caught up. */
+const CONGESTION_MS = 20
+
+/** See the module's head. */
+export class GatewaySession {
+  readonly #room: GatewayRoom
+  readonly #peer: Peer
+  #data: SessionData
+  readonly #runs = new Map<string, OpenRun>()
+  readonly #place: Place
+  readonly #rate: RateLimit
+  /** Runs that have begun, or are about to. */
+  #count = 0
+  #hasLeft = false
+
+  constructor(room: GatewayRoom, peer: Peer, data: SessionData) {
+    this.#room = room
+    this.#peer = peer
+    this.#data = data
+    this.#place = new Place(data.begun)
+    this.#rate = new RateLimit(room.limits.maxEventsPerSecond)
+  }
+
+  get identity(): Identity | undefined {
+    return this.#data.identity
+  }
+
+  /** The client is back, and has said again who it is; gives what is known of it now. */
+  renew(data: SessionData): SessionData {
+    this.#data = { ...this.#data, ...data }
+    return this.#data
+  }
+
+  /** Takes an event. What cannot be done is told as `agent.error`, and in the answer where the client wants one. */
+  async take(event: string, payload: unknown, ack: Ack | undefined): Promise<void> {
+    try {
+      if (!this.#rate.take()) throw tooFast(this.#room.limits)
+      const begun = await this.#perform(event, payload)
+      ack?.({ runId: begun.runId })
+      begun.tell()
+    } catch (thrown) {
+      const { code, message } = reportError(thrown, this.#room.runs.production, 'internal_error')
+      const error = redact(message, [this.#data.apiKey ?? '', keyOf(payload)])
+      ack?.({ error, code })
+      this.#peer.send('agent.error', { error, code }, undefined)
+    }
+  }
+
+  /** Goes on where the client has seen everything: nothing is told twice. */
+  async resume({ runs }: SocketRecord, { begun, open }: Seen): Promise<void> {
+    const missed = runs.flatMap(([n, runId]) => {
+      const after = n > begun ? 0 : open.get(n)
+      return after === undefined ? [] : [{ n, runId, after }]
+    })
+    for (const { n, after } of missed) this.#place.begin(n, after)
+    for (const { n, runId, after } of missed) {
+      this.#count++
+      try {
+        const tell = await this.#follow(runId, n, after)
+        tell()
+      } catch (thrown) {
+        // Its log is not kept any more.
+        const report = reportError(thrown, this.#room.runs.production, 'internal_error')
+        const payload = { error: report.message, code: report.code, runId }
+        this.#peer.send('agent.error', payload, this.#place.advance(n, after, true))
+        this.#end(runId)
+      }
+    }
+  }
+
+  /** The connection is gone; `mayReturn` says whether its client may go on with another one. */
+  leave(mayReturn: boolean): void {
+    this.#hasLeft = true
+    for (const { leave } of this.#runs.values()) leave()
+    this.#runs.clear()
+    const { records } = this.#room
+    const { private: own } = this.#data
+    if (records === undefined || own === undefined || this.#place.begun === 0) return
+    void (mayReturn ? records.away(own.pid, own.generation) : records.drop(own.pid, own.generation))
+  }
+
+  async #perform(event: string, payload: unknown): Promise<Begun> {
+    const kind = Object.hasOwn(KINDS, event) ? KINDS[event] : undefined
+    if (kind !== undefined) return this.#run(kind, payload)
+    if (event === 'run.cancel') return this.#cancel(parseCancel(payload).runId)
+    throw unknownEvent(event)
+  }
+
+  async #cancel(runId: string): Promise<Begun> {
+    const own = this.#runs.get(runId)
+    if (own?.cancel !== undefined) own.cancel()
+    else await this.#room.host.cancel(runId, this.#owner)
+    return { runId, tell() {} }
+  }
+
+  async #run(kind: Kind, payload: unknown): Promise<Begun> {
+    const asked = parseRun(payload)
+    const target = this.#room.catalog.resolve(kind, asked.name)
+    const { maxRunsPerSocket } = this.#room.limits
+    if (this.#count >= maxRunsPerSocket) {
+      throw new ServableError('too_many_runs', `A socket may have ${maxRunsPerSocket} runs at a time`)
+    }
+    this.#count++
+    try {
+      return await this.#begin(target, asked, payload)
+    } catch (error) {
+      this.#count--
+      throw error
+    }
+  }
+
+  async #begin(target: Target, asked: RunPayload, payload: unknown): Promise<Begun> {
+    const { input, sessionId, userId, apiKey = this.#data.apiKey, idempotencyKey } = asked
+    const apiKeys = this.#room.readKeys(NO_HEADERS, apiKey)
+    const options: RunOptions = { sessionId, userId: this.#owner ?? userId, apiKeys }
+    const { records, runs, whyUnfollowed } = this.#room
+    const isBackground = asked.background === true
+    const isKept = records !== undefined && this.#data.private !== undefined
+    if (!isBackground && !isKept && idempotencyKey === undefined && runs.disconnect === 'cancel') {
+      return this.#startPlain(target, input, options)
+    }
+    if (whyUnfollowed !== undefined) throw new ServableError('runs_not_stored', whyUnfollowed)
+    const key = idempotencyKey && (await this.#digest(idempotencyKey, target, payload, apiKey))
+    const { id: runId } = await this.#room.host.start({
+      target,
+      input,
+      options,
+      owner: this.#owner,
+      isBackground: isBackground || isKept,
+      key: key || undefined,
+    })
+    // Asked again while it is told already.
+    if (this.#runs.has(runId)) return { runId, tell: () => void this.#count-- }
+    const n = this.#place.begin()
+    await this.#note(n, runId)
+    return { runId, tell: await this.#follow(runId, n, 0) }
+  }
+
+  #digest(key: string, target: Target, payload: unknown, apiKey = ''): Promise<IdempotencyKey> {
+    const { name: _name, idempotencyKey: _key, ...body } = Object(payload) as Record<string, unknown>
+    return digestKey(key, { owner: this.#owner, credentials: [apiKey], target }, body)
+  }
+
+  /** Writes down that the socket has this run, so that its client can come back to it. */
+  async #note(n: number, runId: string): Promise<void> {
+    const { private: own } = this.#data
+    this.#data.begun = n
+    this.#peer.touch()
+    if (own === undefined) return
+    const { id, generation } = own
+    await this.#room.records?.begin(own.pid, { id, owner: this.#owner, generation }, [n, runId])
+    if (this.#hasLeft) await this.#room.records?.away(own.pid, generation)
+  }
+
+  #startPlain(target: Target, input: RunPayload['input'], options: RunOptions): Begun {
+    const run = startRun(target, input, options, this.#room.runs)
+    this.#runs.set(run.id, { cancel: run.cancel, leave: run.cancel })
+    const teller = this.#tellerOf(run.id, undefined, 0)
+    const tell = async () => {
+      for (let item = await run.next(); !item.done; item = await run.next()) {
+        try {
+          teller.tell(item.value)
+        } catch (error) {
+          run.fail(error)
+        }
+        if (this.#peer.isCongested) await this.#relief()
+      }
+      teller.stop()
+      this.#end(run.id)
+    }
+    return { runId: run.id, tell: () => void tell() }
+  }
+
+  async #follow(runId: string, n: number, after: number): Promise<() => void> {
+    // From the beginning: the answer at the end has the text that was told before.
+    const follower = await this.#room.host.follow(runId, this.#owner, 0)
+    if (this.#hasLeft) follower.leave()
+    else this.#runs.set(runId, { cancel: undefined, leave: () => follower.leave() })
+    const teller = this.#tellerOf(runId, n, after)
+    return () => void this.#tellFollowed(follower, teller, runId)
+  }
+
+  async #tellFollowed(follower: Follower, teller: Teller, runId: string): Promise<void> {
+    try {
+      for (let batch = await follower.next(); batch !== undefined; batch = await follower.next()) {
+        // The log holds what the run host wrote into it.
+        for (const { data } of batch) teller.tell(JSON.parse(data) as RunEvent)
+        if (this.#peer.isCongested) await this.#relief()
+      }
+    } catch {
+      // The log cannot be read, as with a stream over HTTP: its client may come back for the rest.
+      follower.leave()
+    }
+    teller.stop()
+    this.#end(runId)
+  }
+
+  #tellerOf(runId: string, n: number | undefined, after: number): Teller {
+    return new Teller({
+      runId,
+      after,
+      maxLength: this.#room.runs.maxLength,
+      send: (event, payload, seq, isLast) => {
+        if (this.#hasLeft) return
+        const place = n === undefined ? undefined : this.#place.advance(n, seq, isLast)
+        this.#peer.send(event, payload, place)
+      },
+    })
+  }
+
+  #end(runId: string): void {
+    this.#runs.delete(runId)
+    this.#count--
+  }
+
+  /** Waits until the client has read some of what waits for it. */
+  async #relief(): Promise<void> {
+    while (this.#peer.isCongested && !this.#hasLeft) {
+      await new Promise(resolve => setTimeout(resolve, CONGESTION_MS))
+    }
+  }
+
+  get #owner(): string | null {
+    return this.#data.identity?.id ?? null
+  }
+}
+
+const NO_HEADERS = new Headers()
+
+function keyOf(payload: unknown): string {
+  const { apiKey } = Object(payload) as { apiKey?: unknown }
+  return typeof apiKey === 'string' ? apiKey : ''
+}
+
+function tooFast({ maxEventsPerSecond }: Required<GatewayLimits>): ServableError {
+  return new ServableError('rate_limited', `A socket may send ${maxEventsPerSecond} events a second`)
+}

@@ -1,0 +1,101 @@
+/**
+ * The service of the event socket's contract. Every runtime serves it as it is, with the state of its own, once with
+ * each of the settings. Under `/probe` stands what the agents noted, and the gates that they wait for.
+ */
+import {
+  Agent,
+  createHandler,
+  type GatewayOptions,
+  type Handler,
+  type HandlerOptions,
+  Registry,
+  ServableError,
+  type State,
+} from '../../../src/index.ts'
+import { teams, workflows } from '../fixture/agents.ts'
+import { SECRET } from '../fixture/misbehaving.ts'
+import { notes } from '../fixture/record.ts'
+import { identify } from '../identify.ts'
+import { agents, gates } from '../runs/agents.ts'
+
+/** Milliseconds for which clients of the recovering service may be away. */
+export const RECOVERY_MS = 2500
+
+/** Bounds of the narrow service. */
+export const NARROW = {
+  maxPayload: 10_000,
+  maxAttachments: 2,
+  maxNamespaces: 1,
+  maxEventsPerSecond: 20,
+  maxSockets: 6,
+  maxSocketsPerIp: 5,
+  maxSocketsPerIdentity: 2,
+  maxRunsPerSocket: 2,
+  maxBufferedBytes: 200_000,
+  connectTimeout: 1000,
+} as const
+
+const late = new Registry()
+
+const SETTINGS = {
+  usual: {},
+  recovering: { recovery: { maxMs: RECOVERY_MS } },
+  guarded: {
+    path: '/guarded/',
+    namespace: '/inner',
+    origins: ['https://app.example'],
+    authenticate({ auth, headers, nsp }) {
+      if (auth.token === 'throws') throw new Error(SECRET)
+      if (auth.token === 'says') throw new ServableError('forbidden', 'Your plan has no sockets')
+      if (auth.token === 'problem') {
+        return Response.json({ detail: 'The token is old' }, { status: 401 })
+      }
+      if (auth.token === 'text') return new Response('No entry', { status: 403 })
+      if (headers.authorization === 'Bearer good') return { id: `bearer of ${nsp}` }
+      return typeof auth.user === 'string' ? { id: auth.user } : undefined
+    },
+  },
+  narrow: { limits: NARROW },
+  scoped: {
+    agents: { only: new Agent({ name: 'only', run: () => 'alone', register: false }) },
+    registry: late,
+  },
+} as const satisfies Record<string, GatewayOptions>
+
+/** The names of the settings with which the service is started. */
+export type SettingsName = keyof typeof SETTINGS
+
+/** The options of the service. */
+export function gatewayOptions(state: State, name = 'usual'): HandlerOptions {
+  return {
+    production: true,
+    agents,
+    teams,
+    workflows,
+    state,
+    cors: ['https://other.example'],
+    middleware: [identify, (request, _context, next) => (isRefused(request) ? refused() : next())],
+    gateway: SETTINGS[name as SettingsName],
+  }
+}
+
+const refused = () => new Response('refused', { status: 401 })
+
+function isRefused(request: Request): boolean {
+  return new URL(request.url).searchParams.get('refuse') === 'yes'
+}
+
+/** The handler of the service. */
+export function gatewayHandler(options: HandlerOptions): Handler {
+  return createHandler({ ...options, fallback: probe })
+}
+
+function probe(request: Request): Response {
+  const { pathname, searchParams } = new URL(request.url)
+  if (pathname === '/probe/open') gates.add(searchParams.get('gate') ?? '')
+  if (pathname === '/probe/register') {
+    const name = searchParams.get('name') ?? ''
+    new Agent({ name, run: () => `I am ${name}`, register: late })
+  }
+  return Response.json(notes)
+}

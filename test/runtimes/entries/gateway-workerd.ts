@@ -1,0 +1,13 @@
+import { env } from 'cloudflare:workers'
+import { durableObjects, durableState, type WorkerFetch, worker } from '../../../src/runtimes/cloudflare.ts'
+import { gatewayHandler, gatewayOptions, type SettingsName } from '../../contracts/gateway/service.ts'
+
+const { SETTINGS } = env as { SETTINGS?: SettingsName }
+// Bounds on all clients count in one object.
+const options = gatewayOptions(durableState({ gateways: SETTINGS === 'narrow' ? 1 : 3 }), SETTINGS)
+
+const entry: { fetch: WorkerFetch } = { fetch: worker(gatewayHandler(options)) }
+// biome-ignore lint/style/noDefaultExport: a Worker is the default export of its module
+export default entry
+
+export const { ServableRun, ServableIndex, ServableGateway } = durableObjects(options)
