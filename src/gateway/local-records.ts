@@ -31,7 +31,7 @@ export function createLocalRecords({ store, host, maxMs, timeoutMs }: LocalRecor
 
   const watch = (at: number) => {
     if (at >= timerAt) return
-    clearTimeout(timer)
+    if (timer !== undefined) clearTimeout(timer)
     timerAt = at
     timer = setTimeout(sweep, Math.min(at - Date.now() + 1, MAX_TIMER_MS))
     // A server that has nothing else to do may end.

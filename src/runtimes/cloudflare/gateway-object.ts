@@ -66,15 +66,15 @@ export function gatewayObjectClass(service: () => Service): ObjectClass {
       return response
     }
 
-    async webSocketMessage(socket: HibernatingSocket, message: string | ArrayBuffer): Promise<void> {
+    override async webSocketMessage(socket: HibernatingSocket, message: string | ArrayBuffer): Promise<void> {
       this.#sockets.get(socket)?.message(message)
     }
 
-    async webSocketClose(socket: HibernatingSocket, code: number, reason: string): Promise<void> {
+    override async webSocketClose(socket: HibernatingSocket, code: number, reason: string): Promise<void> {
       this.#close(socket, code, reason)
     }
 
-    async webSocketError(socket: HibernatingSocket): Promise<void> {
+    override async webSocketError(socket: HibernatingSocket): Promise<void> {
       this.#close(socket, 1006, '')
     }
 
@@ -130,7 +130,7 @@ export function gatewayObjectClass(service: () => Service): ObjectClass {
     #tick(): void {
       this.#server.tick()
       if (!this.#server.isAtRest()) return
-      clearInterval(this.#timer)
+      if (this.#timer !== undefined) clearInterval(this.#timer)
       this.#timer = undefined
       this.#schedule()
     }

@@ -25,7 +25,7 @@ export function createTicker(
   let timer: ReturnType<typeof setInterval> | undefined
 
   const stop = () => {
-    clearInterval(timer)
+    if (timer !== undefined) clearInterval(timer)
     timer = undefined
   }
   const tick = (ahead?: number) => {
