@@ -51,12 +51,13 @@ function encodeOpen([n, seq]: [number, number]): string {
 const NUMBER = '[0-9a-z]{1,9}'
 const PLACE = new RegExp(`^${NUMBER}(;${NUMBER}\\.${NUMBER}){0,1000}$`)
 
-/** Reads a place; a client that has had no event names none. Undefined for what is none. */
-export function readPlace(text: unknown): Seen | undefined {
+/** Reads a place among `last` runs; a client that has had no event names none. Undefined for what is none. */
+export function readPlace(text: unknown, last: number): Seen | undefined {
   if (text === undefined || text === null) return NOTHING
   if (typeof text !== 'string' || text.length > 10_000 || !PLACE.test(text)) return undefined
   const [begun = '', ...open] = text.split(';')
-  return { begun: decode(begun), open: new Map(open.map(decodeOpen)) }
+  const seen = { begun: decode(begun), open: new Map(open.map(decodeOpen)) }
+  return seen.begun <= last && [...seen.open.keys()].every(n => n <= seen.begun) ? seen : undefined
 }
 
 function decodeOpen(text: string): [number, number] {

@@ -11,7 +11,7 @@ import type { SocketHandshake } from '../socket/io/namespace.ts'
 import type { GatewaySettings } from './options.ts'
 import { keyIn } from './payload.ts'
 import { readPlace, type Seen } from './place.ts'
-import type { SocketRecord, SocketRecords } from './records.ts'
+import { lastRun, type SocketRecord, type SocketRecords } from './records.ts'
 import { type GatewayRoom, GatewaySession, type Peer, type SessionData } from './session.ts'
 
 /** What the reception needs. */
@@ -64,8 +64,8 @@ export function createReception(parts: ReceptionParts): Reception {
         return { data: { ...data, private: own } }
       }
       const { pid, record } = missed
-      const { id, generation, runs } = record
-      return { data: { ...data, private: { pid, id, generation }, begun: runs.at(-1)?.[0] ?? 0 }, missed }
+      const { id, generation } = record
+      return { data: { ...data, private: { pid, id, generation }, begun: lastRun(record) }, missed }
     },
     refusal(thrown) {
       const { code, message } = reportError(thrown, parts.runs.production, 'internal_error')
@@ -92,8 +92,8 @@ async function find(
   if (recovery === undefined) return undefined
   const { pid, offset } = recovery
   const record = await records.take(pid, owner)
-  const seen = readPlace(offset)
   if (record === undefined) return undefined
+  const seen = readPlace(offset, lastRun(record))
   if (seen !== undefined) return { pid, record, seen }
   // Its client is here, and cannot go on with it.
   await records.drop(pid, record.generation)

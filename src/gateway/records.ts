@@ -40,6 +40,11 @@ export const SOCKETS = 'socket'
 /** Runs of one socket that are known when its client comes back. */
 const MAX_RUNS = 64
 
+/** The number of the socket's last run. */
+export function lastRun({ runs }: SocketRecord): number {
+  return runs.at(-1)?.[0] ?? 0
+}
+
 /** Adds a run. The record lives until `expiresAt` at the most, should nobody say that its client has left. */
 export function addRun(
   tx: Transaction,

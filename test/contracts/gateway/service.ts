@@ -11,12 +11,13 @@ import {
   Registry,
   ServableError,
   type State,
+  textOf,
 } from '../../../src/index.ts'
 import { teams, workflows } from '../fixture/agents.ts'
 import { SECRET } from '../fixture/misbehaving.ts'
-import { notes } from '../fixture/record.ts'
+import { notes, sleep } from '../fixture/record.ts'
 import { identify } from '../identify.ts'
-import { agents, gates } from '../runs/agents.ts'
+import { agents as common, gates } from '../runs/agents.ts'
 
 /** Milliseconds for which clients of the recovering service may be away. */
 export const RECOVERY_MS = 2500
@@ -34,6 +35,32 @@ export const NARROW = {
   maxBufferedBytes: 200_000,
   connectTimeout: 1000,
 } as const
+
+const unsayable = new Agent({
+  name: 'unsayable',
+  async *run() {
+    yield 'before '
+    yield { type: 'artifact', artifactId: 'a', parts: [{ type: 'data', data: 1n }] }
+  },
+  register: false,
+})
+
+/** Says more than a client that does not read can be sent, until it is stopped. */
+const torrent = new Agent({
+  name: 'torrent',
+  async *run(input, { signal }) {
+    notes.push(`${textOf(input)} started`)
+    signal.addEventListener('abort', () => notes.push(`${textOf(input)} stopped`))
+    for (let said = 1; !signal.aborted; said++) {
+      yield { type: 'thinking', text: 'x'.repeat(10_000) }
+      if (said % 10 === 0) notes.push(`${textOf(input)} said ${said}`)
+      if (said % 100 === 0) await sleep(1)
+    }
+  },
+  register: false,
+})
+
+const agents = { ...common, unsayable, torrent }
 
 const late = new Registry()
 

@@ -1,0 +1,43 @@
+/** What holds of the event socket on every runtime and with every state alike. The server is `gateway/service.ts`. */
+import { describe } from 'vitest'
+import { guardedCases, middlewareCases, scopedCases } from './gateway/admission.ts'
+import { boundCases } from './gateway/bounds.ts'
+import { clientOf, connected, plain, stock, WAYS } from './gateway/client.ts'
+import { narrowPlainCases, plainCases } from './gateway/plain.ts'
+import { recoveryCases } from './gateway/recovery.ts'
+import { runCases } from './gateway/runs.ts'
+import type { SettingsName } from './gateway/service.ts'
+import type { Deployment } from './runs/client.ts'
+import { served } from './served.ts'
+
+/** Starts the service with some settings. */
+export type Deploy = (settings: SettingsName) => Promise<Deployment>
+
+/** The whole contract. */
+export function gatewayContract(deploy: Deploy): void {
+  describe('the gateway', () => {
+    const server = served(() => deploy('usual'))
+    describe.each(WAYS)('and a stock client %s', (_, way) => {
+      runCases(server, async auth => {
+        const socket = stock(server, { ...way, ...(auth && { auth }) })
+        const client = clientOf(socket)
+        await connected(socket)
+        return client
+      })
+    })
+    describe('and a plain WebSocket', () => {
+      runCases(server, auth => plain(server, auth && { connect: auth }))
+      plainCases(server)
+    })
+    middlewareCases(server)
+  })
+
+  describe('with recovery', () => recoveryCases(served(() => deploy('recovering'))))
+  describe('with an `authenticate` of its own', () => guardedCases(served(() => deploy('guarded'))))
+  describe('with names of its own', () => scopedCases(served(() => deploy('scoped'))))
+  describe('with narrow bounds', () => {
+    const server = served(() => deploy('narrow'))
+    narrowPlainCases(server)
+    boundCases(server)
+  })
+}

@@ -1,0 +1,133 @@
+/** Bounds on clients, narrow enough to be met. */
+import { expect, it, vi } from 'vitest'
+import { WebSocket } from 'ws'
+import { notesOf } from '../http/client.ts'
+import { isNoted, noted, openGate, own } from '../runs/client.ts'
+import {
+  clientOf,
+  connected,
+  ended,
+  plain,
+  play,
+  refusal,
+  type Server,
+  start,
+  stock,
+  WAIT,
+} from './client.ts'
+import { NARROW } from './service.ts'
+
+const socketOnly = { transports: ['websocket'], reconnection: false }
+
+export function boundCases(server: Server): void {
+  it('refuses one run too many, until one has ended', async () => {
+    const client = clientOf(stock(server, socketOnly))
+    const gates = Array.from({ length: NARROW.maxRunsPerSocket }, () => own('gate'))
+    const ids = []
+    for (const gate of gates) ids.push(await start(client, 'agent.run', { name: 'gated', input: gate }))
+    expect(await client.ask('agent.run', { name: 'echo', input: 'x' })).toMatchObject({
+      code: 'too_many_runs',
+    })
+    await openGate(server, gates[0]!)
+    await ended(client, ids[0]!)
+    await play(client, 'agent.run', { name: 'echo', input: 'x' })
+    client.leave()
+  })
+
+  it('refuses events that come too fast, and tells of each', async () => {
+    const client = clientOf(stock(server, socketOnly))
+    const answers = await Promise.all(
+      Array.from({ length: NARROW.maxEventsPerSecond * 3 }, () => client.ask('run.cancel', { runId: 'x' })),
+    )
+    const codes = answers.map(answer => ('code' in answer ? answer.code : ''))
+    expect(codes.filter(code => code === 'run_not_found').length).toBeGreaterThanOrEqual(
+      NARROW.maxEventsPerSecond,
+    )
+    expect(codes).toContain('rate_limited')
+    await vi.waitFor(async () => {
+      expect(await client.ask('run.cancel', { runId: 'x' })).toMatchObject({ code: 'run_not_found' })
+    }, WAIT)
+    client.leave()
+  })
+
+  it('refuses a socket too many of one identity', async () => {
+    const extraHeaders = { 'x-test-user': own('ann') }
+    const sockets = Array.from({ length: NARROW.maxSocketsPerIdentity }, () =>
+      stock(server, { ...socketOnly, extraHeaders }),
+    )
+    await Promise.all(sockets.map(connected))
+    expect(await refusal(stock(server, { ...socketOnly, extraHeaders }))).toMatchObject({
+      data: { code: 'rate_limited' },
+    })
+    for (const socket of sockets) socket.disconnect()
+  })
+
+  it('refuses a socket too many of one address, where the runtime vouches for it, or in all', async () => {
+    const most = server().runtime === 'workerd' ? NARROW.maxSockets : NARROW.maxSocketsPerIp
+    await vi.waitFor(async () => {
+      const sockets = Array.from({ length: most }, () => stock(server, socketOnly))
+      try {
+        await Promise.all(sockets.map(connected))
+        const response = await fetch(`${server().url}/socket.io/?EIO=4&transport=polling`)
+        expect(response.status).toBe(503)
+      } finally {
+        for (const socket of sockets) socket.disconnect()
+      }
+    }, WAIT)
+  })
+
+  it('closes a connection that sends too many attachments', async () => {
+    const socket = stock(server, socketOnly)
+    await connected(socket)
+    const gone = new Promise(resolve => socket.once('disconnect', resolve))
+    socket.emit(
+      'agent.run',
+      Array.from({ length: NARROW.maxAttachments + 1 }, () => Buffer.from([1])),
+    )
+    await gone
+  })
+
+  it('closes a connection that says nothing', async () => {
+    const socket = new WebSocket(`${server().url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`)
+    expect(await new Promise(resolve => socket.on('close', resolve))).toBe(1008)
+  })
+
+  it('lets a run wait for a client that reads slowly', async () => {
+    const url = `${server().url.replace('http', 'ws')}/socket.io/`
+    const socket = new WebSocket(url)
+    await new Promise(resolve => socket.on('open', resolve))
+    const name = own('torrent')
+    socket.send(JSON.stringify({ event: 'agent.run', data: { name: 'torrent', input: name } }))
+    socket.on('message', data => {
+      if (String(data).includes('"ping"')) socket.send('{"event":"pong"}')
+    })
+    await noted(server, `${name} started`)
+    socket.pause()
+    const progress = async () => (await notesOf(server)).filter(note => note.startsWith(name)).length
+    // It waits, or is stopped with its connection: it does not go on for nobody.
+    const stalled = await settled(progress)
+    if (!(await isNoted(server, `${name} stopped`))) {
+      socket.resume()
+      await vi.waitFor(async () => expect(await progress()).toBeGreaterThan(stalled), WAIT)
+    }
+    socket.terminate()
+    await noted(server, `${name} stopped`)
+  })
+
+  it('still serves', async () => {
+    const client = await plain(server)
+    await play(client, 'agent.run', { name: 'echo', input: 'x' })
+  })
+}
+
+/** Waits until a number does not change any more. */
+async function settled(read: () => Promise<number>): Promise<number> {
+  let [last, same] = [await read(), 0]
+  await vi.waitFor(async () => {
+    const now = await read()
+    same = now === last ? same + 1 : 0
+    last = now
+    expect(same).toBe(20)
+  }, WAIT)
+  return last
+}

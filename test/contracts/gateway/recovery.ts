@@ -1,0 +1,198 @@
+/** Clients that lose their connection and come back. */
+import type { Socket } from 'socket.io-client'
+import { describe, expect, it, vi } from 'vitest'
+import { as, isNoted, noted, openGate, own } from '../runs/client.ts'
+import {
+  type Client,
+  clientOf,
+  connected,
+  ended,
+  type Options,
+  plain,
+  play,
+  type Server,
+  start,
+  stock,
+  structuredOf,
+  textOf,
+  WAIT,
+  WAYS,
+} from './client.ts'
+
+/** Breaks the connection, and waits until the client is back. */
+async function breakOff(socket: Socket): Promise<void> {
+  const back = connected(socket)
+  socket.io.engine.close()
+  await back
+}
+
+/** Breaks the connection for good: it comes back when it is told to. */
+async function stayAway(socket: Socket): Promise<void> {
+  socket.io.reconnection(false)
+  const gone = new Promise(resolve => socket.once('disconnect', resolve))
+  socket.io.engine.close()
+  await gone
+}
+
+async function comeBack(socket: Socket): Promise<void> {
+  const back = connected(socket)
+  socket.connect()
+  await back
+}
+
+const told = (client: Client, runId: string) => client.got.filter(({ data }) => data.runId === runId)
+
+export function recoveryCases(server: Server): void {
+  describe.each(WAYS)('a stock client %s', (_, way) => {
+    const open = (options: Options = {}) => stock(server, { ...way, ...options })
+
+    it('gets all of a run, and nothing twice', async () => {
+      const socket = open()
+      const client = clientOf(socket)
+      await connected(socket)
+      const { id } = socket
+      const runId = await start(client, 'agent.run', { name: 'counts', input: '2000' })
+      for (const after of [3000, 20_000]) {
+        await vi.waitFor(() => expect(textOf(told(client, runId)).length).toBeGreaterThan(after), {
+          ...WAIT,
+          interval: 1,
+        })
+        await breakOff(socket)
+        expect([socket.recovered, socket.id]).toEqual([true, id])
+      }
+      const text = textOf(await ended(client, runId))
+      const lines = text.split('\n\n').slice(0, -1)
+      expect(lines.map(line => Number(/^\d+/.exec(line)?.[0]))).toEqual(
+        Array.from({ length: 2000 }, (_item, index) => index + 1),
+      )
+      expect(told(client, runId).at(-1)?.data.output).toEqual({ text })
+    })
+
+    it('has several runs, of which some end while it is away', async () => {
+      const socket = open()
+      const client = clientOf(socket)
+      await connected(socket)
+      const gates = [own('gate'), own('gate'), own('gate')]
+      const ids: string[] = []
+      for (const gate of gates) {
+        ids.push(await start(client, 'agent.run', { name: 'gated', input: gate }))
+        await noted(server, `${gate} started`)
+      }
+      await vi.waitFor(() => {
+        for (const id of ids) expect(textOf(told(client, id))).toBe('before ')
+      }, WAIT)
+      await openGate(server, gates[0]!)
+      await ended(client, ids[0]!)
+      await stayAway(socket)
+      await openGate(server, gates[1]!)
+      await comeBack(socket)
+      expect(socket.recovered).toBe(true)
+      expect(textOf(await ended(client, ids[1]!))).toBe('before after')
+      await openGate(server, gates[2]!)
+      expect(textOf(await ended(client, ids[2]!))).toBe('before after')
+      expect(textOf(told(client, ids[0]!))).toBe('before after')
+      const after = await play(client, 'agent.run', { name: 'echo', input: 'new' })
+      expect(textOf(after)).toBe('new')
+    })
+
+    it('goes on with the key that it names now', async () => {
+      const socket = open({ auth: { apiKey: 'sk-test-OLDK' } })
+      const client = clientOf(socket)
+      const tail = async () => {
+        const events = await play(client, 'agent.run', { name: 'keys-a', input: 'x' })
+        return structuredOf(events).apiKey
+      }
+      expect(await tail()).toBe('OLDK')
+      socket.auth = { apiKey: 'sk-test-NEWK' }
+      await breakOff(socket)
+      expect(socket.recovered).toBe(true)
+      expect(await tail()).toBe('NEWK')
+    })
+  })
+
+  const open = (options: Options = {}) => stock(server, { transports: ['websocket'], ...options })
+
+  it('cancels the runs of a client that stays away', async () => {
+    const socket = open()
+    const gate = own('gate')
+    await start(clientOf(socket), 'agent.run', { name: 'gated', input: gate })
+    await noted(server, `${gate} started`)
+    await stayAway(socket)
+    expect(await isNoted(server, `${gate} stopped`)).toBe(false)
+    await noted(server, `${gate} stopped`)
+    await comeBack(socket)
+    expect(socket.recovered).toBe(false)
+  })
+
+  it('cancels the runs of a client that leaves in good order at once', async () => {
+    const socket = open()
+    const gate = own('gate')
+    const runId = await start(clientOf(socket), 'agent.run', { name: 'gated', input: gate })
+    await noted(server, `${gate} started`)
+    socket.disconnect()
+    await noted(server, `${gate} stopped`)
+    const response = await fetch(`${server().url}/api/runs/${runId}`)
+    expect(await response.json()).toMatchObject({ status: 'cancelled' })
+  })
+
+  it('gives nobody the socket of another identity', async () => {
+    const socket = open({ extraHeaders: as(own('ann')) })
+    const client = clientOf(socket)
+    const gate = own('gate')
+    const runId = await start(client, 'agent.run', { name: 'gated', input: gate })
+    await vi.waitFor(() => expect(told(client, runId)).toHaveLength(1), WAIT)
+    const { _pid: pid, _lastOffset: offset } = socket as unknown as { _pid: string; _lastOffset: string }
+    expect(offset).toMatch(/^1;1\.1$/)
+    const thief = open({ extraHeaders: as(own('bob')), auth: { pid, offset } })
+    const stolen = clientOf(thief)
+    await connected(thief)
+    expect(thief.id).not.toBe(socket.id)
+    await openGate(server, gate)
+    await ended(client, runId)
+    expect(stolen.got).toEqual([])
+  })
+
+  it.each(['nonsense', '1;1.', '-1', '1;1.1;x', 'z'.repeat(20), ''])(
+    'begins anew with the place %j',
+    async offset => {
+      const socket = open()
+      const client = clientOf(socket)
+      const gate = own('gate')
+      await start(client, 'agent.run', { name: 'gated', input: gate })
+      await noted(server, `${gate} started`)
+      await stayAway(socket)
+      const state = socket as unknown as { _lastOffset: string }
+      state._lastOffset = offset
+      await comeBack(socket)
+      expect(socket.recovered).toBe(false)
+      await noted(server, `${gate} stopped`)
+      await play(client, 'agent.run', { name: 'echo', input: 'x' })
+    },
+  )
+
+  it('replaces a connection that is still there', async () => {
+    const socket = open()
+    const client = clientOf(socket)
+    const gate = own('gate')
+    const runId = await start(client, 'agent.run', { name: 'gated', input: gate })
+    await vi.waitFor(() => expect(told(client, runId)).toHaveLength(1), WAIT)
+    const { _pid: pid, _lastOffset: offset } = socket as unknown as { _pid: string; _lastOffset: string }
+    const second = open({ auth: { pid, offset } })
+    const again = clientOf(second)
+    await connected(second)
+    expect(second.id).toBe(socket.id)
+    // The old connection's end is no reason to cancel any more.
+    await stayAway(socket)
+    await openGate(server, gate)
+    expect(textOf(await ended(again, runId))).toBe('after')
+  })
+
+  it('is not for plain WebSockets: their runs end with them', async () => {
+    const client = await plain(server)
+    const gate = own('gate')
+    await start(client, 'agent.run', { name: 'gated', input: gate })
+    await noted(server, `${gate} started`)
+    client.leave()
+    await noted(server, `${gate} stopped`)
+  })
+}
