@@ -22,6 +22,8 @@ export interface Runtime {
   stop(): Promise<void>
   /** The same, but nothing is told before: `kill -9`. */
   kill(): Promise<void>
+  /** Of the process that looks after the server, whose only child it is. */
+  pid: number
   /** Everything that the process printed so far, both outputs in one. */
   log(): string
 }
@@ -41,7 +43,8 @@ const workerd: string = require('workerd').default
 const bin = (name: string) => join(root, 'node_modules/.bin', name)
 
 function runtime(name: RuntimeName, started: Started, url = started.ready[1] ?? ''): Runtime {
-  return { runtime: name, url, stop: started.stop, kill: started.kill, log: started.log }
+  const { pid, stop, kill, log } = started
+  return { runtime: name, url, pid, stop, kill, log }
 }
 
 function withPort(env: Record<string, string> = {}): Record<string, string> {

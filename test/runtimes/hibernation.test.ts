@@ -45,6 +45,7 @@ async function startHarness() {
     runtime: 'wrangler' as const,
     url: url.origin,
     folder,
+    pid: process.pid,
     log: () => '',
     kill: () => harness.close(),
     async stop() {

@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url'
 export interface Started {
   /** What the process printed to say that it is ready. */
   ready: RegExpExecArray
+  /** Of the process that looks after it, whose only child it is. */
+  pid: number
   /** Ends the process and all that it started, and waits until they are gone. */
   stop(): Promise<void>
   /** The same at once: the process is not asked to end. */
@@ -60,7 +62,7 @@ export async function start(options: Command): Promise<Started> {
     })
   }
   try {
-    return { ready: await readyLine(child, options, log), stop, kill, log }
+    return { ready: await readyLine(child, options, log), pid: child.pid ?? 0, stop, kill, log }
   } catch (error) {
     await stop()
     throw error

@@ -1,0 +1,13 @@
+/** The server of our side: says every event back. */
+
+import type { SocketServerOptions } from '../../src/socket/index.ts'
+import { createSocketServer, type SocketServer } from '../../src/socket/index.ts'
+
+/** Makes it. */
+export function echoServer(options: Partial<SocketServerOptions> = {}): SocketServer {
+  return createSocketServer({
+    ...options,
+    maxSessionsPerIp: 10_000,
+    namespaces: { '/': { onEvent: (socket, event, args) => socket.emit(event, ...args) } },
+  })
+}

@@ -1,0 +1,31 @@
+import { DurableObject } from 'cloudflare:workers'
+import type { HibernatingSocket, ObjectState, SocketPair } from '../../src/runtimes/cloudflare/platform.ts'
+
+declare const WebSocketPair: new () => SocketPair
+
+/** Says every message back, and knows no protocol: the least that a socket which hibernates can cost. */
+export class SocketObject extends DurableObject {
+  readonly #state: ObjectState
+
+  constructor(state: ObjectState, env: unknown) {
+    super(state as never, env as never)
+    this.#state = state
+  }
+
+  override async fetch(_request: Request): Promise<Response> {
+    const { 0: client, 1: socket } = new WebSocketPair()
+    this.#state.acceptWebSocket(socket)
+    const init: object = { status: 101, webSocket: client }
+    return new Response(null, init)
+  }
+
+  override async webSocketMessage(socket: HibernatingSocket, message: string | ArrayBuffer): Promise<void> {
+    socket.send(typeof message === 'string' ? message : new Uint8Array(message))
+  }
+}
+
+interface Bindings {
+  readonly SOCKETS: { getByName(name: string): { fetch(request: Request): Promise<Response> } }
+}
+
+export default { fetch: (request: Request, { SOCKETS }: Bindings) => SOCKETS.getByName('all').fetch(request) }

@@ -1,0 +1,36 @@
+import { DurableObject } from 'cloudflare:workers'
+import { HIBERNATING, Hibernation } from '../../src/runtimes/cloudflare/hibernation.ts'
+import type { HibernatingSocket, ObjectState } from '../../src/runtimes/cloudflare/platform.ts'
+import { echoServer } from './socket-echo.ts'
+
+/** Our server in one object whose sockets hibernate. */
+export class SocketObject extends DurableObject {
+  readonly #sockets: Hibernation
+
+  constructor(state: ObjectState, env: unknown) {
+    super(state as never, env as never)
+    this.#sockets = new Hibernation(state, echoServer(HIBERNATING), { pingInterval: 25_000 })
+  }
+
+  override fetch(request: Request): Promise<Response> {
+    return this.#sockets.fetch(request, {})
+  }
+
+  override async webSocketMessage(socket: HibernatingSocket, message: string | ArrayBuffer): Promise<void> {
+    this.#sockets.message(socket, message)
+  }
+
+  override async webSocketClose(socket: HibernatingSocket, code: number, reason: string): Promise<void> {
+    this.#sockets.close(socket, code, reason)
+  }
+
+  override async alarm(): Promise<void> {
+    this.#sockets.alarm()
+  }
+}
+
+interface Bindings {
+  readonly SOCKETS: { getByName(name: string): { fetch(request: Request): Promise<Response> } }
+}
+
+export default { fetch: (request: Request, { SOCKETS }: Bindings) => SOCKETS.getByName('all').fetch(request) }

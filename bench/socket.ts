@@ -1,0 +1,216 @@
+/**
+ * The event socket beside the stock server, and beside a raw WebSocket on workerd: what an echo costs the server, and
+ * what a connection that is idle holds. Run with `npm run bench`.
+ */
+
+import { readFile } from 'node:fs/promises'
+import { WebSocket } from 'ws'
+import { type Runtime, startBun, startNode, startWorkerd } from '../test/runtimes/harness.ts'
+import { type Comparison, compare, table } from './measure.ts'
+
+const CONNECTIONS = 20
+/** Events of a connection that wait for their answer at a time. */
+const WINDOW = 10
+const ECHOES = 60_000
+
+const IDLE = 2000
+const BUSY = 50
+
+const step = (text: string) => console.error(`… ${text}`)
+
+const event = `42["echo",${JSON.stringify({ id: 12_345, text: 'x'.repeat(60), when: '2026-11-20T00:00:00Z' })}]`
+
+/** A client that speaks in frames made beforehand. */
+class Client {
+  readonly socket: WebSocket
+  #left = 0
+  #done: (() => void) | undefined
+
+  constructor(socket: WebSocket) {
+    this.socket = socket
+    socket.on('message', (data, isBinary) => {
+      const frame = data as Buffer
+      // A ping.
+      if (!isBinary && frame.length === 1 && frame[0] === 50) socket.send('3')
+      else this.#take(frame)
+    })
+    socket.on('close', () => {
+      this.#done = () => {
+        throw new Error('The connection was closed')
+      }
+    })
+  }
+
+  /** Connects, and joins the main namespace where the server knows such a thing. */
+  static async open(url: string, isRaw: boolean): Promise<Client> {
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`, {
+      perMessageDeflate: false,
+    })
+    const joined = new Promise<void>((resolve, reject) => {
+      socket.on('error', reject)
+      if (isRaw) return socket.once('open', () => resolve())
+      const onMessage = (data: unknown) => {
+        const text = String(data)
+        if (text.startsWith('0')) socket.send('40')
+        if (!text.startsWith('40')) return
+        socket.off('message', onMessage)
+        resolve()
+      }
+      return socket.on('message', onMessage)
+    })
+    await joined
+    return new Client(socket)
+  }
+
+  /** Sends so many events, and waits for all of them to come back. */
+  echo(count: number): Promise<void> {
+    this.#left = count
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#done = resolve
+    this.#unsent = count
+    for (let i = 0; i < WINDOW; i++) this.#send()
+    return promise
+  }
+
+  #unsent = 0
+
+  #send(): void {
+    if (this.#unsent === 0) return
+    this.#unsent--
+    this.socket.send(event)
+  }
+
+  #take(frame: Buffer): void {
+    if (frame.length !== event.length) throw new Error(`Not the echo: ${frame}`)
+    if (--this.#left === 0) this.#done?.()
+    else this.#send()
+  }
+}
+
+/** A server and what it has used. */
+interface Side {
+  readonly server: Runtime
+  readonly pid: string
+  readonly clients: readonly Client[]
+}
+
+async function open(start: () => Promise<Runtime>, count: number, isRaw = false): Promise<Side> {
+  const server = await start()
+  const children = await readFile(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8')
+  const pid = children.trim().split(' ')[0] ?? ''
+  const clients: Client[] = []
+  while (clients.length < count) {
+    const some = Math.min(100, count - clients.length)
+    clients.push(...(await Promise.all(Array.from({ length: some }, () => Client.open(server.url, isRaw)))))
+  }
+  return { server, pid, clients }
+}
+
+async function close({ server, clients }: Side): Promise<void> {
+  for (const { socket } of clients) socket.terminate()
+  await server.stop()
+}
+
+/** Seconds that a process has computed, in hundredths. */
+async function cpuOf(pid: string): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+/** Microseconds of the server's CPU for one echo. */
+const cpuPerEcho =
+  ({ pid, clients }: Side, total: number) =>
+  async () => {
+    const before = await cpuOf(pid)
+    await Promise.all(clients.map(client => client.echo(total / clients.length)))
+    return (((await cpuOf(pid)) - before) / total) * 1e6
+  }
+
+async function compareEchoes(
+  where: string,
+  ours: () => Promise<Runtime>,
+  theirs: () => Promise<Runtime>,
+  { total = ECHOES, isRaw = false } = {},
+): Promise<Comparison> {
+  step(`echoes, ${where}`)
+  const sides = [await open(ours, CONNECTIONS), await open(theirs, CONNECTIONS, isRaw)] as const
+  try {
+    // Theirs over ours: how many times their echoes a CPU-second.
+    return await compare(where, 'µs', {
+      measured: cpuPerEcho(sides[1], total),
+      reference: cpuPerEcho(sides[0], total),
+    })
+  } finally {
+    await Promise.all(sides.map(close))
+  }
+}
+
+/** Kilobytes that are resident. */
+async function residentOf(pid: string): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1])
+}
+
+const rest = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+
+async function resident({ server, pid }: Pick<Side, 'server' | 'pid'>): Promise<number> {
+  await fetch(`${server.url}/gc`)
+  await rest(1000)
+  return residentOf(pid)
+}
+
+/** Kilobytes of an idle connection; at the end each of them is asked for an echo while others are busy. */
+async function memoryOf(start: () => Promise<Runtime>): Promise<{ kilobytes: number; lost: number }> {
+  const first = await open(start, 20)
+  await Promise.all(first.clients.map(client => client.echo(100)))
+  for (const { socket } of first.clients) socket.terminate()
+  const before = await resident(first)
+  const clients: Client[] = []
+  while (clients.length < IDLE) {
+    const opening = Array.from({ length: 100 }, () => Client.open(first.server.url, false))
+    clients.push(...(await Promise.all(opening)))
+  }
+  const after = await resident(first)
+  const busy = await Promise.all(Array.from({ length: BUSY }, () => Client.open(first.server.url, false)))
+  await Promise.all([...busy.map(client => client.echo(1000)), ...clients.map(client => client.echo(1))])
+  const lost = clients.filter(({ socket }) => socket.readyState !== WebSocket.OPEN).length
+  await close({ ...first, clients: [...clients, ...busy] })
+  return { kilobytes: (after - before) / IDLE, lost }
+}
+
+const onNode = (file: string) => () => startNode(`bench/servers/${file}.ts`, { env: PRODUCTION })
+const onBun = (file: string) => () => startBun(`bench/servers/${file}.ts`, { env: PRODUCTION })
+const onWorkerd = (file: string) => () =>
+  startWorkerd(`bench/servers/${file}.ts`, { objects: { SOCKETS: 'SocketObject' } })
+const PRODUCTION = { NODE_ENV: 'production' }
+
+const echoes = [
+  await compareEchoes('Node, stock', onNode('node-socket-servable'), onNode('socket-stock')),
+  await compareEchoes('Bun, stock', onBun('bun-socket-servable'), onBun('socket-stock')),
+  await compareEchoes('workerd, raw', onWorkerd('workerd-socket-servable'), onWorkerd('workerd-socket-raw'), {
+    total: ECHOES / 3,
+    isRaw: true,
+  }),
+]
+console.log(table(echoes, ['theirs, CPU', 'ours, CPU']))
+
+step('memory')
+const rows: string[] = []
+for (const [name, ours, theirs] of [
+  ['Node', onNode('node-socket-servable'), onNode('socket-stock')],
+  ['Bun', onBun('bun-socket-servable'), onBun('socket-stock')],
+] as const) {
+  const [own, stock] = [await memoryOf(ours), await memoryOf(theirs)]
+  rows.push(
+    `| ${name} | ${(own.kilobytes / stock.kilobytes).toFixed(2)} | ${own.kilobytes.toFixed(1)} KB | ${stock.kilobytes.toFixed(1)} KB | ${own.lost} |`,
+  )
+}
+console.log(
+  [
+    '',
+    '| idle connection | ratio | servable | stock | lost of 2,000 |',
+    '|---|---|---|---|---|',
+    ...rows,
+  ].join('\n'),
+)

@@ -1,0 +1,178 @@
+/**
+ * A socket server whose WebSockets hibernate: while nothing is said its Durable Object may leave memory, and a socket
+ * goes on from its attachment. One alarm pings them all.
+ *
+ * @module
+ */
+
+import {
+  isWebSocket,
+  type Platform,
+  platform,
+  type RawSocket,
+  type RawSocketHandlers,
+} from '../../http/platform.ts'
+import type { SocketEndpoint } from '../../socket/engine/engine.ts'
+import type { EngineLimits, EngineSettings } from '../../socket/engine/options.ts'
+import type { SessionSnapshot } from '../../socket/engine/session.ts'
+import type { HibernatingSocket, ObjectState, SocketPair } from './platform.ts'
+
+declare const WebSocketPair: new () => SocketPair
+
+/** Milliseconds between looks at clients that are on polling, or move from it. */
+const POLLING_TICK_MS = 100
+
+/** The options with which the server of an object is to be made. */
+export const HIBERNATING: Pick<EngineLimits, 'now' | 'ticks'> = { ticks: 'caller', now: () => Date.now() }
+
+/** What an object does with its server. Each member is for the handler of that name. */
+export class Hibernation {
+  readonly #state: ObjectState
+  readonly #server: SocketEndpoint
+  readonly #pingInterval: number
+  readonly #sockets = new Map<HibernatingSocket, HibernatingEnd>()
+  #alarmAt = Number.POSITIVE_INFINITY
+  #timer: ReturnType<typeof setInterval> | undefined
+
+  /** Goes on with the sockets that are there. */
+  constructor(
+    state: ObjectState,
+    server: SocketEndpoint,
+    { pingInterval }: Pick<EngineSettings, 'pingInterval'>,
+  ) {
+    this.#state = state
+    this.#server = server
+    this.#pingInterval = pingInterval
+    for (const socket of state.getWebSockets()) this.#wake(socket)
+  }
+
+  /** Answers a request; `from` is what is known of who sends it. */
+  async fetch(request: Request, from: Pick<Platform, 'ip' | 'identity'>): Promise<Response> {
+    const response = await this.#server.fetch(
+      request,
+      platform({
+        ...from,
+        waitUntil: promise => this.#state.waitUntil(promise),
+        upgrade: handlers => this.#upgrade(request, handlers),
+      }),
+    )
+    this.#schedule()
+    return response
+  }
+
+  message(socket: HibernatingSocket, message: string | ArrayBuffer): void {
+    this.#sockets.get(socket)?.message(message)
+  }
+
+  close(socket: HibernatingSocket, code: number, reason: string): void {
+    const end = this.#sockets.get(socket)
+    this.#sockets.delete(socket)
+    // The closing handshake is not answered by itself (RFC 6455, section 7.1.1).
+    end?.close()
+    end?.closed(code, reason)
+  }
+
+  /** Pings go out to all at once, those too that would be due before the next alarm. */
+  alarm(): void {
+    this.#alarmAt = Number.POSITIVE_INFINITY
+    this.#server.tick(this.#pingInterval / 2)
+    for (const end of this.#sockets.values()) end.save()
+    this.#schedule()
+  }
+
+  #upgrade(request: Request, handlers: RawSocketHandlers): Response | undefined {
+    if (!isWebSocket(request.headers.get('upgrade'))) return undefined
+    const { 0: client, 1: socket } = new WebSocketPair()
+    this.#state.acceptWebSocket(socket)
+    this.#connect(socket, handlers).open()
+    // A member of Workers' own; other runtimes know no status 101 here.
+    const init: object = { status: 101, webSocket: client }
+    return new Response(null, init)
+  }
+
+  /** A socket goes on from its attachment; one that never said who it is has none. */
+  #wake(socket: HibernatingSocket): void {
+    const snapshot = socket.deserializeAttachment() as SessionSnapshot | null
+    if (snapshot === null) return void socket.close(1012)
+    const end = this.#connect(socket, undefined)
+    end.handlers = this.#server.restore(snapshot, end)
+  }
+
+  #connect(socket: HibernatingSocket, handlers: RawSocketHandlers | undefined): HibernatingEnd {
+    const end = new HibernatingEnd(socket, handlers)
+    this.#sockets.set(socket, end)
+    return end
+  }
+
+  /** Sees to it that time passes: by an alarm, and by a timer while a client that polls keeps the object awake. */
+  #schedule(): void {
+    if (!this.#server.isAtRest()) this.#timer ??= setInterval(() => this.#tick(), POLLING_TICK_MS)
+    const dueAt = this.#server.dueAt()
+    if (dueAt >= this.#alarmAt) return
+    this.#alarmAt = dueAt
+    this.#state.waitUntil(this.#state.storage.setAlarm(Math.max(dueAt, Date.now() + 1)))
+  }
+
+  #tick(): void {
+    this.#server.tick()
+    if (!this.#server.isAtRest()) return
+    if (this.#timer !== undefined) clearInterval(this.#timer)
+    this.#timer = undefined
+    this.#schedule()
+  }
+}
+
+/** The server's end of a WebSocket that may outlive the object's memory. */
+class HibernatingEnd implements RawSocket {
+  handlers: RawSocketHandlers | undefined
+  readonly #socket: HibernatingSocket
+  #savedVersion: number | undefined
+
+  constructor(socket: HibernatingSocket, handlers: RawSocketHandlers | undefined) {
+    this.#socket = socket
+    this.handlers = handlers
+  }
+
+  open(): void {
+    this.handlers?.open(this)
+  }
+
+  message(message: string | ArrayBuffer): void {
+    this.handlers?.message(this, typeof message === 'string' ? message : new Uint8Array(message))
+    this.save()
+  }
+
+  closed(code: number, reason: string): void {
+    this.handlers?.close(this, code, reason)
+  }
+
+  /** Keeps what the socket needs to go on, where that has changed. */
+  save(): void {
+    const version = this.handlers?.version
+    if (version === this.#savedVersion) return
+    this.#savedVersion = version
+    try {
+      const snapshot = this.handlers?.snapshot?.()
+      if (snapshot !== undefined) this.#socket.serializeAttachment(snapshot)
+    } catch {
+      // More than an attachment holds: it could not go on after a sleep.
+      this.close(1009, 'too large')
+    }
+  }
+
+  send(data: string | Uint8Array): void {
+    try {
+      this.#socket.send(data)
+    } catch {
+      // It is closed; that is told to `closed`.
+    }
+  }
+
+  close(code?: number, reason?: string): void {
+    try {
+      this.#socket.close(code, reason)
+    } catch {
+      // It was closed before.
+    }
+  }
+}
