@@ -120,26 +120,26 @@ async function cpuOf(pid: string): Promise<number> {
 
 /** Microseconds of the server's CPU for one echo. */
 const cpuPerEcho =
-  ({ pid, clients }: Side, total: number) =>
+  ({ pid, clients }: Side) =>
   async () => {
     const before = await cpuOf(pid)
-    await Promise.all(clients.map(client => client.echo(total / clients.length)))
-    return (((await cpuOf(pid)) - before) / total) * 1e6
+    await Promise.all(clients.map(client => client.echo(ECHOES / clients.length)))
+    return (((await cpuOf(pid)) - before) / ECHOES) * 1e6
   }
 
 async function compareEchoes(
   where: string,
   ours: () => Promise<Runtime>,
   theirs: () => Promise<Runtime>,
-  { total = ECHOES, isRaw = false } = {},
+  isRaw = false,
 ): Promise<Comparison> {
   step(`echoes, ${where}`)
   const sides = [await open(ours, CONNECTIONS), await open(theirs, CONNECTIONS, isRaw)] as const
   try {
     // Theirs over ours: how many times their echoes a CPU-second.
     return await compare(where, 'µs', {
-      measured: cpuPerEcho(sides[1], total),
-      reference: cpuPerEcho(sides[0], total),
+      measured: cpuPerEcho(sides[1]),
+      reference: cpuPerEcho(sides[0]),
     })
   } finally {
     await Promise.all(sides.map(close))
@@ -188,10 +188,12 @@ const PRODUCTION = { NODE_ENV: 'production' }
 const echoes = [
   await compareEchoes('Node, stock', onNode('node-socket-servable'), onNode('socket-stock')),
   await compareEchoes('Bun, stock', onBun('bun-socket-servable'), onBun('socket-stock')),
-  await compareEchoes('workerd, raw', onWorkerd('workerd-socket-servable'), onWorkerd('workerd-socket-raw'), {
-    total: ECHOES / 3,
-    isRaw: true,
-  }),
+  await compareEchoes(
+    'workerd, raw',
+    onWorkerd('workerd-socket-servable'),
+    onWorkerd('workerd-socket-raw'),
+    true,
+  ),
 ]
 console.log(table(echoes, ['theirs, CPU', 'ours, CPU']))
 

@@ -19,7 +19,7 @@ export class SocketObject extends DurableObject {
     return new Response(null, init)
   }
 
-  override async webSocketMessage(socket: HibernatingSocket, message: string | ArrayBuffer): Promise<void> {
+  override webSocketMessage(socket: HibernatingSocket, message: string | ArrayBuffer): void {
     socket.send(typeof message === 'string' ? message : new Uint8Array(message))
   }
 }

@@ -16,11 +16,11 @@ export class SocketObject extends DurableObject {
     return this.#sockets.fetch(request, {})
   }
 
-  override async webSocketMessage(socket: HibernatingSocket, message: string | ArrayBuffer): Promise<void> {
+  override webSocketMessage(socket: HibernatingSocket, message: string | ArrayBuffer): void {
     this.#sockets.message(socket, message)
   }
 
-  override async webSocketClose(socket: HibernatingSocket, code: number, reason: string): Promise<void> {
+  override webSocketClose(socket: HibernatingSocket, code: number, reason: string): void {
     this.#sockets.close(socket, code, reason)
   }
 

@@ -41,15 +41,15 @@ export function gatewayObjectClass(service: () => Service): ObjectClass {
       return this.#sockets.fetch(request, readForwarded(request.headers))
     }
 
-    override async webSocketMessage(socket: HibernatingSocket, message: string | ArrayBuffer): Promise<void> {
+    override webSocketMessage(socket: HibernatingSocket, message: string | ArrayBuffer): void {
       this.#sockets.message(socket, message)
     }
 
-    override async webSocketClose(socket: HibernatingSocket, code: number, reason: string): Promise<void> {
+    override webSocketClose(socket: HibernatingSocket, code: number, reason: string): void {
       this.#sockets.close(socket, code, reason)
     }
 
-    override async webSocketError(socket: HibernatingSocket): Promise<void> {
+    override webSocketError(socket: HibernatingSocket): void {
       this.#sockets.close(socket, 1006, '')
     }
 

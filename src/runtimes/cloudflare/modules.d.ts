@@ -4,9 +4,9 @@ declare module 'cloudflare:workers' {
   export class DurableObject {
     constructor(state: never, env: never)
     fetch?(request: Request): Promise<Response>
-    webSocketMessage?(socket: never, message: string | ArrayBuffer): Promise<void>
-    webSocketClose?(socket: never, code: number, reason: string): Promise<void>
-    webSocketError?(socket: never): Promise<void>
+    webSocketMessage?(socket: never, message: string | ArrayBuffer): void | Promise<void>
+    webSocketClose?(socket: never, code: number, reason: string): void | Promise<void>
+    webSocketError?(socket: never): void | Promise<void>
     alarm?(): Promise<void>
   }
 }

@@ -30,12 +30,17 @@ const OPEN = 1
 class NodeSocket implements RawSocket {
   readonly #socket: WebSocket
   readonly #stream: Duplex
-  #waiting: Buffer[] = []
+  readonly handlers: RawSocketHandlers
+  /** All that are open. */
+  readonly sockets: Set<WebSocket>
+  #waiting: Buffer[] | undefined
   #waitingBytes = 0
 
-  constructor(socket: WebSocket, stream: Duplex) {
+  constructor(socket: WebSocket, stream: Duplex, handlers: RawSocketHandlers, sockets: Set<WebSocket>) {
     this.#socket = socket
     this.#stream = stream
+    this.handlers = handlers
+    this.sockets = sockets
   }
 
   get bufferedAmount(): number {
@@ -45,14 +50,16 @@ class NodeSocket implements RawSocket {
   send(data: string | Uint8Array): void {
     if (this.#socket.readyState !== OPEN) return
     const frame = typeof data === 'string' ? textFrame(data) : binaryFrame(data)
-    if (this.#waiting.push(frame) === 1) process.nextTick(flush, this)
     this.#waitingBytes += frame.length
+    if (this.#waiting !== undefined) return void this.#waiting.push(frame)
+    this.#waiting = [frame]
+    process.nextTick(flush, this)
   }
 
   flush(): void {
     const frames = this.#waiting
-    if (frames.length === 0) return
-    this.#waiting = []
+    if (frames === undefined) return
+    this.#waiting = undefined
     this.#waitingBytes = 0
     if (!this.#stream.writable) return
     if (frames.length === 1) return void this.#stream.write(frames[0])
@@ -164,6 +171,13 @@ function serverFor(maxPayload = MAX_PAYLOAD, servers: Map<number, WebSocketServe
   return server
 }
 
+/** Where a WebSocket has its {@link NodeSocket}: listeners that are the same for all cost an idle socket nothing. */
+const END = Symbol('servable.end')
+
+interface Connected extends WebSocket {
+  [END]: NodeSocket
+}
+
 /** Apart from what the request needed, so that a socket does not keep its request in memory. */
 function connect(
   socket: WebSocket,
@@ -171,19 +185,26 @@ function connect(
   handlers: RawSocketHandlers,
   sockets: Set<WebSocket>,
 ): void {
-  const raw = new NodeSocket(socket, stream)
+  const end = new NodeSocket(socket, stream, handlers, sockets)
+  ;(socket as Connected)[END] = end
   sockets.add(socket)
-  socket.on('message', (data: RawData, isBinary: boolean) => {
-    // The default `binaryType` gives one buffer, whatever the type says.
-    const bytes = data as Buffer
-    handlers.message(raw, isBinary ? bytes : bytes.toString())
-  })
+  socket.on('message', onMessage)
   socket.on('error', ignore)
-  socket.on('close', (code: number, reason: Buffer) => {
-    sockets.delete(socket)
-    handlers.close(raw, code, reason.toString())
-  })
-  handlers.open(raw)
+  socket.on('close', onClose)
+  handlers.open(end)
+}
+
+function onMessage(this: WebSocket, data: RawData, isBinary: boolean): void {
+  // The default `binaryType` gives one buffer, whatever the type says.
+  const bytes = data as Buffer
+  const end = (this as Connected)[END]
+  end.handlers.message(end, isBinary ? bytes : bytes.toString())
+}
+
+function onClose(this: WebSocket, code: number, reason: Buffer): void {
+  const end = (this as Connected)[END]
+  end.sockets.delete(this)
+  end.handlers.close(end, code, reason.toString())
 }
 
 /** Refuses an upgrade: nobody but us speaks HTTP on this connection any more (RFC 9112). */

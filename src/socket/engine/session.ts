@@ -123,7 +123,8 @@ export class Session implements Connection {
   readonly #settings: SessionSettings
   readonly #events: SessionEvents
   readonly #heartbeat: Heartbeat
-  readonly #queue = new SendQueue()
+  /** Made when something first has to wait: a session that begins on WebSocket needs none. */
+  #queue: SendQueue | undefined
   #socket: SocketSink | undefined
   #poll: PollSink | undefined
   #isPollTold = false
@@ -201,7 +202,7 @@ export class Session implements Connection {
 
   /** Bytes that wait for the client, or that no pong has confirmed where the runtime does not say. */
   get #backlog(): number {
-    if (this.#socket === undefined) return this.#queue.bytes
+    if (this.#socket === undefined) return this.#queue?.bytes ?? 0
     return this.#socket.bufferedAmount ?? this.#heartbeat.unread
   }
 
@@ -227,6 +228,7 @@ export class Session implements Connection {
   sendFrame(frame: Frame): void {
     if (this.#state !== 'open') return
     if (this.#socket !== undefined) return this.#write(this.#socket, frame)
+    this.#queue ??= new SendQueue()
     this.#queue.push(frame)
     if (this.#queue.bytes > this.#settings.maxBufferedBytes) return this.end('slow reader')
     this.#tellPoll()
@@ -285,7 +287,7 @@ export class Session implements Connection {
     this.touch()
     const poll = this.#takePoll()
     poll?.end(undefined)
-    for (const frame of this.#queue.take()) {
+    for (const frame of this.#queue?.take() ?? []) {
       if (this.#state === 'open') this.#write(socket, frame)
     }
   }
@@ -298,8 +300,8 @@ export class Session implements Connection {
   /** What waits to be sent as a payload, if anything does. */
   takePayload(): string | undefined {
     const isLast = this.#state === 'lingering'
-    if (!isLast && this.#queue.isEmpty) return undefined
-    const frames = this.#queue.take()
+    if (!isLast && this.#hasNothing) return undefined
+    const frames = this.#queue?.take() ?? []
     if (isLast) frames.push(CLOSE_FRAME)
     const payload = encodePayload(frames)
     if (isLast) this.#finish()
@@ -339,13 +341,13 @@ export class Session implements Connection {
   #endPolling(reason: CloseReason): void {
     const poll = this.#takePoll()
     if (reason === 'client close') poll?.end(NOOP_FRAME)
-    else if (poll !== undefined) poll.end(encodePayload([...this.#queue.take(), CLOSE_FRAME]))
-    else if (reason === 'server close' && !this.#queue.isEmpty) {
+    else if (poll !== undefined) poll.end(encodePayload([...(this.#queue?.take() ?? []), CLOSE_FRAME]))
+    else if (reason === 'server close' && !this.#hasNothing) {
       this.#state = 'lingering'
       this.#lingerUntil = this.#heartbeat.now + LINGER
       return
     }
-    this.#queue.take()
+    this.#queue = undefined
   }
 
   get isClosed(): boolean {
@@ -355,7 +357,11 @@ export class Session implements Connection {
   #finish(): void {
     this.#state = 'closed'
     this.#lingerUntil = Number.POSITIVE_INFINITY
-    this.#queue.take()
+    this.#queue = undefined
+  }
+
+  get #hasNothing(): boolean {
+    return this.#queue === undefined || this.#queue.isEmpty
   }
 
   #takePoll(): PollSink | undefined {

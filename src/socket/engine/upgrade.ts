@@ -20,7 +20,7 @@ const UPGRADE_FRAME = '5'
 /** The WebSocket of a session that is made when it opens, or was there before. */
 export class SessionSocket implements RawSocketHandlers {
   readonly maxPayload: number
-  readonly #opened: ((socket: RawSocket) => Session) | undefined
+  #opened: ((socket: RawSocket) => Session) | undefined
   #session: Session | undefined
 
   constructor(
@@ -35,6 +35,8 @@ export class SessionSocket implements RawSocketHandlers {
 
   open(socket: RawSocket): void {
     this.#session = this.#opened?.(socket)
+    // It holds what the request needed.
+    this.#opened = undefined
   }
 
   message(_socket: RawSocket, data: Frame): void {

@@ -24,7 +24,8 @@ const NOBODY: Admission = { error: { message: 'Not authorized' } }
 
 /** See the module's head. */
 export class Client {
-  readonly sockets: Map<string, NamespaceSocket> = new Map()
+  /** Few, so that a list costs less than a map. */
+  #sockets: readonly NamespaceSocket[] = []
   readonly #room: ClientRoom
   readonly #connection: Connection
   readonly #decoder: Decoder
@@ -42,7 +43,7 @@ export class Client {
     const packet = this.#decoder.add(message)
     if (packet === undefined) return
     if (packet === 'invalid') return this.#connection.close('parse error')
-    const socket = this.sockets.get(packet.nsp)
+    const socket = this.#socketAt(packet.nsp)
     if (socket !== undefined) return this.#deliver(socket, packet)
     if (packet.type === CONNECT) return this.#join(packet.nsp, packet.data ?? {})
     // A client that changed its mind while it was looked at.
@@ -53,7 +54,7 @@ export class Client {
 
   /** A pong: the client has had everything that was sent before the ping. */
   pong(): void {
-    for (const socket of this.sockets.values()) socket.log?.pong()
+    for (const socket of this.#sockets) socket.log?.pong()
   }
 
   /** Puts sockets back from what `snapshot` gave. */
@@ -67,7 +68,24 @@ export class Client {
   }
 
   snapshot(): SocketSnapshot[] {
-    return Array.from(this.sockets.values(), socket => socket.snapshot())
+    return this.#sockets.map(socket => socket.snapshot())
+  }
+
+  /** Forgets a socket that has left. */
+  forget(left: NamespaceSocket): void {
+    this.#sockets = this.#sockets.filter(socket => socket !== left)
+  }
+
+  /** Gives all sockets, and forgets them. */
+  takeAll(): readonly NamespaceSocket[] {
+    const sockets = this.#sockets
+    this.#sockets = []
+    return sockets
+  }
+
+  #socketAt(nsp: string): NamespaceSocket | undefined {
+    for (const socket of this.#sockets) if (socket.nsp === nsp) return socket
+    return undefined
   }
 
   #deliver(socket: NamespaceSocket, packet: Packet): void {
@@ -102,7 +120,7 @@ export class Client {
     const joining = this.#joining?.size ?? 0
     if (namespace === undefined) return this.#refuse(nsp, { message: 'Invalid namespace' })
     if (this.#joining?.has(nsp)) return this.#connection.close('parse error')
-    if (this.sockets.size + joining >= this.#room.maxNamespaces) {
+    if (this.#sockets.length + joining >= this.#room.maxNamespaces) {
       return this.#refuse(nsp, { message: 'Too many namespaces' })
     }
     const { pid, offset, auth } = splitAuth(payload)
@@ -174,7 +192,7 @@ export class Client {
     this.#leaveOld(socket)
     recovery.comeBack(socket)
     socket.data = data ?? socket.data
-    this.sockets.set(nsp, socket)
+    this.#keep(socket)
     this.#send(encodeControl(CONNECT, nsp, { sid: socket.id, pid: socket.pid }))
     socket.comeBack(this.#connection, missed)
     this.#call(() => namespace.onRecover?.(socket))
@@ -184,15 +202,20 @@ export class Client {
   #leaveOld(socket: NamespaceSocket): void {
     const old = socket.connection
     if (old === undefined) return
-    if (old.context instanceof Client) old.context.sockets.delete(socket.nsp)
+    if (old.context instanceof Client) old.context.forget(socket)
     old.close('transport close')
   }
 
   #add(namespace: Namespace, snapshot: SocketSnapshot): NamespaceSocket {
     const socket = new NamespaceSocket(this.#room, namespace, this.#connection, snapshot)
-    this.sockets.set(snapshot.nsp, socket)
+    this.#keep(socket)
     this.#room.recovery?.add(socket)
     return socket
+  }
+
+  #keep(socket: NamespaceSocket): void {
+    // A list of just this length: one that is pushed to has room for many more.
+    this.#sockets = [...this.#sockets, socket]
   }
 
   #refuse(nsp: string, error: { readonly message: string; readonly data?: unknown }): void {

@@ -5,15 +5,10 @@ import { ACK, type Decoded, decodePacket, EVENT, type Packet } from './packet.ts
 export class Decoder {
   readonly #maxAttachments: number
   #waiting: Decoded | undefined
-  #attachments: Uint8Array[] = []
+  #attachments: Uint8Array[] | undefined
 
   constructor(maxAttachments: number) {
     this.#maxAttachments = maxAttachments
-  }
-
-  /** Whether a packet waits for attachments. */
-  get isWaiting(): boolean {
-    return this.#waiting !== undefined
   }
 
   /** The packet that is complete now, undefined where attachments are to follow, `invalid` for what is none. */
@@ -30,10 +25,11 @@ export class Decoder {
   #addAttachment(bytes: Uint8Array): Packet | 'invalid' | undefined {
     if (this.#waiting === undefined) return 'invalid'
     const { packet, attachments } = this.#waiting
+    this.#attachments ??= []
     if (this.#attachments.push(bytes) < attachments) return undefined
     const parts = this.#attachments
     this.#waiting = undefined
-    this.#attachments = []
+    this.#attachments = undefined
     const hasArguments = packet.type === EVENT || packet.type === ACK
     return hasArguments && putBinary(packet.data, parts) ? packet : 'invalid'
   }

@@ -11,7 +11,7 @@ import { type EngineHandlers, type EngineLimits, resolveEngine } from '../engine
 import type { CloseReason } from '../engine/session.ts'
 import { Client, type ClientRoom } from './client.ts'
 import { mayComeBack, type Namespace } from './namespace.ts'
-import type { NamespaceSocket, SocketSnapshot } from './namespace-socket.ts'
+import type { SocketSnapshot } from './namespace-socket.ts'
 import { Recovery, type RecoveryLimits } from './recovery.ts'
 
 /** The options of {@link createSocketServer}. `path` is `/socket.io/` by default. */
@@ -89,7 +89,7 @@ export function createSocketServerWith(options: SocketServerOptions, plain?: Pla
     asking: new Set(),
     left(socket) {
       const context = socket.connection?.context
-      if (context instanceof Client) context.sockets.delete(socket.nsp)
+      if (context instanceof Client) context.forget(socket)
       recovery?.remove(socket)
     },
   }
@@ -146,9 +146,7 @@ export function createSocketServerWith(options: SocketServerOptions, plain?: Pla
 
 /** The connection has ended: its sockets wait for their client, or leave. */
 function loseAll(client: Client, reason: CloseReason, { recovery, now }: ClientRoom): void {
-  const sockets: NamespaceSocket[] = [...client.sockets.values()]
-  client.sockets.clear()
-  for (const socket of sockets) {
+  for (const socket of client.takeAll()) {
     if (recovery === undefined || !mayComeBack(reason)) socket.leave(reason)
     else recovery.goAway(socket, now())
   }

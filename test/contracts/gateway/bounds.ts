@@ -3,18 +3,7 @@ import { expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { notesOf } from '../http/client.ts'
 import { isNoted, noted, openGate, own } from '../runs/client.ts'
-import {
-  clientOf,
-  connected,
-  ended,
-  plain,
-  play,
-  refusal,
-  type Server,
-  start,
-  stock,
-  WAIT,
-} from './client.ts'
+import { clientOf, connected, ended, play, refusal, type Server, start, stock, WAIT } from './client.ts'
 import { NARROW } from './service.ts'
 
 const socketOnly = { transports: ['websocket'], reconnection: false }
@@ -62,20 +51,6 @@ export function boundCases(server: Server): void {
     for (const socket of sockets) socket.disconnect()
   })
 
-  it('refuses a socket too many of one address, where the runtime vouches for it, or in all', async () => {
-    const most = server().runtime === 'workerd' ? NARROW.maxSockets : NARROW.maxSocketsPerIp
-    await vi.waitFor(async () => {
-      const sockets = Array.from({ length: most }, () => stock(server, socketOnly))
-      try {
-        await Promise.all(sockets.map(connected))
-        const response = await fetch(`${server().url}/socket.io/?EIO=4&transport=polling`)
-        expect(response.status).toBe(503)
-      } finally {
-        for (const socket of sockets) socket.disconnect()
-      }
-    }, WAIT)
-  })
-
   it('closes a connection that sends too many attachments', async () => {
     const socket = stock(server, socketOnly)
     await connected(socket)
@@ -114,8 +89,22 @@ export function boundCases(server: Server): void {
     await noted(server, `${name} stopped`)
   })
 
+  it('refuses a socket too many of one address, where the runtime vouches for it, or in all', async () => {
+    const most = server().runtime === 'workerd' ? NARROW.maxSockets : NARROW.maxSocketsPerIp
+    await vi.waitFor(async () => {
+      const sockets = Array.from({ length: most }, () => stock(server, socketOnly))
+      try {
+        await Promise.all(sockets.map(connected))
+        const response = await fetch(`${server().url}/socket.io/?EIO=4&transport=polling`)
+        expect(response.status).toBe(503)
+      } finally {
+        for (const socket of sockets) socket.disconnect()
+      }
+    }, WAIT)
+  })
+
   it('still serves', async () => {
-    const client = await plain(server)
+    const client = clientOf(stock(server, { ...socketOnly, reconnection: true }))
     await play(client, 'agent.run', { name: 'echo', input: 'x' })
   })
 }
