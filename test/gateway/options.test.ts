@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import { createHandler, type HandlerOptions } from '../../src/index.ts'
+import { createSocketServer } from '../../src/socket/index.ts'
+
+const make = (gateway: unknown, more: HandlerOptions = {}) =>
+  createHandler({ ...more, gateway: gateway as never })
+const server = () => createSocketServer({ namespaces: { '/taken': {} } })
+
+describe('the options of the gateway', () => {
+  it.each([[true], [{}], [{ recovery: true }], [{ recovery: { maxMs: 1000 } }], [{ server: server() }]])(
+    'may be %j',
+    gateway => {
+      expect(make(gateway)).toBeTypeOf('function')
+    },
+  )
+
+  it.each<[unknown, string]>([
+    [false, 'gateway'],
+    ['/socket.io/', 'gateway'],
+    [{ pth: '/x' }, 'gateway.pth'],
+    [{ path: '/a b' }, 'gateway.path'],
+    [{ namespace: 'service' }, 'gateway.namespace'],
+    [{ namespace: '/a,b' }, 'gateway.namespace'],
+    [{ authenticate: true }, 'gateway.authenticate'],
+    [{ origins: ['https://a.example/'] }, 'gateway.origins'],
+    [{ origins: { origins: '*', credentials: true } }, 'gateway.origins.credentials'],
+    [{ recovery: { maxMs: 0 } }, 'gateway.recovery'],
+    [{ limits: { maxAttachments: 11 } }, 'gateway.limits.maxAttachments'],
+    [{ limits: { maxSockets: 1.5 } }, 'gateway.limits.maxSockets'],
+    [{ limits: { maxSocks: 1 } }, 'gateway.limits.maxSocks'],
+    [{ limits: { pingInterval: 2 ** 30, pingTimeout: 2 ** 30 } }, 'pingInterval'],
+    [{ agents: { echo: {} } }, 'agents.echo'],
+    [{ agents: [] }, 'gateway.agents'],
+    [{ registry: {} }, 'gateway.registry'],
+    [{ server: {} }, 'gateway.server'],
+    [{ server: server(), path: '/x' }, 'gateway.path'],
+    [{ server: server(), recovery: true }, 'gateway.recovery'],
+    [{ server: server(), namespace: '/taken' }, '/taken'],
+  ])('may not be %j: the error names %s', (gateway, name) => {
+    expect(() => make(gateway)).toThrow(
+      expect.objectContaining({ code: 'invalid_options', message: expect.stringContaining(name) }),
+    )
+  })
+
+  it('may not ask for recovery where runs are not stored', () => {
+    expect(() => make({ recovery: true }, { runs: { store: 'none' } })).toThrow(
+      expect.objectContaining({
+        code: 'invalid_options',
+        message: expect.stringContaining('gateway.recovery'),
+      }),
+    )
+  })
+})
+
+describe('the gateway', () => {
+  const poll = 'http://127.0.0.1/socket.io/?EIO=4&transport=polling'
+
+  it('is not there unless it is asked for', async () => {
+    expect((await createHandler()(new Request(poll))).status).toBe(404)
+  })
+
+  it('answers at its path, with or without a slash at its end', async () => {
+    const handler = make({ path: '/live' })
+    for (const path of ['/live', '/live/']) {
+      const url = `http://127.0.0.1${path}?EIO=4&transport=polling`
+      expect((await handler(new Request(url))).status).toBe(200)
+    }
+  })
+
+  it('is for the host to serve where the host has the server', async () => {
+    expect((await make({ server: server() })(new Request(poll))).status).toBe(404)
+  })
+})

@@ -1,0 +1,105 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { createLocalRecords } from '../../src/gateway/local-records.ts'
+import { SOCKETS } from '../../src/gateway/records.ts'
+import type { RunHost } from '../../src/runs/host.ts'
+import { memoryStore } from '../../src/state/memory.ts'
+
+const socket = { id: 'public', owner: 'ann', generation: 1 }
+
+describe('the records of sockets', () => {
+  beforeEach(() => {
+    vi.useFakeTimers()
+    return () => vi.useRealTimers()
+  })
+
+  function make() {
+    const store = memoryStore()
+    const cancel = vi.fn(async (_id: string, _owner: string | null) => {
+      throw new Error('it has ended')
+    })
+    const host = { cancel } as unknown as RunHost
+    const records = createLocalRecords({ store, host, maxMs: 1000, timeoutMs: 5000 })
+    const count = () => store.transact(tx => tx.count(SOCKETS))
+    return { records, cancel, count }
+  }
+
+  it('hand a socket with its runs to the next connection, and to no other owner', async () => {
+    const { records } = make()
+    await records.begin('pid', socket, [1, 'one'])
+    await records.begin('pid', socket, [2, 'two'])
+    expect(await records.take('pid', 'bob')).toBeUndefined()
+    expect(await records.take('pid', null)).toBeUndefined()
+    expect(await records.take('other', 'ann')).toBeUndefined()
+    const runs = [
+      [1, 'one'],
+      [2, 'two'],
+    ]
+    expect(await records.take('pid', 'ann')).toEqual({ ...socket, generation: 2, runs })
+  })
+
+  it('cancel the runs of one who stays away, and of nobody else', async () => {
+    const { records, cancel, count } = make()
+    await records.begin('gone', socket, [1, 'one'])
+    await records.begin('here', socket, [1, 'two'])
+    await records.away('gone', 1)
+    await vi.advanceTimersByTimeAsync(999)
+    expect(cancel).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(10)
+    expect(cancel.mock.calls).toEqual([['one', 'ann']])
+    expect(count()).toBe(1)
+    expect(await records.take('gone', 'ann')).toBeUndefined()
+  })
+
+  it('cancel nothing of one who is back in time', async () => {
+    const { records, cancel } = make()
+    await records.begin('pid', socket, [1, 'one'])
+    await records.away('pid', 1)
+    await vi.advanceTimersByTimeAsync(500)
+    await records.take('pid', 'ann')
+    await vi.advanceTimersByTimeAsync(3000)
+    expect(cancel).not.toHaveBeenCalled()
+  })
+
+  it('do not listen to a connection that another has taken the place of', async () => {
+    const { records, cancel } = make()
+    await records.begin('pid', socket, [1, 'one'])
+    await records.take('pid', 'ann')
+    await records.away('pid', 1)
+    await records.drop('pid', 1)
+    await records.begin('pid', socket, [2, 'late'])
+    await vi.advanceTimersByTimeAsync(3000)
+    expect(cancel).not.toHaveBeenCalled()
+    expect((await records.take('pid', 'ann'))?.runs).toEqual([[1, 'one']])
+  })
+
+  it('cancel at once what is left for good', async () => {
+    const { records, cancel, count } = make()
+    await records.begin('pid', socket, [1, 'one'])
+    await records.drop('pid', 1)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(cancel.mock.calls).toEqual([['one', 'ann']])
+    expect(count()).toBe(0)
+  })
+
+  it('look at those who left later in their own time', async () => {
+    const { records, cancel } = make()
+    for (const name of ['a', 'b', 'c']) {
+      await records.begin(name, socket, [1, name])
+      await records.away(name, 1)
+      await vi.advanceTimersByTimeAsync(400)
+    }
+    expect(cancel.mock.calls).toEqual([['a', 'ann']])
+    await vi.advanceTimersByTimeAsync(900)
+    expect(cancel.mock.calls.map(([id]) => id)).toEqual(['a', 'b', 'c'])
+  })
+
+  it('keep the last runs of many, and forget a socket that nobody asks for', async () => {
+    const { records, count } = make()
+    for (let n = 1; n <= 100; n++) await records.begin('pid', socket, [n, `run ${n}`])
+    const runs = (await records.take('pid', 'ann'))?.runs
+    expect([runs?.length, runs?.[0]?.[0], runs?.at(-1)?.[0]]).toEqual([64, 37, 100])
+    await vi.advanceTimersByTimeAsync(7000)
+    await records.drop('nobody', 1)
+    expect(count()).toBe(0)
+  })
+})

@@ -1,0 +1,32 @@
+// Two more ways to serve the gateway, on Node: on a server of the host's own, and without what the runtime knows.
+import process from 'node:process'
+import { memoryState } from '../../../src/index.ts'
+import { type Fetch, serve } from '../../../src/runtimes/node.ts'
+import { createSocketServer } from '../../../src/socket/index.ts'
+import { gatewayHandler, gatewayOptions, RECOVERY_MS } from '../../contracts/gateway/service.ts'
+
+const WAYS: Readonly<Record<string, () => Fetch>> = { attached, bare }
+
+function attached(): Fetch {
+  const own = createSocketServer({
+    recovery: { maxMs: RECOVERY_MS },
+    namespaces: { '/own': { onEvent: (_socket, event, args, ack) => ack?.(event, ...args) } },
+  })
+  const options = gatewayOptions(memoryState())
+  const handler = gatewayHandler({ ...options, gateway: { server: own, namespace: '/joined' } })
+  return (request, platform) =>
+    new URL(request.url).pathname === '/socket.io/'
+      ? own.fetch(request, platform)
+      : handler(request, platform)
+}
+
+/** As a route handler of a framework calls it. */
+function bare(): Fetch {
+  const handler = gatewayHandler(gatewayOptions(memoryState()))
+  return request => handler(request)
+}
+
+const fetch = WAYS[process.env.SETTINGS ?? '']?.()
+if (fetch === undefined) throw new Error('SETTINGS must name a way')
+const server = await serve(fetch, { port: Number(process.env.PORT) })
+console.log(`listening ${server.url}`)
