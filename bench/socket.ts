@@ -195,7 +195,7 @@ const echoes = [
     true,
   ),
 ]
-console.log(table(echoes, ['theirs, CPU', 'ours, CPU']))
+console.log(table(echoes, ['stock or raw', 'servable']))
 
 step('memory')
 const rows: string[] = []

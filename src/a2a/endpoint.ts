@@ -38,7 +38,7 @@ export function versionOf(request: Request): Version | undefined {
   const [, major, minor] = VERSION.exec(given.trim()) ?? []
   if (major === '1' && minor === '0') return '1.0'
   if (major === '0' && (minor === '2' || minor === '3')) return '0.3'
-  throw new ServableError('version_not_supported', 'Use the protocol version 1.0 or 0.3')
+  throw new ServableError('version_not_supported', 'Use the protocol version 1.0, 0.3 or 0.2')
 }
 
 /** The body as JSON. Throws `parse_error` where it is none, as both bindings call it. */

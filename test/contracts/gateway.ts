@@ -2,6 +2,7 @@
 import { describe } from 'vitest'
 import { guardedCases, middlewareCases, scopedCases } from './gateway/admission.ts'
 import { boundCases } from './gateway/bounds.ts'
+import { canaryCases } from './gateway/canary.ts'
 import { clientOf, connected, plain, stock, WAYS } from './gateway/client.ts'
 import { narrowPlainCases, plainCases } from './gateway/plain.ts'
 import { recoveryCases } from './gateway/recovery.ts'
@@ -32,7 +33,11 @@ export function gatewayContract(deploy: Deploy): void {
     middlewareCases(server)
   })
 
-  describe('with recovery', () => recoveryCases(served(() => deploy('recovering'))))
+  describe('with recovery', () => {
+    const server = served(() => deploy('recovering'))
+    recoveryCases(server)
+    canaryCases(server)
+  })
   describe('with an `authenticate` of its own', () => guardedCases(served(() => deploy('guarded'))))
   describe('with names of its own', () => scopedCases(served(() => deploy('scoped'))))
   describe('with narrow bounds', () => {

@@ -112,6 +112,12 @@ describe('README', () => {
     expect(await card.json()).toMatchObject({ provider: { organization: 'Example' } })
   })
 
+  it('shows a gateway', async () => {
+    const handler = await load('gateway.ts')
+    const opened = await handler(new Request('http://127.0.0.1/socket.io/?EIO=4&transport=polling'))
+    expect(await opened.text()).toMatch(/^0\{"sid":/)
+  })
+
   it('states the bindings that wrangler.toml has', async () => {
     const toml = await readFile(join(root, 'wrangler.toml'), 'utf8')
     const shown = fences.find(({ language }) => language === 'toml')?.text ?? ''
@@ -162,6 +168,19 @@ describe('README commands', () => {
     dev = await startWrangler()
   })
   afterAll(() => dev?.stop())
+
+  it.each([
+    ['socket-client.ts', /^run [\da-f-]{36}\n[\s\S]*all of it: Hello over a socket\n$/],
+    ['plain-client.ts', /^Hello[\s\S]*JSON\n$/],
+  ])('shows %s, which the dev server answers', async (name, said) => {
+    const url = dev?.url ?? ''
+    const source = (snippets.get(name) ?? '')
+      .replace('http://127.0.0.1:8787', url)
+      .replace('ws://127.0.0.1:8787', url.replace('http', 'ws'))
+    await writeFile(join(folder, `dev-${name}`), source)
+    const { stdout } = await run(process.execPath, [join(folder, `dev-${name}`)])
+    expect(stdout).toMatch(said)
+  })
 
   const curls = commands.filter(command => command.startsWith('curl'))
 
