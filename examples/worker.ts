@@ -1,5 +1,5 @@
 // In your own project: `servable` and `servable/cloudflare`. Here the sources, so that no build is needed.
-import { createHandler, type HandlerOptions } from '../src/index.ts'
+import { createHandler, type HandlerOptions, MetricsExporter } from '../src/index.ts'
 import { durableObjects, durableState, worker } from '../src/runtimes/cloudflare.ts'
 // By name: a bundler may drop an import for its effect alone (package.json: `sideEffects`).
 import * as agents from './agents.ts'
@@ -10,8 +10,9 @@ const options: HandlerOptions = {
   state: durableState(),
   a2a: { default: 'echo' },
   gateway: { recovery: true },
+  metricsExporter: new MetricsExporter(),
 }
 
 export default { fetch: worker(createHandler(options)) }
 
-export const { ServableRun, ServableIndex, ServableGateway } = durableObjects(options)
+export const { ServableRun, ServableIndex, ServableGateway, ServableMetrics } = durableObjects(options)

@@ -18,6 +18,7 @@ import { followedRoutes } from './http/routes/followed-routes.ts'
 import { listRoutes } from './http/routes/list-routes.ts'
 import { runRoutes } from './http/routes/run-routes.ts'
 import type { RunRequestOptions } from './http/run-request.ts'
+import { metricsRoutes } from './metrics/routes.ts'
 import type { HandlerOptions, Settings, State } from './options.ts'
 import type { HostSettings, RunHost } from './runs/host.ts'
 import { createLocalHost } from './runs/local-host.ts'
@@ -41,16 +42,18 @@ export type Handler = (request: Request, platform?: unknown) => Promise<Response
 export function createHandler(options: HandlerOptions = {}): Handler {
   const service = createService(options)
   const { settings, catalog, runs } = service
-  const { prefix, production, log, middleware, fallback } = settings
+  const { prefix, production, log, middleware, fallback, metricsExporter } = settings
+  const countStream = metricsExporter?.core.openStream
   const readKeys = createKeyReader(settings.providers)
   const host = createHost(settings.state, runs)
   const { cors, socketCors } = createAllCors(settings)
   const corsOf = (part: Part) => (part === 'socket' ? socketCors : part === 'admin' ? undefined : cors)
 
   const routes = [
-    ...runRoutes({ prefix, catalog, readKeys, runs, host, ...runRequests(settings) }),
-    ...followedRoutes({ prefix, host, listAnonymous: settings.runs.listAnonymous }),
+    ...runRoutes({ prefix, catalog, readKeys, runs, host, countStream, ...runRequests(settings) }),
+    ...followedRoutes({ prefix, host, listAnonymous: settings.runs.listAnonymous, countStream }),
     ...(settings.registry === undefined ? [] : listRoutes(prefix, catalog)),
+    ...(metricsExporter === undefined ? [] : metricsRoutes(prefix, metricsExporter, catalog)),
     ...(settings.a2a === undefined ? [] : mountA2A(service, settings.a2a, readKeys)),
     ...(settings.gateway === undefined ? [] : mountGateway(service, settings.gateway, host, socketCors)),
   ]
@@ -97,13 +100,14 @@ function createLocalGateway(service: Service, settings: GatewaySettings, host: R
 }
 
 function mountA2A({ settings, a2aAgents, tasks }: Service, a2a: A2ASettings, readKeys: KeyReader): Route[] {
-  const { production, publicUrl, state } = settings
+  const { production, publicUrl, state, metricsExporter } = settings
   const agentOf = (name: string) => a2aAgents.resolve('agent', name)
   const host =
     state.kind === 'hosted'
       ? state.createTaskHost()
       : createLocalTaskHost({ ...state, settings: tasks, agentOf })
-  return a2aRoutes({ settings: a2a, agents: a2aAgents, host, readKeys, production, publicUrl })
+  const countStream = metricsExporter?.core.openStream
+  return a2aRoutes({ settings: a2a, agents: a2aAgents, host, readKeys, production, publicUrl, countStream })
 }
 
 function runRequests(

@@ -84,6 +84,14 @@ export type { Context, Log, LogEntry, Middleware, Part } from './http/context.ts
 export type { ProviderConfig, Providers } from './http/key-headers.ts'
 export { type Identity, type Platform, platform } from './http/platform.ts'
 export type { AgentSummary, TeamSummary, WorkflowSummary } from './http/routes/list-routes.ts'
+export type { ModelPrice } from './metrics/core.ts'
+export {
+  type Attachable,
+  type AuthenticateScraper,
+  MetricsExporter,
+  type MetricsExporterOptions,
+} from './metrics/exporter.ts'
+export type { AgentMetrics, MetricsJson } from './metrics/json.ts'
 export type { HandlerOptions, HostedState, LimitOptions, RunsOptions, State } from './options.ts'
 export type { DisconnectPolicy } from './runs/host.ts'
 export type { RunRecord, RunStatus } from './runs/record.ts'

@@ -16,6 +16,8 @@ import { type GatewayOptions, type GatewaySettings, resolveGateway } from './gat
 import type { GatewayFetch } from './gateway/routes.ts'
 import type { Log, Middleware } from './http/context.ts'
 import { DEFAULT_PROVIDERS, type Providers } from './http/key-headers.ts'
+import type { MetricsCore, MetricsKeeper } from './metrics/core.ts'
+import type { MetricsExporter } from './metrics/exporter.ts'
 import type { DisconnectPolicy, HostSettings, RunHost } from './runs/host.ts'
 import type { SocketServer } from './socket/io/server.ts'
 import { type LocalState, memoryState } from './state/state.ts'
@@ -61,6 +63,8 @@ export interface HandlerOptions {
   readonly a2a?: true | A2AOptions
   /** Offers runs over an event socket, to Socket.IO clients and plain WebSockets: `true`, or how. Default: off. */
   readonly gateway?: true | GatewayOptions
+  /** Counts every run, and is what `GET /metrics` shows. Default: nothing is counted. */
+  readonly metricsExporter?: MetricsExporter
   /** The address under which clients reach the service, without a path: `https://agents.example.com`. Default: the request's. */
   readonly publicUrl?: string
 }
@@ -72,6 +76,8 @@ export interface HostedState {
   createTaskHost(): TaskHost
   /** Sends requests of the event socket where its server is. */
   connectGateway(): GatewayFetch
+  /** Keeps what was counted. */
+  keepMetrics(core: MetricsCore): MetricsKeeper
 }
 
 /** Where a deployment keeps what it has to keep. */
@@ -118,13 +124,22 @@ export interface Settings
   extends Required<
     Omit<
       HandlerOptions,
-      'registry' | 'fallback' | 'limits' | 'logger' | 'runs' | 'a2a' | 'gateway' | 'publicUrl'
+      | 'registry'
+      | 'fallback'
+      | 'limits'
+      | 'logger'
+      | 'runs'
+      | 'a2a'
+      | 'gateway'
+      | 'metricsExporter'
+      | 'publicUrl'
     >
   > {
   /** Undefined where A2A is off. */
   readonly a2a: A2ASettings | undefined
   /** Undefined where there is no event socket. */
   readonly gateway: GatewaySettings | undefined
+  readonly metricsExporter: MetricsExporter | undefined
   readonly publicUrl: string | undefined
   readonly registry: Registry | undefined
   readonly fallback: HandlerOptions['fallback']
@@ -288,6 +303,9 @@ const OptionsSchema = v.strictObject({
   state: v.optional(state),
   a2a: v.optional(v.union([v.literal(true), a2a], 'must be true or an object of options')),
   gateway: v.optional(v.union([v.literal(true), gateway], 'must be true or an object of options')),
+  metricsExporter: v.optional(
+    v.custom<MetricsExporter>(value => isFunction(Object(value).attach), 'must be a MetricsExporter'),
+  ),
   publicUrl: v.optional(
     v.pipe(v.string(), v.check(isOrigin, 'must be an origin such as https://agents.example.com')),
   ),
@@ -312,6 +330,7 @@ export function resolveOptions(options: HandlerOptions): Settings {
     state: options.state ?? memoryState(),
     a2a: options.a2a && resolveA2A(options.a2a === true ? {} : options.a2a),
     gateway,
+    metricsExporter: options.metricsExporter,
     publicUrl: options.publicUrl,
   }
 }

@@ -12,7 +12,9 @@ import type { GatewaySettings } from './gateway/options.ts'
 import { type Catalog, createCatalog, type Sources } from './http/catalog.ts'
 import type { Log } from './http/context.ts'
 import { createKeyReader } from './http/key-headers.ts'
-import { type HandlerOptions, resolveOptions, type Settings } from './options.ts'
+import type { MetricsExporter } from './metrics/exporter.ts'
+import { createStoreKeeper } from './metrics/store-keeper.ts'
+import { type HandlerOptions, resolveOptions, type Settings, type State } from './options.ts'
 import type { HostSettings } from './runs/host.ts'
 import type { RunFailure } from './runs/run.ts'
 import type { SocketServer } from './socket/io/server.ts'
@@ -37,7 +39,9 @@ export function createService(options: HandlerOptions): Service {
   const settings = resolveOptions(options)
   const { production, log } = settings
   const onFailure = (failure: RunFailure) => logFailure(log, failure)
-  const runs = { ...settings.runs, production, onFailure }
+  const { metricsExporter, state } = settings
+  const runs = { ...settings.runs, production, onFailure, meter: metricsExporter?.core }
+  if (metricsExporter !== undefined) keepMetrics(metricsExporter, state)
   const catalog = createCatalog(settings)
   const { agents, maxTasksPerOwner, maxHistory, maxSubscribers } = settings.a2a ?? resolveA2A({})
   return {
@@ -48,6 +52,12 @@ export function createService(options: HandlerOptions): Service {
     gatewayCatalog: gatewayCatalogOf(settings, catalog),
     tasks: { ...runs, maxTasksPerOwner, maxHistory, maxFollowers: maxSubscribers },
   }
+}
+
+/** Keeps what is counted where the state is kept; in memory, that is the exporter itself. */
+function keepMetrics({ core }: MetricsExporter, state: State): void {
+  if (state.kind === 'hosted') core.connect(state.keepMetrics)
+  else if (!state.isVolatile) core.connect(each => createStoreKeeper(each, state.store))
 }
 
 /** With anything of its own, the socket offers that alone. */
@@ -64,7 +74,7 @@ export function createGatewayOf(
   own: Pick<GatewayParts, 'host' | 'records' | 'engine'>,
 ): SocketServer {
   const { runs, gatewayCatalog, settings: all } = service
-  return createGateway({
+  const server = createGateway({
     ...own,
     settings,
     runs,
@@ -74,6 +84,8 @@ export function createGatewayOf(
     whyUnfollowed: all.runs.store === 'none' ? NOT_STORED : undefined,
     onError: error => all.log({ level: 'error', event: 'socket.failed', message: messageOf(error) }),
   })
+  all.metricsExporter?.core.socketCounts.add(() => server.size)
+  return server
 }
 
 /** A run's id is a capability, so a log line shows the start of it only. */

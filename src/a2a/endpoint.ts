@@ -9,7 +9,7 @@ import type { RequestState } from '../http/context.ts'
 import type { KeyReader } from '../http/key-headers.ts'
 import { queryOf } from '../http/router.ts'
 import { readJson } from '../web/body.ts'
-import { SSE_HEADERS, type SseSource, sseStream } from '../web/sse.ts'
+import { counted, SSE_HEADERS, type SseSource, type StreamCount, sseStream } from '../web/sse.ts'
 import type { TaskUpdate, Wire } from './model.ts'
 import type { Call, Operations } from './operations.ts'
 import type { UpdateSource } from './updates.ts'
@@ -21,6 +21,7 @@ export interface BindingOptions {
   /** Most bytes of a body. */
   readonly maxBodyBytes: number
   readonly production: boolean
+  readonly countStream: StreamCount | undefined
 }
 
 /** The generation that a request asks for. */
@@ -78,7 +79,11 @@ export interface StreamWriter {
 }
 
 /** Updates as SSE (section 11.7 of the specification, 9.4.2 for JSON-RPC). A client that leaves stops nothing. */
-export function streamResponse(updates: UpdateSource, writer: StreamWriter, production: boolean): Response {
+export function streamResponse(
+  updates: UpdateSource,
+  writer: StreamWriter,
+  { production, countStream }: Pick<BindingOptions, 'production' | 'countStream'>,
+): Response {
   let hasFailed = false
   const source: SseSource = {
     cancel: () => updates.leave(),
@@ -94,5 +99,5 @@ export function streamResponse(updates: UpdateSource, writer: StreamWriter, prod
       }
     },
   }
-  return new Response(sseStream(source), { headers: SSE_HEADERS })
+  return new Response(sseStream(counted(source, countStream)), { headers: SSE_HEADERS })
 }

@@ -122,7 +122,7 @@ async function perform(
       },
       failure: report => `data: ${JSON.stringify({ jsonrpc: '2.0', id, error: jsonRpcError(report) })}\n\n`,
     },
-    options.production,
+    options,
   )
 }
 

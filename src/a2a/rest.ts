@@ -129,7 +129,7 @@ function answering(
       const answer = await options.operations[isHead ? 'get' : picked.operation](call)
       if ('value' in answer)
         return new Response(JSON.stringify(answer.value), { headers: { 'content-type': type } })
-      return streamResponse(answer.updates, writerOf(generation), options.production)
+      return streamResponse(answer.updates, writerOf(generation), options)
     } catch (error) {
       if (!isServableError(error)) throw error
       const { status, body } = errorOf(reportError(error, options.production, 'internal_error'))

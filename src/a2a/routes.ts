@@ -10,6 +10,7 @@ import type { Catalog } from '../http/catalog.ts'
 import type { RequestState } from '../http/context.ts'
 import type { KeyReader } from '../http/key-headers.ts'
 import { joinPath, type Route } from '../http/router.ts'
+import type { StreamCount } from '../web/sse.ts'
 import { cardRoutes } from './card-routes.ts'
 import { createAgentChooser } from './choose-agent.ts'
 import type { BindingOptions } from './endpoint.ts'
@@ -27,6 +28,7 @@ export interface A2ARoutesOptions {
   readonly readKeys: KeyReader
   readonly production: boolean
   readonly publicUrl: string | undefined
+  readonly countStream: StreamCount | undefined
 }
 
 /** All routes of A2A. */
@@ -37,6 +39,7 @@ export function a2aRoutes({
   readKeys,
   production,
   publicUrl,
+  countStream,
 }: A2ARoutesOptions): Route[] {
   const { basePath, inputModes, listAnonymous, maxBodyBytes } = settings
   const names = () => agents.entries('agent').map(({ name }) => name)
@@ -49,7 +52,7 @@ export function a2aRoutes({
     listAnonymous,
     maxParts: settings.maxParts,
   })
-  const options: BindingOptions = { operations, readKeys, maxBodyBytes, production }
+  const options: BindingOptions = { operations, readKeys, maxBodyBytes, production, countStream }
 
   const named = ({ params: { agent = '' } }: RequestState): string => {
     if (find(agent) !== undefined) return agent

@@ -21,6 +21,7 @@ import { Fold } from '../agents/fold.ts'
 import { selectKey } from '../agents/provider-key.ts'
 import { isClientErrorCode, messageOf, redact, reportError, ServableError } from '../errors.ts'
 import { BREATHE_EVERY, breathe } from '../wake.ts'
+import type { Meter, RunMeter } from './meter.ts'
 
 /** A servable under the kind and name by which it was asked for. */
 export interface Target {
@@ -43,6 +44,8 @@ export interface RunSettings {
   readonly maxLength: number
   /** Told of every run that fails, with the text before masking but without keys. */
   readonly onFailure?: (failure: RunFailure) => void
+  /** Told of every run. */
+  readonly meter?: Meter | undefined
 }
 
 /** A failed run, for the log. */
@@ -74,6 +77,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   readonly #settings: RunSettings
   readonly #caller: AbortSignal | undefined
   readonly #abort = new AbortController()
+  readonly #meter: RunMeter | undefined
   readonly #startedAt = performance.now()
   #source: AsyncIterator<RunEvent> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -89,6 +93,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#target = target
     this.#input = input
     this.#settings = settings
+    this.#meter = settings.meter?.start(target, this.id)
     this.#caller = options.signal
     this.#options = {
       ...options,
@@ -193,6 +198,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #toPass(event: RunEvent): RunEvent {
     if (event.type === 'error') return this.#end(this.#toErrorEvent(errorOf(event)))
     if (isTerminal(event)) return this.#end(checkJson(event))
+    this.#meter?.event(event)
     const { production } = this.#settings
     if (event.type === 'tool_call_end' && event.error !== undefined) {
       const isMasked = production && !isClientErrorCode(event.code)
@@ -220,6 +226,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #end(terminal: FinishEvent | ErrorEvent, reason?: unknown): FinishEvent | ErrorEvent {
     this.#ended = true
     if (this.#timer !== undefined) clearTimeout(this.#timer)
+    this.#meter?.end(terminal, this.durationMs)
     this.#caller?.removeEventListener('abort', this.cancel)
     if (reason !== undefined) this.#abort.abort(reason)
     closeQuietly(this.#source)

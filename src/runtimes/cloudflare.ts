@@ -9,9 +9,11 @@ import { createService, type Service } from '../service.ts'
 import { findBindings } from './cloudflare/bindings.ts'
 import { connectDurableGateway } from './cloudflare/durable-gateway.ts'
 import { createDurableHost } from './cloudflare/durable-host.ts'
+import { createDurableKeeper } from './cloudflare/durable-keeper.ts'
 import { createDurableTaskHost } from './cloudflare/durable-task-host.ts'
 import { gatewayObjectClass } from './cloudflare/gateway-object.ts'
 import { indexObjectClass } from './cloudflare/index-object.ts'
+import { metricsObjectClass } from './cloudflare/metrics-object.ts'
 import type { ObjectClass } from './cloudflare/platform.ts'
 import { runObjectClass } from './cloudflare/run-object.ts'
 
@@ -22,19 +24,22 @@ export { type WorkerContext, type WorkerFetch, worker } from './cloudflare/worke
 export interface DurableStateOptions {
   /** Objects that share the clients of the event socket. Default 4; one serves about a thousand messages a second. */
   readonly gateways?: number
+  /** Objects that share what isolates hand over of the metrics. Default 2. */
+  readonly metrics?: number
 }
 
 /**
  * Keeps state in Durable Objects: every followed run executes and is kept in an object of its own, and one object an
- * owner lists them. The bindings `SERVABLE_RUN`, `SERVABLE_INDEX` and, with a `gateway`, `SERVABLE_GATEWAY` are looked up
- * by name; `createHandler` throws `invalid_options` that says what to write where one is missing.
+ * owner lists them. The bindings `SERVABLE_RUN`, `SERVABLE_INDEX` and, with a `gateway` or a
+ * `metricsExporter`, `SERVABLE_GATEWAY` and `SERVABLE_METRICS` are looked up by name; `createHandler` throws `invalid_options` that says what to write where one is missing.
  */
-export function durableState({ gateways = 4 }: DurableStateOptions = {}): HostedState {
+export function durableState({ gateways = 4, metrics = 2 }: DurableStateOptions = {}): HostedState {
   return {
     kind: 'hosted',
     createHost: settings => createDurableHost(findBindings(), settings),
     createTaskHost: () => createDurableTaskHost(findBindings()),
     connectGateway: () => connectDurableGateway(gateways),
+    keepMetrics: core => createDurableKeeper(core, metrics),
   }
 }
 
@@ -44,6 +49,8 @@ export interface DurableObjectClasses {
   readonly ServableIndex: ObjectClass
   /** Needed where there is a `gateway`. */
   readonly ServableGateway: ObjectClass
+  /** Needed where there is a `metricsExporter`. */
+  readonly ServableMetrics: ObjectClass
 }
 
 /**
@@ -63,5 +70,6 @@ export function durableObjects(options: HandlerOptions): DurableObjectClasses {
     ServableRun: runObjectClass(service),
     ServableIndex: indexObjectClass(service),
     ServableGateway: gatewayObjectClass(service),
+    ServableMetrics: metricsObjectClass(),
   }
 }

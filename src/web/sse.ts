@@ -35,6 +35,30 @@ export function sseMessage(id: number | string, json: string): string {
   return `id: ${id}\ndata: ${json}\n\n`
 }
 
+/** Counts the streams that are open; the function that it gives is called once one is closed. */
+export type StreamCount = () => () => void
+
+/** The same source, counted until it ends or its reader leaves. */
+export function counted(source: SseSource, count: StreamCount | undefined): SseSource {
+  if (count === undefined) return source
+  let close: (() => void) | undefined = count()
+  const done = () => {
+    close?.()
+    close = undefined
+  }
+  return {
+    async next() {
+      const message = await source.next()
+      if (message === undefined) done()
+      return message
+    },
+    cancel() {
+      done()
+      source.cancel()
+    },
+  }
+}
+
 /** Writes messages as they come and comments while none does. Reads no further than the reader keeps up. */
 export function sseStream(
   source: SseSource,

@@ -9,7 +9,7 @@ import type { RunHost } from '../../runs/host.ts'
 import { parseRunQuery } from '../../runs/query.ts'
 import type { RunRecord } from '../../runs/record.ts'
 import { jsonResponse } from '../../web/response.ts'
-import { SSE_HEADERS } from '../../web/sse.ts'
+import { counted, SSE_HEADERS, type StreamCount } from '../../web/sse.ts'
 import type { Endpoint, RequestState } from '../context.ts'
 import { joinPath, queryOf, type Route } from '../router.ts'
 import { sseOfFollower } from '../sse-encoder.ts'
@@ -21,13 +21,14 @@ export interface FollowedRoutesOptions {
   readonly host: RunHost
   /** Lists runs without an owner to everyone. */
   readonly listAnonymous: boolean
+  readonly countStream: StreamCount | undefined
 }
 
 /** A run's record changes, and is its owner's. */
 const NO_STORE = { 'cache-control': 'no-store' }
 
 /** The routes of followed runs. */
-export function followedRoutes({ prefix, host, listAnonymous }: FollowedRoutesOptions): Route[] {
+export function followedRoutes({ prefix, host, listAnonymous, countStream }: FollowedRoutesOptions): Route[] {
   const path = joinPath(prefix, 'runs')
   const route = (method: Route['method'], suffix: string, endpoint: Endpoint): Route => ({
     method,
@@ -45,7 +46,7 @@ export function followedRoutes({ prefix, host, listAnonymous }: FollowedRoutesOp
       // Asking for the head follows nothing: leaving could end the run.
       if (request.method === 'HEAD') return headOfStream(await host.get(id, state.owner))
       const follower = await host.follow(id, state.owner, startOf(request))
-      return streamOfRun(sseOfFollower(follower), id)
+      return streamOfRun(counted(sseOfFollower(follower), countStream), id)
     }),
     route('POST', '/:id/cancel', async (_, state) => {
       return jsonOfRecord(await host.cancel(runIdOf(state), state.owner))

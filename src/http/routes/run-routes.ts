@@ -12,7 +12,7 @@ import type { RunHost } from '../../runs/host.ts'
 import type { RunRecord } from '../../runs/record.ts'
 import { type Run, type RunSettings, startRun } from '../../runs/run.ts'
 import { jsonResponse } from '../../web/response.ts'
-import { SSE_HEADERS, type SseSource, sseStream } from '../../web/sse.ts'
+import { counted, SSE_HEADERS, type SseSource, type StreamCount, sseStream } from '../../web/sse.ts'
 import type { Endpoint, RequestState } from '../context.ts'
 import { joinPath, type Route } from '../router.ts'
 import { type Followed, type RunRequest, type RunRequestOptions, readRunRequest } from '../run-request.ts'
@@ -23,6 +23,7 @@ export interface RunRoutesOptions extends RunRequestOptions {
   readonly prefix: string
   readonly runs: RunSettings
   readonly host: RunHost
+  readonly countStream: StreamCount | undefined
 }
 
 /** The run and stream routes of every kind. */
@@ -58,11 +59,12 @@ function answerStream(kind: Kind, options: RunRoutesOptions): Endpoint {
     const asked = await readRunRequest(kind, request, state, options)
     if (asked.followed === undefined) {
       const run = startPlain(asked, request, state, options)
-      return streamOfRun(sseOfRun(run), run.id)
+      return streamOfRun(counted(sseOfRun(run), options.countStream), run.id)
     }
     const record = await startFollowed(asked, asked.followed, state, options)
     if (asked.followed.isAsync) return accepted(record, options.prefix)
-    return streamOfRun(sseOfFollower(await options.host.follow(record.id, asked.owner, 0)), record.id)
+    const source = sseOfFollower(await options.host.follow(record.id, asked.owner, 0))
+    return streamOfRun(counted(source, options.countStream), record.id)
   }
 }
 

@@ -5,8 +5,10 @@ import type { Delivered, TaskView } from '../../a2a/task-host.ts'
 import type { StoredTask } from '../../a2a/task-record.ts'
 import { ServableError } from '../../errors.ts'
 import type { NumberedRun, SocketRecord } from '../../gateway/records.ts'
+import type { Batch } from '../../metrics/core.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
 import type { RunRecord, StoredRun } from '../../runs/record.ts'
+import type { Share } from './metrics-object.ts'
 import type { ObjectNamespace } from './platform.ts'
 import type { Answer } from './rpc.ts'
 import type { StartMessage } from './run-keeper.ts'
@@ -51,6 +53,14 @@ export interface GatewayStub {
   fetch(request: Request): Promise<Response>
 }
 
+/** What an object of the metrics answers. */
+export interface MetricsStub {
+  /** Adds a batch once, however often it is sent; gives how many watch. */
+  add(isolate: string, id: string, batch: Batch): Promise<number>
+  read(): Promise<Share>
+  watch(): Promise<ReadableStream<Uint8Array>>
+}
+
 /** The bindings of the Durable Objects that keep state. */
 export interface Bindings {
   readonly runs: ObjectNamespace<RunStub>
@@ -61,6 +71,7 @@ const NAMES = {
   runs: ['SERVABLE_RUN', 'ServableRun'],
   index: ['SERVABLE_INDEX', 'ServableIndex'],
   gateway: ['SERVABLE_GATEWAY', 'ServableGateway'],
+  metrics: ['SERVABLE_METRICS', 'ServableMetrics'],
 } as const
 
 /** Finds the bindings by their names. Throws `invalid_options` that says what to write where one is missing. */
@@ -71,6 +82,11 @@ export function findBindings(): Bindings {
 /** The same, for the objects of the event socket. */
 export function findGateway(): ObjectNamespace<GatewayStub> {
   return find(...NAMES.gateway)
+}
+
+/** The same, for the objects of the metrics. */
+export function findMetrics(): ObjectNamespace<MetricsStub> {
+  return find(...NAMES.metrics)
 }
 
 function find<T>(name: string, className: string): ObjectNamespace<T> {

@@ -1,6 +1,7 @@
 /** The part of `cloudflare:workers` that is used; the runtime brings the module. */
 declare module 'cloudflare:workers' {
   export const env: unknown
+  export function waitUntil(promise: Promise<unknown>): void
   export class DurableObject {
     constructor(state: never, env: never)
     fetch?(request: Request): Promise<Response>

@@ -1,0 +1,62 @@
+/**
+ * How batches are kept in a store: one document a name, to which each batch adds.
+ *
+ * @module
+ */
+
+import type { Transaction } from '../state/store.ts'
+import type { Batch } from './core.ts'
+import { fromKey, inOrder, type Snapshot } from './snapshot.ts'
+import { Stats, type StatsJson } from './stats.ts'
+
+/** The collection of what was counted. */
+export const METRICS = 'metrics'
+
+/** Names that are read: more are never written, since names are bounded where they are counted. */
+const MAX_DOCUMENTS = 10_000
+
+/** Adds a batch to what is kept. */
+export function addBatch(tx: Transaction, { stats }: Pick<Batch, 'stats'>): void {
+  for (const [key, more] of stats) {
+    const total = Stats.from(more)
+    const before = tx.get<StatsJson>(METRICS, key)?.value
+    const sum = before === undefined ? total : Stats.from(before)
+    if (before !== undefined) sum.merge(total)
+    tx.put(METRICS, { id: key, partition: '', at: 0, tags: {}, value: sum.toJSON() })
+  }
+}
+
+/** All that is kept, by key. */
+export function readStats(tx: Transaction): [key: string, stats: StatsJson][] {
+  return tx
+    .list<StatsJson>(METRICS, { partition: '', limit: MAX_DOCUMENTS })
+    .map(({ id, value }) => [id, value])
+}
+
+/** Adds up what several have kept, with what is open in each. */
+export function sumUp(
+  kept: Iterable<readonly [key: string, stats: StatsJson]>,
+  gauges: Iterable<Pick<Batch, 'active' | 'sockets' | 'streams'>>,
+): Snapshot {
+  const byKey = new Map<string, Stats>()
+  for (const [key, json] of kept) {
+    const stats = Stats.from(json)
+    const before = byKey.get(key)
+    if (before === undefined) byKey.set(key, stats)
+    else before.merge(stats)
+  }
+  const active = new Map<string, number>()
+  let [sockets, streams] = [0, 0]
+  for (const each of gauges) {
+    sockets += each.sockets
+    streams += each.streams
+    for (const [key, count] of each.active) active.set(key, (active.get(key) ?? 0) + count)
+  }
+  const keys = new Set([...byKey.keys(), ...active.keys()])
+  const counted = Array.from(keys, key => ({
+    ...fromKey(key),
+    stats: byKey.get(key) ?? new Stats(),
+    active: active.get(key) ?? 0,
+  }))
+  return { counted: inOrder(counted), sockets, streams }
+}

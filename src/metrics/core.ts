@@ -1,0 +1,209 @@
+/**
+ * Counts runs, and gives what was counted to whoever keeps it.
+ *
+ * @module
+ */
+
+import type { Kind, Usage } from '../agents/contract.ts'
+import type { Meter, RunMeter } from '../runs/meter.ts'
+import type { Target } from '../runs/run.ts'
+import { sumUp } from './batches.ts'
+import { LiveFeed, type Viewer } from './live.ts'
+import { type CountTaker, RunCounter, type Subject } from './run-counter.ts'
+import { keyOf, type Snapshot } from './snapshot.ts'
+import { OTHER, type RunSample, Stats, type StatsJson } from './stats.ts'
+
+/** Prices of a model in USD for a million tokens. */
+export interface ModelPrice {
+  readonly prompt: number
+  readonly completion: number
+}
+
+/** The bounds of a core, and its prices by `provider/id` or `id` of a model. */
+export interface CoreSettings {
+  readonly pricing: Readonly<Record<string, ModelPrice>>
+  readonly maxNames: number
+  readonly maxTools: number
+  readonly maxViewers: number
+}
+
+/** What was counted since the last batch, as JSON. */
+export interface Batch {
+  readonly stats: readonly (readonly [key: string, stats: StatsJson])[]
+  /** Runs at work, by key, as of now. */
+  readonly active: readonly (readonly [key: string, count: number])[]
+  readonly sockets: number
+  readonly streams: number
+  /** What happened, as JSON, for those who watch elsewhere. */
+  readonly events: readonly string[]
+}
+
+/** Keeps what was counted elsewhere than in this process's memory. */
+export interface MetricsKeeper {
+  /** Something was counted: {@link MetricsCore.take} gives it, soon. */
+  changed(): void
+  snapshot(): Promise<Snapshot>
+  /** Follows what happens everywhere; undefined where this process's feed is all there is. */
+  readonly watch?: () => Promise<Pick<Viewer, 'next' | 'leave'>>
+  /** Whether somebody watches elsewhere. */
+  readonly isWatched?: () => boolean
+}
+
+/** Events of a batch. */
+const MAX_EVENTS = 200
+
+/** Runs that were served, so that the bus is not heard on them as well. */
+const MAX_SERVED = 10_000
+
+/** See the module's head. */
+export class MetricsCore implements Meter, CountTaker {
+  readonly live: LiveFeed
+  /** Told by the servers of event sockets how many sockets they have. */
+  readonly socketCounts: Set<() => number> = new Set()
+  readonly #settings: CoreSettings
+  readonly #active = new Map<string, number>()
+  readonly #served = new Set<string>()
+  #stats = new Map<string, Stats>()
+  #names = new Set<string>()
+  #events: string[] = []
+  #streams = 0
+  #keeper: MetricsKeeper | undefined
+  /** Agents whose bus is heard. */
+  #attached = 0
+
+  constructor(settings: CoreSettings) {
+    this.#settings = settings
+    this.live = new LiveFeed(settings.maxViewers)
+  }
+
+  /** Gives what is counted to a keeper from now on. One that serves several handlers has the first one's. */
+  connect(make: (core: MetricsCore) => MetricsKeeper): void {
+    this.#keeper ??= make(this)
+  }
+
+  start({ kind, name, servable }: Target, runId: string): RunMeter {
+    if (this.#attached > 0) this.#noteServed(kind, (servable as { name?: string }).name ?? name, runId)
+    return this.begin({ kind, name, model: servable.model })
+  }
+
+  /** A run begins. */
+  begin(subject: Subject): RunCounter {
+    const bounded = this.#bounded(subject)
+    const key = keyOf(bounded.kind, bounded.name)
+    this.#active.set(key, (this.#active.get(key) ?? 0) + 1)
+    if (this.#isWatched) this.#tell('run.start', bounded, {})
+    return new RunCounter(bounded, this)
+  }
+
+  tool(subject: Subject, toolName: string): void {
+    if (this.#isWatched) this.#tell('tool.call', subject, { toolName })
+  }
+
+  ended(subject: Subject, sample: RunSample, code: string | undefined): void {
+    const key = keyOf(subject.kind, subject.name)
+    this.#active.set(key, (this.#active.get(key) ?? 1) - 1)
+    let stats = this.#stats.get(key)
+    if (stats === undefined) {
+      stats = new Stats()
+      this.#stats.set(key, stats)
+    }
+    stats.record(sample, this.#settings.maxTools)
+    if (this.#isWatched) this.#tellEnd(subject, sample, code)
+    this.#keeper?.changed()
+  }
+
+  costOf({ model }: Subject, usage: Usage): number | undefined {
+    if (usage.cost !== undefined) return usage.cost
+    if (model === undefined) return undefined
+    const { pricing } = this.#settings
+    const name = [`${model.provider}/${model.id}`, model.id].find(each => Object.hasOwn(pricing, each))
+    const price = name === undefined ? undefined : pricing[name]
+    if (price === undefined) return undefined
+    return (usage.promptTokens * price.prompt + usage.completionTokens * price.completion) / 1e6
+  }
+
+  /** The bus of an agent is heard: from now on runs that are served are told apart. */
+  attach(): () => void {
+    this.#attached++
+    return () => this.#attached--
+  }
+
+  /** Whether the run was served, and is counted already. */
+  isServed(kind: Kind, name: string, runId: string): boolean {
+    return this.#served.has(`${keyOf(kind, name)}:${runId}`)
+  }
+
+  /** A stream is open until the returned function is called. */
+  readonly openStream = (): (() => void) => {
+    this.#streams++
+    return () => void this.#streams--
+  }
+
+  /** What was counted since the last call; undefined where that is nothing. */
+  take(): Batch | undefined {
+    if (this.#stats.size === 0 && this.#events.length === 0) return undefined
+    const stats = Array.from(this.#stats, ([key, each]) => [key, each.toJSON()] as const)
+    const events = this.#events
+    this.#stats = new Map()
+    this.#events = []
+    return { stats, events, ...this.gauges() }
+  }
+
+  /** What is open here. */
+  gauges(): Pick<Batch, 'active' | 'sockets' | 'streams'> {
+    let sockets = 0
+    for (const count of this.socketCounts) sockets += count()
+    return {
+      active: [...this.#active].filter(([, count]) => count > 0),
+      sockets,
+      streams: this.#streams,
+    }
+  }
+
+  /** All that was counted, wherever it is kept. */
+  async snapshot(): Promise<Snapshot> {
+    if (this.#keeper !== undefined) return this.#keeper.snapshot()
+    const kept = Array.from(this.#stats, ([key, stats]) => [key, stats.toJSON()] as const)
+    return sumUp(kept, [this.gauges()])
+  }
+
+  /** One who watches what happens. */
+  async watch(): Promise<Pick<Viewer, 'next' | 'leave'>> {
+    return this.#keeper?.watch === undefined ? this.live.watch() : this.#keeper.watch()
+  }
+
+  get #isWatched(): boolean {
+    return this.live.viewers > 0 || this.#keeper?.isWatched?.() === true
+  }
+
+  /** Names are bounded, since what makes agents while it runs could make names without end. */
+  #bounded(subject: Subject): Subject {
+    if (this.#names.has(subject.name)) return subject
+    if (this.#names.size >= this.#settings.maxNames) return { ...subject, name: OTHER }
+    this.#names.add(subject.name)
+    return subject
+  }
+
+  #noteServed(kind: Kind, name: string, runId: string): void {
+    this.#served.add(`${keyOf(kind, name)}:${runId}`)
+    if (this.#served.size <= MAX_SERVED) return
+    const [oldest] = this.#served
+    if (oldest !== undefined) this.#served.delete(oldest)
+  }
+
+  #tellEnd(subject: Subject, { outcome, durationMs, usage, cost }: RunSample, code = 'unknown'): void {
+    if (outcome === 'error') return this.#tell('run.error', subject, { code, durationMs })
+    const { promptTokens = 0, completionTokens = 0, totalTokens = 0 } = usage ?? {}
+    const numbers = { durationMs, promptTokens, completionTokens, totalTokens }
+    this.#tell('run.complete', subject, { outcome, ...numbers, ...(cost !== undefined && { cost }) })
+  }
+
+  #tell(type: string, { kind, name }: Subject, data: Record<string, string | number>): void {
+    const timestamp = new Date().toISOString()
+    const json = JSON.stringify({ type, agentName: name, timestamp, data: { kind, ...data } })
+    this.live.publish(json)
+    if (this.#keeper?.isWatched?.() !== true) return
+    if (this.#events.push(json) > MAX_EVENTS) this.#events.shift()
+    this.#keeper.changed()
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * Metrics of agents, teams and workflows.
+ *
+ * @module
+ */
+
+import type { BusPayload, EventBus } from '../agents/bus.ts'
+import type { Kind } from '../agents/contract.ts'
+import { ServableError } from '../errors.ts'
+import type { Identity } from '../http/platform.ts'
+import { MetricsCore, type ModelPrice } from './core.ts'
+import { type MetricsJson, toMetricsJson } from './json.ts'
+import { toPrometheus } from './prometheus.ts'
+import type { RunCounter } from './run-counter.ts'
+
+/** Who may read the metrics: an identity; a response to answer with; undefined or a throw, which refuse. */
+export type AuthenticateScraper = (
+  request: Request,
+) => Identity | Response | undefined | Promise<Identity | Response | undefined>
+
+/** The options of a {@link MetricsExporter}. */
+export interface MetricsExporterOptions {
+  /**
+   * Prices in USD for a million tokens, by `provider/id` or `id` of the model. A run's own `usage.cost` comes before it;
+   * where nobody knows a price there is no cost.
+   */
+  readonly pricing?: Readonly<Record<string, ModelPrice>>
+  /** Decides who may read; middleware does not see to it then. Default: whoever the middleware lets through. */
+  readonly authenticate?: AuthenticateScraper
+  /** Most names that are counted by themselves; runs of others are counted as `other`. Default 1,000. */
+  readonly maxNames?: number
+  /** Most tools of one name that are counted by themselves. Default 100. */
+  readonly maxTools?: number
+  /** Most viewers of the live stream. Default 100. */
+  readonly maxViewers?: number
+}
+
+/** What can be attached: a first-party agent, team or workflow, or anything with a bus. */
+export interface Attachable {
+  readonly kind?: Kind | undefined
+  readonly name?: string | undefined
+  readonly model?: { readonly provider: string; readonly id: string } | undefined
+  readonly events?: EventBus | undefined
+}
+
+/** Runs of a bus that are counted at a time. */
+const MAX_IN_FLIGHT = 10_000
+
+/**
+ * Counts runs: give it to `createHandler` as `metricsExporter`, and every run that is served is counted once, whatever its
+ * transport, also when it ends in a cancel or an error. Runs that a program starts by itself are counted for the agents
+ * that are attached. Recording a run costs about a microsecond; the memory of a name is constant; the 95th percentile is
+ * known with a relative error of 1 %.
+ *
+ * @example
+ * const metricsExporter = new MetricsExporter({ pricing: { 'model-1': { prompt: 3, completion: 15 } } })
+ * const handler = createHandler({ agents, metricsExporter })
+ */
+export class MetricsExporter {
+  /** Counts; for the handler. */
+  readonly core: MetricsCore
+  readonly authenticate: AuthenticateScraper | undefined
+
+  /** Throws `invalid_options` that names what is wrong. */
+  constructor(options: MetricsExporterOptions = {}) {
+    const { pricing = {}, authenticate, maxNames = 1000, maxTools = 100, maxViewers = 100 } = options
+    const bounds = { maxNames, maxTools, maxViewers }
+    checkOptions(options, pricing, bounds)
+    this.authenticate = authenticate
+    this.core = new MetricsCore({ pricing, ...bounds })
+  }
+
+  /**
+   * Hears the event bus of an agent, team or workflow, so that runs which no handler serves are counted as well. Returns
+   * the function that takes it away again. Throws `invalid_options` for what has no bus.
+   */
+  attach(servable: Attachable): () => void {
+    const { events, model } = servable
+    if (events === undefined) {
+      throw new ServableError('invalid_options', '`attach` needs something with an event bus: `events`')
+    }
+    const runs = new Map<string, RunCounter>()
+    const idOf = ({ kind, name, runId }: BusPayload) => `${kind}:${name}:${runId}`
+    const end = (payload: BusPayload, how: Parameters<RunCounter['end']>[0], durationMs: number) => {
+      runs.get(idOf(payload))?.end(how, durationMs)
+      runs.delete(idOf(payload))
+    }
+    const listeners = [
+      this.core.attach(),
+      events.on('run.start', payload => {
+        const { kind, name, runId } = payload
+        // One bus may be shared by many; each is heard where it is attached.
+        if (servable.name !== undefined && (name !== servable.name || kind !== servable.kind)) return
+        if (this.core.isServed(kind, name, runId) || runs.size >= MAX_IN_FLIGHT) return
+        runs.set(idOf(payload), this.core.begin({ kind, name, model }))
+      }),
+      events.on('run.stream.chunk', payload => runs.get(idOf(payload))?.text()),
+      events.on('tool.call', payload => runs.get(idOf(payload))?.tool(payload.toolName)),
+      events.on('run.complete', payload => {
+        const { finishReason, usage, durationMs } = payload
+        end(payload, { type: 'finish', finishReason, usage }, durationMs)
+      }),
+      events.on('run.error', payload => {
+        const { error, code, durationMs } = payload
+        end(payload, { type: 'error', error, code }, durationMs)
+      }),
+    ]
+    return () => {
+      for (const off of listeners.splice(0)) off()
+    }
+  }
+
+  /** All that was counted, as JSON. */
+  async json(): Promise<MetricsJson> {
+    return toMetricsJson(await this.core.snapshot())
+  }
+
+  /** All that was counted, as a scraper reads it: Prometheus text 0.0.4, or OpenMetrics 1.0. */
+  async text(format: 'prometheus' | 'openmetrics' = 'prometheus'): Promise<string> {
+    return toPrometheus(await this.core.snapshot(), format)
+  }
+}
+
+const NAMES = ['pricing', 'authenticate', 'maxNames', 'maxTools', 'maxViewers']
+
+function checkOptions(options: object, pricing: object, bounds: Readonly<Record<string, number>>): void {
+  const wrong = (what: string) => new ServableError('invalid_options', `\`MetricsExporter\`: ${what}`)
+  const unknown = Object.keys(options).find(name => !NAMES.includes(name))
+  if (unknown !== undefined) throw wrong(`\`${unknown}\` is not known here`)
+  for (const [name, value] of Object.entries(bounds)) {
+    if (!Number.isSafeInteger(value) || value < 1) throw wrong(`\`${name}\` must be a whole number above 0`)
+  }
+  const { authenticate } = options as MetricsExporterOptions
+  if (authenticate !== undefined && typeof authenticate !== 'function')
+    throw wrong('`authenticate` must be a function')
+  for (const [model, price] of Object.entries(pricing)) {
+    const { prompt, completion } = Object(price) as Partial<ModelPrice>
+    const isPrice = [prompt, completion].every(each => typeof each === 'number' && each >= 0)
+    if (!isPrice)
+      throw wrong(`\`pricing.${model}\` must be { prompt, completion } in USD for a million tokens`)
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * Metrics as JSON (specification, "Metrics (per agent)").
+ *
+ * @module
+ */
+
+import type { Kind, Usage } from '../agents/contract.ts'
+import type { Snapshot } from './snapshot.ts'
+import { Stats } from './stats.ts'
+
+/** What was counted of one name, or of all. */
+export interface AgentMetrics {
+  /** Runs that have ended, however. */
+  readonly runs: number
+  readonly errors: number
+  /** Runs that were cancelled: they are no errors. */
+  readonly cancels: number
+  /** Milliseconds; 0 where there was no run. */
+  readonly avgDurationMs: number
+  /** Milliseconds, with a relative error of 1 %. */
+  readonly p95DurationMs: number
+  /** USD; absent where nobody knows a price. */
+  readonly totalCost?: number
+  readonly totalTokens: number
+  readonly toolCallCount: number
+  /** Calls by tool. */
+  readonly toolUsageFrequency: Readonly<Record<string, number>>
+  /** Errors over runs, 0 to 1. */
+  readonly errorRate: number
+  /** Mean tokens of the runs that neither failed nor were cancelled. */
+  readonly tokensPerRun: number
+  /** The usage of the last run that told one, as it told it. */
+  readonly providerMetrics?: Usage
+  /** Runs at work. */
+  readonly activeRuns: number
+}
+
+/** All metrics. */
+export interface MetricsJson {
+  /** Agents, teams and workflows together. */
+  readonly global: AgentMetrics
+  readonly byAgent: Readonly<Record<string, AgentMetrics>>
+  readonly byTeam: Readonly<Record<string, AgentMetrics>>
+  readonly byWorkflow: Readonly<Record<string, AgentMetrics>>
+  /** ISO 8601, in UTC. */
+  readonly timestamp: string
+}
+
+/** A snapshot as JSON. */
+export function toMetricsJson({ counted }: Snapshot): MetricsJson {
+  const all = new Stats()
+  let active = 0
+  for (const each of counted) {
+    all.merge(each.stats)
+    active += each.active
+  }
+  const by = (kind: Kind) =>
+    Object.fromEntries(
+      counted.filter(each => each.kind === kind).map(({ name, ...each }) => [name, metricsOf(each)]),
+    )
+  // The usage of one run says nothing of all.
+  const { providerMetrics: _, ...global } = metricsOf({ stats: all, active })
+  return {
+    global,
+    byAgent: by('agent'),
+    byTeam: by('team'),
+    byWorkflow: by('workflow'),
+    timestamp: new Date().toISOString(),
+  }
+}
+
+/** One name's metrics. */
+export function metricsOf({ stats, active }: { stats: Stats; active: number }): AgentMetrics {
+  const { runs, errors, cancels, cost, total, last } = stats
+  const successes = runs - errors - cancels
+  return {
+    runs,
+    errors,
+    cancels,
+    avgDurationMs: averageOf(stats),
+    p95DurationMs: stats.sketch.quantile(0.95),
+    ...(cost !== undefined && { totalCost: cost }),
+    totalTokens: total,
+    toolCallCount: stats.toolCalls,
+    toolUsageFrequency: Object.fromEntries(stats.tools),
+    errorRate: runs === 0 ? 0 : errors / runs,
+    tokensPerRun: successes === 0 ? 0 : stats.successTokens / successes,
+    ...(last !== undefined && { providerMetrics: last }),
+    activeRuns: active,
+  }
+}
+
+/** Milliseconds. */
+export function averageOf({ runs, durations }: Stats): number {
+  return runs === 0 ? 0 : (durations.sum * 1000) / runs
+}

@@ -1,0 +1,104 @@
+/**
+ * `GET /metrics`, `/metrics/json` and `/metrics/stream`.
+ *
+ * @module
+ */
+
+import { KINDS } from '../agents/registry.ts'
+import { isServableError, ServableError } from '../errors.ts'
+import type { Catalog } from '../http/catalog.ts'
+import type { RequestState } from '../http/context.ts'
+import { joinPath, queryOf, type Route } from '../http/router.ts'
+import { jsonResponse } from '../web/response.ts'
+import { SSE_HEADERS, sseStream } from '../web/sse.ts'
+import type { MetricsExporter } from './exporter.ts'
+import { metricsOf, toMetricsJson } from './json.ts'
+import { sseOfViewer } from './live.ts'
+import { CONTENT_TYPES, type TextFormat, toPrometheus } from './prometheus.ts'
+import { inOrder, keyOf, type Snapshot } from './snapshot.ts'
+import { Stats } from './stats.ts'
+
+/** What was counted is never kept by anyone between. */
+const NO_STORE = { 'cache-control': 'no-store' }
+
+type Answer = (request: Request, state: RequestState) => Promise<Response>
+
+/** The routes of an exporter. */
+export function metricsRoutes(prefix: string, exporter: MetricsExporter, catalog: Catalog): Route[] {
+  const { core } = exporter
+  const snapshot = async () => withServed(await core.snapshot(), catalog)
+  const route = (suffix: string, answer: Answer): Route => ({
+    method: 'GET',
+    path: joinPath(prefix, 'metrics', suffix),
+    part: 'metrics',
+    endpoint: async (request, state) => (await refusal(request, exporter)) ?? answer(request, state),
+  })
+  return [
+    route('', async request => {
+      const format = formatOf(request)
+      const text = toPrometheus(await snapshot(), format)
+      return new Response(text, {
+        headers: { ...NO_STORE, 'content-type': CONTENT_TYPES[format], vary: 'accept' },
+      })
+    }),
+    route('json', async request => {
+      const agent = queryOf(request.url).get('agent')
+      const now = await snapshot()
+      if (agent === null) return jsonResponse(toMetricsJson(now), { headers: NO_STORE })
+      const counted = now.counted.find(({ kind, name }) => kind === 'agent' && name === agent)
+      if (counted === undefined) {
+        throw new ServableError(
+          'agent_not_found',
+          `There are no metrics of an agent named \`${agent.slice(0, 100)}\``,
+        )
+      }
+      return jsonResponse(metricsOf(counted), { headers: NO_STORE })
+    }),
+    route('stream', async request => {
+      if (request.method === 'HEAD') return new Response(null, { headers: SSE_HEADERS })
+      return new Response(sseStream(sseOfViewer(await core.watch())), { headers: SSE_HEADERS })
+    }),
+  ]
+}
+
+/** With all that is served, though it has not run yet: a scraper wants to see it begin at 0. */
+function withServed(snapshot: Snapshot, catalog: Catalog): Snapshot {
+  const known = new Set(snapshot.counted.map(({ kind, name }) => keyOf(kind, name)))
+  const idle = KINDS.flatMap(kind =>
+    catalog
+      .entries(kind)
+      .filter(({ name }) => !known.has(keyOf(kind, name)))
+      .map(({ name }) => ({ kind, name, stats: new Stats(), active: 0 })),
+  )
+  return { ...snapshot, counted: inOrder([...snapshot.counted, ...idle]) }
+}
+
+/** What refuses the request, if the exporter's own `authenticate` does. */
+async function refusal(request: Request, { authenticate }: MetricsExporter): Promise<Response | undefined> {
+  if (authenticate === undefined) return undefined
+  let answer: unknown
+  try {
+    answer = await authenticate(request)
+  } catch (cause) {
+    if (isServableError(cause)) throw cause
+    throw new ServableError('unauthorized', 'Not authorized', { cause })
+  }
+  if (Object.prototype.toString.call(answer) === '[object Response]') return answer as Response
+  const { id } = Object(answer) as { id?: unknown }
+  if (typeof id === 'string' && id !== '') return undefined
+  throw new ServableError('unauthorized', 'Not authorized')
+}
+
+/** The format that the scraper prefers (RFC 9110, section 12.5.1); of two that it likes as much, OpenMetrics. */
+function formatOf(request: Request): TextFormat {
+  const accept = request.headers.get('accept') ?? ''
+  const weights = accept.split(',').map(part => {
+    const [type = '', ...parameters] = part.split(';').map(each => each.trim().toLowerCase())
+    const weight = parameters.find(each => each.startsWith('q='))?.slice(2)
+    return { type, weight: weight === undefined ? 1 : Number(weight) }
+  })
+  const weightOf = (...types: string[]) =>
+    Math.max(0, ...weights.filter(({ type }) => types.includes(type)).map(({ weight }) => weight))
+  const openMetrics = weightOf('application/openmetrics-text')
+  return openMetrics > 0 && openMetrics >= weightOf('text/plain') ? 'openmetrics' : 'prometheus'
+}

@@ -1,0 +1,163 @@
+/**
+ * What is counted of one agent, team or workflow. Counts add up, so that parts counted elsewhere make a whole.
+ *
+ * @module
+ */
+
+import type { FinishReason, Usage } from '../agents/contract.ts'
+import { Histogram, type HistogramJson } from './histogram.ts'
+import { Sketch, type SketchJson } from './sketch.ts'
+
+/** How a run ended. */
+export type Outcome = FinishReason | 'error'
+
+/** What is to be counted of one run that has ended. */
+export interface RunSample {
+  readonly outcome: Outcome
+  readonly durationMs: number
+  /** Milliseconds from the start to the first text; undefined where there was none. */
+  readonly firstTextMs: number | undefined
+  readonly usage: Usage | undefined
+  /** In USD; undefined where nobody knows. */
+  readonly cost: number | undefined
+  /** The tools that were called, once for each call. */
+  readonly tools: readonly string[] | undefined
+}
+
+/** Stats as they are kept. */
+export interface StatsJson {
+  readonly outcomes: Readonly<Record<string, number>>
+  readonly prompt: number
+  readonly completion: number
+  readonly total: number
+  /** Tokens of the runs that neither failed nor were cancelled. */
+  readonly successTokens: number
+  /** Null where no run had a cost. */
+  readonly cost: number | null
+  readonly tools: Readonly<Record<string, number>>
+  readonly sketch: SketchJson
+  readonly durations: HistogramJson
+  readonly firstTexts: HistogramJson
+  readonly last: Usage | null
+}
+
+/** Where the tools beyond the bound are counted. */
+export const OTHER = 'other'
+
+/** See the module's head. */
+export class Stats {
+  readonly outcomes: Map<string, number> = new Map()
+  prompt = 0
+  completion = 0
+  total = 0
+  successTokens = 0
+  cost: number | undefined
+  readonly tools: Map<string, number> = new Map()
+  readonly sketch: Sketch = new Sketch()
+  readonly durations: Histogram = new Histogram()
+  readonly firstTexts: Histogram = new Histogram()
+  /** The usage of the last run that told one. */
+  last: Usage | undefined
+
+  /** Reads stats that were kept. */
+  static from(json: StatsJson): Stats {
+    const stats = new Stats()
+    addAll(stats.outcomes, Object.entries(json.outcomes))
+    addAll(stats.tools, Object.entries(json.tools))
+    stats.prompt = json.prompt
+    stats.completion = json.completion
+    stats.total = json.total
+    stats.successTokens = json.successTokens
+    stats.cost = json.cost ?? undefined
+    stats.sketch.merge(Sketch.from(json.sketch))
+    stats.durations.merge(Histogram.from(json.durations))
+    stats.firstTexts.merge(Histogram.from(json.firstTexts))
+    stats.last = json.last ?? undefined
+    return stats
+  }
+
+  /** How many runs have ended. */
+  get runs(): number {
+    return this.sketch.count
+  }
+
+  get errors(): number {
+    return this.outcomes.get('error') ?? 0
+  }
+
+  get cancels(): number {
+    return this.outcomes.get('cancelled') ?? 0
+  }
+
+  get toolCalls(): number {
+    let sum = 0
+    for (const count of this.tools.values()) sum += count
+    return sum
+  }
+
+  /** Counts a run. At most `maxTools` tools have a count of their own. */
+  record({ outcome, durationMs, firstTextMs, usage, cost, tools }: RunSample, maxTools: number): void {
+    add(this.outcomes, outcome, 1)
+    this.sketch.add(durationMs)
+    this.durations.add(durationMs / 1000)
+    if (firstTextMs !== undefined) this.firstTexts.add(firstTextMs / 1000)
+    if (usage !== undefined) this.#use(usage, outcome)
+    if (cost !== undefined) this.cost = (this.cost ?? 0) + cost
+    if (tools === undefined) return
+    for (const tool of tools) {
+      const isKnown = this.tools.has(tool) || this.tools.size < maxTools
+      add(this.tools, isKnown ? tool : OTHER, 1)
+    }
+  }
+
+  /** Counts all that others have counted. */
+  merge(other: Stats): void {
+    addAll(this.outcomes, other.outcomes)
+    addAll(this.tools, other.tools)
+    this.prompt += other.prompt
+    this.completion += other.completion
+    this.total += other.total
+    this.successTokens += other.successTokens
+    if (other.cost !== undefined) this.cost = (this.cost ?? 0) + other.cost
+    this.sketch.merge(other.sketch)
+    this.durations.merge(other.durations)
+    this.firstTexts.merge(other.firstTexts)
+    this.last = other.last ?? this.last
+  }
+
+  toJSON(): StatsJson {
+    return {
+      outcomes: Object.fromEntries(this.outcomes),
+      prompt: this.prompt,
+      completion: this.completion,
+      total: this.total,
+      successTokens: this.successTokens,
+      cost: this.cost ?? null,
+      tools: Object.fromEntries(this.tools),
+      sketch: this.sketch.toJSON(),
+      durations: this.durations.toJSON(),
+      firstTexts: this.firstTexts.toJSON(),
+      last: this.last ?? null,
+    }
+  }
+
+  #use(usage: Usage, outcome: Outcome): void {
+    this.prompt += usage.promptTokens
+    this.completion += usage.completionTokens
+    this.total += usage.totalTokens
+    if (isSuccess(outcome)) this.successTokens += usage.totalTokens
+    this.last = usage
+  }
+}
+
+function isSuccess(outcome: Outcome): boolean {
+  return outcome !== 'error' && outcome !== 'cancelled'
+}
+
+function add(counts: Map<string, number>, name: string, count: number): void {
+  counts.set(name, (counts.get(name) ?? 0) + count)
+}
+
+function addAll(counts: Map<string, number>, more: Iterable<readonly [string, number]>): void {
+  for (const [name, count] of more) add(counts, name, count)
+}

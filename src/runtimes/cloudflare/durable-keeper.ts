@@ -1,0 +1,132 @@
+/**
+ * The metrics of a Worker: each isolate hands what it counted to one of several objects, which add it up.
+ *
+ * @module
+ */
+
+import { waitUntil } from 'cloudflare:workers'
+import { sumUp } from '../../metrics/batches.ts'
+import type { Batch, MetricsCore, MetricsKeeper } from '../../metrics/core.ts'
+import { Viewer } from '../../metrics/live.ts'
+import { findMetrics } from './bindings.ts'
+
+/** Milliseconds for which an isolate collects before it sends. */
+const COLLECT_MS = 100
+
+/** Milliseconds after which a sending that never came is given up: its request may be gone. */
+const LOST_MS = 5000
+
+/** How often a batch is tried before it waits for the next sending, and milliseconds between two tries. */
+const TRIES = 3
+const RETRY_MS = 200
+
+/** Batches that wait because they could not be sent; past it the oldest are lost. */
+const MAX_UNSENT = 1000
+
+interface Unsent {
+  readonly id: string
+  readonly batch: Batch
+}
+
+const sleep = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
+
+/** Makes the keeper of an isolate. Does nothing until something is counted. */
+export function createDurableKeeper(core: MetricsCore, shards: number): MetricsKeeper {
+  return new DurableKeeper(core, shards)
+}
+
+class DurableKeeper implements MetricsKeeper {
+  readonly #core: MetricsCore
+  readonly #shards: number
+  readonly #unsent: Unsent[] = []
+  /** Made when it is first needed: a Worker may not draw random numbers while it starts. */
+  #isolate: string | undefined
+  #count = 0
+  #scheduledAt = Number.NEGATIVE_INFINITY
+  #watchers = 0
+
+  constructor(core: MetricsCore, shards: number) {
+    this.#core = core
+    this.#shards = shards
+  }
+
+  readonly isWatched = (): boolean => this.#watchers > 0
+
+  /** Sends soon, after the response of whoever is served now, and kept alive by its context. */
+  changed(): void {
+    const now = Date.now()
+    if (now - this.#scheduledAt < LOST_MS) return
+    this.#scheduledAt = now
+    waitUntil(
+      sleep(COLLECT_MS).then(() => {
+        this.#scheduledAt = Number.NEGATIVE_INFINITY
+        return this.#send()
+      }),
+    )
+  }
+
+  async snapshot(): ReturnType<MetricsKeeper['snapshot']> {
+    await this.#send()
+    const shares = await Promise.all(this.#objects().map(object => object.read()))
+    return sumUp(
+      shares.flatMap(({ stats }) => stats),
+      shares.flatMap(({ gauges }) => gauges),
+    )
+  }
+
+  /** Watches all objects at once. */
+  readonly watch = async (): Promise<Viewer> => {
+    const readers = await Promise.all(this.#objects().map(async object => (await object.watch()).getReader()))
+    const viewer = new Viewer(() => {
+      for (const reader of readers) void reader.cancel().then(undefined, () => {})
+    })
+    for (const reader of readers) void pump(reader, viewer)
+    this.#watchers++
+    return viewer
+  }
+
+  async #send(): Promise<void> {
+    const batch = this.#core.take()
+    this.#isolate ??= crypto.randomUUID()
+    if (batch !== undefined) this.#unsent.push({ id: `${this.#isolate}:${++this.#count}`, batch })
+    const unsent = this.#unsent.splice(0)
+    await Promise.all(unsent.map(each => this.#deliver(each)))
+    if (this.#unsent.length > MAX_UNSENT) this.#unsent.splice(0, this.#unsent.length - MAX_UNSENT)
+  }
+
+  /** A batch that is sent twice counts once, by its id: so it may be sent again where nobody knows. */
+  async #deliver(unsent: Unsent): Promise<void> {
+    const isolate = this.#isolate ?? ''
+    const shard = Number.parseInt(isolate.slice(0, 8), 16) % this.#shards
+    for (let attempt = 1; attempt <= TRIES; attempt++) {
+      try {
+        this.#watchers = await this.#objects()[shard]!.add(isolate, unsent.id, unsent.batch)
+        return
+      } catch {
+        if (attempt < TRIES) await sleep(RETRY_MS)
+      }
+    }
+    this.#unsent.push(unsent)
+  }
+
+  #objects() {
+    const namespace = findMetrics()
+    return Array.from({ length: this.#shards }, (_, shard) => namespace.getByName(`metrics:${shard}`))
+  }
+}
+
+/** Gives a viewer the lines of a stream. */
+async function pump(reader: ReadableStreamDefaultReader<Uint8Array>, viewer: Viewer): Promise<void> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  try {
+    for (let item = await reader.read(); !item.done; item = await reader.read()) {
+      const lines = (rest + decoder.decode(item.value, { stream: true })).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) if (line !== '') viewer.push(line)
+    }
+  } catch {
+    // The object is gone; the viewer sees it by the end of its stream.
+  }
+  viewer.leave()
+}

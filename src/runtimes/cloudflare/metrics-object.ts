@@ -1,0 +1,103 @@
+/**
+ * The Durable Object that keeps a share of the metrics: isolates hand it what they counted.
+ *
+ * @module
+ */
+
+import { DurableObject } from 'cloudflare:workers'
+import { addBatch, readStats } from '../../metrics/batches.ts'
+import type { Batch } from '../../metrics/core.ts'
+import { LiveFeed, type Viewer } from '../../metrics/live.ts'
+import type { StatsJson } from '../../metrics/stats.ts'
+import type { ObjectClass, ObjectState } from './platform.ts'
+import { type ObjectStore, objectStore } from './sql.ts'
+
+/** What is open in an isolate. */
+export type Gauges = Pick<Batch, 'active' | 'sockets' | 'streams'>
+
+/** All that an object keeps. */
+export interface Share {
+  readonly stats: readonly (readonly [key: string, stats: StatsJson])[]
+  readonly gauges: readonly Gauges[]
+}
+
+/** The collection of batches that have been added, so that one that is sent again counts once. */
+const BATCHES = 'metrics-batch'
+
+/** Milliseconds for which a batch is remembered: whoever sent it has given up long before. */
+const REMEMBER_MS = 60 * 60 * 1000
+
+/** Milliseconds after which an isolate that says nothing is thought to be gone. */
+const GONE_MS = 10 * 60 * 1000
+
+/** Those who watch one object. */
+const MAX_WATCHERS = 1000
+
+/** Makes the class. */
+export function metricsObjectClass(): ObjectClass {
+  return class ServableMetrics extends DurableObject {
+    readonly #store: ObjectStore
+    readonly #live = new LiveFeed(MAX_WATCHERS)
+    readonly #gauges = new Map<string, { readonly at: number; readonly gauges: Gauges }>()
+
+    constructor(state: ObjectState, env: unknown) {
+      // The base class is typed by the runtime's own types where a user has them.
+      super(state as never, env as never)
+      this.#store = objectStore(state.storage)
+    }
+
+    /** Adds a batch once, however often it is sent; says how many watch. */
+    async add(isolate: string, id: string, batch: Batch): Promise<number> {
+      const { stats, events, ...gauges } = batch
+      const now = Date.now()
+      const isNew = this.#store.transact(tx => {
+        if (tx.get(BATCHES, id) !== undefined) return false
+        for (const { id: old } of tx.expired(BATCHES, now, 100)) tx.delete(BATCHES, old)
+        tx.put(BATCHES, { id, partition: '', at: now, tags: {}, value: null, expiresAt: now + REMEMBER_MS })
+        addBatch(tx, { stats })
+        return true
+      })
+      this.#gauges.set(isolate, { at: now, gauges })
+      if (isNew) for (const event of events) this.#live.publish(event)
+      return this.#live.viewers
+    }
+
+    async read(): Promise<Share> {
+      const now = Date.now()
+      for (const [isolate, { at }] of this.#gauges) if (at < now - GONE_MS) this.#gauges.delete(isolate)
+      return {
+        stats: this.#store.isEmpty() ? [] : this.#store.transact(tx => readStats(tx)),
+        gauges: Array.from(this.#gauges.values(), ({ gauges }) => gauges),
+      }
+    }
+
+    /** What happens, a line of JSON each. */
+    async watch(): Promise<ReadableStream<Uint8Array>> {
+      return linesOf(this.#live.watch())
+    }
+  }
+}
+
+/** Milliseconds between empty lines: by writing alone is it met that the other side has left. */
+const LINE_MS = 5000
+
+function linesOf(viewer: Viewer): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  let timer: ReturnType<typeof setInterval> | undefined
+  const leave = () => {
+    if (timer !== undefined) clearInterval(timer)
+    viewer.leave()
+  }
+  return new ReadableStream({
+    type: 'bytes',
+    start(controller) {
+      timer = setInterval(() => controller.enqueue(encoder.encode('\n')), LINE_MS)
+    },
+    async pull(controller) {
+      const batch = await viewer.next()
+      if (batch === undefined) return
+      controller.enqueue(encoder.encode(batch.events.map(event => `${event}\n`).join('')))
+    },
+    cancel: leave,
+  })
+}

@@ -1,0 +1,113 @@
+/** Makes runs over every transport, and keeps count of them. */
+import { io, type Socket } from 'socket.io-client'
+import { expect, onTestFinished, vi } from 'vitest'
+import type { MetricsJson } from '../../../src/index.ts'
+import { jsonRequest } from '../http/client.ts'
+import type { Deployment } from '../runs/client.ts'
+
+export type Server = () => Deployment
+
+export const WAIT = { timeout: 30_000, interval: 50 }
+
+/** How a run is to end. */
+export type Fate = 'answer' | 'tool' | 'fail' | 'cancel'
+
+/** What the client has seen. */
+export interface Count {
+  runs: number
+  errors: number
+  cancels: number
+  tools: number
+  /** Runs that told their tokens. */
+  used: number
+}
+
+export const newCount = (): Count => ({ runs: 0, errors: 0, cancels: 0, tools: 0, used: 0 })
+
+const inputs: Record<Fate, string> = { answer: 'hello', tool: 'tool', fail: 'fail', cancel: 'wait' }
+
+/** Runs once over a transport, so that it ends as it should. */
+export type Transport = (fate: Fate) => Promise<void>
+
+/** Each transport by its name. */
+export async function transports(server: Server, agent = 'worker'): Promise<Record<string, Transport>> {
+  const { url } = server()
+  const path = `${url}/api/agents/${encodeURIComponent(agent)}`
+  const post = (body: object, route: string, signal?: AbortSignal) =>
+    fetch(path + route, { ...jsonRequest(body), signal: signal ?? null })
+  const socket: Socket = io(`${url}/service`, { transports: ['websocket'], forceNew: true })
+  onTestFinished(() => void socket.disconnect())
+  const ends = new Map<string, (event: string) => void>()
+  socket.on('agent.done', ({ runId }) => ends.get(runId)?.('agent.done'))
+  socket.on('agent.error', ({ runId }) => ends.get(runId)?.('agent.error'))
+  await new Promise<void>(resolve => socket.once('connect', resolve))
+
+  const rpc = async (method: string, params: object) => {
+    const body = { jsonrpc: '2.0', id: 1, method, params }
+    return (await (await fetch(`${url}/agents/${encodeURIComponent(agent)}`, jsonRequest(body))).json())
+      .result
+  }
+  return {
+    async json(fate) {
+      if (fate !== 'cancel') return void (await (await post({ input: inputs[fate] }, '/run')).text())
+      const started = await post({ input: 'wait', background: true }, '/stream')
+      const id = started.headers.get('x-run-id')
+      await fetch(`${url}/api/runs/${id}/cancel`, { method: 'POST' })
+      await started.text()
+    },
+    async stream(fate) {
+      const leaving = new AbortController()
+      const response = await post({ input: inputs[fate] }, '/stream', leaving.signal)
+      if (fate !== 'cancel') return void (await response.text())
+      await response.body?.getReader().read()
+      leaving.abort()
+    },
+    async a2a(fate) {
+      const message = { kind: 'message', messageId: crypto.randomUUID(), role: 'user' }
+      const parts = [{ kind: 'text', text: inputs[fate] }]
+      const configuration = { blocking: fate !== 'cancel' }
+      const task = await rpc('message/send', { message: { ...message, parts }, configuration })
+      if (fate === 'cancel') await rpc('tasks/cancel', { id: task.id })
+    },
+    async socket(fate) {
+      const ended = Promise.withResolvers<string>()
+      const { runId, ...refused } = await socket.emitWithAck('agent.run', {
+        name: agent,
+        input: inputs[fate],
+      })
+      if (runId === undefined) throw new Error(JSON.stringify(refused))
+      ends.set(runId, ended.resolve)
+      if (fate === 'cancel') await socket.emitWithAck('run.cancel', { runId })
+      // A short run may have ended before its id was known here.
+      await Promise.race([ended.promise, new Promise(resolve => setTimeout(resolve, 0))])
+      ends.delete(runId)
+    },
+  }
+}
+
+/** What a run adds to the count. */
+export function note(count: Count, fate: Fate): void {
+  count.runs++
+  if (fate === 'fail') count.errors++
+  else if (fate === 'cancel') count.cancels++
+  else count.used++
+  if (fate === 'tool') count.tools++
+}
+
+export async function readJson(server: Server): Promise<MetricsJson> {
+  return (await fetch(`${server().url}/api/metrics/json`)).json()
+}
+
+/** Waits until the metrics are what the client has counted, to the last one. */
+export async function expectCounted(server: Server, agent: string, count: Count): Promise<void> {
+  await vi.waitFor(async () => {
+    expect((await readJson(server)).byAgent[agent]).toMatchObject({
+      runs: count.runs,
+      errors: count.errors,
+      cancels: count.cancels,
+      toolCallCount: count.tools,
+      totalTokens: count.used * 42,
+      activeRuns: 0,
+    })
+  }, WAIT)
+}

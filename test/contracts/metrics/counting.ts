@@ -1,0 +1,154 @@
+/** Every run counts once, however it comes and goes. */
+import { describe, expect, it, vi } from 'vitest'
+import { messagesOf } from '../http/client.ts'
+import {
+  type Count,
+  expectCounted,
+  type Fate,
+  newCount,
+  note,
+  readJson,
+  type Server,
+  transports,
+  WAIT,
+} from './client.ts'
+
+/** One in ten fails, one in ten is cancelled, one in ten calls a tool. */
+const fateOf = (index: number): Fate => (['fail', 'cancel', 'tool'] as const)[index % 10] ?? 'answer'
+
+/** Makes so many runs, some at a time, over all transports in turn. */
+async function makeRuns(server: Server, agent: string, total: number, count: Count): Promise<void> {
+  const ways = Object.values(await transports(server, agent))
+  let next = 0
+  const work = async () => {
+    for (let index = next++; index < total; index = next++) {
+      const fate = fateOf(Math.floor(index / ways.length))
+      await ways[index % ways.length]!(fate)
+      note(count, fate)
+    }
+  }
+  await Promise.all(Array.from({ length: 16 }, work))
+}
+
+/** `total`: how many runs are made. */
+export function countingCases(server: Server, total: number): void {
+  const count = newCount()
+
+  it(`counts ${total} runs over four transports as their client does`, { timeout: 300_000 }, async () => {
+    await makeRuns(server, 'worker', total, count)
+    await expectCounted(server, 'worker', count)
+    expect([count.errors, count.cancels]).toEqual([total / 10, total / 10])
+  })
+
+  it('says the same to a scraper, by the seven names of the specification', async () => {
+    const text = await (await fetch(`${server().url}/api/metrics`)).text()
+    const { byAgent } = await readJson(server)
+    const metrics = byAgent.worker!
+    const value = (name: string) =>
+      Number(new RegExp(`^service_agent_${name}\\{agent="worker"\\} (.*)$`, 'm').exec(text)?.[1])
+    expect(value('runs_total')).toBe(count.runs)
+    expect(value('errors_total')).toBe(count.errors)
+    expect(value('tokens_total')).toBe(count.used * 42)
+    expect(value('tool_calls_total')).toBe(count.tools)
+    expect(value('cost_usd_total')).toBeCloseTo(count.used * ((30 * 3 + 12 * 15) / 1e6), 9)
+    expect(value('duration_ms_avg')).toBe(metrics.avgDurationMs)
+    expect(value('duration_ms_p95')).toBe(metrics.p95DurationMs)
+    expect(value('runs_active')).toBe(0)
+    expect(text).toContain(
+      `service_agent_runs_by_outcome_total{agent="worker",outcome="cancelled"} ${count.cancels}\n`,
+    )
+    expect(text).toContain(`service_agent_run_duration_seconds_count{agent="worker"} ${count.runs}\n`)
+    expect(text).toContain(
+      `service_agent_tool_calls_by_tool_total{agent="worker",tool="look \\"up\\"\\\\"} ${count.tools}\n`,
+    )
+  })
+
+  it('counts teams and workflows under their kind', async () => {
+    const run = async (path: string) =>
+      (
+        await fetch(`${server().url}/api/${path}/run`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: '{"input":"hello"}',
+        })
+      ).text()
+    await Promise.all([run('teams/crew'), run('workflows/flow')])
+    await vi.waitFor(async () => {
+      const { byTeam, byWorkflow, byAgent } = await readJson(server)
+      expect([byTeam.crew?.runs, byWorkflow.flow?.runs]).toEqual([1, 1])
+      // A member's turn is no run of its own.
+      expect(byAgent.worker?.runs).toBe(count.runs)
+      const text = await (await fetch(`${server().url}/api/metrics`)).text()
+      expect(text).toContain('service_team_runs_total{team="crew"} 1\n')
+      expect(text).toContain('service_workflow_runs_total{workflow="flow"} 1\n')
+    }, WAIT)
+  })
+
+  it('shows runs at work, and streams and sockets that are open', async () => {
+    const leaving = new AbortController()
+    const response = await fetch(`${server().url}/api/agents/worker/stream`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"input":"wait"}',
+      signal: leaving.signal,
+    })
+    await response.body?.getReader().read()
+    const ways = await transports(server, 'quoted "one"\\')
+    await vi.waitFor(async () => {
+      // On Workers a gauge is as of an isolate's last batch.
+      await ways.socket!('answer')
+      const text = await (await fetch(`${server().url}/api/metrics`)).text()
+      const value = (name: string) => Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1])
+      expect(value('service_agent_runs_active\\{agent="worker"\\}')).toBe(1)
+      expect(value('service_open_streams')).toBe(1)
+      expect(value('service_open_sockets')).toBe(1)
+    }, WAIT)
+    leaving.abort()
+    await vi.waitFor(async () => expect((await readJson(server)).byAgent.worker?.activeRuns).toBe(0), WAIT)
+    expect((await readJson(server)).byAgent['quoted "one"\\']?.runs).toBeGreaterThan(0)
+  })
+
+  describe('the live stream', () => {
+    it('tells of starts, tools and ends, without a word of what is said', { timeout: 60_000 }, async () => {
+      const leaving = new AbortController()
+      const response = await fetch(`${server().url}/api/metrics/stream`, { signal: leaving.signal })
+      expect(response.headers.get('content-type')).toBe('text/event-stream')
+      const ways = await transports(server)
+      let isDone = false
+      const talk = async () => {
+        while (!isDone)
+          for (const fate of ['answer', 'tool', 'fail', 'cancel'] as const) await ways.socket!(fate)
+      }
+      const talking = talk()
+      const seen = new Map<string, Record<string, unknown>>()
+      const texts: string[] = []
+      for await (const { event } of messagesOf(response)) {
+        const { type, agentName, timestamp, data } = event as unknown as Record<string, unknown>
+        texts.push(JSON.stringify(event))
+        if (type === 'dropped') continue
+        expect([agentName, typeof timestamp]).toEqual(['worker', 'string'])
+        const { outcome = '' } = data as { outcome?: string }
+        seen.set(`${type} ${outcome}`, data as Record<string, unknown>)
+        if (seen.size === 5) break
+      }
+      isDone = true
+      await talking
+      leaving.abort()
+      expect([...seen.keys()].sort()).toEqual([
+        'run.complete cancelled',
+        'run.complete stop',
+        'run.error ',
+        'run.start ',
+        'tool.call ',
+      ])
+      expect(seen.get('run.complete stop')).toMatchObject({
+        kind: 'agent',
+        totalTokens: 42,
+        durationMs: expect.any(Number),
+      })
+      expect(seen.get('tool.call ')).toEqual({ kind: 'agent', toolName: 'look "up"\\' })
+      expect(seen.get('run.error ')).toMatchObject({ code: 'agent_failed' })
+      expect(texts.join()).not.toMatch(/hello|as it was told|runId|[\da-f]{8}-[\da-f]{4}/)
+    })
+  })
+}
