@@ -22,7 +22,7 @@ import { metricsRoutes } from './metrics/routes.ts'
 import type { HandlerOptions, Settings, State } from './options.ts'
 import type { HostSettings, RunHost } from './runs/host.ts'
 import { createLocalHost } from './runs/local-host.ts'
-import { createGatewayOf, createService, NOT_STORED, type Service } from './service.ts'
+import { createGatewayOf, createService, logSocketError, NOT_STORED, type Service } from './service.ts'
 import type { SocketServer } from './socket/io/server.ts'
 import { type Cors, createCors } from './web/cors.ts'
 
@@ -90,12 +90,18 @@ function mountGateway(
 
 /** The socket's server in this process. */
 function createLocalGateway(service: Service, settings: GatewaySettings, host: RunHost): SocketServer {
-  const { state, runs } = service.settings
+  const { state, runs, log } = service.settings
   const { recoveryMs: maxMs } = settings
   const records =
     maxMs === undefined || state.kind === 'hosted'
       ? undefined
-      : createLocalRecords({ store: state.store, host, maxMs, timeoutMs: runs.timeoutMs })
+      : createLocalRecords({
+          store: state.store,
+          host,
+          maxMs,
+          timeoutMs: runs.timeoutMs,
+          onError: error => logSocketError(log, error),
+        })
   return createGatewayOf(service, settings, { host, records })
 }
 

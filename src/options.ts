@@ -317,7 +317,7 @@ export function resolveOptions(options: HandlerOptions): Settings {
   if (options.cors !== undefined) checkCors(options.cors, 'cors')
   checkRuns(options.runs)
   const gateway = options.gateway && resolveGateway(options.gateway === true ? {} : options.gateway)
-  if (gateway !== undefined) checkGateway(gateway, options.runs)
+  if (gateway !== undefined) checkGateway(gateway, options)
   return {
     ...withDefaults(PLAIN_DEFAULTS, options),
     registry: options.registry === false ? undefined : (options.registry ?? defaultRegistry()),
@@ -389,7 +389,16 @@ function checkRuns({ store, disconnect = 'cancel' }: RunsOptions = {}): void {
   )
 }
 
-function checkGateway({ origins, recoveryMs }: GatewaySettings, { store }: RunsOptions = {}): void {
+function checkGateway(
+  { origins, recoveryMs, server, authenticate }: GatewaySettings,
+  { runs: { store } = {}, middleware = [] }: HandlerOptions,
+): void {
+  if (server !== undefined && authenticate === undefined && middleware.length > 0) {
+    throw new ServableError(
+      'invalid_options',
+      '`gateway.server` does not pass through `middleware`: give `gateway.authenticate` as well',
+    )
+  }
   if (origins !== undefined) checkCors(origins, 'gateway.origins')
   if (recoveryMs === undefined || store !== 'none') return
   throw new ServableError(

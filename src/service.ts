@@ -82,10 +82,15 @@ export function createGatewayOf(
     readKeys: createKeyReader(all.providers),
     limits: settings.limits,
     whyUnfollowed: all.runs.store === 'none' ? NOT_STORED : undefined,
-    onError: error => all.log({ level: 'error', event: 'socket.failed', message: messageOf(error) }),
+    onError: error => logSocketError(all.log, error),
   })
   all.metricsExporter?.core.socketCounts.add(() => server.size)
   return server
+}
+
+/** What went wrong with a socket, beside its runs. */
+export function logSocketError(log: Log, error: unknown): void {
+  log({ level: 'error', event: 'socket.failed', message: messageOf(error) })
 }
 
 /** A run's id is a capability, so a log line shows the start of it only. */

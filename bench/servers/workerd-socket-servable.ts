@@ -9,7 +9,10 @@ export class SocketObject extends DurableObject {
 
   constructor(state: ObjectState, env: unknown) {
     super(state as never, env as never)
-    this.#sockets = new Hibernation(state, echoServer(HIBERNATING), { pingInterval: 25_000 })
+    this.#sockets = new Hibernation(state, echoServer(HIBERNATING), {
+      pingInterval: 25_000,
+      onError: console.error,
+    })
   }
 
   override fetch(request: Request): Promise<Response> {

@@ -49,7 +49,7 @@ function namespaceOf(reception: Reception): Namespace {
   const sessions = new WeakMap<Socket, GatewaySession>()
   const open = (socket: Socket, data: SessionData) => {
     socket.data = data
-    const session = reception.open(peerOf(socket), data)
+    const session = reception.open(peerOf(socket), data, socket.handshake)
     sessions.set(socket, session)
     return session
   }
@@ -60,11 +60,13 @@ function namespaceOf(reception: Reception): Namespace {
         const { private: session } = admitted.data
         return { data: admitted, ...(session && { session }) }
       } catch (thrown) {
-        return { error: reception.refusal(thrown) }
+        return { error: reception.refusal(thrown, handshake) }
       }
     },
     onConnect(socket) {
       const { data, missed } = socket.data as Admitted
+      // Others may have come while this one was looked at.
+      if (reception.isFull(data)) return socket.disconnect()
       const session = open(socket, data)
       if (missed !== undefined) void session.resume(missed.record, missed.seen)
     },

@@ -21,10 +21,21 @@ export interface LocalRecordsOptions {
   readonly maxMs: number
   /** Milliseconds for which a run may take. */
   readonly timeoutMs: number
+  /** Told where the store cannot be read by the timer, which tries again. */
+  readonly onError: (error: unknown) => void
 }
 
+/** Milliseconds after which a store that could not be read is tried again. */
+const RETRY_MS = 1000
+
 /** Keeps records in a store that is at hand. One timer looks after those whose client is away. */
-export function createLocalRecords({ store, host, maxMs, timeoutMs }: LocalRecordsOptions): SocketRecords {
+export function createLocalRecords({
+  store,
+  host,
+  maxMs,
+  timeoutMs,
+  onError,
+}: LocalRecordsOptions): SocketRecords {
   let timer: ReturnType<typeof setTimeout> | undefined
   let timerAt = Number.POSITIVE_INFINITY
   const latest = () => Date.now() + timeoutMs + maxMs
@@ -39,6 +50,14 @@ export function createLocalRecords({ store, host, maxMs, timeoutMs }: LocalRecor
   }
   const sweep = () => {
     timerAt = Number.POSITIVE_INFINITY
+    try {
+      lookAfter()
+    } catch (error) {
+      onError(error)
+      watch(Date.now() + RETRY_MS)
+    }
+  }
+  const lookAfter = () => {
     const { expired, soonest } = store.transact(tx => {
       const expired = takeExpired(tx, Date.now())
       return { expired, soonest: tx.expired(SOCKETS, Number.MAX_SAFE_INTEGER, 1)[0]?.expiresAt }
@@ -48,9 +67,8 @@ export function createLocalRecords({ store, host, maxMs, timeoutMs }: LocalRecor
   }
 
   return {
-    async begin(pid, socket, run) {
-      store.transact(tx => addRun(tx, pid, socket, run, latest()))
-    },
+    begin: async (pid, socket, run, open) =>
+      store.transact(tx => addRun(tx, pid, socket, run, { open, expiresAt: latest() })),
     take: async (pid, owner) => store.transact(tx => takeRecord(tx, pid, owner, latest())),
     async away(pid, generation) {
       const until = Date.now() + maxMs

@@ -41,7 +41,11 @@ export interface GatewayOptions {
   readonly recovery?: boolean | { readonly maxMs?: number }
   /** Bounds on clients. */
   readonly limits?: GatewayLimits
-  /** A server that the host runs by itself, to which the namespace is added; `path`, `origins`, `recovery` are its own. */
+  /**
+   * A server that the host runs by itself, to which the namespace is added; `path`, `origins`, `recovery` are its own. Its
+   * requests do not pass through the handler, so neither middleware nor the check of origins sees them: give
+   * `authenticate`, and `allow` to that server.
+   */
   readonly server?: SocketServer
 }
 

@@ -39,7 +39,7 @@ const AuthSchema: v.GenericSchema<unknown, { apiKey?: string | undefined }> = v.
 
 /** Checks a payload. Throws `invalid_body` that names every wrong field. */
 export function parseRun(payload: unknown): RunPayload {
-  return validate(RunSchema, withBytesAsBase64(payload), 'invalid_body', 'payload')
+  return validate(RunSchema, asJson(payload), 'invalid_body', 'payload')
 }
 
 /** Checks the payload of `run.cancel`. */
@@ -52,10 +52,10 @@ export function keyIn(auth: unknown): string | undefined {
   return validate(AuthSchema, auth, 'invalid_body', 'auth').apiKey
 }
 
-/** A part's `data` may be an attachment: agents get it as base64, as over HTTP. */
-function withBytesAsBase64(payload: unknown): unknown {
+/** A payload as it would have come over HTTP: a part's `data` may be an attachment, which agents get as base64. */
+export function asJson(payload: unknown): Record<string, unknown> {
   const { input } = Object(payload) as { input?: unknown }
-  if (!Array.isArray(input)) return payload
+  if (!Array.isArray(input)) return payload as Record<string, unknown>
   const parts = input.map(part => {
     const { data } = Object(part) as { data?: unknown }
     return data instanceof Uint8Array ? { ...part, data: toBase64(data) } : part

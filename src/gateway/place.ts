@@ -15,13 +15,23 @@ export interface Seen {
 
 const NOTHING: Seen = { begun: 0, open: new Map() }
 
+/** Characters of a socket's id that its places begin with: a client keeps its last place when it gets another socket. */
+const MARK_LENGTH = 8
+
 /** Keeps the place of one socket. */
 export class Place {
+  readonly #mark: string
   #begun: number
   readonly #open = new Map<number, number>()
 
-  constructor(begun = 0) {
+  constructor(socketId: string, begun = 0) {
+    this.#mark = socketId.slice(0, MARK_LENGTH)
     this.#begun = begun
+  }
+
+  /** The runs that are under way. */
+  get open(): readonly number[] {
+    return [...this.#open.keys()]
   }
 
   /** The number of the last run. */
@@ -40,7 +50,7 @@ export class Place {
   advance(n: number, seq: number, isLast: boolean): string {
     if (isLast) this.#open.delete(n)
     else this.#open.set(n, seq)
-    return [this.#begun.toString(36), ...Array.from(this.#open, encodeOpen)].join(';')
+    return [this.#mark, this.#begun.toString(36), ...Array.from(this.#open, encodeOpen)].join(';')
   }
 }
 
@@ -49,13 +59,17 @@ function encodeOpen([n, seq]: [number, number]): string {
 }
 
 const NUMBER = '[0-9a-z]{1,9}'
-const PLACE = new RegExp(`^${NUMBER}(;${NUMBER}\\.${NUMBER}){0,1000}$`)
+const PLACE = new RegExp(`^[\\w-]{0,${MARK_LENGTH}};${NUMBER}(;${NUMBER}\\.${NUMBER}){0,1000}$`)
 
-/** Reads a place among `last` runs; a client that has had no event names none. Undefined for what is none. */
-export function readPlace(text: unknown, last: number): Seen | undefined {
+/**
+ * Reads a place among the `last` runs of a socket; a client that has had no event of it names none, or another socket's.
+ * Undefined for what is none.
+ */
+export function readPlace(text: unknown, socketId: string, last: number): Seen | undefined {
   if (text === undefined || text === null) return NOTHING
   if (typeof text !== 'string' || text.length > 10_000 || !PLACE.test(text)) return undefined
-  const [begun = '', ...open] = text.split(';')
+  const [mark, begun = '', ...open] = text.split(';')
+  if (mark !== socketId.slice(0, MARK_LENGTH)) return NOTHING
   const seen = { begun: decode(begun), open: new Map(open.map(decodeOpen)) }
   return seen.begun <= last && [...seen.open.keys()].every(n => n <= seen.begun) ? seen : undefined
 }

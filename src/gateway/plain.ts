@@ -10,7 +10,7 @@ import type { Connection } from '../socket/engine/connection.ts'
 import type { Ack } from '../socket/io/namespace.ts'
 import type { PlainHandlers } from '../socket/io/server.ts'
 import { isObject } from '../validation.ts'
-import type { Reception } from './reception.ts'
+import { type Reception, tooManySockets } from './reception.ts'
 import type { GatewaySession, Peer, SessionData } from './session.ts'
 
 /** The frame that asks whether the client is there. */
@@ -38,7 +38,7 @@ export function createPlainProtocol(reception: Reception, onError: (error: unkno
   const clientOf = (connection: Connection) => connection.context as PlainClient | undefined
 
   const enter = (connection: Connection, data: SessionData): PlainClient => {
-    const session = reception.open(peerOf(connection), data)
+    const session = reception.open(peerOf(connection), data, connection.handshake)
     const client = { session, data, waiting: undefined }
     connection.context = client
     return client
@@ -46,22 +46,28 @@ export function createPlainProtocol(reception: Reception, onError: (error: unkno
 
   const join = async (connection: Connection, first: Frame) => {
     const isConnect = first.event === 'connect'
-    const auth = isConnect && isObject(first.data) ? first.data : {}
     const joining: PlainClient = { session: undefined, data: {}, waiting: isConnect ? [] : [first] }
     connection.context = joining
+    const handshake = { ...connection.handshake, nsp: '', auth: authIn(first) }
     try {
-      const { data } = await reception.admit({ ...connection.handshake, nsp: '', auth })
+      const { data } = await reception.admit(handshake)
       if (!connection.isOpen) return
       // A plain client does not come back: its runs end with it.
       const { private: _, ...own } = data
+      if (reception.isFull(own)) throw tooManySockets()
       connection.admit()
       const client = enter(connection, own)
       if (isConnect) connection.send(JSON.stringify({ event: 'connect', data: { sid: connection.id } }))
-      for (const frame of joining.waiting ?? []) deliver(connection, client, frame)
+      deliverAll(connection, client, joining.waiting)
     } catch (thrown) {
-      connection.send(JSON.stringify({ event: 'connect_error', data: reception.refusal(thrown) }))
+      const data = reception.refusal(thrown, handshake)
+      connection.send(JSON.stringify({ event: 'connect_error', data }))
       connection.close('connect timeout')
     }
+  }
+
+  const deliverAll = (connection: Connection, client: PlainClient, frames: readonly Frame[] = []) => {
+    for (const frame of frames) if (connection.isOpen) deliver(connection, client, frame)
   }
 
   const deliver = (connection: Connection, { session }: PlainClient, { event, data, id }: Frame) => {
@@ -90,6 +96,11 @@ export function createPlainProtocol(reception: Reception, onError: (error: unkno
     snapshot: connection => clientOf(connection)?.data,
     restore: (connection, data) => void enter(connection, data as SessionData),
   }
+}
+
+/** What the first frame says of its client. */
+function authIn({ event, data }: Frame): Readonly<Record<string, unknown>> {
+  return event === 'connect' && isObject(data) ? data : {}
 }
 
 /** Reads a frame; undefined where it is none. */

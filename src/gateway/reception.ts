@@ -5,19 +5,19 @@
  */
 
 import { Counter } from '../counter.ts'
-import { reportError, ServableError } from '../errors.ts'
+import { messageOf, redact, reportError, ServableError } from '../errors.ts'
 import type { Identity } from '../http/platform.ts'
 import type { SocketHandshake } from '../socket/io/namespace.ts'
 import type { GatewaySettings } from './options.ts'
 import { keyIn } from './payload.ts'
 import { readPlace, type Seen } from './place.ts'
+import { RateLimit } from './rate-limit.ts'
 import { lastRun, type SocketRecord, type SocketRecords } from './records.ts'
 import { type GatewayRoom, GatewaySession, type Peer, type SessionData } from './session.ts'
 
 /** What the reception needs. */
 export interface ReceptionParts extends GatewayRoom {
   readonly settings: GatewaySettings
-  readonly onError: (error: unknown) => void
 }
 
 /** What `authenticate` found, on its way to the session. */
@@ -39,8 +39,14 @@ export interface Reception {
   /** Throws for who may not. */
   admit(handshake: SocketHandshake): Promise<Admitted>
   /** What a client is told that `admit` threw for. */
-  refusal(thrown: unknown): { readonly message: string; readonly data: { readonly code: string } }
-  open(peer: Peer, data: SessionData): GatewaySession
+  refusal(
+    thrown: unknown,
+    handshake: SocketHandshake,
+  ): { readonly message: string; readonly data: { readonly code: string } }
+  /** Whether its identity has as many sockets as may be. */
+  isFull(data: SessionData): boolean
+  /** `handshake` is the connection's: its sessions share one rate of events. */
+  open(peer: Peer, data: SessionData, handshake: object): GatewaySession
   close(session: GatewaySession, mayReturn: boolean): void
 }
 
@@ -49,14 +55,15 @@ export function createReception(parts: ReceptionParts): Reception {
   const { settings, records } = parts
   const { maxSocketsPerIdentity } = settings.limits
   const identities = new Counter()
+  const rates = new WeakMap<object, RateLimit>()
+  const isFull = ({ identity }: SessionData) => identities.count(identity?.id) >= maxSocketsPerIdentity
   return {
+    isFull,
     async admit(handshake) {
       const apiKey = keyIn(handshake.auth)
       const identity = await identify(handshake, settings)
-      if (identities.count(identity?.id) >= maxSocketsPerIdentity) {
-        throw new ServableError('rate_limited', `One identity may have ${maxSocketsPerIdentity} sockets`)
-      }
       const data = { ...(identity && { identity }), ...(apiKey !== undefined && { apiKey }) }
+      if (isFull(data)) throw tooManySockets()
       if (records === undefined) return { data }
       const missed = await find(records, handshake, identity?.id ?? null)
       if (missed === undefined) {
@@ -67,14 +74,17 @@ export function createReception(parts: ReceptionParts): Reception {
       const { id, generation } = record
       return { data: { ...data, private: { pid, id, generation }, begun: lastRun(record) }, missed }
     },
-    refusal(thrown) {
+    refusal(thrown, handshake) {
+      const secrets = secretsOf(handshake)
       const { code, message } = reportError(thrown, parts.runs.production, 'internal_error')
-      if (code === 'internal_error') parts.onError(thrown)
-      return { message, data: { code } }
+      if (code === 'internal_error') parts.onError(new Error(redact(messageOf(thrown), secrets)))
+      return { message: redact(message, secrets), data: { code } }
     },
-    open(peer, data) {
+    open(peer, data, handshake) {
       identities.add(data.identity?.id)
-      return new GatewaySession(parts, peer, data)
+      const rate = rates.get(handshake) ?? new RateLimit(parts.limits.maxEventsPerSecond)
+      rates.set(handshake, rate)
+      return new GatewaySession(parts, peer, data, rate)
     },
     close(session, mayReturn) {
       identities.remove(session.identity?.id)
@@ -93,11 +103,23 @@ async function find(
   const { pid, offset } = recovery
   const record = await records.take(pid, owner)
   if (record === undefined) return undefined
-  const seen = readPlace(offset, lastRun(record))
+  const seen = readPlace(offset, record.id, lastRun(record))
   if (seen !== undefined) return { pid, record, seen }
   // Its client is here, and cannot go on with it.
   await records.drop(pid, record.generation)
   return undefined
+}
+
+/** What of a handshake may be found in what `authenticate` throws, and is to go no further. */
+function secretsOf({ auth, headers }: SocketHandshake): string[] {
+  const { authorization = '', cookie = '' } = headers
+  const texts = Object.values(auth).filter(value => typeof value === 'string')
+  return [authorization, authorization.replace(/^\S+ /, ''), cookie, ...texts]
+}
+
+/** Why one more is refused. */
+export function tooManySockets(): ServableError {
+  return new ServableError('rate_limited', 'There are too many sockets of this identity')
 }
 
 /** Who it is: the gateway's own `authenticate` decides, else the middleware has. Throws `unauthorized`. */

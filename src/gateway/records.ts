@@ -8,8 +8,8 @@
 import type { RunHost } from '../runs/host.ts'
 import type { Transaction } from '../state/store.ts'
 
-/** The n-th run of a socket. */
-export type NumberedRun = readonly [n: number, runId: string]
+/** The n-th run of a socket, and whether it ends with its socket. */
+export type NumberedRun = readonly [n: number, runId: string, isBound: boolean]
 
 /** A socket, as it is kept beside its runs. It never holds a key. */
 export interface SocketRecord {
@@ -24,8 +24,16 @@ export interface SocketRecord {
 
 /** Keeps such records by the socket's private id. */
 export interface SocketRecords {
-  /** The socket has begun a run. Makes the record where there is none. */
-  begin(pid: string, socket: Omit<SocketRecord, 'runs'>, run: NumberedRun): Promise<void>
+  /**
+   * The socket has begun a run, beside those with the numbers `open`. Makes the record where there is none. False where
+   * another connection has taken the socket's place.
+   */
+  begin(
+    pid: string,
+    socket: Omit<SocketRecord, 'runs'>,
+    run: NumberedRun,
+    open: readonly number[],
+  ): Promise<boolean>
   /** The client is back on another connection; undefined where nothing is known, or of another owner. */
   take(pid: string, owner: string | null): Promise<SocketRecord | undefined>
   /** The client is away: its runs are cancelled unless it comes back in time. */
@@ -37,7 +45,7 @@ export interface SocketRecords {
 /** The collection of such records. */
 export const SOCKETS = 'socket'
 
-/** Runs of one socket that are known when its client comes back. */
+/** Runs of one socket that are known when its client comes back, beside those that are under way. */
 const MAX_RUNS = 64
 
 /** The number of the socket's last run. */
@@ -51,12 +59,14 @@ export function addRun(
   pid: string,
   { id, owner, generation }: Omit<SocketRecord, 'runs'>,
   run: NumberedRun,
-  expiresAt: number,
-): void {
+  { open, expiresAt }: { open: readonly number[]; expiresAt: number },
+): boolean {
   const before = tx.get<SocketRecord>(SOCKETS, pid)?.value
-  if (before !== undefined && before.generation > generation) return
-  const runs = [...(before?.runs ?? []), run].slice(-MAX_RUNS)
+  if (before !== undefined && before.generation > generation) return false
+  const earlier = before?.runs ?? []
+  const runs = [...earlier.filter(([n], at) => open.includes(n) || earlier.length - at < MAX_RUNS), run]
   put(tx, pid, { id, owner, generation, runs }, expiresAt)
+  return true
 }
 
 /** Hands the record to the next connection. */
@@ -91,10 +101,11 @@ export function takeExpired(tx: Transaction, now: number): SocketRecord[] {
   })
 }
 
-/** Cancels what of it is still at work. */
+/** Cancels what of it is still at work, and ends with it. */
 export async function cancelRuns(host: RunHost, { owner, runs }: SocketRecord): Promise<void> {
   // A run that has ended, or is gone, is as good as cancelled.
-  await Promise.all(runs.map(([, runId]) => host.cancel(runId, owner).catch(() => {})))
+  const bound = runs.filter(([, , isBound]) => isBound)
+  await Promise.all(bound.map(([, runId]) => host.cancel(runId, owner).catch(() => {})))
 }
 
 function put(tx: Transaction, pid: string, record: SocketRecord, expiresAt: number): void {

@@ -44,10 +44,15 @@ function answer(
   if (why !== undefined) throw new ServableError('unsupported_operation', why)
   const origin = request.headers.get('origin')
   // A browser lets any page open a WebSocket, and sends its cookies along (RFC 6455, section 10.2).
-  if (origin !== null && !isOwnOrigin(origin, request, publicUrl) && !cors?.allows(origin)) {
-    return refuse('forbidden')
-  }
+  const isForeign = origin !== null && !isOwnOrigin(origin, request, publicUrl)
+  if (isForeign && !mayCall(origin, request, cors)) return refuse('forbidden')
   return fetch(request, state.platform)
+}
+
+/** Any page may call where origins are open, but without credentials: a browser adds its cookies to a WebSocket. */
+function mayCall(origin: string, request: Request, cors: Cors | undefined): boolean {
+  if (cors === undefined || !cors.allows(origin)) return false
+  return !cors.isOpen || !request.headers.has('cookie')
 }
 
 function isOwnOrigin(origin: string, request: Request, publicUrl: string | undefined): boolean {

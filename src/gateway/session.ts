@@ -14,9 +14,9 @@ import type { Follower, HostSettings, IdempotencyKey, RunHost } from '../runs/ho
 import { startRun, type Target } from '../runs/run.ts'
 import type { Ack } from '../socket/io/namespace.ts'
 import type { GatewayLimits } from './options.ts'
-import { parseCancel, parseRun, type RunPayload, unknownEvent } from './payload.ts'
+import { asJson, parseCancel, parseRun, type RunPayload, unknownEvent } from './payload.ts'
 import { Place, type Seen } from './place.ts'
-import { RateLimit } from './rate-limit.ts'
+import type { RateLimit } from './rate-limit.ts'
 import type { SocketRecord, SocketRecords } from './records.ts'
 import { Teller } from './teller.ts'
 
@@ -31,6 +31,8 @@ export interface GatewayRoom {
   readonly records: SocketRecords | undefined
   /** Why there can be no followed runs, if so. */
   readonly whyUnfollowed: string | undefined
+  /** Told what goes wrong where no client waits for it. */
+  readonly onError: (error: unknown) => void
 }
 
 /** Where a session's events go. */
@@ -83,14 +85,15 @@ export class GatewaySession {
   readonly #rate: RateLimit
   /** Runs that have begun, or are about to. */
   #count = 0
-  #hasLeft = false
+  /** Whether the client is gone, and may come back. */
+  #left: 'away' | 'gone' | undefined
 
-  constructor(room: GatewayRoom, peer: Peer, data: SessionData) {
+  constructor(room: GatewayRoom, peer: Peer, data: SessionData, rate: RateLimit) {
     this.#room = room
     this.#peer = peer
     this.#data = data
-    this.#place = new Place(data.begun)
-    this.#rate = new RateLimit(room.limits.maxEventsPerSecond)
+    this.#place = new Place(data.private?.id ?? '', data.begun)
+    this.#rate = rate
   }
 
   get identity(): Identity | undefined {
@@ -105,6 +108,7 @@ export class GatewaySession {
 
   /** Takes an event. What cannot be done is told as `agent.error`, and in the answer where the client wants one. */
   async take(event: string, payload: unknown, ack: Ack | undefined): Promise<void> {
+    if (this.#left !== undefined) return
     try {
       if (!this.#rate.take()) throw tooFast(this.#room.limits)
       const begun = await this.#perform(event, payload)
@@ -124,17 +128,21 @@ export class GatewaySession {
       const after = n > begun ? 0 : open.get(n)
       return after === undefined ? [] : [{ n, runId, after }]
     })
-    for (const { n, after } of missed) this.#place.begin(n, after)
     for (const { n, runId, after } of missed) {
+      this.#place.begin(n, after)
+      this.#expect(runId)
       this.#count++
+    }
+    for (const { n, runId, after } of missed) {
       try {
         const tell = await this.#follow(runId, n, after)
         tell()
       } catch (thrown) {
-        // Its log is not kept any more.
-        const report = reportError(thrown, this.#room.runs.production, 'internal_error')
-        const payload = { error: report.message, code: report.code, runId }
-        this.#peer.send('agent.error', payload, this.#place.advance(n, after, true))
+        const { code, message } = reportError(thrown, this.#room.runs.production, 'internal_error')
+        // A log that is not kept any more will not be read later either.
+        const isOver = code === 'run_not_found'
+        const place = isOver ? this.#place.advance(n, after, true) : undefined
+        this.#peer.send('agent.error', { error: message, code, runId }, place)
         this.#end(runId)
       }
     }
@@ -142,13 +150,19 @@ export class GatewaySession {
 
   /** The connection is gone; `mayReturn` says whether its client may go on with another one. */
   leave(mayReturn: boolean): void {
-    this.#hasLeft = true
+    this.#left = mayReturn ? 'away' : 'gone'
     for (const { leave } of this.#runs.values()) leave()
     this.#runs.clear()
+    if (this.#place.begun > 0) void this.#tellLeft().catch(this.#room.onError)
+  }
+
+  async #tellLeft(): Promise<void> {
     const { records } = this.#room
     const { private: own } = this.#data
-    if (records === undefined || own === undefined || this.#place.begun === 0) return
-    void (mayReturn ? records.away(own.pid, own.generation) : records.drop(own.pid, own.generation))
+    if (own === undefined) return
+    await (this.#left === 'away'
+      ? records?.away(own.pid, own.generation)
+      : records?.drop(own.pid, own.generation))
   }
 
   async #perform(event: string, payload: unknown): Promise<Begun> {
@@ -193,35 +207,52 @@ export class GatewaySession {
     }
     if (whyUnfollowed !== undefined) throw new ServableError('runs_not_stored', whyUnfollowed)
     const key = idempotencyKey && (await this.#digest(idempotencyKey, target, payload, apiKey))
+    const ownId = crypto.randomUUID()
     const { id: runId } = await this.#room.host.start({
       target,
       input,
-      options,
+      options: { ...options, runId: ownId },
       owner: this.#owner,
       isBackground: isBackground || isKept,
       key: key || undefined,
     })
     // Asked again while it is told already.
     if (this.#runs.has(runId)) return { runId, tell: () => void this.#count-- }
-    const n = this.#place.begin()
-    await this.#note(n, runId)
-    return { runId, tell: await this.#follow(runId, n, 0) }
+    this.#expect(runId)
+    try {
+      const n = this.#place.begin()
+      // Whoever started a run of a shared key is the one with whom it ends.
+      await this.#note(n, runId, !isBackground && runs.disconnect !== 'continue' && runId === ownId)
+      return { runId, tell: await this.#follow(runId, n, 0) }
+    } catch (error) {
+      this.#runs.delete(runId)
+      throw error
+    }
+  }
+
+  /** A run is told from now on, though its log is still to be opened. */
+  #expect(runId: string): void {
+    this.#runs.set(runId, { cancel: undefined, leave() {} })
   }
 
   #digest(key: string, target: Target, payload: unknown, apiKey = ''): Promise<IdempotencyKey> {
-    const { name: _name, idempotencyKey: _key, ...body } = Object(payload) as Record<string, unknown>
+    const { name: _name, idempotencyKey: _key, ...body } = asJson(payload)
     return digestKey(key, { owner: this.#owner, credentials: [apiKey], target }, body)
   }
 
   /** Writes down that the socket has this run, so that its client can come back to it. */
-  async #note(n: number, runId: string): Promise<void> {
+  async #note(n: number, runId: string, isBound: boolean): Promise<void> {
     const { private: own } = this.#data
+    const { records, host } = this.#room
+    if (own === undefined || records === undefined) return
     this.#data.begun = n
     this.#peer.touch()
-    if (own === undefined) return
-    const { id, generation } = own
-    await this.#room.records?.begin(own.pid, { id, owner: this.#owner, generation }, [n, runId])
-    if (this.#hasLeft) await this.#room.records?.away(own.pid, generation)
+    const { pid, id, generation } = own
+    const socket = { id, owner: this.#owner, generation }
+    const isOurs = await records.begin(pid, socket, [n, runId, isBound], this.#place.open)
+    // Another connection has taken the place of this one, and does not know of the run.
+    if (!isOurs && isBound) await host.cancel(runId, this.#owner).catch(this.#room.onError)
+    if (this.#left !== undefined) await this.#tellLeft()
   }
 
   #startPlain(target: Target, input: RunPayload['input'], options: RunOptions): Begun {
@@ -230,12 +261,12 @@ export class GatewaySession {
     const teller = this.#tellerOf(run.id, undefined, 0)
     const tell = async () => {
       for (let item = await run.next(); !item.done; item = await run.next()) {
+        if (this.#peer.isCongested) await this.#relief()
         try {
           teller.tell(item.value)
         } catch (error) {
           run.fail(error)
         }
-        if (this.#peer.isCongested) await this.#relief()
       }
       teller.stop()
       this.#end(run.id)
@@ -246,7 +277,7 @@ export class GatewaySession {
   async #follow(runId: string, n: number, after: number): Promise<() => void> {
     // From the beginning: the answer at the end has the text that was told before.
     const follower = await this.#room.host.follow(runId, this.#owner, 0)
-    if (this.#hasLeft) follower.leave()
+    if (this.#left !== undefined) follower.leave()
     else this.#runs.set(runId, { cancel: undefined, leave: () => follower.leave() })
     const teller = this.#tellerOf(runId, n, after)
     return () => void this.#tellFollowed(follower, teller, runId)
@@ -256,8 +287,10 @@ export class GatewaySession {
     try {
       for (let batch = await follower.next(); batch !== undefined; batch = await follower.next()) {
         // The log holds what the run host wrote into it.
-        for (const { data } of batch) teller.tell(JSON.parse(data) as RunEvent)
-        if (this.#peer.isCongested) await this.#relief()
+        for (const { data } of batch) {
+          if (this.#peer.isCongested) await this.#relief()
+          teller.tell(JSON.parse(data) as RunEvent)
+        }
       }
     } catch {
       // The log cannot be read, as with a stream over HTTP: its client may come back for the rest.
@@ -273,7 +306,7 @@ export class GatewaySession {
       after,
       maxLength: this.#room.runs.maxLength,
       send: (event, payload, seq, isLast) => {
-        if (this.#hasLeft) return
+        if (this.#left !== undefined) return
         const place = n === undefined ? undefined : this.#place.advance(n, seq, isLast)
         this.#peer.send(event, payload, place)
       },
@@ -287,7 +320,7 @@ export class GatewaySession {
 
   /** Waits until the client has read some of what waits for it. */
   async #relief(): Promise<void> {
-    while (this.#peer.isCongested && !this.#hasLeft) {
+    while (this.#peer.isCongested && this.#left === undefined) {
       await new Promise(resolve => setTimeout(resolve, CONGESTION_MS))
     }
   }

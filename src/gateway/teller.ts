@@ -9,6 +9,9 @@ import { isTerminal } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
 import { lastEventOf, type ServerEvent, serverEventOf } from './events.ts'
 
+/** Characters that are told together. */
+const MAX_CHUNK = 16 * 1024
+
 /** What a teller needs. */
 export interface TellerOptions {
   readonly runId: string
@@ -55,7 +58,8 @@ export class Teller {
 
   #say(text: string): void {
     this.#text += text
-    if (this.#turn !== undefined) return
+    // A burst without end is told in pieces, so that a client that reads slowly can hold it up.
+    if (this.#turn !== undefined) return this.#text.length < MAX_CHUNK ? undefined : this.#flush(this.#seq)
     this.#flush(this.#seq)
     this.#turn = setTimeout(() => {
       this.#turn = undefined

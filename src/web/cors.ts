@@ -29,6 +29,8 @@ export interface Cors {
   mark(request: Request, headers: Headers): void
   /** Whether a page of this origin may call. */
   allows(origin: string): boolean
+  /** Whether any page may, though without credentials. */
+  readonly isOpen: boolean
 }
 
 const ALLOWED = [
@@ -66,6 +68,7 @@ export function createCors(setting: CorsSetting, keyHeaders: readonly string[]):
   return {
     mark,
     allows,
+    isOpen,
     preflight(request, methods) {
       const asked = request.headers.get('access-control-request-method')
       if (request.method !== 'OPTIONS' || asked === null || !request.headers.has('origin')) return undefined

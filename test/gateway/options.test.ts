@@ -42,6 +42,19 @@ describe('the options of the gateway', () => {
     )
   })
 
+  it('must say who may connect where middleware does not see the server', () => {
+    const middleware = [(_request: Request, _context: unknown, next: () => Promise<Response>) => next()]
+    expect(() => make({ server: server() }, { middleware })).toThrow(
+      expect.objectContaining({
+        code: 'invalid_options',
+        message: expect.stringContaining('gateway.authenticate'),
+      }),
+    )
+    expect(make({ server: server(), authenticate: () => ({ id: 'x' }) }, { middleware })).toBeTypeOf(
+      'function',
+    )
+  })
+
   it('may not ask for recovery where runs are not stored', () => {
     expect(() => make({ recovery: true }, { runs: { store: 'none' } })).toThrow(
       expect.objectContaining({
@@ -65,6 +78,25 @@ describe('the gateway', () => {
       const url = `http://127.0.0.1${path}?EIO=4&transport=polling`
       expect((await handler(new Request(url))).status).toBe(200)
     }
+  })
+
+  it.each([
+    ['any origin', { cors: true as const }, {}],
+    ['any origin of the socket’s own', {}, { origins: true }],
+  ])('lets a page of %s connect, but not with cookies', async (_, options, gateway) => {
+    const handler = make(gateway, options)
+    const ask = async (headers: Record<string, string>) =>
+      (await handler(new Request(poll, { headers }))).status
+    expect(await ask({ origin: 'https://foreign.example' })).toBe(200)
+    expect(await ask({ origin: 'https://foreign.example', cookie: 'session=ada' })).toBe(403)
+    expect(await ask({ origin: 'http://127.0.0.1', cookie: 'session=ada' })).toBe(200)
+    expect(await ask({ cookie: 'session=ada' })).toBe(200)
+  })
+
+  it('lets a page of a listed origin connect with its cookies', async () => {
+    const handler = make({ origins: ['https://app.example'] })
+    const headers = { origin: 'https://app.example', cookie: 'session=ada' }
+    expect((await handler(new Request(poll, { headers }))).status).toBe(200)
   })
 
   it('is for the host to serve where the host has the server', async () => {

@@ -2,54 +2,79 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Place, readPlace } from '../../src/gateway/place.ts'
 
+const SOCKET = 'abcdefgh-the-rest'
+
 describe('a place', () => {
   it('says which runs have begun, and how far those under way are told', () => {
-    const place = new Place()
+    const place = new Place(SOCKET)
     const [one, two] = [place.begin(), place.begin()]
-    expect(place.advance(one, 3, false)).toBe('2;1.3;2.0')
-    expect(place.advance(two, 40, false)).toBe('2;1.3;2.14')
-    expect(place.advance(one, 4, true)).toBe('2;2.14')
-    expect(place.advance(two, 41, true)).toBe('2')
+    expect(place.advance(one, 3, false)).toBe('abcdefgh;2;1.3;2.0')
+    expect(place.advance(two, 40, false)).toBe('abcdefgh;2;1.3;2.14')
+    expect(place.advance(one, 4, true)).toBe('abcdefgh;2;2.14')
+    expect(place.advance(two, 41, true)).toBe('abcdefgh;2')
   })
 
   it('goes on after a sleep with the next number', () => {
-    expect(new Place(7).begin()).toBe(8)
+    expect(new Place(SOCKET, 7).begin()).toBe(8)
   })
 
   it('is read as it was written, whatever has happened', () => {
     const step = fc.tuple(fc.nat(4), fc.nat(100_000), fc.boolean())
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), steps => {
-        const place = new Place()
+        const place = new Place(SOCKET)
         const open = new Map<number, number>()
         for (const [index, seq, isLast] of steps) {
           const n = [...open.keys()][index] ?? place.begin()
           if (isLast) open.delete(n)
           else open.set(n, seq)
-          expect(readPlace(place.advance(n, seq, isLast), place.begun)).toEqual({ begun: place.begun, open })
+          expect(readPlace(place.advance(n, seq, isLast), SOCKET, place.begun)).toEqual({
+            begun: place.begun,
+            open,
+          })
         }
       }),
     )
   })
 
   it.each([undefined, null])('is nothing where the client has had no event: %s', text => {
-    expect(readPlace(text, 3)).toEqual({ begun: 0, open: new Map() })
+    expect(readPlace(text, SOCKET, 3)).toEqual({ begun: 0, open: new Map() })
   })
 
-  it.each([7, {}, '', ';', '1;', '1;1', '1;1.', '1;.1', '1;1.1;', 'A', '1;1.1.1', '9', '1;2.0', '-1', ' 1'])(
-    'is not %j',
-    text => {
-      expect(readPlace(text, 8)).toBeUndefined()
-    },
-  )
+  it.each([
+    7,
+    {},
+    '',
+    ';',
+    '1',
+    'x;',
+    'x;1;1',
+    'x;1;1.',
+    'x;1;.1',
+    'x;1;1.1;',
+    'x;A',
+    'x;1;1.1.1',
+    'ä;1',
+    'abcdefgh;9',
+    'abcdefgh;1;2.0',
+    ' ;1',
+  ])('is not %j', text => {
+    expect(readPlace(text, SOCKET, 8)).toBeUndefined()
+  })
+
+  it('of another socket says nothing of this one', () => {
+    const other = new Place('another-socket')
+    other.begin()
+    expect(readPlace(other.advance(1, 9, false), SOCKET, 3)).toEqual({ begun: 0, open: new Map() })
+  })
 
   it('is never more than was given out, whatever a client says', () => {
     fc.assert(
       fc.property(
-        fc.oneof(fc.string(), fc.stringMatching(/^[0-9a-z.;]{0,30}$/)),
+        fc.oneof(fc.string(), fc.stringMatching(/^(abcdefgh;)?[0-9a-z.;]{0,30}$/)),
         fc.nat(50),
         (text, last) => {
-          const seen = readPlace(text, last)
+          const seen = readPlace(text, SOCKET, last)
           if (seen === undefined) return
           expect(seen.begun).toBeLessThanOrEqual(last)
           for (const n of seen.open.keys()) expect(n).toBeLessThanOrEqual(seen.begun)
@@ -60,6 +85,6 @@ describe('a place', () => {
   })
 
   it('is not read where it is longer than any', () => {
-    expect(readPlace(`1${';1.1'.repeat(3000)}`, 1)).toBeUndefined()
+    expect(readPlace(`abcdefgh;1${';1.1'.repeat(3000)}`, SOCKET, 1)).toBeUndefined()
   })
 })

@@ -1,28 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { RawSocket, RawSocketHandlers } from '../../src/http/platform.ts'
-import { createHandler, memoryState, platform, textOf } from '../../src/index.ts'
-
-/** A WebSocket in this process. */
-class Wire implements RawSocket {
-  readonly got: string[] = []
-  closed: number | undefined
-  handlers: RawSocketHandlers | undefined
-
-  send(data: string | Uint8Array): void {
-    this.got.push(String(data))
-  }
-
-  close(code = 1000): void {
-    if (this.closed !== undefined) return
-    this.closed = code
-    this.handlers?.close(this, code, '')
-  }
-
-  says(frame: string | Uint8Array): void {
-    if (this.closed === undefined) this.handlers?.message(this, frame)
-  }
-}
+import { createHandler, memoryState, textOf } from '../../src/index.ts'
+import { connect, settled } from './wire.ts'
 
 const failures: unknown[] = []
 const onRejection = (reason: unknown) => void failures.push(reason)
@@ -38,22 +17,6 @@ const handler = createHandler({
   logger: entry => void logged.push(entry),
   gateway: { limits: { maxEventsPerSecond: 1_000_000, maxSocketsPerIp: 1_000_000 } },
 })
-
-async function connect(): Promise<Wire> {
-  const wire = new Wire()
-  const request = new Request('http://127.0.0.1/socket.io/', { headers: { upgrade: 'websocket' } })
-  await handler(
-    request,
-    platform({
-      upgrade: handlers => {
-        wire.handlers = handlers
-        handlers.open(wire)
-        return new Response(null)
-      },
-    }),
-  )
-  return wire
-}
 
 const valid = [
   '{"event":"connect","data":{"apiKey":"k"}}',
@@ -79,19 +42,17 @@ const frame = fc.oneof(
   fc.uint8Array({ maxLength: 20 }),
 )
 
-const settled = () => new Promise(resolve => setTimeout(resolve, 0))
-
 describe('frames of JSON on a plain WebSocket', () => {
   it('are taken, refused or close the connection, whatever they are: 40,000 of them', {
     timeout: 120_000,
   }, async () => {
-    const open = await connect()
+    const open = await connect(handler)
     open.says('{"event":"connect"}')
     await settled()
     let sent = 0
     await fc.assert(
       fc.asyncProperty(fc.array(frame, { minLength: 8, maxLength: 12 }), async frames => {
-        const wire = await connect()
+        const wire = await connect(handler)
         for (const each of frames) wire.says(each)
         sent += frames.length
         await settled()

@@ -3,6 +3,7 @@ import { createLocalRecords } from '../../src/gateway/local-records.ts'
 import { SOCKETS } from '../../src/gateway/records.ts'
 import type { RunHost } from '../../src/runs/host.ts'
 import { memoryStore } from '../../src/state/memory.ts'
+import type { Store } from '../../src/state/store.ts'
 
 const socket = { id: 'public', owner: 'ann', generation: 1 }
 
@@ -18,29 +19,29 @@ describe('the records of sockets', () => {
       throw new Error('it has ended')
     })
     const host = { cancel } as unknown as RunHost
-    const records = createLocalRecords({ store, host, maxMs: 1000, timeoutMs: 5000 })
+    const records = createLocalRecords({ store, host, maxMs: 1000, timeoutMs: 5000, onError: vi.fn() })
     const count = () => store.transact(tx => tx.count(SOCKETS))
     return { records, cancel, count }
   }
 
   it('hand a socket with its runs to the next connection, and to no other owner', async () => {
     const { records } = make()
-    await records.begin('pid', socket, [1, 'one'])
-    await records.begin('pid', socket, [2, 'two'])
+    await records.begin('pid', socket, [1, 'one', true], [])
+    await records.begin('pid', socket, [2, 'two', true], [])
     expect(await records.take('pid', 'bob')).toBeUndefined()
     expect(await records.take('pid', null)).toBeUndefined()
     expect(await records.take('other', 'ann')).toBeUndefined()
     const runs = [
-      [1, 'one'],
-      [2, 'two'],
+      [1, 'one', true],
+      [2, 'two', true],
     ]
     expect(await records.take('pid', 'ann')).toEqual({ ...socket, generation: 2, runs })
   })
 
   it('cancel the runs of one who stays away, and of nobody else', async () => {
     const { records, cancel, count } = make()
-    await records.begin('gone', socket, [1, 'one'])
-    await records.begin('here', socket, [1, 'two'])
+    await records.begin('gone', socket, [1, 'one', true], [])
+    await records.begin('here', socket, [1, 'two', true], [])
     await records.away('gone', 1)
     await vi.advanceTimersByTimeAsync(999)
     expect(cancel).not.toHaveBeenCalled()
@@ -52,7 +53,7 @@ describe('the records of sockets', () => {
 
   it('cancel nothing of one who is back in time', async () => {
     const { records, cancel } = make()
-    await records.begin('pid', socket, [1, 'one'])
+    await records.begin('pid', socket, [1, 'one', true], [])
     await records.away('pid', 1)
     await vi.advanceTimersByTimeAsync(500)
     await records.take('pid', 'ann')
@@ -62,29 +63,60 @@ describe('the records of sockets', () => {
 
   it('do not listen to a connection that another has taken the place of', async () => {
     const { records, cancel } = make()
-    await records.begin('pid', socket, [1, 'one'])
+    await records.begin('pid', socket, [1, 'one', true], [])
     await records.take('pid', 'ann')
     await records.away('pid', 1)
     await records.drop('pid', 1)
-    await records.begin('pid', socket, [2, 'late'])
+    expect(await records.begin('pid', socket, [2, 'late', true], [])).toBe(false)
     await vi.advanceTimersByTimeAsync(3000)
     expect(cancel).not.toHaveBeenCalled()
-    expect((await records.take('pid', 'ann'))?.runs).toEqual([[1, 'one']])
+    expect((await records.take('pid', 'ann'))?.runs).toEqual([[1, 'one', true]])
   })
 
   it('cancel at once what is left for good', async () => {
     const { records, cancel, count } = make()
-    await records.begin('pid', socket, [1, 'one'])
+    await records.begin('pid', socket, [1, 'one', true], [])
     await records.drop('pid', 1)
     await vi.advanceTimersByTimeAsync(1)
     expect(cancel.mock.calls).toEqual([['one', 'ann']])
     expect(count()).toBe(0)
   })
 
+  it('cancel no run that does not end with its socket', async () => {
+    const { records, cancel } = make()
+    await records.begin('pid', socket, [1, 'one', false], [])
+    await records.begin('pid', socket, [2, 'two', true], [])
+    await records.drop('pid', 1)
+    expect(cancel.mock.calls).toEqual([['two', 'ann']])
+  })
+
+  it('try again where the store cannot be read', async () => {
+    const inner = memoryStore()
+    let isBroken = false
+    const store: Store = {
+      ...inner,
+      transact(work) {
+        if (isBroken) throw new Error('database is locked')
+        return inner.transact(work)
+      },
+    }
+    const [cancel, onError] = [vi.fn(async () => {}), vi.fn()]
+    const host = { cancel } as unknown as RunHost
+    const records = createLocalRecords({ store, host, maxMs: 1000, timeoutMs: 5000, onError })
+    await records.begin('pid', socket, [1, 'one', true], [])
+    await records.away('pid', 1)
+    isBroken = true
+    await vi.advanceTimersByTimeAsync(1500)
+    expect([onError.mock.calls.length, cancel.mock.calls.length]).toEqual([1, 0])
+    isBroken = false
+    await vi.advanceTimersByTimeAsync(1500)
+    expect(cancel).toHaveBeenCalledWith('one', 'ann')
+  })
+
   it('look at those who left later in their own time', async () => {
     const { records, cancel } = make()
     for (const name of ['a', 'b', 'c']) {
-      await records.begin(name, socket, [1, name])
+      await records.begin(name, socket, [1, name, true], [])
       await records.away(name, 1)
       await vi.advanceTimersByTimeAsync(400)
     }
@@ -95,9 +127,10 @@ describe('the records of sockets', () => {
 
   it('keep the last runs of many, and forget a socket that nobody asks for', async () => {
     const { records, count } = make()
-    for (let n = 1; n <= 100; n++) await records.begin('pid', socket, [n, `run ${n}`])
+    for (let n = 1; n <= 100; n++) await records.begin('pid', socket, [n, `run ${n}`, true], [3])
     const runs = (await records.take('pid', 'ann'))?.runs
-    expect([runs?.length, runs?.[0]?.[0], runs?.at(-1)?.[0]]).toEqual([64, 37, 100])
+    // The third one is under way.
+    expect([runs?.length, runs?.[0]?.[0], runs?.[1]?.[0], runs?.at(-1)?.[0]]).toEqual([65, 3, 37, 100])
     await vi.advanceTimersByTimeAsync(7000)
     await records.drop('nobody', 1)
     expect(count()).toBe(0)

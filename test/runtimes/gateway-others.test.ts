@@ -45,7 +45,7 @@ describe('a gateway on a server of the host’s own', () => {
       expect(socket.recovered).toBe(true)
     }
     const events = await ended(client, runId)
-    expect(textOf(events)).toBe((events.at(-1)?.data.output as { text: string } | undefined)?.text)
+    expect(events.at(-1)?.data.output).toEqual({ text: textOf(events) })
     expect(textOf(events).split('\n\n')).toHaveLength(1001)
   })
 

@@ -8,14 +8,16 @@ import {
   type Client,
   clientOf,
   connected,
+  ended,
   plain,
   play,
+  start,
   stock,
   structuredOf,
   textOf,
   WAIT,
 } from '../contracts/gateway/client.ts'
-import { own } from '../contracts/runs/client.ts'
+import { noted, openGate, own } from '../contracts/runs/client.ts'
 import { served } from '../contracts/served.ts'
 import { root } from './process.ts'
 
@@ -106,6 +108,23 @@ describe('an object that leaves memory while its clients stay', () => {
     expect(await keyOf(frames)).toBe('PLAI')
     expect(textOf(await play(client, 'agent.run', { name: 'echo', input: 'after it' }))).toBe('after it')
     expect(socket.connected).toBe(true)
+  })
+
+  it('knows what its client has seen, so that nothing is lost when it comes back', async () => {
+    const [socket, client] = await open({})
+    await play(client, 'agent.run', { name: 'echo', input: 'one' })
+    await server().evict()
+    await play(client, 'agent.run', { name: 'echo', input: 'two' })
+    await server().evict()
+    const gate = own('gate')
+    const runId = await start(client, 'agent.run', { name: 'gated', input: gate })
+    await noted(server, `${gate} started`)
+    const back = connected(socket)
+    socket.io.engine.close()
+    await back
+    expect(socket.recovered).toBe(true)
+    await openGate(server, gate)
+    expect(textOf(await ended(client, runId))).toBe('before after')
   })
 
   it('goes on pinging, so that its clients stay', async () => {

@@ -69,7 +69,7 @@ describe('a session', () => {
     client.bufferedAmount = 1000
     client.says('4a')
     expect(reasons()).toEqual([])
-    client.bufferedAmount = 1001
+    client.bufferedAmount = 1100
     client.says('4a')
     expect(reasons()).toEqual(['slow reader'])
   })
@@ -87,7 +87,7 @@ describe('a session', () => {
     }
     expect(reasons()).toEqual([])
     const silent = await socket('', recordedSocket())
-    for (let i = 0; i < 4; i++) silent.says('4a')
+    for (let i = 0; i < 6; i++) silent.says('4a')
     expect(reasons()).toEqual(['slow reader'])
   })
 
@@ -98,7 +98,26 @@ describe('a session', () => {
     })
     const sid = await poll()
     await request(`&transport=polling&sid=${sid}`, { method: 'POST', body: '4a\x1e4b' })
+    expect(reasons()).toEqual([])
+    await request(`&transport=polling&sid=${sid}`, { method: 'POST', body: '4c\x1e4d' })
     expect(reasons()).toEqual(['slow reader'])
+  })
+
+  it('lets one message through that is larger than all that may wait', async () => {
+    const large = 'x'.repeat(5000)
+    const { poll, request, socket, reasons } = engine({
+      maxBufferedBytes: 1000,
+      onMessage: connection => connection.send(large),
+    })
+    const sid = await poll()
+    await request(`&transport=polling&sid=${sid}`, { method: 'POST', body: '4a' })
+    expect(await (await request(`&transport=polling&sid=${sid}`)).text()).toBe(`4${large}`)
+    const client = await socket('', recordedSocket())
+    client.says('4a')
+    client.says('3')
+    client.says('4b')
+    expect(client.sent.filter(frame => frame === `4${large}`)).toHaveLength(2)
+    expect(reasons()).toEqual([])
   })
 
   it.each(['0', '2', '2probe', '5', '7', 'abc', ''])('ends when its client sends `%s`', async frame => {

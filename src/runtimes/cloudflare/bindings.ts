@@ -40,7 +40,12 @@ export interface IndexStub {
   removeTask(id: string): Promise<void>
   listTasks(owner: Viewer, request: ListRequest): Promise<Answer<StoredPage>>
   /** The socket has begun a run. */
-  socketBegin(pid: string, socket: Omit<SocketRecord, 'runs'>, run: NumberedRun): Promise<void>
+  socketBegin(
+    pid: string,
+    socket: Omit<SocketRecord, 'runs'>,
+    run: NumberedRun,
+    open: readonly number[],
+  ): Promise<boolean>
   socketTake(pid: string, owner: string | null): Promise<SocketRecord | undefined>
   /** The socket's runs are cancelled in so many milliseconds. */
   socketExpire(pid: string, generation: number, inMs: number): Promise<void>

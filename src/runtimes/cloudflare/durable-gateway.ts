@@ -14,8 +14,9 @@ export function connectDurableGateway(shards: number): GatewayFetch {
 
 /** The object of a session stands before the first dot of its id. What was never given out leads to any. */
 function shardOf(request: Request, shards: number): string {
-  const sid = queryOf(request.url).get('sid') ?? ''
+  const query = queryOf(request.url)
+  const sid = (query.has('EIO') && query.get('sid')) || ''
   const [, named] = /^(\d{1,4})\./.exec(sid) ?? []
-  if (named !== undefined && Number(named) < shards) return named
+  if (named !== undefined && Number(named) < shards) return String(Number(named))
   return String(Math.floor(Math.random() * shards))
 }

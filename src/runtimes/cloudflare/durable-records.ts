@@ -6,7 +6,7 @@ export function createDurableRecords(maxMs: number | undefined): SocketRecords |
   if (maxMs === undefined) return undefined
   const recordOf = (pid: string) => findBindings().index.getByName(`socket:${pid}`)
   return {
-    begin: (pid, socket, run) => recordOf(pid).socketBegin(pid, socket, run),
+    begin: (pid, socket, run, open) => recordOf(pid).socketBegin(pid, socket, run, open),
     take: (pid, owner) => recordOf(pid).socketTake(pid, owner),
     away: (pid, generation) => recordOf(pid).socketExpire(pid, generation, maxMs),
     drop: (pid, generation) => recordOf(pid).socketExpire(pid, generation, 0),

@@ -5,7 +5,7 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
-import { createGatewayOf, type Service } from '../../service.ts'
+import { createGatewayOf, logSocketError, type Service } from '../../service.ts'
 import { findBindings } from './bindings.ts'
 import { createDurableHost } from './durable-host.ts'
 import { createDurableRecords } from './durable-records.ts'
@@ -34,7 +34,9 @@ export function gatewayObjectClass(service: () => Service): ObjectClass {
           headers: ['authorization', 'cookie', 'origin', 'user-agent', SHARD_HEADER],
         },
       })
-      this.#sockets = new Hibernation(state, server, gateway.limits)
+      const { pingInterval } = gateway.limits
+      const onError = (error: unknown) => logSocketError(settings.log, error)
+      this.#sockets = new Hibernation(state, server, { pingInterval, onError })
     }
 
     override fetch(request: Request): Promise<Response> {

@@ -25,24 +25,28 @@ const POLLING_TICK_MS = 100
 /** The options with which the server of an object is to be made. */
 export const HIBERNATING: Pick<EngineLimits, 'now' | 'ticks'> = { ticks: 'caller', now: () => Date.now() }
 
+/** How sockets hibernate. */
+export interface HibernationOptions extends Pick<EngineSettings, 'pingInterval'> {
+  /** Told of a socket that cannot be kept, and is closed. */
+  readonly onError: (error: unknown) => void
+}
+
 /** What an object does with its server. Each member is for the handler of that name. */
 export class Hibernation {
   readonly #state: ObjectState
   readonly #server: SocketEndpoint
   readonly #pingInterval: number
+  readonly #onError: (error: unknown) => void
   readonly #sockets = new Map<HibernatingSocket, HibernatingEnd>()
   #alarmAt = Number.POSITIVE_INFINITY
   #timer: ReturnType<typeof setInterval> | undefined
 
   /** Goes on with the sockets that are there. */
-  constructor(
-    state: ObjectState,
-    server: SocketEndpoint,
-    { pingInterval }: Pick<EngineSettings, 'pingInterval'>,
-  ) {
+  constructor(state: ObjectState, server: SocketEndpoint, { pingInterval, onError }: HibernationOptions) {
     this.#state = state
     this.#server = server
     this.#pingInterval = pingInterval
+    this.#onError = onError
     for (const socket of state.getWebSockets()) this.#wake(socket)
   }
 
@@ -99,7 +103,7 @@ export class Hibernation {
   }
 
   #connect(socket: HibernatingSocket, handlers: RawSocketHandlers | undefined): HibernatingEnd {
-    const end = new HibernatingEnd(socket, handlers)
+    const end = new HibernatingEnd(socket, handlers, this.#onError)
     this.#sockets.set(socket, end)
     return end
   }
@@ -126,10 +130,16 @@ export class Hibernation {
 class HibernatingEnd implements RawSocket {
   handlers: RawSocketHandlers | undefined
   readonly #socket: HibernatingSocket
+  readonly #onError: (error: unknown) => void
   #savedVersion: number | undefined
 
-  constructor(socket: HibernatingSocket, handlers: RawSocketHandlers | undefined) {
+  constructor(
+    socket: HibernatingSocket,
+    handlers: RawSocketHandlers | undefined,
+    onError: (error: unknown) => void,
+  ) {
     this.#socket = socket
+    this.#onError = onError
     this.handlers = handlers
   }
 
@@ -154,13 +164,16 @@ class HibernatingEnd implements RawSocket {
     try {
       const snapshot = this.handlers?.snapshot?.()
       if (snapshot !== undefined) this.#socket.serializeAttachment(snapshot)
-    } catch {
+    } catch (error) {
       // More than an attachment holds: it could not go on after a sleep.
+      this.#onError(error)
       this.close(1009, 'too large')
     }
   }
 
   send(data: string | Uint8Array): void {
+    // What the client is told may rest on what is to be kept.
+    this.save()
     try {
       this.#socket.send(data)
     } catch {

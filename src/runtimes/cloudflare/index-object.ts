@@ -110,11 +110,17 @@ export function indexObjectClass(service: () => Service): ObjectClass {
       })
     }
 
-    async socketBegin(pid: string, socket: Omit<SocketRecord, 'runs'>, run: NumberedRun): Promise<void> {
+    async socketBegin(
+      pid: string,
+      socket: Omit<SocketRecord, 'runs'>,
+      run: NumberedRun,
+      open: readonly number[],
+    ): Promise<boolean> {
       const { runs, settings } = service()
       const expiresAt = Date.now() + runs.timeoutMs + (settings.gateway?.recoveryMs ?? 0)
-      this.#store.transact(tx => addRun(tx, pid, socket, run, expiresAt))
-      await this.#state.storage.setAlarm(expiresAt)
+      const isOurs = this.#store.transact(tx => addRun(tx, pid, socket, run, { open, expiresAt }))
+      if (isOurs) await this.#state.storage.setAlarm(expiresAt)
+      return isOurs
     }
 
     async socketTake(pid: string, owner: string | null): Promise<SocketRecord | undefined> {

@@ -21,6 +21,9 @@ interface UpgradeSource {
 /** Bytes of a message where the handlers name no limit. */
 const MAX_PAYLOAD = 16 * 1024 * 1024
 
+/** Bytes that may wait for a client that pings. */
+const MAX_PONGS = 1024 * 1024
+
 const OPEN = 1
 
 /**
@@ -164,6 +167,8 @@ function serverFor(maxPayload = MAX_PAYLOAD, servers: Map<number, WebSocketServe
       noServer: true,
       clientTracking: false,
       perMessageDeflate: false,
+      // What it answers by itself it answers without bound.
+      autoPong: false,
       maxPayload,
     })
     servers.set(maxPayload, server)
@@ -189,6 +194,7 @@ function connect(
   ;(socket as Connected)[END] = end
   sockets.add(socket)
   socket.on('message', onMessage)
+  socket.on('ping', onPing)
   socket.on('error', ignore)
   socket.on('close', onClose)
   handlers.open(end)
@@ -199,6 +205,11 @@ function onMessage(this: WebSocket, data: RawData, isBinary: boolean): void {
   const bytes = data as Buffer
   const end = (this as Connected)[END]
   end.handlers.message(end, isBinary ? bytes : bytes.toString())
+}
+
+/** Answers a ping (RFC 6455, section 5.5.2), unless so much waits for the client that it cannot have read the last answers. */
+function onPing(this: WebSocket, data: Buffer): void {
+  if ((this as Connected)[END].bufferedAmount < MAX_PONGS) this.pong(data)
 }
 
 function onClose(this: WebSocket, code: number, reason: Buffer): void {
@@ -216,7 +227,8 @@ async function writeResponse(stream: Duplex, response: Response): Promise<void> 
   }
   head.push(`content-length: ${body.length}`, 'connection: close', '', '')
   stream.write(head.join('\r\n'))
-  stream.end(body)
+  // A client that keeps its half open would keep the connection.
+  stream.end(body, () => stream.destroy())
 }
 
 function ignore(): void {}

@@ -5,7 +5,7 @@ import type { CloseReason } from './session.ts'
 
 /** What the client's first request said. JSON, so that it can be kept with a session that sleeps. */
 export interface Handshake {
-  /** The absolute URL, with its query. */
+  /** The absolute URL, with its query; without it after a sleep. */
   readonly url: string
   /** Of the headers those that the option `headers` names, in lower case. None after a sleep. */
   readonly headers: Readonly<Record<string, string>>

@@ -62,9 +62,9 @@ export class Heartbeat {
   }
 
   /** Whether a ping may go out before its time; it counts as the next one then. */
-  pingNow(): boolean {
+  pingNow(now: number): boolean {
     if (this.#pongBy !== NEVER) return false
-    this.#ping(this.now)
+    this.#ping(now)
     return true
   }
 

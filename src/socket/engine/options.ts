@@ -20,7 +20,7 @@ export interface EngineLimits {
   readonly upgradeTimeout?: number
   /** Bytes of a message and of a polling payload. Default 1,000,000. */
   readonly maxPayload?: number
-  /** Bytes that may wait for one client; one that reads no faster is closed. Default 4 MiB. */
+  /** Bytes that may wait for one client before it is sent more; one that reads no faster is closed. Default 4 MiB. */
   readonly maxBufferedBytes?: number
   /** Clients at once; more are refused with HTTP 503. Default 10,000. */
   readonly maxSessions?: number

@@ -76,6 +76,7 @@ export interface SessionSettings {
   readonly maxPayload: number
   readonly maxBufferedBytes: number
   readonly plainPing: string
+  readonly now: () => number
   /** Whether any packet of the client admits it, or the caller only, with `admit`. */
   readonly admission: 'packet' | 'caller'
 }
@@ -84,7 +85,7 @@ export interface SessionSettings {
 export interface SessionSnapshot {
   readonly sid: string
   readonly isPlain?: boolean
-  /** Without headers, which may hold credentials. */
+  /** Without headers and query, which may hold credentials. */
   readonly handshake: Handshake
   readonly heartbeat: readonly [pingAt: number | null, pongBy: number | null]
   /** What the layer above keeps. */
@@ -129,6 +130,8 @@ export class Session implements Connection {
   #poll: PollSink | undefined
   #isPollTold = false
   #state: 'open' | 'lingering' | 'closed' = 'open'
+  /** How much more may wait: the size of the last frame that was sent while less waited than may. */
+  #allowance = 0
   #admitBy: number
   #lingerUntil = Number.POSITIVE_INFINITY
 
@@ -172,7 +175,7 @@ export class Session implements Connection {
     return {
       sid: this.id,
       ...(this.isPlain && { isPlain: true }),
-      handshake: { ...this.handshake, headers: {} },
+      handshake: { ...this.handshake, url: withoutQuery(this.handshake.url), headers: {} },
       heartbeat: this.#heartbeat.snapshot(),
       layer: this.#events.snapshot?.(this),
     }
@@ -227,10 +230,13 @@ export class Session implements Connection {
 
   sendFrame(frame: Frame): void {
     if (this.#state !== 'open') return
+    // One frame may be larger than all that may wait: it is let through, and what comes after it.
+    const { maxBufferedBytes } = this.#settings
+    if (this.#backlog > maxBufferedBytes + this.#allowance) return this.end('slow reader')
+    if (this.#backlog <= maxBufferedBytes) this.#allowance = frame.length
     if (this.#socket !== undefined) return this.#write(this.#socket, frame)
     this.#queue ??= new SendQueue()
     this.#queue.push(frame)
-    if (this.#queue.bytes > this.#settings.maxBufferedBytes) return this.end('slow reader')
     this.#tellPoll()
   }
 
@@ -383,15 +389,16 @@ export class Session implements Connection {
 
   #write(socket: SocketSink, frame: Frame): void {
     socket.send(frame)
-    const waiting = socket.bufferedAmount
-    if (waiting !== undefined) {
-      if (waiting > this.#settings.maxBufferedBytes) this.end('slow reader')
-      return
-    }
+    if (socket.bufferedAmount !== undefined) return
     // The runtime does not say what waits: what came before a ping is read once its pong is there.
     const unread = this.#heartbeat.count(frame.length)
-    if (unread > this.#settings.maxBufferedBytes) this.end('slow reader')
-    else if (unread > this.#settings.maxBufferedBytes / 2 && this.#heartbeat.pingNow())
+    if (unread <= this.#settings.maxBufferedBytes / 2) return
+    if (this.#heartbeat.pingNow(this.#settings.now()))
       socket.send(this.isPlain ? this.#settings.plainPing : PING_FRAME)
   }
+}
+
+/** A query may hold credentials. */
+function withoutQuery(url: string): string {
+  return url.split('?', 1)[0] ?? ''
 }

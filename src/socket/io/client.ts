@@ -29,8 +29,10 @@ export class Client {
   readonly #room: ClientRoom
   readonly #connection: Connection
   readonly #decoder: Decoder
-  /** The namespaces whose `authenticate` has not answered yet. */
-  #joining: Set<string> | undefined
+  /** The namespaces whose `authenticate` has not answered yet, with the last attempt to join each. */
+  #joining: Map<string, object> | undefined
+  /** Answers of `authenticate` that are still to come, wanted or not. */
+  #asked = 0
 
   constructor(room: ClientRoom, connection: Connection) {
     this.#room = room
@@ -120,7 +122,7 @@ export class Client {
     const joining = this.#joining?.size ?? 0
     if (namespace === undefined) return this.#refuse(nsp, { message: 'Invalid namespace' })
     if (this.#joining?.has(nsp)) return this.#connection.close('parse error')
-    if (this.#sockets.length + joining >= this.#room.maxNamespaces) {
+    if (this.#sockets.length + Math.max(joining, this.#asked) >= this.#room.maxNamespaces) {
       return this.#refuse(nsp, { message: 'Too many namespaces' })
     }
     const { pid, offset, auth } = splitAuth(payload)
@@ -130,10 +132,15 @@ export class Client {
     const admission = this.#ask(namespace, handshake)
     const enter = (answer: Admission) => this.#enter(namespace, handshake, answer, pid, offset)
     if (!(admission instanceof Promise)) return enter(admission)
-    this.#joining ??= new Set()
-    this.#joining.add(nsp)
+    const attempt = {}
+    this.#joining ??= new Map()
+    this.#joining.set(nsp, attempt)
+    this.#asked++
     void admission.then(answer => {
-      if (this.#joining?.delete(nsp) && this.#connection.isOpen) enter(answer)
+      this.#asked--
+      if (this.#joining?.get(nsp) !== attempt) return
+      this.#joining.delete(nsp)
+      if (this.#connection.isOpen) enter(answer)
     })
   }
 

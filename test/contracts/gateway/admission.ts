@@ -1,6 +1,7 @@
 /** Who may connect, and as whom. */
 import { describe, expect, it, vi } from 'vitest'
 import { own } from '../runs/client.ts'
+import { secret } from '../secrets.ts'
 import {
   clientOf,
   connected,
@@ -34,6 +35,14 @@ export function guardedCases(server: Server): void {
       const socket = open(auth)
       expect(await refusal(socket)).toEqual({ message, data: { code } })
       expect(socket.connected).toBe(false)
+    })
+
+    it('is told no credential, and nor is the log, where `authenticate` throws them', async () => {
+      const auth = { token: 'throws', apiKey: secret('hand') }
+      const extraHeaders = { authorization: `Bearer ${secret('bearer')}`, cookie: `s=${secret('cookie')}` }
+      const refused = await refusal(open(auth, { extraHeaders }))
+      expect(JSON.stringify(refused)).not.toContain('sk-canary')
+      expect(server().log()).not.toContain('sk-canary')
     })
 
     it('owns what it starts', async () => {

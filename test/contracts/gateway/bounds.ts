@@ -3,6 +3,7 @@ import { expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { notesOf } from '../http/client.ts'
 import { isNoted, noted, openGate, own } from '../runs/client.ts'
+import { openWire } from '../socket/client.ts'
 import { clientOf, connected, ended, play, refusal, type Server, start, stock, WAIT } from './client.ts'
 import { NARROW } from './service.ts'
 
@@ -37,6 +38,26 @@ export function boundCases(server: Server): void {
       expect(await client.ask('run.cancel', { runId: 'x' })).toMatchObject({ code: 'run_not_found' })
     }, WAIT)
     client.leave()
+  })
+
+  it('counts the events of a connection, however often it joins again', async () => {
+    const socket = await openWire(server, 'socket.io')
+    const events = NARROW.maxEventsPerSecond * 3
+    const codes: string[] = []
+    for (let sent = 0; sent < events; sent++) {
+      if (sent % 5 === 0) {
+        if (sent > 0) socket.send('41/service,')
+        socket.send('40/service,')
+        for (let frame = ''; !frame.startsWith('40/service,'); ) frame = String(await socket.next())
+      }
+      socket.send(`42/service,${sent}["run.cancel",{"runId":"x"}]`)
+      for (let frame = ''; !frame.startsWith('43/service,'); ) {
+        frame = String(await socket.next())
+        if (frame.startsWith('43/service,')) codes.push(/"code":"(\w+)"/.exec(frame)?.[1] ?? '')
+      }
+    }
+    expect(codes).toContain('rate_limited')
+    socket.close()
   })
 
   it('refuses a socket too many of one identity', async () => {

@@ -95,6 +95,15 @@ export function recoveryCases(server: Server): void {
       expect(textOf(after)).toBe('new')
     })
 
+    it('gets an answer that is larger than all that may wait for it', async () => {
+      const socket = open()
+      const client = clientOf(socket)
+      const events = await play(client, 'agent.run', { name: 'huge', input: 'x' })
+      expect(textOf(events)).toHaveLength(6_000_000)
+      expect(events.at(-1)?.data.output).toEqual({ text: textOf(events) })
+      expect(socket.connected).toBe(true)
+    })
+
     it('goes on with the key that it names now', async () => {
       const socket = open({ auth: { apiKey: 'sk-test-OLDK' } })
       const client = clientOf(socket)
@@ -142,7 +151,7 @@ export function recoveryCases(server: Server): void {
     const runId = await start(client, 'agent.run', { name: 'gated', input: gate })
     await vi.waitFor(() => expect(told(client, runId)).toHaveLength(1), WAIT)
     const { _pid: pid, _lastOffset: offset } = socket as unknown as { _pid: string; _lastOffset: string }
-    expect(offset).toMatch(/^1;1\.1$/)
+    expect(offset).toMatch(/^[\da-f]{8};1;1\.1$/)
     const thief = open({ extraHeaders: as(own('bob')), auth: { pid, offset } })
     const stolen = clientOf(thief)
     await connected(thief)
@@ -181,10 +190,85 @@ export function recoveryCases(server: Server): void {
     const again = clientOf(second)
     await connected(second)
     expect(second.id).toBe(socket.id)
+    // What the old one begins now is nobody's: the new one does not know of it.
+    const late = own('gate')
+    const lateId = await start(client, 'agent.run', { name: 'gated', input: late })
+    await vi.waitFor(async () => {
+      const response = await fetch(`${server().url}/api/runs/${lateId}`)
+      expect(await response.json()).toMatchObject({ status: 'cancelled' })
+    }, WAIT)
     // The old connection's end is no reason to cancel any more.
     await stayAway(socket)
     await openGate(server, gate)
     expect(textOf(await ended(again, runId))).toBe('after')
+  })
+
+  it('does not take the place of an earlier socket for one of its own', async () => {
+    const socket = open()
+    const client = clientOf(socket)
+    await play(client, 'agent.run', { name: 'echo', input: 'a b c d e f g h' })
+    socket.disconnect()
+    await comeBack(socket)
+    expect(socket.recovered).toBe(false)
+    const gate = own('gate')
+    const runId = await start(client, 'agent.run', { name: 'gated', input: gate })
+    await noted(server, `${gate} started`)
+    const before = told(client, runId).length
+    await stayAway(socket)
+    await openGate(server, gate)
+    await comeBack(socket)
+    expect(socket.recovered).toBe(true)
+    const events = await ended(client, runId)
+    expect(before).toBeLessThan(events.length)
+    expect(textOf(events)).toBe('before after')
+  })
+
+  it('remembers a run at work, however many others begin and end', async () => {
+    const socket = open()
+    const client = clientOf(socket)
+    const gate = own('gate')
+    const runId = await start(client, 'agent.run', { name: 'gated', input: gate })
+    for (let run = 0; run < 70; run++) await play(client, 'agent.run', { name: 'shout', input: 'x' })
+    await stayAway(socket)
+    await openGate(server, gate)
+    await comeBack(socket)
+    expect(socket.recovered).toBe(true)
+    expect(textOf(await ended(client, runId))).toBe('before after')
+  })
+
+  it('lets a background run go on when its client leaves for good', async () => {
+    const socket = open()
+    const gate = own('gate')
+    const payload = { name: 'gated', input: gate, background: true }
+    const runId = await start(clientOf(socket), 'agent.run', payload)
+    await noted(server, `${gate} started`)
+    socket.disconnect()
+    await openGate(server, gate)
+    await vi.waitFor(async () => {
+      const response = await fetch(`${server().url}/api/runs/${runId}`)
+      expect(await response.json()).toMatchObject({ status: 'completed' })
+    }, WAIT)
+  })
+
+  it('ends a run of a shared key with the one who began it, and with nobody else', async () => {
+    const [first, second] = [open(), open()]
+    const [one, two] = [clientOf(first), clientOf(second)]
+    const payload = { name: 'gated', input: own('gate'), idempotencyKey: own('key') }
+    const runId = await start(one, 'agent.run', payload)
+    expect(await start(two, 'agent.run', payload)).toBe(runId)
+    second.disconnect()
+    await openGate(server, payload.input)
+    expect(textOf(await ended(one, runId))).toBe('before after')
+    expect(two.got.length).toBeLessThan(3)
+  })
+
+  it('cancels a run that was about to begin when its client left for good', async () => {
+    const socket = open()
+    await connected(socket)
+    const gate = own('gate')
+    socket.emit('agent.run', { name: 'gated', input: gate })
+    socket.disconnect()
+    await noted(server, `${gate} stopped`)
   })
 
   it('is not for plain WebSockets: their runs end with them', async () => {

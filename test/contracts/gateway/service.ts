@@ -60,7 +60,15 @@ const torrent = new Agent({
   register: false,
 })
 
-const agents = { ...common, unsayable, torrent }
+const huge = new Agent({
+  name: 'huge',
+  async *run() {
+    for (let chunk = 0; chunk < 60; chunk++) yield String(chunk % 10).repeat(100_000)
+  },
+  register: false,
+})
+
+const agents = { ...common, unsayable, torrent, huge }
 
 const late = new Registry()
 
@@ -72,7 +80,9 @@ const SETTINGS = {
     namespace: '/inner',
     origins: ['https://app.example'],
     authenticate({ auth, headers, nsp }) {
-      if (auth.token === 'throws') throw new Error(SECRET)
+      if (auth.token === 'throws') {
+        throw new Error(`${SECRET} ${auth.apiKey} ${headers.authorization} ${headers.cookie}`)
+      }
       if (auth.token === 'says') throw new ServableError('forbidden', 'Your plan has no sockets')
       if (auth.token === 'problem') {
         return Response.json({ detail: 'The token is old' }, { status: 401 })

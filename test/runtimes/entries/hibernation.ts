@@ -4,7 +4,7 @@ import { gatewayHandler, gatewayOptions } from '../../contracts/gateway/service.
 
 const options = {
   ...gatewayOptions(durableState({ gateways: 1 }), 'usual'),
-  gateway: { limits: { pingInterval: 1500, pingTimeout: 1000 } },
+  gateway: { recovery: true, limits: { pingInterval: 1500, pingTimeout: 1000 } },
 }
 const serve = worker(gatewayHandler(options))
 
