@@ -1,4 +1,5 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { WebSocket } from 'ws'
 import {
   clientOf,
   connected,
@@ -74,5 +75,33 @@ describe('a gateway in a route handler, where nothing can be upgraded', () => {
     await expect(plain(server, { path: '/socket.io/?EIO=4&transport=websocket' })).rejects.toThrow(
       'status 400',
     )
+  })
+})
+
+describe('a client that pings and reads nothing', () => {
+  const server = serving('usual')
+
+  it('is not answered without end', async () => {
+    const socket = new WebSocket(`${server().url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`)
+    await new Promise(resolve => socket.once('open', resolve))
+    onTestFinished(() => socket.terminate())
+    let pongs = 0
+    socket.on('pong', () => pongs++)
+    socket.pause()
+    const payload = Buffer.alloc(125)
+    const pings = 300_000
+    for (let ping = 1; ping <= pings; ping++) {
+      await new Promise<void>(resolve => socket.ping(payload, true, () => resolve()))
+    }
+    socket.send('40/service,')
+    const joined = new Promise<void>(resolve => {
+      socket.on('message', data => {
+        if (String(data).startsWith('40/service,')) resolve()
+      })
+    })
+    socket.resume()
+    await joined
+    expect(pongs).toBeGreaterThan(0)
+    expect(pongs).toBeLessThan(pings)
   })
 })

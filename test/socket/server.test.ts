@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { ServableError } from '../../src/errors.ts'
 import {
+  type Admission,
   createSocketServer,
   type Namespace,
   type Socket,
@@ -362,6 +363,53 @@ describe('recovery', () => {
     lose(one)
     endpoint.close()
     expect(onDisconnect.mock.calls.map(([, reason]) => reason)).toEqual(['server close', 'server close'])
+  })
+})
+
+describe('a client that joins and leaves while it is looked at', () => {
+  it('has no more answers of `authenticate` to come than namespaces', async () => {
+    const opened = Promise.withResolvers<void>()
+    let asked = 0
+    const { socket } = server({
+      async authenticate() {
+        asked++
+        await opened.promise
+        return {}
+      },
+    })
+    const client = await socket()
+    for (let round = 0; round < 1000; round++) {
+      client.says('40')
+      client.says('41')
+    }
+    expect(asked).toBeLessThanOrEqual(16)
+    opened.resolve()
+    await opened.promise
+    expect(got(client).join()).not.toContain('40{')
+  })
+
+  it('comes in by the last attempt, and not by the one that it gave up', async () => {
+    const answers: PromiseWithResolvers<Admission>[] = []
+    const { socket } = server({
+      authenticate() {
+        const answer = Promise.withResolvers<Admission>()
+        answers.push(answer)
+        return answer.promise
+      },
+      onEvent: (own, _event, _args, ack) => ack?.(own.data),
+    })
+    const client = await socket()
+    client.says('40{"try":1}')
+    client.says('41')
+    client.says('40{"try":2}')
+    answers[0]?.resolve({ data: 'first' })
+    await vi.waitFor(() => expect(answers).toHaveLength(2))
+    await Promise.resolve()
+    expect(client.closed).toEqual([])
+    answers[1]?.resolve({ data: 'second' })
+    await vi.waitFor(() => expect(got(client).join()).toContain('40{'))
+    client.says('427["who"]')
+    expect(got(client).at(-1)).toBe('437["second"]')
   })
 })
 

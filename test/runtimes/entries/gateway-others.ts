@@ -5,7 +5,11 @@ import { type Fetch, serve } from '../../../src/runtimes/node.ts'
 import { createSocketServer } from '../../../src/socket/index.ts'
 import { gatewayHandler, gatewayOptions, RECOVERY_MS } from '../../contracts/gateway/service.ts'
 
-const WAYS: Readonly<Record<string, () => Fetch>> = { attached, bare }
+const WAYS: Readonly<Record<string, () => Fetch>> = {
+  attached,
+  bare,
+  usual: () => gatewayHandler(gatewayOptions(memoryState())),
+}
 
 function attached(): Fetch {
   const own = createSocketServer({
