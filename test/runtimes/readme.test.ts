@@ -118,6 +118,16 @@ describe('README', () => {
     expect(await opened.text()).toMatch(/^0\{"sid":/)
   })
 
+  it('shows metrics for a scraper that may read them', async () => {
+    const handler = await load('metrics.ts')
+    await ask(handler, '/agents/shout/run', 'hi')
+    const scrape = (headers: Record<string, string>) =>
+      handler(new Request('http://127.0.0.1/api/metrics', { headers }))
+    expect((await scrape({})).status).toBe(401)
+    const text = await (await scrape({ authorization: 'Bearer scraper' })).text()
+    expect(text).toContain('service_agent_runs_total{agent="shout"} 1\n')
+  })
+
   it('states the bindings that wrangler.toml has', async () => {
     const toml = await readFile(join(root, 'wrangler.toml'), 'utf8')
     const shown = fences.find(({ language }) => language === 'toml')?.text ?? ''
@@ -187,6 +197,8 @@ describe('README commands', () => {
   it.each(curls)('%s', async command => {
     expect(command).toContain('http://127.0.0.1:8787')
     const { stdout } = await run('sh', ['-c', command.replace('http://127.0.0.1:8787', dev?.url ?? '')])
-    expect(stdout).toMatch(/"finishReason":"stop"|"status":"running"|"state":"completed"/)
+    expect(stdout).toMatch(
+      /"finishReason":"stop"|"status":"running"|"state":"completed"|\nservice_agent_runs_total\{agent="echo"\} \d/,
+    )
   })
 })
