@@ -8,7 +8,7 @@ import type { Kind, Usage } from '../agents/contract.ts'
 import type { Meter, RunMeter } from '../runs/meter.ts'
 import type { Target } from '../runs/run.ts'
 import { sumUp } from './batches.ts'
-import { LiveFeed, type Viewer } from './live.ts'
+import { type LiveEvent, LiveFeed, type Viewer } from './live.ts'
 import { type CountTaker, RunCounter, type Subject } from './run-counter.ts'
 import { keyOf, type Snapshot } from './snapshot.ts'
 import { OTHER, type RunSample, Stats, type StatsJson } from './stats.ts'
@@ -198,9 +198,10 @@ export class MetricsCore implements Meter, CountTaker {
     this.#tell('run.complete', subject, { outcome, ...numbers, ...(cost !== undefined && { cost }) })
   }
 
-  #tell(type: string, { kind, name }: Subject, data: Record<string, string | number>): void {
+  #tell(type: LiveEvent['type'], { kind, name }: Subject, data: LiveEvent['data']): void {
     const timestamp = new Date().toISOString()
-    const json = JSON.stringify({ type, agentName: name, timestamp, data: { kind, ...data } })
+    const event: LiveEvent = { type, agentName: name, timestamp, data: { kind, ...data } }
+    const json = JSON.stringify(event)
     this.live.publish(json)
     if (this.#keeper?.isWatched?.() !== true) return
     if (this.#events.push(json) > MAX_EVENTS) this.#events.shift()
