@@ -21,6 +21,7 @@ const CLIENT_CODES = [
   'team_not_found',
   'workflow_not_found',
   'run_not_found',
+  'tool_not_found',
   'run_ended',
   'runs_not_stored',
   'idempotency_mismatch',

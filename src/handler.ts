@@ -17,7 +17,10 @@ import { createMatcher, type Route } from './http/router.ts'
 import { followedRoutes } from './http/routes/followed-routes.ts'
 import { listRoutes } from './http/routes/list-routes.ts'
 import { runRoutes } from './http/routes/run-routes.ts'
+import { toolRoutes } from './http/routes/tool-routes.ts'
 import type { RunRequestOptions } from './http/run-request.ts'
+import { createToolCatalog } from './http/tool-catalog.ts'
+import { createUploadReader } from './http/upload.ts'
 import { metricsRoutes } from './metrics/routes.ts'
 import type { HandlerOptions, Settings, State } from './options.ts'
 import type { HostSettings, RunHost } from './runs/host.ts'
@@ -53,6 +56,7 @@ export function createHandler(options: HandlerOptions = {}): Handler {
     ...runRoutes({ prefix, catalog, readKeys, runs, host, countStream, ...runRequests(settings) }),
     ...followedRoutes({ prefix, host, listAnonymous: settings.runs.listAnonymous, countStream }),
     ...(settings.registry === undefined ? [] : listRoutes(prefix, catalog)),
+    ...(hasTools(settings) ? toolRoutes(prefix, createToolCatalog(settings)) : []),
     ...(metricsExporter === undefined ? [] : metricsRoutes(prefix, metricsExporter, catalog)),
     ...(settings.a2a === undefined ? [] : mountA2A(service, settings.a2a, readKeys)),
     ...(settings.gateway === undefined ? [] : mountGateway(service, settings.gateway, host, socketCors)),
@@ -60,6 +64,10 @@ export function createHandler(options: HandlerOptions = {}): Handler {
 
   const find = createMatcher(routes)
   return createDispatch({ find, middleware, corsOf, fallback, production, log, readKeys })
+}
+
+function hasTools({ toolkits, toolLibrary }: Settings): boolean {
+  return toolkits.length > 0 || Object.keys(toolLibrary).length > 0
 }
 
 /** The socket may be open to other origins than the rest. */
@@ -118,9 +126,14 @@ function mountA2A({ settings, a2aAgents, tasks }: Service, a2a: A2ASettings, rea
 
 function runRequests(
   settings: Settings,
-): Pick<RunRequestOptions, 'maxBodyBytes' | 'disconnect' | 'whyUnfollowed'> {
-  const { maxBodyBytes } = settings.limits
-  return { maxBodyBytes, disconnect: settings.runs.disconnect, whyUnfollowed: followCheck(settings) }
+): Pick<RunRequestOptions, 'maxBodyBytes' | 'readUpload' | 'disconnect' | 'whyUnfollowed'> {
+  const { fileUpload, limits, runs } = settings
+  return {
+    maxBodyBytes: limits.maxBodyBytes,
+    readUpload: fileUpload && createUploadReader(fileUpload),
+    disconnect: runs.disconnect,
+    whyUnfollowed: followCheck(settings),
+  }
 }
 
 function createHost(state: State, settings: HostSettings): RunHost {

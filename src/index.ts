@@ -62,6 +62,7 @@ export {
   type TeamStrategy,
 } from './agents/team.ts'
 export type { Tool, ToolContext } from './agents/tool.ts'
+export type { ConfigField, Toolkit } from './agents/toolkit.ts'
 export {
   type StepBody,
   type StepContext,
@@ -81,9 +82,12 @@ export {
 export type { AuthenticateSocket, GatewayLimits, GatewayOptions } from './gateway/options.ts'
 export { createHandler, type Handler } from './handler.ts'
 export type { Context, Log, LogEntry, Middleware, Part } from './http/context.ts'
+export type { JsonSchema } from './http/json-schema.ts'
 export type { ProviderConfig, Providers } from './http/key-headers.ts'
 export { type Identity, type Platform, platform } from './http/platform.ts'
 export type { AgentSummary, TeamSummary, WorkflowSummary } from './http/routes/list-routes.ts'
+export type { ToolDetail, ToolSummary } from './http/tool-catalog.ts'
+export { buildInput, type FileUploadOptions } from './http/upload.ts'
 export type { ModelPrice } from './metrics/core.ts'
 export {
   type Attachable,

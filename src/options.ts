@@ -9,6 +9,8 @@ import { type A2AOptions, type A2ASettings, resolveA2A } from './a2a/options.ts'
 import type { TaskHost } from './a2a/task-host.ts'
 import type { Servable, ServableAgent, ServableTeam, ServableWorkflow, Servish } from './agents/contract.ts'
 import { defaultRegistry, type Registry } from './agents/registry.ts'
+import type { Tool } from './agents/tool.ts'
+import type { Toolkit } from './agents/toolkit.ts'
 import { withDefaults } from './defaults.ts'
 import { isProduction } from './environment.ts'
 import { ServableError } from './errors.ts'
@@ -16,6 +18,7 @@ import { type GatewayOptions, type GatewaySettings, resolveGateway } from './gat
 import type { GatewayFetch } from './gateway/routes.ts'
 import type { Log, Middleware } from './http/context.ts'
 import { DEFAULT_PROVIDERS, type Providers } from './http/key-headers.ts'
+import { type FileUploadOptions, resolveUpload, type UploadSettings } from './http/upload.ts'
 import type { MetricsCore, MetricsKeeper } from './metrics/core.ts'
 import type { MetricsExporter } from './metrics/exporter.ts'
 import type { DisconnectPolicy, HostSettings, RunHost } from './runs/host.ts'
@@ -51,6 +54,12 @@ export interface HandlerOptions {
   readonly cors?: CorsSetting
   /** Bounds on requests. */
   readonly limits?: LimitOptions
+  /** Takes files with a run, as `multipart/form-data`: `true`, or how. Default false. */
+  readonly fileUpload?: boolean | FileUploadOptions
+  /** Toolkits whose tools are listed at `GET /tools`. */
+  readonly toolkits?: readonly Toolkit[]
+  /** Tools by the name under which they are listed. They win over a toolkit's tool of the same name. */
+  readonly toolLibrary?: Readonly<Record<string, Tool>>
   /** Takes log entries, `false` for none. Default: warnings and errors as JSON lines on the console. */
   readonly logger?: Log | false
   /** Headers of model providers' keys, beside the three of the default table. */
@@ -132,6 +141,7 @@ export interface Settings
       | 'a2a'
       | 'gateway'
       | 'metricsExporter'
+      | 'fileUpload'
       | 'publicUrl'
     >
   > {
@@ -140,6 +150,8 @@ export interface Settings
   /** Undefined where there is no event socket. */
   readonly gateway: GatewaySettings | undefined
   readonly metricsExporter: MetricsExporter | undefined
+  /** Undefined where files are not taken. */
+  readonly fileUpload: UploadSettings | undefined
   readonly publicUrl: string | undefined
   readonly registry: Registry | undefined
   readonly fallback: HandlerOptions['fallback']
@@ -276,6 +288,24 @@ const OptionsSchema = v.strictObject({
   production: v.optional(v.boolean('must be true or false')),
   cors: v.optional(corsSetting),
   limits: v.optional(v.strictObject({ maxBodyBytes: v.optional(count) })),
+  fileUpload: v.optional(
+    v.union(
+      [
+        v.boolean(),
+        v.strictObject({
+          maxFileSize: v.optional(count),
+          maxFiles: v.optional(count),
+          allowedMimeTypes: v.optional(strings),
+          maxRequestSize: v.optional(count),
+          timeoutMs: v.optional(duration),
+          maxConcurrent: v.optional(count),
+        }),
+      ],
+      'must be true, false or an object of options',
+    ),
+  ),
+  toolkits: v.optional(v.array(v.unknown(), 'must be an array')),
+  toolLibrary: v.optional(record),
   logger: v.optional(v.union([v.literal(false), func], 'must be a function or false')),
   providers: v.optional(
     v.pipe(record, v.record(v.string(), v.strictObject({ header: headerName, matches: strings }))),
@@ -331,11 +361,23 @@ export function resolveOptions(options: HandlerOptions): Settings {
     a2a: options.a2a && resolveA2A(options.a2a === true ? {} : options.a2a),
     gateway,
     metricsExporter: options.metricsExporter,
+    fileUpload: options.fileUpload
+      ? resolveUpload(options.fileUpload === true ? {} : options.fileUpload)
+      : undefined,
     publicUrl: options.publicUrl,
   }
 }
 
-type Plain = 'agents' | 'teams' | 'workflows' | 'serve' | 'prefix' | 'middleware' | 'cors'
+type Plain =
+  | 'agents'
+  | 'teams'
+  | 'workflows'
+  | 'serve'
+  | 'prefix'
+  | 'middleware'
+  | 'cors'
+  | 'toolkits'
+  | 'toolLibrary'
 
 const PLAIN_DEFAULTS: Pick<Settings, Plain> = {
   agents: {},
@@ -345,6 +387,8 @@ const PLAIN_DEFAULTS: Pick<Settings, Plain> = {
   prefix: '/api',
   middleware: [],
   cors: false,
+  toolkits: [],
+  toolLibrary: {},
 }
 
 const RUN_DEFAULTS: Settings['runs'] = {

@@ -106,6 +106,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   team_not_found: UNKNOWN_NAME,
   workflow_not_found: UNKNOWN_NAME,
   run_not_found: NO_TASK,
+  tool_not_found: UNKNOWN_NAME,
   run_ended: UNSUPPORTED,
   runs_not_stored: UNSUPPORTED,
   too_many_runs: TOO_MANY,

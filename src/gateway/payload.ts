@@ -7,8 +7,8 @@
 import * as v from 'valibot'
 import { ServableError } from '../errors.ts'
 import { type RunBody, RunBodySchema, shortText } from '../runs/input.ts'
-import { toBase64 } from '../socket/engine/base64.ts'
 import { isObject, validate } from '../validation.ts'
+import { toBase64 } from '../web/base64.ts'
 
 /** The payload of `agent.run`, `team.run` and `workflow.run`. */
 export interface RunPayload extends RunBody {

@@ -10,10 +10,12 @@ import type { DisconnectPolicy, IdempotencyKey } from '../runs/host.ts'
 import { parseRunBody, type RunBody } from '../runs/input.ts'
 import type { Target } from '../runs/run.ts'
 import { readJson, requireJson } from '../web/body.ts'
+import { isMultipart } from '../web/multipart.ts'
 import type { Catalog } from './catalog.ts'
 import type { RequestState } from './context.ts'
 import { digestKey, idempotencyKeyOf } from './idempotency.ts'
 import type { KeyReader } from './key-headers.ts'
+import type { UploadReader } from './upload.ts'
 
 /** What reading run requests needs. */
 export interface RunRequestOptions {
@@ -21,6 +23,8 @@ export interface RunRequestOptions {
   readonly readKeys: KeyReader
   /** Most bytes of a JSON body. */
   readonly maxBodyBytes: number
+  /** Reads forms with files; undefined where they are off. */
+  readonly readUpload: UploadReader | undefined
   readonly disconnect: DisconnectPolicy
   /** Why there can be no followed runs, if so. */
   readonly whyUnfollowed: (state: RequestState) => string | undefined
@@ -52,14 +56,30 @@ export async function readRunRequest(
   options: RunRequestOptions,
 ): Promise<RunRequest> {
   const target = options.catalog.resolve(kind, state.params.name ?? '')
-  requireJson(request)
-  const json = await readJson(request, options.maxBodyBytes)
+  const json = await readBody(request, state, options)
   const body = parseRunBody(json)
   const { owner } = state
   const apiKeys = options.readKeys(request.headers, body.apiKey)
   const followed = await readFollowed(request, state, options, { target, body, json, owner, apiKeys })
   const run = { sessionId: body.sessionId, userId: owner ?? body.userId, apiKeys }
   return { target, body, options: run, owner, followed }
+}
+
+/** The body as JSON: as it came, or made of a form. */
+async function readBody(
+  request: Request,
+  state: RequestState,
+  { maxBodyBytes, readUpload }: RunRequestOptions,
+): Promise<unknown> {
+  if (!isMultipart(request)) {
+    requireJson(request)
+    return readJson(request, maxBodyBytes)
+  }
+  if (readUpload !== undefined) return readUpload(request, state.isIsolated)
+  throw new ServableError(
+    'unsupported_media_type',
+    'Files are not taken here (turn on `fileUpload`): the `content-type` must be `application/json`',
+  )
 }
 
 interface Read {

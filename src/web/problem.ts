@@ -33,6 +33,7 @@ const STATUS: Readonly<Record<ErrorCode, readonly [status: number, title: string
   team_not_found: [404, 'Not Found'],
   workflow_not_found: [404, 'Not Found'],
   run_not_found: [404, 'Not Found'],
+  tool_not_found: [404, 'Not Found'],
   method_not_allowed: [405, 'Method Not Allowed'],
   run_ended: [409, 'Conflict'],
   body_too_large: [413, 'Content Too Large'],

@@ -32,6 +32,7 @@ const TABLE: Record<ErrorCode, Row> = {
   forbidden: [-32000, 403, 'PERMISSION_DENIED'],
   not_found: [-32601, 404, 'NOT_FOUND'],
   agent_not_found: [-32602, 404, 'NOT_FOUND'],
+  tool_not_found: [-32602, 404, 'NOT_FOUND'],
   team_not_found: [-32602, 404, 'NOT_FOUND'],
   workflow_not_found: [-32602, 404, 'NOT_FOUND'],
   run_not_found: [-32001, 404, 'NOT_FOUND', 'TASK_NOT_FOUND'],

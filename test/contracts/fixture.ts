@@ -2,6 +2,8 @@
  * The handler of the contract suites. It is served as it is by every runtime. Beside `/api` it serves, by way of its
  * `fallback`, the same agents with other options, and under `/probe` what the fixture remembers.
  */
+import * as v from 'valibot'
+import { z } from 'zod'
 import {
   Agent,
   createHandler,
@@ -9,6 +11,8 @@ import {
   type HandlerOptions,
   type Middleware,
   Registry,
+  type Tool,
+  type Toolkit,
 } from '../../src/index.ts'
 import { agents, mixed, teams, workflows } from './fixture/agents.ts'
 import { SECRET } from './fixture/misbehaving.ts'
@@ -48,6 +52,28 @@ const common: HandlerOptions = {
   runs: { maxEvents: 10_000 },
 }
 
+const execute = () => null
+const toolkits: Toolkit[] = [
+  {
+    name: 'maths',
+    tools: [
+      { name: 'add', description: 'of the toolkit', execute },
+      { name: 'sum', parameters: v.object({ numbers: v.array(v.number()) }), execute },
+    ],
+  },
+  { name: 'more', tools: [{ name: 'sum', description: 'the second one', execute }] },
+]
+const toolLibrary: Record<string, Tool> = {
+  add: {
+    name: 'added',
+    description: 'of the library',
+    parameters: { type: 'object', properties: { a: { type: 'number' } } },
+    execute,
+  },
+  'with zod': { name: 'z', parameters: z.object({ city: z.string() }), execute },
+  'of a class': { name: 'c', parameters: new Map(), execute },
+}
+
 const own = new Registry()
 new Agent({ name: 'mine', run: () => 'my own', register: own, events: bus })
 
@@ -65,6 +91,19 @@ const others: Readonly<Record<string, Handler>> = {
   }),
   /** Explicit entries only, in a mixed list; open to every origin. */
   closed: createHandler({ serve: mixed, registry: false, prefix: '/closed/', cors: true }),
+  /** Takes files, and few of them. */
+  upload: createHandler({
+    ...common,
+    prefix: '/upload',
+    fileUpload: { maxFileSize: 1000, maxFiles: 3, maxRequestSize: 5000, timeoutMs: 1500 },
+  }),
+  images: createHandler({
+    ...common,
+    prefix: '/images',
+    fileUpload: { allowedMimeTypes: ['image/*', 'application/pdf'] },
+  }),
+  /** Lists tools. */
+  tooled: createHandler({ ...common, prefix: '/tooled', toolkits, toolLibrary }),
   /** A registry of its own. */
   own: createHandler({ registry: own, prefix: 'own' }),
   /** Masked or not as the runtime says; none of these says that it is not production. */

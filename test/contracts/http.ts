@@ -9,6 +9,8 @@ import { listCases } from './http/lists.ts'
 import { refusalCases } from './http/refusals.ts'
 import { runCases } from './http/runs.ts'
 import { surroundingCases } from './http/surroundings.ts'
+import { toolCases } from './http/tools.ts'
+import { uploadCases } from './http/uploads.ts'
 import { served } from './served.ts'
 
 /** The whole contract. */
@@ -23,6 +25,8 @@ export function httpContract(start: () => Promise<Runtime>): void {
     failureCases(server)
     surroundingCases(server)
     keyCases(server)
+    toolCases(server)
+    uploadCases(server)
   })
   describe('the log', () => logCases(server))
   describe('an agent that is hostile', () => hostileCases(server))

@@ -5,7 +5,6 @@ import {
 } from 'engine.io-parser'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromBase64, toBase64 } from '../../src/socket/engine/base64.ts'
 import {
   decodePayload,
   encodePayload,
@@ -13,6 +12,7 @@ import {
   isFrame,
   messageFrame,
 } from '../../src/socket/engine/packet.ts'
+import { fromBase64, toBase64 } from '../../src/web/base64.ts'
 import { randomFrame, seeded } from './frames.ts'
 
 const TYPES = ['open', 'close', 'ping', 'pong', 'message', 'upgrade', 'noop'] as const

@@ -23,6 +23,7 @@ const STATUS: Record<ErrorCode, number> = {
   forbidden: 403,
   not_found: 404,
   agent_not_found: 404,
+  tool_not_found: 404,
   team_not_found: 404,
   workflow_not_found: 404,
   run_not_found: 404,

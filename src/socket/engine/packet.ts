@@ -6,7 +6,7 @@
  * @module
  */
 
-import { fromBase64, toBase64 } from './base64.ts'
+import { fromBase64, toBase64 } from '../../web/base64.ts'
 
 /** A packet as it stands in a WebSocket frame. */
 export type Frame = string | Uint8Array

@@ -1,0 +1,23 @@
+/**
+ * `GET /tools` and `GET /tools/:name`. They exist when toolkits or named tools are given.
+ *
+ * @module
+ */
+
+import { jsonResponse } from '../../web/response.ts'
+import { joinPath, type Route } from '../router.ts'
+import type { ToolCatalog } from '../tool-catalog.ts'
+
+/** The two routes, under `prefix`. */
+export function toolRoutes(prefix: string, tools: ToolCatalog): Route[] {
+  const path = joinPath(prefix, 'tools')
+  return [
+    { method: 'GET', path, part: 'router', endpoint: () => jsonResponse(tools.list()) },
+    {
+      method: 'GET',
+      path: `${path}/:name`,
+      part: 'router',
+      endpoint: (_, { params }) => jsonResponse(tools.get(params.name ?? '')),
+    },
+  ]
+}

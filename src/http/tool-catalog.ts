@@ -1,0 +1,84 @@
+/**
+ * The tools on offer: named ones first, then those of toolkits.
+ *
+ * @module
+ */
+
+import type { Tool } from '../agents/tool.ts'
+import type { Toolkit } from '../agents/toolkit.ts'
+import { ServableError } from '../errors.ts'
+import { type JsonSchema, toJsonSchema } from './json-schema.ts'
+
+/** What a list tells of a tool. */
+export interface ToolSummary {
+  readonly name: string
+  readonly description: string | null
+  /** JSON Schema of the arguments, where the tool has one. */
+  readonly parameters: JsonSchema | null
+}
+
+/** One tool. */
+export interface ToolDetail extends ToolSummary {
+  /** The toolkit that it is of; null for a named tool. */
+  readonly toolkit: string | null
+}
+
+/** Where tools come from. */
+export interface ToolSources {
+  readonly toolkits: readonly Toolkit[]
+  /** By name; they win over a toolkit's of the same name. */
+  readonly toolLibrary: Readonly<Record<string, Tool>>
+}
+
+/** Looks tools up. */
+export interface ToolCatalog {
+  list(): readonly ToolSummary[]
+  /** Throws `tool_not_found`. */
+  get(name: string): ToolDetail
+}
+
+/** Collects the tools. Throws `invalid_options` for what is none. The first toolkit with a name has it. */
+export function createToolCatalog({ toolkits, toolLibrary }: ToolSources): ToolCatalog {
+  const tools = new Map<string, { tool: Tool; toolkit: string | null }>()
+  for (const [name, tool] of Object.entries(toolLibrary)) {
+    checkTool(tool, `\`toolLibrary.${name}\``)
+    tools.set(name, { tool, toolkit: null })
+  }
+  for (const [index, toolkit] of toolkits.entries()) {
+    checkToolkit(toolkit, `\`toolkits[${index}]\``)
+    for (const tool of toolkit.tools) {
+      if (!tools.has(tool.name)) tools.set(tool.name, { tool, toolkit: toolkit.name })
+    }
+  }
+  return {
+    list: () => Array.from(tools, ([name, { tool }]) => summaryOf(name, tool)),
+    get(name) {
+      const found = tools.get(name)
+      if (found !== undefined) return { ...summaryOf(name, found.tool), toolkit: found.toolkit }
+      throw new ServableError('tool_not_found', `There is no tool named \`${name.slice(0, 100)}\``)
+    },
+  }
+}
+
+function summaryOf(name: string, { description, parameters }: Tool): ToolSummary {
+  return { name, description: description ?? null, parameters: toJsonSchema(parameters) }
+}
+
+function checkTool(value: unknown, where: string): void {
+  const { execute } = Object(value) as Partial<Tool>
+  if (typeof execute === 'function') return
+  throw new ServableError('invalid_options', `${where}: must be a tool, with an \`execute\` function`)
+}
+
+function checkToolkit(value: unknown, where: string): asserts value is Toolkit {
+  const { name, tools } = Object(value) as Partial<Toolkit>
+  if (typeof name !== 'string' || name === '' || !Array.isArray(tools)) {
+    throw new ServableError('invalid_options', `${where}: must have a \`name\` and \`tools\``)
+  }
+  for (const [index, tool] of tools.entries()) {
+    checkTool(tool, `${where}.tools[${index}]`)
+    if (typeof tool.name !== 'string' || tool.name === '') {
+      throw new ServableError('invalid_options', `${where}.tools[${index}]: must have a \`name\``)
+    }
+  }
+}

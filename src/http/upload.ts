@@ -1,0 +1,156 @@
+/**
+ * Files with a run (specification, "Run request body (multipart)").
+ *
+ * @module
+ */
+
+import type { ContentPart, RunInput } from '../agents/contract.ts'
+import { withDefaults } from '../defaults.ts'
+import { ServableError } from '../errors.ts'
+import { toBase64 } from '../web/base64.ts'
+import { readForm } from '../web/multipart.ts'
+import { agrees, HEAD_BYTES, sniff } from './file-types.ts'
+
+/** How files are taken. */
+export interface FileUploadOptions {
+  /** Most bytes of a file. Default 52,428,800. */
+  readonly maxFileSize?: number
+  /** Most files of a request. Default 10. */
+  readonly maxFiles?: number
+  /** Media types of files (`image/*` stands for all images). Default: any. */
+  readonly allowedMimeTypes?: readonly string[]
+  /** Most bytes of a request, all its files and fields together. Default 67,108,864; on Workers 33,554,432. */
+  readonly maxRequestSize?: number
+  /** Milliseconds that a request may take to arrive. Default 120,000. */
+  readonly timeoutMs?: number
+  /** Uploads that are read at a time; one more is answered 429. Default 16. */
+  readonly maxConcurrent?: number
+}
+
+/** The options with their defaults; the size of a request depends on the runtime. */
+export type UploadSettings = Required<Omit<FileUploadOptions, 'allowedMimeTypes' | 'maxRequestSize'>> &
+  Pick<FileUploadOptions, 'allowedMimeTypes' | 'maxRequestSize'>
+
+const DEFAULTS: UploadSettings = {
+  maxFileSize: 52_428_800,
+  maxFiles: 10,
+  timeoutMs: 120_000,
+  maxConcurrent: 16,
+}
+
+const MAX_REQUEST_SIZE = 64 * 1024 * 1024
+/** An isolate has 128 MB in all. */
+const MAX_ISOLATED_REQUEST_SIZE = 32 * 1024 * 1024
+
+/** Fields of a form that are no files. */
+const MAX_FIELDS = 50
+
+/** Fills in the defaults. */
+export function resolveUpload(options: FileUploadOptions): UploadSettings {
+  return withDefaults(DEFAULTS, options)
+}
+
+/** Reads a form as the body of a run request. */
+export type UploadReader = (request: Request, isIsolated: boolean) => Promise<Record<string, unknown>>
+
+/** Makes the reader. Throws `body_too_large`, `invalid_body`, `unsupported_media_type` and `rate_limited`. */
+export function createUploadReader(settings: UploadSettings): UploadReader {
+  let reading = 0
+  return async (request, isIsolated) => {
+    if (reading >= settings.maxConcurrent) {
+      throw new ServableError('rate_limited', 'Too many uploads are being read: try again later')
+    }
+    reading++
+    try {
+      const maxBytes = settings.maxRequestSize ?? (isIsolated ? MAX_ISOLATED_REQUEST_SIZE : MAX_REQUEST_SIZE)
+      return await bodyOf(await readForm(request, { maxBytes, timeoutMs: settings.timeoutMs }), settings)
+    } finally {
+      reading--
+    }
+  }
+}
+
+async function bodyOf(form: FormData, settings: UploadSettings): Promise<Record<string, unknown>> {
+  const body: Record<string, unknown> = {}
+  const files: File[] = []
+  let fields = 0
+  for (const [name, value] of form as unknown as Iterable<[string, string | File]>) {
+    if (typeof value !== 'string') files.push(value)
+    else if (++fields > MAX_FIELDS) {
+      throw new ServableError('invalid_body', `A form may have ${MAX_FIELDS} fields at the most`)
+    } else Object.defineProperty(body, name, { value, enumerable: true, configurable: true })
+  }
+  if (files.length > settings.maxFiles) {
+    throw new ServableError('invalid_body', `\`files\`: there may be ${settings.maxFiles} at the most`)
+  }
+  for (const [index, file] of files.entries()) await checkFile(file, `files.${index}`, settings)
+  const { input, background } = body
+  return {
+    ...body,
+    input: files.length === 0 ? input : await buildInput({ input }, files),
+    ...(background !== undefined && { background: background === 'true' }),
+  }
+}
+
+async function checkFile(
+  file: File,
+  path: string,
+  { maxFileSize, allowedMimeTypes }: UploadSettings,
+): Promise<void> {
+  if (file.size > maxFileSize) {
+    throw new ServableError('body_too_large', `\`${path}\`: a file may have ${maxFileSize} bytes at the most`)
+  }
+  const head = await headOf(file)
+  const type = mimeTypeOf(file, head)
+  if (allowedMimeTypes !== undefined && !allowedMimeTypes.some(allowed => covers(allowed, type))) {
+    throw new ServableError(
+      'unsupported_media_type',
+      `\`${path}\`: files of this type are not taken, but ${allowedMimeTypes.join(', ')}`,
+    )
+  }
+  if (agrees(type, head)) return
+  throw new ServableError('unsupported_media_type', `\`${path}\`: the file is not what its type says`)
+}
+
+function covers(allowed: string, type: string): boolean {
+  return (
+    allowed === type || allowed === '*/*' || (allowed.endsWith('/*') && type.startsWith(allowed.slice(0, -1)))
+  )
+}
+
+const UNKNOWN_TYPE = 'application/octet-stream'
+
+/** The declared type without its parameters; where none is declared, what the first bytes say. */
+function mimeTypeOf({ type }: File, head: Uint8Array): string {
+  const [name = ''] = type.split(';')
+  const declared = /^[\w.+-]+\/[\w.+-]+$/.test(name.trim()) ? name.trim().toLowerCase() : UNKNOWN_TYPE
+  return declared === UNKNOWN_TYPE ? (sniff(head) ?? declared) : declared
+}
+
+async function headOf(file: File): Promise<Uint8Array> {
+  return new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer())
+}
+
+/**
+ * The input of a run from a form: text where there is text alone, else parts, the text first, then each file as base64:
+ * images and audio as such, others as `file` with its name.
+ */
+export async function buildInput(
+  body: { readonly input?: unknown },
+  files: readonly File[],
+): Promise<RunInput> {
+  const text = typeof body.input === 'string' ? body.input : ''
+  if (files.length === 0) return text
+  const parts: ContentPart[] = text === '' ? [] : [{ type: 'text', text }]
+  for (const file of files) parts.push(await partOf(file))
+  return parts
+}
+
+async function partOf(file: File): Promise<ContentPart> {
+  const bytes = new Uint8Array(await file.arrayBuffer())
+  const mimeType = mimeTypeOf(file, bytes.subarray(0, HEAD_BYTES))
+  const data = toBase64(bytes)
+  if (mimeType.startsWith('image/')) return { type: 'image', data, mimeType }
+  if (mimeType.startsWith('audio/')) return { type: 'audio', data, mimeType }
+  return { type: 'file', data, mimeType, ...(file.name !== '' && { filename: file.name }) }
+}

@@ -1,0 +1,75 @@
+/**
+ * Reads `multipart/form-data` (RFC 7578) within a bound: the body is counted while it streams in, and cut off before it is
+ * parsed whole.
+ *
+ * @module
+ */
+
+import { isServableError, ServableError } from '../errors.ts'
+
+/** Bounds on a form. */
+export interface FormBounds {
+  readonly maxBytes: number
+  /** Milliseconds that it may take to arrive. */
+  readonly timeoutMs: number
+}
+
+/** Whether the body is declared as a form with files. */
+export function isMultipart(request: Request): boolean {
+  return /^\s*multipart\/form-data\s*(;|$)/i.test(request.headers.get('content-type') ?? '')
+}
+
+/** The form. Throws `body_too_large`, or `invalid_body` for what is no form, is cut off or takes too long. */
+export async function readForm(request: Request, { maxBytes, timeoutMs }: FormBounds): Promise<FormData> {
+  const declared = Number(request.headers.get('content-length') ?? 0)
+  if (declared > maxBytes) throw tooLarge(maxBytes)
+  if (request.body === null) throw new ServableError('invalid_body', 'The body must be a form: it is empty')
+  const { body, failure, stop } = counted(request.body, maxBytes, timeoutMs)
+  try {
+    const headers = { 'content-type': request.headers.get('content-type') ?? '' }
+    return await new Response(body, { headers }).formData()
+  } catch (cause) {
+    const why = failure()
+    if (why !== undefined) throw why
+    if (isServableError(cause)) throw cause
+    throw new ServableError('invalid_body', 'The body must be a well-formed multipart form', { cause })
+  } finally {
+    stop()
+  }
+}
+
+/** The same bytes, until they are too many or too late. */
+function counted(body: ReadableStream<Uint8Array>, maxBytes: number, timeoutMs: number) {
+  const reader = body.getReader()
+  let failure: ServableError | undefined
+  let size = 0
+  let fail: ((error: ServableError) => void) | undefined
+  const give = (error: ServableError) => {
+    failure ??= error
+    void reader.cancel().then(undefined, () => {})
+    fail?.(failure)
+  }
+  const timer = setTimeout(
+    () => give(new ServableError('invalid_body', `The form took longer than ${timeoutMs} ms to arrive`)),
+    timeoutMs,
+  )
+  const stream = new ReadableStream<Uint8Array>({
+    start(controller) {
+      fail = error => controller.error(error)
+    },
+    async pull(controller) {
+      const { done, value } = await reader.read()
+      if (failure !== undefined) return
+      if (done) return controller.close()
+      size += value.byteLength
+      if (size > maxBytes) give(tooLarge(maxBytes))
+      else controller.enqueue(value)
+    },
+    cancel: reason => reader.cancel(reason),
+  })
+  return { body: stream, failure: () => failure, stop: () => clearTimeout(timer) }
+}
+
+function tooLarge(maxBytes: number): ServableError {
+  return new ServableError('body_too_large', `The form must have ${maxBytes} bytes at the most`)
+}

@@ -1,0 +1,235 @@
+import { describe, expect, it } from 'vitest'
+import type { RunResult } from '../../../src/index.ts'
+import { type Answer, ask, chunk, expectAlive, expectProblem, post, raw, type Server } from './client.ts'
+
+const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3])
+const PDF = new TextEncoder().encode('%PDF-1.7 and so on')
+
+/** Bun goes by the name where others go by the declared type. */
+const EXTENSIONS: Record<string, string> = {
+  'image/png': 'png',
+  'application/pdf': 'pdf',
+  'text/plain': 'txt',
+}
+
+const file = (content: BlobPart, type: string, name = `a.${EXTENSIONS[type]}`) =>
+  new File([content], name, { type })
+
+interface Form {
+  readonly fields?: Readonly<Record<string, string>>
+  readonly files?: readonly File[]
+}
+
+async function send(server: Server, path: string, { fields = {}, files = [] }: Form): Promise<Answer> {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) form.append(name, value)
+  for (const each of files) form.append('files', each)
+  return ask(server, path, { method: 'POST', body: form })
+}
+
+const textOf = (answer: Answer): string => {
+  expect(answer.status, answer.text).toBe(200)
+  return (JSON.parse(answer.text) as RunResult).text
+}
+
+export function uploadCases(server: Server): void {
+  describe('files with a run', () => {
+    it('come as parts after the text, by what they are', async () => {
+      const files = [
+        file(PNG, 'image/png'),
+        file(PDF, 'application/pdf', 'b.pdf'),
+        file('hi', 'text/plain', 'c.txt'),
+      ]
+      const answer = await send(server, '/upload/agents/parts/run', { fields: { input: 'see' }, files })
+      expect(textOf(answer)).toBe('see, image image/png, file application/pdf, file text/plain')
+    })
+
+    it('come with their bytes and their names', async () => {
+      const answer = await send(server, '/upload/agents/shown/run', {
+        files: [file(PDF, 'application/pdf', 'b.pdf')],
+      })
+      expect(JSON.parse(textOf(answer))).toEqual([
+        { type: 'file', data: btoa('%PDF-1.7 and so on'), mimeType: 'application/pdf', filename: 'b.pdf' },
+      ])
+    })
+
+    it('are what their first bytes say where nobody says it', async () => {
+      const files = [file(PNG, '', 'a'), file(PDF, '', 'b')]
+      const answer = await send(server, '/upload/agents/parts/run', { files })
+      expect(textOf(answer)).toBe('image image/png, file application/pdf')
+    })
+
+    it('are not needed: a form with text alone is text', async () => {
+      const answer = await send(server, '/upload/agents/shown/run', { fields: { input: 'just text' } })
+      expect(JSON.parse(textOf(answer))).toBe('just text')
+    })
+
+    it('come with the other fields of a run', async () => {
+      const fields = { input: 'x', sessionId: 's1', userId: 'u1' }
+      const answer = await send(server, '/upload/agents/told/run', { fields })
+      expect(JSON.parse(answer.text).structured).toMatchObject({ sessionId: 's1', userId: 'u1' })
+      const keyed = await send(server, '/upload/agents/keys-none/run', {
+        fields: { input: 'x', apiKey: 'sk-test-FORM' },
+      })
+      expect(JSON.parse(keyed.text).structured).toMatchObject({ apiKey: 'FORM' })
+    })
+
+    it('go to streams, teams and workflows too', async () => {
+      const fields = { input: 'one two' }
+      const stream = await send(server, '/upload/agents/echo/stream', { fields })
+      expect(stream.text).toContain('"type":"finish"')
+      expect(textOf(await send(server, '/upload/teams/line/run', { fields }))).toBe('ONE TWO')
+      expect(textOf(await send(server, '/upload/workflows/count/run', { fields }))).toBe('2 words')
+    })
+
+    it('are refused where they are off, and told how to turn them on', async () => {
+      const answer = await send(server, '/api/agents/parts/run', { fields: { input: 'x' } })
+      const problem = await expectProblem(server, answer, 415, 'unsupported_media_type')
+      expect(problem.detail).toContain('fileUpload')
+    })
+
+    it.each<[string, Form, number, string, string]>([
+      ['one too large', { files: [file('x'.repeat(1001), 'text/plain')] }, 413, 'body_too_large', 'files.0'],
+      [
+        'too many',
+        { files: Array.from({ length: 4 }, () => file('x', 'text/plain')) },
+        400,
+        'invalid_body',
+        'files',
+      ],
+      [
+        'what is no image',
+        { files: [file('<svg onload=x>', 'image/png')] },
+        415,
+        'unsupported_media_type',
+        'files.0',
+      ],
+      [
+        'a PDF that says it is text',
+        { files: [file(PDF, 'text/plain')] },
+        415,
+        'unsupported_media_type',
+        'files.0',
+      ],
+      ['no text and no file', { fields: { sessionId: 's' } }, 400, 'invalid_body', 'input'],
+      ['empty text', { fields: { input: '' } }, 400, 'invalid_body', 'input'],
+      ['an empty file', { files: [file('', 'text/plain')] }, 400, 'invalid_body', 'input'],
+      [
+        'too many fields',
+        { fields: Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`f${index}`, 'x'])) },
+        400,
+        'invalid_body',
+        'fields',
+      ],
+    ])('are refused where there is %s', async (_, form, status, code, names) => {
+      const problem = await expectProblem(
+        server,
+        await send(server, '/upload/agents/parts/run', form),
+        status,
+        code,
+      )
+      expect(problem.detail).toContain(names)
+    })
+
+    it('are taken by their types where those are named', async () => {
+      const path = '/images/agents/parts/run'
+      expect(textOf(await send(server, path, { files: [file(PNG, 'image/png')] }))).toBe('image image/png')
+      const refused = await send(server, path, { files: [file('x', 'text/plain')] })
+      const problem = await expectProblem(server, refused, 415, 'unsupported_media_type')
+      expect(problem.detail).toContain('image/*')
+    })
+
+    it('are cut off where all of them together are too many bytes', async () => {
+      const files = Array.from({ length: 3 }, () => file('x'.repeat(1000), 'text/plain'))
+      const within = await send(server, '/upload/agents/parts/run', { files })
+      expect(within.status).toBe(200)
+      const fields = { input: 'y'.repeat(3000) }
+      await expectProblem(
+        server,
+        await send(server, '/upload/agents/parts/run', { fields, files }),
+        413,
+        'body_too_large',
+      )
+    })
+
+    it('are counted where they come without a length', async () => {
+      const boundary = 'b'
+      const part = `--${boundary}\r\ncontent-disposition: form-data; name="input"\r\n\r\n`
+      const body = chunk(part) + chunk('x'.repeat(4000)) + chunk('x'.repeat(4000)) + '0\r\n\r\n'
+      const lines = [
+        'POST /upload/agents/parts/run HTTP/1.1',
+        `content-type: multipart/form-data; boundary=${boundary}`,
+        'transfer-encoding: chunked',
+      ]
+      expect((await raw(server, lines, body)).status).toBe(413)
+    })
+
+    it('must arrive in time', async () => {
+      const lines = [
+        'POST /upload/agents/parts/run HTTP/1.1',
+        'content-type: multipart/form-data; boundary=b',
+        'content-length: 1000',
+      ]
+      const answer = await raw(server, lines, '--b\r\n')
+      expect([answer.status, JSON.parse(answer.text).detail]).toEqual([
+        400,
+        expect.stringContaining('1500 ms'),
+      ])
+    })
+
+    it('are refused where they are no form, whatever they are', async () => {
+      for (const body of malformed()) {
+        const answer = await ask(server, '/upload/agents/shout/run', {
+          method: 'POST',
+          headers: { 'content-type': 'multipart/form-data; boundary=b' },
+          body,
+        })
+        expect(answer.status, body).toBeGreaterThanOrEqual(400)
+        expect(answer.status, body).toBeLessThan(500)
+      }
+      await expectAlive(server)
+    })
+
+    it('need a boundary', async () => {
+      for (const type of [
+        'multipart/form-data',
+        'multipart/form-data; boundary=',
+        'multipart/mixed; boundary=b',
+      ]) {
+        const init = { method: 'POST', headers: { 'content-type': type }, body: '--b--' }
+        expect((await ask(server, '/upload/agents/shout/run', init)).status).toBeOneOf([400, 415])
+      }
+    })
+
+    it('are no JSON', async () => {
+      expect((await post(server, '/upload/agents/shout/run', { input: 'json' })).status).toBe(200)
+    })
+  })
+}
+
+/** Bodies with the boundary `b` that are no form with an `input`: cut off, nested, nameless, with too many headers. */
+function malformed(): string[] {
+  const head = 'content-disposition: form-data; name="input"'
+  const whole = `--b\r\n${head}\r\n\r\nvalue\r\n--b--\r\n`
+  const cuts = Array.from({ length: whole.length - 12 }, (_, index) => whole.slice(0, index))
+  const without = [
+    'content-disposition: form-data',
+    'x: y',
+    '',
+    'content-disposition: form-data; name=""',
+  ].map(each => `--b\r\n${each}\r\n\r\nvalue\r\n--b--\r\n`)
+  const bombs = Array.from(
+    { length: 20 },
+    (_, index) =>
+      `--b\r\n${'x: y\r\n'.repeat(index * 20)}content-disposition: form-data; name="else"\r\n\r\nv\r\n--b--\r\n`,
+  )
+  const nested = Array.from(
+    { length: 20 },
+    (_, index) =>
+      `--b\r\ncontent-type: multipart/mixed; boundary=c${index}\r\n\r\n--c\r\n\r\n--c--\r\n--b--\r\n`,
+  )
+  const other = Array.from({ length: 40 }, (_, index) =>
+    whole.replaceAll('--b', `--${String.fromCharCode(99 + (index % 20))}${index}`),
+  )
+  return [...cuts, ...without, ...bombs, ...nested, ...other]
+}
