@@ -95,7 +95,7 @@ const others: Readonly<Record<string, Handler>> = {
   upload: createHandler({
     ...common,
     prefix: '/upload',
-    fileUpload: { maxFileSize: 1000, maxFiles: 3, maxRequestSize: 5000, timeoutMs: 1500 },
+    fileUpload: { maxFileSize: 1000, maxFiles: 3, maxRequestSize: 20_000, timeoutMs: 1500 },
   }),
   images: createHandler({
     ...common,
