@@ -86,7 +86,7 @@ export interface HostedState {
   /** Sends requests of the event socket where its server is. */
   connectGateway(): GatewayFetch
   /** Keeps what was counted. */
-  keepMetrics(core: MetricsCore): MetricsKeeper
+  keepMetrics(core: MetricsCore, onError: (error: unknown) => void): MetricsKeeper
 }
 
 /** Where a deployment keeps what it has to keep. */

@@ -41,7 +41,7 @@ export function createService(options: HandlerOptions): Service {
   const onFailure = (failure: RunFailure) => logFailure(log, failure)
   const { metricsExporter, state } = settings
   const runs = { ...settings.runs, production, onFailure, meter: metricsExporter?.core }
-  if (metricsExporter !== undefined) keepMetrics(metricsExporter, state)
+  if (metricsExporter !== undefined) keepMetrics(metricsExporter, state, log)
   const catalog = createCatalog(settings)
   const { agents, maxTasksPerOwner, maxHistory, maxSubscribers } = settings.a2a ?? resolveA2A({})
   return {
@@ -55,9 +55,11 @@ export function createService(options: HandlerOptions): Service {
 }
 
 /** Keeps what is counted where the state is kept; in memory, that is the exporter itself. */
-function keepMetrics({ core }: MetricsExporter, state: State): void {
-  if (state.kind === 'hosted') core.connect(state.keepMetrics)
-  else if (!state.isVolatile) core.connect(each => createStoreKeeper(each, state.store))
+function keepMetrics({ core }: MetricsExporter, state: State, log: Log): void {
+  const onError = (error: unknown) =>
+    log({ level: 'error', event: 'metrics.failed', message: messageOf(error) })
+  if (state.kind === 'hosted') core.connect(each => state.keepMetrics(each, onError))
+  else if (!state.isVolatile) core.connect(each => createStoreKeeper(each, state.store, onError))
 }
 
 /** With anything of its own, the socket offers that alone. */

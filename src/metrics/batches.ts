@@ -6,8 +6,8 @@
 
 import type { Transaction } from '../state/store.ts'
 import type { Batch } from './core.ts'
-import { fromKey, inOrder, type Snapshot } from './snapshot.ts'
-import { Stats, type StatsJson } from './stats.ts'
+import { fromKey, inOrder, keyOf, type Snapshot } from './snapshot.ts'
+import { OTHER, Stats, type StatsJson } from './stats.ts'
 
 /** The collection of what was counted. */
 export const METRICS = 'metrics'
@@ -16,12 +16,18 @@ export const METRICS = 'metrics'
 const MAX_DOCUMENTS = 10_000
 
 /** Adds a batch to what is kept. */
-export function addBatch(tx: Transaction, { stats }: Pick<Batch, 'stats'>): void {
-  for (const [key, more] of stats) {
+export function addBatch(
+  tx: Transaction,
+  { stats, maxNames, maxTools }: Pick<Batch, 'stats' | 'maxNames' | 'maxTools'>,
+): void {
+  for (const [given, more] of stats) {
+    // Names are bounded where they are counted; here those of all who count, and have counted.
+    const isKnown = tx.get(METRICS, given) !== undefined || tx.count(METRICS) < maxNames
+    const key = isKnown ? given : keyOf(fromKey(given).kind, OTHER)
     const total = Stats.from(more)
     const before = tx.get<StatsJson>(METRICS, key)?.value
     const sum = before === undefined ? total : Stats.from(before)
-    if (before !== undefined) sum.merge(total)
+    if (before !== undefined) sum.merge(total, maxTools)
     tx.put(METRICS, { id: key, partition: '', at: 0, tags: {}, value: sum.toJSON() })
   }
 }

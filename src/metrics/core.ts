@@ -5,11 +5,12 @@
  */
 
 import type { Kind, Usage } from '../agents/contract.ts'
+import { ServableError } from '../errors.ts'
 import type { Meter, RunMeter } from '../runs/meter.ts'
 import type { Target } from '../runs/run.ts'
 import { sumUp } from './batches.ts'
-import { type LiveEvent, LiveFeed, type Viewer } from './live.ts'
-import { type CountTaker, RunCounter, type Subject } from './run-counter.ts'
+import { type LiveEvent, LiveFeed, type Watcher } from './live.ts'
+import { type CountTaker, RunCounter, type Subject, wellFormed } from './run-counter.ts'
 import { keyOf, type Snapshot } from './snapshot.ts'
 import { OTHER, type RunSample, Stats, type StatsJson } from './stats.ts'
 
@@ -34,8 +35,12 @@ export interface Batch {
   readonly active: readonly (readonly [key: string, count: number])[]
   readonly sockets: number
   readonly streams: number
-  /** What happened, as JSON, for those who watch elsewhere. */
+  /** What happened, as JSON, for those who watch elsewhere, and how much more did. */
   readonly events: readonly string[]
+  readonly dropped: number
+  /** The bounds that hold where it is kept, too. */
+  readonly maxNames: number
+  readonly maxTools: number
 }
 
 /** Keeps what was counted elsewhere than in this process's memory. */
@@ -44,9 +49,15 @@ export interface MetricsKeeper {
   changed(): void
   snapshot(): Promise<Snapshot>
   /** Follows what happens everywhere; undefined where this process's feed is all there is. */
-  readonly watch?: () => Promise<Pick<Viewer, 'next' | 'leave'>>
+  readonly watch?: () => Promise<Watcher>
   /** Whether somebody watches elsewhere. */
   readonly isWatched?: () => boolean
+}
+
+/** The model of other code's object, where it is one. */
+function modelOf({ model }: Target['servable']): Subject['model'] {
+  const isModel = typeof model?.provider === 'string' && typeof model.id === 'string'
+  return isModel ? model : undefined
 }
 
 /** Events of a batch. */
@@ -66,6 +77,8 @@ export class MetricsCore implements Meter, CountTaker {
   #stats = new Map<string, Stats>()
   #names = new Set<string>()
   #events: string[] = []
+  #dropped = 0
+  #watching = 0
   #streams = 0
   #keeper: MetricsKeeper | undefined
   /** Agents whose bus is heard. */
@@ -73,7 +86,7 @@ export class MetricsCore implements Meter, CountTaker {
 
   constructor(settings: CoreSettings) {
     this.#settings = settings
-    this.live = new LiveFeed(settings.maxViewers)
+    this.live = new LiveFeed()
   }
 
   /** Gives what is counted to a keeper from now on. One that serves several handlers has the first one's. */
@@ -83,7 +96,7 @@ export class MetricsCore implements Meter, CountTaker {
 
   start({ kind, name, servable }: Target, runId: string): RunMeter {
     if (this.#attached > 0) this.#noteServed(kind, (servable as { name?: string }).name ?? name, runId)
-    return this.begin({ kind, name, model: servable.model })
+    return this.begin({ kind, name, model: modelOf(servable) })
   }
 
   /** A run begins. */
@@ -144,9 +157,12 @@ export class MetricsCore implements Meter, CountTaker {
     if (this.#stats.size === 0 && this.#events.length === 0) return undefined
     const stats = Array.from(this.#stats, ([key, each]) => [key, each.toJSON()] as const)
     const events = this.#events
+    const dropped = this.#dropped
+    const { maxNames, maxTools } = this.#settings
     this.#stats = new Map()
     this.#events = []
-    return { stats, events, ...this.gauges() }
+    this.#dropped = 0
+    return { stats, events, dropped, maxNames, maxTools, ...this.gauges() }
   }
 
   /** What is open here. */
@@ -167,9 +183,30 @@ export class MetricsCore implements Meter, CountTaker {
     return sumUp(kept, [this.gauges()])
   }
 
-  /** One who watches what happens. */
-  async watch(): Promise<Pick<Viewer, 'next' | 'leave'>> {
-    return this.#keeper?.watch === undefined ? this.live.watch() : this.#keeper.watch()
+  /** Throws `rate_limited` where as many watch here as may. */
+  checkRoom(): void {
+    const { maxViewers } = this.#settings
+    if (this.#watching < maxViewers) return
+    throw new ServableError('rate_limited', `There are ${maxViewers} viewers of the metrics already`)
+  }
+
+  /** One who watches what happens. Throws `rate_limited`. */
+  async watch(): Promise<Watcher> {
+    this.checkRoom()
+    this.#watching++
+    try {
+      const viewer = await (this.#keeper?.watch?.() ?? this.live.watch())
+      return {
+        next: () => viewer.next(),
+        leave: () => {
+          this.#watching--
+          viewer.leave()
+        },
+      }
+    } catch (error) {
+      this.#watching--
+      throw error
+    }
   }
 
   get #isWatched(): boolean {
@@ -177,7 +214,8 @@ export class MetricsCore implements Meter, CountTaker {
   }
 
   /** Names are bounded, since what makes agents while it runs could make names without end. */
-  #bounded(subject: Subject): Subject {
+  #bounded({ name, ...given }: Subject): Subject {
+    const subject = { ...given, name: wellFormed(name) }
     if (this.#names.has(subject.name)) return subject
     if (this.#names.size >= this.#settings.maxNames) return { ...subject, name: OTHER }
     this.#names.add(subject.name)
@@ -204,7 +242,10 @@ export class MetricsCore implements Meter, CountTaker {
     const json = JSON.stringify(event)
     this.live.publish(json)
     if (this.#keeper?.isWatched?.() !== true) return
-    if (this.#events.push(json) > MAX_EVENTS) this.#events.shift()
+    if (this.#events.push(json) > MAX_EVENTS) {
+      this.#events.shift()
+      this.#dropped++
+    }
     this.#keeper.changed()
   }
 }

@@ -25,7 +25,7 @@ export interface MetricsExporterOptions {
    * where nobody knows a price there is no cost.
    */
   readonly pricing?: Readonly<Record<string, ModelPrice>>
-  /** Decides who may read; middleware does not see to it then. Default: whoever the middleware lets through. */
+  /** Decides who may read, of those whom the middleware lets through. Default: all of them. */
   readonly authenticate?: AuthenticateScraper
   /** Most names that are counted by themselves; runs of others are counted as `other`. Default 1,000. */
   readonly maxNames?: number
@@ -60,6 +60,7 @@ export class MetricsExporter {
   /** Counts; for the handler. */
   readonly core: MetricsCore
   readonly authenticate: AuthenticateScraper | undefined
+  readonly #attached = new WeakMap<Attachable, () => void>()
 
   /** Throws `invalid_options` that names what is wrong. */
   constructor(options: MetricsExporterOptions = {}) {
@@ -72,27 +73,41 @@ export class MetricsExporter {
 
   /**
    * Hears the event bus of an agent, team or workflow, so that runs which no handler serves are counted as well. Returns
-   * the function that takes it away again. Throws `invalid_options` for what has no bus.
+   * the function that takes it away again; what is attached already is not counted twice. Throws `invalid_options` for what has no bus.
    */
   attach(servable: Attachable): () => void {
-    const { events, model } = servable
+    const { events } = servable
     if (events === undefined) {
       throw new ServableError('invalid_options', '`attach` needs something with an event bus: `events`')
     }
+    const attached = this.#attached.get(servable)
+    if (attached !== undefined) return attached
+    const detach = this.#hear(servable, events)
+    this.#attached.set(servable, detach)
+    return detach
+  }
+
+  /** Counts the runs that a bus tells of; those that are under way when it is no longer heard, to their ends. */
+  #hear(servable: Attachable, events: EventBus): () => void {
+    const { kind, name, model } = servable
     const runs = new Map<string, RunCounter>()
-    const idOf = ({ kind, name, runId }: BusPayload) => `${kind}:${name}:${runId}`
+    let isHeard = true
+    const idOf = (payload: BusPayload) => `${payload.kind}:${payload.name}:${payload.runId}`
     const end = (payload: BusPayload, how: Parameters<RunCounter['end']>[0], durationMs: number) => {
       runs.get(idOf(payload))?.end(how, durationMs)
       runs.delete(idOf(payload))
+      if (!isHeard) letGo()
     }
     const listeners = [
       this.core.attach(),
       events.on('run.start', payload => {
-        const { kind, name, runId } = payload
         // One bus may be shared by many; each is heard where it is attached.
-        if (servable.name !== undefined && (name !== servable.name || kind !== servable.kind)) return
-        if (this.core.isServed(kind, name, runId) || runs.size >= MAX_IN_FLIGHT) return
-        runs.set(idOf(payload), this.core.begin({ kind, name, model }))
+        if (name !== undefined && payload.name !== name) return
+        if (kind !== undefined && payload.kind !== kind) return
+        const id = idOf(payload)
+        const isCounted = this.core.isServed(payload.kind, payload.name, payload.runId)
+        if (!isHeard || isCounted || runs.has(id) || runs.size >= MAX_IN_FLIGHT) return
+        runs.set(id, this.core.begin({ kind: payload.kind, name: payload.name, model }))
       }),
       events.on('run.stream.chunk', payload => runs.get(idOf(payload))?.text()),
       events.on('tool.call', payload => runs.get(idOf(payload))?.tool(payload.toolName)),
@@ -105,8 +120,13 @@ export class MetricsExporter {
         end(payload, { type: 'error', error, code }, durationMs)
       }),
     ]
+    const letGo = () => {
+      if (runs.size === 0) for (const off of listeners.splice(0)) off()
+    }
     return () => {
-      for (const off of listeners.splice(0)) off()
+      isHeard = false
+      this.#attached.delete(servable)
+      letGo()
     }
   }
 

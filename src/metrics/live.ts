@@ -5,7 +5,6 @@
  * @module
  */
 
-import { ServableError } from '../errors.ts'
 import { createWake, type Wake } from '../wake.ts'
 import { type SseSource, sseMessage } from '../web/sse.ts'
 
@@ -22,14 +21,12 @@ export interface LiveEvent {
 /** Events that wait for one viewer; past it the oldest are dropped. */
 const MAX_QUEUE = 256
 
+/** Milliseconds after which a viewer that loses events is let go where it has read nothing. */
+const UNREAD_MS = 60_000
+
 /** Gives events to all who watch. */
 export class LiveFeed {
   readonly #viewers = new Set<Viewer>()
-  readonly #maxViewers: number
-
-  constructor(maxViewers: number) {
-    this.#maxViewers = maxViewers
-  }
 
   /** How many watch. */
   get viewers(): number {
@@ -41,24 +38,41 @@ export class LiveFeed {
     for (const viewer of this.#viewers) viewer.push(json)
   }
 
-  /** One more viewer. Throws `rate_limited` past the bound. */
+  /** More has happened than is told. */
+  drop(count: number): void {
+    for (const viewer of this.#viewers) viewer.drop(count)
+  }
+
+  /** One more viewer. */
   watch(): Viewer {
-    if (this.#viewers.size >= this.#maxViewers) {
-      throw new ServableError('rate_limited', `There are ${this.#maxViewers} viewers of the metrics already`)
-    }
     const viewer = new Viewer(() => this.#viewers.delete(viewer))
     this.#viewers.add(viewer)
     return viewer
   }
 }
 
+/** What a viewer is to be told of. */
+export interface Happenings {
+  readonly events: readonly string[]
+  /** How many more were dropped. */
+  readonly dropped: number
+}
+
+/** Reads what happens. */
+export interface Watcher {
+  /** What has happened since the last call; undefined once it has left. */
+  next(): Promise<Happenings | undefined>
+  leave(): void
+}
+
 /** One who watches. */
-export class Viewer {
+export class Viewer implements Watcher {
   readonly #left: () => void
   readonly #wake: Wake = createWake()
   #queue: string[] = []
   #dropped = 0
   #isOpen = true
+  #readAt = performance.now()
 
   constructor(left: () => void) {
     this.#left = left
@@ -68,15 +82,22 @@ export class Viewer {
     if (this.#queue.length >= MAX_QUEUE) {
       this.#queue.shift()
       this.#dropped++
+      // Its stream is not read any more, and nobody has said so.
+      if (performance.now() - this.#readAt > UNREAD_MS) return this.leave()
     }
     this.#queue.push(json)
     this.#wake.fire()
   }
 
-  /** What has happened since the last call, and how much of it was dropped; undefined once it has left. */
-  async next(): Promise<{ readonly events: readonly string[]; readonly dropped: number } | undefined> {
-    while (this.#isOpen && this.#queue.length === 0) await this.#wake.wait()
+  drop(count: number): void {
+    this.#dropped += count
+    this.#wake.fire()
+  }
+
+  async next(): Promise<Happenings | undefined> {
+    while (this.#isOpen && this.#queue.length === 0 && this.#dropped === 0) await this.#wake.wait()
     if (!this.#isOpen) return undefined
+    this.#readAt = performance.now()
     const batch = { events: this.#queue, dropped: this.#dropped }
     this.#queue = []
     this.#dropped = 0
@@ -90,21 +111,36 @@ export class Viewer {
   }
 }
 
-/** What a viewer is told where some of it was dropped. */
-export function droppedEvent(count: number): string {
-  return JSON.stringify({ type: 'dropped', timestamp: new Date().toISOString(), data: { count } })
+/** What a viewer is told, as JSON; first how much of it was dropped, if some was. */
+export function toldOf({ events, dropped }: Happenings): readonly string[] {
+  if (dropped === 0) return events
+  const first = { type: 'dropped', timestamp: new Date().toISOString(), data: { count: dropped } }
+  return [JSON.stringify(first), ...events]
 }
 
-/** The events of a viewer as SSE, numbered from 1. */
-export function sseOfViewer(viewer: Pick<Viewer, 'next' | 'leave'>): SseSource {
+/** What happens as SSE, numbered from 1. It is watched once the stream is read: one that never is costs nothing. */
+export function sseOfViewer(watch: () => Promise<Watcher>): SseSource {
   let id = 0
+  let watcher: Promise<Watcher> | undefined
+  const leave = (each: Watcher | undefined) => each?.leave()
   return {
-    cancel: () => viewer.leave(),
+    cancel() {
+      void watcher?.then(leave, () => {})
+    },
     async next() {
-      const batch = await viewer.next()
-      if (batch === undefined) return undefined
-      const events = batch.dropped > 0 ? [droppedEvent(batch.dropped), ...batch.events] : batch.events
-      return events.map(json => sseMessage(++id, json)).join('')
+      try {
+        watcher ??= watch()
+        const happenings = await (await watcher).next()
+        return (
+          happenings &&
+          toldOf(happenings)
+            .map(json => sseMessage(++id, json))
+            .join('')
+        )
+      } catch {
+        // As many watch by now as may, or what is watched cannot be reached.
+        return undefined
+      }
     },
   }
 }

@@ -56,7 +56,8 @@ export function metricsRoutes(prefix: string, exporter: MetricsExporter, catalog
     }),
     route('stream', async request => {
       if (request.method === 'HEAD') return new Response(null, { headers: SSE_HEADERS })
-      return new Response(sseStream(sseOfViewer(await core.watch())), { headers: SSE_HEADERS })
+      core.checkRoom()
+      return new Response(sseStream(sseOfViewer(() => core.watch())), { headers: SSE_HEADERS })
     }),
   ]
 }

@@ -1,6 +1,7 @@
 import type { ErrorEvent, FinishEvent, Kind, RunEvent, Usage } from '../agents/contract.ts'
 import type { RunMeter } from '../runs/meter.ts'
-import type { RunSample } from './stats.ts'
+import { OTHER, OUTCOMES, type Outcome, type RunSample } from './stats.ts'
+import { cleanDuration, cleanUsage } from './usage.ts'
 
 /** What a run is, to be counted. */
 export interface Subject {
@@ -40,7 +41,8 @@ export class RunCounter implements RunMeter {
     this.#firstTextMs ??= performance.now() - this.#startedAt
   }
 
-  tool(name: string): void {
+  tool(given: string): void {
+    const name = wellFormed(given)
     this.#tools ??= []
     this.#tools.push(name)
     this.#taker.tool(this.#subject, name)
@@ -49,10 +51,11 @@ export class RunCounter implements RunMeter {
   end(event: FinishEvent | ErrorEvent, durationMs: number): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
-    const usage = event.type === 'finish' ? event.usage : undefined
+    const told = event.type === 'finish' ? event.usage : undefined
+    const usage = told && cleanUsage(told)
     const sample: RunSample = {
-      outcome: event.type === 'finish' ? event.finishReason : 'error',
-      durationMs,
+      outcome: outcomeOf(event),
+      durationMs: cleanDuration(durationMs),
       firstTextMs: this.#firstTextMs,
       usage,
       cost: usage && this.#taker.costOf(this.#subject, usage),
@@ -60,4 +63,17 @@ export class RunCounter implements RunMeter {
     }
     this.#taker.ended(this.#subject, sample, event.type === 'error' ? event.code : undefined)
   }
+}
+
+function outcomeOf(event: FinishEvent | ErrorEvent): Outcome {
+  if (event.type === 'error') return 'error'
+  return OUTCOMES.has(event.finishReason) ? event.finishReason : OTHER
+}
+
+/** Characters of a name. */
+const MAX_NAME_LENGTH = 200
+
+/** A name as it can be written: of any length and any code units it would be another's, or too long to be read. */
+export function wellFormed(name: string): string {
+  return name.slice(0, MAX_NAME_LENGTH).toWellFormed()
 }

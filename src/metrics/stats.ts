@@ -8,8 +8,24 @@ import type { FinishReason, Usage } from '../agents/contract.ts'
 import { Histogram, type HistogramJson } from './histogram.ts'
 import { Sketch, type SketchJson } from './sketch.ts'
 
+/** Where what is beyond a bound is counted, or unknown. */
+export const OTHER = 'other'
+
 /** How a run ended. */
-export type Outcome = FinishReason | 'error'
+export type Outcome = FinishReason | 'error' | typeof OTHER
+
+/** The outcomes that have a count of their own. */
+export const OUTCOMES: ReadonlySet<string> = new Set<Outcome>([
+  'stop',
+  'length',
+  'tool_calls',
+  'content_filter',
+  'input_required',
+  'auth_required',
+  'rejected',
+  'cancelled',
+  'error',
+])
 
 /** What is to be counted of one run that has ended. */
 export interface RunSample {
@@ -40,9 +56,6 @@ export interface StatsJson {
   readonly firstTexts: HistogramJson
   readonly last: Usage | null
 }
-
-/** Where the tools beyond the bound are counted. */
-export const OTHER = 'other'
 
 /** See the module's head. */
 export class Stats {
@@ -104,16 +117,13 @@ export class Stats {
     if (usage !== undefined) this.#use(usage, outcome)
     if (cost !== undefined) this.cost = (this.cost ?? 0) + cost
     if (tools === undefined) return
-    for (const tool of tools) {
-      const isKnown = this.tools.has(tool) || this.tools.size < maxTools
-      add(this.tools, isKnown ? tool : OTHER, 1)
-    }
+    for (const tool of tools) this.#addTool(tool, 1, maxTools)
   }
 
   /** Counts all that others have counted. */
-  merge(other: Stats): void {
+  merge(other: Stats, maxTools: number = Number.POSITIVE_INFINITY): void {
     addAll(this.outcomes, other.outcomes)
-    addAll(this.tools, other.tools)
+    for (const [tool, count] of other.tools) this.#addTool(tool, count, maxTools)
     this.prompt += other.prompt
     this.completion += other.completion
     this.total += other.total
@@ -139,6 +149,11 @@ export class Stats {
       firstTexts: this.firstTexts.toJSON(),
       last: this.last ?? null,
     }
+  }
+
+  #addTool(tool: string, count: number, maxTools: number): void {
+    const isKnown = this.tools.has(tool) || this.tools.size < maxTools
+    add(this.tools, isKnown ? tool : OTHER, count)
   }
 
   #use(usage: Usage, outcome: Outcome): void {

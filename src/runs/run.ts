@@ -93,7 +93,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#target = target
     this.#input = input
     this.#settings = settings
-    this.#meter = settings.meter?.start(target, this.id)
+    this.#meter = quietly(() => settings.meter?.start(target, this.id))
     this.#caller = options.signal
     this.#options = {
       ...options,
@@ -198,7 +198,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #toPass(event: RunEvent): RunEvent {
     if (event.type === 'error') return this.#end(this.#toErrorEvent(errorOf(event)))
     if (isTerminal(event)) return this.#end(checkJson(event))
-    this.#meter?.event(event)
+    if (this.#meter !== undefined) this.#measure(event)
     const { production } = this.#settings
     if (event.type === 'tool_call_end' && event.error !== undefined) {
       const isMasked = production && !isClientErrorCode(event.code)
@@ -226,11 +226,21 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #end(terminal: FinishEvent | ErrorEvent, reason?: unknown): FinishEvent | ErrorEvent {
     this.#ended = true
     if (this.#timer !== undefined) clearTimeout(this.#timer)
-    this.#meter?.end(terminal, this.durationMs)
+    const { durationMs } = this
+    quietly(() => this.#meter?.end(terminal, durationMs))
     this.#caller?.removeEventListener('abort', this.cancel)
     if (reason !== undefined) this.#abort.abort(reason)
     closeQuietly(this.#source)
     return terminal
+  }
+
+  /** What counts must not keep a run from going on. */
+  #measure(event: RunEvent): void {
+    try {
+      this.#meter?.event(event)
+    } catch {
+      // It is not counted.
+    }
   }
 
   #deliver(event: RunEvent): void {
@@ -249,6 +259,15 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #withoutKeys(text: string): string {
     const { apiKey = '', apiKeys = {} } = this.#options
     return redact(text, [apiKey, ...Object.values(apiKeys)])
+  }
+}
+
+/** What `work` gives, if it does not throw. */
+function quietly<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch {
+    return undefined
   }
 }
 

@@ -39,7 +39,7 @@ export function durableState({ gateways = 4, metrics = 2 }: DurableStateOptions 
     createHost: settings => createDurableHost(findBindings(), settings),
     createTaskHost: () => createDurableTaskHost(findBindings()),
     connectGateway: () => connectDurableGateway(gateways),
-    keepMetrics: core => createDurableKeeper(core, metrics),
+    keepMetrics: (core, onError) => createDurableKeeper(core, metrics, onError),
   }
 }
 

@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { LiveFeed, sseOfViewer } from '../../src/metrics/live.ts'
 
+/** Watches from now on. */
+function watched(feed: LiveFeed) {
+  const viewer = feed.watch()
+  return sseOfViewer(async () => viewer)
+}
+
 describe('a viewer', () => {
   it('gets what happens from its first moment on, together where it is ready', async () => {
-    const feed = new LiveFeed(2)
+    const feed = new LiveFeed()
     feed.publish('"before"')
-    const source = sseOfViewer(feed.watch())
+    const source = watched(feed)
     feed.publish('1')
     feed.publish('2')
     expect(await source.next()).toBe('id: 1\ndata: 1\n\nid: 2\ndata: 2\n\n')
@@ -15,23 +21,30 @@ describe('a viewer', () => {
   })
 
   it('that reads too slowly loses the oldest, and is told how many', async () => {
-    const feed = new LiveFeed(2)
+    const feed = new LiveFeed()
     const viewer = feed.watch()
     for (let event = 0; event < 1000; event++) feed.publish(String(event))
-    const text = (await sseOfViewer(viewer).next()) ?? ''
+    const text = (await sseOfViewer(async () => viewer).next()) ?? ''
     const [first, ...rest] = [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!))
     expect(first).toMatchObject({ type: 'dropped', data: { count: 744 } })
     expect([rest.length, rest[0], rest.at(-1)]).toEqual([256, 744, 999])
   })
 
-  it('is one of a bounded number, and makes room when it leaves', async () => {
-    const feed = new LiveFeed(2)
-    const sources = [sseOfViewer(feed.watch()), sseOfViewer(feed.watch())]
-    expect(() => feed.watch()).toThrow(expect.objectContaining({ code: 'rate_limited' }))
-    const waiting = sources[0]!.next()
-    sources[0]!.cancel()
+  it('is told of what was dropped elsewhere', async () => {
+    const feed = new LiveFeed()
+    const source = watched(feed)
+    feed.drop(5)
+    expect(await source.next()).toContain('"count":5')
+  })
+
+  it('leaves nothing behind, also where it was never read', async () => {
+    const feed = new LiveFeed()
+    const source = watched(feed)
+    const waiting = source.next()
+    source.cancel()
     expect(await waiting).toBeUndefined()
-    expect(feed.viewers).toBe(1)
-    feed.watch()
+    expect(feed.viewers).toBe(0)
+    sseOfViewer(async () => feed.watch()).cancel()
+    expect(feed.viewers).toBe(0)
   })
 })

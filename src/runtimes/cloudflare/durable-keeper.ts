@@ -23,21 +23,30 @@ const RETRY_MS = 200
 /** Batches that wait because they could not be sent; past it the oldest are lost. */
 const MAX_UNSENT = 1000
 
+/** Milliseconds after which such a batch is given up: for twice that an object knows which ones it has. */
+const GIVE_UP_MS = 30 * 60 * 1000
+
 interface Unsent {
   readonly id: string
+  readonly at: number
   readonly batch: Batch
 }
 
 const sleep = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
 
 /** Makes the keeper of an isolate. Does nothing until something is counted. */
-export function createDurableKeeper(core: MetricsCore, shards: number): MetricsKeeper {
-  return new DurableKeeper(core, shards)
+export function createDurableKeeper(
+  core: MetricsCore,
+  shards: number,
+  onError: (error: unknown) => void,
+): MetricsKeeper {
+  return new DurableKeeper(core, shards, onError)
 }
 
 class DurableKeeper implements MetricsKeeper {
   readonly #core: MetricsCore
   readonly #shards: number
+  readonly #onError: (error: unknown) => void
   readonly #unsent: Unsent[] = []
   /** Made when it is first needed: a Worker may not draw random numbers while it starts. */
   #isolate: string | undefined
@@ -45,9 +54,10 @@ class DurableKeeper implements MetricsKeeper {
   #scheduledAt = Number.NEGATIVE_INFINITY
   #watchers = 0
 
-  constructor(core: MetricsCore, shards: number) {
+  constructor(core: MetricsCore, shards: number, onError: (error: unknown) => void) {
     this.#core = core
     this.#shards = shards
+    this.#onError = onError
   }
 
   readonly isWatched = (): boolean => this.#watchers > 0
@@ -88,8 +98,9 @@ class DurableKeeper implements MetricsKeeper {
   async #send(): Promise<void> {
     const batch = this.#core.take()
     this.#isolate ??= crypto.randomUUID()
-    if (batch !== undefined) this.#unsent.push({ id: `${this.#isolate}:${++this.#count}`, batch })
-    const unsent = this.#unsent.splice(0)
+    const now = Date.now()
+    if (batch !== undefined) this.#unsent.push({ id: `${this.#isolate}:${++this.#count}`, at: now, batch })
+    const unsent = this.#unsent.splice(0).filter(({ at }) => at > now - GIVE_UP_MS)
     await Promise.all(unsent.map(each => this.#deliver(each)))
     if (this.#unsent.length > MAX_UNSENT) this.#unsent.splice(0, this.#unsent.length - MAX_UNSENT)
   }
@@ -102,8 +113,9 @@ class DurableKeeper implements MetricsKeeper {
       try {
         this.#watchers = await this.#objects()[shard]!.add(isolate, unsent.id, unsent.batch)
         return
-      } catch {
+      } catch (error) {
         if (attempt < TRIES) await sleep(RETRY_MS)
+        else this.#onError(error)
       }
     }
     this.#unsent.push(unsent)

@@ -7,7 +7,7 @@
 import { DurableObject } from 'cloudflare:workers'
 import { addBatch, readStats } from '../../metrics/batches.ts'
 import type { Batch } from '../../metrics/core.ts'
-import { LiveFeed, type Viewer } from '../../metrics/live.ts'
+import { LiveFeed, toldOf, type Viewer } from '../../metrics/live.ts'
 import type { StatsJson } from '../../metrics/stats.ts'
 import type { ObjectClass, ObjectState } from './platform.ts'
 import { type ObjectStore, objectStore } from './sql.ts'
@@ -30,15 +30,15 @@ const REMEMBER_MS = 60 * 60 * 1000
 /** Milliseconds after which an isolate that says nothing is thought to be gone. */
 const GONE_MS = 10 * 60 * 1000
 
-/** Those who watch one object. */
-const MAX_WATCHERS = 1000
-
 /** Makes the class. */
 export function metricsObjectClass(): ObjectClass {
   return class ServableMetrics extends DurableObject {
     readonly #store: ObjectStore
-    readonly #live = new LiveFeed(MAX_WATCHERS)
-    readonly #gauges = new Map<string, { readonly at: number; readonly gauges: Gauges }>()
+    readonly #live = new LiveFeed()
+    readonly #gauges = new Map<
+      string,
+      { readonly at: number; readonly place: number; readonly gauges: Gauges }
+    >()
 
     constructor(state: ObjectState, env: unknown) {
       // The base class is typed by the runtime's own types where a user has them.
@@ -48,27 +48,36 @@ export function metricsObjectClass(): ObjectClass {
 
     /** Adds a batch once, however often it is sent; says how many watch. */
     async add(isolate: string, id: string, batch: Batch): Promise<number> {
-      const { stats, events, ...gauges } = batch
+      const { events, dropped, active, sockets, streams } = batch
       const now = Date.now()
       const isNew = this.#store.transact(tx => {
         if (tx.get(BATCHES, id) !== undefined) return false
         for (const { id: old } of tx.expired(BATCHES, now, 100)) tx.delete(BATCHES, old)
         tx.put(BATCHES, { id, partition: '', at: now, tags: {}, value: null, expiresAt: now + REMEMBER_MS })
-        addBatch(tx, { stats })
+        addBatch(tx, batch)
         return true
       })
-      this.#gauges.set(isolate, { at: now, gauges })
-      if (isNew) for (const event of events) this.#live.publish(event)
+      if (isNew) {
+        this.#setGauges(isolate, placeOf(id), { active, sockets, streams })
+        if (dropped > 0) this.#live.drop(dropped)
+        for (const event of events) this.#live.publish(event)
+      }
       return this.#live.viewers
     }
 
     async read(): Promise<Share> {
-      const now = Date.now()
-      for (const [isolate, { at }] of this.#gauges) if (at < now - GONE_MS) this.#gauges.delete(isolate)
       return {
         stats: this.#store.isEmpty() ? [] : this.#store.transact(tx => readStats(tx)),
         gauges: Array.from(this.#gauges.values(), ({ gauges }) => gauges),
       }
+    }
+
+    /** A batch that comes late says nothing of now. */
+    #setGauges(isolate: string, place: number, gauges: Gauges): void {
+      const now = Date.now()
+      for (const [other, { at }] of this.#gauges) if (at < now - GONE_MS) this.#gauges.delete(other)
+      if ((this.#gauges.get(isolate)?.place ?? 0) < place)
+        this.#gauges.set(isolate, { at: now, place, gauges })
     }
 
     /** What happens, a line of JSON each. */
@@ -76,6 +85,11 @@ export function metricsObjectClass(): ObjectClass {
       return linesOf(this.#live.watch())
     }
   }
+}
+
+/** The place of a batch among those of its isolate. */
+function placeOf(id: string): number {
+  return Number(id.slice(id.lastIndexOf(':') + 1))
 }
 
 /** Milliseconds between empty lines: by writing alone is it met that the other side has left. */
@@ -96,7 +110,13 @@ function linesOf(viewer: Viewer): ReadableStream<Uint8Array> {
     async pull(controller) {
       const batch = await viewer.next()
       if (batch === undefined) return
-      controller.enqueue(encoder.encode(batch.events.map(event => `${event}\n`).join('')))
+      controller.enqueue(
+        encoder.encode(
+          toldOf(batch)
+            .map(event => `${event}\n`)
+            .join(''),
+        ),
+      )
     },
     cancel: leave,
   })

@@ -1,0 +1,28 @@
+import type { Usage } from '../agents/contract.ts'
+
+/** More than any run uses: so no sum leaves what numbers can hold. */
+const MAX_TOKENS = 1e12
+const MAX_COST = 1e6
+
+/** The numbers of a usage and nothing else: it is other code's, and may hold anything. */
+export function cleanUsage({ promptTokens, completionTokens, totalTokens, cost }: Usage): Usage {
+  const usage = {
+    promptTokens: bounded(promptTokens, MAX_TOKENS),
+    completionTokens: bounded(completionTokens, MAX_TOKENS),
+    totalTokens: bounded(totalTokens, MAX_TOKENS),
+  }
+  return isAmount(cost) ? { ...usage, cost: Math.min(cost, MAX_COST) } : usage
+}
+
+/** A duration in milliseconds; 0 for what is none. */
+export function cleanDuration(durationMs: unknown): number {
+  return isAmount(durationMs) ? durationMs : 0
+}
+
+function bounded(value: unknown, max: number): number {
+  return isAmount(value) ? Math.min(value, max) : 0
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
+}
