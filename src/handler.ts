@@ -10,11 +10,13 @@ import { a2aRoutes } from './a2a/routes.ts'
 import { createLocalRecords } from './gateway/local-records.ts'
 import type { GatewaySettings } from './gateway/options.ts'
 import { gatewayRoutes } from './gateway/routes.ts'
-import type { Part, RequestState } from './http/context.ts'
+import type { Middleware, Part, RequestState } from './http/context.ts'
 import { createDispatch } from './http/dispatch.ts'
 import { createKeyReader, type KeyReader, keyHeaders } from './http/key-headers.ts'
+import { type CountRequest, countInStore, createLocalCount, createRateLimit } from './http/rate-limit.ts'
 import { createMatcher, type Route } from './http/router.ts'
 import { followedRoutes } from './http/routes/followed-routes.ts'
+import { healthRoute } from './http/routes/health-route.ts'
 import { listRoutes } from './http/routes/list-routes.ts'
 import { runRoutes } from './http/routes/run-routes.ts'
 import { toolRoutes } from './http/routes/tool-routes.ts'
@@ -56,6 +58,7 @@ export function createHandler(options: HandlerOptions = {}): Handler {
     ...runRoutes({ prefix, catalog, readKeys, runs, host, countStream, ...runRequests(settings) }),
     ...followedRoutes({ prefix, host, listAnonymous: settings.runs.listAnonymous, countStream }),
     ...(settings.registry === undefined ? [] : listRoutes(prefix, catalog)),
+    healthRoute(prefix, () => isReady(settings.state)),
     ...(hasTools(settings) ? toolRoutes(prefix, createToolCatalog(settings)) : []),
     ...(metricsExporter === undefined ? [] : metricsRoutes(prefix, metricsExporter, catalog)),
     ...(settings.a2a === undefined ? [] : mountA2A(service, settings.a2a, readKeys)),
@@ -63,7 +66,39 @@ export function createHandler(options: HandlerOptions = {}): Handler {
   ]
 
   const find = createMatcher(routes)
-  return createDispatch({ find, middleware, corsOf, fallback, production, log, readKeys })
+  return createDispatch({
+    find,
+    middleware: [...rateLimits(settings), ...middleware],
+    corsOf,
+    fallback,
+    production,
+    log,
+    logsRequests: settings.logsRequests,
+    readKeys,
+  })
+}
+
+/** The rate limiter comes before all other middleware. */
+function rateLimits({ rateLimit, state }: Settings): Middleware[] {
+  if (rateLimit === undefined) return []
+  const { shared, windowMs } = rateLimit
+  if (!shared) return [createRateLimit(rateLimit, createLocalCount(rateLimit))]
+  const count: CountRequest =
+    state.kind === 'hosted'
+      ? state.countRequests(windowMs)
+      : key => state.store.transact(tx => countInStore(tx, key, windowMs))
+  return [createRateLimit(rateLimit, count)]
+}
+
+/** A store at hand is looked at; objects elsewhere are there. */
+function isReady(state: State): boolean {
+  if (state.kind === 'hosted') return true
+  try {
+    state.store.transact(tx => tx.count('health'))
+    return true
+  } catch {
+    return false
+  }
 }
 
 function hasTools({ toolkits, toolLibrary }: Settings): boolean {
@@ -93,7 +128,9 @@ function mountGateway(
     isLocal && request.isIsolated
       ? 'The socket needs a state that requests share: on Workers give `state: durableState()`'
       : undefined
-  return gatewayRoutes({ path: gateway.path, fetch, cors, publicUrl, whyUnserved })
+  const { path, authenticate } = gateway
+  const decidesItself = authenticate !== undefined
+  return gatewayRoutes({ path, decidesItself, fetch, cors, publicUrl, whyUnserved })
 }
 
 /** The socket's server in this process. */

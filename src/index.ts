@@ -81,10 +81,18 @@ export {
 } from './errors.ts'
 export type { AuthenticateSocket, GatewayLimits, GatewayOptions } from './gateway/options.ts'
 export { createHandler, type Handler } from './handler.ts'
+export {
+  type ApiKeyOptions,
+  apiKeyAuth,
+  bearerAuth,
+  type CredentialOptions,
+  type VerifyCredential,
+} from './http/authentication.ts'
 export type { Context, Log, LogEntry, Middleware, Part } from './http/context.ts'
 export type { JsonSchema } from './http/json-schema.ts'
 export type { ProviderConfig, Providers } from './http/key-headers.ts'
 export { type Identity, type Platform, platform } from './http/platform.ts'
+export type { RateLimitOptions } from './http/rate-limit.ts'
 export type { AgentSummary, TeamSummary, WorkflowSummary } from './http/routes/list-routes.ts'
 export type { ToolDetail, ToolSummary } from './http/tool-catalog.ts'
 export { buildInput, type FileUploadOptions } from './http/upload.ts'

@@ -18,6 +18,12 @@ import { type GatewayOptions, type GatewaySettings, resolveGateway } from './gat
 import type { GatewayFetch } from './gateway/routes.ts'
 import type { Log, Middleware } from './http/context.ts'
 import { DEFAULT_PROVIDERS, type Providers } from './http/key-headers.ts'
+import {
+  type CountRequest,
+  type RateLimitOptions,
+  type RateLimitSettings,
+  resolveRateLimit,
+} from './http/rate-limit.ts'
 import { type FileUploadOptions, resolveUpload, type UploadSettings } from './http/upload.ts'
 import type { MetricsCore, MetricsKeeper } from './metrics/core.ts'
 import type { MetricsExporter } from './metrics/exporter.ts'
@@ -60,7 +66,12 @@ export interface HandlerOptions {
   readonly toolkits?: readonly Toolkit[]
   /** Tools by the name under which they are listed. They win over a toolkit's tool of the same name. */
   readonly toolLibrary?: Readonly<Record<string, Tool>>
-  /** Takes log entries, `false` for none. Default: warnings and errors as JSON lines on the console. */
+  /** Limits the requests of one client: `true` (100 a minute by address), or how. Default: off. */
+  readonly rateLimit?: boolean | RateLimitOptions
+  /**
+   * Takes log entries, one for each request among them; `false` for none. Default: warnings and errors as JSON lines on the
+   * console.
+   */
   readonly logger?: Log | false
   /** Headers of model providers' keys, beside the three of the default table. */
   readonly providers?: Providers
@@ -85,6 +96,8 @@ export interface HostedState {
   createTaskHost(): TaskHost
   /** Sends requests of the event socket where its server is. */
   connectGateway(): GatewayFetch
+  /** Counts requests of a client in windows of so many milliseconds. */
+  countRequests(windowMs: number): CountRequest
   /** Keeps what was counted. */
   keepMetrics(core: MetricsCore, onError: (error: unknown) => void): MetricsKeeper
 }
@@ -142,6 +155,7 @@ export interface Settings
       | 'gateway'
       | 'metricsExporter'
       | 'fileUpload'
+      | 'rateLimit'
       | 'publicUrl'
     >
   > {
@@ -150,6 +164,9 @@ export interface Settings
   /** Undefined where there is no event socket. */
   readonly gateway: GatewaySettings | undefined
   readonly metricsExporter: MetricsExporter | undefined
+  /** Undefined where requests are not limited. */
+  readonly rateLimit: RateLimitSettings | undefined
+  readonly logsRequests: boolean
   /** Undefined where files are not taken. */
   readonly fileUpload: UploadSettings | undefined
   readonly publicUrl: string | undefined
@@ -288,6 +305,21 @@ const OptionsSchema = v.strictObject({
   production: v.optional(v.boolean('must be true or false')),
   cors: v.optional(corsSetting),
   limits: v.optional(v.strictObject({ maxBodyBytes: v.optional(count) })),
+  rateLimit: v.optional(
+    v.union(
+      [
+        v.boolean(),
+        v.strictObject({
+          windowMs: v.optional(duration),
+          max: v.optional(count),
+          key: v.optional(func),
+          trustedHeader: v.optional(headerName),
+          shared: v.optional(v.boolean()),
+        }),
+      ],
+      'must be true, false or an object of options',
+    ),
+  ),
   fileUpload: v.optional(
     v.union(
       [
@@ -341,12 +373,19 @@ const OptionsSchema = v.strictObject({
   ),
 })
 
+/** What is off, on with its defaults, or told how. */
+function given<O extends object, S>(option: boolean | O | undefined, resolve: (how: O) => S): S | undefined {
+  if (option === undefined || option === false) return undefined
+  // Every member of such options is optional.
+  return resolve(option === true ? ({} as O) : option)
+}
+
 /** Checks the options and fills in defaults. Throws `invalid_options` that names every wrong member. */
 export function resolveOptions(options: HandlerOptions): Settings {
   validate(OptionsSchema, options, 'invalid_options', 'options')
   if (options.cors !== undefined) checkCors(options.cors, 'cors')
   checkRuns(options.runs)
-  const gateway = options.gateway && resolveGateway(options.gateway === true ? {} : options.gateway)
+  const gateway = given(options.gateway, resolveGateway)
   if (gateway !== undefined) checkGateway(gateway, options)
   return {
     ...withDefaults(PLAIN_DEFAULTS, options),
@@ -358,12 +397,12 @@ export function resolveOptions(options: HandlerOptions): Settings {
     providers: { ...DEFAULT_PROVIDERS, ...options.providers },
     runs: withDefaults(RUN_DEFAULTS, options.runs),
     state: options.state ?? memoryState(),
-    a2a: options.a2a && resolveA2A(options.a2a === true ? {} : options.a2a),
+    a2a: given(options.a2a, resolveA2A),
     gateway,
     metricsExporter: options.metricsExporter,
-    fileUpload: options.fileUpload
-      ? resolveUpload(options.fileUpload === true ? {} : options.fileUpload)
-      : undefined,
+    rateLimit: given(options.rateLimit, resolveRateLimit),
+    logsRequests: isFunction(options.logger),
+    fileUpload: given(options.fileUpload, resolveUpload),
     publicUrl: options.publicUrl,
   }
 }

@@ -117,7 +117,7 @@ describe('createHandler', () => {
       registry: false,
       agents,
       production: true,
-      logger: entry => entries.push(entry),
+      logger: entry => void (entry.event !== 'request' && entries.push(entry)),
     })
     const response = await handler(post('/api/agents/bad/run', { input: 'hi', apiKey: 'sk-1' }))
     expect(await response.json()).toMatchObject({ detail: 'Internal server error', code: 'agent_failed' })

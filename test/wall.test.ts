@@ -74,7 +74,7 @@ const KNOWS: Record<string, readonly string[]> = {
   agents: ['errors', 'defaults', 'wake'],
   state: ['errors'],
   runs: ['errors', 'validation', 'wake', 'agents', 'state'],
-  http: ['errors', 'defaults', 'validation', 'web', 'agents', 'runs'],
+  http: ['errors', 'defaults', 'validation', 'web', 'agents', 'state', 'runs'],
   a2a: ['errors', 'defaults', 'validation', 'web', 'agents', 'state', 'runs', 'http'],
   socket: ['errors', 'defaults', 'counter', 'wake', 'web', 'http'],
   metrics: ['errors', 'wake', 'web', 'agents', 'state', 'runs', 'http'],

@@ -43,6 +43,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined
   /** The id of the run: a UUID unless the caller chose one. */
   readonly runId?: string | undefined
+  /** The request's place in a distributed trace (W3C Trace Context), to be passed on. */
+  readonly traceparent?: string | undefined
   /** What a transport knows beyond this, such as A2A's task and context ids. */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
 }

@@ -17,6 +17,8 @@ export type GatewayFetch = (request: Request, platform: Platform) => Response | 
 /** What mounting needs. */
 export interface GatewayRoutesOptions {
   readonly path: string
+  /** The gateway has an `authenticate` of its own. */
+  readonly decidesItself: boolean
   readonly fetch: GatewayFetch
   /** Which origins may call beside the own one. */
   readonly cors: Cors | undefined
@@ -28,10 +30,11 @@ export interface GatewayRoutesOptions {
 /** The routes: polling by GET and POST, upgrades by GET. */
 export function gatewayRoutes(options: GatewayRoutesOptions): Route[] {
   const endpoint = (request: Request, state: RequestState) => answer(request, state, options)
+  const { decidesItself } = options
   const path = joinPath(options.path)
   return [
-    { method: 'GET', path, part: 'socket', endpoint },
-    { method: 'POST', path, part: 'socket', endpoint },
+    { method: 'GET', path, part: 'socket', decidesItself, endpoint },
+    { method: 'POST', path, part: 'socket', decidesItself, endpoint },
   ]
 }
 

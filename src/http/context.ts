@@ -8,6 +8,7 @@ import { ServableError } from '../errors.ts'
 import { checkResponse } from '../web/response.ts'
 import { type Identity, type Platform, platform } from './platform.ts'
 import type { Match } from './router.ts'
+import { continueTrace } from './trace.ts'
 
 /** The part of the service that a request is for. `router` also stands for paths that match nothing. */
 export type Part = 'router' | 'runs' | 'a2a' | 'card' | 'socket' | 'metrics' | 'docs' | 'admin' | 'health'
@@ -30,6 +31,10 @@ export interface Context {
   /** Path parameters, percent-decoded. */
   readonly params: Readonly<Record<string, string>>
   identity?: Identity | undefined
+  /** The part has an `authenticate` of its own, which decides who may use it. */
+  readonly decidesItself: boolean
+  /** The `traceparent` of this hop, where the request came with one (W3C Trace Context). */
+  readonly traceparent: string | undefined
   /** The client's address where the runtime vouches for it. */
   readonly ip: string | undefined
   /** Keeps the runtime alive until the promise settles; does nothing where the runtime needs no such call. */
@@ -56,6 +61,7 @@ export class RequestState implements Context {
   match: Match
   readonly log: Log
   readonly #platform: Platform
+  readonly traceparent: string | undefined
   #identity: Identity | undefined
   /** The run that the request started, once there is one. */
   runId: string | undefined
@@ -63,6 +69,7 @@ export class RequestState implements Context {
   constructor(request: Request, platform: Platform, log: Log) {
     const given = request.headers.get('x-request-id')
     this.requestId = given !== null && REQUEST_ID.test(given) ? given : crypto.randomUUID()
+    this.traceparent = continueTrace(request.headers.get('traceparent'))
     this.log = log
     this.#platform = platform
   }
@@ -70,6 +77,10 @@ export class RequestState implements Context {
   get part(): Part {
     if (this.match === undefined) return 'router'
     return this.match.found === 'route' ? this.match.route.part : this.match.part
+  }
+
+  get decidesItself(): boolean {
+    return this.match?.found === 'route' && this.match.route.decidesItself === true
   }
 
   get params(): Readonly<Record<string, string>> {

@@ -12,6 +12,7 @@ import { compose, type Log, type Middleware, type Part, RequestState } from './c
 import type { KeyReader } from './key-headers.ts'
 import { platformOf } from './platform.ts'
 import { type Match, type Matcher, pathnameOf } from './router.ts'
+import { traceIdOf } from './trace.ts'
 
 /** What dispatching needs. */
 export interface DispatchOptions {
@@ -23,6 +24,8 @@ export interface DispatchOptions {
   readonly fallback: ((request: Request) => Response | Promise<Response>) | undefined
   readonly production: boolean
   readonly log: Log
+  /** Whether each request is told to the log. */
+  readonly logsRequests: boolean
   /** To keep the keys of a failed request out of the log. */
   readonly readKeys: KeyReader
 }
@@ -34,8 +37,7 @@ export function createDispatch(
   const { find, corsOf, fallback, log } = options
   const serve = compose(options.middleware, (request, state) => answerMatch(request, state, options))
 
-  return async (request, platformArgument) => {
-    const state = new RequestState(request, platformOf(platformArgument), log)
+  const answer = async (request: Request, state: RequestState): Promise<Response> => {
     let response: Response
     try {
       state.match = find(request.method, pathnameOf(request.url))
@@ -56,6 +58,42 @@ export function createDispatch(
       corsOf(state.part)?.mark(request, headers)
     })
   }
+
+  return async (request, platformArgument) => {
+    const state = new RequestState(request, platformOf(platformArgument), log)
+    if (!options.logsRequests) return answer(request, state)
+    const startedAt = performance.now()
+    const response = await answer(request, state)
+    tellRequest(log, request, state, { status: response.status, durationMs: performance.now() - startedAt })
+    return response
+  }
+}
+
+/** What ends a line, or is shown as something else than it is. */
+const CONTROLS = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
+
+/** Most characters of a path in the log. */
+const MAX_PATH = 500
+
+/** One entry a request: no query and no header, which may hold keys; of a run's id, which is a capability, the start. */
+function tellRequest(
+  log: Log,
+  request: Request,
+  { requestId, part, runId, identity, traceparent }: RequestState,
+  answer: { readonly status: number; readonly durationMs: number },
+): void {
+  log({
+    level: 'info',
+    event: 'request',
+    method: request.method,
+    path: pathnameOf(request.url).slice(0, MAX_PATH).replace(CONTROLS, ''),
+    part,
+    ...answer,
+    requestId,
+    ...(runId !== undefined && { runId: runId.slice(0, 8) }),
+    ...(identity !== undefined && { identity: identity.id }),
+    ...(traceparent !== undefined && { traceId: traceIdOf(traceparent) }),
+  })
 }
 
 function answerMatch(

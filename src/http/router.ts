@@ -16,6 +16,8 @@ export interface Route {
   /** Absolute, with `:name` for a parameter. */
   readonly path: string
   readonly part: Part
+  /** It has an `authenticate` of its own, which decides who may use it. */
+  readonly decidesItself?: boolean
   readonly endpoint: Endpoint
 }
 

@@ -61,7 +61,8 @@ export async function readRunRequest(
   const { owner } = state
   const apiKeys = options.readKeys(request.headers, body.apiKey)
   const followed = await readFollowed(request, state, options, { target, body, json, owner, apiKeys })
-  const run = { sessionId: body.sessionId, userId: owner ?? body.userId, apiKeys }
+  const { traceparent } = state
+  const run = { sessionId: body.sessionId, userId: owner ?? body.userId, apiKeys, traceparent }
   return { target, body, options: run, owner, followed }
 }
 

@@ -31,6 +31,7 @@ export function metricsRoutes(prefix: string, exporter: MetricsExporter, catalog
     method: 'GET',
     path: joinPath(prefix, 'metrics', suffix),
     part: 'metrics',
+    decidesItself: exporter.authenticate !== undefined,
     endpoint: async (request, state) => (await refusal(request, exporter)) ?? answer(request, state),
   })
   return [

@@ -6,6 +6,7 @@
 
 import type { HandlerOptions, HostedState } from '../options.ts'
 import { createService, type Service } from '../service.ts'
+import { sha256 } from '../web/digest.ts'
 import { findBindings } from './cloudflare/bindings.ts'
 import { connectDurableGateway } from './cloudflare/durable-gateway.ts'
 import { createDurableHost } from './cloudflare/durable-host.ts'
@@ -39,6 +40,10 @@ export function durableState({ gateways = 4, metrics = 2 }: DurableStateOptions 
     createHost: settings => createDurableHost(findBindings(), settings),
     createTaskHost: () => createDurableTaskHost(findBindings()),
     connectGateway: () => connectDurableGateway(gateways),
+    countRequests: windowMs => async key => {
+      const client = await sha256(key)
+      return findBindings().index.getByName(`rate:${client}`).countRequest(client, windowMs)
+    },
     keepMetrics: (core, onError) => createDurableKeeper(core, metrics, onError),
   }
 }

@@ -14,7 +14,7 @@ const handler = createHandler({
   registry: false,
   agents: { echo: { run: async input => ({ text: textOf(input) }) as never } },
   state: memoryState(),
-  logger: entry => void logged.push(entry),
+  logger: entry => void (entry.level === 'error' && logged.push(entry)),
   gateway: { limits: { maxEventsPerSecond: 1_000_000, maxSocketsPerIp: 1_000_000 } },
 })
 

@@ -5,6 +5,7 @@ import type { Delivered, TaskView } from '../../a2a/task-host.ts'
 import type { StoredTask } from '../../a2a/task-record.ts'
 import { ServableError } from '../../errors.ts'
 import type { NumberedRun, SocketRecord } from '../../gateway/records.ts'
+import type { Window } from '../../http/rate-limit.ts'
 import type { Batch } from '../../metrics/core.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
 import type { RunRecord, StoredRun } from '../../runs/record.ts'
@@ -49,6 +50,8 @@ export interface IndexStub {
   socketTake(pid: string, owner: string | null): Promise<SocketRecord | undefined>
   /** The socket's runs are cancelled in so many milliseconds. */
   socketExpire(pid: string, generation: number, inMs: number): Promise<void>
+  /** Counts a request of a client, and gives its window. */
+  countRequest(client: string, windowMs: number): Promise<Window>
   /** The run of a key, which is `runId` where the key is new. */
   reserve(key: IdempotencyKey, runId: string, expiresAt: number): Promise<Answer<string>>
 }

@@ -19,6 +19,7 @@ import {
   takeExpired,
   takeRecord,
 } from '../../gateway/records.ts'
+import { countInStore, WINDOWS, type Window } from '../../http/rate-limit.ts'
 import { admitRun, reserveKey, useOfKey } from '../../runs/admission.ts'
 import { decodeCursor } from '../../runs/cursor.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
@@ -139,20 +140,30 @@ export function indexObjectClass(service: () => Service): ObjectClass {
       if (isOurs) await this.#state.storage.setAlarm(expiresAt + 1)
     }
 
-    /** The time of the key has come, or of the socket. */
+    async countRequest(client: string, windowMs: number): Promise<Window> {
+      const window = this.#store.transact(tx => countInStore(tx, client, windowMs))
+      if (window.count === 1) await this.#state.storage.setAlarm(window.endsAt + 1)
+      return window
+    }
+
+    /** The time of the key has come, of the socket, or of the window. */
     override async alarm(): Promise<void> {
       if (this.#store.isEmpty()) return
       const gone = this.#store.transact(tx => takeExpired(tx, Date.now()))
       const host = createDurableHost(findBindings(), service().runs)
       await Promise.all(gone.map(record => cancelRuns(host, record)))
       const { next, left } = this.#store.transact(tx => {
+        for (const { id } of tx.expired(WINDOWS, Date.now(), 100)) tx.delete(WINDOWS, id)
         for (const { id } of tx.expired(KEYS, Date.now(), 100)) tx.delete(KEYS, id)
-        const soonest = [KEYS, SOCKETS].flatMap(name => tx.expired(name, Number.MAX_SAFE_INTEGER, 1))
+        const soonest = [KEYS, SOCKETS, WINDOWS].flatMap(name => tx.expired(name, Number.MAX_SAFE_INTEGER, 1))
         const next = soonest.reduce(
           (at, { expiresAt = at }) => Math.min(at, expiresAt),
           Number.POSITIVE_INFINITY,
         )
-        return { next, left: tx.count(KEYS) + tx.count(RUNS) + tx.count(TASKS) + tx.count(SOCKETS) }
+        return {
+          next,
+          left: tx.count(KEYS) + tx.count(RUNS) + tx.count(TASKS) + tx.count(SOCKETS) + tx.count(WINDOWS),
+        }
       })
       if (Number.isFinite(next)) await this.#state.storage.setAlarm(next)
       else if (left === 0) await this.#store.clear()

@@ -1,0 +1,118 @@
+/**
+ * Ready-made middleware that says who asks.
+ *
+ * @module
+ */
+
+import { ServableError } from '../errors.ts'
+import { sha256 } from '../web/digest.ts'
+import { problemResponse } from '../web/problem.ts'
+import type { Context, Middleware } from './context.ts'
+import { ANY_PROVIDER_HEADER } from './key-headers.ts'
+import type { Identity } from './platform.ts'
+
+/** Checks a token or key. Undefined and a throw refuse. */
+export type VerifyCredential = (
+  credential: string,
+  request: Request,
+) => Identity | undefined | Promise<Identity | undefined>
+
+/** Who may come in: by a table of secrets and whose they are, or by a function. Exactly one of the two. */
+export interface CredentialOptions {
+  /** Identities by secret; an id alone will do. They are compared in constant time. */
+  readonly tokens?: Readonly<Record<string, Identity | string>>
+  readonly verify?: VerifyCredential
+}
+
+/** The options of {@link apiKeyAuth}. */
+export interface ApiKeyOptions extends CredentialOptions {
+  /** The header with the key. Default `x-service-key`. Never `x-api-key`, which is a model provider's here. */
+  readonly header?: string
+}
+
+/**
+ * Lets in whoever sends `Authorization: Bearer` with a token that is known (RFC 6750), as the identity that it stands for.
+ * Agent cards and health are open; parts with an `authenticate` of their own are left to it; all else is refused.
+ *
+ * @example
+ * createHandler({ middleware: [bearerAuth({ tokens: { [env.TOKEN]: 'ada' } })] })
+ */
+export function bearerAuth(options: CredentialOptions): Middleware {
+  const verify = verifierOf(options, 'bearerAuth')
+  return authenticating('Bearer', async request => {
+    const [, token] = /^Bearer +(\S+)\s*$/i.exec(request.headers.get('authorization') ?? '') ?? []
+    return token === undefined ? undefined : verify(token, request)
+  })
+}
+
+/** The same for a key in a header of its own. */
+export function apiKeyAuth({ header = 'x-service-key', ...options }: ApiKeyOptions): Middleware {
+  const verify = verifierOf(options, 'apiKeyAuth')
+  if (header.toLowerCase() === ANY_PROVIDER_HEADER) {
+    throw new ServableError('invalid_options', '`apiKeyAuth`: `x-api-key` is for the key of a model provider')
+  }
+  return authenticating(`ApiKey header="${header}"`, async request => {
+    const key = request.headers.get(header)
+    return key === null || key === '' ? undefined : verify(key, request)
+  })
+}
+
+function authenticating(
+  challenge: string,
+  identify: (request: Request) => Promise<Identity | undefined>,
+): Middleware {
+  return async (request, context, next) => {
+    if (isOpen(context)) return next()
+    const identity = await identify(request).catch(() => undefined)
+    if (typeof identity?.id === 'string' && identity.id !== '') {
+      context.identity = identity
+      return next()
+    }
+    const error = new ServableError('unauthorized', 'Not authorized')
+    return problemResponse(error, {
+      requestId: context.requestId,
+      production: true,
+      headers: { 'www-authenticate': challenge },
+    })
+  }
+}
+
+function isOpen({ part, decidesItself }: Context): boolean {
+  return part === 'card' || part === 'health' || decidesItself
+}
+
+function verifierOf({ tokens, verify }: CredentialOptions, name: string): VerifyCredential {
+  if ((tokens === undefined) === (verify === undefined)) {
+    throw new ServableError('invalid_options', `\`${name}\` needs either \`tokens\` or \`verify\``)
+  }
+  if (verify !== undefined) return verify
+  const entries = Object.entries(tokens ?? {})
+  if (entries.length === 0 || entries.some(([token]) => token === '')) {
+    throw new ServableError(
+      'invalid_options',
+      `\`${name}.tokens\` must hold a token or more, none of them empty`,
+    )
+  }
+  let digests: Promise<(readonly [digest: string, identity: Identity])[]> | undefined
+  return async credential => {
+    digests ??= Promise.all(
+      entries.map(async ([token, who]) => [await sha256(token), toIdentity(who)] as const),
+    )
+    const given = await sha256(credential)
+    let found: Identity | undefined
+    // All of them, whichever it is: how long it takes tells nothing.
+    for (const [digest, identity] of await digests) if (isSame(digest, given)) found = identity
+    return found
+  }
+}
+
+function toIdentity(who: Identity | string): Identity {
+  return typeof who === 'string' ? { id: who } : who
+}
+
+/** Compares two digests, to their ends. */
+function isSame(a: string, b: string): boolean {
+  let difference = a.length ^ b.length
+  for (let index = 0; index < a.length; index++) difference |= a.charCodeAt(index) ^ b.charCodeAt(index)
+  return difference === 0
+}

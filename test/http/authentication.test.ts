@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest'
+import { apiKeyAuth, bearerAuth, createHandler, MetricsExporter, type Middleware } from '../../src/index.ts'
+
+const agents = {
+  who: {
+    run: async (_: unknown, options?: { userId?: string }) => ({ text: String(options?.userId) }) as never,
+  },
+}
+
+function make(middleware: Middleware, own = false) {
+  const authenticate = () => ({ id: 'own' })
+  const handler = createHandler({
+    registry: false,
+    logger: false,
+    agents,
+    a2a: true,
+    gateway: own ? { authenticate } : true,
+    metricsExporter: new MetricsExporter(own ? { authenticate } : {}),
+    middleware: [middleware],
+  })
+  const ask = async (path: string, headers: Record<string, string> = {}) => {
+    const response = await handler(new Request(`http://127.0.0.1${path}`, { headers }))
+    await response.body?.cancel()
+    return response
+  }
+  const run = async (headers: Record<string, string> = {}) => {
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: '{"input":"x"}',
+    }
+    return handler(new Request('http://127.0.0.1/api/agents/who/run', init))
+  }
+  return { ask, run }
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+const tokens = { 'token-of-ada': 'ada', 'token-of-bob': { id: 'bob', scopes: ['read'] } }
+const poll = '/socket.io/?EIO=4&transport=polling'
+
+describe('bearerAuth', () => {
+  it('lets in who sends a token that is known, as whom it stands for', async () => {
+    const { run } = make(bearerAuth({ tokens }))
+    expect(await (await run(bearer('token-of-ada'))).json()).toMatchObject({ text: 'ada' })
+    expect(await (await run({ authorization: 'bearer  token-of-bob ' })).json()).toMatchObject({
+      text: 'bob',
+    })
+  })
+
+  it.each([
+    {},
+    bearer('token-of-ad'),
+    bearer('token-of-adaa'),
+    bearer(''),
+    { authorization: 'token-of-ada' },
+    { authorization: 'Basic token-of-ada' },
+    bearer('__proto__'),
+  ])('refuses %j', async headers => {
+    const refused = await make(bearerAuth({ tokens })).run(headers as Record<string, string>)
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+    expect(await refused.json()).toMatchObject({ code: 'unauthorized' })
+  })
+
+  it('asks a function of the deployment, which refuses by nothing and by a throw', async () => {
+    const verify = async (token: string) => {
+      if (token === 'throws') throw new Error('the vault is open')
+      return token === 'good' ? { id: 'eve' } : undefined
+    }
+    const { run } = make(bearerAuth({ verify }))
+    expect(await (await run(bearer('good'))).json()).toMatchObject({ text: 'eve' })
+    for (const token of ['bad', 'throws']) expect((await run(bearer(token))).status).toBe(401)
+  })
+
+  it('leaves cards and health open, and parts that decide themselves to them', async () => {
+    const { ask } = make(bearerAuth({ tokens }), true)
+    for (const path of ['/.well-known/agent-card.json', '/api/health', '/api/metrics', poll]) {
+      expect((await ask(path)).status, path).toBe(200)
+    }
+  })
+
+  it('fails closed on everything else', async () => {
+    const { ask } = make(bearerAuth({ tokens }))
+    const paths = [
+      '/api/metrics',
+      '/api/metrics/stream',
+      '/api/agents',
+      '/api/runs',
+      poll,
+      '/',
+      '/nothing',
+      '/api/tools',
+    ]
+    for (const path of paths) expect((await ask(path)).status, path).toBe(401)
+  })
+
+  it.each([{}, { tokens: {} }, { tokens: { '': 'x' } }, { tokens, verify: () => undefined }])(
+    'cannot be made with %j',
+    options => {
+      expect(() => bearerAuth(options)).toThrow(expect.objectContaining({ code: 'invalid_options' }))
+    },
+  )
+})
+
+describe('apiKeyAuth', () => {
+  it('reads a header of its own', async () => {
+    const { run } = make(apiKeyAuth({ header: 'x-tenant-key', tokens }))
+    expect(await (await run({ 'x-tenant-key': 'token-of-ada' })).json()).toMatchObject({ text: 'ada' })
+    const refused = await run({ 'x-api-key': 'token-of-ada', ...bearer('token-of-ada') })
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+      401,
+      'ApiKey header="x-tenant-key"',
+    ])
+    expect((await make(apiKeyAuth({ tokens })).run({ 'x-service-key': 'token-of-bob' })).status).toBe(200)
+  })
+
+  it('never reads the one of a model provider', () => {
+    expect(() => apiKeyAuth({ header: 'X-API-Key', tokens })).toThrow(/model provider/)
+  })
+})

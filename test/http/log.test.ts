@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest'
+import { createHandler, type HandlerOptions, type LogEntry, type RunOptions } from '../../src/index.ts'
+
+function make(options: HandlerOptions = {}) {
+  const entries: LogEntry[] = []
+  let seen: RunOptions | undefined
+  const handler = createHandler({
+    registry: false,
+    agents: {
+      echo: {
+        async run(_input, own) {
+          seen = own
+          return { text: 'x' } as never
+        },
+      },
+    },
+    logger: entry => void entries.push(entry),
+    ...options,
+  })
+  const ask = (path: string, init?: RequestInit) => handler(new Request(`http://127.0.0.1${path}`, init))
+  const run = (headers: Record<string, string> = {}) =>
+    ask('/api/agents/echo/run', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: '{"input":"x"}',
+    })
+  return { entries, ask, run, seen: () => seen }
+}
+
+describe('the log of requests', () => {
+  it('is one entry a request', async () => {
+    const { entries, run } = make({
+      middleware: [
+        (_, context, next) => {
+          context.identity = { id: 'ada' }
+          return next()
+        },
+      ],
+    })
+    const response = await run()
+    expect(entries).toEqual([
+      {
+        level: 'info',
+        event: 'request',
+        method: 'POST',
+        path: '/api/agents/echo/run',
+        part: 'router',
+        status: 200,
+        durationMs: expect.any(Number),
+        requestId: response.headers.get('x-request-id'),
+        runId: response.headers.get('x-run-id')?.slice(0, 8),
+        identity: 'ada',
+      },
+    ])
+  })
+
+  it.each([
+    '/api/agents/a%0d%0a{"level":"error"}/run',
+    '/api/%00%1b[31m/%e2%80%a8',
+    '/api/\u2028\u2029\u0085\u202e',
+    `/${'x'.repeat(10_000)}`,
+  ])('shows no control character, and no more of a path than is useful: %j', async path => {
+    const { entries, ask } = make()
+    await ask(path)
+    const line = JSON.stringify(entries[0])
+    expect(line).not.toMatch(/[\p{Cc}\u2028\u2029\u202e]/u)
+    expect(line.length).toBeLessThan(1000)
+  })
+
+  it('holds no query and no credential', async () => {
+    const { entries, run, ask } = make({
+      providers: { acme: { header: 'x-acme-api-key', matches: ['acme'] } },
+    })
+    const key = 'sk-canary-log'
+    await run({
+      'x-api-key': key,
+      'x-acme-api-key': key,
+      'x-provider-a-api-key': key,
+      authorization: `Bearer ${key}`,
+      cookie: key,
+    })
+    await ask(`/api/agents?token=${key}`)
+    await ask(`/api/metrics/json?agent=${key}`)
+    expect(entries.length).toBe(3)
+    expect(JSON.stringify(entries)).not.toContain('sk-canary')
+  })
+})
+
+describe('a trace', () => {
+  const parent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+
+  it('goes on to the run, as a span of its own', async () => {
+    const { entries, run, seen } = make()
+    await run({ traceparent: parent })
+    expect(seen()?.traceparent).toMatch(/^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-01$/)
+    expect(seen()?.traceparent).not.toContain('b7ad6b7169203331')
+    expect(entries[0]).toMatchObject({ traceId: '0af7651916cd43dd8448eb211c80319c' })
+  })
+
+  it.each([
+    undefined,
+    '',
+    'nonsense',
+    parent.toUpperCase(),
+    parent.replace('00-', 'ff-'),
+    parent.replace('0af7651916cd43dd8448eb211c80319c', '0'.repeat(32)),
+    parent.replace('b7ad6b7169203331', '0'.repeat(16)),
+    `${parent}0`,
+  ])('is not made of %j', async traceparent => {
+    const { run, seen, entries } = make()
+    await run(traceparent === undefined ? {} : { traceparent })
+    expect(seen()?.traceparent).toBeUndefined()
+    expect(entries[0]).not.toHaveProperty('traceId')
+  })
+})
+
+describe('health', () => {
+  it('is live and ready, and says when the state cannot be reached', async () => {
+    const { ask } = make()
+    const healthy = await ask('/api/health')
+    expect([healthy.status, await healthy.json()]).toEqual([200, { status: 'ok', live: true, ready: true }])
+    expect(healthy.headers.get('cache-control')).toBe('no-store')
+    expect((await ask('/api/health', { method: 'HEAD' })).status).toBe(200)
+    const store = {
+      transact() {
+        throw new Error('disk full')
+      },
+      instance: 'x',
+      isShared: false,
+      isAlive: () => true,
+      close() {},
+    }
+    const broken = make({ state: { kind: 'local', store, retention: {}, isVolatile: true } as never })
+    const sick = await broken.ask('/api/health')
+    expect([sick.status, await sick.json()]).toEqual([
+      503,
+      { status: 'unavailable', live: true, ready: false },
+    ])
+  })
+})

@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createLocalCount } from '../../src/http/rate-limit.ts'
+import { createHandler, type HandlerOptions, memoryState, platform } from '../../src/index.ts'
+import { sqliteState } from '../../src/runtimes/sqlite.ts'
+
+const agents = { echo: { run: async () => ({ text: 'x' }) as never } }
+
+const CARD = '/.well-known/agent-card.json'
+
+function make(options: HandlerOptions) {
+  const handler = createHandler({
+    registry: false,
+    logger: false,
+    agents,
+    a2a: true,
+    gateway: true,
+    ...options,
+  })
+  return (path = '/api/nothing', ip?: string, headers: Record<string, string> = {}) =>
+    handler(new Request(`http://127.0.0.1${path}`, { headers }), platform({ ip }))
+}
+
+describe('a rate limit', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it('lets so many through in a window, and says when the next one begins', async () => {
+    const ask = make({ rateLimit: { max: 3, windowMs: 10_000 } })
+    const first = await ask(CARD, '1.2.3.4')
+    expect(first.headers.get('ratelimit')).toBe('"default";r=2;t=10')
+    expect(first.headers.get('ratelimit-policy')).toBe('"default";q=3;w=10')
+    await ask(CARD, '1.2.3.4')
+    vi.advanceTimersByTime(4000)
+    expect((await ask(CARD, '1.2.3.4')).status).toBe(200)
+    const refused = await ask(CARD, '1.2.3.4')
+    expect([refused.status, refused.headers.get('retry-after'), refused.headers.get('ratelimit')]).toEqual([
+      429,
+      '6',
+      '"default";r=0;t=6',
+    ])
+    expect(await refused.json()).toMatchObject({ code: 'rate_limited', status: 429 })
+    expect((await ask(CARD, '5.6.7.8')).status).toBe(200)
+    vi.advanceTimersByTime(6000)
+    expect((await ask(CARD, '1.2.3.4')).status).toBe(200)
+  })
+
+  it('is 100 a minute by default, and off where it is not asked for', async () => {
+    const ask = make({ rateLimit: true })
+    for (let request = 0; request < 100; request++) expect((await ask()).status).toBe(404)
+    expect((await ask()).status).toBe(429)
+    const free = make({})
+    for (let request = 0; request < 200; request++) expect((await free()).status).toBe(404)
+  })
+
+  it.each([
+    '/api/agents/echo/run',
+    '/',
+    '/.well-known/agent-card.json',
+    '/socket.io/?EIO=4&transport=polling',
+    '/none',
+  ])('counts every part: %s', async path => {
+    const ask = make({ rateLimit: { max: 1 } })
+    await ask(path)
+    expect((await ask(path)).status).toBe(429)
+  })
+
+  it('does not count health, nor a preflight', async () => {
+    const ask = make({ rateLimit: { max: 1 }, cors: true })
+    for (let request = 0; request < 5; request++) expect((await ask('/api/health')).status).toBe(200)
+    expect((await ask()).status).toBe(404)
+  })
+
+  it('believes a header where it is told to, and in it the proxy that is nearest', async () => {
+    const ask = make({ rateLimit: { max: 1, trustedHeader: 'X-Forwarded-For' } })
+    const from = (value: string) => ask('/x', '10.0.0.1', { 'x-forwarded-for': value })
+    expect((await from('9.9.9.9, 1.1.1.1')).status).toBe(404)
+    expect((await from('8.8.8.8, 1.1.1.1')).status).toBe(429)
+    expect((await from('2.2.2.2')).status).toBe(404)
+    const strict = make({ rateLimit: { max: 1 } })
+    await strict('/x', '10.0.0.1', { 'x-forwarded-for': '1.1.1.1' })
+    expect((await strict('/x', '10.0.0.1', { 'x-forwarded-for': '2.2.2.2' })).status).toBe(429)
+  })
+
+  it('goes by a key of the deployment, and passes what has none', async () => {
+    const key = (request: Request) => request.headers.get('x-tenant') ?? undefined
+    const ask = make({ rateLimit: { max: 1, key } })
+    const tenant = (name: string) => ask('/x', undefined, { 'x-tenant': name })
+    expect([(await tenant('a')).status, (await tenant('b')).status, (await tenant('a')).status]).toEqual([
+      404, 404, 429,
+    ])
+    for (let request = 0; request < 5; request++) expect((await ask()).status).toBe(404)
+  })
+
+  it('forgets windows that are past, and holds no more clients than it may', () => {
+    const count = createLocalCount({ windowMs: 1000 })
+    for (let client = 0; client < 100_005; client++) count(`client ${client}`)
+    // The first ones made room for the last.
+    expect(count('client 0')).toMatchObject({ count: 1 })
+    expect(count('client 100004')).toMatchObject({ count: 2 })
+  })
+})
+
+describe('a shared rate limit', () => {
+  it.each([
+    ['memory', memoryState],
+    ['SQLite', () => sqliteState({ path: ':memory:' })],
+  ])('counts all handlers of one state together: %s', async (_, makeState) => {
+    const state = makeState()
+    const max = 40
+    const asks = Array.from({ length: 4 }, () =>
+      make({ state, rateLimit: { max, shared: true, windowMs: 600_000 } }),
+    )
+    const statuses = await Promise.all(
+      Array.from({ length: 16 }, async (_client, client) => {
+        const seen: number[] = []
+        for (let request = 0; request < 10; request++)
+          seen.push((await asks[client % 4]!('/x', '1.1.1.1')).status)
+        return seen
+      }),
+    )
+    expect(statuses.flat().filter(status => status === 404)).toHaveLength(max)
+    expect(statuses.flat().filter(status => status === 429)).toHaveLength(160 - max)
+  })
+})
