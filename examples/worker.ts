@@ -11,6 +11,8 @@ const options: HandlerOptions = {
   a2a: { default: 'echo' },
   gateway: { recovery: true },
   metricsExporter: new MetricsExporter(),
+  fileUpload: true,
+  toolkits: [{ name: 'arithmetic', description: 'Sums and products', tools: agents.calculator.tools }],
 }
 
 export default { fetch: worker(createHandler(options)) }

@@ -7,14 +7,17 @@
 import { createLocalTaskHost } from './a2a/local-task-host.ts'
 import type { A2ASettings } from './a2a/options.ts'
 import { a2aRoutes } from './a2a/routes.ts'
+import type { CorrectionStore } from './agents/corrections.ts'
 import { createLocalRecords } from './gateway/local-records.ts'
 import type { GatewaySettings } from './gateway/options.ts'
 import { gatewayRoutes } from './gateway/routes.ts'
 import type { Middleware, Part, RequestState } from './http/context.ts'
+import { localCorrections } from './http/corrections.ts'
 import { createDispatch } from './http/dispatch.ts'
 import { createKeyReader, type KeyReader, keyHeaders } from './http/key-headers.ts'
 import { type CountRequest, countInStore, createLocalCount, createRateLimit } from './http/rate-limit.ts'
 import { createMatcher, type Route } from './http/router.ts'
+import { correctionRoutes } from './http/routes/correction-routes.ts'
 import { followedRoutes } from './http/routes/followed-routes.ts'
 import { healthRoute } from './http/routes/health-route.ts'
 import { listRoutes } from './http/routes/list-routes.ts'
@@ -58,6 +61,13 @@ export function createHandler(options: HandlerOptions = {}): Handler {
     ...runRoutes({ prefix, catalog, readKeys, runs, host, countStream, ...runRequests(settings) }),
     ...followedRoutes({ prefix, host, listAnonymous: settings.runs.listAnonymous, countStream }),
     ...(settings.registry === undefined ? [] : listRoutes(prefix, catalog)),
+    ...correctionRoutes({
+      prefix,
+      catalog,
+      maxBodyBytes: settings.limits.maxBodyBytes,
+      listAnonymous: settings.runs.listAnonymous,
+      store: correctionsIn(settings.state),
+    }),
     healthRoute(prefix, () => isReady(settings.state)),
     ...(hasTools(settings) ? toolRoutes(prefix, createToolCatalog(settings)) : []),
     ...(metricsExporter === undefined ? [] : metricsRoutes(prefix, metricsExporter, catalog)),
@@ -88,6 +98,10 @@ function rateLimits({ rateLimit, state }: Settings): Middleware[] {
       ? state.countRequests(windowMs)
       : key => state.store.transact(tx => countInStore(tx, key, windowMs))
   return [createRateLimit(rateLimit, count)]
+}
+
+function correctionsIn(state: State): Required<CorrectionStore> {
+  return state.kind === 'hosted' ? state.keepCorrections() : localCorrections(state.store)
 }
 
 /** A store at hand is looked at; objects elsewhere are there. */

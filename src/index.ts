@@ -42,6 +42,13 @@ export type {
   ToolCall,
   Usage,
 } from './agents/contract.ts'
+export type {
+  Correction,
+  CorrectionInput,
+  CorrectionPage,
+  CorrectionQuery,
+  CorrectionStore,
+} from './agents/corrections.ts'
 export { textOf } from './agents/input.ts'
 export type { BodyResult, RunContext, Yielded } from './agents/perform.ts'
 export { selectKey } from './agents/provider-key.ts'

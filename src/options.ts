@@ -8,6 +8,7 @@ import * as v from 'valibot'
 import { type A2AOptions, type A2ASettings, resolveA2A } from './a2a/options.ts'
 import type { TaskHost } from './a2a/task-host.ts'
 import type { Servable, ServableAgent, ServableTeam, ServableWorkflow, Servish } from './agents/contract.ts'
+import type { CorrectionStore } from './agents/corrections.ts'
 import { defaultRegistry, type Registry } from './agents/registry.ts'
 import type { Tool } from './agents/tool.ts'
 import type { Toolkit } from './agents/toolkit.ts'
@@ -96,6 +97,8 @@ export interface HostedState {
   createTaskHost(): TaskHost
   /** Sends requests of the event socket where its server is. */
   connectGateway(): GatewayFetch
+  /** Keeps corrections. */
+  keepCorrections(): Required<CorrectionStore>
   /** Counts requests of a client in windows of so many milliseconds. */
   countRequests(windowMs: number): CountRequest
   /** Keeps what was counted. */

@@ -142,7 +142,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   validation: ['valibot'],
   runs: ['valibot'],
   options: ['valibot'],
-  http: ['itty-router', '@valibot/to-json-schema'],
+  http: ['itty-router', 'valibot', '@valibot/to-json-schema'],
   a2a: ['valibot'],
   gateway: ['valibot'],
 }

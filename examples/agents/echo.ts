@@ -5,6 +5,7 @@ import { usageOf } from './words.ts'
 export const echo: Agent = new Agent({
   name: 'echo',
   description: 'Streams the input back word by word',
+  corrections: true,
   async *run(input) {
     const text = textOf(input)
     for (const [piece] of text.matchAll(/\S+\s*|\s+/g)) yield piece

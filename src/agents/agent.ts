@@ -1,6 +1,7 @@
 import { ServableError } from '../errors.ts'
 import { EventBus } from './bus.ts'
 import type { RunEvent, RunInput, RunOptions, RunResult, ServableAgent } from './contract.ts'
+import type { CorrectionStore } from './corrections.ts'
 import { type BodyResult, contextOf, perform, type RunContext, runThrough } from './perform.ts'
 import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
 import { callTool, type Tool } from './tool.ts'
@@ -33,6 +34,8 @@ export interface AgentConfig {
   /** A schema of the structured output, shown to clients as `hasStructuredOutput`. */
   readonly output?: unknown
   readonly capabilities?: readonly string[]
+  /** Takes corrections of its output: `true` keeps them in the state of the deployment, a store takes them itself. */
+  readonly corrections?: true | CorrectionStore
   /** `false` keeps the agent out of the registry; a registry of your own takes it instead. Default: the default one. */
   readonly register?: RegisterOption
   /** The bus to tell. Default: a new one. */
@@ -59,6 +62,7 @@ export class Agent implements ServableAgent {
   readonly tools: readonly Tool[]
   readonly output: unknown
   readonly capabilities: readonly string[]
+  readonly corrections: true | CorrectionStore | undefined
   /** Tells `run.start`, `run.stream.chunk`, `run.complete` or `run.error`, and the agent's tool calls. */
   readonly events: EventBus
   readonly #body: AgentConfig['run']
@@ -75,6 +79,7 @@ export class Agent implements ServableAgent {
     this.tools = config.tools ?? []
     this.output = config.output
     this.capabilities = config.capabilities ?? []
+    this.corrections = config.corrections
     this.events = config.events ?? new EventBus()
     this.#body = config.run
     registerAs(this, config.register)

@@ -6,6 +6,7 @@
  */
 
 import type { EventBus } from './bus.ts'
+import type { CorrectionStore } from './corrections.ts'
 import type { Tool } from './tool.ts'
 
 /** The read-only discriminant of everything servable. */
@@ -193,6 +194,8 @@ export interface ServableAgent extends Runnable {
   readonly events?: EventBus | undefined
   /** What the agent can do beyond text, in the words of its maker: `['vision']`. */
   readonly capabilities?: readonly string[] | undefined
+  /** Takes corrections of its output: into the state of the deployment, or a place of its own. */
+  readonly corrections?: true | CorrectionStore | undefined
 }
 
 /** The contract of a team: agents behind one name. */

@@ -14,8 +14,10 @@ import { createDurableKeeper } from './cloudflare/durable-keeper.ts'
 import { createDurableTaskHost } from './cloudflare/durable-task-host.ts'
 import { gatewayObjectClass } from './cloudflare/gateway-object.ts'
 import { indexObjectClass } from './cloudflare/index-object.ts'
+import { indexOf } from './cloudflare/kept.ts'
 import { metricsObjectClass } from './cloudflare/metrics-object.ts'
 import type { ObjectClass } from './cloudflare/platform.ts'
+import { unwrap } from './cloudflare/rpc.ts'
 import { runObjectClass } from './cloudflare/run-object.ts'
 
 export type { ObjectClass, ObjectNamespace, ObjectState, ObjectStorage } from './cloudflare/platform.ts'
@@ -40,6 +42,10 @@ export function durableState({ gateways = 4, metrics = 2 }: DurableStateOptions 
     createHost: settings => createDurableHost(findBindings(), settings),
     createTaskHost: () => createDurableTaskHost(findBindings()),
     connectGateway: () => connectDurableGateway(gateways),
+    keepCorrections: () => ({
+      add: (correction, owner) => indexOf(owner).addCorrection(correction, owner),
+      list: query => unwrap(indexOf(query.owner).listCorrections(query)),
+    }),
     countRequests: windowMs => async key => {
       const client = await sha256(key)
       return findBindings().index.getByName(`rate:${client}`).countRequest(client, windowMs)

@@ -3,6 +3,7 @@ import { describe } from 'vitest'
 import { boundCases, shortCases, unstoredCases } from './runs/bounds.ts'
 import { canaryCases, runLogCases } from './runs/canary.ts'
 import type { Deployment } from './runs/client.ts'
+import { correctionCases } from './runs/corrections.ts'
 import { cuttingCases } from './runs/cutting.ts'
 import { followingCases } from './runs/following.ts'
 import { cancelOnLeaveCases, continueCases, graceCases } from './runs/leaving.ts'
@@ -24,6 +25,7 @@ export function runsContract(deploy: Deploy): void {
       ownerCases(server)
       repeatingCases(server)
       canaryCases(server)
+      correctionCases(server)
       describe('a run whose clients leave', () => cancelOnLeaveCases(server))
       describe('with `runs.store` none', () => unstoredCases(server))
     })

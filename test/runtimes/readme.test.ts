@@ -196,9 +196,11 @@ describe('README commands', () => {
 
   it.each(curls)('%s', async command => {
     expect(command).toContain('http://127.0.0.1:8787')
-    const { stdout } = await run('sh', ['-c', command.replace('http://127.0.0.1:8787', dev?.url ?? '')])
+    const { stdout } = await run('sh', ['-c', command.replace('http://127.0.0.1:8787', dev?.url ?? '')], {
+      cwd: root,
+    })
     expect(stdout).toMatch(
-      /"finishReason":"stop"|"status":"running"|"state":"completed"|\nservice_agent_runs_total\{agent="echo"\} \d/,
+      /"finishReason":"stop"|"status":"running"|"state":"completed"|\nservice_agent_runs_total\{agent="echo"\} \d|"correctedValue":"Bergen"/,
     )
   })
 })

@@ -3,6 +3,7 @@ import type { StoredPage } from '../../a2a/list-tasks.ts'
 import type { ListRequest, Task } from '../../a2a/model.ts'
 import type { Delivered, TaskView } from '../../a2a/task-host.ts'
 import type { StoredTask } from '../../a2a/task-record.ts'
+import type { Correction, CorrectionPage, CorrectionQuery } from '../../agents/corrections.ts'
 import { ServableError } from '../../errors.ts'
 import type { NumberedRun, SocketRecord } from '../../gateway/records.ts'
 import type { Window } from '../../http/rate-limit.ts'
@@ -50,6 +51,8 @@ export interface IndexStub {
   socketTake(pid: string, owner: string | null): Promise<SocketRecord | undefined>
   /** The socket's runs are cancelled in so many milliseconds. */
   socketExpire(pid: string, generation: number, inMs: number): Promise<void>
+  addCorrection(correction: Correction, owner: string | null): Promise<void>
+  listCorrections(query: CorrectionQuery): Promise<Answer<CorrectionPage>>
   /** Counts a request of a client, and gives its window. */
   countRequest(client: string, windowMs: number): Promise<Window>
   /** The run of a key, which is `runId` where the key is new. */

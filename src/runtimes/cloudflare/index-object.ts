@@ -9,6 +9,7 @@ import { listTasks, type StoredPage } from '../../a2a/list-tasks.ts'
 import { makeRoom } from '../../a2a/make-room.ts'
 import type { ListRequest } from '../../a2a/model.ts'
 import { type StoredTask, TASKS, toDocument as toTaskDocument } from '../../a2a/task-record.ts'
+import type { Correction, CorrectionPage, CorrectionQuery } from '../../agents/corrections.ts'
 import {
   addRun,
   cancelRuns,
@@ -19,6 +20,7 @@ import {
   takeExpired,
   takeRecord,
 } from '../../gateway/records.ts'
+import { addCorrection, CORRECTIONS, listCorrections } from '../../http/corrections.ts'
 import { countInStore, WINDOWS, type Window } from '../../http/rate-limit.ts'
 import { admitRun, reserveKey, useOfKey } from '../../runs/admission.ts'
 import { decodeCursor } from '../../runs/cursor.ts'
@@ -140,6 +142,18 @@ export function indexObjectClass(service: () => Service): ObjectClass {
       if (isOurs) await this.#state.storage.setAlarm(expiresAt + 1)
     }
 
+    async addCorrection(correction: Correction, owner: string | null): Promise<void> {
+      this.#store.transact(tx => addCorrection(tx, correction, owner))
+    }
+
+    listCorrections(query: CorrectionQuery): Promise<Answer<CorrectionPage>> {
+      return answer(() => {
+        if (query.cursor !== undefined) decodeCursor(query.cursor)
+        if (this.#store.isEmpty()) return { corrections: [], nextCursor: null }
+        return this.#store.transact(tx => listCorrections(tx, query))
+      })
+    }
+
     async countRequest(client: string, windowMs: number): Promise<Window> {
       const window = this.#store.transact(tx => countInStore(tx, client, windowMs))
       if (window.count === 1) await this.#state.storage.setAlarm(window.endsAt + 1)
@@ -162,7 +176,13 @@ export function indexObjectClass(service: () => Service): ObjectClass {
         )
         return {
           next,
-          left: tx.count(KEYS) + tx.count(RUNS) + tx.count(TASKS) + tx.count(SOCKETS) + tx.count(WINDOWS),
+          left:
+            tx.count(KEYS) +
+            tx.count(RUNS) +
+            tx.count(TASKS) +
+            tx.count(SOCKETS) +
+            tx.count(WINDOWS) +
+            tx.count(CORRECTIONS),
         }
       })
       if (Number.isFinite(next)) await this.#state.storage.setAlarm(next)

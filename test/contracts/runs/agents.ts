@@ -1,5 +1,5 @@
 /** Agents for followed runs, beside those of the HTTP contract. */
-import { Agent, type AgentConfig, type RunInput, textOf } from '../../../src/index.ts'
+import { Agent, type AgentConfig, type CorrectionStore, type RunInput, textOf } from '../../../src/index.ts'
 import { agents as common } from '../fixture/agents.ts'
 import { notes, sleep } from '../fixture/record.ts'
 
@@ -79,4 +79,15 @@ const asks = agent('asks', async function* () {
   return { finishReason: 'input_required' as const }
 })
 
-export const agents = { ...common, gated, chatty, counts, ticks, large, measures, asks }
+const corrected = (name: string, corrections: true | CorrectionStore) =>
+  new Agent({ name, run: () => 'Oslo', corrections, register: false })
+
+const corrections = {
+  corrected: corrected('corrected', true),
+  'corrected-too': corrected('corrected-too', true),
+  'corrected-by-itself': corrected('corrected-by-itself', {
+    add: ({ field }) => void notes.push(`corrected ${field}`),
+  }),
+}
+
+export const agents = { ...common, ...corrections, gated, chatty, counts, ticks, large, measures, asks }

@@ -1,0 +1,101 @@
+/**
+ * Corrections over HTTP: their schemas, and the state as a place for them.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import type {
+  Correction,
+  CorrectionInput,
+  CorrectionPage,
+  CorrectionQuery,
+  CorrectionStore,
+} from '../agents/corrections.ts'
+import { readPage } from '../runs/page.ts'
+import { partitionOf } from '../runs/record.ts'
+import type { Store, Transaction } from '../state/store.ts'
+import { isObject, validate } from '../validation.ts'
+
+const text = (max: number) =>
+  v.optional(
+    v.pipe(
+      v.string('must be text'),
+      v.nonEmpty('must not be empty: leave it out'),
+      v.maxLength(max, `must have ${max} characters at the most`),
+    ),
+  )
+
+/** Any JSON, but it must be there. */
+const value = v.unknown()
+
+/** The body of `POST /agents/:name/corrections`. Fields that it does not know are ignored. */
+export const CorrectionSchema: v.GenericSchema<unknown, CorrectionInput> = v.pipe(
+  v.custom<object>(isObject, 'must be a JSON object'),
+  v.object({
+    originalValue: value,
+    correctedValue: value,
+    field: text(500),
+    reason: text(10_000),
+    entityKey: text(500),
+    runId: text(500),
+    sessionId: text(500),
+    userId: text(500),
+    scope: text(500),
+    tags: v.optional(
+      v.pipe(
+        v.array(v.pipe(v.string(), v.maxLength(100, 'must have 100 characters at the most'))),
+        v.maxLength(50, 'must be 50 at the most'),
+      ),
+    ),
+  }),
+)
+
+/** Checks a body. Throws `invalid_body` that names every wrong field. */
+export function parseCorrection(body: unknown): CorrectionInput {
+  return validate(CorrectionSchema, body, 'invalid_body', 'body')
+}
+
+const QuerySchema: v.GenericSchema<unknown, Pick<CorrectionQuery, 'cursor' | 'limit'>> = v.object({
+  cursor: v.optional(v.string()),
+  limit: v.optional(
+    v.pipe(v.string(), v.regex(/^([1-9]\d?|100)$/, 'must be 1 to 100'), v.transform(Number)),
+    '50',
+  ),
+})
+
+/** Checks a list's query. Throws `invalid_query`. */
+export function parseCorrectionQuery(query: unknown): Pick<CorrectionQuery, 'cursor' | 'limit'> {
+  return validate(QuerySchema, query, 'invalid_query', 'query')
+}
+
+/** The collection of corrections. */
+export const CORRECTIONS = 'correction'
+
+/** Corrections of one owner; past it the oldest leaves. */
+const MAX_CORRECTIONS = 10_000
+
+/** Writes a correction. */
+export function addCorrection(tx: Transaction, correction: Correction, owner: string | null): void {
+  const partition = partitionOf(owner)
+  if (tx.count(CORRECTIONS, partition) >= MAX_CORRECTIONS) {
+    for (const { id } of tx.oldest(CORRECTIONS, 1, partition)) tx.delete(CORRECTIONS, id)
+  }
+  const { id, agent, createdAt } = correction
+  tx.put(CORRECTIONS, { id, partition, at: Date.parse(createdAt), tags: { agent }, value: correction })
+}
+
+/** Reads a page, newest first. Throws `invalid_query` for a cursor that is none. */
+export function listCorrections(tx: Transaction, { agent, owner, ...page }: CorrectionQuery): CorrectionPage {
+  const filter = { partition: partitionOf(owner), tags: { agent } }
+  const { values, next = null } = readPage<Correction>(tx, CORRECTIONS, filter, page)
+  return { corrections: values, nextCursor: next }
+}
+
+/** Keeps corrections in a store. */
+export function localCorrections(store: Store): Required<CorrectionStore> {
+  return {
+    add: (correction, owner) => store.transact(tx => addCorrection(tx, correction, owner)),
+    list: query => store.transact(tx => listCorrections(tx, query)),
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * `POST` and `GET /agents/:name/corrections`: a 404 unless the agent takes corrections.
+ *
+ * @module
+ */
+
+import type { CorrectionStore } from '../../agents/corrections.ts'
+import { ServableError } from '../../errors.ts'
+import { readJson, requireJson } from '../../web/body.ts'
+import { jsonResponse } from '../../web/response.ts'
+import type { Catalog } from '../catalog.ts'
+import type { RequestState } from '../context.ts'
+import { parseCorrection, parseCorrectionQuery } from '../corrections.ts'
+import { joinPath, queryOf, type Route } from '../router.ts'
+
+/** What these routes need. */
+export interface CorrectionRoutesOptions {
+  readonly prefix: string
+  readonly catalog: Catalog
+  readonly maxBodyBytes: number
+  /** Lists corrections without an owner to everyone. */
+  readonly listAnonymous: boolean
+  /** Where agents keep them that have no place of their own. */
+  readonly store: Required<CorrectionStore>
+}
+
+/** The two routes. */
+export function correctionRoutes(options: CorrectionRoutesOptions): Route[] {
+  const path = joinPath(options.prefix, 'agents/:name/corrections')
+  return [
+    { method: 'POST', path, part: 'router', endpoint: (request, state) => add(request, state, options) },
+    { method: 'GET', path, part: 'router', endpoint: (request, state) => list(request, state, options) },
+  ]
+}
+
+async function add(
+  request: Request,
+  state: RequestState,
+  options: CorrectionRoutesOptions,
+): Promise<Response> {
+  const store = storeOf(state, options)
+  requireJson(request)
+  const body = parseCorrection(await readJson(request, options.maxBodyBytes))
+  const { owner } = state
+  const correction = {
+    id: crypto.randomUUID(),
+    agent: state.params.name ?? '',
+    createdAt: new Date().toISOString(),
+    ...body,
+    ...(owner !== null && { userId: owner }),
+  }
+  await store.add(correction, owner)
+  return jsonResponse(correction, { status: 201 })
+}
+
+async function list(
+  request: Request,
+  state: RequestState,
+  options: CorrectionRoutesOptions,
+): Promise<Response> {
+  const store = storeOf(state, options)
+  if (state.identity === undefined && !options.listAnonymous) {
+    throw new ServableError(
+      'not_found',
+      'Corrections are listed to an identity only: see `runs.listAnonymous`',
+    )
+  }
+  if (store.list === undefined)
+    throw new ServableError('not_found', 'The corrections of this agent are not listed')
+  const query = parseCorrectionQuery(Object.fromEntries(queryOf(request.url)))
+  const page = await store.list({ agent: state.params.name ?? '', owner: state.owner, ...query })
+  return jsonResponse(page, { headers: { 'cache-control': 'no-store' } })
+}
+
+/** Where the agent keeps corrections. Throws `agent_not_found`, and `not_found` for an agent that takes none. */
+function storeOf({ params }: RequestState, { catalog, store }: CorrectionRoutesOptions): CorrectionStore {
+  const { servable } = catalog.resolve('agent', params.name ?? '')
+  const { corrections } = servable as { corrections?: unknown }
+  if (corrections === true) return store
+  if (typeof Object(corrections).add === 'function') return corrections as CorrectionStore
+  throw new ServableError('not_found', 'This agent takes no corrections: see its option `corrections`')
+}

@@ -1,0 +1,10 @@
+import { durableObjects, durableState, type WorkerFetch, worker } from '../../../src/runtimes/cloudflare.ts'
+import { limitedHandler, limitedOptions } from '../../contracts/limited.ts'
+
+const options = limitedOptions(durableState())
+
+const entry: { fetch: WorkerFetch } = { fetch: worker(limitedHandler(options)) }
+// biome-ignore lint/style/noDefaultExport: a Worker is the default export of its module
+export default entry
+
+export const { ServableRun, ServableIndex } = durableObjects(options)
