@@ -12,6 +12,7 @@ const options: HandlerOptions = {
   gateway: { recovery: true },
   metricsExporter: new MetricsExporter(),
   fileUpload: true,
+  swagger: { enabled: true },
   toolkits: [{ name: 'arithmetic', description: 'Sums and products', tools: agents.calculator.tools }],
 }
 

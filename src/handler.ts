@@ -27,10 +27,21 @@ import type { RunRequestOptions } from './http/run-request.ts'
 import { createToolCatalog } from './http/tool-catalog.ts'
 import { createUploadReader } from './http/upload.ts'
 import { metricsRoutes } from './metrics/routes.ts'
+import { createDocument, type OpenApiDocument } from './openapi/document.ts'
+import { resolveSwagger, type SwaggerOptions } from './openapi/options.ts'
+import { specRoute } from './openapi/routes.ts'
 import type { HandlerOptions, Settings, State } from './options.ts'
 import type { HostSettings, RunHost } from './runs/host.ts'
 import { createLocalHost } from './runs/local-host.ts'
-import { createGatewayOf, createService, logSocketError, NOT_STORED, type Service } from './service.ts'
+import {
+  createGatewayOf,
+  createService,
+  documentParts,
+  hasTools,
+  logSocketError,
+  NOT_STORED,
+  type Service,
+} from './service.ts'
 import type { SocketServer } from './socket/io/server.ts'
 import { type Cors, createCors } from './web/cors.ts'
 
@@ -61,6 +72,7 @@ export function createHandler(options: HandlerOptions = {}): Handler {
     ...runRoutes({ prefix, catalog, readKeys, runs, host, countStream, ...runRequests(settings) }),
     ...followedRoutes({ prefix, host, listAnonymous: settings.runs.listAnonymous, countStream }),
     ...(settings.registry === undefined ? [] : listRoutes(prefix, catalog)),
+    ...(settings.swagger === undefined ? [] : [specRoute(documentParts(service, settings.swagger))]),
     ...correctionRoutes({
       prefix,
       catalog,
@@ -88,6 +100,20 @@ export function createHandler(options: HandlerOptions = {}): Handler {
   })
 }
 
+/**
+ * The OpenAPI 3.0.3 document of what a handler with these options serves now, without a server. Throws `invalid_options`.
+ *
+ * @example
+ * const document = openapi(options, { title: 'My agents' })
+ */
+export function openapi(options: HandlerOptions, swagger: Partial<SwaggerOptions> = {}): OpenApiDocument {
+  // An exporter begins to keep what it counts once it is served.
+  const { metricsExporter, ...rest } = options
+  const service = createService(rest)
+  const parts = documentParts(service, resolveSwagger({ ...options.swagger, ...swagger }))
+  return createDocument({ ...parts, hasMetrics: metricsExporter !== undefined })
+}
+
 /** The rate limiter comes before all other middleware. */
 function rateLimits({ rateLimit, state }: Settings): Middleware[] {
   if (rateLimit === undefined) return []
@@ -113,10 +139,6 @@ function isReady(state: State): boolean {
   } catch {
     return false
   }
-}
-
-function hasTools({ toolkits, toolLibrary }: Settings): boolean {
-  return toolkits.length > 0 || Object.keys(toolLibrary).length > 0
 }
 
 /** The socket may be open to other origins than the rest. */

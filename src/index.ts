@@ -87,7 +87,7 @@ export {
   type ServerErrorCode,
 } from './errors.ts'
 export type { AuthenticateSocket, GatewayLimits, GatewayOptions } from './gateway/options.ts'
-export { createHandler, type Handler } from './handler.ts'
+export { createHandler, type Handler, openapi } from './handler.ts'
 export {
   type ApiKeyOptions,
   apiKeyAuth,
@@ -111,6 +111,8 @@ export {
   type MetricsExporterOptions,
 } from './metrics/exporter.ts'
 export type { AgentMetrics, MetricsJson } from './metrics/json.ts'
+export type { OpenApiDocument, Operation } from './openapi/document.ts'
+export type { SwaggerOptions } from './openapi/options.ts'
 export type { HandlerOptions, HostedState, LimitOptions, RunsOptions, State } from './options.ts'
 export type { DisconnectPolicy } from './runs/host.ts'
 export type { RunRecord, RunStatus } from './runs/record.ts'

@@ -28,6 +28,7 @@ import {
 import { type FileUploadOptions, resolveUpload, type UploadSettings } from './http/upload.ts'
 import type { MetricsCore, MetricsKeeper } from './metrics/core.ts'
 import type { MetricsExporter } from './metrics/exporter.ts'
+import { resolveSwagger, type SwaggerOptions, type SwaggerSettings } from './openapi/options.ts'
 import type { DisconnectPolicy, HostSettings, RunHost } from './runs/host.ts'
 import type { SocketServer } from './socket/io/server.ts'
 import { type LocalState, memoryState } from './state/state.ts'
@@ -67,6 +68,8 @@ export interface HandlerOptions {
   readonly toolkits?: readonly Toolkit[]
   /** Tools by the name under which they are listed. They win over a toolkit's tool of the same name. */
   readonly toolLibrary?: Readonly<Record<string, Tool>>
+  /** Serves an OpenAPI document of what is served. Default: off. */
+  readonly swagger?: SwaggerOptions
   /** Limits the requests of one client: `true` (100 a minute by address), or how. Default: off. */
   readonly rateLimit?: boolean | RateLimitOptions
   /**
@@ -159,6 +162,7 @@ export interface Settings
       | 'metricsExporter'
       | 'fileUpload'
       | 'rateLimit'
+      | 'swagger'
       | 'publicUrl'
     >
   > {
@@ -167,6 +171,8 @@ export interface Settings
   /** Undefined where there is no event socket. */
   readonly gateway: GatewaySettings | undefined
   readonly metricsExporter: MetricsExporter | undefined
+  /** Undefined where there is no document. */
+  readonly swagger: SwaggerSettings | undefined
   /** Undefined where requests are not limited. */
   readonly rateLimit: RateLimitSettings | undefined
   readonly logsRequests: boolean
@@ -308,6 +314,17 @@ const OptionsSchema = v.strictObject({
   production: v.optional(v.boolean('must be true or false')),
   cors: v.optional(corsSetting),
   limits: v.optional(v.strictObject({ maxBodyBytes: v.optional(count) })),
+  swagger: v.optional(
+    v.strictObject({
+      enabled: v.boolean('must be true or false'),
+      title: v.optional(v.string()),
+      description: v.optional(v.string()),
+      version: v.optional(v.string()),
+      routePrefix: v.optional(path),
+      servers: v.optional(v.array(v.strictObject({ url: v.string(), description: v.optional(v.string()) }))),
+      specPath: v.optional(path),
+    }),
+  ),
   rateLimit: v.optional(
     v.union(
       [
@@ -403,6 +420,7 @@ export function resolveOptions(options: HandlerOptions): Settings {
     a2a: given(options.a2a, resolveA2A),
     gateway,
     metricsExporter: options.metricsExporter,
+    swagger: options.swagger?.enabled ? resolveSwagger(options.swagger) : undefined,
     rateLimit: given(options.rateLimit, resolveRateLimit),
     logsRequests: isFunction(options.logger),
     fileUpload: given(options.fileUpload, resolveUpload),

@@ -12,8 +12,11 @@ import type { GatewaySettings } from './gateway/options.ts'
 import { type Catalog, createCatalog, type Sources } from './http/catalog.ts'
 import type { Log } from './http/context.ts'
 import { createKeyReader } from './http/key-headers.ts'
+import { joinPath } from './http/router.ts'
 import type { MetricsExporter } from './metrics/exporter.ts'
 import { createStoreKeeper } from './metrics/store-keeper.ts'
+import type { DocumentParts } from './openapi/document.ts'
+import type { SwaggerSettings } from './openapi/options.ts'
 import { type HandlerOptions, resolveOptions, type Settings, type State } from './options.ts'
 import type { HostSettings } from './runs/host.ts'
 import type { RunFailure } from './runs/run.ts'
@@ -29,6 +32,27 @@ export interface Service {
   readonly tasks: TaskSettings
   /** What the event socket offers. */
   readonly gatewayCatalog: Catalog
+}
+
+/** What the OpenAPI document tells of. */
+export function documentParts({ settings, catalog }: Service, swagger: SwaggerSettings): DocumentParts {
+  const { prefix, providers, registry, fileUpload, metricsExporter, a2a } = settings
+  return {
+    swagger,
+    prefix,
+    catalog,
+    providers,
+    hasLists: registry !== undefined,
+    hasUploads: fileUpload !== undefined,
+    hasTools: hasTools(settings),
+    hasMetrics: metricsExporter !== undefined,
+    a2aPath: a2a && joinPath(a2a.basePath),
+  }
+}
+
+/** Whether there are tools to list. */
+export function hasTools({ toolkits, toolLibrary }: Settings): boolean {
+  return toolkits.length > 0 || Object.keys(toolLibrary).length > 0
 }
 
 /** Why there can be no followed runs. */

@@ -1,0 +1,447 @@
+/**
+ * The OpenAPI 3.0.3 document of a handler, made anew at each request, so that what is registered later is in it.
+ *
+ * @module
+ */
+
+import type { Kind } from '../agents/contract.ts'
+import { KINDS } from '../agents/registry.ts'
+import type { Catalog } from '../http/catalog.ts'
+import { ANY_PROVIDER_HEADER, type Providers } from '../http/key-headers.ts'
+import { joinPath } from '../http/router.ts'
+import type { SwaggerSettings } from './options.ts'
+import { createSchemas, ref, type Schema } from './schemas.ts'
+
+/** What the document tells of. */
+export interface DocumentParts {
+  readonly swagger: SwaggerSettings
+  readonly prefix: string
+  readonly catalog: Catalog
+  readonly providers: Providers
+  readonly hasLists: boolean
+  readonly hasUploads: boolean
+  readonly hasTools: boolean
+  readonly hasMetrics: boolean
+  /** The path of A2A; undefined where it is off. */
+  readonly a2aPath: string | undefined
+}
+
+/** An OpenAPI document. */
+export interface OpenApiDocument {
+  readonly openapi: '3.0.3'
+  readonly info: { readonly title: string; readonly version: string; readonly description?: string }
+  readonly servers?: SwaggerSettings['servers']
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>
+    readonly securitySchemes: Readonly<Record<string, Schema>>
+  }
+}
+
+/** One operation of it. */
+export interface Operation {
+  readonly operationId: string
+  readonly summary: string
+  readonly tags: readonly string[]
+  readonly parameters?: readonly Schema[]
+  readonly requestBody?: Schema
+  readonly responses: Readonly<Record<string, Schema>>
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[]
+}
+
+/** Names that stand in the document; a longer list says nothing to a reader. */
+const MAX_NAMES = 200
+
+const STATUS_TEXTS: Readonly<Record<number, string>> = {
+  400: 'The request is not as it must be',
+  401: 'Nobody is identified',
+  404: 'There is no such thing',
+  409: 'The run has ended',
+  413: 'The body is too large',
+  415: 'The content type is not taken',
+  422: 'The idempotency key was used for another body',
+  429: 'Too much at a time: try again later',
+  500: 'The agent failed',
+  502: 'The model provider failed',
+  503: 'Requests cannot be served now',
+  504: 'The run took too long',
+}
+
+/** Makes the document. */
+export function createDocument(parts: DocumentParts): OpenApiDocument {
+  const { swagger, providers } = parts
+  const { title, version, description, servers } = swagger
+  return {
+    openapi: '3.0.3',
+    info: { title, version, ...(description !== undefined && { description }) },
+    ...(servers !== undefined && { servers }),
+    tags: TAGS.filter(({ name }) => name !== 'metrics' || parts.hasMetrics),
+    paths: pathsOf(parts),
+    components: { schemas: createSchemas(), securitySchemes: securitySchemes(providers) },
+  }
+}
+
+const TAGS = [
+  { name: 'run', description: 'Run agents, teams and workflows' },
+  { name: 'runs', description: 'Followed runs, read again' },
+  { name: 'discovery', description: 'What is served' },
+  { name: 'metrics', description: 'What was counted' },
+  { name: 'operation', description: 'The service itself' },
+] as const
+
+type Paths = Record<string, Record<string, Operation>>
+
+function pathsOf(parts: DocumentParts): Paths {
+  const { swagger, hasLists, hasTools, hasMetrics, a2aPath } = parts
+  const prefix = swagger.routePrefix ?? parts.prefix
+  const at = (path: string) => joinPath(prefix, path)
+  const paths: Paths = {}
+  for (const kind of KINDS) {
+    paths[at(`${kind}s/{name}/run`)] = { post: runOperation(kind, parts) }
+    paths[at(`${kind}s/{name}/stream`)] = { post: streamOperation(kind, parts) }
+  }
+  paths[at('agents/{name}/corrections')] = correctionOperations(parts)
+  paths[at('runs')] = { get: listRuns }
+  paths[at('runs/{id}')] = { get: getRun }
+  paths[at('runs/{id}/stream')] = { get: followRun }
+  paths[at('runs/{id}/cancel')] = { post: cancelRun }
+  if (hasLists) for (const [path, operation] of listOperations) paths[at(path)] = { get: operation }
+  if (hasTools) {
+    paths[at('tools')] = { get: listTools }
+    paths[at('tools/{name}')] = { get: getTool }
+  }
+  if (hasMetrics) for (const [path, operation] of metricsOperations) paths[at(path)] = { get: operation }
+  paths[at('health')] = { get: health }
+  paths[at(swagger.specPath)] = { get: spec }
+  if (a2aPath !== undefined) {
+    paths['/.well-known/agent-card.json'] = { get: card }
+    paths[a2aPath] = { post: jsonRpc }
+  }
+  return paths
+}
+
+const json = (schema: Schema, example?: unknown): Schema => ({
+  'application/json': { schema, ...(example !== undefined && { example }) },
+})
+
+const answer = (description: string, content: Schema, headers?: Schema): Schema => ({
+  description,
+  content,
+  ...(headers && { headers }),
+})
+
+function problems(...statuses: readonly number[]): Record<string, Schema> {
+  return Object.fromEntries(
+    statuses.map(status => [
+      String(status),
+      answer(STATUS_TEXTS[status] ?? 'A problem', { 'application/problem+json': { schema: ref('Problem') } }),
+    ]),
+  )
+}
+
+const parameter = (
+  where: string,
+  name: string,
+  description: string,
+  schema: Schema = { type: 'string' },
+): Schema => ({
+  in: where,
+  name,
+  description,
+  schema,
+  ...(where === 'path' && { required: true }),
+})
+
+const idempotencyKey = parameter('header', 'Idempotency-Key', 'The same key and body give the same run', {
+  type: 'string',
+  minLength: 1,
+  maxLength: 255,
+})
+const prefer = parameter('header', 'Prefer', '`respond-async` answers at once with the record of the run')
+const runIdHeader: Schema = { 'x-run-id': { description: 'Id of the run', schema: { type: 'string' } } }
+
+function nameParameter(kind: Kind, { catalog }: DocumentParts): Schema {
+  const names = catalog.entries(kind).map(({ name }) => name)
+  const isShort = names.length > 0 && names.length <= MAX_NAMES
+  return parameter('path', 'name', `Name of the ${kind}`, {
+    type: 'string',
+    ...(isShort && { enum: names }),
+  })
+}
+
+function runBody({ hasUploads }: DocumentParts): Schema {
+  const content = json(ref('RunBody'), { input: 'Hello' })
+  if (!hasUploads) return { required: true, content }
+  const form: Schema = {
+    type: 'object',
+    properties: {
+      input: { type: 'string' },
+      files: { type: 'array', items: { type: 'string', format: 'binary' } },
+      sessionId: { type: 'string' },
+      userId: { type: 'string' },
+      apiKey: { type: 'string' },
+      background: { type: 'string', enum: ['true', 'false'] },
+    },
+  }
+  return { required: true, content: { ...content, 'multipart/form-data': { schema: form } } }
+}
+
+const RUN_PROBLEMS = [400, 401, 404, 413, 415, 422, 429, 500, 502, 504] as const
+
+const title = (kind: Kind) => `${kind[0]?.toUpperCase()}${kind.slice(1)}`
+
+function runOperation(kind: Kind, parts: DocumentParts): Operation {
+  return {
+    operationId: `run${title(kind)}`,
+    summary: `Run a ${kind} and get its result`,
+    tags: ['run'],
+    parameters: [nameParameter(kind, parts), idempotencyKey, prefer],
+    requestBody: runBody(parts),
+    responses: {
+      200: answer('The result', json(ref('RunResult')), runIdHeader),
+      202: answer('The run has begun', json(ref('RunRecord')), runIdHeader),
+      ...problems(...RUN_PROBLEMS),
+    },
+    security: keySecurity(parts.providers),
+  }
+}
+
+function streamOperation(kind: Kind, parts: DocumentParts): Operation {
+  return {
+    operationId: `stream${title(kind)}`,
+    summary: `Run a ${kind} and get its events as they come`,
+    tags: ['run'],
+    parameters: [nameParameter(kind, parts), idempotencyKey, prefer],
+    requestBody: runBody(parts),
+    responses: {
+      200: answer(
+        'Server-sent events: each `data` is one of these',
+        eventStream(ref('RunEvent')),
+        runIdHeader,
+      ),
+      202: answer('The run has begun', json(ref('RunRecord')), runIdHeader),
+      ...problems(...RUN_PROBLEMS),
+    },
+    security: keySecurity(parts.providers),
+  }
+}
+
+const eventStream = (schema: Schema): Schema => ({ 'text/event-stream': { schema } })
+
+function correctionOperations(parts: DocumentParts): Record<string, Operation> {
+  const name = nameParameter('agent', parts)
+  const example = { originalValue: 'Oslo', correctedValue: 'Bergen', field: 'city' }
+  return {
+    post: {
+      operationId: 'addCorrection',
+      summary: 'Keep a correction of the output of an agent',
+      tags: ['run'],
+      parameters: [name],
+      requestBody: { required: true, content: json(ref('CorrectionBody'), example) },
+      responses: { 201: answer('It is kept', json(ref('Correction'))), ...problems(400, 401, 404, 413, 415) },
+    },
+    get: {
+      operationId: 'listCorrections',
+      summary: 'List corrections, newest first',
+      tags: ['run'],
+      parameters: [name, ...pageParameters],
+      responses: { 200: answer('A page', json(ref('CorrectionPage'))), ...problems(400, 401, 404) },
+    },
+  }
+}
+
+const pageParameters = [
+  parameter('query', 'limit', 'Most entries of the page', {
+    type: 'integer',
+    minimum: 1,
+    maximum: 100,
+    default: 50,
+  }),
+  parameter('query', 'cursor', 'From the page before'),
+]
+
+const runId = parameter('path', 'id', 'Id of the run', { type: 'string', format: 'uuid' })
+
+const listRuns: Operation = {
+  operationId: 'listRuns',
+  summary: 'List the followed runs of the caller, newest first',
+  tags: ['runs'],
+  parameters: [
+    parameter('query', 'kind', 'Runs of this kind', { type: 'string', enum: [...KINDS] }),
+    parameter('query', 'name', 'Runs of this name'),
+    parameter('query', 'sessionId', 'Runs of this session'),
+    parameter('query', 'status', 'Runs with this status'),
+    ...pageParameters,
+  ],
+  responses: { 200: answer('A page', json(ref('RunPage'))), ...problems(400, 401, 404) },
+}
+
+const getRun: Operation = {
+  operationId: 'getRun',
+  summary: 'Get the record of a followed run',
+  tags: ['runs'],
+  parameters: [runId],
+  responses: { 200: answer('The record', json(ref('RunRecord')), runIdHeader), ...problems(401, 404) },
+}
+
+const followRun: Operation = {
+  operationId: 'followRun',
+  summary: 'Read the events of a followed run, from any one on',
+  tags: ['runs'],
+  parameters: [
+    runId,
+    parameter('header', 'Last-Event-ID', 'Begin after this event', { type: 'integer' }),
+    parameter('query', 'after', 'The same', { type: 'integer', minimum: 0 }),
+  ],
+  responses: {
+    200: answer('Server-sent events', eventStream(ref('RunEvent')), runIdHeader),
+    ...problems(400, 401, 404, 429),
+  },
+}
+
+const cancelRun: Operation = {
+  operationId: 'cancelRun',
+  summary: 'Cancel a followed run',
+  tags: ['runs'],
+  parameters: [runId],
+  responses: { 200: answer('The record', json(ref('RunRecord')), runIdHeader), ...problems(401, 404, 409) },
+}
+
+const listOf = (operationId: string, summary: string, schema: Schema): Operation => ({
+  operationId,
+  summary,
+  tags: ['discovery'],
+  responses: { 200: answer(summary, json(schema)), ...problems(401) },
+})
+
+const listOperations: readonly [path: string, operation: Operation][] = [
+  ['agents', listOf('listAgents', 'All agents', { type: 'array', items: ref('AgentSummary') })],
+  ['teams', listOf('listTeams', 'All teams', { type: 'array', items: ref('TeamSummary') })],
+  ['workflows', listOf('listWorkflows', 'All workflows', { type: 'array', items: ref('WorkflowSummary') })],
+  ['registry', listOf('listNames', 'All names', ref('RegistryNames'))],
+]
+
+const listTools: Operation = listOf('listTools', 'All tools', { type: 'array', items: ref('ToolSummary') })
+
+const getTool: Operation = {
+  operationId: 'getTool',
+  summary: 'Get one tool',
+  tags: ['discovery'],
+  parameters: [parameter('path', 'name', 'Name of the tool')],
+  responses: { 200: answer('The tool', json(ref('ToolDetail'))), ...problems(401, 404) },
+}
+
+const metricsOperations: readonly [path: string, operation: Operation][] = [
+  [
+    'metrics',
+    {
+      operationId: 'scrapeMetrics',
+      summary: 'Metrics as a scraper reads them',
+      tags: ['metrics'],
+      responses: {
+        200: answer('Prometheus text, or OpenMetrics', {
+          'text/plain': { schema: { type: 'string' } },
+          'application/openmetrics-text': { schema: { type: 'string' } },
+        }),
+        ...problems(401),
+      },
+    },
+  ],
+  [
+    'metrics/json',
+    {
+      operationId: 'getMetrics',
+      summary: 'Metrics as JSON, of all or of one agent',
+      tags: ['metrics'],
+      parameters: [parameter('query', 'agent', 'Name of an agent')],
+      responses: {
+        200: answer('The metrics', json({ oneOf: [ref('Metrics'), ref('AgentMetrics')] })),
+        ...problems(401, 404),
+      },
+    },
+  ],
+  [
+    'metrics/stream',
+    {
+      operationId: 'watchMetrics',
+      summary: 'What happens, as it happens',
+      tags: ['metrics'],
+      responses: {
+        200: answer('Server-sent events', eventStream({ type: 'object' })),
+        ...problems(401, 429),
+      },
+    },
+  ],
+]
+
+const health: Operation = {
+  operationId: 'getHealth',
+  summary: 'Whether requests can be served',
+  tags: ['operation'],
+  responses: {
+    200: answer('They can', json(ref('Health'))),
+    503: answer('They cannot', json(ref('Health'))),
+  },
+}
+
+const spec: Operation = {
+  operationId: 'getSpec',
+  summary: 'This document',
+  tags: ['operation'],
+  responses: { 200: answer('OpenAPI 3.0.3', json({ type: 'object' })), ...problems(401) },
+}
+
+const card: Operation = {
+  operationId: 'getAgentCard',
+  summary: 'The A2A card of the agents',
+  tags: ['discovery'],
+  responses: { 200: answer('The card', json({ type: 'object' })) },
+}
+
+const jsonRpc: Operation = {
+  operationId: 'callA2A',
+  summary: 'JSON-RPC 2.0 endpoint of A2A',
+  tags: ['run'],
+  requestBody: {
+    required: true,
+    content: json(
+      { type: 'object' },
+      { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id: 'unknown' } },
+    ),
+  },
+  responses: {
+    200: answer('The answer, or server-sent events of answers', {
+      ...json({ type: 'object' }),
+      ...eventStream({ type: 'object' }),
+    }),
+    204: { description: 'A notification gets no answer' },
+    ...problems(401),
+  },
+}
+
+function schemeNames(providers: Providers): [name: string, header: string][] {
+  return [
+    ...Object.entries(providers).map(([id, { header }]): [string, string] => [id, header]),
+    ['any', ANY_PROVIDER_HEADER],
+  ]
+}
+
+function securitySchemes(providers: Providers): Record<string, Schema> {
+  return Object.fromEntries(
+    schemeNames(providers).map(([id, name]) => [
+      `${id.replace(/[^\w.-]/g, '_')}-key`,
+      {
+        type: 'apiKey',
+        in: 'header',
+        name,
+        description: id === 'any' ? 'Key for whatever model provider is used' : `Key for ${id}`,
+      },
+    ]),
+  )
+}
+
+/** A run needs no key, and takes any of them. */
+function keySecurity(providers: Providers): readonly Readonly<Record<string, readonly string[]>>[] {
+  return [{}, ...Object.keys(securitySchemes(providers)).map(name => ({ [name]: [] }))]
+}

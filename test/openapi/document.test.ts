@@ -1,0 +1,275 @@
+import SwaggerParser from '@apidevtools/swagger-parser'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv } from 'ajv'
+import { describe, expect, it } from 'vitest'
+import * as examples from '../../examples/agents.ts'
+import {
+  Agent,
+  createHandler,
+  type HandlerOptions,
+  MetricsExporter,
+  type OpenApiDocument,
+  type Operation,
+  openapi,
+  Registry,
+} from '../../src/index.ts'
+
+const options: HandlerOptions = {
+  serve: Object.values(examples),
+  registry: new Registry(),
+  runs: { listAnonymous: true },
+  logger: false,
+  production: true,
+  a2a: { default: 'echo' },
+  fileUpload: true,
+  toolLibrary: { add: { name: 'add', parameters: { type: 'object' }, execute: () => 3 } },
+  metricsExporter: new MetricsExporter(),
+  providers: { 'my provider': { header: 'x-my-api-key', matches: ['mine'] } },
+  swagger: {
+    enabled: true,
+    title: 'Examples',
+    description: 'All of them',
+    version: '2.1.0',
+    servers: [{ url: 'http://127.0.0.1:8787', description: 'here' }],
+  },
+}
+
+const handler = createHandler(options)
+const ask = (path: string, init?: RequestInit) => handler(new Request(`http://127.0.0.1${path}`, init))
+const read = async (): Promise<OpenApiDocument> => (await ask('/api/docs/spec.json')).json()
+
+/** A copy, since validators write on what they are given. */
+const copy = <T>(value: T): T => JSON.parse(JSON.stringify(value))
+
+describe('the OpenAPI document', () => {
+  it('is 3.0.3 to two validators, with every part on and with none', async () => {
+    for (const document of [await read(), openapi({ registry: false })]) {
+      expect(document.openapi).toBe('3.0.3')
+      await SwaggerParser.validate(copy(document) as never)
+      const { valid, errors } = await new Validator().validate(copy(document) as never)
+      expect(errors).toBeUndefined()
+      expect(valid).toBe(true)
+    }
+  })
+
+  it('says what it is told', async () => {
+    const { info, servers } = await read()
+    expect(info).toEqual({ title: 'Examples', version: '2.1.0', description: 'All of them' })
+    expect(servers).toEqual([{ url: 'http://127.0.0.1:8787', description: 'here' }])
+    expect(openapi({ registry: false }).info).toEqual({ title: 'Service API', version: '1.0.0' })
+  })
+
+  it('has the key headers as security schemes, and needs none of them', async () => {
+    const { components, paths } = await read()
+    expect(Object.values(components.securitySchemes).map(({ name }) => name)).toEqual([
+      'x-provider-a-api-key',
+      'x-provider-b-api-key',
+      'x-provider-c-api-key',
+      'x-my-api-key',
+      'x-api-key',
+    ])
+    expect(paths['/api/agents/{name}/run']?.post?.security?.[0]).toEqual({})
+  })
+
+  it('names what is served, what comes later too, and not without end', async () => {
+    const registry = new Registry()
+    const later = { registry, logger: false } as const
+    const namesOf = () => {
+      const { parameters = [] } = openapi(later).paths['/api/agents/{name}/run']!.post!
+      return (parameters[0]?.schema as { enum?: string[] } | undefined)?.enum
+    }
+    expect(namesOf()).toBeUndefined()
+    new Agent({ name: 'late', run: () => 'x', register: registry })
+    expect(namesOf()).toEqual(['late'])
+    for (let index = 0; index < 300; index++)
+      new Agent({ name: `a${index}`, run: () => 'x', register: registry })
+    expect(namesOf()).toBeUndefined()
+  })
+
+  it('has each operation once', async () => {
+    const { paths } = await read()
+    const ids = Object.values(paths).flatMap(path =>
+      Object.values(path).map(({ operationId }) => operationId),
+    )
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(ids.length).toBeGreaterThan(20)
+  })
+
+  it('leaves out what is off', () => {
+    const { paths, tags } = openapi({ registry: false, prefix: '/v1' })
+    expect(Object.keys(paths)).toEqual([
+      '/v1/agents/{name}/run',
+      '/v1/agents/{name}/stream',
+      '/v1/teams/{name}/run',
+      '/v1/teams/{name}/stream',
+      '/v1/workflows/{name}/run',
+      '/v1/workflows/{name}/stream',
+      '/v1/agents/{name}/corrections',
+      '/v1/runs',
+      '/v1/runs/{id}',
+      '/v1/runs/{id}/stream',
+      '/v1/runs/{id}/cancel',
+      '/v1/health',
+      '/v1/docs/spec.json',
+    ])
+    expect(tags.map(({ name }) => name)).not.toContain('metrics')
+    const body = paths['/v1/agents/{name}/run']?.post?.requestBody as { content: object }
+    expect(Object.keys(body.content)).toEqual(['application/json'])
+  })
+
+  it('stands at its own path, and is off unless it is enabled', async () => {
+    const swagger = { enabled: true, specPath: '/api.json', routePrefix: '/behind/a/proxy' }
+    const own = createHandler({ registry: false, swagger })
+    const document: OpenApiDocument = await (await own(new Request('http://127.0.0.1/api/api.json'))).json()
+    expect(Object.keys(document.paths)).toContain('/behind/a/proxy/api.json')
+    for (const off of [undefined, { enabled: false }]) {
+      const none = createHandler({ registry: false, ...(off && { swagger: off }) })
+      expect((await none(new Request('http://127.0.0.1/api/docs/spec.json'))).status).toBe(404)
+    }
+  })
+})
+
+/** The schemas of the document for a checker of JSON Schema, which has no `nullable`. */
+function nullable(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(nullable)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const { nullable: isNullable, ...rest } = schema as Record<string, unknown>
+  const inner = Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, nullable(value)]))
+  return isNullable === true && Object.keys(inner).length > 0 ? { anyOf: [inner, { type: 'null' }] } : inner
+}
+
+describe('the server', async () => {
+  const document = await read()
+  const ajv = new Ajv({ strict: false, validateFormats: false })
+  ajv.addSchema({ $id: 'doc', ...(nullable(copy({ components: document.components })) as object) })
+
+  /** Checks an answer against what is documented of it. */
+  async function expectDocumented(path: string, method: string, response: Response): Promise<void> {
+    const operation = document.paths[path]?.[method]
+    const documented = operation?.responses[String(response.status)] as
+      | { content?: Record<string, object> }
+      | undefined
+    expect(documented, `${method} ${path} answered ${response.status}`).toBeDefined()
+    const [type = ''] = (response.headers.get('content-type') ?? '').split(';')
+    if (documented?.content === undefined) return
+    expect(Object.keys(documented.content)).toContain(type)
+    const { schema } = documented.content[type] as { schema: object }
+    const own = JSON.parse(JSON.stringify(nullable(schema)).replaceAll('#/components', 'doc#/components'))
+    const validate = ajv.compile(own)
+    const text = await response.text()
+    const bodies =
+      type === 'text/event-stream'
+        ? [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!))
+        : [type.includes('json') ? JSON.parse(text) : text]
+    expect(bodies.length).toBeGreaterThan(0)
+    for (const body of bodies) {
+      expect(
+        validate(body),
+        `${method} ${path}: ${ajv.errorsText(validate.errors)} ${JSON.stringify(body)}`,
+      ).toBe(true)
+    }
+  }
+
+  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+    ask(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    })
+
+  const names = { agent: ['echo', 'calculator', 'summarizer'], team: ['desk'], workflow: ['digest'] }
+  const inputs = ['What is 2 * (3 + 4)?', 'A sentence. Another sentence, which is longer.']
+
+  it.each(Object.entries(names))('answers runs and streams as documented: %s', async (kind, all) => {
+    for (const name of all) {
+      for (const input of inputs) {
+        for (const way of ['run', 'stream']) {
+          const response = await post(`/api/${kind}s/${name}/${way}`, { input })
+          expect(response.status).toBe(200)
+          await expectDocumented(`/api/${kind}s/{name}/${way}`, 'post', response)
+        }
+      }
+    }
+  })
+
+  it('answers what is wrong as documented', async () => {
+    const run = '/api/agents/{name}/run'
+    await expectDocumented(run, 'post', await post('/api/agents/echo/run', {}))
+    await expectDocumented(run, 'post', await post('/api/agents/nobody/run', { input: 'x' }))
+    await expectDocumented(run, 'post', await ask('/api/agents/echo/run', { method: 'POST', body: 'x' }))
+    await expectDocumented(run, 'post', await post('/api/agents/echo/run', { input: 'x'.repeat(2_000_000) }))
+    const key = { 'idempotency-key': 'k' }
+    await post('/api/agents/echo/run', { input: 'x' }, key)
+    await expectDocumented(run, 'post', await post('/api/agents/echo/run', { input: 'y' }, key))
+  })
+
+  it('answers everything else as documented', async () => {
+    const accepted = await post('/api/agents/echo/run', { input: 'x' }, { prefer: 'respond-async' })
+    const { id } = await accepted.clone().json()
+    await expectDocumented('/api/agents/{name}/run', 'post', accepted)
+    const form = new FormData()
+    form.append('input', 'a form')
+    form.append('files', new File(['x'], 'x.txt', { type: 'text/plain' }))
+    await expectDocumented(
+      '/api/agents/{name}/run',
+      'post',
+      await ask('/api/agents/echo/run', { method: 'POST', body: form }),
+    )
+    await expectDocumented('/api/runs/{id}/stream', 'get', await ask(`/api/runs/${id}/stream`))
+    await expectDocumented('/api/runs/{id}', 'get', await ask(`/api/runs/${id}`))
+    await expectDocumented('/api/runs/{id}', 'get', await ask(`/api/runs/${crypto.randomUUID()}`))
+    await expectDocumented(
+      '/api/runs/{id}/cancel',
+      'post',
+      await ask(`/api/runs/${id}/cancel`, { method: 'POST' }),
+    )
+    await expectDocumented('/api/runs', 'get', await ask('/api/runs?limit=2'))
+    const correction = { originalValue: 1, correctedValue: null, tags: ['a'] }
+    const corrections = '/api/agents/{name}/corrections'
+    await expectDocumented(corrections, 'post', await post('/api/agents/echo/corrections', correction))
+    await expectDocumented(corrections, 'post', await post('/api/agents/echo/corrections', {}))
+    await expectDocumented(corrections, 'get', await ask('/api/agents/echo/corrections'))
+    for (const path of [
+      'agents',
+      'teams',
+      'workflows',
+      'registry',
+      'tools',
+      'metrics',
+      'metrics/json',
+      'health',
+      'docs/spec.json',
+    ]) {
+      await expectDocumented(`/api/${path}`, 'get', await ask(`/api/${path}`))
+    }
+    await expectDocumented('/api/metrics/json', 'get', await ask('/api/metrics/json?agent=echo'))
+    await expectDocumented('/api/tools/{name}', 'get', await ask('/api/tools/add'))
+    await expectDocumented('/api/tools/{name}', 'get', await ask('/api/tools/nobody'))
+    await expectDocumented('/.well-known/agent-card.json', 'get', await ask('/.well-known/agent-card.json'))
+    await expectDocumented(
+      '/',
+      'post',
+      await post('/', { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id: 'x' } }),
+    )
+  })
+
+  it('runs the examples of the document', async () => {
+    const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ path, method, example: exampleOf(operation) })),
+    )
+    const shown = operations.filter(({ example }) => example !== undefined)
+    expect(shown.length).toBeGreaterThan(6)
+    for (const { path, method, example } of shown) {
+      const kind = /\/(agent|team|workflow)s\//.exec(path)?.[1] as keyof typeof names | undefined
+      const response = await post(path.replace('{name}', names[kind ?? 'agent'][0]!), example)
+      expect(response.status, path).toBeLessThan(300)
+      await expectDocumented(path, method, response)
+    }
+  })
+})
+
+/** What the document shows as a JSON body of an operation. */
+function exampleOf({ requestBody }: Operation): unknown {
+  const { content } = (requestBody ?? {}) as { content?: Record<string, { example?: unknown }> }
+  return content?.['application/json']?.example
+}
