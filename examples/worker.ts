@@ -1,6 +1,6 @@
 // In your own project: `servable` and `servable/cloudflare`. Here the sources, so that no build is needed.
 import { createHandler, type HandlerOptions, MetricsExporter } from '../src/index.ts'
-import { durableObjects, durableState, worker } from '../src/runtimes/cloudflare.ts'
+import { durableObjects, durableState, worker, workerAssets } from '../src/runtimes/cloudflare.ts'
 // By name: a bundler may drop an import for its effect alone (package.json: `sideEffects`).
 import * as agents from './agents.ts'
 
@@ -12,7 +12,7 @@ const options: HandlerOptions = {
   gateway: { recovery: true },
   metricsExporter: new MetricsExporter(),
   fileUpload: true,
-  swagger: { enabled: true },
+  swagger: { enabled: true, assets: workerAssets() },
   toolkits: [{ name: 'arithmetic', description: 'Sums and products', tools: agents.calculator.tools }],
 }
 

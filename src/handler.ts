@@ -29,7 +29,7 @@ import { createUploadReader } from './http/upload.ts'
 import { metricsRoutes } from './metrics/routes.ts'
 import { createDocument, type OpenApiDocument } from './openapi/document.ts'
 import { resolveSwagger, type SwaggerOptions } from './openapi/options.ts'
-import { specRoute } from './openapi/routes.ts'
+import { docsRoutes } from './openapi/routes.ts'
 import type { HandlerOptions, Settings, State } from './options.ts'
 import type { HostSettings, RunHost } from './runs/host.ts'
 import { createLocalHost } from './runs/local-host.ts'
@@ -72,7 +72,7 @@ export function createHandler(options: HandlerOptions = {}): Handler {
     ...runRoutes({ prefix, catalog, readKeys, runs, host, countStream, ...runRequests(settings) }),
     ...followedRoutes({ prefix, host, listAnonymous: settings.runs.listAnonymous, countStream }),
     ...(settings.registry === undefined ? [] : listRoutes(prefix, catalog)),
-    ...(settings.swagger === undefined ? [] : [specRoute(documentParts(service, settings.swagger))]),
+    ...(settings.swagger === undefined ? [] : docsRoutes(documentParts(service, settings.swagger))),
     ...correctionRoutes({
       prefix,
       catalog,

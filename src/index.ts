@@ -113,6 +113,7 @@ export {
 export type { AgentMetrics, MetricsJson } from './metrics/json.ts'
 export type { OpenApiDocument, Operation } from './openapi/document.ts'
 export type { SwaggerOptions } from './openapi/options.ts'
+export type { DocsAssets, DocsFile } from './openapi/page.ts'
 export type { HandlerOptions, HostedState, LimitOptions, RunsOptions, State } from './options.ts'
 export type { DisconnectPolicy } from './runs/host.ts'
 export type { RunRecord, RunStatus } from './runs/record.ts'

@@ -322,6 +322,8 @@ const OptionsSchema = v.strictObject({
       version: v.optional(v.string()),
       routePrefix: v.optional(path),
       servers: v.optional(v.array(v.strictObject({ url: v.string(), description: v.optional(v.string()) }))),
+      docsPath: v.optional(path),
+      assets: v.optional(func),
       specPath: v.optional(path),
     }),
   ),

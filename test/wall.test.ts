@@ -146,6 +146,7 @@ const KNOWS: Record<string, readonly string[]> = {
     'socket',
     'gateway',
     'metrics',
+    'openapi',
     'options',
     'service',
     'handler',

@@ -191,10 +191,12 @@ const RUN_PROBLEMS = [400, 401, 404, 413, 415, 422, 429, 500, 502, 504] as const
 
 const title = (kind: Kind) => `${kind[0]?.toUpperCase()}${kind.slice(1)}`
 
+const withArticle = (kind: Kind) => (kind === 'agent' ? 'an agent' : `a ${kind}`)
+
 function runOperation(kind: Kind, parts: DocumentParts): Operation {
   return {
     operationId: `run${title(kind)}`,
-    summary: `Run a ${kind} and get its result`,
+    summary: `Run ${withArticle(kind)} and get its result`,
     tags: ['run'],
     parameters: [nameParameter(kind, parts), idempotencyKey, prefer],
     requestBody: runBody(parts),
@@ -210,7 +212,7 @@ function runOperation(kind: Kind, parts: DocumentParts): Operation {
 function streamOperation(kind: Kind, parts: DocumentParts): Operation {
   return {
     operationId: `stream${title(kind)}`,
-    summary: `Run a ${kind} and get its events as they come`,
+    summary: `Run ${withArticle(kind)} and get its events as they come`,
     tags: ['run'],
     parameters: [nameParameter(kind, parts), idempotencyKey, prefer],
     requestBody: runBody(parts),

@@ -1,3 +1,5 @@
+import type { DocsAssets } from './page.ts'
+
 /** How the API is documented (specification, "SwaggerOptions"). */
 export interface SwaggerOptions {
   /** Serves the OpenAPI document. */
@@ -10,16 +12,28 @@ export interface SwaggerOptions {
   /** The prefix that the document states, where a proxy changes it. Default: the handler's. */
   readonly routePrefix?: string
   readonly servers?: readonly { readonly url: string; readonly description?: string }[]
+  /** Path of the interactive documentation, below the prefix. Default `/docs`. */
+  readonly docsPath?: string
+  /**
+   * The files of Swagger UI: `swaggerUi()` of `servable/swagger-ui`, or `workerAssets()` of `servable/cloudflare`. Without
+   * them there is the document alone.
+   */
+  readonly assets?: DocsAssets
   /** Path of the OpenAPI document, below the prefix. Default `/docs/spec.json`. */
   readonly specPath?: string
 }
 
 /** The options with their defaults. */
-export type SwaggerSettings = Required<Pick<SwaggerOptions, 'title' | 'version' | 'specPath'>> &
-  Pick<SwaggerOptions, 'description' | 'routePrefix' | 'servers'>
+export type SwaggerSettings = Required<Pick<SwaggerOptions, 'title' | 'version' | 'docsPath' | 'specPath'>> &
+  Pick<SwaggerOptions, 'description' | 'routePrefix' | 'servers' | 'assets'>
 
 /** Fills in the defaults. */
 export function resolveSwagger({ enabled: _, ...options }: Partial<SwaggerOptions>): SwaggerSettings {
-  const { title = 'Service API', version = '1.0.0', specPath = '/docs/spec.json' } = options
-  return { ...options, title, version, specPath }
+  const {
+    title = 'Service API',
+    version = '1.0.0',
+    docsPath = '/docs',
+    specPath = '/docs/spec.json',
+  } = options
+  return { ...options, title, version, docsPath, specPath }
 }

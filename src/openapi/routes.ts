@@ -1,9 +1,16 @@
 import { joinPath, type Route } from '../http/router.ts'
 import { jsonResponse } from '../web/response.ts'
 import { createDocument, type DocumentParts } from './document.ts'
+import { pageRoutes } from './page.ts'
 
-/** `GET {specPath}`: the document as it is now. */
-export function specRoute(parts: DocumentParts): Route {
+/** `GET {specPath}`, the document as it is now, and `GET {docsPath}`, the page that shows it. */
+export function docsRoutes(parts: DocumentParts): Route[] {
+  const { prefix, swagger } = parts
+  const { docsPath, specPath, title, assets } = swagger
+  return [specRoute(parts), ...pageRoutes({ prefix, docsPath, specPath, title, assets })]
+}
+
+function specRoute(parts: DocumentParts): Route {
   return {
     method: 'GET',
     path: joinPath(parts.prefix, parts.swagger.specPath),

@@ -20,6 +20,7 @@ import type { ObjectClass } from './cloudflare/platform.ts'
 import { unwrap } from './cloudflare/rpc.ts'
 import { runObjectClass } from './cloudflare/run-object.ts'
 
+export { workerAssets } from './cloudflare/assets.ts'
 export type { ObjectClass, ObjectNamespace, ObjectState, ObjectStorage } from './cloudflare/platform.ts'
 export { type WorkerContext, type WorkerFetch, worker } from './cloudflare/worker.ts'
 

@@ -3,7 +3,6 @@
  * `fallback`, the same agents with other options, and under `/probe` what the fixture remembers.
  */
 import * as v from 'valibot'
-import { z } from 'zod'
 import {
   Agent,
   createHandler,
@@ -53,6 +52,10 @@ const common: HandlerOptions = {
 }
 
 const execute = () => null
+/** A schema of some library, with Standard Schema's JSON Schema. */
+const standard = {
+  '~standard': { vendor: 'mine', jsonSchema: { input: () => ({ type: 'object', required: ['city'] }) } },
+}
 const toolkits: Toolkit[] = [
   {
     name: 'maths',
@@ -70,7 +73,7 @@ const toolLibrary: Record<string, Tool> = {
     parameters: { type: 'object', properties: { a: { type: 'number' } } },
     execute,
   },
-  'with zod': { name: 'z', parameters: z.object({ city: z.string() }), execute },
+  'by a standard': { name: 's', parameters: standard, execute },
   'of a class': { name: 'c', parameters: new Map(), execute },
 }
 

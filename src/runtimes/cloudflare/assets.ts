@@ -1,0 +1,22 @@
+import { env } from 'cloudflare:workers'
+import { ServableError } from '../../errors.ts'
+import type { DocsAssets } from '../../openapi/page.ts'
+
+/**
+ * Takes the files of the documentation page from a Worker's static assets: `wrangler.toml` needs
+ * `[assets] directory = "node_modules/swagger-ui-dist"`, `binding = "ASSETS"` and `run_worker_first = true`. A Worker
+ * without them carries none of Swagger UI.
+ *
+ * @example
+ * const options = { swagger: { enabled: true, assets: workerAssets() } }
+ */
+export function workerAssets(binding = 'ASSETS'): DocsAssets {
+  return async file => {
+    const assets = (env as Record<string, { fetch?(url: string): Promise<Response> } | undefined>)[binding]
+    if (assets?.fetch === undefined) {
+      throw new ServableError('not_found', `The page needs static assets with the binding \`${binding}\``)
+    }
+    // The address of an asset has any host.
+    return assets.fetch(`https://assets/${file}`)
+  }
+}
