@@ -19,14 +19,18 @@ export function isMultipart(request: Request): boolean {
   return /^\s*multipart\/form-data\s*(;|$)/i.test(request.headers.get('content-type') ?? '')
 }
 
-/** The form. Throws `body_too_large`, or `invalid_body` for what is no form, is cut off or takes too long. */
+/**
+ * The form. Throws `body_too_large`, or `invalid_body` for what is no form, is cut off or takes too long. That a form is
+ * cut off is seen here: Deno's parser takes one that ends at any of its boundaries.
+ */
 export async function readForm(request: Request, { maxBytes, timeoutMs }: FormBounds): Promise<FormData> {
   const declared = Number(request.headers.get('content-length') ?? 0)
   if (declared > maxBytes) throw tooLarge(maxBytes)
   if (request.body === null) throw new ServableError('invalid_body', 'The body must be a form: it is empty')
-  const { body, failure, stop } = counted(request.body, maxBytes, timeoutMs)
+  const type = request.headers.get('content-type') ?? ''
+  const { body, failure, stop } = counted(request.body, closeDelimiter(type), maxBytes, timeoutMs)
   try {
-    const headers = { 'content-type': request.headers.get('content-type') ?? '' }
+    const headers = { 'content-type': type }
     return await new Response(body, { headers }).formData()
   } catch (cause) {
     const why = failure()
@@ -38,9 +42,16 @@ export async function readForm(request: Request, { maxBytes, timeoutMs }: FormBo
   }
 }
 
-/** The same bytes, until they are too many or too late. */
-function counted(body: ReadableStream<Uint8Array>, maxBytes: number, timeoutMs: number) {
+/** What a whole form ends with (RFC 2046, 5.1.1), but for white space. */
+function closeDelimiter(type: string): string {
+  const [, quoted, token = ''] = /;\s*boundary=(?:"([^"]*)"|([^\s;]*))/i.exec(type) ?? []
+  return `--${quoted ?? token}--`
+}
+
+/** The same bytes, until they are too many, too late or end without `end`. */
+function counted(body: ReadableStream<Uint8Array>, end: string, maxBytes: number, timeoutMs: number) {
   const reader = body.getReader()
+  const last = createTail(end.length + 8)
   let failure: ServableError | undefined
   let size = 0
   let fail: ((error: ServableError) => void) | undefined
@@ -60,7 +71,10 @@ function counted(body: ReadableStream<Uint8Array>, maxBytes: number, timeoutMs: 
     async pull(controller) {
       const { done, value } = await reader.read()
       if (failure !== undefined) return
-      if (done) return controller.close()
+      if (done && last.text().trimEnd().endsWith(end)) return controller.close()
+      if (done)
+        return give(new ServableError('invalid_body', 'The form is cut off: its last boundary is missing'))
+      last.add(value)
       size += value.byteLength
       if (size > maxBytes) give(tooLarge(maxBytes))
       else controller.enqueue(value)
@@ -68,6 +82,19 @@ function counted(body: ReadableStream<Uint8Array>, maxBytes: number, timeoutMs: 
     cancel: reason => reader.cancel(reason),
   })
   return { body: stream, failure: () => failure, stop: () => clearTimeout(timer) }
+}
+
+/** Holds the last bytes of those that pass. */
+function createTail(length: number) {
+  let bytes = new Uint8Array()
+  return {
+    add(chunk: Uint8Array): void {
+      const kept =
+        chunk.length < length ? bytes.subarray(Math.max(0, bytes.length + chunk.length - length)) : []
+      bytes = new Uint8Array([...kept, ...chunk.subarray(-length)])
+    },
+    text: () => new TextDecoder('latin1').decode(bytes),
+  }
 }
 
 function tooLarge(maxBytes: number): ServableError {

@@ -166,6 +166,47 @@ export async function raw(
   return promise.finally(() => socket.destroy())
 }
 
+/** What a server did with a body without an end. */
+export interface Flooded {
+  /** Undefined where the connection was closed without an answer. */
+  readonly answer: Answer | undefined
+  /** Bytes of the body that the server took, with what lay in buffers between. */
+  readonly sent: number
+}
+
+/** Sends a body of `maxBytes` in chunks (RFC 9112, 7.1), none before the last is on its way, until the server has enough. */
+export async function flood(
+  server: Server,
+  lines: readonly string[],
+  start: string,
+  maxBytes: number,
+): Promise<Flooded> {
+  const socket = send(server, [...lines, 'transfer-encoding: chunked'], chunk(start))
+  let received = Buffer.alloc(0)
+  let isOver = false
+  const closed = new Promise<void>(resolve => socket.once('close', () => resolve()))
+  socket.on('data', data => {
+    received = Buffer.concat([received, data])
+    isOver = true
+  })
+  socket.on('error', () => {})
+  const piece = Buffer.from(chunk('x'.repeat(1 << 20)))
+  let sent = 0
+  void closed.then(() => {
+    isOver = true
+  })
+  while (!isOver && !socket.destroyed && sent < maxBytes) {
+    await Promise.race([new Promise<unknown>(resolve => socket.write(piece, resolve)), closed])
+    sent += 1 << 20
+  }
+  // What was answered may still be on its way.
+  await vi.waitFor(() => expect(socket.closed || parseAnswer(received, false)).toBeTruthy(), {
+    timeout: 10_000,
+  })
+  socket.destroy()
+  return { answer: parseAnswer(received, true), sent }
+}
+
 /** Sends bytes and closes the connection without waiting for an answer. */
 export async function hangUp(server: Server, lines: readonly string[], body: string): Promise<void> {
   const socket = send(server, lines, body)

@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import type { RunResult } from '../../../src/index.ts'
-import { type Answer, ask, chunk, expectAlive, expectProblem, post, raw, type Server } from './client.ts'
+import {
+  type Answer,
+  ask,
+  chunk,
+  expectAlive,
+  expectProblem,
+  flood,
+  post,
+  raw,
+  type Server,
+} from './client.ts'
 
 const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3])
 const PDF = new TextEncoder().encode('%PDF-1.7 and so on')
@@ -162,6 +172,29 @@ export function uploadCases(server: Server): void {
       expect((await raw(server, lines, body)).status).toBe(413)
     })
 
+    it('are refused where they have no end, before much is read', async () => {
+      const lines = [
+        'POST /images/agents/parts/run HTTP/1.1',
+        'content-type: multipart/form-data; boundary=b',
+      ]
+      const start = '--b\r\ncontent-disposition: form-data; name="files"; filename="a"\r\n\r\n'
+      const { answer, sent } = await flood(server, lines, start, 1 << 30)
+      // The default, and what the connection and the runtime hold.
+      expect(sent).toBeLessThan(2 * 64 * 2 ** 20)
+      // A connection that is closed while it is still sent to may take the answer with it.
+      if (answer !== undefined) expect(answer.status).toBe(413)
+      await expectAlive(server)
+    })
+
+    it('are refused unread where they say that they are too large', async () => {
+      const lines = [
+        'POST /images/agents/parts/run HTTP/1.1',
+        'content-type: multipart/form-data; boundary=b',
+        `content-length: ${2 ** 30}`,
+      ]
+      expect((await raw(server, lines, '--b\r\n')).status).toBe(413)
+    })
+
     it('must arrive in time', async () => {
       const lines = [
         'POST /upload/agents/parts/run HTTP/1.1',
@@ -176,7 +209,9 @@ export function uploadCases(server: Server): void {
     })
 
     it('are refused where they are no form, whatever they are', async () => {
-      for (const body of malformed()) {
+      const bodies = malformed()
+      expect(bodies.length).toBeGreaterThan(500)
+      for (const body of bodies) {
         const answer = await ask(server, '/upload/agents/shout/run', {
           method: 'POST',
           headers: { 'content-type': 'multipart/form-data; boundary=b' },
@@ -205,29 +240,31 @@ export function uploadCases(server: Server): void {
   })
 }
 
-/** Bodies with the boundary `b` that are no form with an `input`: cut off, nested, nameless, with too many headers. */
+/** Bodies with the boundary `b` that are no form with an `input`, more than 500. */
 function malformed(): string[] {
-  const head = 'content-disposition: form-data; name="input"'
-  const whole = `--b\r\n${head}\r\n\r\nvalue\r\n--b--\r\n`
+  const input = 'content-disposition: form-data; name="input"'
+  const text = 'content-disposition: form-data; name="files"; filename="a.txt"\r\ncontent-type: text/plain'
+  const whole = `--b\r\n${text}\r\n\r\na file of some length\r\n--b\r\n${input}\r\n\r\nvalue\r\n--b--\r\n`
   const cuts = Array.from({ length: whole.length - 12 }, (_, index) => whole.slice(0, index))
-  const without = [
+  const nameless = [
     'content-disposition: form-data',
-    'x: y',
-    '',
     'content-disposition: form-data; name=""',
-  ].map(each => `--b\r\n${each}\r\n\r\nvalue\r\n--b--\r\n`)
-  const bombs = Array.from(
-    { length: 20 },
-    (_, index) =>
-      `--b\r\n${'x: y\r\n'.repeat(index * 20)}content-disposition: form-data; name="else"\r\n\r\nv\r\n--b--\r\n`,
+    'content-type: text/plain',
+    'x: y',
+    ': y',
+    'x',
+    '\0',
+    '',
+  ].flatMap(head => [form('b', head), `--b\r\n${head}\r\n\r\nvalue`])
+  const bombs = Array.from({ length: 100 }, (_, index) =>
+    form('b', `${'x: y\r\n'.repeat(index * 20)}content-disposition: form-data; name="else"`),
   )
-  const nested = Array.from(
-    { length: 20 },
-    (_, index) =>
-      `--b\r\ncontent-type: multipart/mixed; boundary=c${index}\r\n\r\n--c\r\n\r\n--c--\r\n--b--\r\n`,
+  const nested = Array.from({ length: 60 }, (_, index) =>
+    form('b', `content-type: multipart/mixed; boundary=c${index}`, form(`c${index}`, input)),
   )
-  const other = Array.from({ length: 40 }, (_, index) =>
-    whole.replaceAll('--b', `--${String.fromCharCode(99 + (index % 20))}${index}`),
-  )
-  return [...cuts, ...without, ...bombs, ...nested, ...other]
+  const others = Array.from({ length: 160 }, (_, index) => form(`c${index}`, input))
+  return [...cuts, ...nameless, ...bombs, ...nested, ...others]
 }
+
+const form = (boundary: string, head: string, content = 'value') =>
+  `--${boundary}\r\n${head}\r\n\r\n${content}\r\n--${boundary}--\r\n`
