@@ -38,6 +38,7 @@ declare const Bun: {
     port: number
     hostname: string
     idleTimeout: number
+    maxRequestBodySize: number
     fetch(request: Request, server: BunServer): Promise<Response | undefined>
     websocket: {
       idleTimeout: number
@@ -109,7 +110,8 @@ async function answer(
 }
 
 /**
- * Serves a handler with `Bun.serve`. `idleTimeout` is off: Bun would cut an answer that is silent for ten seconds.
+ * Serves a handler with `Bun.serve`. `idleTimeout` is off: Bun would cut an answer that is silent for ten seconds. So is
+ * the bound on bodies, 128 MiB, since the handler has its own.
  *
  * @example
  * const server = await serve(createHandler({ agents }), { port: 3000 })
@@ -121,6 +123,7 @@ export async function serve(handler: Fetch, options?: ServeOptions): Promise<Run
     port,
     hostname,
     idleTimeout: 0,
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: (request, self) => answer(handler, request, self, pending.add),
     websocket: {
       // Whoever opens a socket looks after its life.

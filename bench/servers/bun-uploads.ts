@@ -1,0 +1,5 @@
+import { serve } from '../../src/runtimes/bun.ts'
+import { uploads } from './uploads.ts'
+
+const server = await serve(uploads, { port: Number(process.env.PORT ?? 0) })
+console.log(`listening ${server.url}`)
