@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { VERSION } from '../src/http/version.ts'
 
 interface Manifest {
   name: string
@@ -31,6 +32,10 @@ const deno = await read<DenoConfig>(join(root, 'deno.json'))
 describe('package.json and deno.json', () => {
   test('name the same package', () => {
     expect([deno.name, deno.version]).toEqual([manifest.name, manifest.version])
+  })
+
+  test('have the version that the code tells', () => {
+    expect(VERSION).toBe(manifest.version)
   })
 
   test('export the same files, which exist', () => {

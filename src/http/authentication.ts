@@ -7,7 +7,7 @@
 import { ServableError } from '../errors.ts'
 import { sha256 } from '../web/digest.ts'
 import { problemResponse } from '../web/problem.ts'
-import type { Context, Middleware } from './context.ts'
+import { type Context, isProbe, type Middleware } from './context.ts'
 import { ANY_PROVIDER_HEADER } from './key-headers.ts'
 import type { Identity } from './platform.ts'
 
@@ -62,7 +62,7 @@ function authenticating(
   identify: (request: Request) => Promise<Identity | undefined>,
 ): Middleware {
   return async (request, context, next) => {
-    if (isOpen(context)) return next()
+    if (isOpen(request, context)) return next()
     const identity = await identify(request).catch(() => undefined)
     if (typeof identity?.id === 'string' && identity.id !== '') {
       context.identity = identity
@@ -77,8 +77,8 @@ function authenticating(
   }
 }
 
-function isOpen({ part, decidesItself }: Context): boolean {
-  return part === 'card' || part === 'health' || decidesItself
+function isOpen(request: Request, context: Context): boolean {
+  return context.part === 'card' || context.decidesItself || isProbe(request, context)
 }
 
 function verifierOf({ tokens, verify }: CredentialOptions, name: string): VerifyCredential {

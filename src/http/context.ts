@@ -42,6 +42,11 @@ export interface Context {
   readonly log: Log
 }
 
+/** Whether a health check asks no more than whether requests are served: open to all, and not counted. */
+export function isProbe(request: Request, { part }: Context): boolean {
+  return part === 'health' && !request.url.includes('?')
+}
+
 /** Wraps every request of every part: answers itself, or calls `next` and passes its response on. */
 export type Middleware = (
   request: Request,

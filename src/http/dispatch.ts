@@ -72,6 +72,9 @@ export function createDispatch(
 /** What ends a line, or is shown as something else than it is. */
 const CONTROLS = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
+/** Without them. Not every runtime gives an address that was parsed. */
+const plain = (text: string): string => text.replace(CONTROLS, '')
+
 /** Most characters of a path in the log. */
 const MAX_PATH = 500
 
@@ -86,12 +89,12 @@ function tellRequest(
     level: 'info',
     event: 'request',
     method: request.method,
-    path: pathnameOf(request.url).slice(0, MAX_PATH).replace(CONTROLS, ''),
+    path: plain(pathnameOf(request.url).slice(0, MAX_PATH)),
     part,
     ...answer,
     requestId,
     ...(runId !== undefined && { runId: runId.slice(0, 8) }),
-    ...(identity !== undefined && { identity: identity.id }),
+    ...(identity !== undefined && { identity: plain(identity.id) }),
     ...(traceparent !== undefined && { traceId: traceIdOf(traceparent) }),
   })
 }

@@ -9,7 +9,7 @@ import { ServableError } from '../errors.ts'
 import type { Transaction } from '../state/store.ts'
 import { problemResponse } from '../web/problem.ts'
 import { withHeaders } from '../web/response.ts'
-import type { Context, Middleware } from './context.ts'
+import { type Context, isProbe, type Middleware } from './context.ts'
 
 /** How requests are limited. */
 export interface RateLimitOptions {
@@ -105,7 +105,7 @@ export function createRateLimit(settings: RateLimitSettings, count: CountRequest
   const { windowMs, max } = settings
   const policy = `"default";q=${max};w=${Math.ceil(windowMs / 1000)}`
   return async (request, context, next) => {
-    const key = context.part === 'health' ? undefined : keyOf(request, context, settings)
+    const key = isProbe(request, context) ? undefined : keyOf(request, context, settings)
     if (key === undefined) return next()
     const { count: used, endsAt } = await count(key)
     const seconds = Math.max(1, Math.ceil((endsAt - Date.now()) / 1000))

@@ -56,6 +56,7 @@ const MAX_NAMES = 200
 const STATUS_TEXTS: Readonly<Record<number, string>> = {
   400: 'The request is not as it must be',
   401: 'Nobody is identified',
+  403: 'That may not be done',
   404: 'There is no such thing',
   409: 'The run has ended',
   413: 'The body is too large',
@@ -381,9 +382,11 @@ const health: Operation = {
   operationId: 'getHealth',
   summary: 'Whether requests can be served',
   tags: ['operation'],
+  parameters: [parameter('query', 'versions', 'Tell versions too: for identities with the scope `admin`')],
   responses: {
     200: answer('They can', json(ref('Health'))),
     503: answer('They cannot', json(ref('Health'))),
+    ...problems(401, 403, 429),
   },
 }
 

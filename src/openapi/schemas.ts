@@ -180,7 +180,12 @@ export function createSchemas(): Record<string, Schema> {
       byWorkflow: { type: 'object', additionalProperties: ref('AgentMetrics') },
       timestamp: moment,
     }),
-    Health: object({ status: text, live: flag, ready: flag }),
+    Health: object({
+      status: text,
+      live: flag,
+      ready: flag,
+      'versions?': object({ servable: text, runtime: text }),
+    }),
     Problem: object(
       {
         type: text,

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { createHandler, type HandlerOptions, type LogEntry, type RunOptions } from '../../src/index.ts'
+import { VERSION } from '../../src/http/version.ts'
+import {
+  bearerAuth,
+  createHandler,
+  type HandlerOptions,
+  type LogEntry,
+  type RunOptions,
+} from '../../src/index.ts'
 
 function make(options: HandlerOptions = {}) {
   const entries: LogEntry[] = []
@@ -24,7 +31,7 @@ function make(options: HandlerOptions = {}) {
       headers: { 'content-type': 'application/json', ...headers },
       body: '{"input":"x"}',
     })
-  return { entries, ask, run, seen: () => seen }
+  return { entries, handler, ask, run, seen: () => seen }
 }
 
 describe('the log of requests', () => {
@@ -65,6 +72,20 @@ describe('the log of requests', () => {
     const line = JSON.stringify(entries[0])
     expect(line).not.toMatch(/[\p{Cc}\u2028\u2029\u202e]/u)
     expect(line.length).toBeLessThan(1000)
+  })
+
+  it('shows none of an address as it came, and of no identity', async () => {
+    const middleware: HandlerOptions['middleware'] = [
+      (_, context, next) => {
+        context.identity = { id: 'a\r\nda\u2028\u202e' }
+        return next()
+      },
+    ]
+    const { entries, handler } = make({ middleware })
+    const request = new Request('http://127.0.0.1/')
+    Object.defineProperty(request, 'url', { value: 'http://127.0.0.1/api/\u0085\u202e\u001bagents' })
+    await handler(request)
+    expect(entries[0]).toMatchObject({ path: '/api/agents', identity: 'ada' })
   })
 
   it('holds no query and no credential', async () => {
@@ -121,6 +142,10 @@ describe('health', () => {
     expect([healthy.status, await healthy.json()]).toEqual([200, { status: 'ok', live: true, ready: true }])
     expect(healthy.headers.get('cache-control')).toBe('no-store')
     expect((await ask('/api/health', { method: 'HEAD' })).status).toBe(200)
+    for (const path of ['/api/health?versions', '/api/health?versions=1']) {
+      const refused = await ask(path)
+      expect([refused.status, (await refused.json()).code]).toEqual([403, 'forbidden'])
+    }
     const store = {
       transact() {
         throw new Error('disk full')
@@ -130,6 +155,16 @@ describe('health', () => {
       isAlive: () => true,
       close() {},
     }
+    const tokens = { admin: { id: 'root', scopes: ['admin'] }, user: 'ada' }
+    const guarded = make({ middleware: [bearerAuth({ tokens })] })
+    const versionsFor = async (headers: Record<string, string>) => {
+      const answer = await guarded.ask('/api/health?versions', { headers })
+      return [answer.status, (await answer.json()).versions?.servable]
+    }
+    expect(await versionsFor({})).toEqual([401, undefined])
+    expect(await versionsFor({ authorization: 'Bearer user' })).toEqual([403, undefined])
+    expect(await versionsFor({ authorization: 'Bearer admin' })).toEqual([200, VERSION])
+    expect((await guarded.ask('/api/health')).status).toBe(200)
     const broken = make({ state: { kind: 'local', store, retention: {}, isVolatile: true } as never })
     const sick = await broken.ask('/api/health')
     expect([sick.status, await sick.json()]).toEqual([

@@ -1,15 +1,32 @@
+import { ServableError } from '../../errors.ts'
 import { jsonResponse } from '../../web/response.ts'
 import { joinPath, type Route } from '../router.ts'
+import { VERSION } from '../version.ts'
 
-/** `GET /health`: 200 while requests can be served, 503 while what keeps the state cannot be reached. */
+/** The scope of an identity that may look behind the curtain. */
+const ADMIN = 'admin'
+
+/**
+ * `GET /health`: 200 while requests can be served, 503 while what keeps the state cannot be reached. `?versions` adds the
+ * versions of what serves, for an identity with the scope `admin`; throws `forbidden` for anyone else.
+ */
 export function healthRoute(prefix: string, isReady: () => boolean): Route {
   return {
     method: 'GET',
     path: joinPath(prefix, 'health'),
     part: 'health',
-    endpoint() {
+    endpoint(request, { identity }) {
+      const asksVersions = new URL(request.url).searchParams.has('versions')
+      if (asksVersions && !identity?.scopes?.includes(ADMIN)) {
+        throw new ServableError('forbidden', `\`versions\` are for identities with the scope \`${ADMIN}\``)
+      }
       const ready = isReady()
-      const body = { status: ready ? 'ok' : 'unavailable', live: true, ready }
+      const body = {
+        status: ready ? 'ok' : 'unavailable',
+        live: true,
+        ready,
+        ...(asksVersions && { versions: { servable: VERSION, runtime: navigator.userAgent } }),
+      }
       return jsonResponse(body, { status: ready ? 200 : 503, headers: { 'cache-control': 'no-store' } })
     },
   }

@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest'
+import * as examples from '../../examples/agents.ts'
+import {
+  createHandler,
+  type HandlerOptions,
+  type LogEntry,
+  MetricsExporter,
+  type OpenApiDocument,
+  Registry,
+} from '../../src/index.ts'
+import { secret, secretHeaders } from '../contracts/secrets.ts'
+
+/** Breaks out of a line, a terminal and the order of what is read, where nobody minds. */
+const FORGED = 'a\r\n{"level":"error"}\u001b[31m\u2028\u0085\u202e'
+
+const entries: LogEntry[] = []
+const options: HandlerOptions = {
+  serve: Object.values(examples),
+  registry: new Registry(),
+  runs: { listAnonymous: true },
+  logger: entry => void entries.push(entry),
+  a2a: { default: 'echo' },
+  gateway: true,
+  fileUpload: true,
+  rateLimit: { max: 10_000 },
+  toolLibrary: { add: { name: 'add', parameters: { type: 'object' }, execute: () => 3 } },
+  metricsExporter: new MetricsExporter(),
+  swagger: { enabled: true },
+}
+const handler = createHandler(options)
+
+interface Target {
+  readonly method: string
+  readonly path: string
+}
+
+/** Every documented operation, by the names that there are and by forged ones; what is not documented beside them. */
+async function targets(): Promise<Target[]> {
+  const answer = await handler(new Request('http://127.0.0.1/api/docs/spec.json'))
+  const { paths }: OpenApiDocument = await answer.json()
+  const documented = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map(method => ({ method: method.toUpperCase(), path })),
+  )
+  const others = [
+    { method: 'GET', path: '/socket.io/?EIO=4&transport=polling' },
+    { method: 'POST', path: '/socket.io/?EIO=4&transport=polling&sid={name}' },
+    { method: 'GET', path: '/tasks/{id}' },
+    { method: 'POST', path: '/message:send' },
+    { method: 'GET', path: '/api/docs' },
+    { method: 'GET', path: '/api/health?versions' },
+    { method: 'GET', path: '/nowhere/{name}' },
+    { method: 'DELETE', path: '/api/agents/{name}/run' },
+    { method: 'OPTIONS', path: '/api/agents' },
+    { method: 'GET', path: '/api/agents/%zz/run' },
+  ]
+  return [...documented, ...others].flatMap(({ method, path }) =>
+    ['echo', 'summarizer', encodeURIComponent(FORGED)].map(name => ({
+      method,
+      path: path.replaceAll(/\{\w+\}/g, name),
+    })),
+  )
+}
+
+const BODIES = (key: string): (string | FormData)[] => {
+  const form = new FormData()
+  form.append('input', 'hi')
+  form.append('apiKey', key)
+  form.append('userId', FORGED)
+  return [
+    JSON.stringify({ input: 'hi', apiKey: key, sessionId: FORGED }),
+    JSON.stringify({ input: 7, apiKey: key, originalValue: 'a', correctedValue: 'b' }),
+    JSON.stringify({ jsonrpc: '2.0', id: FORGED, method: FORGED, params: { metadata: { apiKey: key } } }),
+    `{"input":"hi","apiKey":"${key}"`,
+    form,
+  ]
+}
+
+/** What a client is told, as far as it comes by itself: some streams have no end. */
+async function tellingOf({ headers, body }: Response): Promise<string> {
+  const reader = body?.getReader()
+  const decoder = new TextDecoder()
+  let text = JSON.stringify([...headers])
+  for (let chunk = 0; reader !== undefined && chunk < 20; chunk++) {
+    const next = await Promise.race([
+      reader.read(),
+      new Promise<undefined>(resolve => setTimeout(resolve, 20)),
+    ])
+    if (next === undefined || next.done) break
+    text += decoder.decode(next.value, { stream: true })
+  }
+  await reader?.cancel()
+  return text
+}
+
+async function askAll(): Promise<string[]> {
+  const told: string[] = []
+  for (const { method, path } of await targets()) {
+    const url = `http://127.0.0.1${path}${path.includes('?') ? '&' : '?'}apiKey=${secret('query')}&q=${encodeURIComponent(FORGED)}`
+    const bodies = method === 'POST' ? BODIES(secret('body')) : [undefined]
+    for (const body of bodies) {
+      const headers = new Headers({
+        ...secretHeaders(),
+        'x-request-id': secret('id with spaces '),
+        traceparent: secret('trace'),
+        'x-forwarded-for': secret('address'),
+        ...(typeof body === 'string' && { 'content-type': 'application/json' }),
+      })
+      const response = await handler(new Request(url, { method, headers, ...(body && { body }) }))
+      told.push(await tellingOf(response))
+    }
+  }
+  return told
+}
+
+/** Every text of a value, with the names of its fields. */
+function textsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, each]) => [name, ...textsOf(each)])
+}
+
+describe('every route, sent secrets and forged lines', () => {
+  it('tells and logs neither, and counts neither', async () => {
+    const told = await askAll()
+    expect(told.length).toBeGreaterThan(150)
+    expect(told.filter(text => text.includes('sk-canary'))).toEqual([])
+
+    expect(entries.length).toBeGreaterThanOrEqual(told.length)
+    const logged = entries.flatMap(textsOf)
+    expect(logged.filter(text => text.includes('sk-canary'))).toEqual([])
+    expect(logged.filter(text => /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u.test(text))).toEqual([])
+
+    const counted = await (await handler(new Request('http://127.0.0.1/api/metrics'))).text()
+    expect(counted).not.toMatch(/sk-canary|\\u001b|level/)
+  })
+})
