@@ -40,6 +40,8 @@ export interface Context {
   /** Keeps the runtime alive until the promise settles; does nothing where the runtime needs no such call. */
   readonly waitUntil: (promise: Promise<unknown>) => void
   readonly log: Log
+  /** Set on the response, whoever makes it: an error has them too. */
+  readonly responseHeaders: Headers
 }
 
 /** Whether a health check asks no more than whether requests are served: open to all, and not counted. */
@@ -70,6 +72,8 @@ export class RequestState implements Context {
   #identity: Identity | undefined
   /** The run that the request started, once there is one. */
   runId: string | undefined
+  /** What was set for the response, where anything was. */
+  setHeaders: Headers | undefined
 
   constructor(request: Request, platform: Platform, log: Log) {
     const given = request.headers.get('x-request-id')
@@ -82,6 +86,11 @@ export class RequestState implements Context {
   get part(): Part {
     if (this.match === undefined) return 'router'
     return this.match.found === 'route' ? this.match.route.part : this.match.part
+  }
+
+  get responseHeaders(): Headers {
+    this.setHeaders ??= new Headers()
+    return this.setHeaders
   }
 
   get decidesItself(): boolean {

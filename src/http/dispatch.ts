@@ -55,6 +55,8 @@ export function createDispatch(
     if (request.method === 'HEAD') response = withoutBody(response)
     return withHeaders(response, headers => {
       headers.set('x-request-id', state.requestId)
+      if (state.setHeaders !== undefined)
+        for (const [name, value] of state.setHeaders) headers.set(name, value)
       corsOf(state.part)?.mark(request, headers)
     })
   }

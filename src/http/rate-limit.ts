@@ -7,8 +7,6 @@
 import { withDefaults } from '../defaults.ts'
 import { ServableError } from '../errors.ts'
 import type { Transaction } from '../state/store.ts'
-import { problemResponse } from '../web/problem.ts'
-import { withHeaders } from '../web/response.ts'
 import { type Context, isProbe, type Middleware } from './context.ts'
 
 /** How requests are limited. */
@@ -109,19 +107,12 @@ export function createRateLimit(settings: RateLimitSettings, count: CountRequest
     if (key === undefined) return next()
     const { count: used, endsAt } = await count(key)
     const seconds = Math.max(1, Math.ceil((endsAt - Date.now()) / 1000))
-    const ratelimit = `"default";r=${Math.max(0, max - used)};t=${seconds}`
-    const fields = { ratelimit, 'ratelimit-policy': policy }
-    if (used > max) {
-      const error = new ServableError('rate_limited', `There may be ${max} requests in ${windowMs} ms`)
-      const headers = { ...fields, 'retry-after': String(seconds) }
-      return problemResponse(error, { requestId: context.requestId, production: true, headers })
-    }
-    const response = await next()
-    // A WebSocket's answer must stay what it is.
-    if (response.status === 101) return response
-    return withHeaders(response, headers => {
-      for (const [name, value] of Object.entries(fields)) headers.set(name, value)
-    })
+    const { responseHeaders } = context
+    responseHeaders.set('ratelimit', `"default";r=${Math.max(0, max - used)};t=${seconds}`)
+    responseHeaders.set('ratelimit-policy', policy)
+    if (used <= max) return next()
+    responseHeaders.set('retry-after', String(seconds))
+    throw new ServableError('rate_limited', `There may be ${max} requests in ${windowMs} ms`)
   }
 }
 

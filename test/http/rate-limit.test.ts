@@ -44,6 +44,12 @@ describe('a rate limit', () => {
     expect((await ask(CARD, '1.2.3.4')).status).toBe(200)
   })
 
+  it('says how much is left on errors too', async () => {
+    const ask = make({ rateLimit: { max: 3, windowMs: 10_000 } })
+    const missing = await ask('/api/agents/nobody', '1.2.3.4')
+    expect([missing.status, missing.headers.get('ratelimit')]).toEqual([404, '"default";r=2;t=10'])
+  })
+
   it('is 100 a minute by default, and off where it is not asked for', async () => {
     const ask = make({ rateLimit: true })
     for (let request = 0; request < 100; request++) expect((await ask()).status).toBe(404)
