@@ -371,7 +371,7 @@ const metricsOperations: readonly [path: string, operation: Operation][] = [
       summary: 'What happens, as it happens',
       tags: ['metrics'],
       responses: {
-        200: answer('Server-sent events', eventStream({ type: 'object' })),
+        200: answer('Server-sent events: each `data` is one of these', eventStream(ref('MetricsEvent'))),
         ...problems(401, 429),
       },
     },

@@ -180,6 +180,17 @@ export function createSchemas(): Record<string, Schema> {
       byWorkflow: { type: 'object', additionalProperties: ref('AgentMetrics') },
       timestamp: moment,
     }),
+    MetricsEvent: {
+      oneOf: [
+        object({
+          type: { type: 'string', enum: ['run.start', 'tool.call', 'run.complete', 'run.error'] },
+          agentName: text,
+          timestamp: moment,
+          data: { type: 'object' },
+        }),
+        event('dropped', { timestamp: moment, data: object({ count }) }),
+      ],
+    },
     Health: object({
       status: text,
       live: flag,

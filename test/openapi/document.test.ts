@@ -143,9 +143,12 @@ describe('the server', async () => {
   const ajv = new Ajv({ strict: false, validateFormats: false })
   ajv.addSchema({ $id: 'doc', ...(nullable(copy({ components: document.components })) as object) })
 
+  const answered = new Set<string>()
+
   /** Checks an answer against what is documented of it. */
   async function expectDocumented(path: string, method: string, response: Response): Promise<void> {
     const operation = document.paths[path]?.[method]
+    answered.add(`${method} ${path}`)
     const documented = operation?.responses[String(response.status)] as
       | { content?: Record<string, object> }
       | undefined
@@ -253,6 +256,18 @@ describe('the server', async () => {
     )
   })
 
+  it('tells what happens as documented', async () => {
+    const watching = await ask('/api/metrics/stream')
+    const reader = watching.body!.pipeThrough(new TextDecoderStream()).getReader()
+    const started = reader.read()
+    await post('/api/agents/calculator/run', { input: 'What is 2 * 3?' })
+    let text = (await started).value ?? ''
+    while (!text.includes('run.complete')) text += (await reader.read()).value
+    await reader.cancel()
+    expect(text).toContain('tool.call')
+    await expectDocumented('/api/metrics/stream', 'get', new Response(text, watching))
+  })
+
   it('runs the examples of the document', async () => {
     const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({ path, method, example: exampleOf(operation) })),
@@ -265,6 +280,13 @@ describe('the server', async () => {
       expect(response.status, path).toBeLessThan(300)
       await expectDocumented(path, method, response)
     }
+  })
+
+  it('was asked for every operation that is documented', () => {
+    const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map(method => `${method} ${path}`),
+    )
+    expect(answered).toEqual(new Set(documented))
   })
 })
 
