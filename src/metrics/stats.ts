@@ -5,6 +5,7 @@
  */
 
 import type { FinishReason, Usage } from '../agents/contract.ts'
+import { FINISH_REASONS } from '../agents/event.ts'
 import { Histogram, type HistogramJson } from './histogram.ts'
 import { Sketch, type SketchJson } from './sketch.ts'
 
@@ -15,17 +16,7 @@ export const OTHER = 'other'
 export type Outcome = FinishReason | 'error' | typeof OTHER
 
 /** The outcomes that have a count of their own. */
-export const OUTCOMES: ReadonlySet<string> = new Set<Outcome>([
-  'stop',
-  'length',
-  'tool_calls',
-  'content_filter',
-  'input_required',
-  'auth_required',
-  'rejected',
-  'cancelled',
-  'error',
-])
+export const OUTCOMES: ReadonlySet<string> = new Set<Outcome>([...FINISH_REASONS, 'error'])
 
 /** What is to be counted of one run that has ended. */
 export interface RunSample {

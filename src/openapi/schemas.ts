@@ -5,6 +5,8 @@
  */
 
 import { toJsonSchema } from '@valibot/to-json-schema'
+import { FINISH_REASONS } from '../agents/event.ts'
+import { KINDS } from '../agents/registry.ts'
 import { CorrectionSchema } from '../http/corrections.ts'
 import { ContentPartSchema, RunBodySchema } from '../runs/input.ts'
 import { RUN_STATUSES } from '../runs/record.ts'
@@ -44,20 +46,8 @@ const event = (type: string, fields: Readonly<Record<string, Schema>>): Schema =
 const fromValibot = (schema: Parameters<typeof toJsonSchema>[0]): Schema =>
   toJsonSchema(schema, { target: 'openapi-3.0', errorMode: 'ignore' }) as Schema
 
-const finishReason: Schema = {
-  type: 'string',
-  enum: [
-    'stop',
-    'length',
-    'tool_calls',
-    'content_filter',
-    'input_required',
-    'auth_required',
-    'rejected',
-    'cancelled',
-  ],
-}
-const kind: Schema = { type: 'string', enum: ['agent', 'team', 'workflow'] }
+const finishReason: Schema = { type: 'string', enum: [...FINISH_REASONS] }
+const kind: Schema = { type: 'string', enum: [...KINDS] }
 
 /** All schemas, by name. Made when the document is asked for. */
 export function createSchemas(): Record<string, Schema> {
