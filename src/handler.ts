@@ -15,7 +15,13 @@ import type { Middleware, Part, RequestState } from './http/context.ts'
 import { localCorrections } from './http/corrections.ts'
 import { createDispatch } from './http/dispatch.ts'
 import { createKeyReader, type KeyReader, keyHeaders } from './http/key-headers.ts'
-import { type CountRequest, countInStore, createLocalCount, createRateLimit } from './http/rate-limit.ts'
+import {
+  type CountRequest,
+  countInStore,
+  createLocalCount,
+  createRateLimit,
+  type RateLimitSettings,
+} from './http/rate-limit.ts'
 import { createMatcher, type Route } from './http/router.ts'
 import { correctionRoutes } from './http/routes/correction-routes.ts'
 import { followedRoutes } from './http/routes/followed-routes.ts'
@@ -90,7 +96,7 @@ export function createHandler(options: HandlerOptions = {}): Handler {
   const find = createMatcher(routes)
   return createDispatch({
     find,
-    middleware: [...rateLimits(settings), ...middleware],
+    middleware: limited(settings, middleware),
     corsOf,
     fallback,
     production,
@@ -114,16 +120,17 @@ export function openapi(options: HandlerOptions, swagger: Partial<SwaggerOptions
   return createDocument({ ...parts, hasMetrics: metricsExporter !== undefined })
 }
 
-/** The rate limiter comes before all other middleware. */
-function rateLimits({ rateLimit, state }: Settings): Middleware[] {
-  if (rateLimit === undefined) return []
-  const { shared, windowMs } = rateLimit
-  if (!shared) return [createRateLimit(rateLimit, createLocalCount(rateLimit))]
-  const count: CountRequest =
-    state.kind === 'hosted'
-      ? state.countRequests(windowMs)
-      : key => state.store.transact(tx => countInStore(tx, key, windowMs))
-  return [createRateLimit(rateLimit, count)]
+/** The rate limiter comes before all other middleware, but where it goes by a key: that may be what they find out. */
+function limited({ rateLimit, state }: Settings, middleware: readonly Middleware[]): readonly Middleware[] {
+  if (rateLimit === undefined) return middleware
+  const limiter = createRateLimit(rateLimit, countOf(rateLimit, state))
+  return rateLimit.key === undefined ? [limiter, ...middleware] : [...middleware, limiter]
+}
+
+function countOf({ shared, windowMs }: RateLimitSettings, state: State): CountRequest {
+  if (!shared) return createLocalCount({ windowMs })
+  if (state.kind === 'hosted') return state.countRequests(windowMs)
+  return key => state.store.transact(tx => countInStore(tx, key, windowMs))
 }
 
 function correctionsIn(state: State): Required<CorrectionStore> {

@@ -28,11 +28,17 @@ import {
 import { type FileUploadOptions, resolveUpload, type UploadSettings } from './http/upload.ts'
 import type { MetricsCore, MetricsKeeper } from './metrics/core.ts'
 import type { MetricsExporter } from './metrics/exporter.ts'
-import { resolveSwagger, type SwaggerOptions, type SwaggerSettings } from './openapi/options.ts'
+import {
+  DOCS_PATH,
+  resolveSwagger,
+  SPEC_PATH,
+  type SwaggerOptions,
+  type SwaggerSettings,
+} from './openapi/options.ts'
 import type { DisconnectPolicy, HostSettings, RunHost } from './runs/host.ts'
 import type { SocketServer } from './socket/io/server.ts'
 import { type LocalState, memoryState } from './state/state.ts'
-import { isObject, validate } from './validation.ts'
+import { headerName, isObject, validate } from './validation.ts'
 import type { CorsSetting } from './web/cors.ts'
 
 /** What a handler serves and how. Every member is optional; an unknown or wrong one is a start-up error that names it. */
@@ -196,8 +202,17 @@ const count = v.pipe(
 )
 /** Timers hold 31 bits of milliseconds. */
 const duration = v.pipe(count, v.maxValue(2 ** 31 - 1, 'must be less than 2^31'))
-const headerName = v.pipe(v.string(), v.regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be a header name'))
 const strings = v.array(v.string(), 'must be an array of strings')
+const mediaTypes = v.pipe(
+  v.array(
+    v.pipe(
+      v.string(),
+      v.regex(/^(\*|[\w.+-]+)\/(\*|[\w.+-]+)$/i, 'must be a media type such as image/png, or image/*'),
+    ),
+    'must be an array of strings',
+  ),
+  v.minLength(1, 'must hold a type or more'),
+)
 
 /** An origin as browsers send it (RFC 6454, section 6.2): scheme, host and port, with nothing after them. */
 const origins = v.array(
@@ -315,17 +330,25 @@ const OptionsSchema = v.strictObject({
   cors: v.optional(corsSetting),
   limits: v.optional(v.strictObject({ maxBodyBytes: v.optional(count) })),
   swagger: v.optional(
-    v.strictObject({
-      enabled: v.boolean('must be true or false'),
-      title: v.optional(v.string()),
-      description: v.optional(v.string()),
-      version: v.optional(v.string()),
-      routePrefix: v.optional(path),
-      servers: v.optional(v.array(v.strictObject({ url: v.string(), description: v.optional(v.string()) }))),
-      docsPath: v.optional(path),
-      assets: v.optional(func),
-      specPath: v.optional(path),
-    }),
+    v.pipe(
+      v.strictObject({
+        enabled: v.boolean('must be true or false'),
+        title: v.optional(v.string()),
+        description: v.optional(v.string()),
+        version: v.optional(v.string()),
+        routePrefix: v.optional(path),
+        servers: v.optional(
+          v.array(v.strictObject({ url: v.string(), description: v.optional(v.string()) })),
+        ),
+        docsPath: v.optional(path),
+        assets: v.optional(func),
+        specPath: v.optional(path),
+      }),
+      v.check(
+        ({ docsPath = DOCS_PATH, specPath = SPEC_PATH }) => docsPath !== specPath,
+        'must have a `docsPath` and a `specPath` that differ',
+      ),
+    ),
   ),
   rateLimit: v.optional(
     v.union(
@@ -349,7 +372,7 @@ const OptionsSchema = v.strictObject({
         v.strictObject({
           maxFileSize: v.optional(count),
           maxFiles: v.optional(count),
-          allowedMimeTypes: v.optional(strings),
+          allowedMimeTypes: v.optional(mediaTypes),
           maxRequestSize: v.optional(count),
           timeoutMs: v.optional(duration),
           maxConcurrent: v.optional(count),

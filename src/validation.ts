@@ -12,6 +12,12 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return Object.prototype.toString.call(value) === '[object Object]'
 }
 
+/** The name of a header (RFC 9110, 5.1). */
+export const headerName: v.GenericSchema<unknown, string> = v.pipe(
+  v.string(),
+  v.regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be a header name'),
+)
+
 /** The checked value. Throws a `ServableError` with `code` that names every wrong field; `whole` names the value itself. */
 export function validate<T>(
   schema: v.GenericSchema<unknown, T>,

@@ -4,7 +4,9 @@
  * @module
  */
 
+import * as v from 'valibot'
 import { ServableError } from '../errors.ts'
+import { headerName, isObject, validate } from '../validation.ts'
 import { sha256 } from '../web/digest.ts'
 import { problemResponse } from '../web/problem.ts'
 import { type Context, isProbe, type Middleware } from './context.ts'
@@ -46,8 +48,9 @@ export function bearerAuth(options: CredentialOptions): Middleware {
 }
 
 /** The same for a key in a header of its own. */
-export function apiKeyAuth({ header = 'x-service-key', ...options }: ApiKeyOptions): Middleware {
+export function apiKeyAuth(options: ApiKeyOptions): Middleware {
   const verify = verifierOf(options, 'apiKeyAuth')
+  const { header = 'x-service-key' } = options
   if (header.toLowerCase() === ANY_PROVIDER_HEADER) {
     throw new ServableError('invalid_options', '`apiKeyAuth`: `x-api-key` is for the key of a model provider')
   }
@@ -81,18 +84,42 @@ function isOpen(request: Request, context: Context): boolean {
   return context.part === 'card' || context.decidesItself || isProbe(request, context)
 }
 
-function verifierOf({ tokens, verify }: CredentialOptions, name: string): VerifyCredential {
+/** A variable that is unset becomes one of these where it is the name of a field. */
+const UNSET: ReadonlySet<string> = new Set(['', 'undefined', 'null'])
+
+const TokensSchema = v.pipe(
+  v.custom<Record<string, unknown>>(isObject, 'must be an object of secrets and whose they are'),
+  v.check(
+    tokens => Object.keys(tokens).every(token => !UNSET.has(token)),
+    'must hold no empty or unset token: is a variable missing?',
+  ),
+  v.check(tokens => Object.keys(tokens).length > 0, 'must hold a token or more'),
+  // Not field by field: an error must not name a token.
+  v.check(
+    tokens => Object.values(tokens).every(isIdentity),
+    'must hold ids or identities, each an `id` that is text and not empty',
+  ),
+)
+
+function isIdentity(who: unknown): boolean {
+  const id = isObject(who) ? who.id : who
+  return typeof id === 'string' && id !== ''
+}
+
+const CredentialSchema = v.strictObject({
+  tokens: v.optional(TokensSchema),
+  verify: v.optional(v.custom<VerifyCredential>(value => typeof value === 'function', 'must be a function')),
+  header: v.optional(headerName),
+})
+
+function verifierOf(options: CredentialOptions, name: string): VerifyCredential {
+  validate(CredentialSchema, options, 'invalid_options', name)
+  const { tokens, verify } = options
   if ((tokens === undefined) === (verify === undefined)) {
     throw new ServableError('invalid_options', `\`${name}\` needs either \`tokens\` or \`verify\``)
   }
   if (verify !== undefined) return verify
   const entries = Object.entries(tokens ?? {})
-  if (entries.length === 0 || entries.some(([token]) => token === '')) {
-    throw new ServableError(
-      'invalid_options',
-      `\`${name}.tokens\` must hold a token or more, none of them empty`,
-    )
-  }
   let digests: Promise<(readonly [digest: string, identity: Identity])[]> | undefined
   return async credential => {
     digests ??= Promise.all(

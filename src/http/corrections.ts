@@ -73,7 +73,10 @@ export function parseCorrectionQuery(query: unknown): Pick<CorrectionQuery, 'cur
 export const CORRECTIONS = 'correction'
 
 /** Corrections of one owner; past it the oldest leaves. */
-const MAX_CORRECTIONS = 10_000
+const MAX_CORRECTIONS = 1000
+
+/** Most bytes of a correction's body: all of one owner have some 64 MB at the most. */
+export const MAX_CORRECTION_BYTES = 65_536
 
 /** Writes a correction. */
 export function addCorrection(tx: Transaction, correction: Correction, owner: string | null): void {

@@ -56,7 +56,10 @@ export function createDispatch(
     return withHeaders(response, headers => {
       headers.set('x-request-id', state.requestId)
       if (state.setHeaders !== undefined)
-        for (const [name, value] of state.setHeaders) headers.set(name, value)
+        for (const [name, value] of state.setHeaders ?? []) {
+          if (name === 'set-cookie') headers.append(name, value)
+          else headers.set(name, value)
+        }
       corsOf(state.part)?.mark(request, headers)
     })
   }
@@ -77,6 +80,9 @@ const CONTROLS = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 /** Without them. Not every runtime gives an address that was parsed. */
 const plain = (text: string): string => text.replace(CONTROLS, '')
 
+/** An id of a run or a task: who knows it may read that. */
+const UUID = /\b([\da-f]{8})-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b/gi
+
 /** Most characters of a path in the log. */
 const MAX_PATH = 500
 
@@ -91,7 +97,7 @@ function tellRequest(
     level: 'info',
     event: 'request',
     method: request.method,
-    path: plain(pathnameOf(request.url).slice(0, MAX_PATH)),
+    path: plain(pathnameOf(request.url).slice(0, MAX_PATH).replace(UUID, '$1')),
     part,
     ...answer,
     requestId,

@@ -9,6 +9,12 @@ type Signature = readonly [offset: number, bytes: readonly (number | undefined)[
 
 const ascii = (text: string): number[] => Array.from(text, character => character.charCodeAt(0))
 
+/** What an ISO base media file (ISO/IEC 14496-12) is, by its major brand. */
+const brands = (...names: readonly string[]): Signature[] => names.map(name => [4, ascii(`ftyp${name}`)])
+
+/** Sound in containers that mostly hold video: nothing is taken for it that does not say so. */
+const MOSTLY_VIDEO: ReadonlySet<string | undefined> = new Set(['audio/mp4', 'audio/webm'])
+
 /** Families of media types that begin alike, and how: one of the signatures. */
 const FAMILIES: readonly [types: readonly string[], signatures: readonly Signature[]][] = [
   [['image/png', 'image/apng'], [[0, [0x89, ...ascii('PNG\r\n'), 0x1a, 0x0a]]]],
@@ -29,7 +35,9 @@ const FAMILIES: readonly [types: readonly string[], signatures: readonly Signatu
       [0, [...ascii('MM'), 0, 0x2a]],
     ],
   ],
-  [['image/avif', 'image/heic', 'image/heif', 'audio/mp4', 'audio/x-m4a', 'audio/m4a'], [[4, ascii('ftyp')]]],
+  [['image/heic', 'image/heif'], brands('heic', 'heix', 'heim', 'heis', 'hevc', 'mif1', 'msf1')],
+  [['image/avif'], brands('avif', 'avis', 'mif1')],
+  [['audio/mp4', 'audio/x-m4a', 'audio/m4a'], [[4, ascii('ftyp')]]],
   [['image/x-icon', 'image/vnd.microsoft.icon'], [[0, [0, 0, 1, 0]]]],
   [
     ['audio/wav', 'audio/x-wav', 'audio/wave', 'audio/vnd.wave'],
@@ -74,7 +82,9 @@ export const HEAD_BYTES = 16
 
 /** What a file is by its first bytes, where that is known. */
 export function sniff(head: Uint8Array): string | undefined {
-  const family = FAMILIES.find(([, signatures]) => isLong(signatures) && begins(signatures, head))
+  const family = FAMILIES.find(
+    ([[first], signatures]) => !MOSTLY_VIDEO.has(first) && isLong(signatures) && begins(signatures, head),
+  )
   return family?.[0][0]
 }
 

@@ -7,6 +7,7 @@
 import { withDefaults } from '../defaults.ts'
 import { ServableError } from '../errors.ts'
 import type { Transaction } from '../state/store.ts'
+import { sha256 } from '../web/digest.ts'
 import { type Context, isProbe, type Middleware } from './context.ts'
 
 /** How requests are limited. */
@@ -15,7 +16,10 @@ export interface RateLimitOptions {
   readonly windowMs?: number
   /** Requests of one client in a window; more are answered 429. Default 100. */
   readonly max?: number
-  /** Who the client is; undefined lets the request pass uncounted. Default: its address. */
+  /**
+   * Who the client is, such as `context.identity?.id`: then it is asked after the middleware. Undefined lets the request
+   * pass uncounted. Default: its address, of IPv6 the network of 64 bits, asked before the middleware.
+   */
   readonly key?: (request: Request, context: Context) => string | undefined
   /**
    * A header that a proxy of yours sets to the client's address (the last one in it counts), such as `x-forwarded-for`.
@@ -103,7 +107,7 @@ export function createRateLimit(settings: RateLimitSettings, count: CountRequest
   const { windowMs, max } = settings
   const policy = `"default";q=${max};w=${Math.ceil(windowMs / 1000)}`
   return async (request, context, next) => {
-    const key = isProbe(request, context) ? undefined : keyOf(request, context, settings)
+    const key = isProbe(request, context) ? undefined : await clientOf(request, context, settings)
     if (key === undefined) return next()
     const { count: used, endsAt } = await count(key)
     const seconds = Math.max(1, Math.ceil((endsAt - Date.now()) / 1000))
@@ -116,12 +120,36 @@ export function createRateLimit(settings: RateLimitSettings, count: CountRequest
   }
 }
 
-function keyOf(
+/** Whose request it is. A key may be a secret, and long: it is counted by its digest. */
+async function clientOf(
   request: Request,
   context: Context,
   { key, trustedHeader }: RateLimitSettings,
-): string | undefined {
-  if (key !== undefined) return key(request, context)
-  const said = trustedHeader === undefined ? null : request.headers.get(trustedHeader)
-  return said?.split(',').at(-1)?.trim() || context.ip || NOBODY
+): Promise<string | undefined> {
+  if (key === undefined) {
+    const said = trustedHeader === undefined ? null : request.headers.get(trustedHeader)
+    return networkOf(said?.split(',').at(-1)?.trim() || context.ip || NOBODY)
+  }
+  const given: unknown = key(request, context)
+  if (given === undefined) return undefined
+  if (typeof given === 'string') return sha256(given)
+  throw new ServableError('internal_error', '`rateLimit.key` must give text or undefined, at once')
+}
+
+/** The address without a port; of IPv6 the network of 64 bits, since a client has all of it. */
+export function networkOf(address: string): string {
+  const [, bracketed, v4] = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/.exec(address) ?? []
+  const bare = (bracketed ?? v4 ?? address).toLowerCase()
+  const [, mapped] = /^::ffff:([\d.]+)$/.exec(bare) ?? []
+  if (mapped !== undefined) return mapped
+  if (!bare.includes(':')) return bare
+  const [head = '', tail] = bare.replace(/%.*$/, '').split('::')
+  const before = head.split(':').filter(group => group !== '')
+  const after = (tail ?? '').split(':').filter(group => group !== '')
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
+  const groups = [...before, ...Array<string>(zeros).fill('0'), ...after]
+  return `${groups
+    .slice(0, 4)
+    .map(group => group.replace(/^0+(?=.)/, ''))
+    .join(':')}::/64`
 }

@@ -47,7 +47,9 @@ const MAX_FIELDS = 50
 
 /** Fills in the defaults. */
 export function resolveUpload(options: FileUploadOptions): UploadSettings {
-  return withDefaults(DEFAULTS, options)
+  const { allowedMimeTypes } = options
+  const types = allowedMimeTypes?.map(type => type.toLowerCase())
+  return withDefaults(DEFAULTS, { ...options, ...(types !== undefined && { allowedMimeTypes: types }) })
 }
 
 /** Reads a form as the body of a run request. */
@@ -70,6 +72,12 @@ export function createUploadReader(settings: UploadSettings): UploadReader {
   }
 }
 
+/** What a form can say of a field that is true or false; anything else is refused as in JSON. */
+const FLAGS: ReadonlyMap<unknown, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+])
+
 async function bodyOf(form: FormData, settings: UploadSettings): Promise<Record<string, unknown>> {
   const body: Record<string, unknown> = {}
   const files: File[] = []
@@ -88,7 +96,7 @@ async function bodyOf(form: FormData, settings: UploadSettings): Promise<Record<
   return {
     ...body,
     input: files.length === 0 ? input : await buildInput({ input }, files),
-    ...(background !== undefined && { background: background === 'true' }),
+    ...(background !== undefined && { background: FLAGS.get(background) ?? background }),
   }
 }
 
@@ -152,5 +160,7 @@ async function partOf(file: File): Promise<ContentPart> {
   const data = toBase64(bytes)
   if (mimeType.startsWith('image/')) return { type: 'image', data, mimeType }
   if (mimeType.startsWith('audio/')) return { type: 'audio', data, mimeType }
-  return { type: 'file', data, mimeType, ...(file.name !== '' && { filename: file.name }) }
+  // Without folders (RFC 7578, 4.2).
+  const filename = file.name.replace(/^.*[/\\]/s, '')
+  return { type: 'file', data, mimeType, ...(filename !== '' && { filename }) }
 }

@@ -23,17 +23,18 @@ export interface SwaggerOptions {
   readonly specPath?: string
 }
 
+/** Where the page is by default. */
+export const DOCS_PATH = '/docs'
+
+/** Where the document is by default. */
+export const SPEC_PATH = '/docs/spec.json'
+
 /** The options with their defaults. */
 export type SwaggerSettings = Required<Pick<SwaggerOptions, 'title' | 'version' | 'docsPath' | 'specPath'>> &
   Pick<SwaggerOptions, 'description' | 'routePrefix' | 'servers' | 'assets'>
 
 /** Fills in the defaults. */
 export function resolveSwagger({ enabled: _, ...options }: Partial<SwaggerOptions>): SwaggerSettings {
-  const {
-    title = 'Service API',
-    version = '1.0.0',
-    docsPath = '/docs',
-    specPath = '/docs/spec.json',
-  } = options
+  const { title = 'Service API', version = '1.0.0', docsPath = DOCS_PATH, specPath = SPEC_PATH } = options
   return { ...options, title, version, docsPath, specPath }
 }

@@ -20,6 +20,8 @@ export type DocsAssets = (file: DocsFile) => Response | Promise<Response>
 /** What the page needs. */
 export interface PageOptions {
   readonly prefix: string
+  /** The prefix as clients see it, where a proxy changes it. */
+  readonly publicPrefix: string
   readonly docsPath: string
   readonly specPath: string
   readonly title: string
@@ -52,19 +54,19 @@ const START = 'start.js'
 export function pageRoutes(options: PageOptions): Route[] {
   const path = joinPath(options.prefix, options.docsPath)
   return [
-    { method: 'GET', path, part: 'docs', endpoint: () => answerPage(options, path) },
+    { method: 'GET', path, part: 'docs', endpoint: () => answerPage(options) },
     {
       method: 'GET',
-      path: `${path}/assets/:file`,
+      path: joinPath(path, 'assets/:file'),
       part: 'docs',
       endpoint: (_, state) => answerFile(state, options),
     },
   ]
 }
 
-function answerPage({ title, assets }: PageOptions, path: string): Response {
+function answerPage({ title, assets, publicPrefix, docsPath }: PageOptions): Response {
   if (assets === undefined) throw new ServableError('not_found', NO_ASSETS)
-  const own = `${path}/assets`
+  const own = joinPath(publicPrefix, docsPath, 'assets')
   const html = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -87,7 +89,7 @@ async function answerFile({ params }: RequestState, options: PageOptions): Promi
   const { file = '' } = params
   if (file === START) {
     const headers = { ...HEADERS, 'content-type': 'text/javascript; charset=utf-8' }
-    return new Response(startScript(joinPath(options.prefix, options.specPath)), { headers })
+    return new Response(startScript(joinPath(options.publicPrefix, options.specPath)), { headers })
   }
   const known = DOCS_FILES.find(each => each === file)
   if (known === undefined || options.assets === undefined) {

@@ -42,10 +42,16 @@ export async function readForm(request: Request, { maxBytes, timeoutMs }: FormBo
   }
 }
 
-/** What a whole form ends with (RFC 2046, 5.1.1), but for white space. */
+/** Most characters of a boundary (RFC 2046, 5.1.1). */
+const MAX_BOUNDARY = 70
+
+/** What a whole form ends with (RFC 2046, 5.1.1), but for white space. Throws `invalid_body` where no boundary is given. */
 function closeDelimiter(type: string): string {
   const [, quoted, token = ''] = /;\s*boundary=(?:"([^"]*)"|([^\s;]*))/i.exec(type) ?? []
-  return `--${quoted ?? token}--`
+  const boundary = quoted ?? token
+  if (boundary !== '' && boundary.length <= MAX_BOUNDARY) return `--${boundary}--`
+  const text = `The content type must have a \`boundary\` of 1 to ${MAX_BOUNDARY} characters`
+  throw new ServableError('invalid_body', text)
 }
 
 /** The same bytes, until they are too many, too late or end without `end`. */
@@ -86,12 +92,12 @@ function counted(body: ReadableStream<Uint8Array>, end: string, maxBytes: number
 
 /** Holds the last bytes of those that pass. */
 function createTail(length: number) {
-  let bytes = new Uint8Array()
+  const bytes = new Uint8Array(length)
   return {
     add(chunk: Uint8Array): void {
-      const kept =
-        chunk.length < length ? bytes.subarray(Math.max(0, bytes.length + chunk.length - length)) : []
-      bytes = new Uint8Array([...kept, ...chunk.subarray(-length)])
+      const last = chunk.subarray(-length)
+      bytes.copyWithin(0, last.length)
+      bytes.set(last, length - last.length)
     },
     text: () => new TextDecoder('latin1').decode(bytes),
   }

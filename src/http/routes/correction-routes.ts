@@ -10,7 +10,7 @@ import { readJson, requireJson } from '../../web/body.ts'
 import { jsonResponse } from '../../web/response.ts'
 import type { Catalog } from '../catalog.ts'
 import type { RequestState } from '../context.ts'
-import { parseCorrection, parseCorrectionQuery } from '../corrections.ts'
+import { MAX_CORRECTION_BYTES, parseCorrection, parseCorrectionQuery } from '../corrections.ts'
 import { joinPath, queryOf, type Route } from '../router.ts'
 
 /** What these routes need. */
@@ -40,7 +40,7 @@ async function add(
 ): Promise<Response> {
   const store = storeOf(state, options)
   requireJson(request)
-  const body = parseCorrection(await readJson(request, options.maxBodyBytes))
+  const body = parseCorrection(await readJson(request, Math.min(options.maxBodyBytes, MAX_CORRECTION_BYTES)))
   const { owner } = state
   const correction = {
     id: crypto.randomUUID(),
