@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { apiKeyAuth, bearerAuth, createHandler, MetricsExporter, type Middleware } from '../../src/index.ts'
+import {
+  type ApiKeyOptions,
+  apiKeyAuth,
+  bearerAuth,
+  type CredentialOptions,
+  createHandler,
+  MetricsExporter,
+  type Middleware,
+} from '../../src/index.ts'
 
 const agents = {
   who: {
@@ -93,15 +101,45 @@ describe('bearerAuth', () => {
     for (const path of paths) expect((await ask(path)).status, path).toBe(401)
   })
 
-  it.each([{}, { tokens: {} }, { tokens: { '': 'x' } }, { tokens, verify: () => undefined }])(
-    'cannot be made with %j',
-    options => {
-      expect(() => bearerAuth(options)).toThrow(expect.objectContaining({ code: 'invalid_options' }))
-    },
-  )
+  it.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['neither', {}],
+    ['both', { tokens, verify: () => undefined }],
+    ['no token', { tokens: {} }],
+    ['an empty token', { tokens: { '': 'x' } }],
+    ['a variable that is unset', { tokens: { [String(process.env.NO_SUCH_TOKEN)]: 'x' } }],
+    ['a list of tokens', { tokens: ['sk-canary'] }],
+    ['a token alone', { tokens: 'sk-canary' }],
+    ['a token that is nobody', { tokens: { 'sk-canary': '' } }],
+    ['a token that is something else', { tokens: { 'sk-canary': 42 } }],
+    ['an identity without an id', { tokens: { 'sk-canary': { scopes: [] } } }],
+    ['no function', { verify: 'x' }],
+    ['an unknown option', { tokens, realm: 'x' }],
+  ])('cannot be made with %s, and its error names no token', (_, options) => {
+    const error = catchOf(() => bearerAuth(options as CredentialOptions))
+    expect(error).toMatchObject({ code: 'invalid_options' })
+    expect(String(error)).not.toContain('sk-canary')
+  })
 })
 
+function catchOf(call: () => unknown): unknown {
+  try {
+    call()
+  } catch (error) {
+    return error
+  }
+  return undefined
+}
+
 describe('apiKeyAuth', () => {
+  it.each([undefined, { tokens, header: 'x key' }, { tokens, header: 'X-API-Key' }])(
+    'cannot be made with %j',
+    options => {
+      const error = catchOf(() => apiKeyAuth(options as ApiKeyOptions))
+      expect(error).toMatchObject({ code: 'invalid_options' })
+    },
+  )
+
   it('reads a header of its own', async () => {
     const { run } = make(apiKeyAuth({ header: 'x-tenant-key', tokens }))
     expect(await (await run({ 'x-tenant-key': 'token-of-ada' })).json()).toMatchObject({ text: 'ada' })

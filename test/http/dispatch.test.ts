@@ -66,6 +66,18 @@ describe('middleware', () => {
     expect(response.headers.get('x-stamp')).toBe('1')
   })
 
+  it('may set headers of whatever the response is', async () => {
+    const cookies: Middleware = (_request, { responseHeaders }, next) => {
+      responseHeaders.append('set-cookie', 'a=1')
+      responseHeaders.append('set-cookie', 'b=2')
+      responseHeaders.set('x-stamp', '1')
+      return next()
+    }
+    const response = await handlerOf({ middleware: [cookies] })(get('/nowhere'))
+    expect([response.status, response.headers.get('x-stamp')]).toEqual([404, '1'])
+    expect(response.headers.getSetCookie()).toEqual(['a=1', 'b=2'])
+  })
+
   it.each<[string, unknown, string]>([
     ['throws', new Error('inside'), '500 internal_error'],
     ['throws undefined', undefined, '500 internal_error'],

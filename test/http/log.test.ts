@@ -88,6 +88,12 @@ describe('the log of requests', () => {
     expect(entries[0]).toMatchObject({ path: '/api/agents', identity: 'ada' })
   })
 
+  it('shows the start of an id in a path, since who knows all of it may read the run', async () => {
+    const { entries, ask } = make()
+    await ask('/api/runs/0af76519-16cd-43dd-8448-eb211c80319c/stream')
+    expect(entries[0]).toMatchObject({ path: '/api/runs/0af76519/stream' })
+  })
+
   it('holds no query and no credential', async () => {
     const { entries, run, ask } = make({
       providers: { acme: { header: 'x-acme-api-key', matches: ['acme'] } },

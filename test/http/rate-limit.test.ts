@@ -1,6 +1,9 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createLocalCount } from '../../src/http/rate-limit.ts'
-import { createHandler, type HandlerOptions, memoryState, platform } from '../../src/index.ts'
+import { createLocalCount, networkOf } from '../../src/http/rate-limit.ts'
+import { bearerAuth, createHandler, type HandlerOptions, memoryState, platform } from '../../src/index.ts'
 import { sqliteState } from '../../src/runtimes/sqlite.ts'
 
 const agents = { echo: { run: async () => ({ text: 'x' }) as never } }
@@ -95,6 +98,60 @@ describe('a rate limit', () => {
       404, 404, 429,
     ])
     for (let request = 0; request < 5; request++) expect((await ask()).status).toBe(404)
+  })
+
+  it('goes by who the middleware says it is', async () => {
+    const middleware = [bearerAuth({ tokens: { a: 'ada', b: 'bob' } })]
+    const ask = make({ rateLimit: { max: 1, key: (_, { identity }) => identity?.id }, middleware })
+    const as = async (token: string) =>
+      (await ask('/x', undefined, { authorization: `Bearer ${token}` })).status
+    expect([await as('a'), await as('b'), await as('a'), await as('none')]).toEqual([404, 404, 429, 401])
+  })
+
+  it('fails where the key is no text, rather than count nobody', async () => {
+    const key = (async () => 'later') as never
+    expect((await make({ rateLimit: { max: 1, key } })('/x')).status).toBe(500)
+  })
+
+  it('keeps no key as it came', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'servable-keys-'))
+    try {
+      const path = join(folder, 'state.db')
+      const key = (request: Request) => request.headers.get('x-service-key') ?? undefined
+      const ask = make({ state: sqliteState({ path }), rateLimit: { max: 1, shared: true, key } })
+      const asked = async () => (await ask('/x', undefined, { 'x-service-key': 'sk-canary-limit' })).status
+      expect([await asked(), await asked()]).toEqual([404, 429])
+      const kept = await Promise.all(
+        (await readdir(folder)).map(name => readFile(join(folder, name), 'latin1')),
+      )
+      expect(kept.join('')).toContain('rate-window')
+      expect(kept.join('')).not.toContain('sk-canary')
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+
+  it.each([
+    ['1.2.3.4', '1.2.3.4'],
+    ['1.2.3.4:5678', '1.2.3.4'],
+    ['::ffff:1.2.3.4', '1.2.3.4'],
+    ['[::FFFF:1.2.3.4]:80', '1.2.3.4'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['2001:0DB8:0000:0000:ffff::1', '2001:db8:0:0::/64'],
+    ['[2001:db8:0:1:2:3:4:5]:443', '2001:db8:0:1::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['unknown', 'unknown'],
+    ['::::', '0:0:0:0::/64'],
+  ])('takes %s for %s', (address, network) => {
+    expect(networkOf(address)).toBe(network)
+  })
+
+  it('is the same for all addresses of a network, and all ports of an address', async () => {
+    const ask = make({ rateLimit: { max: 1, trustedHeader: 'x-real-ip' } })
+    const from = async (address: string) => (await ask('/x', undefined, { 'x-real-ip': address })).status
+    expect([await from('2001:db8::1'), await from('2001:db8::2')]).toEqual([404, 429])
+    expect([await from('1.2.3.4:1'), await from('1.2.3.4:2')]).toEqual([404, 429])
   })
 
   it('forgets windows that are past, and holds no more clients than it may', () => {

@@ -69,6 +69,26 @@ export function uploadCases(server: Server): void {
       expect(textOf(answer)).toBe('image image/png, file application/pdf')
     })
 
+    it('come by the names of files, without folders', async () => {
+      for (const name of ['../../etc/b.pdf', 'C:\\\\b.pdf']) {
+        const answer = await send(server, '/upload/agents/shown/run', {
+          files: [file(PDF, 'application/pdf', name)],
+        })
+        expect(JSON.parse(textOf(answer))).toMatchObject([{ filename: 'b.pdf' }])
+      }
+    })
+
+    it('are no images or sound where they are video, or may be', async () => {
+      const files = ['ftypisom', 'ftypqt  ', 'ftypM4A '].map(brand => file(`\0\0\0\x20${brand}`, '', 'a'))
+      files.splice(2, 1, file(new Uint8Array([0x1a, 0x45, 0xdf, 0xa3, 1]), '', 'b'))
+      const answer = await send(server, '/upload/agents/parts/run', { files })
+      expect(textOf(answer)).toBe(Array(3).fill('file application/octet-stream').join(', '))
+      const avif = file('\0\0\0\x20ftypavif', '', 'c')
+      expect(textOf(await send(server, '/upload/agents/parts/run', { files: [avif] }))).toBe(
+        'image image/avif',
+      )
+    })
+
     it('are not needed: a form with text alone is text', async () => {
       const answer = await send(server, '/upload/agents/shown/run', { fields: { input: 'just text' } })
       expect(JSON.parse(textOf(answer))).toBe('just text')
@@ -122,6 +142,7 @@ export function uploadCases(server: Server): void {
         'files.0',
       ],
       ['no text and no file', { fields: { sessionId: 's' } }, 400, 'invalid_body', 'input'],
+      ['what is no flag', { fields: { input: 'x', background: 'yes' } }, 400, 'invalid_body', 'background'],
       ['empty text', { fields: { input: '' } }, 400, 'invalid_body', 'input'],
       ['an empty file', { files: [file('', 'text/plain')] }, 400, 'invalid_body', 'input'],
       [
@@ -230,6 +251,7 @@ export function uploadCases(server: Server): void {
       for (const type of [
         'multipart/form-data',
         'multipart/form-data; boundary=',
+        `multipart/form-data; boundary=${'b'.repeat(71)}`,
         'multipart/mixed; boundary=b',
       ]) {
         const init = { method: 'POST', headers: { 'content-type': type }, body: '--b--' }
