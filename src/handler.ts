@@ -210,7 +210,7 @@ function runRequests(
   const { fileUpload, limits, runs } = settings
   return {
     maxBodyBytes: limits.maxBodyBytes,
-    readUpload: fileUpload && createUploadReader(fileUpload),
+    readUpload: fileUpload && createUploadReader(fileUpload, runs.timeoutMs),
     disconnect: runs.disconnect,
     whyUnfollowed: followCheck(settings),
   }

@@ -38,6 +38,8 @@ export interface RunRequest {
   readonly owner: string | null
   /** How the run is followed; undefined for a plain run. */
   readonly followed: Followed | undefined
+  /** To be called once the input is not needed any more; undefined where it holds no place. */
+  readonly release: (() => void) | undefined
 }
 
 /** What makes a run a followed one. */
@@ -56,14 +58,19 @@ export async function readRunRequest(
   options: RunRequestOptions,
 ): Promise<RunRequest> {
   const target = options.catalog.resolve(kind, state.params.name ?? '')
-  const json = await readBody(request, state, options)
-  const body = parseRunBody(json)
-  const { owner } = state
-  const apiKeys = options.readKeys(request.headers, body.apiKey)
-  const followed = await readFollowed(request, state, options, { target, body, json, owner, apiKeys })
-  const { traceparent } = state
-  const run = { sessionId: body.sessionId, userId: owner ?? body.userId, apiKeys, traceparent }
-  return { target, body, options: run, owner, followed }
+  const { body: json, release } = await readBody(request, state, options)
+  try {
+    const body = parseRunBody(json)
+    const { owner } = state
+    const apiKeys = options.readKeys(request.headers, body.apiKey)
+    const followed = await readFollowed(request, state, options, { target, body, json, owner, apiKeys })
+    const { traceparent } = state
+    const run = { sessionId: body.sessionId, userId: owner ?? body.userId, apiKeys, traceparent }
+    return { target, body, options: run, owner, followed, release }
+  } catch (error) {
+    release?.()
+    throw error
+  }
 }
 
 /** The body as JSON: as it came, or made of a form. */
@@ -71,10 +78,10 @@ async function readBody(
   request: Request,
   state: RequestState,
   { maxBodyBytes, readUpload }: RunRequestOptions,
-): Promise<unknown> {
+): Promise<{ readonly body: unknown; readonly release?: () => void }> {
   if (!isMultipart(request)) {
     requireJson(request)
-    return readJson(request, maxBodyBytes)
+    return { body: await readJson(request, maxBodyBytes) }
   }
   if (readUpload !== undefined) return readUpload(request, state.isIsolated)
   throw new ServableError(

@@ -23,7 +23,7 @@ export interface FileUploadOptions {
   readonly maxRequestSize?: number
   /** Milliseconds that a request may take to arrive. Default 120,000. */
   readonly timeoutMs?: number
-  /** Uploads that are read at a time; one more is answered 429. Default 16. */
+  /** Uploads at a time that are read, or that a plain run has in memory; one more is answered 429. Default 16. */
   readonly maxConcurrent?: number
 }
 
@@ -52,23 +52,47 @@ export function resolveUpload(options: FileUploadOptions): UploadSettings {
   return withDefaults(DEFAULTS, { ...options, ...(types !== undefined && { allowedMimeTypes: types }) })
 }
 
-/** Reads a form as the body of a run request. */
-export type UploadReader = (request: Request, isIsolated: boolean) => Promise<Record<string, unknown>>
+/** A form as the body of a run request. Its place is taken until `release` is called: what it holds is in memory. */
+export interface Upload {
+  readonly body: Record<string, unknown>
+  readonly release: () => void
+}
+
+/** Reads a form. */
+export type UploadReader = (request: Request, isIsolated: boolean) => Promise<Upload>
 
 /** Makes the reader. Throws `body_too_large`, `invalid_body`, `unsupported_media_type` and `rate_limited`. */
-export function createUploadReader(settings: UploadSettings): UploadReader {
-  let reading = 0
+export function createUploadReader(settings: UploadSettings, runTimeoutMs: number): UploadReader {
+  const take = createPlaces(settings.maxConcurrent, settings.timeoutMs + runTimeoutMs)
   return async (request, isIsolated) => {
-    if (reading >= settings.maxConcurrent) {
-      throw new ServableError('rate_limited', 'Too many uploads are being read: try again later')
-    }
-    reading++
+    const release = take()
     try {
       const maxBytes = settings.maxRequestSize ?? (isIsolated ? MAX_ISOLATED_REQUEST_SIZE : MAX_REQUEST_SIZE)
-      return await bodyOf(await readForm(request, { maxBytes, timeoutMs: settings.timeoutMs }), settings)
-    } finally {
-      reading--
+      const form = await readForm(request, { maxBytes, timeoutMs: settings.timeoutMs })
+      return { body: await bodyOf(form, settings), release }
+    } catch (error) {
+      release()
+      throw error
     }
+  }
+}
+
+/** So many places; one that is not given back, as where a response is thrown away unread, is free again after `leaseMs`. */
+function createPlaces(max: number, leaseMs: number): () => () => void {
+  const taken = new Map<symbol, number>()
+  return () => {
+    const now = Date.now()
+    // The first is the oldest.
+    for (const [place, since] of taken) {
+      if (now - since <= leaseMs) break
+      taken.delete(place)
+    }
+    if (taken.size >= max) {
+      throw new ServableError('rate_limited', 'Too many uploads are under way: try again later')
+    }
+    const place = Symbol()
+    taken.set(place, now)
+    return () => void taken.delete(place)
   }
 }
 

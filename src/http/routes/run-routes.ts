@@ -44,27 +44,38 @@ function route(path: string, endpoint: Endpoint): Route {
 function answerJson(kind: Kind, options: RunRoutesOptions): Endpoint {
   return async (request, state) => {
     const asked = await readRunRequest(kind, request, state, options)
-    if (asked.followed === undefined) {
-      const run = startPlain(asked, request, state, options)
-      return jsonOfRun(await run.result(), run.id)
+    try {
+      if (asked.followed === undefined) {
+        const run = startPlain(asked, request, state, options)
+        return jsonOfRun(await run.result(), run.id)
+      }
+      const record = await startFollowed(asked, asked.followed, state, options)
+      if (asked.followed.isAsync) return accepted(record, options.prefix)
+      return jsonOfRun(resultOf(await options.host.wait(record.id, asked.owner, request.signal)), record.id)
+    } finally {
+      asked.release?.()
     }
-    const record = await startFollowed(asked, asked.followed, state, options)
-    if (asked.followed.isAsync) return accepted(record, options.prefix)
-    return jsonOfRun(resultOf(await options.host.wait(record.id, asked.owner, request.signal)), record.id)
   }
 }
 
 function answerStream(kind: Kind, options: RunRoutesOptions): Endpoint {
+  const count = options.countStream
   return async (request, state) => {
     const asked = await readRunRequest(kind, request, state, options)
-    if (asked.followed === undefined) {
+    const { followed, release } = asked
+    if (followed === undefined) {
       const run = startPlain(asked, request, state, options)
-      return streamOfRun(counted(sseOfRun(run), options.countStream), run.id)
+      const source = counted(sseOfRun(run), release && (() => release))
+      return streamOfRun(counted(source, count), run.id)
     }
-    const record = await startFollowed(asked, asked.followed, state, options)
-    if (asked.followed.isAsync) return accepted(record, options.prefix)
-    const source = sseOfFollower(await options.host.follow(record.id, asked.owner, 0))
-    return streamOfRun(counted(source, options.countStream), record.id)
+    try {
+      const record = await startFollowed(asked, followed, state, options)
+      if (followed.isAsync) return accepted(record, options.prefix)
+      const source = sseOfFollower(await options.host.follow(record.id, asked.owner, 0))
+      return streamOfRun(counted(source, count), record.id)
+    } finally {
+      release?.()
+    }
   }
 }
 
