@@ -85,7 +85,10 @@ export function addCorrection(tx: Transaction, correction: Correction, owner: st
     for (const { id } of tx.oldest(CORRECTIONS, 1, partition)) tx.delete(CORRECTIONS, id)
   }
   const { id, agent, createdAt } = correction
-  tx.put(CORRECTIONS, { id, partition, at: Date.parse(createdAt), tags: { agent }, value: correction })
+  const [newest] = tx.list(CORRECTIONS, { partition, limit: 1 })
+  // A fraction tells those of one millisecond apart.
+  const at = Math.max(Date.parse(createdAt), (newest?.at ?? 0) + 0.001)
+  tx.put(CORRECTIONS, { id, partition, at, tags: { agent }, value: correction })
 }
 
 /** Reads a page, newest first. Throws `invalid_query` for a cursor that is none. */

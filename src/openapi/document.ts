@@ -98,26 +98,30 @@ function pathsOf(parts: DocumentParts): Paths {
   const prefix = swagger.routePrefix ?? parts.prefix
   const at = (path: string) => joinPath(prefix, path)
   const paths: Paths = {}
+  // In the order of the routes: where two have one path, the first one answers.
+  const add = (path: string, operations: Record<string, Operation>) => {
+    paths[path] = { ...operations, ...paths[path] }
+  }
   for (const kind of KINDS) {
-    paths[at(`${kind}s/{name}/run`)] = { post: runOperation(kind, parts) }
-    paths[at(`${kind}s/{name}/stream`)] = { post: streamOperation(kind, parts) }
+    add(at(`${kind}s/{name}/run`), { post: runOperation(kind, parts) })
+    add(at(`${kind}s/{name}/stream`), { post: streamOperation(kind, parts) })
   }
-  paths[at('agents/{name}/corrections')] = correctionOperations(parts)
-  paths[at('runs')] = { get: listRuns }
-  paths[at('runs/{id}')] = { get: getRun }
-  paths[at('runs/{id}/stream')] = { get: followRun }
-  paths[at('runs/{id}/cancel')] = { post: cancelRun }
-  if (hasLists) for (const [path, operation] of listOperations) paths[at(path)] = { get: operation }
+  add(at('runs'), { get: listRuns })
+  add(at('runs/{id}'), { get: getRun })
+  add(at('runs/{id}/stream'), { get: followRun })
+  add(at('runs/{id}/cancel'), { post: cancelRun })
+  if (hasLists) for (const [path, operation] of listOperations) add(at(path), { get: operation })
+  add(at(swagger.specPath), { get: spec })
+  add(at('agents/{name}/corrections'), correctionOperations(parts))
+  add(at('health'), { get: health })
   if (hasTools) {
-    paths[at('tools')] = { get: listTools }
-    paths[at('tools/{name}')] = { get: getTool }
+    add(at('tools'), { get: listTools })
+    add(at('tools/{name}'), { get: getTool })
   }
-  if (hasMetrics) for (const [path, operation] of metricsOperations) paths[at(path)] = { get: operation }
-  paths[at('health')] = { get: health }
-  paths[at(swagger.specPath)] = { get: spec }
+  if (hasMetrics) for (const [path, operation] of metricsOperations) add(at(path), { get: operation })
   if (a2aPath !== undefined) {
-    paths['/.well-known/agent-card.json'] = { get: card }
-    paths[a2aPath] = { post: jsonRpc }
+    add('/.well-known/agent-card.json', { get: card })
+    add(a2aPath, { post: jsonRpc })
   }
   return paths
 }

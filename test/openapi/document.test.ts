@@ -104,13 +104,13 @@ describe('the OpenAPI document', () => {
       '/v1/teams/{name}/stream',
       '/v1/workflows/{name}/run',
       '/v1/workflows/{name}/stream',
-      '/v1/agents/{name}/corrections',
       '/v1/runs',
       '/v1/runs/{id}',
       '/v1/runs/{id}/stream',
       '/v1/runs/{id}/cancel',
-      '/v1/health',
       '/v1/docs/spec.json',
+      '/v1/agents/{name}/corrections',
+      '/v1/health',
     ])
     expect(tags.map(({ name }) => name)).not.toContain('metrics')
     const body = paths['/v1/agents/{name}/run']?.post?.requestBody as { content: object }
@@ -137,6 +137,61 @@ function nullable(schema: unknown): unknown {
   const inner = Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, nullable(value)]))
   return isNullable === true && Object.keys(inner).length > 0 ? { anyOf: [inner, { type: 'null' }] } : inner
 }
+
+describe('the page', () => {
+  const htmlOf = async (path: string, options: HandlerOptions) => {
+    const own = createHandler({ registry: false, logger: false, ...options })
+    const response = await own(new Request(`http://127.0.0.1${path}`))
+    return { own, html: await response.text() }
+  }
+  const assets = () => new Response('a file')
+
+  it.each<[string, string, HandlerOptions]>([
+    ['/api/docs', '/api/docs/assets', { swagger: { enabled: true, assets } }],
+    ['/', '/assets', { prefix: '', swagger: { enabled: true, docsPath: '/', assets } }],
+    ['/help', '/help/assets', { prefix: '/', swagger: { enabled: true, docsPath: 'help', assets } }],
+  ])('at %s loads its files from %s, where they are', async (path, files, options) => {
+    const { own, html } = await htmlOf(path, options)
+    const loaded = [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url]) => url!)
+    expect(loaded).toHaveLength(4)
+    for (const url of loaded) {
+      expect(url.startsWith(`${files}/`), url).toBe(true)
+      expect((await own(new Request(`http://127.0.0.1${url}`))).status, url).toBe(200)
+    }
+  })
+
+  it('names paths as clients see them, where a proxy changes them', async () => {
+    const { own, html } = await htmlOf('/api/docs', {
+      swagger: { enabled: true, routePrefix: '/v1/ai', assets },
+    })
+    expect(html).toContain('src="/v1/ai/docs/assets/start.js"')
+    const start = await own(new Request('http://127.0.0.1/api/docs/assets/start.js'))
+    expect(await start.text()).toContain('"/v1/ai/docs/spec.json"')
+  })
+
+  it('says its title as text, whatever it is', async () => {
+    const title = '</title><script>alert(1)</script>'
+    const { html } = await htmlOf('/api/docs', { swagger: { enabled: true, title, assets } })
+    expect(html).not.toContain(title)
+    expect(html).not.toContain('alert(1)</script>')
+  })
+})
+
+describe('paths that are shared', () => {
+  it('say all that is answered there', () => {
+    const document = openapi(
+      {
+        prefix: '',
+        registry: new Registry(),
+        a2a: { basePath: '/agents' },
+        toolLibrary: options.toolLibrary!,
+      },
+      { specPath: '/tools' },
+    )
+    expect(Object.keys(document.paths['/agents']!)).toEqual(['post', 'get'])
+    expect(document.paths['/tools']?.get?.operationId).toBe('getSpec')
+  })
+})
 
 describe('the server', async () => {
   const document = await read()

@@ -63,7 +63,12 @@ export function correctionCases(server: Server): void {
         seen.push(...page.corrections.map(({ originalValue }) => originalValue))
         cursor = page.nextCursor === null ? '' : `&cursor=${encodeURIComponent(page.nextCursor)}`
       } while (cursor !== '')
-      expect(seen.toSorted()).toEqual([0, 1, 2, 3, 4, 5, 6])
+      expect(seen).toEqual([6, 5, 4, 3, 2, 1, 0])
+    })
+
+    it('are refused where they are too large to be one', async () => {
+      const answer = await add({ originalValue: 'x'.repeat(70_000) })
+      await expectProblem(server, answer, 413, 'body_too_large')
     })
 
     it('may be sent without an identity, and are then listed to nobody', async () => {
