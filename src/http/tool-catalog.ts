@@ -41,11 +41,11 @@ export interface ToolCatalog {
 export function createToolCatalog({ toolkits, toolLibrary }: ToolSources): ToolCatalog {
   const tools = new Map<string, { tool: Tool; toolkit: string | null }>()
   for (const [name, tool] of Object.entries(toolLibrary)) {
-    checkTool(tool, `\`toolLibrary.${name}\``)
+    checkTool(tool, `toolLibrary.${name}`)
     tools.set(name, { tool, toolkit: null })
   }
   for (const [index, toolkit] of toolkits.entries()) {
-    checkToolkit(toolkit, `\`toolkits[${index}]\``)
+    checkToolkit(toolkit, `toolkits[${index}]`)
     for (const tool of toolkit.tools) {
       if (!tools.has(tool.name)) tools.set(tool.name, { tool, toolkit: toolkit.name })
     }
@@ -65,20 +65,23 @@ function summaryOf(name: string, { description, parameters }: Tool): ToolSummary
 }
 
 function checkTool(value: unknown, where: string): void {
-  const { execute } = Object(value) as Partial<Tool>
-  if (typeof execute === 'function') return
-  throw new ServableError('invalid_options', `${where}: must be a tool, with an \`execute\` function`)
+  const { execute, description } = Object(value) as Partial<Tool>
+  if (typeof execute !== 'function') {
+    throw new ServableError('invalid_options', `\`${where}\` must be a tool, with an \`execute\` function`)
+  }
+  if (description === undefined || typeof description === 'string') return
+  throw new ServableError('invalid_options', `\`${where}.description\` must be text`)
 }
 
 function checkToolkit(value: unknown, where: string): asserts value is Toolkit {
   const { name, tools } = Object(value) as Partial<Toolkit>
   if (typeof name !== 'string' || name === '' || !Array.isArray(tools)) {
-    throw new ServableError('invalid_options', `${where}: must have a \`name\` and \`tools\``)
+    throw new ServableError('invalid_options', `\`${where}\` must have a \`name\` and \`tools\``)
   }
   for (const [index, tool] of tools.entries()) {
     checkTool(tool, `${where}.tools[${index}]`)
     if (typeof tool.name !== 'string' || tool.name === '') {
-      throw new ServableError('invalid_options', `${where}.tools[${index}]: must have a \`name\``)
+      throw new ServableError('invalid_options', `\`${where}.tools[${index}]\` must have a \`name\``)
     }
   }
 }

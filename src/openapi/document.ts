@@ -439,7 +439,8 @@ function schemeNames(providers: Providers): [name: string, header: string][] {
 function securitySchemes(providers: Providers): Record<string, Schema> {
   return Object.fromEntries(
     schemeNames(providers).map(([id, name]) => [
-      `${id.replace(/[^\w.-]/g, '_')}-key`,
+      // Headers are told apart where names of providers may not be.
+      name.toLowerCase().replace(/[^\w.-]/g, '_'),
       {
         type: 'apiKey',
         in: 'header',

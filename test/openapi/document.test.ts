@@ -24,7 +24,10 @@ const options: HandlerOptions = {
   fileUpload: true,
   toolLibrary: { add: { name: 'add', parameters: { type: 'object' }, execute: () => 3 } },
   metricsExporter: new MetricsExporter(),
-  providers: { 'my provider': { header: 'x-my-api-key', matches: ['mine'] } },
+  providers: {
+    'my provider': { header: 'x-my-api-key', matches: ['mine'] },
+    my_provider: { header: 'x-mine', matches: ['ours'] },
+  },
   swagger: {
     enabled: true,
     title: 'Examples',
@@ -66,6 +69,7 @@ describe('the OpenAPI document', () => {
       'x-provider-b-api-key',
       'x-provider-c-api-key',
       'x-my-api-key',
+      'x-mine',
       'x-api-key',
     ])
     expect(paths['/api/agents/{name}/run']?.post?.security?.[0]).toEqual({})
