@@ -41,6 +41,8 @@ const ALLOWED = [
   'prefer',
   'a2a-version',
   'x-request-id',
+  'x-service-key',
+  'traceparent',
 ]
 
 const EXPOSED = ['x-run-id', 'x-request-id', 'location', 'retry-after', 'ratelimit', 'ratelimit-policy']

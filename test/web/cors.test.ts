@@ -90,6 +90,8 @@ describe('a preflight', () => {
         'last-event-id',
         'prefer',
         'a2a-version',
+        'x-service-key',
+        'traceparent',
         'x-provider-a-api-key',
         'x-api-key',
       ]),
