@@ -111,7 +111,8 @@ export {
   type MetricsExporterOptions,
 } from './metrics/exporter.ts'
 export type { AgentMetrics, MetricsJson } from './metrics/json.ts'
-export type { OpenApiDocument, Operation } from './openapi/document.ts'
+export type { OpenApiDocument } from './openapi/document.ts'
+export type { Operation } from './openapi/operation.ts'
 export type { SwaggerOptions } from './openapi/options.ts'
 export type { DocsAssets, DocsFile } from './openapi/page.ts'
 export type { HandlerOptions, HostedState, LimitOptions, RunsOptions, State } from './options.ts'

@@ -9,6 +9,16 @@ import { KINDS } from '../agents/registry.ts'
 import type { Catalog } from '../http/catalog.ts'
 import { ANY_PROVIDER_HEADER, type Providers } from '../http/key-headers.ts'
 import { joinPath } from '../http/router.ts'
+import { a2aOperations } from './a2a-operations.ts'
+import {
+  answer,
+  eventStream,
+  json,
+  type Operation,
+  type Operations,
+  parameter,
+  problems,
+} from './operation.ts'
 import type { SwaggerSettings } from './options.ts'
 import { createSchemas, ref, type Schema } from './schemas.ts'
 
@@ -39,35 +49,8 @@ export interface OpenApiDocument {
   }
 }
 
-/** One operation of it. */
-export interface Operation {
-  readonly operationId: string
-  readonly summary: string
-  readonly tags: readonly string[]
-  readonly parameters?: readonly Schema[]
-  readonly requestBody?: Schema
-  readonly responses: Readonly<Record<string, Schema>>
-  readonly security?: readonly Readonly<Record<string, readonly string[]>>[]
-}
-
 /** Names that stand in the document; a longer list says nothing to a reader. */
 const MAX_NAMES = 200
-
-const STATUS_TEXTS: Readonly<Record<number, string>> = {
-  400: 'The request is not as it must be',
-  401: 'Nobody is identified',
-  403: 'That may not be done',
-  404: 'There is no such thing',
-  409: 'The run has ended',
-  413: 'The body is too large',
-  415: 'The content type is not taken',
-  422: 'The idempotency key was used for another body',
-  429: 'Too much at a time: try again later',
-  500: 'The agent failed',
-  502: 'The model provider failed',
-  503: 'Requests cannot be served now',
-  504: 'The run took too long',
-}
 
 /** Makes the document. */
 export function createDocument(parts: DocumentParts): OpenApiDocument {
@@ -99,7 +82,7 @@ function pathsOf(parts: DocumentParts): Paths {
   const at = (path: string) => joinPath(prefix, path)
   const paths: Paths = {}
   // In the order of the routes: where two have one path, the first one answers.
-  const add = (path: string, operations: Record<string, Operation>) => {
+  const add = (path: string, operations: Operations) => {
     paths[path] = { ...operations, ...paths[path] }
   }
   for (const kind of KINDS) {
@@ -120,43 +103,11 @@ function pathsOf(parts: DocumentParts): Paths {
   }
   if (hasMetrics) for (const [path, operation] of metricsOperations) add(at(path), { get: operation })
   if (a2aPath !== undefined) {
-    add('/.well-known/agent-card.json', { get: card })
-    add(a2aPath, { post: jsonRpc })
+    for (const [path, operations] of a2aOperations(a2aPath, nameParameter('agent', parts)))
+      add(path, operations)
   }
   return paths
 }
-
-const json = (schema: Schema, example?: unknown): Schema => ({
-  'application/json': { schema, ...(example !== undefined && { example }) },
-})
-
-const answer = (description: string, content: Schema, headers?: Schema): Schema => ({
-  description,
-  content,
-  ...(headers && { headers }),
-})
-
-function problems(...statuses: readonly number[]): Record<string, Schema> {
-  return Object.fromEntries(
-    statuses.map(status => [
-      String(status),
-      answer(STATUS_TEXTS[status] ?? 'A problem', { 'application/problem+json': { schema: ref('Problem') } }),
-    ]),
-  )
-}
-
-const parameter = (
-  where: string,
-  name: string,
-  description: string,
-  schema: Schema = { type: 'string' },
-): Schema => ({
-  in: where,
-  name,
-  description,
-  schema,
-  ...(where === 'path' && { required: true }),
-})
 
 const idempotencyKey = parameter('header', 'Idempotency-Key', 'The same key and body give the same run', {
   type: 'string',
@@ -233,8 +184,6 @@ function streamOperation(kind: Kind, parts: DocumentParts): Operation {
     security: keySecurity(parts.providers),
   }
 }
-
-const eventStream = (schema: Schema): Schema => ({ 'text/event-stream': { schema } })
 
 function correctionOperations(parts: DocumentParts): Record<string, Operation> {
   const name = nameParameter('agent', parts)
@@ -399,34 +348,6 @@ const spec: Operation = {
   summary: 'This document',
   tags: ['operation'],
   responses: { 200: answer('OpenAPI 3.0.3', json({ type: 'object' })), ...problems(401) },
-}
-
-const card: Operation = {
-  operationId: 'getAgentCard',
-  summary: 'The A2A card of the agents',
-  tags: ['discovery'],
-  responses: { 200: answer('The card', json({ type: 'object' })) },
-}
-
-const jsonRpc: Operation = {
-  operationId: 'callA2A',
-  summary: 'JSON-RPC 2.0 endpoint of A2A',
-  tags: ['run'],
-  requestBody: {
-    required: true,
-    content: json(
-      { type: 'object' },
-      { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id: 'unknown' } },
-    ),
-  },
-  responses: {
-    200: answer('The answer, or server-sent events of answers', {
-      ...json({ type: 'object' }),
-      ...eventStream({ type: 'object' }),
-    }),
-    204: { description: 'A notification gets no answer' },
-    ...problems(401),
-  },
 }
 
 function schemeNames(providers: Providers): [name: string, header: string][] {

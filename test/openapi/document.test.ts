@@ -315,6 +315,46 @@ describe('the server', async () => {
     )
   })
 
+  it('answers A2A as documented, of all agents and of each', async () => {
+    const json = { 'content-type': 'application/json' }
+    for (const [documented, base] of [
+      ['', ''],
+      ['/agents/{name}', '/agents/echo'],
+    ] as const) {
+      const check = async (path: string, method: string, own: string, body?: unknown) => {
+        const init = { method, headers: json, ...(body !== undefined && { body: JSON.stringify(body) }) }
+        const response = await ask(base + own, init)
+        await expectDocumented(documented + path || '/', method.toLowerCase(), response.clone())
+        return response
+      }
+      await check('/.well-known/agent-card.json', 'GET', '/.well-known/agent-card.json')
+      await check('', 'POST', base === '' ? '/' : '', {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tasks/get',
+        params: {},
+      })
+      const message = { messageId: `m${base}`, role: 'ROLE_USER', parts: [{ text: 'Hello' }] }
+      const sent = await check('/message:send', 'POST', '/message:send', { message })
+      expect(sent.status).toBe(200)
+      const { id } = (await sent.json()).task
+      const streamed = { message: { ...message, messageId: `s${base}` } }
+      expect((await check('/message:stream', 'POST', '/message:stream', streamed)).status).toBe(200)
+      expect((await check('/tasks', 'GET', '/tasks?pageSize=2')).status).toBeLessThan(500)
+      expect((await check('/tasks/{id}', 'GET', `/tasks/${id}`)).status).toBe(200)
+      await check('/tasks/{id}', 'GET', '/tasks/nobody')
+      await check('/message:send', 'POST', '/message:send', {})
+      for (const [verb, method] of [
+        ['cancel', 'POST'],
+        ['subscribe', 'GET'],
+        ['subscribe', 'POST'],
+      ] as const) {
+        await check(`/tasks/{id}:${verb}`, method, `/tasks/${id}:${verb}`)
+      }
+    }
+    await expectDocumented('/.well-known/agent.json', 'get', await ask('/.well-known/agent.json'))
+  })
+
   it('tells what happens as documented', async () => {
     const watching = await ask('/api/metrics/stream')
     const reader = watching.body!.pipeThrough(new TextDecoderStream()).getReader()

@@ -1,0 +1,147 @@
+/**
+ * The operations of A2A: cards, JSON-RPC, and the HTTP+JSON binding of 1.0. Requests and answers are those of the
+ * A2A specification; the binding of 0.3 stands below `v1` and is not told of.
+ *
+ * @module
+ */
+
+import { joinPath } from '../http/router.ts'
+import {
+  answer,
+  eventStream,
+  json,
+  type Operation,
+  type Operations,
+  parameter,
+  problems,
+} from './operation.ts'
+import { ref, type Schema } from './schemas.ts'
+
+/** Whose operations they are, and how their ids end. */
+interface Place {
+  readonly base: string
+  readonly suffix: string
+  readonly parameters: readonly Schema[]
+}
+
+const object: Schema = { type: 'object' }
+
+/** What A2A answers: nothing of it is repeated here. */
+const ofA2A = (what: string): Schema => ({ ...object, description: `${what} of the A2A specification` })
+
+/** The operations of all agents together at `path`, and of each agent below. */
+export function a2aOperations(path: string, agent: Schema): [path: string, operations: Operations][] {
+  const all: Place = { base: path, suffix: '', parameters: [] }
+  const each: Place = { base: joinPath(path, 'agents/{name}'), suffix: 'OfAgent', parameters: [agent] }
+  return [
+    ['/.well-known/agent-card.json', { get: card('getAgentCard', all) }],
+    ['/.well-known/agent.json', { get: card('getAgentCardByOldName', all) }],
+    [joinPath(each.base, '.well-known/agent-card.json'), { get: card('getAgentCard', each) }],
+    [path, { post: jsonRpc(all) }],
+    [each.base, { post: jsonRpc(each) }],
+    ...restOperations(all),
+    ...restOperations(each),
+  ]
+}
+
+function card(id: string, { suffix, parameters }: Place): Operation {
+  return {
+    operationId: `${id}${suffix}`,
+    summary: suffix === '' ? 'The A2A card of the agents' : 'The A2A card of one agent',
+    tags: ['discovery'],
+    parameters,
+    responses: { 200: answer('The card', json(ofA2A('AgentCard'))), ...problems(400, 404) },
+  }
+}
+
+function jsonRpc({ suffix, parameters }: Place): Operation {
+  const example = { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id: 'unknown' } }
+  return {
+    operationId: `callA2A${suffix}`,
+    summary: 'JSON-RPC 2.0 endpoint of A2A',
+    tags: ['run'],
+    parameters,
+    requestBody: { required: true, content: json(object, example) },
+    responses: {
+      200: answer('The answer, or server-sent events of answers', {
+        ...json(object),
+        ...eventStream(object),
+      }),
+      204: { description: 'A notification gets no answer' },
+      ...problems(401),
+    },
+  }
+}
+
+const taskId = parameter('path', 'id', 'Id of the task')
+
+const message = {
+  message: { messageId: 'message-1', role: 'ROLE_USER', parts: [{ text: 'Hello' }] },
+}
+
+/** The HTTP+JSON binding (section 11 of A2A 1.0). */
+function restOperations(place: Place): [path: string, operations: Operations][] {
+  const { base, suffix, parameters } = place
+  const at = (path: string) => joinPath(base, path)
+  const operation = (
+    id: string,
+    summary: string,
+    own: readonly Schema[],
+    content: Schema,
+    body?: Schema,
+  ): Operation => ({
+    operationId: `${id}${suffix}`,
+    summary,
+    tags: ['run'],
+    parameters: [...parameters, ...own],
+    ...(body !== undefined && { requestBody: { required: true, content: body } }),
+    responses: { 200: answer(summary, content), ...failures },
+  })
+  const body = json(ofA2A('SendMessageRequest'), message)
+  const events = eventStream(ofA2A('StreamResponse'))
+  const task = json(ofA2A('Task'))
+  const page = [
+    parameter('query', 'contextId', 'Tasks of this context'),
+    parameter('query', 'pageSize', 'Most tasks of the page', { type: 'integer', minimum: 1, maximum: 100 }),
+    parameter('query', 'pageToken', 'From the page before'),
+  ]
+  return [
+    [
+      at('message:send'),
+      {
+        post: operation(
+          'sendMessage',
+          'Send a message to an agent',
+          [],
+          json(ofA2A('SendMessageResponse')),
+          body,
+        ),
+      },
+    ],
+    [
+      at('message:stream'),
+      { post: operation('streamMessage', 'Send a message and get updates', [], events, body) },
+    ],
+    [at('tasks'), { get: operation('listTasks', 'List tasks', page, json(ofA2A('ListTasksResponse'))) }],
+    [at('tasks/{id}'), { get: operation('getTask', 'Get a task', [taskId], task) }],
+    [at('tasks/{id}:cancel'), { post: operation('cancelTask', 'Cancel a task', [taskId], task) }],
+    [
+      at('tasks/{id}:subscribe'),
+      {
+        get: operation('subscribeToTask', 'Get the updates of a task', [taskId], events),
+        post: operation('subscribeToTaskByPost', 'Get the updates of a task', [taskId], events),
+      },
+    ],
+  ]
+}
+
+/** Errors of the binding are a Google RPC status; what comes before it answers with problem details, as elsewhere. */
+const failures: Readonly<Record<string, Schema>> = Object.fromEntries(
+  [400, 401, 404, 413, 415, 422, 429, 500, 502, 504].map(status => [
+    String(status),
+    answer('An error of A2A, or a problem', {
+      ...json({ type: 'object', properties: { error: object }, required: ['error'] }),
+      'application/problem+json': { schema: ref('Problem') },
+    }),
+  ]),
+)
