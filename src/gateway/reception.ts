@@ -6,8 +6,9 @@
 
 import { Counter } from '../counter.ts'
 import { messageOf, redact, reportError, ServableError } from '../errors.ts'
-import type { Identity } from '../http/platform.ts'
+import { type Identity, isIdentity } from '../http/platform.ts'
 import type { SocketHandshake } from '../socket/io/namespace.ts'
+import { isResponse } from '../web/response.ts'
 import type { GatewaySettings } from './options.ts'
 import { keyIn } from './payload.ts'
 import { readPlace, type Seen } from './place.ts'
@@ -130,13 +131,8 @@ async function identify(
   if (authenticate === undefined) return handshake.identity
   const answer: unknown = await authenticate(handshake)
   if (isResponse(answer)) throw new ServableError('unauthorized', await textOf(answer))
-  const { id } = Object(answer) as Partial<Identity>
-  if (typeof id === 'string' && id !== '') return answer as Identity
+  if (isIdentity(answer)) return answer
   throw new ServableError('unauthorized', 'Not authorized')
-}
-
-function isResponse(value: unknown): value is Response {
-  return Object.prototype.toString.call(value) === '[object Response]'
 }
 
 /** Most characters of a refusal's text. */

@@ -11,7 +11,7 @@ import { sha256 } from '../web/digest.ts'
 import { problemResponse } from '../web/problem.ts'
 import { type Context, isProbe, type Middleware } from './context.ts'
 import { ANY_PROVIDER_HEADER } from './key-headers.ts'
-import type { Identity } from './platform.ts'
+import { type Identity, isIdentity } from './platform.ts'
 
 /** Checks a token or key. Undefined and a throw refuse. */
 export type VerifyCredential = (
@@ -67,7 +67,7 @@ function authenticating(
   return async (request, context, next) => {
     if (isOpen(request, context)) return next()
     const identity = await identify(request).catch(() => undefined)
-    if (typeof identity?.id === 'string' && identity.id !== '') {
+    if (isIdentity(identity)) {
       context.identity = identity
       return next()
     }
@@ -96,14 +96,13 @@ const TokensSchema = v.pipe(
   v.check(tokens => Object.keys(tokens).length > 0, 'must hold a token or more'),
   // Not field by field: an error must not name a token.
   v.check(
-    tokens => Object.values(tokens).every(isIdentity),
+    tokens => Object.values(tokens).every(isSomebody),
     'must hold ids or identities, each an `id` that is text and not empty',
   ),
 )
 
-function isIdentity(who: unknown): boolean {
-  const id = isObject(who) ? who.id : who
-  return typeof id === 'string' && id !== ''
+function isSomebody(who: unknown): boolean {
+  return typeof who === 'string' ? who !== '' : isObject(who) && isIdentity(who)
 }
 
 const CredentialSchema = v.strictObject({

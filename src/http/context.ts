@@ -6,7 +6,7 @@
 
 import { ServableError } from '../errors.ts'
 import { checkResponse } from '../web/response.ts'
-import { type Identity, type Platform, platform } from './platform.ts'
+import { type Identity, isIdentity, type Platform, platform } from './platform.ts'
 import type { Match } from './router.ts'
 import { continueTrace } from './trace.ts'
 
@@ -105,9 +105,9 @@ export class RequestState implements Context {
     return this.#identity
   }
 
-  /** Throws `internal_error` for an identity without an id: it would own what everyone owns. */
+  /** Throws `internal_error` for what is none. */
   set identity(identity: Identity | undefined) {
-    if (identity !== undefined && (typeof identity?.id !== 'string' || identity.id === '')) {
+    if (identity !== undefined && !isIdentity(identity)) {
       throw new ServableError(
         'internal_error',
         '`context.identity` must have an `id` that is text and not empty',

@@ -55,11 +55,10 @@ export function createDispatch(
     if (request.method === 'HEAD') response = withoutBody(response)
     return withHeaders(response, headers => {
       headers.set('x-request-id', state.requestId)
-      if (state.setHeaders !== undefined)
-        for (const [name, value] of state.setHeaders ?? []) {
-          if (name === 'set-cookie') headers.append(name, value)
-          else headers.set(name, value)
-        }
+      for (const [name, value] of state.setHeaders ?? []) {
+        if (name === 'set-cookie') headers.append(name, value)
+        else headers.set(name, value)
+      }
       corsOf(state.part)?.mark(request, headers)
     })
   }

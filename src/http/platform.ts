@@ -7,6 +7,12 @@ export interface Identity {
   readonly scopes?: readonly string[]
 }
 
+/** Whether other code's value is an identity: one without an id would own what everyone owns. */
+export function isIdentity(value: unknown): value is Identity {
+  const { id } = Object(value) as Partial<Identity>
+  return typeof id === 'string' && id !== ''
+}
+
 /** What a runtime knows of a request beyond the request itself. Made by the entries of `runtimes/`. */
 export interface Platform {
   /** The client's address, where the runtime itself vouches for it. */

@@ -5,6 +5,7 @@
  */
 
 import type { Kind } from '../agents/contract.ts'
+import { KINDS } from '../agents/registry.ts'
 import { BOUNDS, type Histogram } from './histogram.ts'
 import { averageOf } from './json.ts'
 import type { Counted, Snapshot } from './snapshot.ts'
@@ -65,8 +66,6 @@ export const CONTENT_TYPES: Readonly<Record<TextFormat, string>> = {
   prometheus: 'text/plain; version=0.0.4; charset=utf-8',
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
 }
-
-const KINDS: readonly Kind[] = ['agent', 'team', 'workflow']
 
 /** Writes a snapshot. */
 export function toPrometheus(snapshot: Snapshot, format: TextFormat): string {

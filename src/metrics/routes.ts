@@ -8,8 +8,9 @@ import { KINDS } from '../agents/registry.ts'
 import { isServableError, ServableError } from '../errors.ts'
 import type { Catalog } from '../http/catalog.ts'
 import type { RequestState } from '../http/context.ts'
+import { isIdentity } from '../http/platform.ts'
 import { joinPath, queryOf, type Route } from '../http/router.ts'
-import { jsonResponse } from '../web/response.ts'
+import { isResponse, jsonResponse } from '../web/response.ts'
 import { SSE_HEADERS, sseStream } from '../web/sse.ts'
 import type { MetricsExporter } from './exporter.ts'
 import { metricsOf, toMetricsJson } from './json.ts'
@@ -85,9 +86,8 @@ async function refusal(request: Request, { authenticate }: MetricsExporter): Pro
     if (isServableError(cause)) throw cause
     throw new ServableError('unauthorized', 'Not authorized', { cause })
   }
-  if (Object.prototype.toString.call(answer) === '[object Response]') return answer as Response
-  const { id } = Object(answer) as { id?: unknown }
-  if (typeof id === 'string' && id !== '') return undefined
+  if (isResponse(answer)) return answer
+  if (isIdentity(answer)) return undefined
   throw new ServableError('unauthorized', 'Not authorized')
 }
 

@@ -1,6 +1,7 @@
 /** What was counted, at one moment. */
 
 import type { Kind } from '../agents/contract.ts'
+import { KINDS } from '../agents/registry.ts'
 import type { Stats } from './stats.ts'
 
 /** Of one name: what was counted, and how many of its runs are at work. */
@@ -29,11 +30,10 @@ export function fromKey(key: string): { kind: Kind; name: string } {
   return { kind: key.slice(0, at) as Kind, name: key.slice(at + 1) }
 }
 
-const ORDER: Readonly<Record<Kind, number>> = { agent: 0, team: 1, workflow: 2 }
-
 /** Puts what was counted in order. */
 export function inOrder(counted: readonly Counted[]): Counted[] {
   return counted.toSorted(
-    (a, b) => ORDER[a.kind] - ORDER[b.kind] || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
+    (a, b) =>
+      KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
   )
 }

@@ -42,7 +42,7 @@ export interface OpenApiDocument {
   readonly info: { readonly title: string; readonly version: string; readonly description?: string }
   readonly servers?: SwaggerSettings['servers']
   readonly tags: readonly { readonly name: string; readonly description: string }[]
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly paths: Readonly<Record<string, Operations>>
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>
     readonly securitySchemes: Readonly<Record<string, Schema>>
@@ -74,13 +74,11 @@ const TAGS = [
   { name: 'operation', description: 'The service itself' },
 ] as const
 
-type Paths = Record<string, Record<string, Operation>>
-
-function pathsOf(parts: DocumentParts): Paths {
+function pathsOf(parts: DocumentParts): OpenApiDocument['paths'] {
   const { swagger, hasLists, hasTools, hasMetrics, a2aPath } = parts
   const prefix = swagger.routePrefix ?? parts.prefix
   const at = (path: string) => joinPath(prefix, path)
-  const paths: Paths = {}
+  const paths: Record<string, Operations> = {}
   // In the order of the routes: where two have one path, the first one answers.
   const add = (path: string, operations: Operations) => {
     paths[path] = { ...operations, ...paths[path] }
@@ -185,7 +183,7 @@ function streamOperation(kind: Kind, parts: DocumentParts): Operation {
   }
 }
 
-function correctionOperations(parts: DocumentParts): Record<string, Operation> {
+function correctionOperations(parts: DocumentParts): Operations {
   const name = nameParameter('agent', parts)
   const example = { originalValue: 'Oslo', correctedValue: 'Bergen', field: 'city' }
   return {

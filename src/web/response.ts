@@ -13,13 +13,15 @@ export function jsonResponse(
   })
 }
 
+/** Whether other code's value is a response, of whatever realm. */
+export function isResponse(value: unknown): value is Response {
+  return Object.prototype.toString.call(value) === '[object Response]'
+}
+
 /** Throws `internal_error`, naming `from`, unless the value is a response: other code made it. */
 export function checkResponse(value: unknown, from: string): Response {
-  if (Object.prototype.toString.call(value) === '[object Response]') {
-    const response = value as Response
-    // `Response.error()` has the status 0 and cannot be sent.
-    if (response.status !== 0) return response
-  }
+  // `Response.error()` has the status 0 and cannot be sent.
+  if (isResponse(value) && value.status !== 0) return value
   throw new ServableError('internal_error', `${from} must return a Response`)
 }
 

@@ -1,6 +1,6 @@
 import { ServableError } from '../../errors.ts'
 import { jsonResponse } from '../../web/response.ts'
-import { joinPath, type Route } from '../router.ts'
+import { joinPath, queryOf, type Route } from '../router.ts'
 import { VERSION } from '../version.ts'
 
 /** The scope of an identity that may look behind the curtain. */
@@ -16,7 +16,7 @@ export function healthRoute(prefix: string, isReady: () => boolean): Route {
     path: joinPath(prefix, 'health'),
     part: 'health',
     endpoint(request, { identity }) {
-      const asksVersions = new URL(request.url).searchParams.has('versions')
+      const asksVersions = queryOf(request.url).has('versions')
       if (asksVersions && !identity?.scopes?.includes(ADMIN)) {
         throw new ServableError('forbidden', `\`versions\` are for identities with the scope \`${ADMIN}\``)
       }

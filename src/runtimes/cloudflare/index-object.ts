@@ -119,8 +119,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
       run: NumberedRun,
       open: readonly number[],
     ): Promise<boolean> {
-      const { runs, settings } = service()
-      const expiresAt = Date.now() + runs.timeoutMs + (settings.gateway?.recoveryMs ?? 0)
+      const expiresAt = socketExpiry(service())
       const isOurs = this.#store.transact(tx => addRun(tx, pid, socket, run, { open, expiresAt }))
       if (isOurs) await this.#state.storage.setAlarm(expiresAt)
       return isOurs
@@ -128,8 +127,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
 
     async socketTake(pid: string, owner: string | null): Promise<SocketRecord | undefined> {
       if (this.#store.isEmpty()) return undefined
-      const { runs, settings } = service()
-      const expiresAt = Date.now() + runs.timeoutMs + (settings.gateway?.recoveryMs ?? 0)
+      const expiresAt = socketExpiry(service())
       const record = this.#store.transact(tx => takeRecord(tx, pid, owner, expiresAt))
       if (record !== undefined) await this.#state.storage.setAlarm(expiresAt)
       return record
@@ -189,4 +187,9 @@ export function indexObjectClass(service: () => Service): ObjectClass {
       else if (left === 0) await this.#store.clear()
     }
   }
+}
+
+/** When the record of a socket that is at work goes: its runs have ended by then, and nobody can come back to them. */
+function socketExpiry({ runs, settings }: Service): number {
+  return Date.now() + runs.timeoutMs + (settings.gateway?.recoveryMs ?? 0)
 }
