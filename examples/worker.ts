@@ -1,8 +1,12 @@
+import { env } from 'cloudflare:workers'
 // In your own project: `servable` and `servable/cloudflare`. Here the sources, so that no build is needed.
-import { createHandler, type HandlerOptions, MetricsExporter } from '../src/index.ts'
+import { bearerIdentity, createHandler, type HandlerOptions, MetricsExporter } from '../src/index.ts'
 import { durableObjects, durableState, worker, workerAssets } from '../src/runtimes/cloudflare.ts'
 // By name: a bundler may drop an import for its effect alone (package.json: `sideEffects`).
 import * as agents from './agents.ts'
+import { toolServers } from './tools.ts'
+
+const { ADMIN_TOKEN } = env as { readonly ADMIN_TOKEN?: string }
 
 const options: HandlerOptions = {
   cors: true,
@@ -14,6 +18,14 @@ const options: HandlerOptions = {
   fileUpload: true,
   swagger: { enabled: true, assets: workerAssets() },
   toolkits: [{ name: 'arithmetic', description: 'Sums and products', tools: agents.calculator.tools }],
+  // Off unless there is a token: put ADMIN_TOKEN=… into .dev.vars, or `wrangler secret put ADMIN_TOKEN`.
+  ...(ADMIN_TOKEN && {
+    admin: {
+      manager: toolServers,
+      authenticate: bearerIdentity({ tokens: { [ADMIN_TOKEN]: 'admin' } }),
+      allow: ['localhost', '127.0.0.1'],
+    },
+  }),
 }
 
 export default { fetch: worker(createHandler(options)) }

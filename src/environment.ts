@@ -4,7 +4,10 @@
  * @module
  */
 
-declare const process: { readonly env: { readonly NODE_ENV?: string } }
+declare const process: {
+  readonly env: { readonly NODE_ENV?: string }
+  getBuiltinModule?(name: string): unknown
+}
 
 /**
  * Whether this is production: everything but `NODE_ENV` `development` and `test`, so that a deployment that says
@@ -17,5 +20,24 @@ export function isProduction(): boolean {
     return env !== 'development' && env !== 'test'
   } catch {
     return true
+  }
+}
+
+/** What looks names up: on Node, Bun and Deno. */
+interface NameService {
+  lookup(host: string, options: { readonly all: true }): Promise<readonly { readonly address: string }[]>
+}
+
+/** Looks up the addresses of a host's name; undefined where the runtime cannot. What cannot be found has none. */
+export function nameResolver(): ((host: string) => Promise<readonly string[]>) | undefined {
+  try {
+    const names = process.getBuiltinModule?.('node:dns/promises') as NameService | undefined
+    if (typeof names?.lookup !== 'function') return undefined
+    return async host => {
+      const found = await names.lookup(host, { all: true }).catch(() => [])
+      return found.map(({ address }) => address)
+    }
+  } catch {
+    return undefined
   }
 }

@@ -22,6 +22,12 @@ const CLIENT_CODES = [
   'workflow_not_found',
   'run_not_found',
   'tool_not_found',
+  'toolkit_not_found',
+  'tool_server_not_found',
+  'tool_server_exists',
+  'too_many_tool_servers',
+  'tool_servers_not_configured',
+  'address_refused',
   'run_ended',
   'runs_not_stored',
   'idempotency_mismatch',
@@ -56,6 +62,8 @@ const SERVER_CODES = [
   'run_timeout',
   'interrupted',
   'invalid_agent_response',
+  'tool_failed',
+  'tool_server_failed',
 ] as const
 
 /** The code of a failure that the caller can mend. */

@@ -7,6 +7,9 @@
 import { createLocalTaskHost } from './a2a/local-task-host.ts'
 import type { A2ASettings } from './a2a/options.ts'
 import { a2aRoutes } from './a2a/routes.ts'
+import { adminGate, OPEN_WARNING } from './admin/gate.ts'
+import type { AdminSettings } from './admin/options.ts'
+import { adminPath, adminRoutes } from './admin/routes.ts'
 import type { CorrectionStore } from './agents/corrections.ts'
 import { createLocalRecords } from './gateway/local-records.ts'
 import type { GatewaySettings } from './gateway/options.ts'
@@ -46,6 +49,7 @@ import {
   hasTools,
   logSocketError,
   NOT_STORED,
+  openService,
   type Service,
 } from './service.ts'
 import type { SocketServer } from './socket/io/server.ts'
@@ -65,7 +69,7 @@ export type Handler = (request: Request, platform?: unknown) => Promise<Response
  * export default { fetch: createHandler({ agents: { echo } }) }
  */
 export function createHandler(options: HandlerOptions = {}): Handler {
-  const service = createService(options)
+  const service = openService(options)
   const { settings, catalog, runs } = service
   const { prefix, production, log, middleware, fallback, metricsExporter } = settings
   const countStream = metricsExporter?.core.openStream
@@ -87,16 +91,21 @@ export function createHandler(options: HandlerOptions = {}): Handler {
       store: correctionsIn(settings.state),
     }),
     healthRoute(prefix, () => isReady(settings.state)),
-    ...(hasTools(settings) ? toolRoutes(prefix, createToolCatalog(settings)) : []),
+    ...(hasTools(settings)
+      ? toolRoutes(prefix, createToolCatalog({ ...settings, toolServers: settings.admin?.manager }))
+      : []),
     ...(metricsExporter === undefined ? [] : metricsRoutes(prefix, metricsExporter, catalog)),
+    ...(settings.admin === undefined ? [] : mountAdmin(settings, settings.admin)),
     ...(settings.a2a === undefined ? [] : mountA2A(service, settings.a2a, readKeys)),
     ...(settings.gateway === undefined ? [] : mountGateway(service, settings.gateway, host, socketCors)),
   ]
 
-  const find = createMatcher(routes)
+  const territory = { path: adminPath(prefix), part: 'admin' } as const
+  const find = createMatcher(routes, settings.admin === undefined ? [] : [territory])
+  const gate = settings.admin === undefined ? [] : [adminGate(settings.admin.authenticate)]
   return createDispatch({
     find,
-    middleware: limited(settings, middleware),
+    middleware: [...limited(settings, middleware), ...gate],
     corsOf,
     fallback,
     production,
@@ -113,11 +122,8 @@ export function createHandler(options: HandlerOptions = {}): Handler {
  * const document = openapi(options, { title: 'My agents' })
  */
 export function openapi(options: HandlerOptions, swagger: Partial<SwaggerOptions> = {}): OpenApiDocument {
-  // An exporter begins to keep what it counts once it is served.
-  const { metricsExporter, ...rest } = options
-  const service = createService(rest)
-  const parts = documentParts(service, resolveSwagger({ ...options.swagger, ...swagger }))
-  return createDocument({ ...parts, hasMetrics: metricsExporter !== undefined })
+  const resolved = resolveSwagger({ ...options.swagger, ...swagger })
+  return createDocument(documentParts(createService(options), resolved))
 }
 
 /** The rate limiter comes before all other middleware, but where it goes by a key: that may be what they find out. */
@@ -154,6 +160,11 @@ function createAllCors({ cors: setting, gateway, providers }: Settings) {
   const cors = createCors(setting, headers)
   const socketCors = gateway?.origins === undefined ? cors : createCors(gateway.origins, headers)
   return { cors, socketCors }
+}
+
+function mountAdmin({ prefix, toolkits, limits, log }: Settings, settings: AdminSettings): Route[] {
+  if (settings.authenticate === undefined) log({ level: 'warn', event: 'admin.open', message: OPEN_WARNING })
+  return adminRoutes({ prefix, settings, toolkits, maxBodyBytes: limits.maxBodyBytes })
 }
 
 /** Where the host runs the socket's server by itself, there is nothing to mount. */

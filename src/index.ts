@@ -7,8 +7,11 @@
 export { agentCard, agentCards, type CardForm, type CardOptions, type CardSubject } from './a2a/card.ts'
 export type { AgentCard, CardGeneration } from './a2a/card-forms.ts'
 export type { A2AOptions, A2AProvider } from './a2a/options.ts'
+export type { AdminOptions, AuthenticateAdmin } from './admin/options.ts'
+export type { ConfigFieldView, ToolkitDetail, ToolkitSummary } from './admin/toolkit-catalog.ts'
 export { Agent, type AgentConfig, type AgentContext } from './agents/agent.ts'
 export {
+  type AdminPayload,
   type BusEventName,
   type BusEvents,
   type BusListener,
@@ -69,6 +72,21 @@ export {
   type TeamStrategy,
 } from './agents/team.ts'
 export type { Tool, ToolContext } from './agents/tool.ts'
+export type {
+  KeptDefinition,
+  ServerCallOptions,
+  ServerTool,
+  ToolServer,
+  ToolServerChange,
+  ToolServerDefinition,
+  ToolServerPlace,
+  ToolServerPolicy,
+  ToolServerSource,
+  ToolServerStatus,
+  ToolServerStore,
+  ToolServers,
+  ToolServerTransport,
+} from './agents/tool-servers.ts'
 export type { ConfigField, Toolkit } from './agents/toolkit.ts'
 export {
   type StepBody,
@@ -92,6 +110,7 @@ export {
   type ApiKeyOptions,
   apiKeyAuth,
   bearerAuth,
+  bearerIdentity,
   type CredentialOptions,
   type VerifyCredential,
 } from './http/authentication.ts'

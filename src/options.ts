@@ -7,10 +7,12 @@
 import * as v from 'valibot'
 import { type A2AOptions, type A2ASettings, resolveA2A } from './a2a/options.ts'
 import type { TaskHost } from './a2a/task-host.ts'
+import { type AdminOptions, AdminSchema, type AdminSettings, resolveAdmin } from './admin/options.ts'
 import type { Servable, ServableAgent, ServableTeam, ServableWorkflow, Servish } from './agents/contract.ts'
 import type { CorrectionStore } from './agents/corrections.ts'
 import { defaultRegistry, type Registry } from './agents/registry.ts'
 import type { Tool } from './agents/tool.ts'
+import type { ToolServers } from './agents/tool-servers.ts'
 import type { Toolkit } from './agents/toolkit.ts'
 import { withDefaults } from './defaults.ts'
 import { isProduction } from './environment.ts'
@@ -93,6 +95,8 @@ export interface HandlerOptions {
   readonly a2a?: true | A2AOptions
   /** Offers runs over an event socket, to Socket.IO clients and plain WebSockets: `true`, or how. Default: off. */
   readonly gateway?: true | GatewayOptions
+  /** Lets administrators manage tool servers (MCP) and see the toolkits: `true`, or how. Default: off. */
+  readonly admin?: boolean | AdminOptions
   /** Counts every run, and is what `GET /metrics` shows. Default: nothing is counted. */
   readonly metricsExporter?: MetricsExporter
   /** The address under which clients reach the service, without a path: `https://agents.example.com`. Default: the request's. */
@@ -110,6 +114,8 @@ export interface HostedState {
   keepCorrections(): Required<CorrectionStore>
   /** Counts requests of a client in windows of so many milliseconds. */
   countRequests(windowMs: number): CountRequest
+  /** The tool servers, which are kept and connected elsewhere. */
+  connectToolServers(): ToolServers
   /** Keeps what was counted. */
   keepMetrics(core: MetricsCore, onError: (error: unknown) => void): MetricsKeeper
 }
@@ -165,6 +171,7 @@ export interface Settings
       | 'runs'
       | 'a2a'
       | 'gateway'
+      | 'admin'
       | 'metricsExporter'
       | 'fileUpload'
       | 'rateLimit'
@@ -176,6 +183,8 @@ export interface Settings
   readonly a2a: A2ASettings | undefined
   /** Undefined where there is no event socket. */
   readonly gateway: GatewaySettings | undefined
+  /** Undefined where there are no admin routes. */
+  readonly admin: AdminSettings | undefined
   readonly metricsExporter: MetricsExporter | undefined
   /** Undefined where there is no document. */
   readonly swagger: SwaggerSettings | undefined
@@ -410,6 +419,7 @@ const OptionsSchema = v.strictObject({
   state: v.optional(state),
   a2a: v.optional(v.union([v.literal(true), a2a], 'must be true or an object of options')),
   gateway: v.optional(v.union([v.literal(true), gateway], 'must be true or an object of options')),
+  admin: v.optional(AdminSchema),
   metricsExporter: v.optional(
     v.custom<MetricsExporter>(value => isFunction(Object(value).attach), 'must be a MetricsExporter'),
   ),
@@ -432,11 +442,14 @@ export function resolveOptions(options: HandlerOptions): Settings {
   checkRuns(options.runs)
   const gateway = given(options.gateway, resolveGateway)
   if (gateway !== undefined) checkGateway(gateway, options)
+  const registry = options.registry === false ? undefined : (options.registry ?? defaultRegistry())
+  const production = options.production ?? isProduction()
   return {
     ...withDefaults(PLAIN_DEFAULTS, options),
-    registry: options.registry === false ? undefined : (options.registry ?? defaultRegistry()),
+    registry,
     fallback: options.fallback,
-    production: options.production ?? isProduction(),
+    production,
+    admin: given(options.admin, admin => resolveAdmin(admin, { production, registry })),
     limits: withDefaults({ maxBodyBytes: 1024 * 1024 }, options.limits),
     log: options.logger === false ? () => {} : guarded(options.logger ?? consoleLog),
     providers: { ...DEFAULT_PROVIDERS, ...options.providers },

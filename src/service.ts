@@ -6,7 +6,9 @@
 
 import { resolveA2A } from './a2a/options.ts'
 import type { TaskSettings } from './a2a/task-host.ts'
-import { messageOf } from './errors.ts'
+import { toolServersIn } from './admin/kept.ts'
+import type { ToolServers } from './agents/tool-servers.ts'
+import { messageOf, ServableError } from './errors.ts'
 import { createGateway, type GatewayParts } from './gateway/gateway.ts'
 import type { GatewaySettings } from './gateway/options.ts'
 import { type Catalog, createCatalog, type Sources } from './http/catalog.ts'
@@ -21,6 +23,7 @@ import { type HandlerOptions, resolveOptions, type Settings, type State } from '
 import type { HostSettings } from './runs/host.ts'
 import type { RunFailure } from './runs/run.ts'
 import type { SocketServer } from './socket/io/server.ts'
+import type { Store } from './state/store.ts'
 
 /** The checked options and what comes of them. */
 export interface Service {
@@ -45,27 +48,41 @@ export function documentParts({ settings, catalog }: Service, swagger: SwaggerSe
     hasLists: registry !== undefined,
     hasUploads: fileUpload !== undefined,
     hasTools: hasTools(settings),
+    hasAdmin: settings.admin !== undefined,
     hasMetrics: metricsExporter !== undefined,
     a2aPath: a2a && joinPath(a2a.basePath),
   }
 }
 
 /** Whether there are tools to list. */
-export function hasTools({ toolkits, toolLibrary }: Settings): boolean {
-  return toolkits.length > 0 || Object.keys(toolLibrary).length > 0
+export function hasTools({ toolkits, toolLibrary, admin }: Settings): boolean {
+  return toolkits.length > 0 || Object.keys(toolLibrary).length > 0 || admin?.manager !== undefined
 }
 
 /** Why there can be no followed runs. */
 export const NOT_STORED = 'Runs are not stored here (`runs.store` is `none`): ask for a plain run'
+
+/** Makes a service whose parts that keep something are at work: for whoever serves it. Throws `invalid_options`. */
+export function openService(options: HandlerOptions): Service {
+  const service = createService(options)
+  const { metricsExporter, admin, state, log } = service.settings
+  if (metricsExporter !== undefined) keepMetrics(metricsExporter, state, log)
+  const manager = admin?.manager
+  if (manager !== undefined) {
+    manager.use(
+      state.kind === 'hosted' ? state.connectToolServers() : openToolServers(service.settings, state.store),
+    )
+  }
+  return service
+}
 
 /** Checks the options. Throws `invalid_options` that names what is wrong. */
 export function createService(options: HandlerOptions): Service {
   const settings = resolveOptions(options)
   const { production, log } = settings
   const onFailure = (failure: RunFailure) => logFailure(log, failure)
-  const { metricsExporter, state } = settings
+  const { metricsExporter } = settings
   const runs = { ...settings.runs, production, onFailure, meter: metricsExporter?.core }
-  if (metricsExporter !== undefined) keepMetrics(metricsExporter, state, log)
   const catalog = createCatalog(settings)
   const { agents, maxTasksPerOwner, maxHistory, maxSubscribers } = settings.a2a ?? resolveA2A({})
   return {
@@ -84,6 +101,23 @@ function keepMetrics({ core }: MetricsExporter, state: State, log: Log): void {
     log({ level: 'error', event: 'metrics.failed', message: messageOf(error) })
   if (state.kind === 'hosted') core.connect(each => state.keepMetrics(each, onError))
   else if (!state.isVolatile) core.connect(each => createStoreKeeper(each, state.store, onError))
+}
+
+/** The tool servers that a store keeps, connected from here. Throws `tool_servers_not_configured` without a manager. */
+export function openToolServers({ admin, log }: Settings, store: Store): ToolServers {
+  if (admin?.manager === undefined) {
+    throw new ServableError('tool_servers_not_configured', 'There is no manager of tool servers')
+  }
+  return admin.manager.open({
+    store: toolServersIn(store),
+    policy: admin.policy,
+    onChange: ({ status, ...change }) =>
+      log({
+        level: 'warn',
+        event: status === 'connected' ? 'tool_server.back' : 'tool_server.lost',
+        ...change,
+      }),
+  })
 }
 
 /** With anything of its own, the socket offers that alone. */

@@ -13,7 +13,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 }
 
 /** The name of a header (RFC 9110, 5.1). */
-export const headerName: v.GenericSchema<unknown, string> = v.pipe(
+export const headerName: v.GenericSchema<string> = v.pipe(
   v.string(),
   v.regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be a header name'),
 )

@@ -78,6 +78,8 @@ const KNOWS: Record<string, readonly string[]> = {
   a2a: ['errors', 'defaults', 'validation', 'web', 'agents', 'state', 'runs', 'http'],
   socket: ['errors', 'defaults', 'counter', 'wake', 'web', 'http'],
   openapi: ['errors', 'web', 'agents', 'runs', 'http'],
+  admin: ['errors', 'web', 'agents', 'state', 'http'],
+  mcp: ['errors', 'validation', 'environment', 'web', 'agents', 'http'],
   metrics: ['errors', 'wake', 'web', 'agents', 'state', 'runs', 'http'],
   gateway: [
     'errors',
@@ -106,9 +108,24 @@ const KNOWS: Record<string, readonly string[]> = {
     'gateway',
     'metrics',
     'openapi',
+    'admin',
   ],
-  service: ['errors', 'runs', 'http', 'a2a', 'socket', 'gateway', 'metrics', 'openapi', 'options'],
+  service: [
+    'errors',
+    'agents',
+    'state',
+    'runs',
+    'http',
+    'a2a',
+    'socket',
+    'gateway',
+    'metrics',
+    'openapi',
+    'admin',
+    'options',
+  ],
   handler: [
+    'admin',
     'agents',
     'web',
     'runs',
@@ -122,6 +139,7 @@ const KNOWS: Record<string, readonly string[]> = {
     'service',
   ],
   index: [
+    'admin',
     'errors',
     'web',
     'agents',
@@ -136,6 +154,8 @@ const KNOWS: Record<string, readonly string[]> = {
     'handler',
   ],
   runtimes: [
+    'admin',
+    'mcp',
     'errors',
     'web',
     'agents',
@@ -162,6 +182,8 @@ const PACKAGES: Record<string, readonly string[]> = {
   openapi: ['@valibot/to-json-schema'],
   a2a: ['valibot'],
   gateway: ['valibot'],
+  admin: ['valibot'],
+  mcp: ['valibot', '@modelcontextprotocol/client'],
 }
 
 describe('the rooms of src', () => {

@@ -25,6 +25,20 @@ export interface ToolPayload extends BusPayload {
   readonly toolName: string
 }
 
+/** What an administrator did, or tried to. */
+export interface AdminPayload {
+  /** Such as `add_server`. */
+  readonly action: string
+  /** `ok`, or the code of the failure. */
+  readonly outcome: string
+  /** The identity's id; null where nobody is asked who they are. */
+  readonly who: string | null
+  readonly requestId: string
+  /** What it was done to, where it was one thing. */
+  readonly id?: string | undefined
+  readonly name?: string | undefined
+}
+
 /** Every event of the internal bus and its payload. No payload ever holds a provider key. */
 export interface BusEvents {
   'run.start': BusPayload & {
@@ -58,6 +72,7 @@ export interface BusEvents {
   'memory.error': OpenPayload
   'skill.loaded': OpenPayload
   'skill.learned': OpenPayload
+  'admin.act': AdminPayload
 }
 
 /** The name of a bus event. */

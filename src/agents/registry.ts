@@ -6,6 +6,7 @@
 
 import { ServableError } from '../errors.ts'
 import type { Kind, Servable, ServableAgent, ServableTeam, ServableWorkflow } from './contract.ts'
+import type { ToolServerSource } from './tool-servers.ts'
 
 /** The servable of a kind. */
 export interface ServableOf {
@@ -30,6 +31,8 @@ export const MAX_NAME_LENGTH = 200
 /** Holds servables by kind and name. The same kind and name again replaces, as a hot reload does. */
 export class Registry {
   readonly #entries: ReadonlyMap<Kind, Map<string, Servable>> = new Map(KINDS.map(kind => [kind, new Map()]))
+  /** The manager of tool servers that was made last. */
+  toolServers: ToolServerSource | undefined
 
   /** Adds or replaces. Throws `invalid_options` for a wrong `kind` or `name`. */
   register(servable: Servable): void {

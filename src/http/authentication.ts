@@ -5,10 +5,11 @@
  */
 
 import * as v from 'valibot'
-import { ServableError } from '../errors.ts'
+import { isServableError, ServableError } from '../errors.ts'
 import { headerName, isObject, validate } from '../validation.ts'
 import { sha256 } from '../web/digest.ts'
 import { problemResponse } from '../web/problem.ts'
+import { isResponse } from '../web/response.ts'
 import { type Context, isProbe, type Middleware } from './context.ts'
 import { ANY_PROVIDER_HEADER } from './key-headers.ts'
 import { type Identity, isIdentity } from './platform.ts'
@@ -40,11 +41,7 @@ export interface ApiKeyOptions extends CredentialOptions {
  * createHandler({ middleware: [bearerAuth({ tokens: { [env.TOKEN]: 'ada' } })] })
  */
 export function bearerAuth(options: CredentialOptions): Middleware {
-  const verify = verifierOf(options, 'bearerAuth')
-  return authenticating('Bearer', async request => {
-    const [, token] = /^Bearer +(\S+)\s*$/i.exec(request.headers.get('authorization') ?? '') ?? []
-    return token === undefined ? undefined : verify(token, request)
-  })
+  return authenticating('Bearer', findBearer(options, 'bearerAuth'))
 }
 
 /** The same for a key in a header of its own. */
@@ -58,6 +55,49 @@ export function apiKeyAuth(options: ApiKeyOptions): Middleware {
     const key = request.headers.get(header)
     return key === null || key === '' ? undefined : verify(key, request)
   })
+}
+
+/**
+ * The same as a function, for parts with an `authenticate` of their own: `admin` and the metrics.
+ *
+ * @example
+ * createHandler({ admin: { authenticate: bearerIdentity({ tokens: { [env.ADMIN_TOKEN]: 'admin' } }) } })
+ */
+export function bearerIdentity(
+  options: CredentialOptions,
+): (request: Request) => Promise<Identity | undefined> {
+  return findBearer(options, 'bearerIdentity')
+}
+
+/** Finds whom the token of `Authorization: Bearer` stands for (RFC 6750, section 2.1). */
+function findBearer(
+  options: CredentialOptions,
+  name: string,
+): (request: Request) => Promise<Identity | undefined> {
+  const verify = verifierOf(options, name)
+  return async request => {
+    const [, token] = /^Bearer +(\S+)\s*$/i.exec(request.headers.get('authorization') ?? '') ?? []
+    return token === undefined ? undefined : verify(token, request)
+  }
+}
+
+/**
+ * Whom a part's own `authenticate` finds; its response, where it answers itself. Throws `unauthorized` where it finds nobody or
+ * throws, and its `ServableError`.
+ */
+export async function identifyBy(
+  authenticate: (request: Request) => unknown,
+  request: Request,
+): Promise<Identity | Response> {
+  let answer: unknown
+  try {
+    answer = await authenticate(request)
+  } catch (cause) {
+    if (isServableError(cause)) throw cause
+    throw new ServableError('unauthorized', 'Not authorized', { cause })
+  }
+  if (isResponse(answer) || isIdentity(answer)) return answer
+  throw new ServableError('unauthorized', 'Not authorized')
 }
 
 function authenticating(

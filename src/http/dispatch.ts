@@ -6,6 +6,7 @@
 
 import { isServableError, messageOf, redact, ServableError } from '../errors.ts'
 import type { Cors } from '../web/cors.ts'
+import { plain } from '../web/plain.ts'
 import { problemResponse } from '../web/problem.ts'
 import { checkResponse, withHeaders, withoutBody } from '../web/response.ts'
 import { compose, type Log, type Middleware, type Part, RequestState } from './context.ts'
@@ -73,12 +74,6 @@ export function createDispatch(
   }
 }
 
-/** What ends a line, or is shown as something else than it is. */
-const CONTROLS = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
-
-/** Without them. Not every runtime gives an address that was parsed. */
-const plain = (text: string): string => text.replace(CONTROLS, '')
-
 /** An id of a run or a task: who knows it may read that. */
 const UUID = /\b([\da-f]{8})-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b/gi
 
@@ -96,6 +91,7 @@ function tellRequest(
     level: 'info',
     event: 'request',
     method: request.method,
+    // Not every runtime gives an address that was parsed.
     path: plain(pathnameOf(request.url).slice(0, MAX_PATH).replace(UUID, '$1')),
     part,
     ...answer,
@@ -113,7 +109,8 @@ function answerMatch(
 ): Response | Promise<Response> {
   const { match } = state
   if (match?.found === 'route') return match.route.endpoint(request, state)
-  if (match === undefined) throw new ServableError('not_found', 'Nothing is served at this path')
+  if (match === undefined || match.allow.length === 0)
+    throw new ServableError('not_found', 'Nothing is served at this path')
   const allow = match.allow.join(', ')
   if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: { allow } })
   const error = new ServableError('method_not_allowed', `This path answers ${allow}`)

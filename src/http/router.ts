@@ -21,7 +21,7 @@ export interface Route {
   readonly endpoint: Endpoint
 }
 
-/** What a method and a path lead to: a route, a path that has other methods, or nothing. */
+/** What a method and a path lead to: a route, a path that has other methods (or none, in a territory), or nothing. */
 export type Match =
   | { readonly found: 'route'; readonly route: Route; readonly params: Readonly<Record<string, string>> }
   | { readonly found: 'path'; readonly part: Part; readonly allow: readonly string[] }
@@ -30,8 +30,14 @@ export type Match =
 /** Finds what a method and an encoded path lead to. Throws `invalid_path` for broken percent-encoding. */
 export type Matcher = (method: string, pathname: string) => Match
 
-/** Compiles routes; the earlier one wins. */
-export function createMatcher(routes: readonly Route[]): Matcher {
+/** A path below which everything is of one part, whether there is a route or not. */
+export interface Territory {
+  readonly path: string
+  readonly part: Part
+}
+
+/** Compiles routes; the earlier one wins. What lies in a territory and is no route is a path without methods. */
+export function createMatcher(routes: readonly Route[], territories: readonly Territory[] = []): Matcher {
   const compiled = routes.map(route => ({ route, pattern: compile(route.path) }))
   return (method, pathname) => {
     const wanted = method === 'HEAD' ? 'GET' : method
@@ -44,7 +50,9 @@ export function createMatcher(routes: readonly Route[]): Matcher {
       others.push(route)
     }
     const first = others?.[0]
-    return first && { found: 'path', part: first.part, allow: allowOf(others ?? []) }
+    if (first !== undefined) return { found: 'path', part: first.part, allow: allowOf(others ?? []) }
+    const territory = territories.find(({ path }) => `${pathname}/`.startsWith(`${path}/`))
+    return territory && { found: 'path', part: territory.part, allow: [] }
   }
 }
 

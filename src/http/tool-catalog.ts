@@ -5,6 +5,7 @@
  */
 
 import type { Tool } from '../agents/tool.ts'
+import type { ServerTool, ToolServerSource } from '../agents/tool-servers.ts'
 import type { Toolkit } from '../agents/toolkit.ts'
 import { ServableError } from '../errors.ts'
 import { type JsonSchema, toJsonSchema } from './json-schema.ts'
@@ -21,6 +22,8 @@ export interface ToolSummary {
 export interface ToolDetail extends ToolSummary {
   /** The toolkit that it is of; null for a named tool. */
   readonly toolkit: string | null
+  /** The tool server that it is of; null for a tool of this service. */
+  readonly server: string | null
 }
 
 /** Where tools come from. */
@@ -28,17 +31,19 @@ export interface ToolSources {
   readonly toolkits: readonly Toolkit[]
   /** By name; they win over a toolkit's of the same name. */
   readonly toolLibrary: Readonly<Record<string, Tool>>
+  /** Those of tool servers come last: `server.tool`. */
+  readonly toolServers: Pick<ToolServerSource, 'servers'> | undefined
 }
 
 /** Looks tools up. */
 export interface ToolCatalog {
-  list(): readonly ToolSummary[]
+  list(): Promise<readonly ToolSummary[]>
   /** Throws `tool_not_found`. */
-  get(name: string): ToolDetail
+  get(name: string): Promise<ToolDetail>
 }
 
 /** Collects the tools. Throws `invalid_options` for what is none. The first toolkit with a name has it. */
-export function createToolCatalog({ toolkits, toolLibrary }: ToolSources): ToolCatalog {
+export function createToolCatalog({ toolkits, toolLibrary, toolServers }: ToolSources): ToolCatalog {
   const tools = new Map<string, { tool: Tool; toolkit: string | null }>()
   for (const [name, tool] of Object.entries(toolLibrary)) {
     checkTool(tool, `toolLibrary.${name}`)
@@ -50,17 +55,29 @@ export function createToolCatalog({ toolkits, toolLibrary }: ToolSources): ToolC
       if (!tools.has(tool.name)) tools.set(tool.name, { tool, toolkit: toolkit.name })
     }
   }
+  const remote = async () =>
+    ((await toolServers?.servers.tools()) ?? []).filter(({ name }) => !tools.has(name))
   return {
-    list: () => Array.from(tools, ([name, { tool }]) => summaryOf(name, tool)),
-    get(name) {
+    async list() {
+      const own = Array.from(tools, ([name, { tool }]) => summaryOf(name, tool))
+      return [...own, ...(await remote()).map(toSummary)]
+    },
+    async get(name) {
       const found = tools.get(name)
-      if (found !== undefined) return { ...summaryOf(name, found.tool), toolkit: found.toolkit }
+      if (found !== undefined) return { ...summaryOf(name, found.tool), toolkit: found.toolkit, server: null }
+      const tool = (await remote()).find(each => each.name === name)
+      if (tool !== undefined) return { ...toSummary(tool), toolkit: null, server: tool.server }
       throw new ServableError('tool_not_found', `There is no tool named \`${name.slice(0, 100)}\``)
     },
   }
 }
 
-function summaryOf(name: string, { description, parameters }: Tool): ToolSummary {
+function toSummary({ name, description, parameters }: ServerTool): ToolSummary {
+  return { name, description, parameters }
+}
+
+/** A tool as lists show it. */
+export function summaryOf(name: string, { description, parameters }: Tool): ToolSummary {
   return { name, description: description ?? null, parameters: toJsonSchema(parameters) }
 }
 

@@ -5,10 +5,10 @@
  */
 
 import { KINDS } from '../agents/registry.ts'
-import { isServableError, ServableError } from '../errors.ts'
+import { ServableError } from '../errors.ts'
+import { identifyBy } from '../http/authentication.ts'
 import type { Catalog } from '../http/catalog.ts'
 import type { RequestState } from '../http/context.ts'
-import { isIdentity } from '../http/platform.ts'
 import { joinPath, queryOf, type Route } from '../http/router.ts'
 import { isResponse, jsonResponse } from '../web/response.ts'
 import { SSE_HEADERS, sseStream } from '../web/sse.ts'
@@ -79,16 +79,8 @@ function withServed(snapshot: Snapshot, catalog: Catalog): Snapshot {
 /** What refuses the request, if the exporter's own `authenticate` does. */
 async function refusal(request: Request, { authenticate }: MetricsExporter): Promise<Response | undefined> {
   if (authenticate === undefined) return undefined
-  let answer: unknown
-  try {
-    answer = await authenticate(request)
-  } catch (cause) {
-    if (isServableError(cause)) throw cause
-    throw new ServableError('unauthorized', 'Not authorized', { cause })
-  }
-  if (isResponse(answer)) return answer
-  if (isIdentity(answer)) return undefined
-  throw new ServableError('unauthorized', 'Not authorized')
+  const answer = await identifyBy(authenticate, request)
+  return isResponse(answer) ? answer : undefined
 }
 
 /** The format that the scraper prefers (RFC 9110, section 12.5.1); of two that it likes as much, OpenMetrics. */

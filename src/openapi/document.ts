@@ -10,6 +10,7 @@ import type { Catalog } from '../http/catalog.ts'
 import { ANY_PROVIDER_HEADER, type Providers } from '../http/key-headers.ts'
 import { joinPath } from '../http/router.ts'
 import { a2aOperations } from './a2a-operations.ts'
+import { ADMIN_SCHEME, adminOperations, adminScheme } from './admin-operations.ts'
 import {
   answer,
   eventStream,
@@ -32,6 +33,7 @@ export interface DocumentParts {
   readonly hasUploads: boolean
   readonly hasTools: boolean
   readonly hasMetrics: boolean
+  readonly hasAdmin: boolean
   /** The path of A2A; undefined where it is off. */
   readonly a2aPath: string | undefined
 }
@@ -54,15 +56,18 @@ const MAX_NAMES = 200
 
 /** Makes the document. */
 export function createDocument(parts: DocumentParts): OpenApiDocument {
-  const { swagger, providers } = parts
+  const { swagger, providers, hasMetrics, hasAdmin } = parts
   const { title, version, description, servers } = swagger
   return {
     openapi: '3.0.3',
     info: { title, version, ...(description !== undefined && { description }) },
     ...(servers !== undefined && { servers }),
-    tags: TAGS.filter(({ name }) => name !== 'metrics' || parts.hasMetrics),
+    tags: TAGS.filter(({ name }) => (name !== 'metrics' || hasMetrics) && (name !== 'admin' || hasAdmin)),
     paths: pathsOf(parts),
-    components: { schemas: createSchemas(), securitySchemes: securitySchemes(providers) },
+    components: {
+      schemas: createSchemas(),
+      securitySchemes: { ...securitySchemes(providers), ...(hasAdmin && { [ADMIN_SCHEME]: adminScheme }) },
+    },
   }
 }
 
@@ -71,11 +76,12 @@ const TAGS = [
   { name: 'runs', description: 'Followed runs, read again' },
   { name: 'discovery', description: 'What is served' },
   { name: 'metrics', description: 'What was counted' },
+  { name: 'admin', description: 'Tool servers and toolkits' },
   { name: 'operation', description: 'The service itself' },
 ] as const
 
 function pathsOf(parts: DocumentParts): OpenApiDocument['paths'] {
-  const { swagger, hasLists, hasTools, hasMetrics, a2aPath } = parts
+  const { swagger, hasLists, hasTools, hasMetrics, hasAdmin, a2aPath } = parts
   const prefix = swagger.routePrefix ?? parts.prefix
   const at = (path: string) => joinPath(prefix, path)
   const paths: Record<string, Operations> = {}
@@ -99,6 +105,7 @@ function pathsOf(parts: DocumentParts): OpenApiDocument['paths'] {
     add(at('tools'), { get: listTools })
     add(at('tools/{name}'), { get: getTool })
   }
+  if (hasAdmin) for (const [path, operations] of adminOperations) add(at(path), operations)
   if (hasMetrics) for (const [path, operation] of metricsOperations) add(at(path), { get: operation })
   if (a2aPath !== undefined) {
     for (const [path, operations] of a2aOperations(a2aPath, nameParameter('agent', parts)))

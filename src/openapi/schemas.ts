@@ -49,6 +49,48 @@ const fromValibot = (schema: Parameters<typeof toJsonSchema>[0]): Schema =>
 const finishReason: Schema = { type: 'string', enum: [...FINISH_REASONS] }
 const kind: Schema = { type: 'string', enum: [...KINDS] }
 
+const named = (values: Schema): Schema => ({ type: 'object', additionalProperties: values })
+
+/** Of the admin routes. */
+function adminSchemas(): Record<string, Schema> {
+  const transport: Schema = { type: 'string', enum: ['http', 'sse', 'stdio'] }
+  return {
+    ToolServerBody: object({
+      name: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' },
+      transport,
+      'url?': { ...text, description: 'For `http` and `sse`' },
+      'headers?': { ...named(text), description: 'For `http` and `sse`; the values are never shown again' },
+      'command?': { ...text, description: 'For `stdio`: one of those that the deployment allows' },
+      'args?': list(text),
+      'env?': { ...named(text), description: 'For `stdio`; the values are never shown again' },
+      'autoConnect?': flag,
+    }),
+    ToolServer: object({
+      id: text,
+      name: text,
+      transport,
+      url: maybeText,
+      command: maybeText,
+      status: { type: 'string', enum: ['disconnected', 'connecting', 'connected', 'error'] },
+      toolCount: count,
+      error: maybeText,
+      warnings: list(text),
+      connectedAt: { ...moment, nullable: true },
+      createdAt: moment,
+    }),
+    ServerTool: { allOf: [ref('ToolSummary'), object({ server: text })] },
+    Toolkit: object({
+      id: text,
+      name: text,
+      description: maybeText,
+      category: maybeText,
+      requiresCredentials: flag,
+      configFields: list(object({ name: text, description: maybeText, required: flag, secret: flag })),
+    }),
+    ToolkitDetail: { allOf: [ref('Toolkit'), object({ tools: list(ref('ToolSummary')) })] },
+  }
+}
+
 /** All schemas, by name. Made when the document is asked for. */
 export function createSchemas(): Record<string, Schema> {
   return {
@@ -147,7 +189,8 @@ export function createSchemas(): Record<string, Schema> {
       description: maybeText,
       parameters: { type: 'object', nullable: true, description: 'JSON Schema' },
     }),
-    ToolDetail: { allOf: [ref('ToolSummary'), object({ toolkit: maybeText })] },
+    ToolDetail: { allOf: [ref('ToolSummary'), object({ toolkit: maybeText, server: maybeText })] },
+    ...adminSchemas(),
     AgentMetrics: object({
       runs: count,
       errors: count,

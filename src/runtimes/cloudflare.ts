@@ -5,13 +5,14 @@
  */
 
 import type { HandlerOptions, HostedState } from '../options.ts'
-import { createService, type Service } from '../service.ts'
+import { openService, type Service } from '../service.ts'
 import { sha256 } from '../web/digest.ts'
 import { findBindings } from './cloudflare/bindings.ts'
 import { connectDurableGateway } from './cloudflare/durable-gateway.ts'
 import { createDurableHost } from './cloudflare/durable-host.ts'
 import { createDurableKeeper } from './cloudflare/durable-keeper.ts'
 import { createDurableTaskHost } from './cloudflare/durable-task-host.ts'
+import { connectDurableToolServers } from './cloudflare/durable-tool-servers.ts'
 import { gatewayObjectClass } from './cloudflare/gateway-object.ts'
 import { indexObjectClass } from './cloudflare/index-object.ts'
 import { indexOf } from './cloudflare/kept.ts'
@@ -52,6 +53,7 @@ export function durableState({ gateways = 4, metrics = 2 }: DurableStateOptions 
       const client = await sha256(key)
       return findBindings().index.getByName(`rate:${client}`).countRequest(client, windowMs)
     },
+    connectToolServers: connectDurableToolServers,
     keepMetrics: (core, onError) => createDurableKeeper(core, metrics, onError),
   }
 }
@@ -76,7 +78,7 @@ export interface DurableObjectClasses {
 export function durableObjects(options: HandlerOptions): DurableObjectClasses {
   let made: Service | undefined
   const service = () => {
-    made ??= createService(options)
+    made ??= openService(options)
     return made
   }
   return {

@@ -20,7 +20,7 @@ export function toBase64(bytes: Uint8Array & { toBase64?: () => string }): strin
 }
 
 /** The bytes of base64, or undefined where the text is none. */
-export function fromBase64(text: string): Uint8Array | undefined {
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   let binary: string
   try {
     binary = atob(text)

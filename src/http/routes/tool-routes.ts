@@ -1,5 +1,5 @@
 /**
- * `GET /tools` and `GET /tools/:name`. They exist when toolkits or named tools are given.
+ * `GET /tools` and `GET /tools/:name`. They exist when toolkits, named tools or a manager of tool servers are given.
  *
  * @module
  */
@@ -12,12 +12,12 @@ import type { ToolCatalog } from '../tool-catalog.ts'
 export function toolRoutes(prefix: string, tools: ToolCatalog): Route[] {
   const path = joinPath(prefix, 'tools')
   return [
-    { method: 'GET', path, part: 'router', endpoint: () => jsonResponse(tools.list()) },
+    { method: 'GET', path, part: 'router', endpoint: async () => jsonResponse(await tools.list()) },
     {
       method: 'GET',
       path: `${path}/:name`,
       part: 'router',
-      endpoint: (_, { params }) => jsonResponse(tools.get(params.name ?? '')),
+      endpoint: async (_, { params }) => jsonResponse(await tools.get(params.name ?? '')),
     },
   ]
 }

@@ -10,6 +10,7 @@ import type { Window } from '../../http/rate-limit.ts'
 import type { Batch } from '../../metrics/core.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
 import type { RunRecord, StoredRun } from '../../runs/record.ts'
+import type { ToolServerRequest } from './durable-tool-servers.ts'
 import type { Share } from './metrics-object.ts'
 import type { ObjectNamespace } from './platform.ts'
 import type { Answer } from './rpc.ts'
@@ -55,6 +56,8 @@ export interface IndexStub {
   listCorrections(query: CorrectionQuery): Promise<Answer<CorrectionPage>>
   /** Counts a request of a client, and gives its window. */
   countRequest(client: string, windowMs: number): Promise<Window>
+  toolServers(request: ToolServerRequest): Promise<Answer<unknown>>
+  cancelToolCall(callId: string): Promise<void>
   /** The run of a key, which is `runId` where the key is new. */
   reserve(key: IdempotencyKey, runId: string, expiresAt: number): Promise<Answer<string>>
 }

@@ -9,6 +9,7 @@ import { listTasks, type StoredPage } from '../../a2a/list-tasks.ts'
 import { makeRoom } from '../../a2a/make-room.ts'
 import type { ListRequest } from '../../a2a/model.ts'
 import { type StoredTask, TASKS, toDocument as toTaskDocument } from '../../a2a/task-record.ts'
+import { TOOL_SERVERS } from '../../admin/kept.ts'
 import type { Correction, CorrectionPage, CorrectionQuery } from '../../agents/corrections.ts'
 import {
   addRun,
@@ -27,9 +28,10 @@ import { decodeCursor } from '../../runs/cursor.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
 import { listRuns } from '../../runs/list.ts'
 import { KEYS, partitionOf, RUNNING, RUNS, type StoredRun, toDocument } from '../../runs/record.ts'
-import type { Service } from '../../service.ts'
+import { openToolServers, type Service } from '../../service.ts'
 import { findBindings } from './bindings.ts'
 import { createDurableHost } from './durable-host.ts'
+import { ToolServerKeeper, type ToolServerRequest } from './durable-tool-servers.ts'
 import type { ObjectClass, ObjectState } from './platform.ts'
 import { type Answer, answer } from './rpc.ts'
 import { type ObjectStore, objectStore } from './sql.ts'
@@ -39,6 +41,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
   return class ServableIndex extends DurableObject {
     readonly #state: ObjectState
     readonly #store: ObjectStore
+    #toolServers: ToolServerKeeper | undefined
 
     constructor(state: ObjectState, env: unknown) {
       // The base class is typed by the runtime's own types where a user has them.
@@ -158,6 +161,18 @@ export function indexObjectClass(service: () => Service): ObjectClass {
       return window
     }
 
+    /** What is connected from here lives as long as the object is in memory; what is kept is connected again. */
+    toolServers(request: ToolServerRequest): Promise<Answer<unknown>> {
+      return answer(() => {
+        this.#toolServers ??= new ToolServerKeeper(openToolServers(service().settings, this.#store))
+        return this.#toolServers.answer(request)
+      })
+    }
+
+    async cancelToolCall(callId: string): Promise<void> {
+      this.#toolServers?.cancel(callId)
+    }
+
     /** The time of the key has come, of the socket, or of the window. */
     override async alarm(): Promise<void> {
       if (this.#store.isEmpty()) return
@@ -180,7 +195,8 @@ export function indexObjectClass(service: () => Service): ObjectClass {
             tx.count(TASKS) +
             tx.count(SOCKETS) +
             tx.count(WINDOWS) +
-            tx.count(CORRECTIONS),
+            tx.count(CORRECTIONS) +
+            tx.count(TOOL_SERVERS),
         }
       })
       if (Number.isFinite(next)) await this.#state.storage.setAlarm(next)

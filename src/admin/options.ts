@@ -1,0 +1,104 @@
+/**
+ * The options of the admin routes.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import type { Registry } from '../agents/registry.ts'
+import type { ToolServerPolicy, ToolServerSource } from '../agents/tool-servers.ts'
+import { ServableError } from '../errors.ts'
+import type { Identity } from '../http/platform.ts'
+import { isRange } from '../web/address.ts'
+
+/** Who may use the admin routes: an identity; a response to answer with; undefined or a throw, which refuse. */
+export type AuthenticateAdmin = (
+  request: Request,
+) => Identity | Response | undefined | Promise<Identity | Response | undefined>
+
+/** How the admin routes work. */
+export interface AdminOptions {
+  /** The tool servers that they manage. Default: the `ToolServerManager` that was made last. */
+  readonly manager?: ToolServerSource
+  /**
+   * Decides who may use them, before anything else is done. It is needed in production; elsewhere, without it, only requests
+   * of this machine are answered that no web page made.
+   */
+  readonly authenticate?: AuthenticateAdmin
+  /**
+   * Hosts (`localhost`), hosts with a port (`127.0.0.1:3000`) and address ranges (`10.0.0.0/8`) that tool servers may have
+   * though they are not public. Default: none.
+   */
+  readonly allow?: readonly string[]
+  /** Programs that may be started as tool servers, with whatever arguments. Default: none. */
+  readonly stdio?: { readonly commands: readonly string[] }
+}
+
+/** The options with every default in place. */
+export interface AdminSettings {
+  /** Undefined where there are no tool servers to manage. */
+  readonly manager: ToolServerSource | undefined
+  readonly authenticate: AuthenticateAdmin | undefined
+  readonly policy: ToolServerPolicy
+}
+
+const isFunction = (value: unknown): boolean => typeof value === 'function'
+
+/** A host, with a port or without, or a range of addresses. */
+function isAllowed(text: string): boolean {
+  return text.includes('/') ? isRange(text) : /^(\[[\da-f:.]+\]|[\w.:-]+)(:\d+)?$/i.test(text)
+}
+
+/** Checks `admin`. */
+export const AdminSchema: v.GenericSchema<unknown> = v.union(
+  [
+    v.boolean(),
+    v.strictObject({
+      manager: v.optional(
+        v.custom(
+          value => isFunction(Object(value).open) && isFunction(Object(value).use),
+          'must be a ToolServerManager',
+        ),
+      ),
+      authenticate: v.optional(v.custom(isFunction, 'must be a function')),
+      allow: v.optional(
+        v.array(
+          v.pipe(
+            v.string(),
+            v.check(isAllowed, 'must be a host such as localhost:3000, or a range such as 10.0.0.0/8'),
+          ),
+          'must be an array of hosts and ranges',
+        ),
+      ),
+      stdio: v.optional(
+        v.strictObject({
+          commands: v.array(
+            v.pipe(v.string(), v.minLength(1, 'must not be empty')),
+            'must be an array of programs',
+          ),
+        }),
+      ),
+    }),
+  ],
+  'must be true, false or an object of options',
+)
+
+/** Fills in defaults. Throws `invalid_options` where anyone could do anything in production. */
+export function resolveAdmin(
+  { manager, authenticate, allow = [], stdio }: AdminOptions,
+  { production, registry }: { readonly production: boolean; readonly registry: Registry | undefined },
+): AdminSettings {
+  if (authenticate === undefined && production) {
+    throw new ServableError(
+      'invalid_options',
+      '`admin` needs `admin.authenticate` in production: write ' +
+        "`admin: { authenticate: bearerIdentity({ tokens: { [env.ADMIN_TOKEN]: 'admin' } }) }`, " +
+        'or set NODE_ENV to `development` where this is no production',
+    )
+  }
+  return {
+    manager: manager ?? registry?.toolServers,
+    authenticate,
+    policy: { allow, commands: stdio?.commands ?? [] },
+  }
+}

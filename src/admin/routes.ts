@@ -1,0 +1,172 @@
+/**
+ * `/admin/mcp` and `/admin/toolkits`. Every act is told to the log and to the manager's event bus.
+ *
+ * @module
+ */
+
+import type { AdminPayload } from '../agents/bus.ts'
+import type { ToolServer, ToolServerDefinition, ToolServers } from '../agents/tool-servers.ts'
+import type { Toolkit } from '../agents/toolkit.ts'
+import { reportError, ServableError } from '../errors.ts'
+import type { RequestState } from '../http/context.ts'
+import { joinPath, type Route } from '../http/router.ts'
+import { readJson, requireJson } from '../web/body.ts'
+import { plain } from '../web/plain.ts'
+import { jsonResponse } from '../web/response.ts'
+import type { AdminSettings } from './options.ts'
+import { getToolkit, listToolkits } from './toolkit-catalog.ts'
+
+/** What the routes need. */
+export interface AdminRoutesOptions {
+  readonly prefix: string
+  readonly settings: AdminSettings
+  readonly toolkits: readonly Toolkit[]
+  readonly maxBodyBytes: number
+}
+
+/** Most bytes of a definition. */
+const MAX_DEFINITION = 262_144
+
+/** Most characters of an id or a name in the log: a client may send any. */
+const MAX_SHOWN = 100
+
+/** What an act was done to. */
+type Subject = Pick<AdminPayload, 'id' | 'name'>
+
+/** Answers; `about` says what it is about, once that is known. */
+type Act = (request: Request, id: string, about: (subject: Subject) => void) => unknown | Promise<unknown>
+
+interface Operation {
+  readonly method: Route['method']
+  readonly path: string
+  readonly action: string
+  readonly status?: number
+  /** It changes something. */
+  readonly changes?: boolean
+  readonly act: Act
+}
+
+/** Where the admin routes are. */
+export function adminPath(prefix: string): string {
+  return joinPath(prefix, 'admin')
+}
+
+/** The routes. Who may use them, the gate decides. */
+export function adminRoutes(options: AdminRoutesOptions): Route[] {
+  const { prefix, settings } = options
+  return operationsOf(options).map(operation => ({
+    method: operation.method,
+    path: joinPath(adminPath(prefix), operation.path),
+    part: 'admin',
+    decidesItself: settings.authenticate !== undefined,
+    endpoint: (request, state) => perform(operation, request, state, settings),
+  }))
+}
+
+function operationsOf({ settings, toolkits, maxBodyBytes }: AdminRoutesOptions): Operation[] {
+  const onServer =
+    (work: (servers: ToolServers, id: string) => Promise<ToolServer>): Act =>
+    async (_, id, about) => {
+      about({ id })
+      const server = await work(serversOf(settings), id)
+      about(server)
+      return server
+    }
+  const add: Act = async (request, _, about) => {
+    const servers = serversOf(settings)
+    requireJson(request)
+    const body = await readJson(request, Math.min(maxBodyBytes, MAX_DEFINITION))
+    // The tool servers check it themselves.
+    const server = await servers.add(body as ToolServerDefinition)
+    about(server)
+    return server
+  }
+  const mcp = 'mcp/:id'
+  return [
+    { method: 'GET', path: 'mcp', action: 'list_servers', act: () => serversOf(settings).list() },
+    { method: 'POST', path: 'mcp', action: 'add_server', status: 201, changes: true, act: add },
+    { method: 'GET', path: mcp, action: 'get_server', act: onServer((servers, id) => servers.get(id)) },
+    {
+      method: 'DELETE',
+      path: mcp,
+      action: 'remove_server',
+      changes: true,
+      act: onServer((servers, id) => servers.remove(id)),
+    },
+    {
+      method: 'POST',
+      path: `${mcp}/connect`,
+      action: 'connect_server',
+      changes: true,
+      act: onServer((servers, id) => servers.connect(id)),
+    },
+    {
+      method: 'POST',
+      path: `${mcp}/disconnect`,
+      action: 'disconnect_server',
+      changes: true,
+      act: onServer((servers, id) => servers.disconnect(id)),
+    },
+    {
+      method: 'GET',
+      path: `${mcp}/tools`,
+      action: 'list_server_tools',
+      act: async (_, id, about) => {
+        about({ id })
+        return serversOf(settings).tools(id)
+      },
+    },
+    { method: 'GET', path: 'toolkits', action: 'list_toolkits', act: () => listToolkits(toolkits) },
+    {
+      method: 'GET',
+      path: 'toolkits/:id',
+      action: 'get_toolkit',
+      act: (_, id, about) => {
+        const toolkit = getToolkit(toolkits, id)
+        about(toolkit)
+        return toolkit
+      },
+    },
+  ]
+}
+
+function serversOf({ manager }: AdminSettings): ToolServers {
+  if (manager !== undefined) return manager.servers
+  throw new ServableError(
+    'tool_servers_not_configured',
+    "There are no tool servers to manage: write `admin: { manager: new ToolServerManager() }`, from 'servable/mcp'",
+  )
+}
+
+async function perform(
+  { action, status = 200, changes = false, act }: Operation,
+  request: Request,
+  state: RequestState,
+  { manager }: AdminSettings,
+): Promise<Response> {
+  let subject: Subject = {}
+  const tell = (outcome: string) => {
+    const { id, name } = subject
+    const payload: AdminPayload = {
+      action,
+      outcome,
+      who: state.owner === null ? null : plain(state.owner),
+      requestId: state.requestId,
+      ...(id !== undefined && { id: plain(id.slice(0, MAX_SHOWN)) }),
+      ...(name !== undefined && { name: plain(name.slice(0, MAX_SHOWN)) }),
+    }
+    // What changes the service is told by the default log as well, which is silent about the rest.
+    state.log({ level: changes ? 'warn' : 'info', event: 'admin.act', ...payload })
+    manager?.events.emit('admin.act', payload)
+  }
+  try {
+    const answer = await act(request, state.params.id ?? '', about => {
+      subject = about
+    })
+    tell('ok')
+    return jsonResponse(answer, { status, headers: { 'cache-control': 'no-store' } })
+  } catch (error) {
+    tell(reportError(error, true, 'internal_error').code)
+    throw error
+  }
+}

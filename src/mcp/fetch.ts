@@ -1,0 +1,95 @@
+/**
+ * The fetch that reaches tool servers: to addresses that may be asked, and reading no more than is bounded.
+ *
+ * @module
+ */
+
+import { ServableError } from '../errors.ts'
+import { type AddressPolicy, checkAddress } from '../web/address.ts'
+
+/** What bounds it. */
+export interface GuardOptions extends AddressPolicy {
+  /** Most bytes of an answer; of a stream that stays open, each minute. */
+  readonly maxBytes: number
+  /** Told after each request why it failed, in words for whoever runs the service; undefined where it did not. */
+  readonly onAnswer: (failure: string | undefined) => void
+}
+
+/** A minute: the time in which a stream may bring as many bytes as an answer. */
+const WINDOW_MS = 60_000
+
+/** Makes the fetch. Redirects are not followed here: each goes through it again, as a request of its own. */
+export function guardedFetch(
+  options: GuardOptions,
+): (url: string | URL, init?: RequestInit) => Promise<Response> {
+  return async (url, init = {}) => {
+    const target = new URL(url)
+    await checkAddress(target, options)
+    const { method = 'GET', headers, body, signal } = init
+    const response = await fetch(target, {
+      method,
+      redirect: 'manual',
+      ...(headers && { headers }),
+      ...(body && { body }),
+      ...(signal && { signal }),
+    }).catch(cause => {
+      if (!signal?.aborted) options.onAnswer('The tool server cannot be reached')
+      throw cause
+    })
+    options.onAnswer(isRefusal(response) ? refusalOf(response) : undefined)
+    const declared = Number(response.headers.get('content-length') ?? 0)
+    if (declared > options.maxBytes) {
+      void response.body?.cancel().then(undefined, () => {})
+      throw tooLarge(options.maxBytes)
+    }
+    return bounded(response, options.maxBytes)
+  }
+}
+
+function bounded(response: Response, maxBytes: number): Response {
+  if (response.body === null) return response
+  const isStream = response.headers.get('content-type')?.toLowerCase().startsWith('text/event-stream')
+  let since = Date.now()
+  let size = 0
+  const counter = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      if (isStream && Date.now() - since > WINDOW_MS) {
+        since = Date.now()
+        size = 0
+      }
+      size += chunk.byteLength
+      if (size > maxBytes) controller.error(tooLarge(maxBytes))
+      else controller.enqueue(chunk)
+    },
+  })
+  const { status, statusText, headers } = response
+  return new Response(response.body.pipeThrough(counter), { status, statusText, headers })
+}
+
+function isRefusal({ status }: Response): boolean {
+  return status === 401 || status === 403
+}
+
+/** What a server wants that does not let the client in (RFC 9110, section 11.6.1; RFC 9728, section 5.1). */
+function refusalOf({ status, headers }: Response): string {
+  const challenge = headers.get('www-authenticate') ?? ''
+  const parameter = (name: string) => {
+    const [, quoted, plain] = new RegExp(`\\b${name}=(?:"([^"]*)"|([^\\s,]+))`, 'i').exec(challenge) ?? []
+    return (quoted ?? plain)?.slice(0, 200)
+  }
+  const scope = parameter('scope')
+  const metadata = parameter('resource_metadata')
+  const error = parameter('error')
+  return [
+    `The tool server answered ${status}: it wants ${status === 401 ? 'an `authorization` header with a valid token' : 'a token that may do more'}`,
+    error && `it says \`${error}\``,
+    scope && `the scope is \`${scope}\``,
+    metadata && `who gives tokens stands at ${metadata}`,
+  ]
+    .filter(Boolean)
+    .join('; ')
+}
+
+function tooLarge(maxBytes: number): ServableError {
+  return new ServableError('tool_server_failed', `The tool server answered with more than ${maxBytes} bytes`)
+}

@@ -1,0 +1,9 @@
+/**
+ * Tool servers (Model Context Protocol) that are added while the service runs.
+ *
+ * @module
+ */
+
+export type { ServerTool, ToolServer, ToolServerDefinition, ToolServers } from '../agents/tool-servers.ts'
+export type { OpenStdio } from './connection.ts'
+export { ToolServerManager, type ToolServerManagerOptions } from './manager.ts'

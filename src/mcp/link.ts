@@ -1,0 +1,202 @@
+/**
+ * One tool server as this process sees it: connected or not, and why not. Tries again by itself after an error.
+ *
+ * @module
+ */
+
+import type { KeptDefinition, ToolServer, ToolServerStatus } from '../agents/tool-servers.ts'
+import { messageOf, redact, ServableError } from '../errors.ts'
+import { plain } from '../web/plain.ts'
+import { Connection, type ConnectionOptions } from './connection.ts'
+import { type Reach, secretsOf } from './definition.ts'
+import type { RemoteTool } from './tool-list.ts'
+
+/** What all links share. */
+export interface LinkOptions extends Pick<ConnectionOptions, 'policy' | 'limits' | 'openStdio'> {
+  /** Opens what is kept of a definition. Throws where it may not be used, or cannot be read. */
+  readonly reach: (definition: KeptDefinition) => Promise<Reach>
+  /** Milliseconds before the first new try; each further one waits twice as long. */
+  readonly retryMs: number
+  /** Most milliseconds between two tries. */
+  readonly maxRetryMs: number
+  /** Told of what happens by itself. */
+  readonly onChange: (link: Link) => void
+}
+
+/** Most characters of what is told of an error. */
+const MAX_ERROR = 500
+
+/** The link to one server. */
+export class Link {
+  definition: KeptDefinition
+  readonly #options: LinkOptions
+  #status: ToolServerStatus = 'disconnected'
+  #error: string | null = null
+  #connectedAt: number | undefined
+  #connection: Connection | undefined
+  #opening: { readonly done: Promise<void>; readonly controller: AbortController } | undefined
+  #retry: ReturnType<typeof setTimeout> | undefined
+  #failures = 0
+  #triedAt = Number.NEGATIVE_INFINITY
+  #secrets: readonly string[] = []
+
+  constructor(definition: KeptDefinition, options: LinkOptions) {
+    this.definition = definition
+    this.#options = options
+  }
+
+  get status(): ToolServerStatus {
+    return this.#status
+  }
+
+  get error(): string | null {
+    return this.#error
+  }
+
+  get tools(): ReadonlyMap<string, RemoteTool> {
+    return this.#connection?.tools ?? new Map()
+  }
+
+  /** The server as it is shown. */
+  get view(): ToolServer {
+    const { id, name, transport, url, command, createdAt } = this.definition
+    const connectedAt = this.#connectedAt === undefined ? null : new Date(this.#connectedAt).toISOString()
+    return {
+      id,
+      name,
+      transport,
+      url,
+      command,
+      status: this.#status,
+      toolCount: this.tools.size,
+      error: this.#error,
+      warnings: this.#connection?.warnings ?? [],
+      connectedAt,
+      createdAt: new Date(createdAt).toISOString(),
+    }
+  }
+
+  /** Connects where it is not connected or connecting. Resolves once that is done or has failed, and never rejects. */
+  connect(): Promise<void> {
+    if (this.#connection !== undefined) return Promise.resolve()
+    if (this.#opening === undefined) {
+      this.#clearRetry()
+      const controller = new AbortController()
+      const done = this.#open(controller.signal).finally(() => {
+        if (this.#opening?.controller === controller) this.#opening = undefined
+      })
+      this.#opening = { done, controller }
+    }
+    return this.#opening.done
+  }
+
+  /** Ends the connection, and trying. */
+  disconnect(): void {
+    this.#clearRetry()
+    this.#failures = 0
+    this.#opening?.controller.abort()
+    this.#opening = undefined
+    this.#drop()
+    this.#status = 'disconnected'
+    this.#error = null
+  }
+
+  /** Calls a tool, once it is connected. Throws as the contract of tool servers says. */
+  async call(toolName: string, args: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+    try {
+      const connection = await this.#connected()
+      const tool = connection.tools.get(toolName)
+      if (tool === undefined) {
+        throw new ServableError('tool_not_found', `\`${this.definition.name}\` has no such tool`)
+      }
+      return withoutSecrets(await connection.call(tool, args, signal), this.#secrets)
+    } catch (error) {
+      throw this.#clean(error)
+    }
+  }
+
+  async #connected(): Promise<Connection> {
+    if (!this.definition.isWanted) throw failed(`\`${this.definition.name}\` is disconnected`)
+    // Who calls need not wait for the next try; but many callers are not many tries.
+    const isDue = this.#opening !== undefined || Date.now() - this.#triedAt >= this.#options.retryMs
+    if (this.#connection === undefined && isDue) await this.connect()
+    if (this.#connection !== undefined) return this.#connection
+    throw failed(`\`${this.definition.name}\` cannot be used: ${this.#error ?? 'it is not connected'}`)
+  }
+
+  async #open(signal: AbortSignal): Promise<void> {
+    const isRetry = this.#failures > 0
+    this.#triedAt = Date.now()
+    this.#status = 'connecting'
+    try {
+      const reach = await this.#options.reach(this.definition)
+      this.#secrets = secretsOf(reach)
+      const connection = await Connection.open({
+        ...this.#options,
+        reach,
+        signal,
+        onTools: () => {},
+        onLost: why => {
+          if (this.#connection === connection) this.#fail(failed(why), true)
+        },
+      })
+      if (signal.aborted) return connection.close()
+      this.#connection = connection
+      this.#connectedAt = Date.now()
+      this.#status = 'connected'
+      this.#error = null
+      this.#failures = 0
+      if (isRetry) this.#options.onChange(this)
+    } catch (error) {
+      if (!signal.aborted) this.#fail(error, !isRetry)
+    }
+  }
+
+  #fail(error: unknown, isNews: boolean): void {
+    this.#drop()
+    this.#status = 'error'
+    this.#error = this.#tell(error)
+    this.#failures++
+    const { retryMs, maxRetryMs } = this.#options
+    const backoff = Math.min(maxRetryMs, retryMs * 2 ** Math.min(this.#failures - 1, 30))
+    // Spread, so that many that lost one server do not come back at once.
+    this.#retry = setTimeout(() => void this.connect(), backoff * (0.75 + Math.random() / 2))
+    // A program that has nothing else to do may end.
+    ;(this.#retry as { unref?(): void }).unref?.()
+    if (isNews) this.#options.onChange(this)
+  }
+
+  #drop(): void {
+    const connection = this.#connection
+    this.#connection = undefined
+    this.#connectedAt = undefined
+    connection?.close()
+  }
+
+  #clearRetry(): void {
+    if (this.#retry !== undefined) clearTimeout(this.#retry)
+    this.#retry = undefined
+  }
+
+  #clean(error: unknown): ServableError {
+    const code = error instanceof ServableError ? error.code : 'tool_server_failed'
+    return new ServableError(code, redact(messageOf(error), this.#secrets))
+  }
+
+  /** One line, without what must not be told on. */
+  #tell(error: unknown): string {
+    return plain(redact(messageOf(error), this.#secrets), ' ').slice(0, MAX_ERROR)
+  }
+}
+
+/** Values that a server sends back must not get into events and logs of runs by that way. */
+function withoutSecrets(result: unknown, secrets: readonly string[]): unknown {
+  if (secrets.length === 0) return result
+  const text = JSON.stringify(result) ?? 'null'
+  const written = secrets.map(secret => JSON.stringify(secret).slice(1, -1))
+  return written.some(secret => text.includes(secret)) ? JSON.parse(redact(text, written)) : result
+}
+
+function failed(why: string): ServableError {
+  return new ServableError('tool_server_failed', why)
+}

@@ -1,0 +1,203 @@
+/**
+ * The tool servers of a store, connected from this process.
+ *
+ * @module
+ */
+
+import type {
+  KeptDefinition,
+  ServerCallOptions,
+  ServerTool,
+  ToolServer,
+  ToolServerDefinition,
+  ToolServerPlace,
+  ToolServers,
+} from '../agents/tool-servers.ts'
+import { ServableError } from '../errors.ts'
+import { type AddressPolicy, checkAddress } from '../web/address.ts'
+import { parseDefinition, type Reach, reachOf, shownOf, wrong } from './definition.ts'
+import { Link, type LinkOptions } from './link.ts'
+import type { Seal } from './seal.ts'
+
+/** What connects them. */
+export interface LocalOptions
+  extends ToolServerPlace,
+    Pick<LinkOptions, 'limits' | 'openStdio' | 'retryMs' | 'maxRetryMs'> {
+  readonly seal: Seal
+  readonly maxServers: number
+  readonly resolve: AddressPolicy['resolve']
+}
+
+/** Makes them. Nothing is read or connected until they are asked for something. */
+export function localToolServers(options: LocalOptions): ToolServers {
+  return new LocalToolServers(options)
+}
+
+class LocalToolServers implements ToolServers {
+  readonly #options: LocalOptions
+  readonly #links = new Map<string, Link>()
+  readonly #policy: AddressPolicy
+
+  constructor(options: LocalOptions) {
+    this.#options = options
+    this.#policy = { allow: options.policy.allow, resolve: options.resolve }
+  }
+
+  async list(): Promise<readonly ToolServer[]> {
+    return this.#sync().map(({ view }) => view)
+  }
+
+  async get(id: string): Promise<ToolServer> {
+    return this.#link(id).view
+  }
+
+  async add(body: ToolServerDefinition): Promise<ToolServer> {
+    const definition = parseDefinition(body)
+    const reach = reachOf(definition)
+    await this.#check(reach)
+    const id = crypto.randomUUID()
+    const { name, autoConnect = true } = definition
+    const kept: KeptDefinition = {
+      id,
+      name,
+      createdAt: Date.now(),
+      isWanted: autoConnect,
+      ...shownOf(reach),
+      reach: await this.#options.seal.close(JSON.stringify(reach), id),
+    }
+    this.#options.store.put(kept, others => this.#checkRoom(name, others))
+    const link = this.#link(id)
+    if (autoConnect) await link.connect()
+    return link.view
+  }
+
+  async remove(id: string): Promise<ToolServer> {
+    const { view } = this.#link(id)
+    this.#options.store.remove(id)
+    this.#sync()
+    return { ...view, status: 'disconnected', toolCount: 0, error: null, connectedAt: null }
+  }
+
+  async connect(id: string): Promise<ToolServer> {
+    const link = this.#link(id)
+    this.#want(link, true)
+    link.disconnect()
+    await link.connect()
+    return link.view
+  }
+
+  async disconnect(id: string): Promise<ToolServer> {
+    const link = this.#link(id)
+    this.#want(link, false)
+    link.disconnect()
+    return link.view
+  }
+
+  async tools(id?: string): Promise<readonly ServerTool[]> {
+    const links = id === undefined ? this.#sync() : [this.#link(id)]
+    // Those that were found a moment ago have their say as well.
+    await Promise.all(links.filter(({ status }) => status === 'connecting').map(link => link.connect()))
+    return links.flatMap(link => toolsOf(link))
+  }
+
+  async call(name: string, args: unknown, { signal }: ServerCallOptions = {}): Promise<unknown> {
+    const dot = name.indexOf('.')
+    const server = name.slice(0, dot)
+    const link = dot === -1 ? undefined : this.#sync().find(({ definition }) => definition.name === server)
+    if (link !== undefined) return link.call(name.slice(dot + 1), args ?? {}, signal)
+    throw new ServableError('tool_not_found', `There is no tool server with a tool \`${name.slice(0, 200)}\``)
+  }
+
+  close(): void {
+    for (const link of this.#links.values()) link.disconnect()
+    this.#links.clear()
+  }
+
+  /** Brings the links in line with what is kept, which others may have changed. In the order of the definitions. */
+  #sync(): Link[] {
+    const definitions = this.#options.store.all()
+    const ids = new Set(definitions.map(({ id }) => id))
+    for (const [id, link] of this.#links) {
+      if (ids.has(id)) continue
+      link.disconnect()
+      this.#links.delete(id)
+    }
+    return definitions.map(definition => {
+      const known = this.#links.get(definition.id)
+      const link = known ?? new Link(definition, this.#linkOptions())
+      const wasWanted = known?.definition.isWanted ?? false
+      link.definition = definition
+      this.#links.set(definition.id, link)
+      if (definition.isWanted && !wasWanted) void link.connect()
+      if (!definition.isWanted && wasWanted) link.disconnect()
+      return link
+    })
+  }
+
+  #link(id: string): Link {
+    const link = this.#sync().find(({ definition }) => definition.id === id)
+    if (link !== undefined) return link
+    throw new ServableError('tool_server_not_found', 'There is no tool server with this id')
+  }
+
+  #want(link: Link, isWanted: boolean): void {
+    if (link.definition.isWanted === isWanted) return
+    link.definition = { ...link.definition, isWanted }
+    this.#options.store.put(link.definition)
+  }
+
+  #linkOptions(): LinkOptions {
+    const { limits, openStdio, retryMs, maxRetryMs, onChange } = this.#options
+    return {
+      policy: this.#policy,
+      limits,
+      openStdio,
+      retryMs,
+      maxRetryMs,
+      reach: async definition => {
+        const reach = JSON.parse(await this.#options.seal.open(definition.reach, definition.id)) as Reach
+        // What may be asked and started is settled anew by every start of the service.
+        await this.#check(reach)
+        return reach
+      },
+      onChange: ({ definition: { id, name }, status, error }) => onChange({ id, name, status, error }),
+    }
+  }
+
+  /** Throws where the deployment does not let a server be reached so. */
+  async #check(reach: Reach): Promise<void> {
+    if (reach.transport !== 'stdio') return checkAddress(new URL(reach.url), this.#policy)
+    const { policy, openStdio } = this.#options
+    if (openStdio === undefined) {
+      throw wrong(
+        'transport',
+        "must be 'http' or 'sse' here: programs can be started on Node, Bun and Deno, with `new ToolServerManager({ stdio })` and `stdio` from `servable/stdio`",
+      )
+    }
+    if (policy.commands.includes(reach.command)) return
+    throw wrong('command', 'is not one that may be started: name it in `admin.stdio.commands`')
+  }
+
+  #checkRoom(name: string, others: readonly KeptDefinition[]): void {
+    if (others.some(other => other.name === name)) {
+      throw new ServableError(
+        'tool_server_exists',
+        `There is a tool server named \`${name}\`: remove it first`,
+      )
+    }
+    if (others.length < this.#options.maxServers) return
+    throw new ServableError(
+      'too_many_tool_servers',
+      `There are ${others.length} tool servers, as many as may be: remove one first`,
+    )
+  }
+}
+
+function toolsOf({ definition: { name: server }, tools }: Link): ServerTool[] {
+  return Array.from(tools.values(), ({ name, description, inputSchema }) => ({
+    name: `${server}.${name}`,
+    description,
+    parameters: inputSchema,
+    server,
+  }))
+}

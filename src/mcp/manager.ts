@@ -1,0 +1,151 @@
+import { EventBus } from '../agents/bus.ts'
+import { defaultRegistry } from '../agents/registry.ts'
+import type { Tool } from '../agents/tool.ts'
+import type { ToolServerPlace, ToolServerSource, ToolServers } from '../agents/tool-servers.ts'
+import { nameResolver } from '../environment.ts'
+import { ServableError } from '../errors.ts'
+import type { ConnectionLimits, OpenStdio } from './connection.ts'
+import { localToolServers } from './local.ts'
+import { createSeal } from './seal.ts'
+
+/** The options of a {@link ToolServerManager}. */
+export interface ToolServerManagerOptions {
+  /** Starts programs: `stdio` of `servable/stdio`, on Node, Bun and Deno. Which ones, `admin.stdio.commands` says. */
+  readonly stdio?: OpenStdio
+  /**
+   * Encrypts what it takes to reach a server (addresses, headers, arguments, variables) where it is kept: 32 bytes in base64.
+   * Of several the first encrypts, and all decrypt. Default: it is kept as it is.
+   */
+  readonly encryptionKey?: string | readonly string[]
+  /** Most tool servers. Default 100. */
+  readonly maxServers?: number
+  /** Most tools of one server; the rest is left out. Default 1,000. */
+  readonly maxTools?: number
+  /** Most bytes of one answer, and of what a stream brings in a minute. Default 4,194,304. */
+  readonly maxBytes?: number
+  /** Milliseconds that connecting may take. Default 10,000. */
+  readonly connectTimeoutMs?: number
+  /** Milliseconds that a call may take. Default 60,000. */
+  readonly callTimeoutMs?: number
+  /** Milliseconds before a server that was lost is tried again; each further try waits twice as long. Default 1,000. */
+  readonly retryMs?: number
+  /** Most milliseconds between two tries. Default 60,000. */
+  readonly maxRetryMs?: number
+  /** `false` keeps it from being the one that `admin: true` finds. Default true. */
+  readonly register?: boolean
+}
+
+const DEFAULTS = {
+  maxServers: 100,
+  maxTools: 1000,
+  maxBytes: 4 * 1024 * 1024,
+  connectTimeoutMs: 10_000,
+  callTimeoutMs: 60_000,
+  retryMs: 1000,
+  maxRetryMs: 60_000,
+} as const
+
+const OTHERS = ['stdio', 'encryptionKey', 'register']
+
+/**
+ * Tool servers (MCP) that are added while the service runs: over `{prefix}/admin/mcp`, or with `servers`. Their definitions
+ * are kept in the `state` of the handler that it is given to; their tools are called `server.tool`.
+ *
+ * @example
+ * const manager = new ToolServerManager()
+ * new Agent({
+ *   name: 'weather',
+ *   run: async function* (input, { callTool }) {
+ *     yield String(yield* callTool(manager.tool('weather.forecast'), { city: textOf(input) }))
+ *   },
+ * })
+ * export default { fetch: createHandler({ admin: { manager, authenticate } }) }
+ */
+export class ToolServerManager implements ToolServerSource {
+  /** Tells `admin.act`: who did what over the admin routes. */
+  readonly events: EventBus = new EventBus()
+  readonly #limits: Required<Omit<ToolServerManagerOptions, 'stdio' | 'encryptionKey' | 'register'>> &
+    ConnectionLimits
+  readonly #options: ToolServerManagerOptions
+  readonly #seal: ReturnType<typeof createSeal>
+  #servers: ToolServers | undefined
+
+  /** Throws `invalid_options` that names what is wrong. */
+  constructor(options: ToolServerManagerOptions = {}) {
+    checkOptions(options)
+    const { encryptionKey: keys = [] } = options
+    this.#options = options
+    this.#limits = { ...DEFAULTS, ...given(options) }
+    this.#seal = createSeal(typeof keys === 'string' ? [keys] : keys, 'encryptionKey')
+    if (options.register !== false) defaultRegistry().toolServers = this
+  }
+
+  /** Lists, adds, removes, connects and disconnects. Throws `invalid_options` before a handler has the manager. */
+  get servers(): ToolServers {
+    if (this.#servers !== undefined) return this.#servers
+    throw new ServableError(
+      'invalid_options',
+      'This `ToolServerManager` keeps nothing yet: give it to `createHandler` as `admin.manager`',
+    )
+  }
+
+  /** The tool `server.tool`, whether it is there or not: that is found out by each call of it. */
+  tool(name: string): Tool {
+    return {
+      name,
+      execute: (args, { signal }) => this.servers.call(name, args, { signal }),
+    }
+  }
+
+  /** All tools of the servers that are connected now, for an agent that lets a model choose. */
+  async tools(): Promise<Tool[]> {
+    const found = await this.servers.tools()
+    return found.map(({ name, description, parameters }) => ({
+      ...this.tool(name),
+      description: description ?? undefined,
+      parameters,
+    }))
+  }
+
+  /** Ends all connections, programs too; they are made again when they are needed. */
+  close(): void {
+    this.#servers?.close?.()
+  }
+
+  use(servers: ToolServers): void {
+    if (servers !== this.#servers) this.close()
+    this.#servers = servers
+  }
+
+  open(place: ToolServerPlace): ToolServers {
+    return localToolServers({
+      ...place,
+      ...this.#limits,
+      limits: this.#limits,
+      seal: this.#seal,
+      openStdio: this.#options.stdio,
+      resolve: nameResolver(),
+    })
+  }
+}
+
+function given(options: ToolServerManagerOptions): Partial<typeof DEFAULTS> {
+  const members = Object.entries(options).filter(([name, value]) => name in DEFAULTS && value !== undefined)
+  return Object.fromEntries(members)
+}
+
+function checkOptions(options: ToolServerManagerOptions): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined) continue
+    if (OTHERS.includes(name)) continue
+    if (!(name in DEFAULTS)) throw invalid(`\`${name}\` is no option of a tool-server manager`)
+    const isCount = Number.isInteger(value) && value >= 1 && value < 2 ** 31
+    if (!isCount) throw invalid(`\`${name}\` must be a whole number of 1 or more`)
+  }
+  if (options.stdio === undefined || typeof options.stdio === 'function') return
+  throw invalid('`stdio` must be the function of `servable/stdio`')
+}
+
+function invalid(message: string): ServableError {
+  return new ServableError('invalid_options', message)
+}

@@ -1,0 +1,174 @@
+/**
+ * Which addresses a server may be sent to by somebody else: none that lead back into its own network.
+ *
+ * @module
+ */
+
+import { ServableError } from '../errors.ts'
+
+/** What is let through beside public addresses, and how names are looked up. */
+export interface AddressPolicy {
+  /** Hosts (`localhost`), hosts with a port (`127.0.0.1:3000`) and ranges (`10.0.0.0/8`) that may be asked. */
+  readonly allow: readonly string[]
+  /** The addresses of a name; undefined where the runtime cannot say. */
+  readonly resolve: ((host: string) => Promise<readonly string[]>) | undefined
+}
+
+/**
+ * Blocks that are not of the public internet, or lead elsewhere than they say (IANA's registries of special-purpose
+ * addresses, RFC 6890; the IPv4 addresses inside IPv6 ones are looked at by themselves).
+ */
+const REFUSED = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  '::/96',
+  '64:ff9b:1::/48',
+  '100::/64',
+  '2001::/23',
+  '2001:db8::/32',
+  '3fff::/20',
+  '5f00::/16',
+  'fc00::/7',
+  'fe80::/10',
+  'fec0::/10',
+  'ff00::/8',
+]
+
+/** IPv6 blocks that carry an IPv4 address, and at which byte. */
+const CARRYING: readonly (readonly [range: string, at: number])[] = [
+  ['::ffff:0:0/96', 12],
+  ['64:ff9b::/96', 12],
+  ['2002::/16', 2],
+]
+
+/** Endings of names that never are public (RFC 6761, 6762, 8375; `internal` is kept private by ICANN). */
+const PRIVATE_NAMES = /(^|\.)(localhost|local|internal|intranet|lan|home|corp|home\.arpa|onion)$/
+
+/**
+ * Throws `address_refused` unless the URL is of `http:` or `https:`, without credentials, and leads to a public
+ * address or to one that `allow` names. A name is refused where one of its addresses is.
+ */
+export async function checkAddress(url: URL, { allow, resolve }: AddressPolicy): Promise<void> {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refused('must begin with http: or https:')
+  if (url.username !== '' || url.password !== '') throw refused('must hold no name and password')
+  const host = hostOf(url)
+  if (allow.some(each => names(each, url, host))) return
+  const own = parseAddress(host)
+  if (own !== undefined) return checkBytes(own, host, allow)
+  if (!host.includes('.') || PRIVATE_NAMES.test(host)) throw notPublic(host)
+  const addresses = (await resolve?.(host)) ?? []
+  for (const address of addresses) {
+    const bytes = parseAddress(address.replace(/%.*$/, ''))
+    if (bytes === undefined) throw notPublic(host)
+    checkBytes(bytes, host, allow)
+  }
+}
+
+/** The host without brackets and without the dot of the root. */
+function hostOf({ hostname }: URL): string {
+  return hostname
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.+$/, '')
+    .toLowerCase()
+}
+
+function names(entry: string, url: URL, host: string): boolean {
+  const wanted = entry.toLowerCase()
+  const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port
+  return (
+    wanted === host ||
+    wanted === `[${host}]` ||
+    wanted === `${host}:${port}` ||
+    wanted === `[${host}]:${port}`
+  )
+}
+
+function checkBytes(bytes: Bytes, host: string, allow: readonly string[]): void {
+  if (allow.some(range => isWithin(bytes, range))) return
+  for (const [range, at] of CARRYING) {
+    if (isWithin(bytes, range)) return checkBytes(bytes.slice(at, at + 4), host, allow)
+  }
+  if (REFUSED.some(range => isWithin(bytes, range))) throw notPublic(host)
+}
+
+type Bytes = readonly number[]
+
+/** Whether an address is of a range such as `10.0.0.0/8`. */
+function isWithin(bytes: Bytes, range: string): boolean {
+  const [base = '', length] = range.split('/')
+  const prefix = length === undefined ? undefined : parseAddress(base)
+  if (prefix === undefined || prefix.length !== bytes.length) return false
+  const bits = Number(length)
+  return bytes.every((byte, index) => {
+    const mask = 0xff00 >> Math.min(8, Math.max(0, bits - index * 8))
+    return ((byte ^ (prefix[index] ?? 0)) & mask & 0xff) === 0
+  })
+}
+
+/** Whether the text is an address range, as `allow` may hold it. */
+export function isRange(text: string): boolean {
+  const [base = '', length = '', ...rest] = text.split('/')
+  const bytes = parseAddress(base)
+  return (
+    bytes !== undefined && rest.length === 0 && /^\d{1,3}$/.test(length) && Number(length) <= bytes.length * 8
+  )
+}
+
+/** The 4 or 16 bytes of an address; undefined for a name. */
+function parseAddress(text: string): Bytes | undefined {
+  return parseV4(text) ?? parseV6(text)
+}
+
+function parseV4(text: string): Bytes | undefined {
+  if (!/^\d{1,3}(\.\d{1,3}){3}$/.test(text)) return undefined
+  const bytes = text.split('.').map(Number)
+  return bytes.every(byte => byte < 256) ? bytes : undefined
+}
+
+/** RFC 4291, section 2.2. */
+function parseV6(text: string): Bytes | undefined {
+  if (!/^[\da-f:.]+$/i.test(text) || !text.includes(':')) return undefined
+  const [head = '', tail, ...rest] = text.split('::')
+  if (rest.length > 0) return undefined
+  const before = toBytes(head)
+  const after = tail === undefined ? [] : toBytes(tail)
+  if (before === undefined || after === undefined) return undefined
+  const missing = 16 - before.length - after.length
+  if (tail === undefined ? missing !== 0 : missing < 2) return undefined
+  return [...before, ...new Array<number>(missing).fill(0), ...after]
+}
+
+function toBytes(groups: string): Bytes | undefined {
+  if (groups === '') return []
+  const bytes: number[] = []
+  const parts = groups.split(':')
+  for (const [index, part] of parts.entries()) {
+    const v4 = index === parts.length - 1 ? parseV4(part) : undefined
+    if (v4 !== undefined) bytes.push(...v4)
+    else if (/^[\da-f]{1,4}$/i.test(part))
+      bytes.push(Number.parseInt(part, 16) >> 8, Number.parseInt(part, 16) & 255)
+    else return undefined
+  }
+  return bytes
+}
+
+function refused(why: string): ServableError {
+  return new ServableError('address_refused', `The address ${why}`)
+}
+
+function notPublic(host: string): ServableError {
+  return refused(`\`${host.slice(0, 100)}\` is not public: name it in \`allow\` where it may be asked`)
+}
