@@ -215,6 +215,7 @@ export class Connection {
     for (let cause = error, depth = 0; cause instanceof Error && depth < 8; cause = cause.cause, depth++) {
       if (cause instanceof ServableError) return cause
     }
+    if (isNoMessage(error)) return failed('The tool server answered with something that is no message of MCP')
     return failed(this.#last.why ?? `The tool server cannot be used: ${messageOf(error)}`)
   }
 }
@@ -249,6 +250,12 @@ function transportOf({ reach, policy, limits, openStdio }: ConnectionOptions, la
 /** The JSON-RPC error that a server answered with. */
 function isAnswer(error: unknown): boolean {
   return error instanceof ProtocolError
+}
+
+/** What came is no JSON, or not what the protocol has there. */
+function isNoMessage(error: unknown): boolean {
+  if (error instanceof SdkError) return error.code === SdkErrorCode.InvalidResult
+  return error instanceof SyntaxError || (error instanceof Error && 'issues' in error)
 }
 
 function isTimeout(error: unknown): boolean {

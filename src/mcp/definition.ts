@@ -34,14 +34,17 @@ const OWN_HEADERS =
 const LOADER_VARIABLES =
   /^(PATH|PATHEXT|LD_.*|DYLD_.*|NODE_OPTIONS|NODE_PATH|BUN_.*|DENO_.*|PYTHON.*|PERL5.*|RUBY.*|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|BASH_ENV|ENV|IFS|SHELL|GIT_.*|npm_config_.*)$/i
 
-const value = v.pipe(
+const bounded = v.pipe(
   v.string('must be text'),
   v.maxLength(MAX_VALUE, `must have ${MAX_VALUE} characters at the most`),
+)
+const value = v.pipe(
+  bounded,
   v.regex(/^[^\0\r\n]*$/, 'must hold no line break and no NUL'),
 )
 
 /** A header's value goes as bytes (RFC 9110, section 5.5). */
-const headerValue = v.pipe(value, v.regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be of Latin-1 characters'))
+const headerValue = v.pipe(bounded, v.regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be of Latin-1 characters'))
 
 const few = v.check<Record<string, string>, string>(
   entries => Object.keys(entries).length <= MAX_NAMES,

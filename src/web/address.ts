@@ -108,8 +108,9 @@ type Bytes = readonly number[]
 
 /** Whether an address is of a range such as `10.0.0.0/8`. */
 function isWithin(bytes: Bytes, range: string): boolean {
+  if (!isRange(range)) return false
   const [base = '', length] = range.split('/')
-  const prefix = length === undefined ? undefined : parseAddress(base)
+  const prefix = parseAddress(base)
   if (prefix === undefined || prefix.length !== bytes.length) return false
   const bits = Number(length)
   return bytes.every((byte, index) => {

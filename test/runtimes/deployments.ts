@@ -17,8 +17,17 @@ export interface Deployments {
   readonly workerd: Deploy
 }
 
+/** What Deno must allow beyond what every entry needs: flags, and names of variables to read. */
+export interface DenoNeeds {
+  readonly denoAllow?: readonly string[]
+  readonly denoNames?: readonly string[]
+}
+
 /** The deployments of the service whose entries begin with `name`. */
-export function deploymentsOf(name: string): Deployments {
+export function deploymentsOf(
+  name: string,
+  { denoAllow = [], denoNames = [] }: DenoNeeds = {},
+): Deployments {
   const entry = (runtime: string) => `test/runtimes/entries/${name}-${runtime}.ts`
   const environment = (folder: string, SETTINGS: string) => ({
     env: { SETTINGS, DATABASE: join(folder, `${name}.db`) },
@@ -34,7 +43,8 @@ export function deploymentsOf(name: string): Deployments {
     deno: stored((folder, settings) =>
       startDeno(entry('deno'), {
         ...environment(folder, settings),
-        allow: [`--allow-read=${folder}`, `--allow-write=${folder}`],
+        allow: [`--allow-read=${folder}`, `--allow-write=${folder}`, ...denoAllow],
+        names: denoNames,
       }),
     ),
     workerd: stored((storage, SETTINGS) => startWorkerd(entry('workerd'), { storage, env: { SETTINGS } })),

@@ -66,11 +66,11 @@ export async function startBun(entry: string, options: StartOptions = {}): Promi
 /** Deno gets no more than the loopback network and the named environment variables; `allow` adds to that. */
 export async function startDeno(
   entry: string,
-  options: StartOptions & { allow?: string[] } = {},
+  options: StartOptions & { allow?: readonly string[]; names?: readonly string[] } = {},
 ): Promise<Runtime> {
   const env = withPort(options.env)
   const flags = ['--config', 'deno.json', '--no-prompt', '--allow-net=127.0.0.1']
-  const allow = [`--allow-env=${Object.keys(env).join(',')}`, ...(options.allow ?? [])]
+  const allow = [`--allow-env=${[...Object.keys(env), ...(options.names ?? [])].join(',')}`, ...(options.allow ?? [])]
   const args = ['run', ...flags, ...allow, entry, ...(options.args ?? [])]
   return runtime(
     'deno',
@@ -84,15 +84,23 @@ export async function startDeno(
   )
 }
 
+export interface WorkerdOptions extends StartOptions {
+  storage?: string
+  objects?: Record<string, string>
+  /** Serves the same Worker from a second isolate as well, at `secondUrl`. */
+  hasSecond?: boolean
+}
+
 /**
  * Bare workerd, with no proxy before it: what a client does to the connection reaches the Worker. Its Durable Objects
  * are kept in the folder `storage`, which stays; without it they go when it stops.
  */
 export async function startWorkerd(
   entry: string,
-  options: StartOptions & { storage?: string; objects?: Record<string, string> } = {},
-): Promise<Runtime> {
-  const files = await writeWorker(entry, options.env, options.storage, options.objects)
+  options: WorkerdOptions = {},
+): Promise<Runtime & { secondUrl: string }> {
+  const { env, storage, objects, hasSecond = false } = options
+  const files = await writeWorker(entry, env, storage, objects, hasSecond)
   try {
     const started = await start({
       command: workerd,
@@ -101,7 +109,12 @@ export async function startWorkerd(
     })
     const stop = () => started.stop().then(files.remove)
     const kill = () => started.kill().then(files.remove)
-    return runtime('workerd', { ...started, stop, kill }, `http://127.0.0.1:${started.ready[1]}`)
+    const [, second] = /"socket":"second","port":(\d+)/.exec(started.log()) ?? []
+    const at = (port: string | undefined) => `http://127.0.0.1:${port}`
+    return {
+      ...runtime('workerd', { ...started, stop, kill }, at(started.ready[1])),
+      secondUrl: at(second),
+    }
   } catch (error) {
     await files.remove()
     throw error
@@ -121,7 +134,7 @@ export async function startWrangler(options: StartOptions = {}): Promise<Runtime
   return runtime('wrangler', started)
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()

@@ -53,33 +53,50 @@ async function config(
   storage: string,
   vars: Record<string, string>,
   own: Record<string, string>,
+  hasSecond: boolean,
 ): Promise<string> {
   const { date, flags } = await compatibility()
   const objects = [...(await durableObjects(code)), ...Object.entries(own)]
-  const bindings = [
-    ...Object.entries(vars).map(([name, text]) => `(name = ${quote(name)}, text = ${quote(text)})`),
-    ...objects.map(
-      ([name, className]) => `(name = ${quote(name)}, durableObjectNamespace = ${quote(className)})`,
-    ),
-  ]
+  const bindingsWith = (service: string) =>
+    [
+      ...Object.entries(vars).map(([name, text]) => `(name = ${quote(name)}, text = ${quote(text)})`),
+      ...objects.map(
+        ([name, className]) =>
+          `(name = ${quote(name)}, durableObjectNamespace = (className = ${quote(className)}${service}))`,
+      ),
+    ].join(', ')
   const namespaces = objects.map(
     ([, className]) => `(className = ${quote(className)}, uniqueKey = ${quote(className)}, enableSql = true)`,
   )
+  // In an isolate of its own, it shares nothing with the first one but the Durable Objects.
+  const second = `
+const second :Workerd.Worker = (
+  modules = [(name = "worker.js", esModule = embed "worker.js")],
+  compatibilityDate = ${quote(date)},
+  compatibilityFlags = [${flags.map(flag => quote(flag)).join(', ')}],
+  bindings = [${bindingsWith(', serviceName = "main"')}]
+);
+`
   return `using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
   services = [
     (name = "main", worker = .worker),
+    ${hasSecond ? '(name = "second", worker = .second),' : ''}
+    (name = "internet", network = (allow = ["public", "private", "local"])),
     (name = "storage", disk = (path = ${quote(storage)}, writable = true))
   ],
-  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")]
+  sockets = [
+    ${hasSecond ? '(name = "second", address = "127.0.0.1:0", http = (), service = "second"),' : ''}
+    (name = "http", address = "127.0.0.1:0", http = (), service = "main")
+  ]
 );
-
+${hasSecond ? second : ''}
 const worker :Workerd.Worker = (
   modules = [(name = "worker.js", esModule = embed "worker.js")],
   compatibilityDate = ${quote(date)},
   compatibilityFlags = [${flags.map(flag => quote(flag)).join(', ')}],
-  bindings = [${bindings.join(', ')}],
+  bindings = [${bindingsWith('')}],
   durableObjectNamespaces = [${namespaces.join(', ')}],
   durableObjectStorage = (localDisk = "storage")
 );
@@ -88,13 +105,14 @@ const worker :Workerd.Worker = (
 
 /**
  * Writes what `workerd serve` needs into a folder of its own. Durable Objects are kept there too, or in `storage`.
- * `objects` are the classes of the entry's own, by the names of their bindings.
+ * `objects` are the classes of the entry's own, by the names of their bindings. With `hasSecond` the Worker is there twice.
  */
 export async function writeWorker(
   entry: string,
   vars: Record<string, string> = {},
   storage?: string,
   objects: Record<string, string> = {},
+  hasSecond = false,
 ): Promise<{ configPath: string; remove(): Promise<void> }> {
   const code = await bundleWorker(entry)
   const folder = await mkdtemp(join(tmpdir(), 'servable-worker-'))
@@ -102,6 +120,6 @@ export async function writeWorker(
   await writeFile(join(folder, 'worker.js'), code)
   const disk = storage ?? join(folder, 'storage')
   await mkdir(disk, { recursive: true })
-  await writeFile(configPath, await config(code, disk, vars, objects))
+  await writeFile(configPath, await config(code, disk, vars, objects, hasSecond))
   return { configPath, remove: () => rm(folder, { recursive: true, force: true }) }
 }

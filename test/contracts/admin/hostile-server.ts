@@ -1,0 +1,99 @@
+/** A tool server that means no good, in as many ways as its paths name. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { urlOf } from './listening.ts'
+
+type Reply = (message: { id?: number; method: string }, response: ServerResponse, request: IncomingMessage) => void
+
+const json = (response: ServerResponse, value: unknown) => {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value))
+}
+
+const initialized = {
+  protocolVersion: '2025-06-18',
+  capabilities: { tools: {} },
+  serverInfo: { name: 'hostile', version: '1' },
+}
+
+const tool = (name: unknown) => ({ name, description: 'x', inputSchema: { type: 'object' } })
+
+/** A server that is polite as long as `reply` leaves a message to it. */
+const politely =
+  (reply: Partial<Record<string, Reply>>, tools: readonly unknown[] = [tool('work')]): Reply =>
+  (message, response, request) => {
+    const { id, method } = message
+    const own = reply[method]
+    if (own !== undefined) return own(message, response, request)
+    if (id === undefined) return void response.writeHead(202).end()
+    if (method === 'initialize') return json(response, { jsonrpc: '2.0', id, result: initialized })
+    if (method === 'tools/list') return json(response, { jsonrpc: '2.0', id, result: { tools } })
+    return json(response, { jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } })
+  }
+
+const flood = (response: ServerResponse, head: string, chunk: string) => {
+  response.writeHead(200, { 'content-type': head })
+  const write = () => {
+    while (!response.destroyed && response.write(chunk));
+    if (!response.destroyed) response.once('drain', write)
+  }
+  write()
+}
+
+const garbage: Reply = ({ id }, response) => json(response, { jsonrpc: '3.0', id, answer: 42 })
+const endless: Reply = (_, response) => flood(response, 'text/event-stream', `: ${'x'.repeat(65_536)}\n`)
+const huge: Reply = (_, response) => flood(response, 'application/json', `"${'x'.repeat(65_536)}"`)
+const silent: Reply = (_, response) => {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.write(': nothing follows\n\n')
+}
+
+const WAYS: Readonly<Record<string, Reply>> = {
+  '/endless-connect': politely({ initialize: endless, 'server/discover': endless }),
+  '/endless-call': politely({ 'tools/call': endless }),
+  '/huge-connect': politely({ initialize: huge, 'server/discover': huge }),
+  '/huge-call': politely({ 'tools/call': huge }),
+  '/silent-connect': politely({ initialize: silent, 'server/discover': silent }),
+  '/silent-call': politely({ 'tools/call': silent }),
+  '/garbage-connect': politely({ initialize: garbage, 'server/discover': garbage }),
+  '/garbage-list': politely({ 'tools/list': garbage }),
+  '/garbage-call': politely({ 'tools/call': garbage }),
+  '/no-json-call': politely({
+    'tools/call': (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{"json'),
+  }),
+  '/html-connect': (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>hi</h1>'),
+  '/500-call': politely({
+    'tools/call': (_, response) => void response.writeHead(500, { 'content-type': 'text/plain' }).end('at Object.<anonymous>'),
+  }),
+  '/cut-call': politely({ 'tools/call': (_, response) => void response.destroy() }),
+  '/many-tools': politely({}, Array.from({ length: 10_000 }, (_, index) => tool(`t${index}`))),
+  '/odd-names': politely({}, ['__proto__', 'a\u0000b', 'line\nbreak', '\u202Eevil', '', 'good'].map(tool)),
+  '/redirect': (_, response) =>
+    void response.writeHead(307, { location: 'http://169.254.169.254/latest/meta-data/' }).end(),
+  '/redirect-away': (_, response) => void response.writeHead(307, { location: 'http://10.0.0.1/mcp' }).end(),
+}
+
+export interface HostileServer {
+  readonly url: string
+  stop(): Promise<void>
+}
+
+/** Starts it. */
+export async function startHostileServer(): Promise<HostileServer> {
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    if (request.method !== 'POST') return void response.writeHead(405).end()
+    const message = JSON.parse(Buffer.concat(chunks).toString() || '{}')
+    WAYS[request.url ?? '']?.(message, response, request)
+  })
+  const url = await urlOf(server)
+  return {
+    url,
+    stop: () =>
+      new Promise<void>(resolve => {
+        server.closeAllConnections()
+        server.close(() => resolve())
+      }),
+  }
+}
+
+export const HOSTILE_PATHS = Object.keys(WAYS)

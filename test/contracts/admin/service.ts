@@ -1,0 +1,75 @@
+/** The service of the admin contract: it serves tool servers, and an agent that calls their tools. */
+import {
+  Agent,
+  bearerIdentity,
+  createHandler,
+  type Handler,
+  type HandlerOptions,
+  type State,
+  textOf,
+} from '../../../src/index.ts'
+import type { OpenStdio, ToolServerManager, ToolServerManagerOptions } from '../../../src/mcp/index.ts'
+import { ToolServerManager as Manager } from '../../../src/mcp/index.ts'
+
+export const ADMIN_TOKEN = 'token-of-an-administrator'
+
+/** A key that encrypts what is kept. */
+export const ENCRYPTION_KEY: string = btoa('0123456789abcdef0123456789abcdef')
+
+const limits: ToolServerManagerOptions = {
+  register: false,
+  encryptionKey: ENCRYPTION_KEY,
+  connectTimeoutMs: 2000,
+  callTimeoutMs: 2500,
+  retryMs: 100,
+  maxRetryMs: 400,
+}
+
+/** The manager of the service. */
+export function newManager(stdio?: OpenStdio): ToolServerManager {
+  return new Manager({ ...limits, ...(stdio && { stdio }) })
+}
+
+/** Calls the tool that its input names: `server.tool {"its":"arguments"}`. */
+const caller = (manager: ToolServerManager) =>
+  new Agent({
+    name: 'caller',
+    register: false,
+    async *run(input, { callTool }) {
+      const [, name = '', args = '{}'] = /^(\S+) ?(.*)$/s.exec(textOf(input)) ?? []
+      const result = yield* callTool(manager.tool(name), JSON.parse(args))
+      yield typeof result === 'string' ? result : JSON.stringify(result)
+    },
+  })
+
+/** The options of the service. */
+export function adminOptions(state: State, stdio?: OpenStdio): HandlerOptions {
+  const manager = newManager(stdio)
+  return {
+    production: false,
+    registry: false,
+    agents: { caller: caller(manager) },
+    state,
+    toolkits: [
+      {
+        name: 'arithmetic',
+        description: 'Sums',
+        category: 'maths',
+        tools: [{ name: 'add', execute: () => 3 }],
+        configFields: [{ name: 'key', secret: true }],
+      },
+    ],
+    swagger: { enabled: true },
+    admin: {
+      manager,
+      authenticate: bearerIdentity({ tokens: { [ADMIN_TOKEN]: 'ada' } }),
+      allow: ['127.0.0.1'],
+      stdio: { commands: ['mcp-server-everything'] },
+    },
+  }
+}
+
+/** The handler of the service. */
+export function adminHandler(options: HandlerOptions): Handler {
+  return createHandler(options)
+}

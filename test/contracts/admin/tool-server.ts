@@ -1,0 +1,75 @@
+/** A real tool server, of the official package: a pure fetch, for whatever runtime. */
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
+import * as z from 'zod'
+
+/** What a tool server remembers of its callers. */
+export interface Seen {
+  readonly calls: string[]
+  /** Calls of `wait` that were given up. */
+  cancelled: number
+  /** Values of the header `authorization`. */
+  readonly credentials: Set<string | null>
+}
+
+export interface ToolServerFixture {
+  fetch(request: Request): Promise<Response>
+  readonly seen: Seen
+  /** Offers one more tool, and tells those who listen. */
+  grow(name: string): void
+}
+
+/** Makes it. With a token it lets in only who sends that (RFC 9728, section 5.1, where not). */
+export function toolServer({ token }: { readonly token?: string } = {}): ToolServerFixture {
+  const seen: Seen = { calls: [], cancelled: 0, credentials: new Set() }
+  const more: string[] = []
+  const handler = createMcpHandler(() => {
+    const server = new McpServer({ name: 'test', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } })
+    const city = z.object({ city: z.string() })
+    server.registerTool('forecast', { description: 'The weather of a city', inputSchema: city }, ({ city }) => {
+      seen.calls.push(city)
+      return { content: [{ type: 'text', text: `Sunny in ${city}` }] }
+    })
+    server.registerTool(
+      'sum',
+      { inputSchema: z.object({ a: z.number(), b: z.number() }), outputSchema: z.object({ sum: z.number() }) },
+      ({ a, b }) => ({ content: [], structuredContent: { sum: a + b } }),
+    )
+    server.registerTool('fail', { inputSchema: z.object({}) }, () => ({
+      isError: true,
+      content: [{ type: 'text', text: 'There is no weather today' }],
+    }))
+    server.registerTool('tell', { inputSchema: z.object({}) }, () => ({
+      content: [{ type: 'text', text: `You sent ${[...seen.credentials].join(' and ')}` }],
+    }))
+    server.registerTool('wait', { inputSchema: z.object({}) }, (_, context) => {
+      const { signal } = context.mcpReq
+      return new Promise(resolve => {
+        signal.addEventListener('abort', () => {
+          seen.cancelled++
+          resolve({ content: [] })
+        })
+      })
+    })
+    for (const name of more) {
+      server.registerTool(name, { inputSchema: z.object({}) }, () => ({ content: [{ type: 'text', text: name }] }))
+    }
+    return server
+  })
+  return {
+    seen,
+    grow(name) {
+      more.push(name)
+      handler.notify.toolsChanged()
+    },
+    async fetch(request) {
+      const credentials = request.headers.get('authorization')
+      seen.credentials.add(credentials)
+      if (token !== undefined && credentials !== `Bearer ${token}`) {
+        const challenge =
+          'Bearer error="invalid_token", scope="weather:read", resource_metadata="https://tools.example.com/.well-known/oauth-protected-resource"'
+        return new Response('no', { status: 401, headers: { 'www-authenticate': challenge } })
+      }
+      return handler.fetch(request)
+    },
+  }
+}
