@@ -550,5 +550,6 @@ function checkGateway(
 }
 
 const consoleLog: Log = entry => {
-  if (entry.level !== 'info') console.error(JSON.stringify(entry))
+  if (entry.level === 'error') console.error(JSON.stringify(entry))
+  else if (entry.level === 'warn') console.warn(JSON.stringify(entry))
 }

@@ -54,11 +54,11 @@ describe('package.json and deno.json', () => {
   })
 
   test('depend on the same packages in the same versions', () => {
-    const imports = Object.entries(manifest.dependencies).map(([name, version]) => [
-      name,
-      `npm:${name}@${version}`,
-    ])
-    expect(deno.imports).toEqual(Object.fromEntries(imports))
+    const client = '@modelcontextprotocol/client'
+    const used = { ...manifest.dependencies, [client]: manifest.devDependencies[client] }
+    const imports = Object.entries(used).map(([name, version]) => [name, `npm:${name}@${version}`])
+    const stdio = { [`${client}/stdio`]: `npm:${client}@${used[client]}/stdio` }
+    expect(deno.imports).toEqual({ ...Object.fromEntries(imports), ...stdio })
   })
 
   test('pin every version', () => {

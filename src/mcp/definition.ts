@@ -38,10 +38,7 @@ const bounded = v.pipe(
   v.string('must be text'),
   v.maxLength(MAX_VALUE, `must have ${MAX_VALUE} characters at the most`),
 )
-const value = v.pipe(
-  bounded,
-  v.regex(/^[^\0\r\n]*$/, 'must hold no line break and no NUL'),
-)
+const value = v.pipe(bounded, v.regex(/^[^\0\r\n]*$/, 'must hold no line break and no NUL'))
 
 /** A header's value goes as bytes (RFC 9110, section 5.5). */
 const headerValue = v.pipe(bounded, v.regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be of Latin-1 characters'))

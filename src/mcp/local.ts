@@ -171,7 +171,7 @@ class LocalToolServers implements ToolServers {
     if (openStdio === undefined) {
       throw wrong(
         'transport',
-        "must be 'http' or 'sse' here: programs can be started on Node, Bun and Deno, with `new ToolServerManager({ stdio })` and `stdio` from `servable/stdio`",
+        "must be 'http' or 'sse': a program is started only by `new ToolServerManager({ stdio })`, with `stdio` from `servable/stdio`",
       )
     }
     if (policy.commands.includes(reach.command)) return

@@ -8,6 +8,7 @@ import {
   type OpenApiDocument,
   Registry,
 } from '../../src/index.ts'
+import { ToolServerManager } from '../../src/mcp/index.ts'
 import { secret, secretHeaders } from '../contracts/secrets.ts'
 
 /** Breaks out of a line, a terminal and the order of what is read, where nobody minds. */
@@ -25,6 +26,10 @@ const options: HandlerOptions = {
   rateLimit: { max: 10_000 },
   toolLibrary: { add: { name: 'add', parameters: { type: 'object' }, execute: () => 3 } },
   metricsExporter: new MetricsExporter(),
+  admin: {
+    manager: new ToolServerManager({ register: false }),
+    authenticate: request => (request.headers.has('x-api-key') ? { id: 'ada' } : undefined),
+  },
   swagger: { enabled: true },
 }
 const handler = createHandler(options)
@@ -69,6 +74,19 @@ const BODIES = (key: string): (string | FormData)[] => {
   return [
     JSON.stringify({ input: 'hi', apiKey: key, sessionId: FORGED }),
     JSON.stringify({ input: 7, apiKey: key, originalValue: 'a', correctedValue: 'b' }),
+    JSON.stringify({
+      name: `a${crypto.randomUUID()}`,
+      transport: 'http',
+      url: `http://127.0.0.1/?key=${key}`,
+      headers: { authorization: key },
+    }),
+    JSON.stringify({
+      name: `a${crypto.randomUUID()}`,
+      transport: 'http',
+      url: `https://nowhere.invalid/?key=${key}`,
+      headers: { authorization: key },
+      autoConnect: false,
+    }),
     JSON.stringify({ jsonrpc: '2.0', id: FORGED, method: FORGED, params: { metadata: { apiKey: key } } }),
     `{"input":"hi","apiKey":"${key}"`,
     form,

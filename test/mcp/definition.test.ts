@@ -17,7 +17,12 @@ const wrongOf = (body: unknown) => {
 describe('parseDefinition', () => {
   it.each([
     http,
-    { ...http, transport: 'sse', headers: { authorization: 'Bearer abc', 'x-team': 'größe' }, autoConnect: false },
+    {
+      ...http,
+      transport: 'sse',
+      headers: { authorization: 'Bearer abc', 'x-team': 'größe' },
+      autoConnect: false,
+    },
     { ...program, args: ['--root', '/srv'], env: { API_KEY: 'abc' } },
   ])('takes %j', body => {
     expect(parseDefinition(body)).toEqual(body)
@@ -47,7 +52,10 @@ describe('parseDefinition', () => {
     [{ ...http, headers: { a: 'snow ☃' } }, 'headers.a'],
     [{ ...http, headers: { a: 7 } }, 'headers.a'],
     [{ ...http, headers: 'authorization: x' }, 'headers'],
-    [{ ...http, headers: Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`a${i}`, 'x'])) }, 'headers'],
+    [
+      { ...http, headers: Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`a${i}`, 'x'])) },
+      'headers',
+    ],
     [{ ...http, header: {} }, 'header'],
     [{ ...program, command: undefined }, 'command'],
     [{ ...program, command: '' }, 'command'],
@@ -71,8 +79,14 @@ describe('parseDefinition', () => {
 
 describe('shownOf', () => {
   it('shows no value of a query, no fragment, no argument and no variable', () => {
-    const reach = reachOf(parseDefinition({ ...http, url: 'https://t.example/mcp?key=sk-1234567&a=1&key=sk-7654321#frag' }))
-    expect(shownOf(reach)).toEqual({ transport: 'http', url: 'https://t.example/mcp?key=***&a=***', command: null })
+    const reach = reachOf(
+      parseDefinition({ ...http, url: 'https://t.example/mcp?key=sk-1234567&a=1&key=sk-7654321#frag' }),
+    )
+    expect(shownOf(reach)).toEqual({
+      transport: 'http',
+      url: 'https://t.example/mcp?key=***&a=***',
+      command: null,
+    })
     const started = reachOf(parseDefinition({ ...program, args: ['--token=abc'], env: { A: 'b' } }))
     expect(shownOf(started)).toEqual({ transport: 'stdio', url: null, command: 'mcp-files' })
   })
@@ -86,7 +100,12 @@ describe('secretsOf', () => {
       headers: { authorization: 'Bearer sk-abcdefg', 'x-team': 'red' },
     }
     expect(secretsOf(reach)).toEqual(['Bearer sk-abcdefg', 'sk-abcdefg', 'sk-1234567'])
-    const started: Reach = { transport: 'stdio', command: 'x', args: ['--quiet', '-v'], env: { A: 'secret-b', DEBUG: '1' } }
+    const started: Reach = {
+      transport: 'stdio',
+      command: 'x',
+      args: ['--quiet', '-v'],
+      env: { A: 'secret-b', DEBUG: '1' },
+    }
     expect(secretsOf(started)).toEqual(['--quiet', 'secret-b'])
   })
 })

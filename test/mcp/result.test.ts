@@ -4,7 +4,15 @@ import { resultOf } from '../../src/mcp/result.ts'
 describe('resultOf', () => {
   const image = { type: 'image', data: 'aGk=', mimeType: 'image/png' }
   it.each([
-    [{ content: [{ type: 'text', text: 'a' }, { type: 'text', text: 'b' }] }, 'a\nb'],
+    [
+      {
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b' },
+        ],
+      },
+      'a\nb',
+    ],
     [{ content: [] }, ''],
     [{}, ''],
     [undefined, ''],

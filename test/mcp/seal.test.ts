@@ -46,7 +46,9 @@ describe('createSeal', () => {
   it.each(['', 'short', btoa('31 bytes are not enough, are they'.slice(0, 31)), '%%%', 7 as never])(
     'says how to make a key where %j is given, and not what was given',
     given => {
-      expect(() => createSeal([given], 'encryptionKey')).toThrow(/`encryptionKey` must be 32 bytes.*openssl rand/)
+      expect(() => createSeal([given], 'encryptionKey')).toThrow(
+        /`encryptionKey` must be 32 bytes.*openssl rand/,
+      )
       expect(() => createSeal([given], 'encryptionKey')).not.toThrow(/short|31 bytes/)
     },
   )

@@ -21,7 +21,18 @@ describe('collectTools', () => {
   })
 
   it('leaves out names that nobody can call, and says so', async () => {
-    const names = ['__proto__', 'a\u0000b', 'line\nbreak', '', 'with space', 'ü', 'x'.repeat(129), '\u202Etxt', 7, null]
+    const names = [
+      '__proto__',
+      'a\u0000b',
+      'line\nbreak',
+      '',
+      'with space',
+      'ü',
+      'x'.repeat(129),
+      '\u202Etxt',
+      7,
+      null,
+    ]
     const { tools, warnings } = await collectTools(
       paged([[...names.map(name => ({ ...tool('x'), name })), tool('constructor'), tool('good')]]),
       100,
@@ -49,7 +60,11 @@ describe('collectTools', () => {
     )
     expect([...tools.keys()]).toEqual(['a'])
     expect(tools.get('a')?.description).toBe('does a')
-    expect(warnings.map(warning => warning.slice(0, 13))).toEqual(['2 left out: a', '3 left out: t', '1 left out: t'])
+    expect(warnings.map(warning => warning.slice(0, 13))).toEqual([
+      '2 left out: a',
+      '3 left out: t',
+      '1 left out: t',
+    ])
   })
 
   it('stops at as many as may be', async () => {
@@ -74,10 +89,15 @@ describe('collectTools', () => {
 
   it('takes whatever a server sends without a throw, and no more than may be', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.array(fc.oneof(fc.anything(), fc.record({ name: fc.anything(), inputSchema: fc.anything() })))), async pages => {
-        const { tools } = await collectTools(paged(pages), 5)
-        expect(tools.size).toBeLessThanOrEqual(5)
-      }),
+      fc.asyncProperty(
+        fc.array(
+          fc.array(fc.oneof(fc.anything(), fc.record({ name: fc.anything(), inputSchema: fc.anything() }))),
+        ),
+        async pages => {
+          const { tools } = await collectTools(paged(pages), 5)
+          expect(tools.size).toBeLessThanOrEqual(5)
+        },
+      ),
     )
   })
 })

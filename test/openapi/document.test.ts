@@ -13,6 +13,7 @@ import {
   openapi,
   Registry,
 } from '../../src/index.ts'
+import { ToolServerManager } from '../../src/mcp/index.ts'
 
 const options: HandlerOptions = {
   serve: Object.values(examples),
@@ -23,6 +24,8 @@ const options: HandlerOptions = {
   a2a: { default: 'echo' },
   fileUpload: true,
   toolLibrary: { add: { name: 'add', parameters: { type: 'object' }, execute: () => 3 } },
+  toolkits: [{ name: 'empty', tools: [], configFields: [{ name: 'key', secret: true }] }],
+  admin: { manager: new ToolServerManager({ register: false }), authenticate: () => ({ id: 'ada' }) },
   metricsExporter: new MetricsExporter(),
   providers: {
     'my provider': { header: 'x-my-api-key', matches: ['mine'] },
@@ -71,7 +74,9 @@ describe('the OpenAPI document', () => {
       'x-my-api-key',
       'x-mine',
       'x-api-key',
+      undefined,
     ])
+    expect(components.securitySchemes.admin_token).toMatchObject({ type: 'http', scheme: 'bearer' })
     expect(paths['/api/agents/{name}/run']?.post?.security?.[0]).toEqual({})
   })
 
@@ -313,6 +318,38 @@ describe('the server', async () => {
       'post',
       await post('/', { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id: 'x' } }),
     )
+  })
+
+  it('answers administrators as documented', async () => {
+    const mcp = '/api/admin/mcp'
+    const body = {
+      name: 'nowhere',
+      transport: 'http',
+      url: 'https://nowhere.invalid/mcp',
+      autoConnect: false,
+    }
+    const added = await post(mcp, body)
+    await expectDocumented(mcp, 'post', added.clone())
+    const { id } = await added.json()
+    await expectDocumented(mcp, 'post', await post(mcp, body))
+    await expectDocumented(mcp, 'post', await post(mcp, {}))
+    await expectDocumented(mcp, 'get', await ask(mcp))
+    for (const one of [id, 'nobody']) {
+      await expectDocumented(`${mcp}/{id}`, 'get', await ask(`${mcp}/${one}`))
+      await expectDocumented(`${mcp}/{id}/tools`, 'get', await ask(`${mcp}/${one}/tools`))
+      for (const act of ['connect', 'disconnect']) {
+        await expectDocumented(
+          `${mcp}/{id}/${act}`,
+          'post',
+          await ask(`${mcp}/${one}/${act}`, { method: 'POST' }),
+        )
+      }
+      await expectDocumented(`${mcp}/{id}`, 'delete', await ask(`${mcp}/${one}`, { method: 'DELETE' }))
+    }
+    await expectDocumented('/api/admin/toolkits', 'get', await ask('/api/admin/toolkits'))
+    for (const one of ['empty', 'nothing']) {
+      await expectDocumented('/api/admin/toolkits/{id}', 'get', await ask(`/api/admin/toolkits/${one}`))
+    }
   })
 
   it('answers A2A as documented, of all agents and of each', async () => {

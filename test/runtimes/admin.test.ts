@@ -4,7 +4,20 @@ import { deploymentsOf } from './deployments.ts'
 const { nodeInMemory, node, bun, deno, workerd } = deploymentsOf('admin', {
   denoAllow: ['--allow-run'],
   // To find programs, and to start them with what they need.
-  denoNames: ['OSTYPE', 'PATHEXT', 'HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER'],
+  denoNames: [
+    'OSTYPE',
+    'PATHEXT',
+    'HOME',
+    'LOGNAME',
+    'PATH',
+    'SHELL',
+    'TERM',
+    'USER',
+    'NODE_*',
+    'NPM_*',
+    'DENO_*',
+    'LD_*',
+  ],
 })
 
 adminContract('Node, in memory', () => nodeInMemory(''))

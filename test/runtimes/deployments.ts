@@ -24,10 +24,7 @@ export interface DenoNeeds {
 }
 
 /** The deployments of the service whose entries begin with `name`. */
-export function deploymentsOf(
-  name: string,
-  { denoAllow = [], denoNames = [] }: DenoNeeds = {},
-): Deployments {
+export function deploymentsOf(name: string, { denoAllow = [], denoNames = [] }: DenoNeeds = {}): Deployments {
   const entry = (runtime: string) => `test/runtimes/entries/${name}-${runtime}.ts`
   const environment = (folder: string, SETTINGS: string) => ({
     env: { SETTINGS, DATABASE: join(folder, `${name}.db`) },

@@ -70,7 +70,10 @@ export async function startDeno(
 ): Promise<Runtime> {
   const env = withPort(options.env)
   const flags = ['--config', 'deno.json', '--no-prompt', '--allow-net=127.0.0.1']
-  const allow = [`--allow-env=${[...Object.keys(env), ...(options.names ?? [])].join(',')}`, ...(options.allow ?? [])]
+  const allow = [
+    `--allow-env=${[...Object.keys(env), ...(options.names ?? [])].join(',')}`,
+    ...(options.allow ?? []),
+  ]
   const args = ['run', ...flags, ...allow, entry, ...(options.args ?? [])]
   return runtime(
     'deno',

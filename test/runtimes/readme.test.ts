@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { io } from 'socket.io-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Handler } from '../../src/index.ts'
+import { serveTools } from '../contracts/admin/served-tools.ts'
 import { type Runtime, startBun, startDeno, startNode, startWorkerd, startWrangler } from './harness.ts'
 import { root } from './process.ts'
 
@@ -30,7 +31,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(root, 'test/.tmp/readme-'))
   for (const [name, text] of snippets) {
     const source = text
-      .replaceAll("'servable/socket'", "'../../../src/socket/index.ts'")
+      .replace(/'servable\/(socket|mcp)'/g, "'../../../src/$1/index.ts'")
       .replace(/'servable\/(\w+)'/g, (_, entry) => `'../../../src/runtimes/${entry}.ts'`)
       .replaceAll("'servable'", "'../../../src/index.ts'")
       .replaceAll('port: 3000', 'port: 0')
@@ -128,6 +129,30 @@ describe('README', () => {
     expect(text).toContain('service_agent_runs_total{agent="shout"} 1\n')
   })
 
+  it('shows tool servers, and an agent that calls their tools', async () => {
+    const tools = await serveTools()
+    const handler = await load('admin.ts')
+    const add = (headers: Record<string, string>) =>
+      handler(
+        new Request('http://127.0.0.1/api/admin/mcp', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          body: JSON.stringify({ name: 'weather', transport: 'http', url: tools.url }),
+        }),
+      )
+    expect((await add({})).status).toBe(401)
+    const added = await (await add({ authorization: 'Bearer a-long-secret' })).json()
+    expect(added).toMatchObject({ status: 'connected', toolCount: 5 })
+    expect(await textOfRun('admin.ts', '/agents/forecaster/run', 'Oslo')).toBe('Sunny in Oslo')
+    await handler(
+      new Request(`http://127.0.0.1/api/admin/mcp/${added.id}`, {
+        method: 'DELETE',
+        headers: { authorization: 'Bearer a-long-secret' },
+      }),
+    )
+    await tools.stop()
+  })
+
   it('states the bindings that wrangler.toml has', async () => {
     const toml = await readFile(join(root, 'wrangler.toml'), 'utf8')
     const shown = fences.find(({ language }) => language === 'toml')?.text ?? ''
@@ -175,7 +200,7 @@ describe('README sockets', () => {
 describe('README commands', () => {
   let dev: Runtime | undefined
   beforeAll(async () => {
-    dev = await startWrangler()
+    dev = await startWrangler({ env: { ADMIN_TOKEN: 'secret' } })
   })
   afterAll(() => dev?.stop())
 
@@ -200,7 +225,7 @@ describe('README commands', () => {
       cwd: root,
     })
     expect(stdout).toMatch(
-      /"finishReason":"stop"|"status":"running"|"state":"completed"|\nservice_agent_runs_total\{agent="echo"\} \d|"correctedValue":"Bergen"/,
+      /"finishReason":"stop"|"status":"running"|"state":"completed"|\nservice_agent_runs_total\{agent="echo"\} \d|"correctedValue":"Bergen"|"status":"error","toolCount":0/,
     )
   })
 })

@@ -103,13 +103,18 @@ describe('checkAddress', () => {
   })
 
   it('refuses a name one of whose addresses is not public', async () => {
-    const resolve = async (host: string) => (host === 'rebind.example' ? ['1.1.1.1', '127.0.0.1'] : ['1.1.1.1'])
+    const resolve = async (host: string) =>
+      host === 'rebind.example' ? ['1.1.1.1', '127.0.0.1'] : ['1.1.1.1']
     expect(await check('http://rebind.example/', { resolve })).toBe('address_refused')
     expect(await check('http://public.example/', { resolve })).toBe('passes')
     expect(await check('http://rebind.example/', { resolve, allow: ['rebind.example'] })).toBe('passes')
     expect(await check('http://rebind.example/', { resolve, allow: ['127.0.0.0/8'] })).toBe('passes')
-    expect(await check('http://v6.example/', { resolve: async () => ['fe80::1%eth0'] })).toBe('address_refused')
-    expect(await check('http://odd.example/', { resolve: async () => ['no address'] })).toBe('address_refused')
+    expect(await check('http://v6.example/', { resolve: async () => ['fe80::1%eth0'] })).toBe(
+      'address_refused',
+    )
+    expect(await check('http://odd.example/', { resolve: async () => ['no address'] })).toBe(
+      'address_refused',
+    )
     expect(await check('http://none.example/', { resolve: async () => [] })).toBe('passes')
   })
 
@@ -141,7 +146,16 @@ describe('isRange', () => {
   it('knows ranges from what is none', () => {
     expect(['10.0.0.0/8', '::1/128', 'fd00::/8', '0.0.0.0/0'].filter(isRange)).toHaveLength(4)
     expect(
-      ['10.0.0.0', '10.0.0.0/33', 'fd00::/129', 'localhost/8', '10.0.0/8', '10.0.0.0/8/8', '/8', '1.2.3.4/-1'].filter(isRange),
+      [
+        '10.0.0.0',
+        '10.0.0.0/33',
+        'fd00::/129',
+        'localhost/8',
+        '10.0.0/8',
+        '10.0.0.0/8/8',
+        '/8',
+        '1.2.3.4/-1',
+      ].filter(isRange),
     ).toEqual([])
   })
 })

@@ -2,7 +2,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { urlOf } from './listening.ts'
 
-type Reply = (message: { id?: number; method: string }, response: ServerResponse, request: IncomingMessage) => void
+type Reply = (
+  message: { id?: number; method: string },
+  response: ServerResponse,
+  request: IncomingMessage,
+) => void
 
 const json = (response: ServerResponse, value: unknown) => {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value))
@@ -57,14 +61,20 @@ const WAYS: Readonly<Record<string, Reply>> = {
   '/garbage-list': politely({ 'tools/list': garbage }),
   '/garbage-call': politely({ 'tools/call': garbage }),
   '/no-json-call': politely({
-    'tools/call': (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{"json'),
+    'tools/call': (_, response) =>
+      void response.writeHead(200, { 'content-type': 'application/json' }).end('{"json'),
   }),
-  '/html-connect': (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>hi</h1>'),
+  '/html-connect': (_, response) =>
+    void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>hi</h1>'),
   '/500-call': politely({
-    'tools/call': (_, response) => void response.writeHead(500, { 'content-type': 'text/plain' }).end('at Object.<anonymous>'),
+    'tools/call': (_, response) =>
+      void response.writeHead(500, { 'content-type': 'text/plain' }).end('at Object.<anonymous>'),
   }),
   '/cut-call': politely({ 'tools/call': (_, response) => void response.destroy() }),
-  '/many-tools': politely({}, Array.from({ length: 10_000 }, (_, index) => tool(`t${index}`))),
+  '/many-tools': politely(
+    {},
+    Array.from({ length: 10_000 }, (_, index) => tool(`t${index}`)),
+  ),
   '/odd-names': politely({}, ['__proto__', 'a\u0000b', 'line\nbreak', '\u202Eevil', '', 'good'].map(tool)),
   '/redirect': (_, response) =>
     void response.writeHead(307, { location: 'http://169.254.169.254/latest/meta-data/' }).end(),

@@ -1,12 +1,22 @@
 import { createServer } from 'node:http'
 import { expect, it } from 'vitest'
 import type { ToolServer } from '../../../src/index.ts'
-import { serveTools } from './served-tools.ts'
 import { eventually, jsonRequest, run, stream } from '../http/client.ts'
 import { ask, post, type Server } from '../runs/client.ts'
 import { served } from '../served.ts'
-import { addServer, admin, callOf, expectAdmin, getServer, newName, removeServer, toolNames, untilStatus } from './client.ts'
+import {
+  addServer,
+  admin,
+  callOf,
+  expectAdmin,
+  getServer,
+  newName,
+  removeServer,
+  toolNames,
+  untilStatus,
+} from './client.ts'
 import { urlOf } from './listening.ts'
+import { serveTools } from './served-tools.ts'
 
 const RUN = '/api/agents/caller/run'
 const STREAM = '/api/agents/caller/stream'
@@ -18,7 +28,10 @@ export function managingCases(server: Server): void {
 
   it('adds a server, connects it and shows it', async () => {
     const name = newName()
-    const added = await addServer(server, { ...httpServer(name), headers: { authorization: 'Bearer abc-123456' } })
+    const added = await addServer(server, {
+      ...httpServer(name),
+      headers: { authorization: 'Bearer abc-123456' },
+    })
     expect(added).toEqual({
       id: expect.stringMatching(/^[\da-f-]{36}$/),
       name,
@@ -41,7 +54,9 @@ export function managingCases(server: Server): void {
   it('offers its tools at once, each with its schema', async () => {
     const name = newName()
     const added = await addServer(server, httpServer(name))
-    expect(await toolNames(server, name)).toEqual(['forecast', 'sum', 'fail', 'tell', 'wait'].map(each => `${name}.${each}`))
+    expect(await toolNames(server, name)).toEqual(
+      ['forecast', 'sum', 'fail', 'tell', 'wait'].map(each => `${name}.${each}`),
+    )
     const detail = JSON.parse((await ask(server, `/api/tools/${name}.forecast`)).text)
     expect(detail).toMatchObject({
       name: `${name}.forecast`,
@@ -62,7 +77,12 @@ export function managingCases(server: Server): void {
     const result = await run(server, RUN, callOf(`${name}.forecast`, { city: 'Oslo' }))
     expect(result.text).toBe('Sunny in Oslo')
     expect(result.toolCalls).toEqual([
-      { toolCallId: expect.any(String), toolName: `${name}.forecast`, args: { city: 'Oslo' }, result: 'Sunny in Oslo' },
+      {
+        toolCallId: expect.any(String),
+        toolName: `${name}.forecast`,
+        args: { city: 'Oslo' },
+        result: 'Sunny in Oslo',
+      },
     ])
     const { events } = await stream(server, STREAM, callOf(`${name}.sum`, { a: 1, b: 2 }))
     expect(events.map(({ type }) => type)).toEqual([
@@ -74,7 +94,10 @@ export function managingCases(server: Server): void {
     ])
     expect(events[2]).toMatchObject({ result: { sum: 3 } })
     // A followed run may be somewhere else than the request.
-    const followed = await run(server, RUN, { ...callOf(`${name}.forecast`, { city: 'Bergen' }), background: true })
+    const followed = await run(server, RUN, {
+      ...callOf(`${name}.forecast`, { city: 'Bergen' }),
+      background: true,
+    })
     expect(followed.text).toBe('Sunny in Bergen')
     expect(tools().seen.calls.slice(-2)).toEqual(['Oslo', 'Bergen'])
     await removeServer(server, added)
@@ -89,7 +112,10 @@ export function managingCases(server: Server): void {
     ] as const) {
       const answer = await post(server, RUN, call)
       expect(answer.status, answer.text).toBe(502)
-      expect(JSON.parse(answer.text)).toMatchObject({ code: 'tool_failed', detail: expect.stringContaining(words) })
+      expect(JSON.parse(answer.text)).toMatchObject({
+        code: 'tool_failed',
+        detail: expect.stringContaining(words),
+      })
       const { events } = await stream(server, STREAM, call)
       expect(events.at(-2)).toMatchObject({ type: 'tool_call_end', code: 'tool_failed' })
       expect(events.at(-1)).toMatchObject({ type: 'error', code: 'tool_failed' })
@@ -125,7 +151,11 @@ export function managingCases(server: Server): void {
   it('takes the tools away with the server', async () => {
     const name = newName()
     const added = await addServer(server, httpServer(name))
-    expect(await removeServer(server, added)).toMatchObject({ id: added.id, status: 'disconnected', toolCount: 0 })
+    expect(await removeServer(server, added)).toMatchObject({
+      id: added.id,
+      status: 'disconnected',
+      toolCount: 0,
+    })
     expect(await toolNames(server, name)).toEqual([])
     expect((await ask(server, `/api/tools/${name}.forecast`)).status).toBe(404)
     expect((await post(server, RUN, callOf(`${name}.forecast`, { city: 'Oslo' }))).status).toBe(404)
@@ -158,8 +188,14 @@ export function managingCases(server: Server): void {
       code: 'tool_server_failed',
       detail: `\`${added.name}\` is disconnected`,
     })
-    expect(await expectAdmin(server, 'POST', `${path}/connect`)).toMatchObject({ status: 'connected', toolCount: 5 })
-    expect(await expectAdmin(server, 'POST', `${path}/connect`)).toMatchObject({ status: 'connected', toolCount: 5 })
+    expect(await expectAdmin(server, 'POST', `${path}/connect`)).toMatchObject({
+      status: 'connected',
+      toolCount: 5,
+    })
+    expect(await expectAdmin(server, 'POST', `${path}/connect`)).toMatchObject({
+      status: 'connected',
+      toolCount: 5,
+    })
     await removeServer(server, added)
   })
 
@@ -167,7 +203,9 @@ export function managingCases(server: Server): void {
     const added = await addServer(server, { ...httpServer(), autoConnect: false })
     expect(added).toMatchObject({ status: 'disconnected', toolCount: 0 })
     expect(await toolNames(server, added.name)).toEqual([])
-    expect(await expectAdmin(server, 'POST', `mcp/${added.id}/connect`)).toMatchObject({ status: 'connected' })
+    expect(await expectAdmin(server, 'POST', `mcp/${added.id}/connect`)).toMatchObject({
+      status: 'connected',
+    })
     await removeServer(server, added)
   })
 
@@ -186,7 +224,9 @@ export function managingCases(server: Server): void {
     const own = await serveTools({ token: 'weather-token-1' })
     const locked = await addServer(server, { ...httpServer(), url: own.url })
     expect(locked).toMatchObject({ status: 'error', toolCount: 0 })
-    expect(locked.error).toMatch(/401.*`authorization` header.*`invalid_token`.*`weather:read`.*https:\/\/tools\.example\.com/)
+    expect(locked.error).toMatch(
+      /401.*`authorization` header.*`invalid_token`.*`weather:read`.*https:\/\/tools\.example\.com/,
+    )
     const failed = await post(server, RUN, callOf(`${locked.name}.forecast`, { city: 'Oslo' }))
     expect(JSON.parse(failed.text)).toMatchObject({ code: 'tool_server_failed', status: 502 })
     await removeServer(server, locked)
@@ -226,4 +266,3 @@ export function managingCases(server: Server): void {
     await removeServer(server, added)
   })
 }
-

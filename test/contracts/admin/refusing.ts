@@ -1,7 +1,16 @@
 import { expect, it } from 'vitest'
 import { post, type Server } from '../runs/client.ts'
 import { served } from '../served.ts'
-import { addServer, admin, callOf, expectAdmin, getServer, newName, removeServer, toolNames } from './client.ts'
+import {
+  addServer,
+  admin,
+  callOf,
+  expectAdmin,
+  getServer,
+  newName,
+  removeServer,
+  toolNames,
+} from './client.ts'
 import { HOSTILE_PATHS, startHostileServer } from './hostile-server.ts'
 
 const definition = { name: 'weather', transport: 'http', url: 'http://127.0.0.1:1/mcp' }
@@ -50,7 +59,12 @@ export function refusingCases(server: Server): void {
   it('refuses programs that are not named, and loaders', async () => {
     const program = { name: newName(), transport: 'stdio', command: 'sh', args: ['-c', 'echo pwned'] }
     const isWorkerd = server().runtime === 'workerd'
-    await refuse(program, 400, 'invalid_body', isWorkerd ? '`transport`' : /`command`.*admin\.stdio\.commands/)
+    await refuse(
+      program,
+      400,
+      'invalid_body',
+      isWorkerd ? '`transport`' : /`command`.*admin\.stdio\.commands/,
+    )
     await refuse({ ...program, env: { LD_PRELOAD: '/tmp/x.so' } }, 400, 'invalid_body', '`env.LD_PRELOAD`')
   })
 
@@ -81,7 +95,11 @@ export function refusingCases(server: Server): void {
   }
 
   it('takes as many tools as may be, and tells of the rest', async () => {
-    const added = await addServer(server, { ...definition, name: newName(), url: `${hostile().url}/many-tools` })
+    const added = await addServer(server, {
+      ...definition,
+      name: newName(),
+      url: `${hostile().url}/many-tools`,
+    })
     expect(added).toMatchObject({ status: 'connected', toolCount: 1000 })
     expect(added.warnings).toEqual([expect.stringContaining('1000')])
     expect(await toolNames(server, added.name)).toHaveLength(1000)
@@ -89,7 +107,11 @@ export function refusingCases(server: Server): void {
   })
 
   it('leaves out tools with names that nobody should call', async () => {
-    const added = await addServer(server, { ...definition, name: newName(), url: `${hostile().url}/odd-names` })
+    const added = await addServer(server, {
+      ...definition,
+      name: newName(),
+      url: `${hostile().url}/odd-names`,
+    })
     expect(added).toMatchObject({ status: 'connected', toolCount: 1 })
     expect(added.warnings).toEqual([expect.stringMatching(/^5 left out/)])
     expect(await toolNames(server, added.name)).toEqual([`${added.name}.good`])

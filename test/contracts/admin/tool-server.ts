@@ -23,15 +23,25 @@ export function toolServer({ token }: { readonly token?: string } = {}): ToolSer
   const seen: Seen = { calls: [], cancelled: 0, credentials: new Set() }
   const more: string[] = []
   const handler = createMcpHandler(() => {
-    const server = new McpServer({ name: 'test', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } })
+    const server = new McpServer(
+      { name: 'test', version: '1.0.0' },
+      { capabilities: { tools: { listChanged: true } } },
+    )
     const city = z.object({ city: z.string() })
-    server.registerTool('forecast', { description: 'The weather of a city', inputSchema: city }, ({ city }) => {
-      seen.calls.push(city)
-      return { content: [{ type: 'text', text: `Sunny in ${city}` }] }
-    })
+    server.registerTool(
+      'forecast',
+      { description: 'The weather of a city', inputSchema: city },
+      ({ city }) => {
+        seen.calls.push(city)
+        return { content: [{ type: 'text', text: `Sunny in ${city}` }] }
+      },
+    )
     server.registerTool(
       'sum',
-      { inputSchema: z.object({ a: z.number(), b: z.number() }), outputSchema: z.object({ sum: z.number() }) },
+      {
+        inputSchema: z.object({ a: z.number(), b: z.number() }),
+        outputSchema: z.object({ sum: z.number() }),
+      },
       ({ a, b }) => ({ content: [], structuredContent: { sum: a + b } }),
     )
     server.registerTool('fail', { inputSchema: z.object({}) }, () => ({
@@ -51,7 +61,9 @@ export function toolServer({ token }: { readonly token?: string } = {}): ToolSer
       })
     })
     for (const name of more) {
-      server.registerTool(name, { inputSchema: z.object({}) }, () => ({ content: [{ type: 'text', text: name }] }))
+      server.registerTool(name, { inputSchema: z.object({}) }, () => ({
+        content: [{ type: 'text', text: name }],
+      }))
     }
     return server
   })
