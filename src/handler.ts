@@ -10,12 +10,10 @@ import { a2aRoutes } from './a2a/routes.ts'
 import { adminGate, OPEN_WARNING } from './admin/gate.ts'
 import type { AdminSettings } from './admin/options.ts'
 import { adminPath, adminRoutes } from './admin/routes.ts'
-import type { CorrectionStore } from './agents/corrections.ts'
 import { createLocalRecords } from './gateway/local-records.ts'
 import type { GatewaySettings } from './gateway/options.ts'
 import { gatewayRoutes } from './gateway/routes.ts'
 import type { Middleware, Part, RequestState } from './http/context.ts'
-import { localCorrections } from './http/corrections.ts'
 import { createDispatch } from './http/dispatch.ts'
 import { createKeyReader, type KeyReader, keyHeaders } from './http/key-headers.ts'
 import {
@@ -43,6 +41,7 @@ import type { HandlerOptions, Settings, State } from './options.ts'
 import type { HostSettings, RunHost } from './runs/host.ts'
 import { createLocalHost } from './runs/local-host.ts'
 import {
+  correctionsIn,
   createGatewayOf,
   createService,
   documentParts,
@@ -137,10 +136,6 @@ function countOf({ shared, windowMs }: RateLimitSettings, state: State): CountRe
   if (!shared) return createLocalCount({ windowMs })
   if (state.kind === 'hosted') return state.countRequests(windowMs)
   return key => state.store.transact(tx => countInStore(tx, key, windowMs))
-}
-
-function correctionsIn(state: State): Required<CorrectionStore> {
-  return state.kind === 'hosted' ? state.keepCorrections() : localCorrections(state.store)
 }
 
 /** A store at hand is looked at; objects elsewhere are there. */

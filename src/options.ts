@@ -10,6 +10,7 @@ import type { TaskHost } from './a2a/task-host.ts'
 import { type AdminOptions, AdminSchema, type AdminSettings, resolveAdmin } from './admin/options.ts'
 import type { Servable, ServableAgent, ServableTeam, ServableWorkflow, Servish } from './agents/contract.ts'
 import type { CorrectionStore } from './agents/corrections.ts'
+import type { MemoryKeeper } from './agents/memory.ts'
 import { defaultRegistry, type Registry } from './agents/registry.ts'
 import type { Tool } from './agents/tool.ts'
 import type { ToolServers } from './agents/tool-servers.ts'
@@ -38,6 +39,7 @@ import {
   type SwaggerSettings,
 } from './openapi/options.ts'
 import type { DisconnectPolicy, HostSettings, RunHost } from './runs/host.ts'
+import type { SessionSettings } from './runs/sessions.ts'
 import type { SocketServer } from './socket/io/server.ts'
 import { type LocalState, memoryState } from './state/state.ts'
 import { headerName, isObject, validate } from './validation.ts'
@@ -112,6 +114,8 @@ export interface HostedState {
   connectGateway(): GatewayFetch
   /** Keeps corrections. */
   keepCorrections(): Required<CorrectionStore>
+  /** Keeps the messages of sessions. */
+  keepSessions(settings: SessionSettings): Pick<MemoryKeeper, 'read' | 'append'>
   /** Counts requests of a client in windows of so many milliseconds. */
   countRequests(windowMs: number): CountRequest
   /** The tool servers, which are kept and connected elsewhere. */
@@ -149,6 +153,10 @@ export interface RunsOptions {
   readonly listAnonymous?: boolean
   /** Milliseconds for which an ended run is kept, and its idempotency key with it. Default 86,400,000. */
   readonly retentionMs?: number
+  /** Most messages of a session that are kept; past it the oldest leave, as they do past 1 Mi characters. Default 200. */
+  readonly maxSessionMessages?: number
+  /** Milliseconds for which a session is kept after its last run. Default 604,800,000, a week. */
+  readonly sessionRetentionMs?: number
   /** Most bytes of a followed run's events; more fail it with `run_too_large`. Default 16,777,216. */
   readonly maxBytes?: number
   /** Most clients that follow one run at a time; one more is answered 429. Default 100. */
@@ -410,6 +418,8 @@ const OptionsSchema = v.strictObject({
       store: v.optional(v.literal('none', "must be 'none' or left out")),
       listAnonymous: v.optional(v.boolean('must be true or false')),
       retentionMs: v.optional(count),
+      maxSessionMessages: v.optional(count),
+      sessionRetentionMs: v.optional(count),
       maxBytes: v.optional(count),
       maxFollowers: v.optional(count),
       maxRunning: v.optional(count),
@@ -496,6 +506,8 @@ const RUN_DEFAULTS: Settings['runs'] = {
   disconnect: 'cancel',
   listAnonymous: false,
   retentionMs: 24 * 60 * 60 * 1000,
+  maxSessionMessages: 200,
+  sessionRetentionMs: 7 * 24 * 60 * 60 * 1000,
   maxBytes: 16 * 1024 * 1024,
   maxFollowers: 100,
   maxRunning: 1000,

@@ -7,12 +7,15 @@
 import { resolveA2A } from './a2a/options.ts'
 import type { TaskSettings } from './a2a/task-host.ts'
 import { toolServersIn } from './admin/kept.ts'
+import type { CorrectionStore } from './agents/corrections.ts'
+import type { MemoryKeeper } from './agents/memory.ts'
 import type { ToolServers } from './agents/tool-servers.ts'
 import { messageOf, ServableError } from './errors.ts'
 import { createGateway, type GatewayParts } from './gateway/gateway.ts'
 import type { GatewaySettings } from './gateway/options.ts'
 import { type Catalog, createCatalog, type Sources } from './http/catalog.ts'
 import type { Log } from './http/context.ts'
+import { localCorrections } from './http/corrections.ts'
 import { createKeyReader } from './http/key-headers.ts'
 import { joinPath } from './http/router.ts'
 import type { MetricsExporter } from './metrics/exporter.ts'
@@ -22,6 +25,7 @@ import type { SwaggerSettings } from './openapi/options.ts'
 import { type HandlerOptions, resolveOptions, type Settings, type State } from './options.ts'
 import type { HostSettings } from './runs/host.ts'
 import type { RunFailure } from './runs/run.ts'
+import { appendSession, readSession } from './runs/sessions.ts'
 import type { SocketServer } from './socket/io/server.ts'
 import type { Store } from './state/store.ts'
 
@@ -82,7 +86,13 @@ export function createService(options: HandlerOptions): Service {
   const { production, log } = settings
   const onFailure = (failure: RunFailure) => logFailure(log, failure)
   const { metricsExporter } = settings
-  const runs = { ...settings.runs, production, onFailure, meter: metricsExporter?.core }
+  const runs = {
+    ...settings.runs,
+    production,
+    onFailure,
+    meter: metricsExporter?.core,
+    memory: settings.runs.store === 'none' ? undefined : memoryIn(settings),
+  }
   const catalog = createCatalog(settings)
   const { agents, maxTasksPerOwner, maxHistory, maxSubscribers } = settings.a2a ?? resolveA2A({})
   return {
@@ -101,6 +111,25 @@ function keepMetrics({ core }: MetricsExporter, state: State, log: Log): void {
     log({ level: 'error', event: 'metrics.failed', message: messageOf(error) })
   if (state.kind === 'hosted') core.connect(each => state.keepMetrics(each, onError))
   else if (!state.isVolatile) core.connect(each => createStoreKeeper(each, state.store, onError))
+}
+
+/** What agents remember is kept in the state. */
+function memoryIn({ state, runs }: Settings): MemoryKeeper {
+  const { list } = correctionsIn(state)
+  const corrections: MemoryKeeper['corrections'] = async (agent, owner, limit) =>
+    (await list({ agent, owner, limit })).corrections
+  if (state.kind === 'hosted') return { ...state.keepSessions(runs), corrections }
+  const { store } = state
+  return {
+    read: async key => store.transact(tx => readSession(tx, key)),
+    append: async (key, messages) => void store.transact(tx => appendSession(tx, key, messages, runs)),
+    corrections,
+  }
+}
+
+/** Where corrections are kept that have no place of their own. */
+export function correctionsIn(state: State): Required<CorrectionStore> {
+  return state.kind === 'hosted' ? state.keepCorrections() : localCorrections(state.store)
 }
 
 /** The tool servers that a store keeps, connected from here. Throws `tool_servers_not_configured` without a manager. */

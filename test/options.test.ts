@@ -225,7 +225,9 @@ describe('resolveOptions', () => {
   })
 
   it('logs warnings and errors as lines of JSON by default', () => {
-    const write = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const write = vi.fn()
+    vi.spyOn(console, 'error').mockImplementation(write)
+    vi.spyOn(console, 'warn').mockImplementation(write)
     const { log } = resolveOptions({})
     log({ level: 'info', event: 'a' })
     log({ level: 'warn', event: 'b' })

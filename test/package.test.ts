@@ -55,7 +55,8 @@ describe('package.json and deno.json', () => {
 
   test('depend on the same packages in the same versions', () => {
     const client = '@modelcontextprotocol/client'
-    const used = { ...manifest.dependencies, [client]: manifest.devDependencies[client] }
+    const { [client]: version, ai } = manifest.devDependencies
+    const used = { ...manifest.dependencies, [client]: version, ai }
     const imports = Object.entries(used).map(([name, version]) => [name, `npm:${name}@${version}`])
     const stdio = { [`${client}/stdio`]: `npm:${client}@${used[client]}/stdio` }
     expect(deno.imports).toEqual({ ...Object.fromEntries(imports), ...stdio })

@@ -80,6 +80,7 @@ const KNOWS: Record<string, readonly string[]> = {
   openapi: ['errors', 'web', 'agents', 'runs', 'http'],
   admin: ['errors', 'web', 'agents', 'state', 'http'],
   mcp: ['errors', 'validation', 'environment', 'web', 'agents', 'http'],
+  ai: ['errors', 'wake', 'agents', 'http'],
   metrics: ['errors', 'wake', 'web', 'agents', 'state', 'runs', 'http'],
   gateway: [
     'errors',
@@ -184,6 +185,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   gateway: ['valibot'],
   admin: ['valibot'],
   mcp: ['valibot', '@modelcontextprotocol/client'],
+  ai: ['ai'],
 }
 
 describe('the rooms of src', () => {
@@ -281,9 +283,11 @@ describe('the core', () => {
   })
 
   it('does nothing that a Worker forbids while it is imported', async () => {
+    // Entries that bring a package which its user installs.
+    const brings = (path: string) => ['mcp', 'ai'].includes(roomOf(path))
     const urlOf = ({ path }: Module) => pathToFileURL(join(source, path)).href
-    const urls = core.filter(({ path }) => roomOf(path) !== 'mcp').map(urlOf)
-    const optional = core.filter(({ path }) => roomOf(path) === 'mcp').map(urlOf)
+    const urls = core.filter(({ path }) => !brings(path)).map(urlOf)
+    const optional = core.filter(({ path }) => brings(path)).map(urlOf)
     const script = `
       const forbid = (owner, name) => {
         Object.defineProperty(owner, name, { value: () => { throw new Error('called while importing: ' + name) } })

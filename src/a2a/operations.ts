@@ -160,7 +160,12 @@ async function deliver(
   checkModes(message, options.inputModes)
   const { owner, apiKeys } = call
   const mayWait = isWaiting && !configuration.returnImmediately
-  const common = { message, owner, mayWait, options: { userId: owner ?? undefined, apiKeys, metadata } }
+  const common = {
+    message,
+    owner,
+    mayWait,
+    options: { userId: owner ?? undefined, identity: owner ?? undefined, apiKeys, metadata },
+  }
   const taskMessage: TaskMessage =
     message.taskId === undefined
       ? { ...common, taskId: crypto.randomUUID(), target: options.chooseAgent(request, call.agent) }

@@ -7,6 +7,7 @@
 
 import type { EventBus } from './bus.ts'
 import type { CorrectionStore } from './corrections.ts'
+import type { RunMemory } from './memory.ts'
 import type { Tool } from './tool.ts'
 
 /** The read-only discriminant of everything servable. */
@@ -33,6 +34,10 @@ export interface RunOptions {
   readonly sessionId?: string | undefined
   /** Who asks: the identity that middleware set, else what the client claims. */
   readonly userId?: string | undefined
+  /** The id of the identity that middleware set; never a claim of the client's. */
+  readonly identity?: string | undefined
+  /** What the deployment keeps of earlier runs, of the same owner. */
+  readonly memory?: RunMemory | undefined
   /** The model provider's key for this run, chosen by the provider of the servable's model. */
   readonly apiKey?: string | undefined
   /**

@@ -198,7 +198,8 @@ export class GatewaySession {
   async #begin(target: Target, asked: RunPayload, payload: unknown): Promise<Begun> {
     const { input, sessionId, userId, apiKey = this.#data.apiKey, idempotencyKey } = asked
     const apiKeys = this.#room.readKeys(NO_HEADERS, apiKey)
-    const options: RunOptions = { sessionId, userId: this.#owner ?? userId, apiKeys }
+    const identity = this.#owner ?? undefined
+    const options: RunOptions = { sessionId, userId: identity ?? userId, identity, apiKeys }
     const { records, runs, whyUnfollowed } = this.#room
     const isBackground = asked.background === true
     const isKept = records !== undefined && this.#data.private !== undefined

@@ -65,7 +65,13 @@ export async function readRunRequest(
     const apiKeys = options.readKeys(request.headers, body.apiKey)
     const followed = await readFollowed(request, state, options, { target, body, json, owner, apiKeys })
     const { traceparent } = state
-    const run = { sessionId: body.sessionId, userId: owner ?? body.userId, apiKeys, traceparent }
+    const run = {
+      sessionId: body.sessionId,
+      userId: owner ?? body.userId,
+      identity: owner ?? undefined,
+      apiKeys,
+      traceparent,
+    }
     return { target, body, options: run, owner, followed, release }
   } catch (error) {
     release?.()

@@ -18,6 +18,7 @@ import { eventsOf, type Source } from '../agents/derive.ts'
 import { elapsedSince } from '../agents/elapsed.ts'
 import { errorOf, isRunEvent, isTerminal } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
+import { type MemoryKeeper, memoryOf } from '../agents/memory.ts'
 import { selectKey } from '../agents/provider-key.ts'
 import { isClientErrorCode, messageOf, redact, reportError, ServableError } from '../errors.ts'
 import { BREATHE_EVERY, breathe } from '../wake.ts'
@@ -42,6 +43,8 @@ export interface RunSettings {
   readonly maxEvents: number
   /** Most characters that a JSON answer may hold. */
   readonly maxLength: number
+  /** Keeps what agents remember; undefined where nothing is kept. */
+  readonly memory?: MemoryKeeper | undefined
   /** Told of every run that fails, with the text before masking but without keys. */
   readonly onFailure?: (failure: RunFailure) => void
   /** Told of every run. */
@@ -100,6 +103,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       runId: this.id,
       apiKey: selectKey(target.servable.model?.provider, options.apiKeys) ?? options.apiKey,
       signal: this.#abort.signal,
+      ...(settings.memory && { memory: memoryOf(settings.memory, target, options) }),
     }
     if (this.#caller?.aborted) this.cancel()
     else this.#caller?.addEventListener('abort', this.cancel)

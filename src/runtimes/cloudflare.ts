@@ -11,6 +11,7 @@ import { findBindings } from './cloudflare/bindings.ts'
 import { connectDurableGateway } from './cloudflare/durable-gateway.ts'
 import { createDurableHost } from './cloudflare/durable-host.ts'
 import { createDurableKeeper } from './cloudflare/durable-keeper.ts'
+import { createDurableSessions } from './cloudflare/durable-sessions.ts'
 import { createDurableTaskHost } from './cloudflare/durable-task-host.ts'
 import { connectDurableToolServers } from './cloudflare/durable-tool-servers.ts'
 import { gatewayObjectClass } from './cloudflare/gateway-object.ts'
@@ -49,6 +50,7 @@ export function durableState({ gateways = 4, metrics = 2 }: DurableStateOptions 
       add: (correction, owner) => indexOf(owner).addCorrection(correction, owner),
       list: query => unwrap(indexOf(query.owner).listCorrections(query)),
     }),
+    keepSessions: createDurableSessions,
     countRequests: windowMs => async key => {
       const client = await sha256(key)
       return findBindings().index.getByName(`rate:${client}`).countRequest(client, windowMs)

@@ -10,6 +10,7 @@ import { cancelOnLeaveCases, continueCases, graceCases } from './runs/leaving.ts
 import { ownerCases } from './runs/owners.ts'
 import { repeatingCases } from './runs/repeating.ts'
 import type { SettingsName } from './runs/service.ts'
+import { sessionCases } from './runs/sessions.ts'
 import { sizeCases } from './runs/sizes.ts'
 import { served } from './served.ts'
 
@@ -26,6 +27,7 @@ export function runsContract(deploy: Deploy): void {
       repeatingCases(server)
       canaryCases(server)
       correctionCases(server)
+      sessionCases(server)
       describe('a run whose clients leave', () => cancelOnLeaveCases(server))
       describe('with `runs.store` none', () => unstoredCases(server))
     })

@@ -40,7 +40,7 @@ describe('generated clients', () => {
         text: 'typed',
         wrong: 'invalid_body',
         nobody: 'agent_not_found',
-        agents: ['calculator', 'echo', 'summarizer'],
+        agents: ['calculator', 'caller', 'echo', 'summarizer'],
       },
       sdk: {
         text: 'typed',

@@ -4,12 +4,14 @@ import type { ListRequest, Task } from '../../a2a/model.ts'
 import type { Delivered, TaskView } from '../../a2a/task-host.ts'
 import type { StoredTask } from '../../a2a/task-record.ts'
 import type { Correction, CorrectionPage, CorrectionQuery } from '../../agents/corrections.ts'
+import type { SessionKey } from '../../agents/memory.ts'
 import { ServableError } from '../../errors.ts'
 import type { NumberedRun, SocketRecord } from '../../gateway/records.ts'
 import type { Window } from '../../http/rate-limit.ts'
 import type { Batch } from '../../metrics/core.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
 import type { RunRecord, StoredRun } from '../../runs/record.ts'
+import type { SessionSettings } from '../../runs/sessions.ts'
 import type { ToolServerRequest } from './durable-tool-servers.ts'
 import type { Share } from './metrics-object.ts'
 import type { ObjectNamespace } from './platform.ts'
@@ -56,6 +58,9 @@ export interface IndexStub {
   listCorrections(query: CorrectionQuery): Promise<Answer<CorrectionPage>>
   /** Counts a request of a client, and gives its window. */
   countRequest(client: string, windowMs: number): Promise<Window>
+  /** The messages of a session, as JSON. */
+  readSession(key: SessionKey): Promise<string>
+  appendSession(key: SessionKey, messages: string, settings: SessionSettings): Promise<void>
   toolServers(request: ToolServerRequest): Promise<Answer<unknown>>
   cancelToolCall(callId: string): Promise<void>
   /** The run of a key, which is `runId` where the key is new. */

@@ -11,6 +11,7 @@ import type { ListRequest } from '../../a2a/model.ts'
 import { type StoredTask, TASKS, toDocument as toTaskDocument } from '../../a2a/task-record.ts'
 import { TOOL_SERVERS } from '../../admin/kept.ts'
 import type { Correction, CorrectionPage, CorrectionQuery } from '../../agents/corrections.ts'
+import type { SessionKey } from '../../agents/memory.ts'
 import {
   addRun,
   cancelRuns,
@@ -28,6 +29,7 @@ import { decodeCursor } from '../../runs/cursor.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
 import { listRuns } from '../../runs/list.ts'
 import { KEYS, partitionOf, RUNNING, RUNS, type StoredRun, toDocument } from '../../runs/record.ts'
+import { appendSession, readSession, SESSIONS, type SessionSettings } from '../../runs/sessions.ts'
 import { openToolServers, type Service } from '../../service.ts'
 import { findBindings } from './bindings.ts'
 import { createDurableHost } from './durable-host.ts'
@@ -161,6 +163,16 @@ export function indexObjectClass(service: () => Service): ObjectClass {
       return window
     }
 
+    async readSession(key: SessionKey): Promise<string> {
+      if (this.#store.isEmpty()) return '[]'
+      return JSON.stringify(this.#store.transact(tx => readSession(tx, key)))
+    }
+
+    async appendSession(key: SessionKey, messages: string, settings: SessionSettings): Promise<void> {
+      const expiresAt = this.#store.transact(tx => appendSession(tx, key, JSON.parse(messages), settings))
+      await this.#state.storage.setAlarm(expiresAt)
+    }
+
     /** What is connected from here lives as long as the object is in memory; what is kept is connected again. */
     toolServers(request: ToolServerRequest): Promise<Answer<unknown>> {
       return answer(() => {
@@ -182,7 +194,10 @@ export function indexObjectClass(service: () => Service): ObjectClass {
       const { next, left } = this.#store.transact(tx => {
         for (const { id } of tx.expired(WINDOWS, Date.now(), 100)) tx.delete(WINDOWS, id)
         for (const { id } of tx.expired(KEYS, Date.now(), 100)) tx.delete(KEYS, id)
-        const soonest = [KEYS, SOCKETS, WINDOWS].flatMap(name => tx.expired(name, Number.MAX_SAFE_INTEGER, 1))
+        for (const { id } of tx.expired(SESSIONS, Date.now(), 100)) tx.delete(SESSIONS, id)
+        const soonest = [KEYS, SOCKETS, WINDOWS, SESSIONS].flatMap(name =>
+          tx.expired(name, Number.MAX_SAFE_INTEGER, 1),
+        )
         const next = soonest.reduce(
           (at, { expiresAt = at }) => Math.min(at, expiresAt),
           Number.POSITIVE_INFINITY,
@@ -196,7 +211,8 @@ export function indexObjectClass(service: () => Service): ObjectClass {
             tx.count(SOCKETS) +
             tx.count(WINDOWS) +
             tx.count(CORRECTIONS) +
-            tx.count(TOOL_SERVERS),
+            tx.count(TOOL_SERVERS) +
+            tx.count(SESSIONS),
         }
       })
       if (Number.isFinite(next)) await this.#state.storage.setAlarm(next)

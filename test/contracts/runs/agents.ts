@@ -90,4 +90,29 @@ const corrections = {
   }),
 }
 
-export const agents = { ...common, ...corrections, gated, chatty, counts, ticks, large, measures, asks }
+/** Says what it was told before in the session, and remembers what it is told. */
+export const remembers: Agent = new Agent({
+  name: 'remembers',
+  register: false,
+  async run(input, { memory }) {
+    const session = memory?.session(remembers)
+    if (session === undefined) return 'nothing'
+    const before = await session.read()
+    await session.append([textOf(input)])
+    return before.join(',')
+  },
+})
+
+export const agents = {
+  ...common,
+  ...corrections,
+  gated,
+  chatty,
+  counts,
+  ticks,
+  large,
+  measures,
+  asks,
+  remembers,
+  'remembers-too': remembers,
+}

@@ -9,15 +9,17 @@ import {
   type HandlerOptions,
   type RunsOptions,
   type State,
+  sequence,
+  Team,
 } from '../../../src/index.ts'
 import { teams, workflows } from '../fixture/agents.ts'
 import { notes } from '../fixture/record.ts'
 import { identify } from '../identify.ts'
 import { mounted } from '../mounted.ts'
-import { agents, gates } from './agents.ts'
+import { agents, gates, remembers } from './agents.ts'
 
 const SETTINGS = {
-  usual: {},
+  usual: { maxSessionMessages: 10 },
   continue: { disconnect: 'continue' },
   grace: { disconnect: { graceMs: 2500 } },
   tight: { maxFollowers: 2, maxRunning: 3, maxRunningPerOwner: 2 },
@@ -32,7 +34,15 @@ export function runsOptions(state: State, name = 'usual'): HandlerOptions {
   return {
     production: true,
     agents,
-    teams,
+    teams: {
+      ...teams,
+      remembering: new Team({
+        name: 'remembering',
+        members: [remembers],
+        strategy: sequence,
+        register: false,
+      }),
+    },
     workflows,
     state,
     cors: ['https://app.example'],

@@ -1,0 +1,94 @@
+/**
+ * One call of a model with its tools: as many steps as it takes, as run events.
+ *
+ * @module
+ */
+
+import { isStepCount, type LanguageModel, type ModelMessage, Output, streamText } from 'ai'
+import type { RunEvent } from '../agents/contract.ts'
+import { ServableError } from '../errors.ts'
+import { providerFailure } from './failure.ts'
+import { type ModelEnd, PartReader } from './parts.ts'
+import { type ModelTools, toSchema } from './tools.ts'
+
+/** The settings of a call that an agent may have. */
+export interface ModelSettings {
+  /** Most steps: a step is one answer of the model, and the calls of tools that it asks for. Default 10. */
+  readonly maxSteps?: number
+  /**
+   * How often a call is tried again that fails with HTTP 429, a 5xx or on the network, with exponential backoff from 2 s on or
+   * as `Retry-After` says. Default 3.
+   */
+  readonly maxRetries?: number
+  readonly temperature?: number
+  /** Most tokens of one answer. */
+  readonly maxOutputTokens?: number
+  /** For the provider alone, as the AI SDK has it. */
+  readonly providerOptions?: NonNullable<Parameters<typeof streamText>[0]['providerOptions']>
+}
+
+/** What is asked. */
+export interface ModelCall {
+  readonly model: LanguageModel
+  readonly instructions: string
+  readonly messages: readonly ModelMessage[]
+  readonly tools: ModelTools
+  /** A schema of the structured output; undefined for text. */
+  readonly output: unknown
+  readonly settings: ModelSettings
+  readonly signal: AbortSignal
+}
+
+/** What came of it. */
+export interface ModelAnswer extends ModelEnd {
+  readonly structured: object | null
+  /** What the model said and what its tools answered, for the session. */
+  readonly messages: readonly ModelMessage[]
+}
+
+/** Calls a model; yields its events but the last. Throws `provider_failed`. */
+export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, ModelAnswer> {
+  const { maxSteps = 10, maxRetries = 3, ...settings } = call.settings
+  const hasOutput = call.output !== undefined
+  const result = streamText({
+    ...settings,
+    model: call.model,
+    ...(call.instructions !== '' && { instructions: call.instructions }),
+    messages: [...call.messages],
+    ...(Object.keys(call.tools.set).length > 0 && { tools: call.tools.set }),
+    ...(hasOutput && { output: Output.object({ schema: toSchema(call.output) }) }),
+    stopWhen: isStepCount(maxSteps),
+    maxRetries,
+    abortSignal: call.signal,
+    // Addresses go to the provider as they are: nothing that a client names is fetched from here.
+    experimental_download: async asked => asked.map(() => null),
+    // What fails is thrown below; by default it would be written to the console, keys and all.
+    onError() {},
+  })
+  const output = hasOutput ? handled(result.output) : undefined
+  const responses = handled(result.responseMessages)
+  const reader = new PartReader(call.tools.nameOf)
+  try {
+    for await (const part of result.stream) yield* reader.eventsOf(part)
+    call.signal.throwIfAborted()
+    if (reader.end === undefined)
+      throw new ServableError('provider_failed', 'The answer of the model has no end')
+    const structured = output === undefined ? null : toStructured(await output)
+    return { ...reader.end, structured, messages: await responses }
+  } catch (error) {
+    if (call.signal.aborted) throw call.signal.reason
+    throw providerFailure(error)
+  }
+}
+
+/** A promise whose rejection is somebody's, also where nobody comes to wait for it. */
+function handled<T>(promise: PromiseLike<T>): Promise<T> {
+  const own = Promise.resolve(promise)
+  own.catch(() => {})
+  return own
+}
+
+function toStructured(value: unknown): object {
+  if (typeof value === 'object' && value !== null) return value
+  throw new ServableError('agent_failed', 'The model gave no object')
+}

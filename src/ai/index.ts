@@ -1,0 +1,9 @@
+/**
+ * Agents and teams that models of the AI SDK answer for.
+ *
+ * @module
+ */
+
+export type { ModelSettings } from './call-model.ts'
+export { type LeadOptions, lead } from './lead.ts'
+export { ModelAgent, type ModelAgentConfig, type ModelKeys, type ModelSource } from './model-agent.ts'

@@ -1,0 +1,90 @@
+import { aside } from '../agents/call.ts'
+import type { RunResult, ServableAgent, Usage } from '../agents/contract.ts'
+import { addUsage, NO_USAGE } from '../agents/fold.ts'
+import type { Yielded } from '../agents/perform.ts'
+import { optionsFor } from '../agents/provider-key.ts'
+import type { TeamContext, TeamStrategy } from '../agents/team.ts'
+import type { Tool } from '../agents/tool.ts'
+import { ServableError } from '../errors.ts'
+import { callModel, type ModelSettings } from './call-model.ts'
+import { toUserMessage } from './messages.ts'
+import { type ModelSource, modelInfo, modelOf, settingsOf } from './model-agent.ts'
+import { SideEvents } from './side-events.ts'
+import { toModelTools } from './tools.ts'
+
+/** How a lead works. */
+export interface LeadOptions extends ModelSettings {
+  /** As for a `ModelAgent`. */
+  readonly model: ModelSource
+  /** What the lead is told before all else. */
+  readonly instructions?: string
+}
+
+const TASK = {
+  type: 'object',
+  properties: { input: { type: 'string', description: 'All that the member has to know' } },
+  required: ['input'],
+}
+
+/**
+ * A strategy in which a model leads: each member is a tool, `ask_name`, that it may call as often as it likes, several at once;
+ * what the model says is the team's answer, what members say is progress.
+ *
+ * @example
+ * new Team({ name: 'desk', members: [searcher, writer], strategy: lead({ model, instructions: 'Plan, then delegate.' }) })
+ */
+export function lead(options: LeadOptions): TeamStrategy {
+  const info = modelInfo({ name: 'lead', model: options.model })
+  return async function* (input, context) {
+    const side = new SideEvents<Yielded>()
+    const results: RunResult[] = []
+    const tools = context.members.map((member, index) =>
+      memberTool(member, index, { context, side, results }),
+    )
+    const keys = optionsFor({ model: info }, context)
+    const answer = yield* side.beside(
+      callModel({
+        model: modelOf(options.model, { apiKey: keys.apiKey, apiKeys: keys.apiKeys ?? {} }, 'lead'),
+        instructions: options.instructions ?? '',
+        messages: [toUserMessage(input)],
+        tools: toModelTools(tools, context.runId),
+        output: undefined,
+        settings: settingsOf(options),
+        signal: context.signal,
+      }),
+    )
+    return { finishReason: answer.finishReason, ...usageOf(answer.usage, results) }
+  }
+}
+
+/** A member as a tool; its events go beside those of the lead. */
+function memberTool(
+  { name, description }: ServableAgent,
+  index: number,
+  {
+    context,
+    side,
+    results,
+  }: { readonly context: TeamContext; readonly side: SideEvents<Yielded>; readonly results: RunResult[] },
+): Tool {
+  return {
+    name: `ask_${name}`,
+    description: description ?? `Asks ${name}`,
+    parameters: TASK,
+    async execute(args) {
+      const { input } = Object(args) as { input?: unknown }
+      if (typeof input !== 'string' || input === '') {
+        throw new ServableError('invalid_input', '`input` must be text that tells the member what to do')
+      }
+      const result = await side.put(aside(name, index, context.call(name, input)))
+      results.push(result)
+      return result.structured ?? result.text
+    },
+  }
+}
+
+/** Of the lead and of all that it asked; absent where nobody says. */
+function usageOf(own: Usage | undefined, results: readonly RunResult[]): { usage?: Usage } {
+  if (own === undefined && results.length === 0) return {}
+  return { usage: results.reduce((sum, { usage }) => addUsage(sum, usage), own ?? NO_USAGE) }
+}

@@ -1,0 +1,88 @@
+/**
+ * What is said to a model: the run's input, what a session holds, and what people put right.
+ *
+ * @module
+ */
+
+import type { FilePart, ModelMessage, TextPart } from 'ai'
+import type { ContentPart, RunInput } from '../agents/contract.ts'
+import type { Correction } from '../agents/corrections.ts'
+
+type UserContent = TextPart | FilePart
+
+/** The user's message of an input. */
+export function toUserMessage(input: RunInput): ModelMessage {
+  return { role: 'user', content: typeof input === 'string' ? input : input.map(toPart) }
+}
+
+function toPart(part: ContentPart): UserContent {
+  if (part.type === 'text') return { type: 'text', text: part.text }
+  if (part.type === 'data') return { type: 'text', text: JSON.stringify(part.data) ?? 'null' }
+  const mediaType = part.mimeType ?? (part.type === 'image' ? 'image/*' : 'audio/wav')
+  const filename = part.type === 'file' ? part.filename : undefined
+  return { type: 'file', data: toData(part.data), mediaType, ...(filename !== undefined && { filename }) }
+}
+
+/** Base64, or an address; a data URL is base64 of its own. */
+function toData(data: string): string | URL {
+  if (/^https?:\/\//i.test(data)) return new URL(data)
+  return data.replace(/^data:[^,]*,/i, '')
+}
+
+/** Most characters of a file that a session keeps. */
+const MAX_FILE = 32_768
+
+/** A user's message as a session keeps it: large files are named, and their content is not kept. */
+export function toKept(message: ModelMessage): ModelMessage {
+  if (message.role !== 'user' || typeof message.content === 'string') return message
+  const content = message.content.map(part => {
+    if (part.type !== 'file') return part
+    const { data, mediaType, filename } = part
+    if (data instanceof URL) return { ...part, data: data.href }
+    if (typeof data === 'string' && data.length <= MAX_FILE) return part
+    return { type: 'text' as const, text: `[a file that is not kept: ${filename ?? mediaType}]` }
+  })
+  return { role: 'user', content }
+}
+
+/** What a session holds, from the first thing on that a user said: what is before it may answer something that has left. */
+export function toHistory(kept: readonly unknown[]): ModelMessage[] {
+  const messages = kept.filter(isMessage)
+  const first = messages.findIndex(({ role }) => role === 'user')
+  return first === -1 ? [] : messages.slice(first).map(withAddresses)
+}
+
+function isMessage(value: unknown): value is ModelMessage {
+  const { role, content } = Object(value) as Record<string, unknown>
+  return (
+    ['user', 'assistant', 'tool'].includes(String(role)) &&
+    (typeof content === 'string' || Array.isArray(content))
+  )
+}
+
+/** JSON knows no URL. */
+function withAddresses(message: ModelMessage): ModelMessage {
+  if (message.role !== 'user' || typeof message.content === 'string') return message
+  const content = message.content.map(part =>
+    part.type === 'file' && typeof part.data === 'string' ? { ...part, data: toData(part.data) } : part,
+  )
+  return { role: 'user', content }
+}
+
+/** Most characters of all corrections together. */
+const MAX_CORRECTIONS = 8000
+
+/** What the model is told of corrections, newest first; empty without any. */
+export function toAdvice(corrections: readonly Correction[]): string {
+  const lines: string[] = []
+  let length = 0
+  for (const { originalValue, correctedValue, field, entityKey, reason } of corrections) {
+    const about = [entityKey, field].filter(Boolean).join(', ')
+    const line = `- ${about && `${about}: `}${JSON.stringify(originalValue)} should be ${JSON.stringify(correctedValue)}${reason ? ` (${reason})` : ''}`
+    length += line.length
+    if (length > MAX_CORRECTIONS) break
+    lines.push(line)
+  }
+  if (lines.length === 0) return ''
+  return `People have corrected earlier answers. Where it applies, answer as they did:\n${lines.join('\n')}`
+}

@@ -1,0 +1,184 @@
+import type { LanguageModel } from 'ai'
+import { Agent, type AgentConfig, type AgentContext } from '../agents/agent.ts'
+import type { BusPayload } from '../agents/bus.ts'
+import type { RunInput, RunOutcome } from '../agents/contract.ts'
+import type { Correction } from '../agents/corrections.ts'
+import type { Yielded } from '../agents/perform.ts'
+import type { Tool } from '../agents/tool.ts'
+import { messageOf, ServableError } from '../errors.ts'
+import { callModel, type ModelAnswer, type ModelSettings } from './call-model.ts'
+import { toAdvice, toHistory, toKept, toUserMessage } from './messages.ts'
+import { toModelTools } from './tools.ts'
+
+/** The provider keys of a run. */
+export interface ModelKeys {
+  /** The key for the provider of this agent's model: the client's, if it sent one. */
+  readonly apiKey: string | undefined
+  /** Every key of the request, as `RunOptions.apiKeys`. */
+  readonly apiKeys: Readonly<Record<string, string>>
+}
+
+/** A model of the AI SDK, or what makes one for the keys of a run. */
+export type ModelSource = LanguageModel | ((keys: ModelKeys) => LanguageModel)
+
+/** How an agent that a model answers for is made. */
+export interface ModelAgentConfig
+  extends Pick<
+      AgentConfig,
+      'name' | 'description' | 'output' | 'capabilities' | 'corrections' | 'register' | 'events'
+    >,
+    ModelSettings {
+  /**
+   * A model of the AI SDK, or a function that makes one for the keys of a run: only then is a client's own key used. It is
+   * called once without keys when the agent is made, to learn the provider and the name of the model.
+   */
+  readonly model: ModelSource
+  /** What the model is told before all else; or what says it for a run. Never shown to clients. */
+  readonly instructions?: string | ((context: AgentContext) => string | Promise<string>)
+  /** Tools that the model may call; or what gives them for a run, such as `() => manager.tools()`. */
+  readonly tools?: readonly Tool[] | ((context: AgentContext) => readonly Tool[] | Promise<readonly Tool[]>)
+  /** Remembers what was said in a session, in the state of the deployment. Default true. */
+  readonly memory?: boolean
+}
+
+/** Corrections that the model is told of. */
+const MAX_CORRECTIONS = 20
+
+/**
+ * An agent that a model answers for, with tools, structured output, the memory of its session and what people corrected.
+ *
+ * @example
+ * new ModelAgent({
+ *   name: 'helper',
+ *   model: ({ apiKey = env.OPENAI_API_KEY }) => createOpenAI({ apiKey })('gpt-5'),
+ *   instructions: 'Answer in one sentence.',
+ *   tools: [forecast],
+ * })
+ */
+export class ModelAgent extends Agent {
+  constructor(config: ModelAgentConfig) {
+    const { name, description, output, capabilities, corrections, register, events, tools } = config
+    super({
+      name,
+      ...(description !== undefined && { description }),
+      ...(capabilities !== undefined && { capabilities }),
+      ...(corrections !== undefined && { corrections }),
+      ...(register !== undefined && { register }),
+      ...(events !== undefined && { events }),
+      ...(output !== undefined && { output }),
+      model: modelInfo(config),
+      tools: typeof tools === 'function' ? [] : (tools ?? []),
+      run: (input, context) => answer(this, config, input, context),
+    })
+  }
+}
+
+/** The provider and the name of a model. Throws `invalid_options` for what is none. */
+export function modelInfo({ name, model }: Pick<ModelAgentConfig, 'name' | 'model'>): {
+  provider: string
+  id: string
+} {
+  const made = modelOf(model, { apiKey: undefined, apiKeys: {} }, name)
+  if (typeof made === 'string') {
+    const [provider = '', ...rest] = made.split('/')
+    return { provider, id: rest.join('/') || provider }
+  }
+  const { provider, modelId } = Object(made) as { provider?: unknown; modelId?: unknown }
+  if (typeof provider === 'string' && typeof modelId === 'string') return { provider, id: modelId }
+  throw new ServableError(
+    'invalid_options',
+    `agent \`${name}\`: \`model\` must be a model of the AI SDK, or a function that makes one`,
+  )
+}
+
+/** The model for some keys. Throws `invalid_options` where it cannot be made. */
+export function modelOf(source: ModelSource, keys: ModelKeys, name: string): LanguageModel {
+  if (typeof source !== 'function') return source
+  try {
+    return source(keys)
+  } catch (cause) {
+    throw new ServableError(
+      'invalid_options',
+      `agent \`${name}\`: \`model\` could not be made: ${messageOf(cause)}`,
+      { cause },
+    )
+  }
+}
+
+async function* answer(
+  agent: Agent,
+  config: ModelAgentConfig,
+  input: RunInput,
+  context: AgentContext,
+): AsyncGenerator<Yielded, RunOutcome> {
+  const { model, tools = [], output, memory = true } = config
+  const { apiKey, apiKeys = {}, signal, runId } = context
+  const session = memory ? context.memory?.session(agent) : undefined
+  const message = toUserMessage(input)
+  const said = yield* callModel({
+    model: modelOf(model, { apiKey, apiKeys }, agent.name),
+    instructions: await instructionsOf(agent, config, context),
+    messages: [...toHistory((await session?.read()) ?? []), message],
+    tools: toModelTools(typeof tools === 'function' ? await tools(context) : tools, runId),
+    output,
+    settings: settingsOf(config),
+    signal,
+  })
+  if (session !== undefined)
+    await remember(agent, runId, () => session.append([toKept(message), ...said.messages]))
+  return outcomeOf(said)
+}
+
+function outcomeOf({ finishReason, usage, structured }: ModelAnswer): RunOutcome {
+  return { finishReason, structured, ...(usage && { usage }) }
+}
+
+/** The run has its answer, so what cannot be kept of it fails nothing: the bus is told. */
+async function remember(agent: Agent, runId: string, keep: () => Promise<void>): Promise<void> {
+  const who: BusPayload = { kind: agent.kind, name: agent.name, runId }
+  try {
+    await keep()
+    agent.events.emit('memory.stored', { ...who })
+  } catch (error) {
+    agent.events.emit('memory.error', { ...who, error: messageOf(error) })
+  }
+}
+
+async function instructionsOf(
+  agent: Agent,
+  { instructions = '' }: ModelAgentConfig,
+  context: AgentContext,
+): Promise<string> {
+  const own = typeof instructions === 'function' ? await instructions(context) : instructions
+  const advice = toAdvice(await correctionsOf(agent, context))
+  return [own, advice].filter(text => text !== '').join('\n\n')
+}
+
+/** What people put right: kept in the state, or where the agent keeps it. */
+async function correctionsOf(
+  agent: Agent,
+  { memory, identity }: AgentContext,
+): Promise<readonly Correction[]> {
+  const { corrections, name } = agent
+  if (corrections === undefined) return []
+  if (corrections === true) return (await memory?.corrections(agent, MAX_CORRECTIONS)) ?? []
+  const page = await corrections.list?.({ agent: name, owner: identity ?? null, limit: MAX_CORRECTIONS })
+  return page?.corrections ?? []
+}
+
+/** The settings of a call, of all the options. */
+export function settingsOf({
+  maxSteps,
+  maxRetries,
+  temperature,
+  maxOutputTokens,
+  providerOptions,
+}: ModelSettings): ModelSettings {
+  return {
+    ...(maxSteps !== undefined && { maxSteps }),
+    ...(maxRetries !== undefined && { maxRetries }),
+    ...(temperature !== undefined && { temperature }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...(providerOptions !== undefined && { providerOptions }),
+  }
+}

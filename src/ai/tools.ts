@@ -1,0 +1,65 @@
+/**
+ * Tools as a model knows them.
+ *
+ * @module
+ */
+
+import { type JSONSchema7, jsonSchema, type Schema, type ToolSet, tool } from 'ai'
+import type { Tool } from '../agents/tool.ts'
+import { toJsonSchema } from '../http/json-schema.ts'
+
+/** Tools for a model, and the names by which the rest of the world knows them. */
+export interface ModelTools {
+  readonly set: ToolSet
+  nameOf(name: string): string
+}
+
+/** What the model's providers take as a name. */
+const MAX_NAME = 64
+
+/** Makes tools for a model: `server.tool` becomes `server_tool`, and is told as `server.tool` again. */
+export function toModelTools(tools: readonly Tool[], runId: string): ModelTools {
+  const names = new Map<string, string>()
+  const set: ToolSet = {}
+  for (const each of tools) {
+    const name = freeName(each.name, names)
+    names.set(name, each.name)
+    set[name] = tool({
+      ...(each.description !== undefined && { description: each.description }),
+      inputSchema: toSchema(each.parameters),
+      execute: (args: unknown, { toolCallId, abortSignal }) =>
+        each.execute(args, { runId, toolCallId, signal: abortSignal ?? new AbortController().signal }),
+    })
+  }
+  return { set, nameOf: name => names.get(name) ?? name }
+}
+
+function freeName(name: string, taken: ReadonlyMap<string, string>): string {
+  const plain = name.replace(/[^\w-]/g, '_').slice(0, MAX_NAME)
+  let free = plain
+  for (let count = 2; taken.has(free); count++) free = `${plain.slice(0, MAX_NAME - 4)}_${count}`
+  return free
+}
+
+/** The part of Standard Schema that is used (`standardschema.dev`). */
+interface Standard {
+  validate?(value: unknown): unknown
+}
+
+/** Any schema for the AI SDK; what it says of a value that does not fit goes back to the model. */
+export function toSchema(schema: unknown): Schema<unknown> {
+  const standard = (schema as { readonly '~standard'?: Standard } | undefined)?.['~standard']
+  const json = (toJsonSchema(schema) ?? { type: 'object' }) as JSONSchema7
+  const validate = standard?.validate
+  if (validate === undefined) return jsonSchema(json)
+  return jsonSchema(json, {
+    async validate(value) {
+      const result = (await validate(value)) as {
+        readonly issues?: readonly { readonly message: string }[]
+        readonly value?: unknown
+      }
+      if (result.issues === undefined) return { success: true, value: result.value }
+      return { success: false, error: new Error(result.issues.map(({ message }) => message).join('; ')) }
+    },
+  })
+}

@@ -1,0 +1,155 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { lead, ModelAgent } from '../../src/ai/index.ts'
+import { SideEvents } from '../../src/ai/side-events.ts'
+import { Agent, type RunEvent, Team, textOf } from '../../src/index.ts'
+import { drain, never } from '../support.ts'
+import { calls, hangs, type Provider, says, startProvider } from './provider.ts'
+
+let leading: Provider
+let working: Provider
+beforeAll(async () => {
+  ;[leading, working] = await Promise.all([startProvider(), startProvider()])
+})
+afterAll(() => Promise.all([leading.stop(), working.stop()]))
+
+const modelAt =
+  (name: string, provider: () => Provider) =>
+  ({ apiKey = 'own' }: { readonly apiKey: string | undefined }) =>
+    createOpenAICompatible({ name, baseURL: provider().url, apiKey, includeUsage: true })('model-1')
+
+const searcher = new Agent({
+  name: 'searcher',
+  description: 'Finds things',
+  register: false,
+  async *run(input) {
+    yield `found ${textOf(input)}`
+    return { usage: { promptTokens: 1, completionTokens: 1, totalTokens: 2 } }
+  },
+})
+
+const team = () =>
+  new Team({
+    name: 'desk',
+    register: false,
+    members: [
+      searcher,
+      new ModelAgent({ name: 'writer', model: modelAt('provider-b', () => working), register: false }),
+    ],
+    strategy: lead({ model: modelAt('provider-a', () => leading), instructions: 'Plan, then delegate.' }),
+  })
+
+const stepsIn = (events: readonly RunEvent[]) => events.filter(event => event.type === 'step')
+
+describe('lead', () => {
+  it('lets a model ask the members, and says what the model says', async () => {
+    leading.script(
+      calls(['ask_searcher', { input: 'facts' }]),
+      calls(['ask_writer', { input: 'write it' }]),
+      says('All ', 'done'),
+    )
+    working.script(says('A text'))
+    const events = await drain(team().stream('Do it'))
+    expect(events.filter(({ type }) => type === 'text')).toEqual([
+      { type: 'text', text: 'All ' },
+      { type: 'text', text: 'done' },
+    ])
+    expect(stepsIn(events).map(({ name, status, text }) => [name, status, text])).toEqual([
+      ['searcher', 'started', undefined],
+      ['searcher', 'progress', 'found facts'],
+      ['searcher', 'completed', undefined],
+      ['writer', 'started', undefined],
+      ['writer', 'progress', 'A text'],
+      ['writer', 'completed', undefined],
+    ])
+    expect(events.at(-1)).toMatchObject({ type: 'finish', usage: { totalTokens: 30 + 2 + 10 } })
+    const [first, second] = leading.asked
+    expect(first?.body.messages[0]).toEqual({ role: 'system', content: 'Plan, then delegate.' })
+    expect(first?.body.tools?.map(tool => tool.function.name)).toEqual(['ask_searcher', 'ask_writer'])
+    expect(second?.body.messages.at(-1)?.content).toBe('found facts')
+  })
+
+  it('asks several members at once', async () => {
+    leading.script(calls(['ask_searcher', { input: 'a' }], ['ask_searcher', { input: 'b' }]), says('done'))
+    const { text, toolCalls } = await team().run('Do it')
+    expect(text).toBe('done')
+    expect(toolCalls.map(({ result }) => result)).toEqual(['found a', 'found b'])
+  })
+
+  it('gives each model the key of its own provider', async () => {
+    leading.script(calls(['ask_writer', { input: 'x' }]), says('done'))
+    working.script(says('A text'))
+    await team().run('Do it', { apiKeys: { 'provider-a': 'key-a', 'provider-b': 'key-b' } })
+    expect(leading.asked.map(({ authorization }) => authorization)).toEqual(['Bearer key-a', 'Bearer key-a'])
+    expect(working.asked.map(({ authorization }) => authorization)).toEqual(['Bearer key-b'])
+  })
+
+  it('goes on after a member has failed, as its model sees fit', async () => {
+    const broken = new Agent({
+      name: 'broken',
+      register: false,
+      run: () => Promise.reject(new Error('no paper')),
+    })
+    const one = new Team({
+      name: 'one',
+      register: false,
+      members: [broken],
+      strategy: lead({ model: modelAt('provider-a', () => leading) }),
+    })
+    leading.script(calls(['ask_broken', { input: 'x' }]), calls(['ask_broken', {}]), says('I could not'))
+    const { text, toolCalls } = await one.run('Do it')
+    expect(text).toBe('I could not')
+    expect(toolCalls.map(({ error }) => error)).toEqual(['no paper', expect.stringContaining('`input`')])
+  })
+
+  it('leaves its members and their models when the run ends early', async () => {
+    leading.script(calls(['ask_writer', { input: 'x' }]))
+    working.script(hangs('Wait'))
+    const leaving = new AbortController()
+    const events = team().stream('Do it', { signal: leaving.signal })
+    for await (const event of events) if (event.type === 'step' && event.status === 'progress') break
+    leaving.abort()
+    await expect.poll(() => working.asked[0]?.hasLeft).toBe(true)
+  })
+})
+
+describe('SideEvents', () => {
+  it('gives what is put aside between the items of a source, and what both return', async () => {
+    const side = new SideEvents<number>()
+    async function* few() {
+      yield 1
+      yield 2
+      return 'few'
+    }
+    async function* main() {
+      yield 0
+      const result = await side.put(few())
+      yield 3
+      return result
+    }
+    const events = side.beside(main())
+    const seen: number[] = []
+    let item = await events.next()
+    for (; !item.done; item = await events.next()) seen.push(item.value)
+    expect([seen, item.value]).toEqual([[0, 1, 2, 3], 'few'])
+  })
+
+  it('does not read a source on that nobody takes from', async () => {
+    const side = new SideEvents<number>()
+    let count = 0
+    async function* many() {
+      while (true) yield count++
+    }
+    async function* main(): AsyncGenerator<number, void> {
+      yield await never()
+    }
+    const events = side.beside(main())
+    const first = events.next()
+    const putting = side.put(many())
+    await first
+    await new Promise(resolve => setImmediate(resolve))
+    expect(count).toBeLessThan(70)
+    await Promise.race([events.return(), new Promise(resolve => setImmediate(resolve))])
+    void putting.catch(() => {})
+  })
+})
