@@ -35,7 +35,8 @@ export function nameResolver(): ((host: string) => Promise<readonly string[]>) |
     if (typeof names?.lookup !== 'function') return undefined
     return async host => {
       const found = await names.lookup(host, { all: true }).catch(() => [])
-      return found.map(({ address }) => address)
+      // workerd tells aliases among them.
+      return found.map(({ address }) => address).filter(address => /^[\d.]+$|:/.test(address))
     }
   } catch {
     return undefined

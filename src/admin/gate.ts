@@ -51,5 +51,9 @@ function checkOwnMachine(request: Request, { ip }: Context): void {
   const isOfPage =
     (origin !== null && origin !== `http://${host}` && origin !== `https://${host}`) ||
     (site !== null && site !== 'same-origin' && site !== 'none')
-  if (!isHere || isOfPage) throw new ServableError('forbidden', OPEN_WARNING)
+  // Whoever passes it on for somebody says for whom.
+  const isPassedOn = [...request.headers.keys()].some(name =>
+    /^(forwarded|x-forwarded-.*|x-real-ip|via)$/.test(name),
+  )
+  if (!isHere || isOfPage || isPassedOn) throw new ServableError('forbidden', OPEN_WARNING)
 }

@@ -14,6 +14,7 @@ export function toolServersIn(store: Store): ToolServerStore {
   const all = () =>
     store.transact(tx => tx.list<KeptDefinition>(TOOL_SERVERS, { partition: PARTITION, limit: ALL }))
   return {
+    isShared: store.isShared,
     all: () =>
       all()
         .map(({ value }) => value)

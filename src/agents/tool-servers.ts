@@ -113,6 +113,8 @@ export interface ToolServerSource {
   readonly servers: ToolServers
   /** Uses these from now on, and closes those before. */
   use(servers: ToolServers): void
+  /** Ends all connections that were made from here. */
+  close?(): void
   /** The tool servers that a store knows, connected from here. */
   open(place: ToolServerPlace): ToolServers
 }
@@ -135,6 +137,8 @@ export interface ToolServerChange {
 
 /** Where definitions are kept: each a JSON text, by id. */
 export interface ToolServerStore {
+  /** Others may write into it at the same time. */
+  readonly isShared: boolean
   all(): readonly KeptDefinition[]
   /** Throws where `check` does, which sees what is there; nothing is written then. */
   put(definition: KeptDefinition, check?: (others: readonly KeptDefinition[]) => void): void

@@ -11,8 +11,9 @@ import {
   ProtocolError,
   SdkError,
   SdkErrorCode,
+  SdkHttpError,
   SSEClientTransport,
-  StreamableHTTPClientTransport,
+  type StandardSchemaV1,
   type Transport,
 } from '@modelcontextprotocol/client'
 import { messageOf, ServableError } from '../errors.ts'
@@ -20,8 +21,9 @@ import { VERSION } from '../http/version.ts'
 import type { AddressPolicy } from '../web/address.ts'
 import type { Reach } from './definition.ts'
 import { guardedFetch } from './fetch.ts'
+import { BROKEN_OFF, HttpTransport } from './http-transport.ts'
 import { resultOf } from './result.ts'
-import { collectTools, type Listing, type RemoteTool } from './tool-list.ts'
+import { collectTools, type Listing, type RemoteTool, type ToolPage } from './tool-list.ts'
 
 /** Starts a program and speaks with it (MCP, transport `stdio`). */
 export type OpenStdio = (program: {
@@ -51,8 +53,6 @@ export interface ConnectionOptions {
   readonly openStdio: OpenStdio | undefined
   /** Gives up while it connects. */
   readonly signal: AbortSignal
-  /** The list of tools is another one now. */
-  readonly onTools: () => void
   /** The server is gone, or has gone silent; never after `close`. */
   readonly onLost: (why: string) => void
 }
@@ -72,16 +72,37 @@ const TAKES_ALL: jsonSchemaValidator = {
     input => ({ valid: true, data: input as T, errorMessage: undefined }),
 }
 
+/** Takes a page as it is: each of its tools is looked at by itself, and one that is odd spoils no other. */
+const ANY_PAGE: StandardSchemaV1<unknown, ToolPage> = {
+  '~standard': {
+    version: 1,
+    vendor: 'servable',
+    validate: value => {
+      const { tools, nextCursor } = Object(value) as Record<string, unknown>
+      if (!Array.isArray(tools)) return { issues: [{ message: '`tools` must be an array' }] }
+      return { value: { tools, nextCursor: typeof nextCursor === 'string' ? nextCursor : undefined } }
+    },
+  },
+}
+
+/** The server does not know the session any more, so the call was not executed. */
+export class SessionLostError extends ServableError {
+  constructor() {
+    super('tool_server_failed', 'The tool server has forgotten the session')
+  }
+}
+
 /** A connection that is open. */
 export class Connection {
   readonly #client: Client
   readonly #options: ConnectionOptions
   readonly #last: LastFailure
   #listing: Listing = { tools: new Map(), warnings: [] }
-  #isOver = false
-  #verifiedAt = Number.NEGATIVE_INFINITY
+  #state: 'opening' | 'open' | 'over' = 'opening'
+  #confirmedAt = Number.NEGATIVE_INFINITY
   #refreshing: Promise<void> | undefined
   #isStale = false
+  #verifying: ReturnType<typeof setTimeout> | undefined
 
   private constructor(client: Client, options: ConnectionOptions, last: LastFailure) {
     this.#client = client
@@ -117,7 +138,10 @@ export class Connection {
         : connection.#explain(error)
     }
     client.onclose = () => connection.#lose('The tool server closed the connection')
-    client.onerror = () => void connection.#verify()
+    client.onerror = () => connection.#verifySoon()
+    connection.#state = 'open'
+    // What was told meanwhile.
+    if (connection.#isStale) connection.#changed()
     return connection
   }
 
@@ -149,18 +173,38 @@ export class Connection {
     } catch (error) {
       if (signal?.aborted) throw failed('The call was cancelled')
       if (late.aborted || isTimeout(error)) throw failed(`The tool did not answer within ${callTimeoutMs} ms`)
-      if (isAnswer(error)) throw new ServableError('tool_failed', messageOf(error))
-      const told = this.#explain(error)
-      void this.#verify()
-      throw told
+      throw this.#failureOf(error)
     }
+    this.#confirmedAt = Date.now()
     return resultOf(answer)
+  }
+
+  /** Resolves once the server was heard of within `maxAgeMs`, or is lost. */
+  async confirm(maxAgeMs: number): Promise<void> {
+    if (this.#state !== 'open' || Date.now() - this.#confirmedAt < maxAgeMs) return
+    this.#changed()
+    await this.#refreshing
   }
 
   /** Ends it. The server is told in the background. */
   close(): void {
-    this.#isOver = true
+    this.#state = 'over'
+    if (this.#verifying !== undefined) clearTimeout(this.#verifying)
     void endOf(this.#client).then(undefined, () => {})
+  }
+
+  /** What is thrown for a call that failed; what it says of the server is found out. */
+  #failureOf(error: unknown): ServableError {
+    if (isSessionLost(error)) {
+      const lost = new SessionLostError()
+      this.#lose(lost.message)
+      return lost
+    }
+    const code = error instanceof ProtocolError ? error.code : undefined
+    if (code !== undefined && code !== BROKEN_OFF) return new ServableError('tool_failed', messageOf(error))
+    const told = code === BROKEN_OFF ? failed(messageOf(error)) : this.#explain(error)
+    this.#verifySoon()
+    return told
   }
 
   async #list(signal: AbortSignal): Promise<void> {
@@ -169,44 +213,47 @@ export class Connection {
     const page = (cursor: string | undefined) =>
       this.#client.request(
         { method: 'tools/list', params: cursor === undefined ? {} : { cursor } },
+        ANY_PAGE,
         { signal, timeout },
       )
     this.#listing = await collectTools(page, maxTools)
+    this.#confirmedAt = Date.now()
   }
 
   /** Lists the tools again; once more where they change meanwhile. */
   #changed(): void {
-    if (this.#isOver) return
     this.#isStale = true
+    if (this.#state !== 'open') return
     this.#refreshing ??= this.#refresh().finally(() => {
       this.#refreshing = undefined
     })
   }
 
   async #refresh(): Promise<void> {
-    while (this.#isStale && !this.#isOver) {
+    while (this.#isStale && this.#state === 'open') {
       this.#isStale = false
       const late = AbortSignal.timeout(this.#options.limits.connectTimeoutMs)
       try {
         await untilAborted(this.#list(late), late)
-        if (!this.#isOver) this.#options.onTools()
       } catch (error) {
         return this.#lose(this.#explain(error).message)
       }
     }
   }
 
-  /** After an error: is the server still there? Listing its tools tells. */
-  async #verify(): Promise<void> {
-    const now = Date.now()
-    if (this.#isOver || now - this.#verifiedAt < VERIFY_EVERY_MS) return
-    this.#verifiedAt = now
+  /** After an error: is the server still there? Listing its tools tells; at once, but not all the time. */
+  #verifySoon(): void {
+    if (this.#state !== 'open' || this.#verifying !== undefined) return
     this.#changed()
-    await this.#refreshing
+    this.#verifying = setTimeout(() => {
+      this.#verifying = undefined
+      void this.confirm(VERIFY_EVERY_MS)
+    }, VERIFY_EVERY_MS)
+    ;(this.#verifying as { unref?(): void }).unref?.()
   }
 
   #lose(why: string): void {
-    if (this.#isOver) return
+    if (this.#state === 'over') return
     this.close()
     this.#options.onLost(why)
   }
@@ -223,7 +270,7 @@ export class Connection {
 /** Ends a session on the server's side as well, where it has one (MCP, Streamable HTTP, session management). */
 async function endOf(client: Client): Promise<void> {
   const { transport } = client
-  if (transport instanceof StreamableHTTPClientTransport) await transport.terminateSession().catch(() => {})
+  if (transport instanceof HttpTransport) await transport.terminateSession().catch(() => {})
   await client.close()
 }
 
@@ -244,12 +291,13 @@ function transportOf({ reach, policy, limits, openStdio }: ConnectionOptions, la
   const url = new URL(reach.url)
   return reach.transport === 'sse'
     ? new SSEClientTransport(url, options)
-    : new StreamableHTTPClientTransport(url, { ...options, onInsufficientScope: 'throw' })
+    : new HttpTransport(url, { ...options, onInsufficientScope: 'throw' })
 }
 
-/** The JSON-RPC error that a server answered with. */
-function isAnswer(error: unknown): boolean {
-  return error instanceof ProtocolError
+/** A session that has gone is a 404 (MCP, Streamable HTTP, session management); some servers say it in an error. */
+function isSessionLost(error: unknown): boolean {
+  if (error instanceof SdkHttpError) return error.status === 404
+  return error instanceof ProtocolError && error.code === -32001 && /session/i.test(error.message)
 }
 
 /** What came is no JSON, or not what the protocol has there. */

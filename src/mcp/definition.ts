@@ -32,7 +32,7 @@ const OWN_HEADERS =
 
 /** Variables that make a program load something else than itself. */
 const LOADER_VARIABLES =
-  /^(PATH|PATHEXT|LD_.*|DYLD_.*|NODE_OPTIONS|NODE_PATH|BUN_.*|DENO_.*|PYTHON.*|PERL5.*|RUBY.*|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|BASH_ENV|ENV|IFS|SHELL|GIT_.*|npm_config_.*)$/i
+  /^(PATH|PATHEXT|CLASSPATH|SHELL|IFS|ENV|BASH_.*|LD_.*|DYLD_.*|GLIBC_.*|MALLOC_.*|NODE_.*|BUN_.*|DENO_.*|UV_.*|npm_.*|PYTHON.*|PIP_.*|PERL.*|RUBY.*|GEM_.*|BUNDLE_.*|LUA_.*|PHP.*|JAVA_.*|_JAVA_.*|JDK_.*|DOTNET_.*|OPENSSL_.*|SSL_.*|GIT_.*)$/i
 
 const bounded = v.pipe(
   v.string('must be text'),
@@ -141,26 +141,63 @@ export function reachOf({
 /** What may be shown of a reach: nothing that may be a secret. */
 export function shownOf(reach: Reach): Pick<KeptDefinition, 'transport' | 'url' | 'command'> {
   if (reach.transport === 'stdio') return { transport: 'stdio', url: null, command: reach.command }
-  const url = new URL(reach.url)
-  url.hash = ''
-  for (const name of new Set(url.searchParams.keys())) url.searchParams.set(name, '***')
-  return { transport: reach.transport, url: url.href, command: null }
+  const { origin, pathname, search } = new URL(reach.url)
+  const path = pathname.split('/').map(segment => (isTokenLike(segment) ? MASK : segment))
+  // `key=value`, or a bare key.
+  const query = search
+    .slice(1)
+    .split('&')
+    .map(pair => (pair.includes('=') ? pair.replace(/=.*$/, `=${MASK}`) : MASK))
+  const url = `${origin}${path.join('/')}${search === '' ? '' : `?${query.join('&')}`}`
+  return { transport: reach.transport, url, command: null }
 }
 
-/** What must not be told on: values of headers, variables and the query, and arguments. */
+const MASK = '***'
+
+/** What must not be told on, whatever the server sends back. */
 export function secretsOf(reach: Reach): string[] {
-  const values =
+  const named =
     reach.transport === 'stdio'
-      ? [...reach.args, ...Object.values(reach.env)]
-      : [...Object.values(reach.headers).flatMap(withoutScheme), ...new URL(reach.url).searchParams.values()]
+      ? [...Object.entries(reach.env), ...argumentsOf(reach.args)]
+      : [
+          ...Object.entries(reach.headers),
+          ...new URL(reach.url).searchParams,
+          ...new URL(reach.url).pathname.split('/').map((segment): Named => ['', segment]),
+        ]
+  const values = named.filter(isSecret).flatMap(([, value]) => [value, ...piecesOf(value)])
   return [...new Set(values)].filter(({ length }) => length >= MIN_SECRET)
 }
+
+type Named = readonly [name: string, value: string]
 
 /** A shorter value is a word or a number that stands everywhere. */
 const MIN_SECRET = 6
 
-/** A header's value, and its credentials without `Bearer`. */
-function withoutScheme(header: string): string[] {
-  const [, credentials] = /^\w+ +(\S.*)$/.exec(header) ?? []
-  return credentials === undefined ? [header] : [header, credentials]
+const SECRET_NAME =
+  /auth|key|token|secret|pass|pwd|cookie|cred|sign|sig$|session|dsn|(database|connection).*url/i
+
+/** By its name, or by its looks. A region, a path or a flag is none: what a server says of those is to be understood. */
+function isSecret([name, value]: Named): boolean {
+  return SECRET_NAME.test(name) || isTokenLike(value)
+}
+
+/** Long, of one piece, and with letters and digits mixed. */
+function isTokenLike(text: string): boolean {
+  return text.length >= 16 && /^[\w.+=~-]+$/.test(text) && /[A-Za-z]/.test(text) && /\d/.test(text)
+}
+
+/** Arguments by the names of their flags: `--token abc` and `--token=abc`. */
+function argumentsOf(args: readonly string[]): Named[] {
+  return args.flatMap((arg, index) => {
+    const [, flag = '', value] = /^--?([\w-]+)=(.*)$/s.exec(arg) ?? []
+    return value === undefined ? [[args[index - 1] ?? '', arg] as const] : [[flag, value] as const]
+  })
+}
+
+/** What of a value may turn up by itself: the credentials after `Bearer`, of cookies the values, of an address the password. */
+function piecesOf(value: string): string[] {
+  const [, credentials] = /^\w+ +(\S.*)$/.exec(value) ?? []
+  const cookies = value.split(/;\s*/).map(pair => pair.slice(pair.indexOf('=') + 1))
+  const password = URL.canParse(value) ? decodeURIComponent(new URL(value).password) : ''
+  return [credentials ?? '', ...cookies, password]
 }

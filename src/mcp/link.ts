@@ -7,7 +7,7 @@
 import type { KeptDefinition, ToolServer, ToolServerStatus } from '../agents/tool-servers.ts'
 import { messageOf, redact, ServableError } from '../errors.ts'
 import { plain } from '../web/plain.ts'
-import { Connection, type ConnectionOptions } from './connection.ts'
+import { Connection, type ConnectionOptions, SessionLostError } from './connection.ts'
 import { type Reach, secretsOf } from './definition.ts'
 import type { RemoteTool } from './tool-list.ts'
 
@@ -23,8 +23,14 @@ export interface LinkOptions extends Pick<ConnectionOptions, 'policy' | 'limits'
   readonly onChange: (link: Link) => void
 }
 
+/** Most characters of what a run is told of a failed call. */
+const MAX_CALL_ERROR = 2000
+
 /** Most characters of what is told of an error. */
 const MAX_ERROR = 500
+
+/** Milliseconds for which a server that was heard of counts as being there. */
+const FRESH_MS = 5000
 
 /** The link to one server. */
 export class Link {
@@ -53,8 +59,19 @@ export class Link {
     return this.#error
   }
 
-  get tools(): ReadonlyMap<string, RemoteTool> {
-    return this.#connection?.tools ?? new Map()
+  get tools(): readonly RemoteTool[] {
+    const tools = this.#connection?.tools.values() ?? []
+    return Array.from(tools, tool => withoutSecrets(tool, this.#secrets))
+  }
+
+  /** It has been neither connected nor failed yet. */
+  get isNew(): boolean {
+    return this.#status === 'connecting' && this.#failures === 0
+  }
+
+  /** Resolves once the status is what it is now, as far as that can be known soon. */
+  async confirm(): Promise<void> {
+    await this.#connection?.confirm(FRESH_MS)
   }
 
   /** The server as it is shown. */
@@ -68,7 +85,7 @@ export class Link {
       url,
       command,
       status: this.#status,
-      toolCount: this.tools.size,
+      toolCount: this.#connection?.tools.size ?? 0,
       error: this.#error,
       warnings: this.#connection?.warnings ?? [],
       connectedAt,
@@ -104,14 +121,26 @@ export class Link {
   /** Calls a tool, once it is connected. Throws as the contract of tool servers says. */
   async call(toolName: string, args: unknown, signal: AbortSignal | undefined): Promise<unknown> {
     try {
-      const connection = await this.#connected()
-      const tool = connection.tools.get(toolName)
-      if (tool === undefined) {
-        throw new ServableError('tool_not_found', `\`${this.definition.name}\` has no such tool`)
-      }
-      return withoutSecrets(await connection.call(tool, args, signal), this.#secrets)
+      return withoutSecrets(await this.#call(toolName, args, signal), this.#secrets)
     } catch (error) {
       throw this.#clean(error)
+    }
+  }
+
+  async #call(toolName: string, args: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+    const once = async () => {
+      const connection = await this.#connected()
+      const tool = connection.tools.get(toolName)
+      if (tool !== undefined) return connection.call(tool, args, signal)
+      throw new ServableError('tool_not_found', `\`${this.definition.name}\` has no such tool`)
+    }
+    try {
+      return await once()
+    } catch (error) {
+      if (!(error instanceof SessionLostError)) throw error
+      // Nothing was done: a new session does it.
+      await this.connect()
+      return once()
     }
   }
 
@@ -131,14 +160,11 @@ export class Link {
     try {
       const reach = await this.#options.reach(this.definition)
       this.#secrets = secretsOf(reach)
-      const connection = await Connection.open({
+      const connection: Connection = await Connection.open({
         ...this.#options,
         reach,
         signal,
-        onTools: () => {},
-        onLost: why => {
-          if (this.#connection === connection) this.#fail(failed(why), true)
-        },
+        onLost: why => this.#lose(connection, why),
       })
       if (signal.aborted) return connection.close()
       this.#connection = connection
@@ -150,6 +176,10 @@ export class Link {
     } catch (error) {
       if (!signal.aborted) this.#fail(error, !isRetry)
     }
+  }
+
+  #lose(connection: Connection, why: string): void {
+    if (this.#connection === connection) this.#fail(failed(why), true)
   }
 
   #fail(error: unknown, isNews: boolean): void {
@@ -180,7 +210,8 @@ export class Link {
 
   #clean(error: unknown): ServableError {
     const code = error instanceof ServableError ? error.code : 'tool_server_failed'
-    return new ServableError(code, redact(messageOf(error), this.#secrets))
+    const text = plain(redact(messageOf(error), this.#secrets), ' ').slice(0, MAX_CALL_ERROR)
+    return new ServableError(code, text)
   }
 
   /** One line, without what must not be told on. */
@@ -189,12 +220,20 @@ export class Link {
   }
 }
 
-/** Values that a server sends back must not get into events and logs of runs by that way. */
-function withoutSecrets(result: unknown, secrets: readonly string[]): unknown {
-  if (secrets.length === 0) return result
-  const text = JSON.stringify(result) ?? 'null'
-  const written = secrets.map(secret => JSON.stringify(secret).slice(1, -1))
-  return written.some(secret => text.includes(secret)) ? JSON.parse(redact(text, written)) : result
+/** Secrets that a server sends back must not get into events and logs of runs by that way. The names of members stay. */
+function withoutSecrets<T>(value: T, secrets: readonly string[]): T {
+  if (secrets.length === 0) return value
+  const text = JSON.stringify(value) ?? ''
+  const isIn = (secret: string) => text.includes(JSON.stringify(secret).slice(1, -1))
+  const found = secrets.filter(isIn)
+  return found.length === 0 ? value : (walk(value, found) as T)
+}
+
+function walk(value: unknown, secrets: readonly string[]): unknown {
+  if (typeof value === 'string') return redact(value, secrets)
+  if (Array.isArray(value)) return value.map(each => walk(each, secrets))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, walk(each, secrets)]))
 }
 
 function failed(why: string): ServableError {

@@ -37,6 +37,8 @@ class LocalToolServers implements ToolServers {
   readonly #options: LocalOptions
   readonly #links = new Map<string, Link>()
   readonly #policy: AddressPolicy
+  /** Looks whether others have removed what is connected from here. */
+  #watch: ReturnType<typeof setInterval> | undefined
 
   constructor(options: LocalOptions) {
     this.#options = options
@@ -44,11 +46,15 @@ class LocalToolServers implements ToolServers {
   }
 
   async list(): Promise<readonly ToolServer[]> {
-    return this.#sync().map(({ view }) => view)
+    const links = this.#sync()
+    await soon(links.map(link => link.confirm()))
+    return links.map(({ view }) => view)
   }
 
   async get(id: string): Promise<ToolServer> {
-    return this.#link(id).view
+    const link = this.#link(id)
+    await soon([link.confirm()])
+    return link.view
   }
 
   async add(body: ToolServerDefinition): Promise<ToolServer> {
@@ -83,6 +89,8 @@ class LocalToolServers implements ToolServers {
     this.#want(link, true)
     link.disconnect()
     await link.connect()
+    // Another one may have begun anew meanwhile.
+    while (link.status === 'connecting') await link.connect()
     return link.view
   }
 
@@ -96,11 +104,12 @@ class LocalToolServers implements ToolServers {
   async tools(id?: string): Promise<readonly ServerTool[]> {
     const links = id === undefined ? this.#sync() : [this.#link(id)]
     // Those that were found a moment ago have their say as well.
-    await Promise.all(links.filter(({ status }) => status === 'connecting').map(link => link.connect()))
-    return links.flatMap(link => toolsOf(link))
+    await soon(links.filter(({ isNew }) => isNew).map(link => link.connect()))
+    return withinBounds(links.flatMap(toolsOf))
   }
 
   async call(name: string, args: unknown, { signal }: ServerCallOptions = {}): Promise<unknown> {
+    checkArguments(args)
     const dot = name.indexOf('.')
     const server = name.slice(0, dot)
     const link = dot === -1 ? undefined : this.#sync().find(({ definition }) => definition.name === server)
@@ -109,6 +118,8 @@ class LocalToolServers implements ToolServers {
   }
 
   close(): void {
+    if (this.#watch !== undefined) clearInterval(this.#watch)
+    this.#watch = undefined
     for (const link of this.#links.values()) link.disconnect()
     this.#links.clear()
   }
@@ -116,6 +127,7 @@ class LocalToolServers implements ToolServers {
   /** Brings the links in line with what is kept, which others may have changed. In the order of the definitions. */
   #sync(): Link[] {
     const definitions = this.#options.store.all()
+    this.#watchOthers(definitions.length > 0)
     const ids = new Set(definitions.map(({ id }) => id))
     for (const [id, link] of this.#links) {
       if (ids.has(id)) continue
@@ -132,6 +144,22 @@ class LocalToolServers implements ToolServers {
       if (!definition.isWanted && wasWanted) link.disconnect()
       return link
     })
+  }
+
+  #watchOthers(isNeeded: boolean): void {
+    if (!this.#options.store.isShared || isNeeded === (this.#watch !== undefined)) return
+    if (this.#watch !== undefined) clearInterval(this.#watch)
+    this.#watch = isNeeded ? setInterval(() => this.#syncQuietly(), WATCH_MS) : undefined
+    ;(this.#watch as { unref?(): void } | undefined)?.unref?.()
+  }
+
+  /** A store that cannot be read now is read the next time. */
+  #syncQuietly(): void {
+    try {
+      this.#sync()
+    } catch {
+      // Nobody waits for it.
+    }
   }
 
   #link(id: string): Link {
@@ -155,6 +183,9 @@ class LocalToolServers implements ToolServers {
       retryMs,
       maxRetryMs,
       reach: async definition => {
+        // Another process may have removed it since.
+        const isKept = this.#options.store.all().some(({ id }) => id === definition.id)
+        if (!isKept) throw new ServableError('tool_server_not_found', 'The tool server was removed')
         const reach = JSON.parse(await this.#options.seal.open(definition.reach, definition.id)) as Reach
         // What may be asked and started is settled anew by every start of the service.
         await this.#check(reach)
@@ -193,8 +224,48 @@ class LocalToolServers implements ToolServers {
   }
 }
 
+/** Milliseconds between two looks at a store that others write into. */
+const WATCH_MS = 10_000
+
+/** Milliseconds for which a list waits for servers that have not answered yet. */
+const SOON_MS = 1500
+
+/** Waits for all of them, but not for long. */
+async function soon(work: readonly Promise<void>[]): Promise<void> {
+  if (work.length === 0) return
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<void>(resolve => {
+    timer = setTimeout(resolve, SOON_MS)
+  })
+  await Promise.race([Promise.all(work), late])
+  clearTimeout(timer)
+}
+
+/** Most characters of all descriptions and schemas of a list; past it tools are listed by their names. */
+const MAX_LIST = 8 * 1024 * 1024
+
+function withinBounds(tools: readonly ServerTool[]): ServerTool[] {
+  let length = 0
+  return tools.map(tool => {
+    if (length <= MAX_LIST) length += JSON.stringify(tool).length
+    return length <= MAX_LIST ? tool : { ...tool, description: null, parameters: null }
+  })
+}
+
+/** Throws `invalid_input` for what is no object of JSON. */
+function checkArguments(args: unknown): void {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(args ?? {})
+  } catch {
+    // It has a circle, or a number that JSON does not know.
+  }
+  if (text?.startsWith('{')) return
+  throw new ServableError('invalid_input', 'The arguments of a tool must be an object of JSON')
+}
+
 function toolsOf({ definition: { name: server }, tools }: Link): ServerTool[] {
-  return Array.from(tools.values(), ({ name, description, inputSchema }) => ({
+  return tools.map(({ name, description, inputSchema }) => ({
     name: `${server}.${name}`,
     description,
     parameters: inputSchema,

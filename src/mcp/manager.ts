@@ -13,7 +13,7 @@ export interface ToolServerManagerOptions {
   /** Starts programs: `stdio` of `servable/stdio`, on Node, Bun and Deno. Which ones, `admin.stdio.commands` says. */
   readonly stdio?: OpenStdio
   /**
-   * Encrypts what it takes to reach a server (addresses, headers, arguments, variables) where it is kept: 32 bytes in base64.
+   * Encrypts what it takes to reach a server (the whole address, headers, arguments, variables) where it is kept: 32 bytes in base64.
    * Of several the first encrypts, and all decrypt. Default: it is kept as it is.
    */
   readonly encryptionKey?: string | readonly string[]
@@ -77,7 +77,11 @@ export class ToolServerManager implements ToolServerSource {
     this.#options = options
     this.#limits = { ...DEFAULTS, ...given(options) }
     this.#seal = createSeal(typeof keys === 'string' ? [keys] : keys, 'encryptionKey')
-    if (options.register !== false) defaultRegistry().toolServers = this
+    if (options.register === false) return
+    const registry = defaultRegistry()
+    // As a hot reload replaces it; who still has it may go on using it.
+    registry.toolServers?.close?.()
+    registry.toolServers = this
   }
 
   /** Lists, adds, removes, connects and disconnects. Throws `invalid_options` before a handler has the manager. */
@@ -91,6 +95,8 @@ export class ToolServerManager implements ToolServerSource {
 
   /** The tool `server.tool`, whether it is there or not: that is found out by each call of it. */
   tool(name: string): Tool {
+    if (typeof name !== 'string' || !name.includes('.'))
+      throw invalid('`tool` needs the name of a tool: `server.tool`')
     return {
       name,
       execute: (args, { signal }) => this.servers.call(name, args, { signal }),

@@ -30,7 +30,7 @@ export interface ToolPage {
 const NAME = /^(?!__proto__$)[\w.-]{1,128}$/
 
 const MAX_DESCRIPTION = 10_000
-const MAX_SCHEMA = 100_000
+const MAX_SCHEMA = 65_536
 const MAX_PAGES = 100
 
 /** Walks the pages. Stops at `maxTools`, at 100 pages, and at a page that was there before. */

@@ -21,6 +21,8 @@ export interface AddressPolicy {
 const REFUSED = [
   '0.0.0.0/8',
   '10.0.0.0/8',
+  // The host of machines in Azure.
+  '168.63.129.16/32',
   '100.64.0.0/10',
   '127.0.0.0/8',
   '169.254.0.0/16',
@@ -50,6 +52,7 @@ const REFUSED = [
 /** IPv6 blocks that carry an IPv4 address, and at which byte. */
 const CARRYING: readonly (readonly [range: string, at: number])[] = [
   ['::ffff:0:0/96', 12],
+  ['::ffff:0:0:0/96', 12],
   ['64:ff9b::/96', 12],
   ['2002::/16', 2],
 ]

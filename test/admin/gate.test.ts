@@ -162,6 +162,9 @@ describe('without authentication', () => {
     ['http://127.0.0.1:8787', { origin: 'http://127.0.0.1:3000' }, undefined],
     ['http://127.0.0.1:8787', { 'sec-fetch-site': 'cross-site' }, undefined],
     ['http://127.0.0.1:8787', { 'sec-fetch-site': 'same-site' }, undefined],
+    ['http://127.0.0.1:8787', { 'x-forwarded-for': '8.8.8.8' }, '127.0.0.1'],
+    ['http://127.0.0.1:8787', { forwarded: 'for=8.8.8.8' }, '127.0.0.1'],
+    ['http://127.0.0.1:8787', { 'x-forwarded-host': 'admin.example' }, undefined],
     ['http://127.0.0.1:8787', {}, '192.168.1.7'],
     ['http://127.0.0.1:8787', {}, 'fe80::1'],
   ])('refuses %s with %j from %s, also to look', async (origin, headers, ip) => {

@@ -84,28 +84,70 @@ describe('shownOf', () => {
     )
     expect(shownOf(reach)).toEqual({
       transport: 'http',
-      url: 'https://t.example/mcp?key=***&a=***',
+      url: 'https://t.example/mcp?key=***&a=***&key=***',
       command: null,
     })
+    const bare = { ...http, url: 'https://t.example/mcp/0123456789abcdef01?sk-BAREKEY' }
+    expect(shownOf(reachOf(parseDefinition(bare))).url).toBe('https://t.example/mcp/***?***')
     const started = reachOf(parseDefinition({ ...program, args: ['--token=abc'], env: { A: 'b' } }))
     expect(shownOf(started)).toEqual({ transport: 'stdio', url: null, command: 'mcp-files' })
   })
 })
 
 describe('secretsOf', () => {
-  it('names values of headers, of the query, of variables and arguments, and no short word', () => {
-    const reach: Reach = {
-      transport: 'http',
-      url: 'https://t.example/?key=sk-1234567&page=1',
-      headers: { authorization: 'Bearer sk-abcdefg', 'x-team': 'red' },
-    }
-    expect(secretsOf(reach)).toEqual(['Bearer sk-abcdefg', 'sk-abcdefg', 'sk-1234567'])
-    const started: Reach = {
-      transport: 'stdio',
-      command: 'x',
-      args: ['--quiet', '-v'],
-      env: { A: 'secret-b', DEBUG: '1' },
-    }
-    expect(secretsOf(started)).toEqual(['--quiet', 'secret-b'])
+  const http = (more: Partial<Extract<Reach, { transport: 'http' | 'sse' }>>): Reach => ({
+    transport: 'http',
+    url: 'https://t.example/',
+    headers: {},
+    ...more,
+  })
+  const program = (more: Partial<Extract<Reach, { transport: 'stdio' }>>): Reach => ({
+    transport: 'stdio',
+    command: 'x',
+    args: [],
+    env: {},
+    ...more,
+  })
+
+  it.each<[string, Reach, string[]]>([
+    [
+      'credentials',
+      http({ headers: { authorization: 'Bearer sk-abcdefg' } }),
+      ['Bearer sk-abcdefg', 'sk-abcdefg'],
+    ],
+    [
+      'cookies',
+      http({ headers: { cookie: 'sid=abcdefgh; lang=en' } }),
+      ['sid=abcdefgh; lang=en', 'abcdefgh'],
+    ],
+    ['a key in the query', http({ url: 'https://t.example/?key=abcdef1&page=12345678' }), ['abcdef1']],
+    [
+      'a token in the path',
+      http({ url: 'https://t.example/mcp/0123456789abcdef01/x' }),
+      ['0123456789abcdef01'],
+    ],
+    ['by its looks', http({ headers: { 'x-team': 'f3a9c2d17b8e4605' } }), ['f3a9c2d17b8e4605']],
+    [
+      'by the name of a flag',
+      program({ args: ['--token', 'abcdefg', '--api-key=hijklmn'] }),
+      ['abcdefg', 'hijklmn'],
+    ],
+    [
+      'a password in an address',
+      program({ env: { DATABASE_URL: 'pg://u:pa55word@db/x' } }),
+      ['pg://u:pa55word@db/x', 'pa55word'],
+    ],
+    [
+      'no region, no path, no flag, no short value',
+      program({ args: ['--root', '/srv/europe/docs', '-v'], env: { REGION: 'europe', PIN_KEY: '1234' } }),
+      [],
+    ],
+    [
+      'no plain header and no page',
+      http({ url: 'https://t.example/a/b?region=europe', headers: { 'x-team': 'research' } }),
+      [],
+    ],
+  ])('knows %s', (_, reach, expected) => {
+    expect(secretsOf(reach)).toEqual(expected)
   })
 })

@@ -5,9 +5,9 @@
  */
 
 import type { ServerCallOptions, ServerTool, ToolServer, ToolServers } from '../../agents/tool-servers.ts'
-import { ServableError } from '../../errors.ts'
+import { isServableError, ServableError } from '../../errors.ts'
 import { findBindings, type IndexStub } from './bindings.ts'
-import { unwrap } from './rpc.ts'
+import { type Answer, unwrap } from './rpc.ts'
 
 /** What the object is asked to do; a call is named, so that it can be cancelled. */
 export type ToolServerRequest =
@@ -21,7 +21,7 @@ export type ToolServerRequest =
 export function connectDurableToolServers(): ToolServers {
   const object = (): IndexStub => findBindings().index.getByName('toolservers')
   // The object answers as the method of the same name does.
-  const ask = async <T>(request: ToolServerRequest) => (await unwrap(object().toolServers(request))) as T
+  const ask = async <T>(request: ToolServerRequest) => (await reach(object().toolServers(request))) as T
   return {
     list: () => ask<ToolServer[]>({ method: 'list' }),
     get: id => ask<ToolServer>({ method: 'get', id }),
@@ -46,9 +46,21 @@ async function call(
   const cancel = () => void object.cancelToolCall(callId).then(undefined, () => {})
   signal?.addEventListener('abort', cancel, { once: true })
   try {
-    return await unwrap(object.toolServers({ method: 'call', callId, name, args }))
+    return await reach(object.toolServers({ method: 'call', callId, name, args }))
   } finally {
     signal?.removeEventListener('abort', cancel)
+  }
+}
+
+/** What the object answers; it may be gone in the middle, or the answer too large for RPC. */
+async function reach(asked: Promise<Answer<unknown>>): Promise<unknown> {
+  try {
+    return await unwrap(asked)
+  } catch (cause) {
+    if (isServableError(cause)) throw cause
+    throw new ServableError('tool_server_failed', 'The object of the tool servers could not be reached', {
+      cause,
+    })
   }
 }
 

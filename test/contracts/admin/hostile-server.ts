@@ -50,6 +50,56 @@ const silent: Reply = (_, response) => {
   response.write(': nothing follows\n\n')
 }
 
+/** Tells of other tools before it has listed any, and lists them with an error then. */
+const early = (): Reply => {
+  const held: ServerResponse[] = []
+  return politely({
+    'tools/list': ({ id }, response) => {
+      if (held.push(response) > 1)
+        json(response, { jsonrpc: '2.0', id, error: { code: -32603, message: 'no' } })
+    },
+    'notifications/initialized': (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      const changed = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' }
+      for (let count = 0; count < 5; count++) response.write(`data: ${JSON.stringify(changed)}\n\n`)
+    },
+  })
+}
+
+/** Forgets a session once it has been called in it. */
+const forgetful = (): Reply => {
+  let sessions = 0
+  let calls = 0
+  return (message, response, request) => {
+    const session = request.headers['mcp-session-id']
+    if (message.method === 'initialize') response.setHeader('mcp-session-id', `session-${++sessions}`)
+    else if (session !== undefined && session !== `session-${sessions}`)
+      return void response.writeHead(404).end('gone')
+    return politely({
+      'tools/call': ({ id }) => {
+        if (++calls % 2 === 1) {
+          sessions++
+          return void response.writeHead(404).end('gone')
+        }
+        json(response, { jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'remembered' }] } })
+      },
+    })(message, response, request)
+  }
+}
+
+/** A tool that is as it must be, among others. */
+const oddTools = [
+  { name: 'none' },
+  { name: 'empty', inputSchema: {} },
+  { name: 'text', inputSchema: { type: 'string' } },
+  { name: 'output', inputSchema: { type: 'object' }, outputSchema: { type: 'array' } },
+  { name: 'number', description: 7, inputSchema: { type: 'object' } },
+  null,
+  'tool',
+  tool(7),
+  tool('good'),
+]
+
 const WAYS: Readonly<Record<string, Reply>> = {
   '/endless-connect': politely({ initialize: endless, 'server/discover': endless }),
   '/endless-call': politely({ 'tools/call': endless }),
@@ -76,6 +126,17 @@ const WAYS: Readonly<Record<string, Reply>> = {
     Array.from({ length: 10_000 }, (_, index) => tool(`t${index}`)),
   ),
   '/odd-names': politely({}, ['__proto__', 'a\u0000b', 'line\nbreak', '\u202Eevil', '', 'good'].map(tool)),
+  '/early': early(),
+  '/forgets': forgetful(),
+  '/odd-tools': politely({}, oddTools),
+  '/ends-call': politely({
+    'tools/call': (_, response) =>
+      void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(': that is all\n\n'),
+  }),
+  '/long-call': politely({
+    'tools/call': (_, response) =>
+      void response.writeHead(500).end(`\u001b[31m${'long\n'.repeat(1_000_000)}`),
+  }),
   '/redirect': (_, response) =>
     void response.writeHead(307, { location: 'http://169.254.169.254/latest/meta-data/' }).end(),
   '/redirect-away': (_, response) => void response.writeHead(307, { location: 'http://10.0.0.1/mcp' }).end(),
@@ -83,21 +144,29 @@ const WAYS: Readonly<Record<string, Reply>> = {
 
 export interface HostileServer {
   readonly url: string
+  /** Requests to this path that are not answered to their end. */
+  open(path: string): number
   stop(): Promise<void>
 }
 
 /** Starts it. */
 export async function startHostileServer(): Promise<HostileServer> {
+  const open = new Map<string, number>()
+  const count = (path: string, by: number) => open.set(path, (open.get(path) ?? 0) + by)
   const server = createServer(async (request, response) => {
+    const path = request.url ?? ''
+    count(path, 1)
+    response.once('close', () => count(path, -1))
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     if (request.method !== 'POST') return void response.writeHead(405).end()
     const message = JSON.parse(Buffer.concat(chunks).toString() || '{}')
-    WAYS[request.url ?? '']?.(message, response, request)
+    WAYS[path]?.(message, response, request)
   })
   const url = await urlOf(server)
   return {
     url,
+    open: path => open.get(path) ?? 0,
     stop: () =>
       new Promise<void>(resolve => {
         server.closeAllConnections()

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { eventually, run } from '../http/client.ts'
 import { post, type Server } from '../runs/client.ts'
 import { served } from '../served.ts'
 import {
@@ -92,7 +93,66 @@ export function refusingCases(server: Server): void {
   const expectProblemOfTool = async (answer: { status: number; text: string }) => {
     expect(answer.status, answer.text).toBe(502)
     expect(JSON.parse(answer.text).code).toMatch(/^tool_(server_)?failed$/)
+    expect(answer.text.length).toBeLessThan(10_000)
+    expect(answer.text).not.toMatch(/\\u001b|\\n/)
   }
+
+  it('does not fall over a server that changes its tools before it has listed them', async () => {
+    const added = await addServer(server, { ...definition, name: newName(), url: `${hostile().url}/early` })
+    expect(added.status).toBe('error')
+    expect((await getServer(server, added)).name).toBe(added.name)
+    await removeServer(server, added)
+  })
+
+  it('calls again, once, where a server has forgotten the session', async () => {
+    const added = await addServer(server, { ...definition, name: newName(), url: `${hostile().url}/forgets` })
+    const { text } = await run(server, '/api/agents/caller/run', callOf(`${added.name}.work`))
+    expect(text).toBe('remembered')
+    await removeServer(server, added)
+  })
+
+  it('ends the request of a call that takes too long', async () => {
+    const added = await addServer(server, {
+      ...definition,
+      name: newName(),
+      url: `${hostile().url}/silent-call`,
+    })
+    await post(server, '/api/agents/caller/run', callOf(`${added.name}.work`))
+    await eventually(() => expect(hostile().open('/silent-call')).toBe(0))
+    await removeServer(server, added)
+  })
+
+  it('uses the tools that are as they must be, beside others', async () => {
+    const added = await addServer(server, {
+      ...definition,
+      name: newName(),
+      url: `${hostile().url}/odd-tools`,
+    })
+    expect(added).toMatchObject({ status: 'connected', error: null })
+    const names = ['empty', 'text', 'output', 'number', 'good'].map(name => `${added.name}.${name}`)
+    expect(await toolNames(server, added.name)).toEqual(names)
+    expect(added.warnings).toEqual([
+      expect.stringMatching(/^3 left out/),
+      expect.stringMatching(/^1 left out/),
+    ])
+    await removeServer(server, added)
+  })
+
+  it('does not wait for a server that never answers to list the tools of the others', async () => {
+    const slow = admin(server, 'POST', 'mcp', {
+      ...definition,
+      name: newName(),
+      url: `${hostile().url}/silent-connect`,
+    })
+    const good = await addServer(server, {
+      ...definition,
+      name: newName(),
+      url: `${hostile().url}/many-tools`,
+    })
+    expect(await toolNames(server, good.name)).toHaveLength(1000)
+    await removeServer(server, good)
+    await removeServer(server, JSON.parse((await slow).text))
+  })
 
   it('takes as many tools as may be, and tells of the rest', async () => {
     const added = await addServer(server, {

@@ -1,0 +1,83 @@
+import {
+  type JSONRPCMessage,
+  StreamableHTTPClientTransport,
+  type StreamableHTTPClientTransportOptions,
+} from '@modelcontextprotocol/client'
+
+type SendOptions = NonNullable<Parameters<StreamableHTTPClientTransport['send']>[1]>
+
+type Listener = StreamableHTTPClientTransport['onmessage']
+
+/** The code of JSON-RPC's own range for an answer that will not come. */
+export const BROKEN_OFF = -32000
+
+/**
+ * Streamable HTTP whose requests end with what they are for: the client by itself leaves the request of a call open that was
+ * cancelled or timed out, and waits on where an answer breaks off.
+ */
+export class HttpTransport extends StreamableHTTPClientTransport {
+  readonly #open = new Map<unknown, AbortController>()
+  #onMessage: Listener
+
+  constructor(url: URL, options: StreamableHTTPClientTransportOptions) {
+    super(url, options)
+    // Whoever listens is told through here, so that an answer ends its request.
+    Object.defineProperty(this, 'onmessage', {
+      get: () => this.#onMessage,
+      set: (listener: Listener) => {
+        this.#onMessage = listener && this.#noting(listener)
+      },
+    })
+  }
+
+  override async send(message: JSONRPCMessage | JSONRPCMessage[], options: SendOptions = {}): Promise<void> {
+    if (Array.isArray(message) || !('method' in message)) return super.send(message, options)
+    if (!('id' in message)) {
+      if (message.method === 'notifications/cancelled') this.#end(Object(message.params).requestId)
+      return super.send(message, options)
+    }
+    const { id } = message
+    const controller = new AbortController()
+    this.#open.set(id, controller)
+    const { requestSignal, onRequestStreamEnd } = options
+    try {
+      await super.send(message, {
+        ...options,
+        requestSignal: requestSignal
+          ? AbortSignal.any([requestSignal, controller.signal])
+          : controller.signal,
+        onRequestStreamEnd: () => {
+          onRequestStreamEnd?.()
+          this.#breakOff(id)
+        },
+      })
+    } catch (error) {
+      this.#open.delete(id)
+      throw error
+    }
+  }
+
+  override async close(): Promise<void> {
+    this.#open.clear()
+    await super.close()
+  }
+
+  #noting(listener: NonNullable<Listener>): NonNullable<Listener> {
+    return (message, ...more) => {
+      if ('id' in message && !('method' in message)) this.#open.delete(message.id)
+      listener(message, ...more)
+    }
+  }
+
+  #end(id: unknown): void {
+    this.#open.get(id)?.abort()
+    this.#open.delete(id)
+  }
+
+  /** The stream of a request has ended: if it brought no answer, there will be none. */
+  #breakOff(id: string | number): void {
+    if (!this.#open.delete(id)) return
+    const error = { code: BROKEN_OFF, message: 'The answer of the tool server broke off' }
+    this.#onMessage?.({ jsonrpc: '2.0', id, error })
+  }
+}
