@@ -9,15 +9,12 @@ import { ServableError } from '../errors.ts'
 import type { Facts } from './adapter.ts'
 import { type Fields, fieldsOf, textIn } from './fields.ts'
 
-/** The model that an AI SDK model object is, or that text such as `openai/gpt-5` names. */
+/** The model that an AI SDK model object is, or that a name such as `openai/gpt-5` tells, alone or as an object's `id`. */
 export function modelOf(model: unknown): Facts['model'] {
-  if (typeof model === 'string') {
-    const [, provider, id] = /^([^/]+)\/(.+)$/.exec(model) ?? []
-    return provider !== undefined && id !== undefined ? { provider, id } : undefined
-  }
-  const { provider, modelId } = fieldsOf(model)
-  const [from, id] = [textIn(provider), textIn(modelId)]
-  return from === undefined || id === undefined ? undefined : { provider: from, id }
+  const { provider, modelId, id } = fieldsOf(model)
+  const named = /^([^/]+)\/(.+)$/.exec(textIn(model) ?? textIn(id) ?? '')
+  const [from, name] = [textIn(provider) ?? named?.[1], textIn(modelId) ?? named?.[2]]
+  return from === undefined || name === undefined ? undefined : { provider: from, id: name }
 }
 
 /** Tools in a list, or in an object by their names. */

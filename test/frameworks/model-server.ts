@@ -60,6 +60,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, log: A
   })
   const said = users.at(-1) ?? ''
   const before = log.filter(other => other.users.at(-1) === said).length
+  if (said.includes('deny')) return refuse(response, 403, PROVIDER_TEXT)
   if (said.includes('refuse')) return refuse(response, 500, PROVIDER_TEXT)
   if (said.includes('busy') && before <= 2) return refuse(response, 429, 'slow down')
   response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -67,7 +68,11 @@ async function answer(request: IncomingMessage, response: ServerResponse, log: A
 }
 
 function refuse(response: ServerResponse, status: number, message: string): void {
-  response.writeHead(status, { 'content-type': 'application/json', 'retry-after-ms': '1' })
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'retry-after': '0',
+    'retry-after-ms': '1',
+  })
   response.end(JSON.stringify({ error: { message, type: 'server_error', code: null, param: null } }))
 }
 
