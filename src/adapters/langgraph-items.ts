@@ -79,7 +79,9 @@ export class LangGraphItems {
 
   *#readUpdate(update: Fields): Generator<RunEvent> {
     for (const state of Object.values(update)) {
-      this.#structured = objectIn(fieldsOf(state).structuredResponse) ?? this.#structured
+      const { structuredResponse, messages } = fieldsOf(state)
+      this.#structured = objectIn(structuredResponse) ?? this.#structured
+      for (const message of [messages].flat().map(fieldsOf)) if (isBare(message)) yield* spoken(message)
     }
     for (const { id, value } of listIn(update.__interrupt__).map(fieldsOf)) {
       this.#reason = 'input_required'
@@ -94,6 +96,11 @@ export class LangGraphItems {
 function asked(id: unknown, value: unknown): RunEvent {
   const artifactId = textIn(id) ?? crypto.randomUUID()
   return { type: 'artifact', artifactId, name: 'interrupt', parts: [{ type: 'data', data: value }] }
+}
+
+/** Whether it is an answer that a node gave as a plain object: those are told in updates alone. */
+function isBare({ role }: Fields): boolean {
+  return role === 'ai' || role === 'assistant'
 }
 
 function typeOf(message: Fields): unknown {

@@ -1,6 +1,7 @@
-import { testFramework } from './contract.ts'
+import { expect, it } from 'vitest'
+import { askerOf, testFramework } from './contract.ts'
 
-testFramework('langgraph', {
+const { served } = testFramework('langgraph', {
   listed: { description: 'Tells the weather', tools: ['get_weather'] },
   // The stream of messages does not tell why one ended.
   cut: 'stop',
@@ -10,4 +11,14 @@ testFramework('langgraph', {
   remembers: true,
   structured: true,
   example: 'langgraph.ts',
+})
+
+it('asks what an interrupt asks, and goes on with the next input of the session', async () => {
+  const { run } = askerOf(served)
+  const session = { sessionId: 'asked' }
+  const asked = await run('asking', 'delete it', session)
+  expect(asked).toMatchObject({ text: 'Shall I?', finishReason: 'input_required' })
+  const answered = await run('asking', 'yes', session)
+  expect(answered).toMatchObject({ text: 'You answered yes', finishReason: 'stop' })
+  expect(await run('asking', 'delete it')).toMatchObject({ finishReason: 'input_required' })
 })
