@@ -15,15 +15,14 @@ export interface Facts {
   readonly description?: string | undefined
   readonly model?: { readonly provider: string; readonly id: string } | undefined
   readonly tools?: readonly Tool[] | undefined
+  /** What describes the structured output. */
+  readonly output?: unknown
 }
-
-/** Opens the session (OpenAI Agents) of a thread. */
-export type OpenSession = (thread: string, context: RunContext) => unknown
 
 /** What adapters read of the options of `servable`. */
 export interface AdapterOptions {
   readonly run?: unknown
-  readonly session?: OpenSession
+  readonly session?: (thread: string, context: RunContext) => unknown
 }
 
 /** One framework. */

@@ -18,10 +18,11 @@ export const aiSdk: Adapter = {
   recognizes: value => fieldsOf(value).version === 'agent-v1' && hasMethods(value, 'stream'),
   factsOf(agent) {
     const { id, tools, settings } = fieldsOf(agent)
-    const { model } = fieldsOf(settings)
+    const { model, output } = fieldsOf(settings)
     // Text names a model of the SDK's gateway, whatever stands before its slash.
     const known = typeof model === 'string' ? { provider: 'gateway', id: model } : modelOf(model)
-    return { name: id, tools: toolsOf(tools), model: known }
+    const isText = fieldsOf(output).name === 'text'
+    return { name: id, tools: toolsOf(tools), model: known, output: isText ? undefined : output }
   },
   run: runAgent,
 }

@@ -27,7 +27,7 @@ export const openaiAgents: Adapter = {
     throw new ServableError('invalid_options', `\`servable\`: ${text}`)
   },
   factsOf(agent) {
-    const { name, handoffDescription, model, tools } = fieldsOf(agent)
+    const { name, handoffDescription, model, tools, outputType } = fieldsOf(agent)
     const id = textIn(model)
     return {
       name,
@@ -35,6 +35,8 @@ export const openaiAgents: Adapter = {
       // The names of models are OpenAI's unless a runner says otherwise.
       model: id === undefined ? undefined : { provider: 'openai', id },
       tools: toolsOf(tools),
+      // Text, where it is no schema.
+      output: objectIn(outputType),
     }
   },
   run: runAgent,

@@ -3,7 +3,7 @@ import type { RunInput, Servable, ServableAgent } from '../agents/contract.ts'
 import type { RunContext } from '../agents/perform.ts'
 import { KINDS } from '../agents/registry.ts'
 import { ServableError } from '../errors.ts'
-import type { Adapter, Facts, OpenSession } from './adapter.ts'
+import type { Adapter, Facts } from './adapter.ts'
 import { aiSdk } from './ai-sdk.ts'
 import { driven } from './drive.ts'
 import { fieldsOf } from './fields.ts'
@@ -39,7 +39,7 @@ export interface ServableOptions {
    * OpenAI Agents alone: opens the `Session` of a run that has a `sessionId`. `thread` is the session's id, with its user's
    * where there is one, so that nobody reaches the session of another. Default: runs remember nothing.
    */
-  readonly session?: OpenSession
+  readonly session?: (thread: string, context: RunContext) => unknown
 }
 
 const ADAPTERS: readonly Adapter[] = [aiSdk, langGraph, openaiAgents, voltAgent, mastra]
@@ -54,7 +54,7 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof ServableOptions>([
   'session',
 ])
 
-/** What is servable already is given back as it is. */
+/** What is servable already is given back as it is; options with it throw `invalid_options`. */
 export function servable<T extends Servable>(servable: T): T
 /** A function or an async generator function of the input and the run's context; its own name is the default. */
 export function servable(run: AgentConfig['run'], options?: ServableOptions): ServableAgent
@@ -68,7 +68,7 @@ export function servable(run: AgentConfig['run'], options?: ServableOptions): Se
 export function servable(agent: object, options?: ServableOptions): ServableAgent
 export function servable(agent: unknown, options: ServableOptions = {}): Servable {
   checkOptions(options)
-  if (isServable(agent)) return agent
+  if (isServable(agent)) return asItIs(agent, options)
   const adapter = adapterOf(agent)
   if (adapter === undefined && typeof agent !== 'function') throw unknownShape()
   adapter?.check?.(options)
@@ -99,6 +99,7 @@ function configOf(facts: Facts, options: ServableOptions): Omit<AgentConfig, 'ru
     ...(description !== undefined && { description }),
     ...(model !== undefined && { model }),
     ...(facts.tools !== undefined && { tools: facts.tools }),
+    ...(facts.output !== undefined && { output: facts.output }),
     ...(options.capabilities !== undefined && { capabilities: options.capabilities }),
   }
 }
@@ -116,6 +117,12 @@ function isServable(value: unknown): value is Servable {
   const { kind, run, stream } = fieldsOf(value)
   const isKind = KINDS.some(known => known === kind)
   return isKind && (typeof run === 'function' || typeof stream === 'function')
+}
+
+function asItIs(agent: Servable, options: ServableOptions): Servable {
+  if (Object.keys(options).length === 0) return agent
+  const text = `\`servable\`: \`${agent.name}\` is servable already, so it takes no options`
+  throw new ServableError('invalid_options', text)
 }
 
 function adapterOf(agent: unknown): Adapter | undefined {

@@ -20,6 +20,9 @@ describe('servable', () => {
     expect(servable(agent)).toBe(agent)
     const team = { kind: 'team', name: 'ours', run: async () => ({}) }
     expect(servable(untyped<Agent>(team))).toBe(team)
+    expect(codeOf(() => servable(untyped<object>(team), { name: 'other' }))).toMatch(
+      /^invalid_options: .*`ours`/,
+    )
   })
 
   it('takes a function by its name, sync, async and generating', async () => {
@@ -117,6 +120,14 @@ describe('servable', () => {
     const looking = servable(graph({ name: 'a', nodes, description: 'Looks around' }))
     expect(looking).toMatchObject({ description: 'Looks around', tools: [{ name: 'look', parameters: {} }] })
     expect(servable(aiAgent({ id: 'a' }), { model: { provider: 'p', id: 'i' } }).model?.provider).toBe('p')
+  })
+
+  it('tells that there is a structured output', () => {
+    const schema = { type: 'object' }
+    expect(servable(aiAgent({ id: 'a', settings: { output: { name: 'object' } } })).output).toBeDefined()
+    expect(servable(aiAgent({ id: 'a', settings: { output: { name: 'text' } } })).output).toBeUndefined()
+    expect(servable(openaiAgent({ name: 'a', outputType: schema }), { run: runOpenai }).output).toBe(schema)
+    expect(servable(openaiAgent({ name: 'a' }), { run: runOpenai }).output).toBeUndefined()
   })
 
   it('lists tools that nobody but the agent can call', () => {

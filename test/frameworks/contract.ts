@@ -38,14 +38,25 @@ const USAGE_OF_TWO = { promptTokens: 14, completionTokens: 10, totalTokens: 24 }
 const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
+interface PostInit {
+  readonly signal?: AbortSignal
+  readonly prefer?: string
+}
+
+/** Reads a stream until it holds `text`. */
+async function readUntil(response: Response, text: string): Promise<void> {
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  for (let said = ''; !said.includes(text); ) said += (await reader.read()).value
+}
+
 /** Asks the agents of one served framework. */
 export function askerOf(served: () => ServedFramework) {
-  const post = (path: string, input: RunInput, rest: object = {}, init: RequestInit = {}) =>
+  const post = (path: string, input: RunInput, rest: object = {}, { signal, prefer }: PostInit = {}) =>
     fetch(`${served().url}/api/agents/${path}`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...(prefer !== undefined && { prefer }) },
       body: JSON.stringify({ input, ...rest }),
-      ...init,
+      ...(signal !== undefined && { signal }),
     })
   return {
     post,
@@ -187,18 +198,35 @@ export function testFramework(folder: string, traits: Traits): ReturnType<typeof
       ])
     })
 
-    it('leave the provider when their client leaves', async () => {
+    it.each(['hang', 'mute'])('leave a provider that is %s when their client leaves', async said => {
       const leave = new AbortController()
-      const response = await post('main/stream', 'hang', {}, { signal: leave.signal })
-      const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
-      for (let text = ''; !text.includes('Wait'); ) text += (await reader.read()).value
-      expect(
+      const response = await post('main/stream', said, {}, { signal: leave.signal })
+      const asked = () =>
         served()
-          .model.askedFor('hang')
-          .map(({ left }) => left),
-      ).toEqual([false])
+          .model.askedFor(said)
+          .map(({ left }) => left)
+      if (said === 'hang') await readUntil(response, 'Wait')
+      await vi.waitFor(() => expect(asked()).toEqual([false]), { timeout: 20_000 })
       leave.abort()
-      await vi.waitFor(() => expect(served().model.askedFor('hang')[0]?.left).toBe(true), { timeout: 20_000 })
+      await vi.waitFor(() => expect(asked()).toEqual([true]), { timeout: 20_000 })
+    })
+
+    it('stop a followed run when it is cancelled', async () => {
+      const started = await post('main/run', 'hang on', {}, { prefer: 'respond-async' })
+      const asked = () =>
+        served()
+          .model.askedFor('hang on')
+          .map(({ left }) => left)
+      await vi.waitFor(() => expect(asked()).toEqual([false]), { timeout: 20_000 })
+      const place = `${served().url}${started.headers.get('location')}`
+      await fetch(`${place}/cancel`, { method: 'POST' })
+      await vi.waitFor(() => expect(asked()).toEqual([true]), { timeout: 20_000 })
+      expect(await (await fetch(place)).json()).toMatchObject({ status: 'cancelled' })
+    })
+
+    it('take a session where they have no memory', async () => {
+      const session = { sessionId: 'forgotten', userId: 'ada', apiKey: 'sk-mine' }
+      expect(await run('keyed', 'hello', session)).toMatchObject({ text: 'Hello, world' })
     })
 
     it.runIf(traits.remembers)('remember a session, for its user alone', async () => {

@@ -63,6 +63,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, log: A
   if (said.includes('deny')) return refuse(response, 403, PROVIDER_TEXT)
   if (said.includes('refuse')) return refuse(response, 500, PROVIDER_TEXT)
   if (said.includes('busy') && before <= 2) return refuse(response, 429, 'slow down')
+  if (said.includes('mute')) return
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   await script(said, { api, response, body, users, images, results })
 }
