@@ -168,11 +168,21 @@ export function testFramework(folder: string, traits: Traits): ReturnType<typeof
       expect(end).toMatchObject(traits.cut === 'error' ? { type: 'error' } : how)
     })
 
+    it.runIf(traits.cut === 'length')('tell that an answer was filtered', async () => {
+      expect(await run('main', 'forbidden')).toMatchObject({ finishReason: 'content_filter' })
+    })
+
     it.runIf(traits.structured)('give a structured output', async () => {
       expect(await run('structured', 'as json')).toMatchObject({
         structured: { city: 'Oslo' },
         finishReason: 'stop',
       })
+    })
+
+    it.runIf(traits.structured)('fail where the output does not fit its schema', async () => {
+      const events = await stream('structured', 'hello')
+      expect(terminalsIn(events)).toMatchObject([{ type: 'error', error: 'Internal server error' }])
+      expect(events.at(-1)?.type).toBe('error')
     })
 
     it('fail with the provider, and keep its text', async () => {
