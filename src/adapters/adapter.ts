@@ -31,6 +31,8 @@ export interface Adapter {
   readonly what: string
   /** Whether a value has the structure of the framework's agents. */
   recognizes(value: unknown): boolean
+  /** Options that this framework alone has. */
+  readonly options?: readonly (keyof AdapterOptions)[]
   /** Throws `invalid_options` where the framework needs an option that is missing. */
   check?(options: AdapterOptions): void
   factsOf(agent: unknown): Facts

@@ -20,6 +20,7 @@ export const openaiAgents: Adapter = {
   what: 'an OpenAI Agents agent (with `{ run }`)',
   recognizes: value =>
     'handoffs' in fieldsOf(value) && hasMethods(value, 'asTool') && 'outputType' in fieldsOf(value),
+  options: ['run', 'session'],
   check({ run }) {
     if (typeof run === 'function' || hasMethods(run, 'run')) return
     const text =

@@ -27,7 +27,8 @@ export interface ServableOptions {
   readonly capabilities?: readonly string[]
   /**
    * Makes the agent of one run, such as one whose model has the request's `apiKey`; nothing for the agent as it was given.
-   * It must be of the same framework. Default: every run uses the agent as it was given.
+   * It must be of the same framework. Not for functions, which get the key themselves. Default: every run uses the agent as
+   * it was given.
    *
    * @example
    * servable(agent, { forRun: ({ apiKey }) => apiKey && makeAgent(createOpenAI({ apiKey })) })
@@ -44,15 +45,8 @@ export interface ServableOptions {
 
 const ADAPTERS: readonly Adapter[] = [aiSdk, langGraph, openaiAgents, voltAgent, mastra]
 
-const OPTIONS: ReadonlySet<string> = new Set<keyof ServableOptions>([
-  'name',
-  'description',
-  'model',
-  'capabilities',
-  'forRun',
-  'run',
-  'session',
-])
+/** What can be told of everything that is made servable. */
+const COMMON: readonly string[] = ['name', 'description', 'model', 'capabilities']
 
 /** What is servable already is given back as it is; options with it throw `invalid_options`. */
 export function servable<T extends Servable>(servable: T): T
@@ -67,17 +61,27 @@ export function servable(run: AgentConfig['run'], options?: ServableOptions): Se
  */
 export function servable(agent: object, options?: ServableOptions): ServableAgent
 export function servable(agent: unknown, options: ServableOptions = {}): Servable {
-  checkOptions(options)
-  if (isServable(agent)) return asItIs(agent, options)
-  const adapter = adapterOf(agent)
-  if (adapter === undefined && typeof agent !== 'function') throw unknownShape()
-  adapter?.check?.(options)
-  const facts: Facts = adapter?.factsOf(agent) ?? { name: fieldsOf(agent).name }
-  return new Agent({
-    ...configOf(facts, options),
-    run: adapter === undefined ? (agent as AgentConfig['run']) : bodyOf(agent, adapter, options),
-    register: false,
-  })
+  if (isServable(agent)) {
+    checkOptions(options, [], `\`${agent.name}\`, which is servable already`)
+    return agent
+  }
+  const adapter = ADAPTERS.find(candidate => candidate.recognizes(agent))
+  if (adapter !== undefined) return adapted(agent, adapter, options)
+  if (typeof agent !== 'function') throw unknownShape()
+  checkOptions(options, COMMON, 'a function')
+  const body = agent as AgentConfig['run']
+  return new Agent({ ...configOf({ name: agent.name }, options), run: body, register: false })
+}
+
+function adapted(agent: unknown, adapter: Adapter, options: ServableOptions): ServableAgent {
+  checkOptions(options, [...COMMON, 'forRun', ...(adapter.options ?? [])], adapter.what)
+  for (const option of ['forRun', 'session'] as const) {
+    if (options[option] === undefined || typeof options[option] === 'function') continue
+    throw new ServableError('invalid_options', `\`servable\`: \`${option}\` must be a function`)
+  }
+  adapter.check?.(options)
+  const config = configOf(adapter.factsOf(agent), options)
+  return new Agent({ ...config, run: bodyOf(agent, adapter, options), register: false })
 }
 
 /** The body of an agent of a framework. */
@@ -119,21 +123,14 @@ function isServable(value: unknown): value is Servable {
   return isKind && (typeof run === 'function' || typeof stream === 'function')
 }
 
-function asItIs(agent: Servable, options: ServableOptions): Servable {
-  if (Object.keys(options).length === 0) return agent
-  const text = `\`servable\`: \`${agent.name}\` is servable already, so it takes no options`
-  throw new ServableError('invalid_options', text)
-}
-
-function adapterOf(agent: unknown): Adapter | undefined {
-  return ADAPTERS.find(adapter => adapter.recognizes(agent))
-}
-
-function checkOptions(options: unknown): void {
-  const unknown = Object.keys(fieldsOf(options)).find(name => !OPTIONS.has(name))
-  if (unknown === undefined && typeof options === 'object' && options !== null) return
-  const text = unknown === undefined ? 'the options must be an object' : `there is no option \`${unknown}\``
-  throw new ServableError('invalid_options', `\`servable\`: ${text}`)
+/** Throws for an option that is not one of `what`. */
+function checkOptions(options: unknown, known: readonly string[], what: string): void {
+  if (typeof options !== 'object' || options === null) {
+    throw new ServableError('invalid_options', '`servable`: the options must be an object')
+  }
+  const unknown = Object.keys(options).find(name => !known.includes(name))
+  if (unknown === undefined) return
+  throw new ServableError('invalid_options', `\`servable\`: \`${unknown}\` is no option of ${what}`)
 }
 
 function unknownShape(): ServableError {

@@ -88,6 +88,16 @@ describe('servable', () => {
 
   it('says which option is wrong', () => {
     expect(codeOf(() => servable(() => '', untyped({ nmae: 'x' })))).toContain('`nmae`')
+    expect(codeOf(() => servable(mastraAgent({ name: 'a' }), { session: () => ({}) }))).toMatch(
+      /`session`.*Mastra/,
+    )
+    expect(codeOf(() => servable(() => '', { name: 'a', forRun: () => undefined }))).toMatch(
+      /`forRun`.*function/,
+    )
+    const wrong = { run: runOpenai, session: untyped<() => void>({}) }
+    expect(codeOf(() => servable(openaiAgent({ name: 'a' }), wrong))).toContain(
+      '`session` must be a function',
+    )
     expect(codeOf(() => servable(() => '', untyped('x')))).toContain('must be an object')
     expect(codeOf(() => servable(() => '', { name: 'x'.repeat(201) }))).toContain('200 characters')
   })

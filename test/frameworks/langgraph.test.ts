@@ -22,3 +22,9 @@ it('asks what an interrupt asks, and goes on with the next input of the session'
   expect(answered).toMatchObject({ text: 'You answered yes', finishReason: 'stop' })
   expect(await run('asking', 'delete it')).toMatchObject({ finishReason: 'input_required' })
 })
+
+it('tells what a graph inside the graph does', async () => {
+  const { text, toolCalls } = await askerOf(served).run('nested', 'weather in Oslo')
+  expect(text).toMatch(/^The tool said: .*Oslo/)
+  expect(toolCalls).toMatchObject([{ toolName: 'get_weather', args: { city: 'Oslo' } }])
+})

@@ -54,7 +54,13 @@ const asking = new StateGraph(Approval)
   .addEdge('ask', END)
   .compile({ checkpointer: new MemorySaver(), name: 'asking' })
 
+const nested = new StateGraph(MessagesAnnotation)
+  .addNode('inner', graphFor('given'))
+  .addEdge(START, 'inner')
+  .compile({ name: 'nested' })
+
 export const agents = [
+  servable(nested),
   servable(graphFor('given'), { description: 'Tells the weather' }),
   servable(structured),
   servable(asking),
