@@ -53,7 +53,7 @@ export interface HandlerOptions {
   readonly teams?: Readonly<Record<string, Servish<ServableTeam>>>
   /** Workflows by name. */
   readonly workflows?: Readonly<Record<string, Servish<ServableWorkflow>>>
-  /** Agents, teams and workflows in one list, classified by their `kind`. */
+  /** Agents, teams and workflows in one list, classified by their `kind`; others by `servable` of `servable/adapters`. */
   readonly serve?: readonly Servable[]
   /**
    * Where names that are not given explicitly are looked up, on every request. Default: the default registry, which

@@ -23,7 +23,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/runtimes/**'],
+          exclude: ['test/runtimes/**', 'test/frameworks/**'],
           // Not one less than the cores, the default: on two cores that is one.
           maxWorkers: availableParallelism(),
           sequence: { groupOrder: 0 },
@@ -33,7 +33,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'runtimes',
-          include: ['test/runtimes/**/*.test.ts'],
+          include: ['test/{runtimes,frameworks}/**/*.test.ts'],
           globalSetup: ['test/runtimes/setup.ts'],
           // Real servers on few cores: one file after another, and after the unit tests.
           maxWorkers: 1,

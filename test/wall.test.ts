@@ -79,8 +79,9 @@ const KNOWS: Record<string, readonly string[]> = {
   socket: ['errors', 'defaults', 'counter', 'wake', 'web', 'http'],
   openapi: ['errors', 'web', 'agents', 'runs', 'http'],
   admin: ['errors', 'web', 'agents', 'state', 'http'],
+  adapters: ['errors', 'agents'],
   mcp: ['errors', 'validation', 'environment', 'web', 'agents', 'http'],
-  ai: ['errors', 'wake', 'agents', 'http'],
+  ai: ['errors', 'wake', 'agents', 'http', 'adapters'],
   metrics: ['errors', 'wake', 'web', 'agents', 'state', 'runs', 'http'],
   gateway: [
     'errors',

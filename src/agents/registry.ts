@@ -97,7 +97,9 @@ export function registerAs(servable: Servable, option: RegisterOption = true): v
 export function checkServable(value: unknown, where: string): asserts value is Servable {
   const { kind, name } = Object(value) as Partial<Servable>
   if (kind === undefined || !KINDS.includes(kind)) {
-    throw new ServableError('invalid_options', `${where}: \`kind\` must be agent, team or workflow`)
+    const text =
+      "`kind` must be agent, team or workflow; other agents go through `servable` of 'servable/adapters'"
+    throw new ServableError('invalid_options', `${where}: ${text}`)
   }
   checkName(name, where)
   checkRunnable(value, where)

@@ -5,10 +5,10 @@
  */
 
 import { isStepCount, type LanguageModel, type ModelMessage, Output, streamText } from 'ai'
-import type { RunEvent } from '../agents/contract.ts'
+import { AiParts } from '../adapters/ai-parts.ts'
+import type { FinishReason, RunEvent, Usage } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
 import { providerFailure } from './failure.ts'
-import { type ModelEnd, PartReader } from './parts.ts'
 import { type ModelTools, toSchema } from './tools.ts'
 
 /** The settings of a call that an agent may have. */
@@ -40,7 +40,10 @@ export interface ModelCall {
 }
 
 /** What came of it. */
-export interface ModelAnswer extends ModelEnd {
+export interface ModelAnswer {
+  readonly finishReason: FinishReason
+  /** Absent where the provider does not say. */
+  readonly usage?: Usage
   readonly structured: object | null
   /** What the model said and what its tools answered, for the session. */
   readonly messages: readonly ModelMessage[]
@@ -67,14 +70,13 @@ export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, Mode
   })
   const output = hasOutput ? handled(result.output) : undefined
   const responses = handled(result.responseMessages)
-  const reader = new PartReader(call.tools.nameOf)
+  const parts = new AiParts(call.tools.nameOf)
   try {
-    for await (const part of result.stream) yield* reader.eventsOf(part)
+    for await (const part of result.stream) yield* parts.read(part)
     call.signal.throwIfAborted()
-    if (reader.end === undefined)
-      throw new ServableError('provider_failed', 'The answer of the model has no end')
     const structured = output === undefined ? null : toStructured(await output)
-    return { ...reader.end, structured, messages: await responses }
+    const { finishReason = 'stop', usage } = parts.outcome
+    return { finishReason, ...(usage && { usage }), structured, messages: await responses }
   } catch (error) {
     if (call.signal.aborted) throw call.signal.reason
     throw providerFailure(error)

@@ -5,6 +5,7 @@
  */
 
 import type { FilePart, ModelMessage, TextPart } from 'ai'
+import { dataOf, type MediaPart, mediaTypeOf } from '../adapters/media.ts'
 import type { ContentPart, RunInput } from '../agents/contract.ts'
 import type { Correction } from '../agents/corrections.ts'
 
@@ -18,15 +19,18 @@ export function toUserMessage(input: RunInput): ModelMessage {
 function toPart(part: ContentPart): UserContent {
   if (part.type === 'text') return { type: 'text', text: part.text }
   if (part.type === 'data') return { type: 'text', text: JSON.stringify(part.data) ?? 'null' }
-  const mediaType = part.mimeType ?? (part.type === 'image' ? 'image/*' : 'audio/wav')
   const filename = part.type === 'file' ? part.filename : undefined
-  return { type: 'file', data: toData(part.data), mediaType, ...(filename !== undefined && { filename }) }
+  return {
+    type: 'file',
+    data: toData(part),
+    mediaType: mediaTypeOf(part),
+    ...(filename !== undefined && { filename }),
+  }
 }
 
-/** Base64, or an address; a data URL is base64 of its own. */
-function toData(data: string): string | URL {
-  if (/^https?:\/\//i.test(data)) return new URL(data)
-  return data.replace(/^data:[^,]*,/i, '')
+/** Base64, or an address. */
+function toData(part: Pick<MediaPart, 'data'>): string | URL {
+  return /^https?:/i.test(part.data) ? new URL(part.data) : dataOf(part)
 }
 
 /** Most characters of a file that a session keeps. */
@@ -64,7 +68,9 @@ function isMessage(value: unknown): value is ModelMessage {
 function withAddresses(message: ModelMessage): ModelMessage {
   if (message.role !== 'user' || typeof message.content === 'string') return message
   const content = message.content.map(part =>
-    part.type === 'file' && typeof part.data === 'string' ? { ...part, data: toData(part.data) } : part,
+    part.type === 'file' && typeof part.data === 'string'
+      ? { ...part, data: toData({ data: part.data }) }
+      : part,
   )
   return { role: 'user', content }
 }

@@ -31,7 +31,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(root, 'test/.tmp/readme-'))
   for (const [name, text] of snippets) {
     const source = text
-      .replace(/'servable\/(socket|mcp)'/g, "'../../../src/$1/index.ts'")
+      .replace(/'servable\/(socket|mcp|adapters)'/g, "'../../../src/$1/index.ts'")
       .replace(/'servable\/(\w+)'/g, (_, entry) => `'../../../src/runtimes/${entry}.ts'`)
       .replaceAll("'servable'", "'../../../src/index.ts'")
       .replaceAll('port: 3000', 'port: 0')
@@ -97,6 +97,10 @@ describe('README', () => {
     expect(await textOfRun('team.ts', '/teams/both/run', 'ab')).toBe('AB\n\nba')
     expect(await textOfRun('team.ts', '/teams/chain/run', 'ab')).toBe('BA')
     expect(await textOfRun('team.ts', '/workflows/count/run', 'one two')).toBe('2 words')
+  })
+
+  it('shows a function that is made servable', async () => {
+    expect(await textOfRun('adapters.ts', '/agents/count/run', 'one three')).toBe('3 5 ')
   })
 
   it('shows a run that outlives its request, in SQLite', async () => {

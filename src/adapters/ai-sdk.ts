@@ -1,0 +1,54 @@
+/**
+ * Agents of the AI SDK, versions 6 and 7: `ToolLoopAgent`, and whatever else has its `Agent` interface.
+ *
+ * @module
+ */
+
+import type { RunInput, RunOutcome } from '../agents/contract.ts'
+import type { RunContext, Yielded } from '../agents/perform.ts'
+import type { Adapter } from './adapter.ts'
+import { toAiInput } from './ai-messages.ts'
+import { AiParts } from './ai-parts.ts'
+import { modelOf, toolsOf } from './facts.ts'
+import { callMethod, fieldsOf, hasMethods, itemsOf, objectIn } from './fields.ts'
+
+/** Its interface has no memory, so `sessionId` and `userId` reach nothing here. */
+export const aiSdk: Adapter = {
+  what: 'an AI SDK agent (`ToolLoopAgent`)',
+  recognizes: value => fieldsOf(value).version === 'agent-v1' && hasMethods(value, 'stream'),
+  factsOf(agent) {
+    const { id, tools, settings } = fieldsOf(agent)
+    const { model, output } = fieldsOf(settings)
+    // Text names a model of the SDK's gateway, whatever stands before its slash.
+    const known = typeof model === 'string' ? { provider: 'gateway', id: model } : modelOf(model)
+    const isText = fieldsOf(output).name === 'text'
+    return { name: id, tools: toolsOf(tools), model: known, output: isText ? undefined : output }
+  },
+  run: runAgent,
+}
+
+async function* runAgent(
+  agent: unknown,
+  input: RunInput,
+  { signal }: RunContext,
+): AsyncGenerator<Yielded, RunOutcome> {
+  const result = fieldsOf(
+    await callMethod(agent, 'stream', { prompt: toAiInput(input), abortSignal: signal }),
+  )
+  const parts = new AiParts()
+  for await (const part of itemsOf(result.stream ?? result.fullStream)) yield* parts.read(part)
+  const { outcome } = parts
+  const structured = outcome.finishReason === 'stop' ? await outputOf(result) : undefined
+  return { ...outcome, ...(structured && { structured }) }
+}
+
+/** The structured output; undefined where the output is text, or there is none. */
+async function outputOf(result: { readonly output?: unknown }): Promise<object | undefined> {
+  try {
+    return objectIn(await result.output)
+  } catch (error) {
+    // It was asked for and does not fit: that is a failure. Other errors say that there is no output.
+    if (fieldsOf(error).name === 'AI_NoObjectGeneratedError') throw error
+    return undefined
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * How frameworks tell the end of a run, and what it used.
+ *
+ * @module
+ */
+
+import type { FinishReason, Usage } from '../agents/contract.ts'
+import { fieldsOf, textIn } from './fields.ts'
+
+/** The words of frameworks and providers, in lower case and with underscores. */
+const REASONS: ReadonlyMap<string | undefined, FinishReason> = new Map([
+  ['length', 'length'],
+  ['max_tokens', 'length'],
+  ['tool_calls', 'tool_calls'],
+  ['tool_use', 'tool_calls'],
+  ['content_filter', 'content_filter'],
+  ['refusal', 'content_filter'],
+  ['safety', 'content_filter'],
+  ['tripwire', 'rejected'],
+])
+
+/** The reason in our words; `stop` for those that say no more than that it ended. */
+export function toFinishReason(reason: unknown): FinishReason {
+  return REASONS.get(textIn(reason)?.toLowerCase().replaceAll('-', '_')) ?? 'stop'
+}
+
+/** The tokens, where both kinds are told or follow from the total. A run that used none was not counted. */
+export function toUsage(told: unknown): Usage | undefined {
+  const usage = fieldsOf(told)
+  const total = tokensIn(usage.totalTokens ?? usage.total_tokens)
+  const input = tokensIn(usage.inputTokens ?? usage.input_tokens)
+  const output = tokensIn(usage.outputTokens ?? usage.output_tokens)
+  const promptTokens = input ?? rest(total, output)
+  const completionTokens = output ?? rest(total, input)
+  if (promptTokens === undefined || completionTokens === undefined) return undefined
+  const totalTokens = total ?? promptTokens + completionTokens
+  return totalTokens === 0 ? undefined : { promptTokens, completionTokens, totalTokens }
+}
+
+function tokensIn(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
+}
+
+function rest(total: number | undefined, part: number | undefined): number | undefined {
+  return total === undefined || part === undefined ? undefined : Math.max(0, total - part)
+}

@@ -1,0 +1,122 @@
+import type { FinishReason, RunEvent, RunResult, Usage } from '../agents/contract.ts'
+import { addUsage } from '../agents/fold.ts'
+import { toFinishReason, toUsage } from './ending.ts'
+import { callMethod, type Fields, fieldsOf, hasMethods, listIn, objectIn, textIn } from './fields.ts'
+import { ToolCalls } from './tool-calls.ts'
+
+/** The node of the ready-made agent that only puts its answer into a schema. */
+const STRUCTURING = 'generate_structured_response'
+
+/** Reads the `[mode, data]` items of one run of a graph, in their order. */
+export class LangGraphItems {
+  readonly #calls = new ToolCalls()
+  /** Ids of calls whose arguments are under way, by their place: a later chunk tells that alone. */
+  readonly #open = new Map<string, string>()
+  #usage: Usage | undefined
+  #reason: FinishReason = 'stop'
+  #structured: object | undefined
+
+  /** What the items told of the end. */
+  get outcome(): Partial<RunResult> {
+    return {
+      finishReason: this.#reason,
+      ...(this.#usage && { usage: this.#usage }),
+      ...(this.#structured && { structured: this.#structured }),
+    }
+  }
+
+  /** What one item says. */
+  *read(item: unknown): Generator<RunEvent> {
+    const [mode, data] = listIn(item)
+    if (mode === 'updates') yield* this.#readUpdate(fieldsOf(data))
+    if (mode !== 'messages') return
+    const [message, metadata] = listIn(data).map(fieldsOf)
+    if (message !== undefined) yield* this.#readMessage(message, metadata ?? {})
+  }
+
+  *#readMessage(message: Fields, { langgraph_node, langgraph_checkpoint_ns }: Fields): Generator<RunEvent> {
+    const type = typeOf(message)
+    if (type === 'tool') yield* this.#readToolMessage(message)
+    if (type !== 'ai') return
+    this.#count(message)
+    if (langgraph_node === STRUCTURING) return
+    yield* spoken(message)
+    yield* this.#readCalls(message, String(langgraph_checkpoint_ns))
+  }
+
+  #count({ usage_metadata, response_metadata }: Fields): void {
+    const usage = toUsage(usage_metadata)
+    if (usage !== undefined) this.#usage = this.#usage === undefined ? usage : addUsage(this.#usage, usage)
+    const { finish_reason, stop_reason } = fieldsOf(response_metadata)
+    const reason = finish_reason ?? stop_reason
+    if (reason != null) this.#reason = toFinishReason(reason)
+  }
+
+  *#readCalls(message: Fields, place: string): Generator<RunEvent> {
+    const chunks = listIn(message.tool_call_chunks).map(fieldsOf)
+    for (const { id, name, args, index } of chunks) {
+      const key = `${place} ${String(message.id)} ${String(index)}`
+      const callId = textIn(id) ?? this.#open.get(key)
+      if (callId === undefined) continue
+      this.#open.set(key, callId)
+      yield* this.#calls.start(callId, name)
+      yield* this.#calls.args(callId, args)
+    }
+    if (chunks.length > 0) return
+    // A model that does not stream tells its calls whole.
+    for (const { id, name, args } of listIn(message.tool_calls).map(fieldsOf)) {
+      if (textIn(id) !== undefined) yield* this.#calls.whole(String(id), name, args)
+    }
+  }
+
+  *#readToolMessage({ tool_call_id, name, status, content }: Fields): Generator<RunEvent> {
+    const id = textIn(tool_call_id)
+    if (id === undefined) return
+    yield* this.#calls.start(id, name)
+    const error = textIn(content) ?? 'The tool failed'
+    yield* this.#calls.end(id, status === 'error' ? { error } : { result: content })
+  }
+
+  *#readUpdate(update: Fields): Generator<RunEvent> {
+    for (const state of Object.values(update)) {
+      const { structuredResponse, messages } = fieldsOf(state)
+      this.#structured = objectIn(structuredResponse) ?? this.#structured
+      for (const message of [messages].flat().map(fieldsOf)) if (isBare(message)) yield* spoken(message)
+    }
+    for (const { id, value } of listIn(update.__interrupt__).map(fieldsOf)) {
+      this.#reason = 'input_required'
+      const text = textIn(value)
+      if (text !== undefined) yield { type: 'text', text }
+      else if (value !== undefined) yield asked(id, value)
+    }
+  }
+}
+
+/** What a graph asks for that is no text. */
+function asked(id: unknown, value: unknown): RunEvent {
+  const artifactId = textIn(id) ?? crypto.randomUUID()
+  return { type: 'artifact', artifactId, name: 'interrupt', parts: [{ type: 'data', data: value }] }
+}
+
+/** Whether it is an answer that a node gave as a plain object: those are told in updates alone. */
+function isBare({ role }: Fields): boolean {
+  return role === 'ai' || role === 'assistant'
+}
+
+function typeOf(message: Fields): unknown {
+  return hasMethods(message, '_getType') ? callMethod(message, '_getType') : message.type
+}
+
+/** What a message says, and what its model thinks. */
+function* spoken({ content, additional_kwargs }: Fields): Generator<RunEvent> {
+  const thought = textIn(fieldsOf(additional_kwargs).reasoning_content)
+  if (thought !== undefined) yield { type: 'thinking', text: thought }
+  const blocks =
+    typeof content === 'string' ? [{ type: 'text', text: content }] : listIn(content).map(fieldsOf)
+  for (const { type, text, thinking, reasoning } of blocks as readonly Fields[]) {
+    const said = type === 'text' ? textIn(text) : undefined
+    const thinks = textIn(thinking) ?? textIn(reasoning)
+    if (said !== undefined) yield { type: 'text', text: said }
+    else if (thinks !== undefined) yield { type: 'thinking', text: thinks }
+  }
+}

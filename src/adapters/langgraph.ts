@@ -1,0 +1,72 @@
+/**
+ * Compiled graphs of LangGraph whose state has `messages`.
+ *
+ * @module
+ */
+
+import type { RunInput, RunOutcome } from '../agents/contract.ts'
+import type { RunContext, Yielded } from '../agents/perform.ts'
+import type { Adapter } from './adapter.ts'
+import { threadOf } from './drive.ts'
+import { toolsOf } from './facts.ts'
+import { callMethod, fieldsOf, hasMethods, itemsOf, listIn, objectIn, textIn } from './fields.ts'
+import { LangGraphItems } from './langgraph-items.ts'
+import { toLangChainMessage } from './langgraph-messages.ts'
+
+/** The name of graphs that were given none. */
+const UNNAMED = 'LangGraph'
+
+/**
+ * `configurable.thread_id` is the session's, else the run's own id, so that a graph with a checkpointer runs without a
+ * session too. A thread that waits at an interrupt is resumed with the input.
+ */
+export const langGraph: Adapter = {
+  what: 'a compiled LangGraph graph',
+  recognizes: value => fieldsOf(value).lg_is_pregel === true && hasMethods(value, 'stream'),
+  factsOf(graph) {
+    const { name, description, nodes } = fieldsOf(graph)
+    const bound = Object.values(fieldsOf(nodes)).flatMap(node => listIn(fieldsOf(fieldsOf(node).bound).tools))
+    return {
+      name: name === UNNAMED ? undefined : name,
+      description: textIn(description),
+      tools: toolsOf(bound),
+    }
+  },
+  run: runGraph,
+}
+
+async function* runGraph(
+  graph: unknown,
+  input: RunInput,
+  context: RunContext,
+): AsyncGenerator<Yielded, RunOutcome> {
+  const { runId, signal } = context
+  const configurable = { thread_id: threadOf(context) ?? runId }
+  const message = toLangChainMessage(input)
+  const isWaiting = context.sessionId !== undefined && (await waits(graph, configurable))
+  const stream = await callMethod(
+    graph,
+    'stream',
+    isWaiting ? resume(message.content) : { messages: [message] },
+    {
+      configurable,
+      streamMode: ['messages', 'updates'],
+      signal,
+    },
+  )
+  const items = new LangGraphItems()
+  for await (const item of itemsOf(stream)) yield* items.read(item)
+  return items.outcome
+}
+
+/** Whether the thread stopped at an interrupt. A graph without a checkpointer has no threads. */
+async function waits(graph: unknown, configurable: object): Promise<boolean> {
+  if (!objectIn(fieldsOf(graph).checkpointer) || !hasMethods(graph, 'getState')) return false
+  const { tasks } = fieldsOf(await callMethod(graph, 'getState', { configurable }))
+  return listIn(tasks).some(task => listIn(fieldsOf(task).interrupts).length > 0)
+}
+
+/** What `new Command({ resume })` makes: the package knows a command by this name. */
+function resume(value: unknown): object {
+  return { lg_name: 'Command', lc_direct_tool_output: true, resume: value, goto: [] }
+}

@@ -1,0 +1,76 @@
+/**
+ * Agents of Mastra.
+ *
+ * @module
+ */
+
+import type { RunInput, RunOutcome } from '../agents/contract.ts'
+import type { RunContext, Yielded } from '../agents/perform.ts'
+import type { Tool } from '../agents/tool.ts'
+import type { Adapter } from './adapter.ts'
+import { toAiInput } from './ai-messages.ts'
+import { AiParts } from './ai-parts.ts'
+import { ownerOf, threadOf } from './drive.ts'
+import { modelOf, toolsOf } from './facts.ts'
+import { callMethod, fieldsOf, hasMethods, itemsOf, textIn } from './fields.ts'
+
+/** A run with a `sessionId` has its thread in the agent's memory; the resource is the user, else the thread itself. */
+export const mastra: Adapter = {
+  what: 'a Mastra agent',
+  recognizes: value => hasMethods(value, 'generate', 'stream', 'getDescription', 'listTools'),
+  factsOf(agent) {
+    const { name, id, model } = fieldsOf(agent)
+    return {
+      name: name ?? id,
+      description: textIn(callMethod(agent, 'getDescription')),
+      model: modelOf(model),
+      tools: learnTools(agent),
+    }
+  },
+  run: runAgent,
+}
+
+/** It tells its tools later: the list is empty until then, and stays so where they depend on the request. */
+function learnTools(agent: unknown): readonly Tool[] {
+  const tools: Tool[] = []
+  const ask = async () => tools.push(...toolsOf(await callMethod(agent, 'listTools')))
+  void ask().catch(() => {})
+  return tools
+}
+
+async function* runAgent(
+  agent: unknown,
+  input: RunInput,
+  context: RunContext,
+): AsyncGenerator<Yielded, RunOutcome> {
+  const thread = threadOf(context)
+  const memory = thread === undefined ? {} : { memory: { thread, resource: ownerOf(context) ?? thread } }
+  const options = { abortSignal: context.signal, ...memory }
+  const result = fieldsOf(await callMethod(agent, 'stream', toAiInput(input), options))
+  const parts = new AiParts()
+  for await (const chunk of itemsOf(result.fullStream)) yield* parts.read(toAiPart(chunk))
+  return parts.outcome
+}
+
+/** Mastra's names for parts of the AI SDK. */
+const NAMES: ReadonlyMap<unknown, string> = new Map([
+  ['tool-call-input-streaming-start', 'tool-input-start'],
+  ['tool-call-delta', 'tool-input-delta'],
+  ['tool-call-approval', 'tool-approval-request'],
+  ['tool-call-suspended', 'tool-approval-request'],
+])
+
+/** Its chunk as a part of the AI SDK. */
+function toAiPart(chunk: unknown): object {
+  const { type, payload, object } = fieldsOf(chunk)
+  const { stepResult, output, args, argsTextDelta, result, ...rest } = fieldsOf(payload)
+  if (type === 'tripwire') return { type: 'finish', finishReason: 'tripwire' }
+  if (type === 'object-result') return { type, object }
+  if (type === 'finish') {
+    return { type, finishReason: fieldsOf(stepResult).reason, totalUsage: fieldsOf(output).usage }
+  }
+  if (type === 'file') {
+    return { type, file: { base64: rest.base64 ?? rest.data, mediaType: rest.mimeType } }
+  }
+  return { ...rest, type: NAMES.get(type) ?? type, input: args, delta: argsTextDelta, output: result }
+}

@@ -1,0 +1,84 @@
+/**
+ * Agents of OpenAI's Agents SDK. They are run by the package's `run`, or a `Runner`, which the user gives.
+ *
+ * @module
+ */
+
+import type { RunInput, RunOutcome } from '../agents/contract.ts'
+import type { RunContext, Yielded } from '../agents/perform.ts'
+import { ServableError } from '../errors.ts'
+import type { Adapter, AdapterOptions } from './adapter.ts'
+import { threadOf } from './drive.ts'
+import { toUsage } from './ending.ts'
+import { toolsOf } from './facts.ts'
+import { callMethod, type Fields, fieldsOf, hasMethods, itemsOf, listIn, objectIn, textIn } from './fields.ts'
+import { OpenAiEvents } from './openai-events.ts'
+import { toOpenAiInput } from './openai-messages.ts'
+
+/** A run with a `sessionId` has the session that the option `session` opens, if there is one. */
+export const openaiAgents: Adapter = {
+  what: 'an OpenAI Agents agent (with `{ run }`)',
+  recognizes: value =>
+    'handoffs' in fieldsOf(value) && hasMethods(value, 'asTool') && 'outputType' in fieldsOf(value),
+  options: ['run', 'session'],
+  check({ run }) {
+    if (typeof run === 'function' || hasMethods(run, 'run')) return
+    const text =
+      "an OpenAI Agents agent is run by its package: give `{ run }` from '@openai/agents', or a `Runner`"
+    throw new ServableError('invalid_options', `\`servable\`: ${text}`)
+  },
+  factsOf(agent) {
+    const { name, handoffDescription, model, tools, outputType } = fieldsOf(agent)
+    const id = textIn(model)
+    return {
+      name,
+      description: textIn(handoffDescription),
+      // The names of models are OpenAI's unless a runner says otherwise.
+      model: id === undefined ? undefined : { provider: 'openai', id },
+      tools: toolsOf(tools),
+      // Text, where it is no schema.
+      output: objectIn(outputType),
+    }
+  },
+  run: runAgent,
+}
+
+async function* runAgent(
+  agent: unknown,
+  input: RunInput,
+  context: RunContext,
+  options: AdapterOptions,
+): AsyncGenerator<Yielded, RunOutcome> {
+  const thread = threadOf(context)
+  const session = thread === undefined ? undefined : await options.session?.(thread, context)
+  const settings = { stream: true, signal: context.signal, ...(objectIn(session) && { session }) }
+  const events = new OpenAiEvents()
+  try {
+    const stream = await start(options.run, agent, toOpenAiInput(input), settings)
+    for await (const event of itemsOf(stream)) yield* events.read(event)
+    await stream.completed
+    return context.signal.aborted ? { finishReason: 'cancelled' } : outcomeOf(stream, events)
+  } catch (error) {
+    if (!/GuardrailTripwireTriggered$/.test(String(fieldsOf(fieldsOf(error).constructor).name))) throw error
+    return { finishReason: 'rejected' }
+  }
+}
+
+async function start(run: unknown, ...args: readonly unknown[]): Promise<Fields> {
+  const started = typeof run === 'function' ? run(...args) : callMethod(run, 'run', ...args)
+  const stream = fieldsOf(await started)
+  // It rejects with what the iteration throws, which is where it is told.
+  void Promise.resolve(stream.completed).catch(() => {})
+  return stream
+}
+
+function outcomeOf(stream: Fields, { finishReason }: OpenAiEvents): RunOutcome {
+  const usage = toUsage(fieldsOf(stream.runContext).usage)
+  const waits = listIn(stream.interruptions).length > 0
+  const structured = waits ? undefined : objectIn(stream.finalOutput)
+  return {
+    finishReason: waits ? 'input_required' : finishReason,
+    ...(usage && { usage }),
+    ...(structured && { structured }),
+  }
+}

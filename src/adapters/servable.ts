@@ -1,0 +1,142 @@
+import { Agent, type AgentConfig } from '../agents/agent.ts'
+import type { RunInput, Servable, ServableAgent } from '../agents/contract.ts'
+import type { RunContext } from '../agents/perform.ts'
+import { KINDS } from '../agents/registry.ts'
+import { ServableError } from '../errors.ts'
+import type { Adapter, Facts } from './adapter.ts'
+import { aiSdk } from './ai-sdk.ts'
+import { driven } from './drive.ts'
+import { fieldsOf } from './fields.ts'
+import { langGraph } from './langgraph.ts'
+import { mastra } from './mastra.ts'
+import { openaiAgents } from './openai-agents.ts'
+import { voltAgent } from './voltagent.ts'
+
+/** What `servable` may be told beside the agent. Every member is optional. */
+export interface ServableOptions {
+  /**
+   * The name under which clients reach it: 1 to 200 characters. Default: the name (or `id`) that the agent has; without
+   * one this option is needed.
+   */
+  readonly name?: string
+  /** Default: the agent's own, where it has one. */
+  readonly description?: string
+  /** The model behind it, which chooses the provider key of a request. Default: what the framework tells. */
+  readonly model?: { readonly provider: string; readonly id: string }
+  /** What it can do beyond text: `['vision']`. Default: none. */
+  readonly capabilities?: readonly string[]
+  /**
+   * Makes the agent of one run, such as one whose model has the request's `apiKey`; nothing for the agent as it was given.
+   * It must be of the same framework. Not for functions, which get the key themselves. Default: every run uses the agent as
+   * it was given.
+   *
+   * @example
+   * servable(agent, { forRun: ({ apiKey }) => apiKey && makeAgent(createOpenAI({ apiKey })) })
+   */
+  readonly forRun?: (context: RunContext) => unknown
+  /** OpenAI Agents alone, and needed there: the package's `run`, or a `Runner`. */
+  readonly run?: unknown
+  /**
+   * OpenAI Agents alone: opens the `Session` of a run that has a `sessionId`. `thread` is the session's id, with its user's
+   * where there is one, so that nobody reaches the session of another. Default: runs remember nothing.
+   */
+  readonly session?: (thread: string, context: RunContext) => unknown
+}
+
+const ADAPTERS: readonly Adapter[] = [aiSdk, langGraph, openaiAgents, voltAgent, mastra]
+
+/** What can be told of everything that is made servable. */
+const COMMON: readonly string[] = ['name', 'description', 'model', 'capabilities']
+
+/** What is servable already is given back as it is; options with it throw `invalid_options`. */
+export function servable<T extends Servable>(servable: T): T
+/** A function or an async generator function of the input and the run's context; its own name is the default. */
+export function servable(run: AgentConfig['run'], options?: ServableOptions): ServableAgent
+/**
+ * An agent of the AI SDK (6, 7), Mastra, VoltAgent or OpenAI Agents, or a compiled LangGraph graph. It is in no registry:
+ * give it to `createHandler({ serve: [servable(agent)] })`. Throws `invalid_options` for anything else.
+ *
+ * @example
+ * createHandler({ serve: [servable(new ToolLoopAgent({ id: 'helper', model }))] })
+ */
+export function servable(agent: object, options?: ServableOptions): ServableAgent
+export function servable(agent: unknown, options: ServableOptions = {}): Servable {
+  if (isServable(agent)) {
+    checkOptions(options, [], `\`${agent.name}\`, which is servable already`)
+    return agent
+  }
+  const adapter = ADAPTERS.find(candidate => candidate.recognizes(agent))
+  if (adapter !== undefined) return adapted(agent, adapter, options)
+  if (typeof agent !== 'function') throw unknownShape()
+  checkOptions(options, COMMON, 'a function')
+  const body = agent as AgentConfig['run']
+  return new Agent({ ...configOf({ name: agent.name }, options), run: body, register: false })
+}
+
+function adapted(agent: unknown, adapter: Adapter, options: ServableOptions): ServableAgent {
+  checkOptions(options, [...COMMON, 'forRun', ...(adapter.options ?? [])], adapter.what)
+  for (const option of ['forRun', 'session'] as const) {
+    if (options[option] === undefined || typeof options[option] === 'function') continue
+    throw new ServableError('invalid_options', `\`servable\`: \`${option}\` must be a function`)
+  }
+  adapter.check?.(options)
+  const config = configOf(adapter.factsOf(agent), options)
+  return new Agent({ ...config, run: bodyOf(agent, adapter, options), register: false })
+}
+
+/** The body of an agent of a framework. */
+function bodyOf(agent: unknown, adapter: Adapter, options: ServableOptions): AgentConfig['run'] {
+  return async function* run(input: RunInput, context: RunContext) {
+    const chosen = (await options.forRun?.(context)) || agent
+    if (!adapter.recognizes(chosen)) {
+      throw new ServableError('invalid_options', `\`forRun\` must give ${adapter.what}, or nothing`)
+    }
+    return yield* driven(context, signal => adapter.run(chosen, input, { ...context, signal }, options))
+  }
+}
+
+function configOf(facts: Facts, options: ServableOptions): Omit<AgentConfig, 'run'> {
+  const description = options.description ?? facts.description
+  const model = options.model ?? facts.model
+  return {
+    name: nameOf(facts, options),
+    ...(description !== undefined && { description }),
+    ...(model !== undefined && { model }),
+    ...(facts.tools !== undefined && { tools: facts.tools }),
+    ...(facts.output !== undefined && { output: facts.output }),
+    ...(options.capabilities !== undefined && { capabilities: options.capabilities }),
+  }
+}
+
+function nameOf(facts: Facts, options: ServableOptions): string {
+  const name = options.name ?? facts.name
+  if (typeof name === 'string' && name !== '') return name
+  throw new ServableError(
+    'invalid_options',
+    "`servable`: the agent has no name: give `{ name: '…' }` with it",
+  )
+}
+
+function isServable(value: unknown): value is Servable {
+  const { kind, run, stream } = fieldsOf(value)
+  const isKind = KINDS.some(known => known === kind)
+  return isKind && (typeof run === 'function' || typeof stream === 'function')
+}
+
+/** Throws for an option that is not one of `what`. */
+function checkOptions(options: unknown, known: readonly string[], what: string): void {
+  if (typeof options !== 'object' || options === null) {
+    throw new ServableError('invalid_options', '`servable`: the options must be an object')
+  }
+  const unknown = Object.keys(options).find(name => !known.includes(name))
+  if (unknown === undefined) return
+  throw new ServableError('invalid_options', `\`servable\`: \`${unknown}\` is no option of ${what}`)
+}
+
+function unknownShape(): ServableError {
+  const known = ADAPTERS.map(({ what }) => what).join(', ')
+  return new ServableError(
+    'invalid_options',
+    `\`servable\` takes ${known}, a function \`(input, context) => …\`, or what has a \`kind\` and a \`run\` or \`stream\` method`,
+  )
+}

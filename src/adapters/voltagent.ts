@@ -1,0 +1,53 @@
+/**
+ * Agents of VoltAgent. Their streams are of AI SDK parts.
+ *
+ * @module
+ */
+
+import type { RunInput, RunOutcome } from '../agents/contract.ts'
+import type { RunContext, Yielded } from '../agents/perform.ts'
+import type { Adapter } from './adapter.ts'
+import { toAiInput } from './ai-messages.ts'
+import { AiParts } from './ai-parts.ts'
+import { ownerOf, threadOf } from './drive.ts'
+import { modelOf, toolsOf } from './facts.ts'
+import { callMethod, fieldsOf, hasMethods, itemsOf, textIn } from './fields.ts'
+
+/** A run with a `sessionId` has its conversation in the agent's memory. */
+export const voltAgent: Adapter = {
+  what: 'a VoltAgent agent',
+  recognizes: value => hasMethods(value, 'generateText', 'streamText', 'getFullState'),
+  factsOf(agent) {
+    const { name, id, purpose, model } = fieldsOf(agent)
+    const tools = hasMethods(agent, 'getTools') ? callMethod(agent, 'getTools') : undefined
+    return { name: name ?? id, description: textIn(purpose), model: modelOf(model), tools: toolsOf(tools) }
+  },
+  run: runAgent,
+}
+
+async function* runAgent(
+  agent: unknown,
+  input: RunInput,
+  context: RunContext,
+): AsyncGenerator<Yielded, RunOutcome> {
+  const { signal } = context
+  const userId = ownerOf(context)
+  const conversationId = threadOf(context)
+  const options = {
+    abortSignal: signal,
+    ...(conversationId !== undefined && { conversationId }),
+    ...(userId !== undefined && { userId }),
+  }
+  const result = fieldsOf(await callMethod(agent, 'streamText', toAiInput(input), options))
+  const parts = new AiParts()
+  for await (const part of itemsOf(result.fullStream)) yield* parts.read(withoutStack(part))
+  return parts.outcome
+}
+
+/** It tells a tool's error as a result, with the stack: that is an error, and its text is enough. */
+function withoutStack(part: unknown): unknown {
+  const { type, output, ...rest } = fieldsOf(part)
+  const { error, message, stack } = fieldsOf(output)
+  if (type !== 'tool-result' || error !== true || typeof stack !== 'string') return part
+  return { ...rest, type: 'tool-error', error: { message } }
+}

@@ -1,0 +1,12 @@
+import { testFramework } from './contract.ts'
+
+testFramework('ai-sdk', {
+  listed: { description: 'Tells the weather', model: 'test', provider: 'local.chat', tools: ['get_weather'] },
+  cut: 'length',
+  toolError: 'error',
+  dropped: 'provider_failed',
+  thinks: true,
+  remembers: false,
+  structured: true,
+  example: 'ai-sdk.ts',
+})

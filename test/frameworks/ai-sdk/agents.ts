@@ -1,0 +1,33 @@
+import process from 'node:process'
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { Output, ToolLoopAgent, tool } from 'ai'
+import { z } from 'zod'
+import { servable } from '../../../src/adapters/index.ts'
+import { weatherIn } from '../weather.ts'
+
+const modelFor = (apiKey: string) =>
+  createOpenAICompatible({
+    name: 'local',
+    baseURL: process.env.MODEL_URL ?? '',
+    apiKey,
+    includeUsage: true,
+    supportsStructuredOutputs: true,
+  })('test')
+
+const get_weather = tool({
+  description: 'The weather in a city',
+  inputSchema: z.object({ city: z.string() }),
+  execute: ({ city }) => weatherIn(city),
+})
+
+const main = new ToolLoopAgent({ id: 'main', model: modelFor('given'), tools: { get_weather } })
+const output = Output.object({ schema: z.object({ city: z.string() }) })
+
+export const agents = [
+  servable(main, { description: 'Tells the weather' }),
+  servable(new ToolLoopAgent({ id: 'structured', model: modelFor('given'), output })),
+  servable(main, {
+    name: 'keyed',
+    forRun: ({ apiKey }) => apiKey && new ToolLoopAgent({ model: modelFor(apiKey) }),
+  }),
+]

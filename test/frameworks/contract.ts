@@ -1,0 +1,287 @@
+/** What holds for the agents of every framework, asked over HTTP against a model server on loopback. */
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { RunEvent, RunInput, RunResult } from '../../src/index.ts'
+import { terminalsIn, textIn } from '../support.ts'
+import { PROVIDER_TEXT } from './model-server.ts'
+import { TOKENS } from './model-wire.ts'
+import { type Installed, install, type ServedFramework } from './served-framework.ts'
+
+/** In what frameworks differ. */
+export interface Traits {
+  /** What the list tells of the agent `main`. */
+  readonly listed: Readonly<Record<string, unknown>>
+  /** The reason of an answer that was cut, where the framework tells one; `error` where it fails. */
+  readonly cut: 'length' | 'stop' | 'error'
+  /** What a tool that throws ends with. */
+  readonly toolError: 'error' | 'result'
+  /** What a connection that breaks off ends with. */
+  readonly dropped: 'provider_failed' | 'agent_failed'
+  /** Whether it tells what a model thinks. */
+  readonly thinks: boolean
+  /** Whether it has a memory that a `sessionId` reaches. */
+  readonly remembers: boolean
+  /** Whether it has structured output. */
+  readonly structured: boolean
+  /** An example that serves an agent `weather`. */
+  readonly example?: string
+}
+
+const USAGE = {
+  promptTokens: TOKENS.prompt,
+  completionTokens: TOKENS.completion,
+  totalTokens: TOKENS.prompt + TOKENS.completion,
+}
+
+/** Two requests' worth. */
+const USAGE_OF_TWO = { promptTokens: 14, completionTokens: 10, totalTokens: 24 }
+
+const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+interface PostInit {
+  readonly signal?: AbortSignal
+  readonly prefer?: string
+}
+
+/** Reads a stream until it holds `text`. */
+async function readUntil(response: Response, text: string): Promise<void> {
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  for (let said = ''; !said.includes(text); ) said += (await reader.read()).value
+}
+
+/** Asks the agents of one served framework. */
+export function askerOf(served: () => ServedFramework) {
+  const post = (path: string, input: RunInput, rest: object = {}, { signal, prefer }: PostInit = {}) =>
+    fetch(`${served().url}/api/agents/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(prefer !== undefined && { prefer }) },
+      body: JSON.stringify({ input, ...rest }),
+      ...(signal !== undefined && { signal }),
+    })
+  return {
+    post,
+    async run(name: string, input: RunInput, rest?: object): Promise<RunResult> {
+      const response = await post(`${name}/run`, input, rest)
+      const body = await response.json()
+      if (response.status !== 200) throw new Error(`${response.status} ${JSON.stringify(body)}`)
+      return body
+    },
+    async stream(name: string, input: RunInput, rest?: object): Promise<RunEvent[]> {
+      const text = await (await post(`${name}/stream`, input, rest)).text()
+      const lines = text.split('\n').filter(line => line.startsWith('data: '))
+      return lines.map(line => JSON.parse(line.slice('data: '.length)))
+    },
+  }
+}
+
+/** Installs and serves a framework for the tests of a file; `folder` is that of its tests. */
+export function withFramework(
+  folder: string,
+  example?: string,
+): { installed(): Installed; served(): ServedFramework } {
+  let installed: Installed
+  let served: ServedFramework
+  beforeAll(async () => {
+    installed = await install(folder, example === undefined ? [] : [example])
+    served = await installed.serve()
+  })
+  afterAll(async () => {
+    await served?.stop()
+    await installed?.remove()
+  })
+  return { installed: () => installed, served: () => served }
+}
+
+/** Tests the agents `main`, `keyed` and `structured` of a framework. */
+export function testFramework(folder: string, traits: Traits): ReturnType<typeof withFramework> {
+  const framework = withFramework(folder, traits.example)
+  const { served } = framework
+  const { post, run, stream } = askerOf(served)
+
+  describe(`agents of ${folder}`, () => {
+    it('have types that fit, in the example too', () => framework.installed().check())
+
+    it('are listed with what the framework tells', async () => {
+      const agents: { name: string }[] = await (await fetch(`${served().url}/api/agents`)).json()
+      expect(agents.find(({ name }) => name === 'main')).toMatchObject(traits.listed)
+    })
+
+    it('stream text, and end with what was used', async () => {
+      const events = await stream('main', 'hello')
+      expect(events).toEqual([
+        { type: 'text', text: 'Hello' },
+        { type: 'text', text: ', ' },
+        { type: 'text', text: 'world' },
+        { type: 'finish', finishReason: 'stop', usage: USAGE },
+      ])
+    })
+
+    it('answer in JSON', async () => {
+      expect(await run('main', 'hello')).toMatchObject({
+        text: 'Hello, world',
+        toolCalls: [],
+        usage: USAGE,
+        structured: null,
+        finishReason: 'stop',
+      })
+    })
+
+    it('tell a call of a tool from its start to its result', async () => {
+      const events = await stream('main', 'weather in Oslo')
+      const toolEvents = events.filter(({ type }) => type.startsWith('tool_call'))
+      const id = 'call_1'
+      expect(toolEvents[0]).toEqual({ type: 'tool_call_start', toolCall: { id, name: 'get_weather' } })
+      const args = toolEvents.map(event => (event.type === 'tool_call_delta' ? event.argumentsDelta : ''))
+      expect(JSON.parse(args.join(''))).toEqual({ city: 'Oslo' })
+      expect(toolEvents.at(-1)).toMatchObject({ type: 'tool_call_end', toolCallId: id })
+      expect(events.at(-1)).toEqual({ type: 'finish', finishReason: 'stop', usage: USAGE_OF_TWO })
+    })
+
+    it('give the call in the answer, with its result', async () => {
+      const { text, toolCalls, usage } = await run('main', 'weather in Oslo, please')
+      expect(toolCalls).toHaveLength(1)
+      expect(toolCalls[0]).toMatchObject({ toolName: 'get_weather', args: { city: 'Oslo' } })
+      expect(JSON.stringify(toolCalls[0]?.result)).toMatch(/sunny.*Oslo/)
+      expect(text).toMatch(/^The tool said: .*Oslo/)
+      expect(usage).toEqual(USAGE_OF_TWO)
+    })
+
+    it('go on after a tool that throws, and show no stack', async () => {
+      const events = await stream('main', 'weather in Atlantis')
+      const end = events.find(({ type }) => type === 'tool_call_end')
+      // In production an error of a tool has no text of its own.
+      const how = traits.toolError === 'error' ? { error: 'The tool failed' } : { result: expect.anything() }
+      expect(end).toMatchObject(how)
+      expect(JSON.stringify(end)).not.toMatch(/\bat .*\.ts/)
+      expect(terminalsIn(events)).toEqual([{ type: 'finish', finishReason: 'stop', usage: USAGE_OF_TWO }])
+    })
+
+    it.runIf(traits.thinks)('tell what the model thinks, apart from the answer', async () => {
+      const events = await stream('main', 'think first')
+      expect(events[0]).toEqual({ type: 'thinking', text: 'Let me see.' })
+      expect(textIn(events)).toBe('Hello, world')
+    })
+
+    it('tell that an answer was cut, as far as they know', async () => {
+      const [end] = terminalsIn(await stream('main', 'this is too long'))
+      const how = { type: 'finish', finishReason: traits.cut }
+      expect(end).toMatchObject(traits.cut === 'error' ? { type: 'error' } : how)
+    })
+
+    it.runIf(traits.cut === 'length')('tell that an answer was filtered', async () => {
+      expect(await run('main', 'forbidden')).toMatchObject({ finishReason: 'content_filter' })
+    })
+
+    it.runIf(traits.structured)('give a structured output', async () => {
+      expect(await run('structured', 'as json')).toMatchObject({
+        structured: { city: 'Oslo' },
+        finishReason: 'stop',
+      })
+    })
+
+    it.runIf(traits.structured)('fail where the output does not fit its schema', async () => {
+      const events = await stream('structured', 'hello')
+      expect(terminalsIn(events)).toMatchObject([{ type: 'error', error: 'Internal server error' }])
+      expect(events.at(-1)?.type).toBe('error')
+    })
+
+    it('fail with the provider, and keep its text', async () => {
+      const answer = await post('main/run', 'deny')
+      const text = await answer.text()
+      expect(answer.status).toBe(502)
+      expect(JSON.parse(text)).toMatchObject({ code: 'provider_failed', error: 'Internal server error' })
+      const events = await stream('main', 'refuse')
+      expect(events).toEqual([{ type: 'error', error: 'Internal server error', code: 'provider_failed' }])
+      expect(text + JSON.stringify(events)).not.toContain(PROVIDER_TEXT)
+    })
+
+    it('answer once a busy provider does', async () => {
+      expect(await run('main', 'busy')).toMatchObject({ text: 'Hello, world' })
+      expect(served().model.askedFor('busy')).toHaveLength(3)
+    })
+
+    it('end in one error when the connection to the provider breaks', async () => {
+      const events = await stream('main', 'drop it')
+      expect(events).toEqual([
+        { type: 'text', text: 'Half of' },
+        { type: 'error', error: 'Internal server error', code: traits.dropped },
+      ])
+    })
+
+    it.each(['hang', 'mute'])('leave a provider that is %s when their client leaves', async said => {
+      const leave = new AbortController()
+      const response = await post('main/stream', said, {}, { signal: leave.signal })
+      const asked = () =>
+        served()
+          .model.askedFor(said)
+          .map(({ left }) => left)
+      if (said === 'hang') await readUntil(response, 'Wait')
+      await vi.waitFor(() => expect(asked()).toEqual([false]), { timeout: 20_000 })
+      leave.abort()
+      await vi.waitFor(() => expect(asked()).toEqual([true]), { timeout: 20_000 })
+    })
+
+    it('stop a followed run when it is cancelled', async () => {
+      const started = await post('main/run', 'hang on', {}, { prefer: 'respond-async' })
+      const asked = () =>
+        served()
+          .model.askedFor('hang on')
+          .map(({ left }) => left)
+      await vi.waitFor(() => expect(asked()).toEqual([false]), { timeout: 20_000 })
+      const place = `${served().url}${started.headers.get('location')}`
+      await fetch(`${place}/cancel`, { method: 'POST' })
+      await vi.waitFor(() => expect(asked()).toEqual([true]), { timeout: 20_000 })
+      expect(await (await fetch(place)).json()).toMatchObject({ status: 'cancelled' })
+    })
+
+    it('take a session where they have no memory', async () => {
+      const session = { sessionId: 'forgotten', userId: 'ada', apiKey: 'sk-mine' }
+      expect(await run('keyed', 'hello', session)).toMatchObject({ text: 'Hello, world' })
+    })
+
+    it.runIf(traits.remembers)('remember a session, for its user alone', async () => {
+      const session = { sessionId: 'a session', userId: 'ada' }
+      await run('main', 'my number is 7', session)
+      expect((await run('main', 'recall', session)).text).toBe('You said: my number is 7')
+      expect((await run('main', 'recall', { ...session, userId: 'bob' })).text).toBe('You said: ')
+      expect((await run('main', 'recall', { sessionId: 'a session' })).text).toBe('You said: ')
+      expect((await run('main', 'recall', { sessionId: 'ada/a session' })).text).toBe('You said: ')
+    })
+
+    it('show the model an image', async () => {
+      const image = { type: 'image', data: PIXEL, mimeType: 'image/png' } as const
+      const { text } = await run('main', [{ type: 'text', text: 'What is it?' }, image])
+      expect(text).toBe(`I see data:image/png;base64,${PIXEL}`)
+    })
+
+    it('use the key of the request, where the agent is made for the run', async () => {
+      const keysOf = (text: string) =>
+        served()
+          .model.askedFor(text)
+          .map(({ authorization }) => authorization)
+      expect(await run('keyed', 'a key of my own', { apiKey: 'sk-mine' })).toMatchObject({
+        text: 'Hello, world',
+      })
+      expect(await run('keyed', 'no key')).toMatchObject({ text: 'Hello, world' })
+      expect(keysOf('a key of my own')).toEqual(['Bearer sk-mine'])
+      expect(keysOf('no key')).toEqual(['Bearer given'])
+      expect(served().log()).not.toContain('sk-mine')
+    })
+
+    it.runIf(traits.example)('are served by the example', async () => {
+      const example = await framework.installed().serve(`examples/${traits.example}`)
+      try {
+        const { text } = await askerOf(() => example).run('weather', 'weather in Oslo')
+        expect(text).toMatch(/^The tool said: .*Oslo/)
+      } finally {
+        await example.stop()
+      }
+    })
+
+    it('leave no rejection unhandled', async () => {
+      expect((await fetch(`${served().url}/api/health`)).status).toBe(200)
+      expect(served().log()).not.toContain('unhandled rejection')
+    })
+  })
+  return framework
+}

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest'
+import { askerOf, testFramework } from './contract.ts'
+
+const { served } = testFramework('openai-agents', {
+  listed: { description: 'Tells the weather', model: 'test', provider: 'openai', tools: ['get_weather'] },
+  // Its client of the Responses API takes an answer that was cut for a failure.
+  cut: 'error',
+  // It gives a text of its own to the model in place of the error.
+  toolError: 'result',
+  dropped: 'agent_failed',
+  thinks: true,
+  remembers: true,
+  structured: true,
+  example: 'openai-agents.ts',
+})
+
+it('tells the same of a model behind chat completions, and why an answer ended', async () => {
+  const { run, stream } = askerOf(served)
+  expect(await run('chat', 'hello')).toMatchObject({ text: 'Hello, world', finishReason: 'stop' })
+  expect(await run('chat', 'this is too long')).toMatchObject({ finishReason: 'length' })
+  expect(await run('chat', 'forbidden')).toMatchObject({ finishReason: 'content_filter' })
+  const { toolCalls } = await run('chat', 'weather in Oslo')
+  expect(toolCalls).toMatchObject([{ toolName: 'get_weather', args: { city: 'Oslo' } }])
+  expect((await stream('chat', 'think'))[0]).toEqual({ type: 'thinking', text: 'Let me see.' })
+})

@@ -1,0 +1,60 @@
+import process from 'node:process'
+import {
+  Agent,
+  MemorySession,
+  OpenAIChatCompletionsModel,
+  OpenAIProvider,
+  Runner,
+  run,
+  setDefaultOpenAIClient,
+  tool,
+} from '@openai/agents'
+import OpenAI from 'openai'
+import { z } from 'zod'
+import { servable } from '../../../src/adapters/index.ts'
+import { weatherIn } from '../weather.ts'
+
+const clientFor = (apiKey: string) => new OpenAI({ apiKey, baseURL: process.env.MODEL_URL })
+setDefaultOpenAIClient(clientFor('given'))
+
+const get_weather = tool({
+  name: 'get_weather',
+  description: 'The weather in a city',
+  parameters: z.object({ city: z.string() }),
+  execute: ({ city }) => weatherIn(city),
+})
+
+const sessions = new Map<string, MemorySession>()
+const sessionOf = (thread: string) => {
+  const session = sessions.get(thread) ?? new MemorySession({ sessionId: thread })
+  sessions.set(thread, session)
+  return session
+}
+
+const common = { instructions: 'Be short', model: 'test', handoffDescription: 'Tells the weather' }
+const main = new Agent({ ...common, name: 'main', tools: [get_weather] })
+const chat = new Agent({
+  ...common,
+  name: 'chat',
+  model: new OpenAIChatCompletionsModel(clientFor('given'), 'test'),
+  tools: [get_weather],
+})
+const structured = new Agent({ ...common, name: 'structured', outputType: z.object({ city: z.string() }) })
+const runner = new Runner({ modelProvider: new OpenAIProvider({ openAIClient: clientFor('given') }) })
+
+export const agents = [
+  servable(main, { run, session: sessionOf }),
+  servable(chat, { run, session: sessionOf }),
+  servable(structured, { run: runner }),
+  servable(main, {
+    name: 'keyed',
+    run,
+    forRun: ({ apiKey }) =>
+      apiKey &&
+      new Agent({
+        ...common,
+        name: 'keyed',
+        model: new OpenAIChatCompletionsModel(clientFor(apiKey), 'test'),
+      }),
+  }),
+]

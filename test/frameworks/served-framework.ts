@@ -1,0 +1,86 @@
+/** Installs a framework apart from the library, and serves agents of it in a process of its own. */
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import process from 'node:process'
+import { promisify } from 'node:util'
+import { root, type Started, start } from '../runtimes/process.ts'
+import { type ModelServer, startModel } from './model-server.ts'
+
+export interface ServedFramework {
+  readonly url: string
+  readonly model: ModelServer
+  /** Everything that the process printed so far. */
+  log(): string
+  stop(): Promise<void>
+}
+
+/** A folder with one framework in it. */
+export interface Installed {
+  /** Serves a module of the folder: by default the agents of the framework's own folder. */
+  serve(module?: string): Promise<ServedFramework>
+  /** Checks the types of everything in the folder; rejects with what is wrong. */
+  check(): Promise<void>
+  remove(): Promise<void>
+}
+
+/** None of them may ask for the outer world. */
+const QUIET = {
+  AI_SDK_LOG_WARNINGS: 'false',
+  LANGSMITH_TRACING: 'false',
+  MASTRA_TELEMETRY_DISABLED: '1',
+  OPENAI_AGENTS_DISABLE_TRACING: '1',
+  VOLTAGENT_TELEMETRY_DISABLED: '1',
+}
+
+/** Copies the tests and the `examples` of a framework into a folder of their own and installs its packages there. */
+export async function install(framework: string, examples: readonly string[]): Promise<Installed> {
+  // Below the library's own packages, which the sources need: what a framework needs, it finds first.
+  const parent = join(root, 'test/.tmp')
+  await mkdir(parent, { recursive: true })
+  const folder = await mkdtemp(join(parent, `${framework}-`))
+  const tests = join(folder, 'test/frameworks')
+  await mkdir(join(folder, 'examples'))
+  await symlink(join(root, 'src'), join(folder, 'src'))
+  await cp(join(root, 'test/frameworks', framework), join(tests, framework), { recursive: true })
+  await cp(join(root, 'test/frameworks', framework, 'package.json'), join(folder, 'package.json'))
+  await cp(join(root, 'test/frameworks/tsconfig.json'), join(folder, 'tsconfig.json'))
+  for (const name of ['serve.ts', 'weather.ts'])
+    await cp(join(root, 'test/frameworks', name), join(tests, name))
+  for (const name of examples) await cp(join(root, 'examples', name), join(folder, 'examples', name))
+  await run(folder, 'bun', 'install', '--no-save')
+  return {
+    serve: (module = `test/frameworks/${framework}/agents.ts`) => serve(folder, join(folder, module)),
+    check: () => run(folder, 'tsc', '-p', 'tsconfig.json'),
+    remove: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+async function serve(folder: string, module: string): Promise<ServedFramework> {
+  const model = await startModel()
+  const started: Started = await start({
+    command: process.execPath,
+    args: [join(folder, 'test/frameworks/serve.ts'), module],
+    until: /listening (http:\S+)/,
+    env: { ...QUIET, MODEL_URL: model.url, OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'of the environment' },
+    cwd: folder,
+    startMs: 60_000,
+  })
+  return {
+    url: started.ready[1] ?? '',
+    model,
+    log: started.log,
+    async stop() {
+      await started.stop()
+      await model.stop()
+    },
+  }
+}
+
+/** Runs a tool of the library's own; the error of a failure says what it printed. */
+async function run(folder: string, tool: string, ...args: string[]): Promise<void> {
+  const command = join(root, 'node_modules/.bin', tool)
+  await promisify(execFile)(command, args, { cwd: folder }).catch(error => {
+    throw new Error(`${tool}: ${error.stdout}${error.stderr}`)
+  })
+}

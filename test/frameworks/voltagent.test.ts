@@ -1,0 +1,11 @@
+import { testFramework } from './contract.ts'
+
+testFramework('voltagent', {
+  listed: { description: 'Tells the weather', model: 'test', provider: 'local.chat', tools: ['get_weather'] },
+  cut: 'length',
+  toolError: 'error',
+  dropped: 'provider_failed',
+  thinks: true,
+  remembers: true,
+  structured: false,
+})

@@ -1,0 +1,38 @@
+import process from 'node:process'
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { Agent, createTool, InMemoryStorageAdapter, Memory } from '@voltagent/core'
+import { z } from 'zod'
+import { servable } from '../../../src/adapters/index.ts'
+import { weatherIn } from '../weather.ts'
+
+const modelFor = (apiKey: string) =>
+  createOpenAICompatible({
+    name: 'local',
+    baseURL: process.env.MODEL_URL ?? '',
+    apiKey,
+    includeUsage: true,
+  })('test')
+
+const get_weather = createTool({
+  name: 'get_weather',
+  description: 'The weather in a city',
+  parameters: z.object({ city: z.string() }),
+  execute: async ({ city }) => weatherIn(city),
+})
+
+const common = { instructions: 'Be short', model: modelFor('given'), maxRetries: 2 }
+const main = new Agent({
+  ...common,
+  name: 'main',
+  purpose: 'Tells the weather',
+  tools: [get_weather],
+  memory: new Memory({ storage: new InMemoryStorageAdapter() }),
+})
+
+export const agents = [
+  servable(main),
+  servable(main, {
+    name: 'keyed',
+    forRun: ({ apiKey }) => apiKey && new Agent({ ...common, name: 'keyed', model: modelFor(apiKey) }),
+  }),
+]
