@@ -8,61 +8,82 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { ServableClientError } from './error.ts'
 import { MAX_TIMER_MS } from './signal.ts'
 
-/** What bounds reading. */
-export interface ReadOptions {
-  readonly signal: AbortSignal
-  /** Most characters of a body, or of one event. */
-  readonly maxLength: number
-  /** Milliseconds of silence after which the connection counts as lost. Default: none. */
-  readonly silenceMs?: number
-}
-
-/** A body as text. Throws `network_error` where it breaks off, `invalid_response` where it is too long. */
-export async function readText(response: Response, options: ReadOptions): Promise<string> {
+/** A body as text. Throws `network_error` where it breaks off, `invalid_response` past so many characters. */
+export async function readText(response: Response, signal: AbortSignal, maxLength: number): Promise<string> {
   let text = ''
-  for await (const chunk of chunksOf(response, options)) {
+  for await (const chunk of chunksOf(response, signal, MAX_TIMER_MS)) {
     text += chunk
-    if (text.length > options.maxLength) throw tooLong(options)
+    if (text.length > maxLength) throw tooLong(maxLength)
   }
   return text
 }
 
-/** The events of a stream, as they come. `onComment` hears what keeps it alive. Ends where the connection is closed. */
+/** The object or array that a text of JSON is; undefined for anything else. */
+export function parseObject(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return Object(value) === value ? (value as object) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** How a stream is read. */
+export interface StreamOptions {
+  readonly signal: AbortSignal
+  /** Most characters of an event. */
+  readonly maxLength: number
+  /** Milliseconds of silence after which the connection counts as closed. */
+  readonly silenceMs: number
+  /** Hears what keeps the stream alive. */
+  onComment(comment: string): void
+}
+
+/** The events of a stream, as they come. Ends where the connection is closed. */
 export async function* readEvents(
   response: Response,
-  options: ReadOptions,
-  onComment: (comment: string) => void = () => {},
+  { signal, maxLength, silenceMs, onComment }: StreamOptions,
 ): AsyncGenerator<EventSourceMessage, void> {
   let events: EventSourceMessage[] = []
-  let overflow: ServableClientError | undefined
+  let isTooLong = false
   const parser = createParser({
     onEvent: event => events.push(event),
     onComment,
     onError: ({ type }) => {
-      if (type === 'max-buffer-size-exceeded') overflow = tooLong(options)
+      isTooLong ||= type === 'max-buffer-size-exceeded'
     },
-    maxBufferSize: options.maxLength,
+    maxBufferSize: maxLength,
   })
-  for await (const chunk of chunksOf(response, options)) {
+  for await (const chunk of chunksOf(response, signal, silenceMs)) {
     parser.feed(chunk)
     const ready = events
     events = []
     yield* ready
-    if (overflow !== undefined) throw overflow
+    if (isTooLong) throw tooLong(maxLength)
   }
 }
 
-async function* chunksOf(response: Response, options: ReadOptions): AsyncGenerator<string, void> {
-  const { signal } = options
-  const reader = response.body?.getReader()
+async function* chunksOf(
+  { body }: Response,
+  signal: AbortSignal,
+  silenceMs: number,
+): AsyncGenerator<string, void> {
+  const reader = body?.getReader()
   if (reader === undefined) return
   const decoder = new TextDecoder()
   const leave = () => void reader.cancel().catch(() => {})
+  const lost = (cause: unknown) => {
+    throw new ServableClientError('network_error', 'The answer broke off', { cause })
+  }
   signal.addEventListener('abort', leave)
   try {
     while (true) {
-      signal.throwIfAborted()
-      const { done, value } = await read(reader, options)
+      // Silence ends a stream as its closing would.
+      const timer = setTimeout(leave, Math.min(silenceMs, MAX_TIMER_MS))
+      const { done, value } = await reader
+        .read()
+        .catch(lost)
+        .finally(() => clearTimeout(timer))
       signal.throwIfAborted()
       if (done) return
       yield decoder.decode(value, { stream: true })
@@ -73,33 +94,11 @@ async function* chunksOf(response: Response, options: ReadOptions): AsyncGenerat
   }
 }
 
-/** One chunk. A reader that waits too long is told that its connection is lost. */
-async function read(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  { signal, silenceMs = Number.POSITIVE_INFINITY }: ReadOptions,
-) {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const silence = new Promise<never>((_, reject) => {
-    if (silenceMs <= MAX_TIMER_MS) timer = setTimeout(() => reject(new Error('It is silent')), silenceMs)
-  })
-  try {
-    return await Promise.race([reader.read(), silence])
-  } catch (cause) {
-    signal.throwIfAborted()
-    throw new ServableClientError('network_error', 'The answer broke off', { cause })
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
 /** Lets an answer go that nobody reads. */
-export function discard(response: Response): void {
-  response.body?.cancel().catch(() => {})
+export function discard({ body }: Response): void {
+  body?.cancel().catch(() => {})
 }
 
-function tooLong({ maxLength }: ReadOptions): ServableClientError {
-  return new ServableClientError(
-    'invalid_response',
-    `The answer is longer than \`maxLength\`, ${maxLength} characters: give the client a larger one`,
-  )
+function tooLong(maxLength: number): ServableClientError {
+  return new ServableClientError('invalid_response', `The answer is over \`maxLength\`: ${maxLength}`)
 }

@@ -4,13 +4,13 @@ import type { RegistryNames } from '../agents/registry.ts'
 import type { Served, StructuredOf } from '../agents/served.ts'
 import type { AgentSummary, TeamSummary, WorkflowSummary } from '../http/routes/list-routes.ts'
 import type { ToolDetail, ToolSummary } from '../http/tool-catalog.ts'
+import { askRun, type RunStart, type RunTarget } from './asked-run.ts'
+import { type Caller, createCaller } from './call.ts'
 import { createMetrics, type MetricsClient } from './metrics.ts'
 import type { CallOptions, ClientOptions, FollowedOptions, PlainOptions } from './options.ts'
-import { runToEnd } from './result.ts'
-import { RunCall, type RunStart, type RunTarget } from './run-call.ts'
-import { type RunEvents, type RunStream, streamRun, withResult } from './run-stream.ts'
+import { runToEnd, withResult } from './result.ts'
+import { type RunEvents, type RunStream, streamRun } from './run-stream.ts'
 import { createRuns, queryOf, type RunsClient } from './runs.ts'
-import { createTransport, type Transport } from './transport.ts'
 
 /** The result of a run whose structured output has a type. */
 export type ResultOf<Structured> = object extends Structured
@@ -117,47 +117,45 @@ type NamesOf<Handler> = Handler extends { readonly '~served'?: infer Names } ? E
 export function createClient<Handler = { readonly '~served'?: Served }>(
   options: ClientOptions,
 ): Client<NamesOf<Handler>> {
-  const transport = createTransport(options)
-  const get = <T>(path: string, call?: CallOptions) =>
-    transport.ask<T>({ method: 'GET', path, options: call })
+  const caller = createCaller(options)
+  const { ask } = caller
   const client: Client = {
     agent: name => ({
-      ...createServable(transport, { kind: 'agent', name }),
-      corrections: createCorrections(transport, `/agents/${encodeURIComponent(name)}/corrections`),
+      ...createServable(caller, { kind: 'agent', name }),
+      corrections: createCorrections(caller, `/agents/${encodeURIComponent(name)}/corrections`),
     }),
-    team: name => createServable(transport, { kind: 'team', name }),
-    workflow: name => createServable(transport, { kind: 'workflow', name }),
-    runs: createRuns(transport),
-    metrics: createMetrics(transport),
+    team: name => createServable(caller, { kind: 'team', name }),
+    workflow: name => createServable(caller, { kind: 'workflow', name }),
+    runs: createRuns(caller),
+    metrics: createMetrics(caller),
     tools: {
-      list: call => get('/tools', call),
-      get: (name, call) => get(`/tools/${encodeURIComponent(name)}`, call),
+      list: call => ask('/tools', call),
+      get: (name, call) => ask(`/tools/${encodeURIComponent(name)}`, call),
     },
-    agents: call => get('/agents', call),
-    teams: call => get('/teams', call),
-    workflows: call => get('/workflows', call),
-    registry: call => get('/registry', call),
-    health: call => transport.ask({ method: 'GET', path: '/health', options: call, accepts: 503 }, false),
+    agents: call => ask('/agents', call),
+    teams: call => ask('/teams', call),
+    workflows: call => ask('/workflows', call),
+    registry: call => ask('/registry', call),
+    health: call => ask('/health', call, { accepts: 503 }, 1),
   }
   return client as Client<NamesOf<Handler>>
 }
 
-function createServable(transport: Transport, target: RunTarget): ServableClient {
+function createServable(caller: Caller, target: RunTarget): ServableClient {
   function stream(input: RunInput, options?: FollowedOptions): RunStream
   function stream(input: RunInput, options: PlainOptions): RunEvents
   function stream(input: RunInput, options: RunStart = {}): RunEvents {
-    const events = streamRun(transport, new RunCall(transport, target, input, options), options)
-    return options.follow === false ? events : withResult(transport, events, options)
+    const events = streamRun(caller, askRun(caller, target, input, options), options)
+    return options.follow === false ? events : withResult(caller, events, options)
   }
-  const run = (input: RunInput, options: RunStart = {}) =>
-    runToEnd(transport, new RunCall(transport, target, input, options), options)
+  const run = async (input: RunInput, options: RunStart = {}) =>
+    runToEnd(caller, askRun(caller, target, input, options), options)
   return { run, stream }
 }
 
-function createCorrections(transport: Transport, path: string): CorrectionsClient {
+function createCorrections(caller: Caller, path: string): CorrectionsClient {
   return {
-    add: (correction, options) => transport.ask({ method: 'POST', path, body: correction, options }, false),
-    list: (query = {}, options) =>
-      transport.ask({ method: 'GET', path: `${path}${queryOf(query)}`, options }),
+    add: (correction, options) => caller.ask(path, options, { method: 'POST', body: correction }, 1),
+    list: (query = {}, options) => caller.ask(path + queryOf(query), options),
   }
 }

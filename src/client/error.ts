@@ -46,39 +46,42 @@ export class ServableClientError extends Error {
   /** The stable code of the failure. */
   readonly code: ServableClientErrorCode
   /** The HTTP status; undefined where no answer came, or the failure was told by an event or a record. */
-  readonly status: number | undefined
+  declare readonly status: number | undefined
   /** The id under which the service logged the request (`x-request-id`), where it told one. */
-  readonly requestId: string | undefined
+  declare readonly requestId: string | undefined
   /** The fields that are wrong; empty unless the service refused the body or the query. */
-  readonly issues: readonly Issue[]
+  readonly issues: readonly Issue[] = []
   /** Milliseconds after which the service may be asked again (`Retry-After`), where it told. */
-  readonly retryAfter: number | undefined
+  declare readonly retryAfter: number | undefined
   /** The run that it is about, where one has begun: `client.runs` can read it again. */
-  readonly runId: string | undefined
+  declare readonly runId: string | undefined
 
-  constructor(code: ServableClientErrorCode, message: string, options: ServableClientErrorOptions = {}) {
-    super(message, options)
+  constructor(
+    code: ServableClientErrorCode,
+    message: string,
+    { cause, ...more }: ServableClientErrorOptions = {},
+  ) {
+    super(message, { cause })
+    Object.assign(this, more)
     this.code = code
-    this.status = options.status
-    this.requestId = options.requestId
-    this.issues = options.issues ?? []
-    this.retryAfter = options.retryAfter
-    this.runId = options.runId
   }
 }
 
-/** The same failure, told of a run. */
-export function aboutRun(error: unknown, runId: string | undefined): unknown {
-  if (!(error instanceof ServableClientError) || error.runId !== undefined || runId === undefined)
-    return error
+/** The same failure, told of a run; `stream_broken` where it took a stream's connection. */
+export function aboutRun(error: unknown, runId: string | undefined, isStream = false): unknown {
+  if (!(error instanceof ServableClientError) || runId === undefined) return error
+  if (isStream && mayPass(error)) {
+    const message = 'The stream broke off before its end'
+    return new ServableClientError('stream_broken', message, { ...error, cause: error, runId })
+  }
   return new ServableClientError(error.code, error.message, { ...error, cause: error.cause, runId })
 }
 
 /** Whether trying again may help: no answer, too much for now, or a gateway that could not reach the service. */
 export function mayPass(error: unknown): error is ServableClientError {
   if (!(error instanceof ServableClientError)) return false
-  const { code, status } = error
+  const { code, status = 0 } = error
   if (code === 'network_error' || status === 429) return true
   // With a code of its own, a 502 or 504 is the answer of a run: its provider failed, or its time was up.
-  return code === 'invalid_response' && (status === 502 || status === 503 || status === 504)
+  return code === 'invalid_response' && status >= 502 && status <= 504
 }

@@ -7,6 +7,7 @@
 export type { RunEvent, RunInput, RunResult } from '../agents/contract.ts'
 export type { Served } from '../agents/served.ts'
 export type { RunRecord, RunSummary } from '../runs/record.ts'
+export type { RunTarget } from './asked-run.ts'
 export {
   type AgentClient,
   type Client,
@@ -31,6 +32,5 @@ export type {
   PlainOptions,
   RunCallOptions,
 } from './options.ts'
-export type { RunTarget } from './run-call.ts'
 export type { RunEvents, RunStream } from './run-stream.ts'
 export type { RunListQuery, RunsClient } from './runs.ts'

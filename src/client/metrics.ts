@@ -1,11 +1,9 @@
 import type { AgentMetrics, MetricsJson } from '../metrics/json.ts'
 import type { LiveEvent } from '../metrics/live.ts'
+import type { Call, Caller } from './call.ts'
 import type { CallOptions } from './options.ts'
-import { reconnect } from './reconnect.ts'
+import { leavable, reconnect } from './reconnect.ts'
 import { queryOf } from './runs.ts'
-import { linkSignal } from './signal.ts'
-import type { Transport } from './transport.ts'
-import { createTries } from './tries.ts'
 
 /** What happened, or how many events this viewer was too slow for. */
 export type MetricsEvent =
@@ -15,7 +13,7 @@ export type MetricsEvent =
 /** What the service counts, where it has metrics. */
 export interface MetricsClient {
   /** The metrics of all, or of one agent; `agent_not_found` for a name that is not known. */
-  json(options?: CallOptions): Promise<MetricsJson>
+  json(agent?: undefined, options?: CallOptions): Promise<MetricsJson>
   json(agent: string, options?: CallOptions): Promise<AgentMetrics>
   /**
    * What happens, as it happens, until the loop is left. A lost connection is taken up again; what happened meanwhile is not
@@ -25,52 +23,22 @@ export interface MetricsClient {
 }
 
 /** The part of a client that is about metrics. */
-export function createMetrics(transport: Transport): MetricsClient {
-  function json(options?: CallOptions): Promise<MetricsJson>
-  function json(agent: string, options?: CallOptions): Promise<AgentMetrics>
-  function json(first?: string | CallOptions, second?: CallOptions): Promise<MetricsJson | AgentMetrics> {
-    const [agent, options] = typeof first === 'string' ? [first, second] : [undefined, first]
-    return transport.ask({ method: 'GET', path: `/metrics/json${queryOf({ agent })}`, options })
-  }
-  return { json, stream: (options = {}) => createFeed(transport, options) }
-}
-
-const LEFT = Symbol('left')
-
-function createFeed(transport: Transport, options: CallOptions): AsyncIterableIterator<MetricsEvent> {
-  const left = new AbortController()
-  const events = feed(transport, options, left.signal)
+export function createMetrics(caller: Caller): MetricsClient {
+  const ask = (agent?: string, options?: CallOptions) =>
+    caller.ask(`/metrics/json${queryOf({ agent })}`, options)
   return {
-    next: () => events.next(),
-    return() {
-      left.abort(LEFT)
-      return events.return()
-    },
-    [Symbol.asyncIterator]() {
-      return this
-    },
+    json: ask as MetricsClient['json'],
+    stream: (options = {}) => leavable(caller.open, options, watch),
   }
 }
 
-async function* feed(
-  transport: Transport,
-  options: CallOptions,
-  left: AbortSignal,
-): AsyncGenerator<MetricsEvent, void> {
-  const { settings } = transport
-  const link = linkSignal(options)
-  const { signal } = link
-  left.addEventListener('abort', () => link.leave(LEFT))
-  const tries = createTries(settings, signal)
-  const open = () => transport.send({ method: 'GET', path: '/metrics/stream', options }, signal)
+async function* watch(call: Call): AsyncGenerator<MetricsEvent, undefined> {
   try {
-    for await (const { data } of reconnect({ open, settings, signal, tries })) {
-      tries.progress()
+    for await (const { data } of reconnect(call, () => call.send('/metrics/stream'))) {
+      call.tries.progress()
       yield JSON.parse(data) as MetricsEvent
     }
-  } catch (error) {
-    if (error !== LEFT) throw error
   } finally {
-    link.unlink()
+    call.unlink()
   }
 }

@@ -1,6 +1,6 @@
 import type { Problem } from '../web/problem.ts'
-import { type ReadOptions, readText } from './body.ts'
-import { ServableClientError } from './error.ts'
+import { discard, parseObject, readText } from './body.ts'
+import { ServableClientError, type ServableClientErrorOptions } from './error.ts'
 
 /** Most characters of a problem. */
 const MAX_PROBLEM_LENGTH = 1024 * 1024
@@ -12,44 +12,41 @@ const MIN_SECRET_LENGTH = 6
 export async function problemOf(
   response: Response,
   secrets: readonly string[],
-  options: ReadOptions,
+  signal: AbortSignal,
 ): Promise<ServableClientError> {
   const { status, headers } = response
-  const text = await readText(response, { ...options, maxLength: MAX_PROBLEM_LENGTH })
-  const problem = /problem\+json/.test(headers.get('content-type') ?? '') ? parse(text) : {}
-  const { code, detail, issues } = problem
+  const field = (name: string) => headers.get(name) ?? undefined
+  const text = await readText(response, signal, MAX_PROBLEM_LENGTH)
+  const isProblem = field('content-type')?.includes('problem+json')
+  const { code, detail, issues = [] }: Partial<Problem> = (isProblem && parseObject(text)) || {}
   const more = {
     status,
-    requestId: headers.get('x-request-id') ?? undefined,
-    runId: headers.get('x-run-id') ?? undefined,
-    retryAfter: retryAfterOf(headers),
-    issues: Array.isArray(issues) ? issues : [],
+    requestId: field('x-request-id'),
+    runId: field('x-run-id'),
+    retryAfter: retryAfterOf(field('retry-after')),
+    issues,
   }
-  if (typeof code === 'string') {
-    const told = redact(String(detail ?? code), secrets)
-    return new ServableClientError(code, code === 'runs_not_stored' ? `${told}${HINT}` : told, more)
-  }
-  const what = status === 0 || (status >= 300 && status < 400) ? 'a redirect' : `the status ${status}`
-  const message = `The answer is ${what}, and not the service's own: is \`baseUrl\` its address, with its prefix?`
-  return new ServableClientError('invalid_response', message, more)
+  if (code === undefined) return notOurs(`the status ${status}`, response, more)
+  const hint =
+    code === 'runs_not_stored' ? '. Say `{ follow: false }` for a plain run, which is not kept' : ''
+  return new ServableClientError(code, redact(`${detail}${hint}`, secrets), more)
 }
 
-const HINT = '. Say `{ follow: false }` for a plain run, which is not kept'
-
-function parse(text: string): Partial<Record<keyof Problem, unknown>> {
-  try {
-    return Object(JSON.parse(text))
-  } catch {
-    return {}
-  }
+/** The error of an answer that is not what the service would say. */
+export function notOurs(
+  what: string,
+  response: Response,
+  more: ServableClientErrorOptions = { status: response.status },
+): ServableClientError {
+  discard(response)
+  return new ServableClientError('invalid_response', `The answer has ${what}: is \`baseUrl\` right?`, more)
 }
 
 /** Milliseconds (RFC 9110, section 10.2.3): seconds or a date. */
-function retryAfterOf(headers: Headers): number | undefined {
-  const text = headers.get('retry-after')
-  if (text === null) return undefined
+function retryAfterOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms)
+  return Math.max(0, ms) || 0
 }
 
 /** A service may repeat a header that it was sent: the caller's never reach a message. */

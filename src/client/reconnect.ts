@@ -1,52 +1,76 @@
 import type { EventSourceMessage } from 'eventsource-parser'
-import { discard, readEvents } from './body.ts'
+import { readEvents } from './body.ts'
+import type { Call } from './call.ts'
 import { mayPass, ServableClientError } from './error.ts'
-import { notOurs, type Settings } from './transport.ts'
-import type { Tries } from './tries.ts'
+import type { CallOptions } from './options.ts'
+import { notOurs } from './problem.ts'
 
-/** What a stream needs to be read to its end, however often its connection is lost. */
-export interface ReconnectOptions {
-  /** Asks for the stream, from where it has come. */
-  open(): Promise<Response>
-  readonly settings: Settings
-  readonly signal: AbortSignal
-  readonly tries: Tries
-  /** A connection was closed that said nothing new: whether that was all. */
-  isOver?(): Promise<boolean>
-}
-
-/** The messages of a stream, connection after connection. It ends with its reader, or where it is over. */
-export async function* reconnect(options: ReconnectOptions): AsyncGenerator<EventSourceMessage, void> {
-  const { tries } = options
-  // Only the service writes this one, and not at once: the connection is good, and there is nothing to say.
-  const onComment = (comment: string) => {
-    if (comment.trim() === 'keep-alive') tries.progress()
-  }
+/**
+ * The messages of a stream, connection after connection: `open` asks for it from where it has come. It ends with its reader,
+ * or where a connection that said nothing new was closed and `isOver` says that this was all.
+ */
+export async function* reconnect(
+  call: Call,
+  open: () => Promise<Response>,
+  isOver?: () => Promise<boolean> | undefined,
+): AsyncGenerator<EventSourceMessage, void> {
   while (true) {
-    let error: unknown = new ServableClientError('network_error', 'The stream was closed before its end')
+    let error: unknown = new ServableClientError('network_error', 'The stream broke off before its end')
     let isSilent = true
     try {
-      const response = await options.open()
-      checkStream(response)
-      for await (const message of readEvents(
-        response,
-        { ...options.settings, signal: options.signal },
-        onComment,
-      )) {
+      for await (const message of readEvents(checked(await open()), call)) {
         isSilent = false
         yield message
       }
-      if (isSilent && (await options.isOver?.())) return
+      if (isSilent && (await isOver?.())) return
     } catch (thrown) {
       if (!mayPass(thrown)) throw thrown
       error = thrown
     }
-    await tries.again(error)
+    await call.tries.again(error)
   }
 }
 
-function checkStream(response: Response): void {
-  if (response.headers.get('content-type')?.startsWith('text/event-stream')) return
-  discard(response)
-  throw notOurs(response, 'event stream')
+function checked(response: Response): Response {
+  if (response.headers.get('content-type')?.startsWith('text/event-stream')) return response
+  throw notOurs('no event stream', response)
+}
+
+/** Why an iterator ends whose reader has left. */
+const LEFT = Symbol('left')
+
+const DONE = { done: true, value: undefined } as const
+
+/** Reads in a call of its own, which begins with the first read and can be left while it waits. */
+export function leavable<T>(
+  open: (options: CallOptions) => Call,
+  options: CallOptions,
+  start: (call: Call) => AsyncGenerator<T, undefined>,
+): AsyncIterableIterator<T, undefined> & { return(): Promise<IteratorReturnResult<undefined>> } {
+  let begun: { readonly call: Call; readonly items: AsyncGenerator<T, undefined> } | undefined
+  const begin = () => {
+    if (begun === undefined) {
+      const call = open(options)
+      begun = { call, items: start(call) }
+    }
+    return begun
+  }
+  return {
+    next: () =>
+      begin()
+        .items.next()
+        .catch(error => {
+          if (error === LEFT) return DONE
+          throw error
+        }),
+    async return() {
+      const { call, items } = begin()
+      call.leave(LEFT)
+      await items.return(undefined)
+      return DONE
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
 }

@@ -1,13 +1,11 @@
 import type { RunInput, RunResult } from '../agents/contract.ts'
 import type { RunPage, RunQuery } from '../runs/host.ts'
 import type { RunRecord, RunSummary } from '../runs/record.ts'
+import { askRun, RESPOND_ASYNC, type RunTarget } from './asked-run.ts'
+import type { Caller } from './call.ts'
 import type { CallOptions, FollowedOptions } from './options.ts'
-import { resultWhenEnded } from './result.ts'
-import { RESPOND_ASYNC, RunCall, type RunTarget } from './run-call.ts'
-import { type RunEvents, readRun } from './run-stream.ts'
-import { linkSignal } from './signal.ts'
-import type { Transport } from './transport.ts'
-import { createTries, repeat } from './tries.ts'
+import { resultOf } from './result.ts'
+import { type RunEvents, readRun, runPath } from './run-stream.ts'
 
 /** Which runs to list: those that fit all of it. */
 export interface RunListQuery extends Partial<Omit<RunQuery, 'cursor'>> {
@@ -42,44 +40,31 @@ export interface RunsClient {
 }
 
 /** The part of a client that is about runs. */
-export function createRuns(transport: Transport): RunsClient {
-  const path = (id: string, more = '') => `/runs/${encodeURIComponent(id)}${more}`
-  const list: RunsClient['list'] = (query = {}, options) =>
-    transport.ask({ method: 'GET', path: `/runs${queryOf(query)}`, options })
+export function createRuns(caller: Caller): RunsClient {
+  const list: RunsClient['list'] = (query = {}, options) => caller.ask(`/runs${queryOf(query)}`, options)
   return {
     list,
-    start: (target, input, options = {}) =>
-      startRun(transport, new RunCall(transport, target, input, options), options),
-    get: (id, options) => transport.ask({ method: 'GET', path: path(id), options }),
-    result: (id, options = {}) => resultWhenEnded(transport, id, options),
-    cancel: (id, options) => transport.ask({ method: 'POST', path: path(id, '/cancel'), options }),
-    stream: (id, options = {}) => readRun(transport, id, options.after ?? 0, options),
+    start(target, input, options = {}) {
+      const run = askRun(caller, target, input, options)
+      return caller.within(options, async call => call.json(await run.post(call, 'run', RESPOND_ASYNC)))
+    },
+    get: (id, options) => caller.ask(runPath(id), options),
+    result: (id, options = {}) => resultOf(caller, id, options),
+    cancel: (id, options) => caller.ask(runPath(id, '/cancel'), options, { method: 'POST' }),
+    stream: (id, options = {}) => readRun(caller, id, options.after ?? 0, options),
     async *all(query, options) {
       let cursor: string | null | undefined
       do {
-        const page: RunPage = await list({ ...query, ...(cursor != null && { cursor }) }, options)
+        const page: RunPage = await list({ ...query, ...(cursor && { cursor }) }, options)
         yield* page.runs
         cursor = page.nextCursor
-      } while (cursor !== null)
+      } while (cursor)
     },
   }
 }
 
-async function startRun(transport: Transport, call: RunCall, options: CallOptions): Promise<RunRecord> {
-  const { signal, unlink } = linkSignal(options)
-  try {
-    return await repeat(createTries(transport.settings, signal), async () => {
-      return transport.json<RunRecord>(await call.post('run', signal, RESPOND_ASYNC), signal)
-    })
-  } finally {
-    unlink()
-  }
-}
-
-/** A query as it stands in an address; empty where there is none. */
+/** A query as it stands in an address. */
 export function queryOf(query: object): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined)
-  return given.length === 0
-    ? ''
-    : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+  // JSON has no members that are undefined.
+  return `?${new URLSearchParams(JSON.parse(JSON.stringify(query)))}`
 }

@@ -24,54 +24,38 @@ export function linkSignal({ signal, timeoutMs }: Pick<CallOptions, 'signal' | '
   const timer =
     timeoutMs === undefined
       ? undefined
-      : setTimeout(() => leave(timedOut(timeoutMs)), Math.min(timeoutMs, MAX_TIMER_MS))
+      : setTimeout(
+          () => leave(new ServableClientError('timeout', `\`timeoutMs\` went by: ${timeoutMs} ms`)),
+          Math.min(timeoutMs, MAX_TIMER_MS),
+        )
   const unlink = () => {
     clearTimeout(timer)
     signal?.removeEventListener('abort', pass)
   }
-  if (signal?.aborted === true) pass()
+  if (signal?.aborted) pass()
   else signal?.addEventListener('abort', pass)
   return { signal: controller.signal, leave, unlink }
 }
 
-function timedOut(ms: number): ServableClientError {
-  return new ServableClientError('timeout', `The call took longer than \`timeoutMs\`, ${ms} ms`)
-}
-
 /** What a promise gives, or the reason of a signal that fires before. `late` gets what comes after that. */
-export function orAbort<T>(
-  promise: Promise<T>,
-  signal: AbortSignal,
-  late: (value: T) => void = () => {},
-): Promise<T> {
+export function orAbort<T>(promise: Promise<T>, signal: AbortSignal, late?: (value: T) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)
-    const settle = () => signal.removeEventListener('abort', abort)
-    signal.addEventListener('abort', abort)
     if (signal.aborted) abort()
-    promise.then(
-      value => {
-        settle()
-        if (signal.aborted) late(value)
-        resolve(value)
-      },
-      error => {
-        settle()
-        reject(error)
-      },
-    )
+    signal.addEventListener('abort', abort)
+    const take = (value: T) => {
+      if (signal.aborted) late?.(value)
+      resolve(value)
+    }
+    void promise.then(take, reject).finally(() => signal.removeEventListener('abort', abort))
   })
 }
 
 /** Waits. Rejects with the reason of a signal that fires before. */
-export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const slept = new Promise<void>(resolve => {
     timer = setTimeout(resolve, ms)
   })
-  try {
-    await orAbort(slept, signal)
-  } finally {
-    clearTimeout(timer)
-  }
+  return orAbort(slept, signal).finally(() => clearTimeout(timer))
 }

@@ -1,12 +1,6 @@
 import { mayPass } from './error.ts'
 import { sleep } from './signal.ts'
 
-/** How often and how soon. */
-export interface TrySettings {
-  readonly maxTries: number
-  readonly retryDelayMs: number
-}
-
 /** Longest wait of our own between two tries, and longest `Retry-After` that is waited for; milliseconds. */
 const MAX_DELAY_MS = 10_000
 const MAX_RETRY_AFTER_MS = 60_000
@@ -20,7 +14,7 @@ export interface Tries {
 }
 
 /** Counts tries without progress. */
-export function createTries({ maxTries, retryDelayMs }: TrySettings, signal: AbortSignal): Tries {
+export function createTries(maxTries: number, delayMs: number, signal: AbortSignal): Tries {
   let failures = 0
   return {
     progress() {
@@ -31,7 +25,7 @@ export function createTries({ maxTries, retryDelayMs }: TrySettings, signal: Abo
       if (!mayPass(error) || failures >= maxTries) throw error
       const { retryAfter = 0 } = error
       if (retryAfter > MAX_RETRY_AFTER_MS) throw error
-      const delay = Math.min(MAX_DELAY_MS, retryDelayMs * 2 ** (failures - 1))
+      const delay = Math.min(MAX_DELAY_MS, delayMs * 2 ** (failures - 1))
       await sleep(Math.max(retryAfter, delay * (1 - Math.random() / 2)), signal)
     },
   }
