@@ -15,10 +15,13 @@ export async function* reconnect(
   isOver?: () => Promise<boolean> | undefined,
 ): AsyncGenerator<EventSourceMessage, void> {
   while (true) {
-    let error: unknown = new ServableClientError('network_error', 'The stream broke off before its end')
+    let error: unknown = new ServableClientError('network_error', 'The answer broke off')
     let isSilent = true
     try {
-      for await (const message of readEvents(checked(await open()), call)) {
+      const response = await open()
+      const type = response.headers.get('content-type')
+      if (!type?.startsWith('text/event-stream')) throw notOurs('no event stream', response)
+      for await (const message of readEvents(response, call)) {
         isSilent = false
         yield message
       }
@@ -29,11 +32,6 @@ export async function* reconnect(
     }
     await call.tries.again(error)
   }
-}
-
-function checked(response: Response): Response {
-  if (response.headers.get('content-type')?.startsWith('text/event-stream')) return response
-  throw notOurs('no event stream', response)
 }
 
 /** Why an iterator ends whose reader has left. */
@@ -47,26 +45,25 @@ export function leavable<T>(
   options: CallOptions,
   start: (call: Call) => AsyncGenerator<T, undefined>,
 ): AsyncIterableIterator<T, undefined> & { return(): Promise<IteratorReturnResult<undefined>> } {
-  let begun: { readonly call: Call; readonly items: AsyncGenerator<T, undefined> } | undefined
+  let call: Call | undefined
+  let items: AsyncGenerator<T, undefined> | undefined
   const begin = () => {
-    if (begun === undefined) {
-      const call = open(options)
-      begun = { call, items: start(call) }
-    }
-    return begun
+    call ??= open(options)
+    items ??= start(call)
+    return items
   }
   return {
     next: () =>
       begin()
-        .items.next()
+        .next()
         .catch(error => {
           if (error === LEFT) return DONE
           throw error
         }),
     async return() {
-      const { call, items } = begin()
-      call.leave(LEFT)
-      await items.return(undefined)
+      const all = begin()
+      call?.leave(LEFT)
+      await all.return(undefined)
       return DONE
     },
     [Symbol.asyncIterator]() {
