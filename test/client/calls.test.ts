@@ -241,7 +241,7 @@ describe('the other routes', () => {
   it('stream metrics, over lost connections, until they are left', async () => {
     const service = createService({ metricsExporter: metrics() })
     const network = cutting(service.fetch, ({ url }) =>
-      url.endsWith('stream') ? { bytes: 10, closes: true } : 'never',
+      url.endsWith('stream') ? { bytes: 8, closes: true } : 'never',
     )
     const client = clientOf(network, { maxTries: 2 })
     expect((await failure(client.metrics.stream().next())).code).toBe('network_error')

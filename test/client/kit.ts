@@ -80,6 +80,8 @@ export type Cut =
   | 'before'
   /** The service has heard, but its answer is lost. */
   | 'answer'
+  /** After the first chunk of the body that has an event. */
+  | 'event'
   /** After so many bytes of the answer's body; it fails, or closes as if it had ended. */
   | { readonly bytes: number; readonly closes: boolean }
 
@@ -96,7 +98,8 @@ export function cutting(fetch: Fetch, next: (request: Request) => Cut): Fetch {
     }
     const isStream = response.headers.get('content-type') === 'text/event-stream'
     // Whole JSON is known by its length: what is shorter fails.
-    return new Response(cutBody(response.body!, cut.bytes, isStream && cut.closes), response)
+    const { bytes, closes } = cut === 'event' ? { bytes: Number.POSITIVE_INFINITY, closes: true } : cut
+    return new Response(cutBody(response.body!, bytes, isStream && closes, cut === 'event'), response)
   }
 }
 
@@ -104,6 +107,7 @@ function cutBody(
   body: ReadableStream<Uint8Array>,
   bytes: number,
   closes: boolean,
+  afterEvent: boolean,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   let left = bytes
@@ -114,7 +118,8 @@ function cutBody(
       const part = value.subarray(0, left)
       left -= part.byteLength
       if (part.byteLength > 0) controller.enqueue(part)
-      if (part.byteLength === value.byteLength) return
+      const isCut = afterEvent ? new TextDecoder().decode(value).includes('data:') : left === 0
+      if (!isCut) return
       await reader.cancel()
       if (closes) controller.close()
       else controller.error(new TypeError('cut in the body'))

@@ -100,11 +100,7 @@ describe('stream', () => {
     const isResuming = (request: Request) => request.method === 'GET'
     const network = cutting(service.fetch, request => {
       if (isResuming(request)) leaving.abort('enough')
-      return isResuming(request)
-        ? 'before'
-        : request.url.endsWith('cancel')
-          ? 'never'
-          : { bytes: 60, closes: true }
+      return isResuming(request) ? 'before' : request.url.endsWith('cancel') ? 'never' : 'event'
     })
     const stream = clientOf(network).agent('gated').stream('x', { signal: leaving.signal })
     expect(await failure(drain(stream))).toBe('enough')
@@ -145,9 +141,7 @@ describe('stream', () => {
 
   it('gives up after so many tries without an event, and the run goes on', async () => {
     const service = createService()
-    const network = cutting(service.fetch, ({ method }) =>
-      method === 'GET' ? 'before' : { bytes: 60, closes: false },
-    )
+    const network = cutting(service.fetch, ({ method }) => (method === 'GET' ? 'before' : 'event'))
     const stream = clientOf(network, { maxTries: 4 }).agent('gated').stream('x')
     const error = await drain(stream).catch(thrown => thrown)
     expect(error).toMatchObject({ code: 'stream_broken', runId: stream.runId })
@@ -184,8 +178,7 @@ describe('stream', () => {
     }
     const cutFirst = cutting(
       network,
-      (request): Cut =>
-        request.url.endsWith('/stream') && request.method === 'POST' ? { bytes: 60, closes: true } : 'never',
+      (request): Cut => (request.url.endsWith('/stream') && request.method === 'POST' ? 'event' : 'never'),
     )
     const stream = clientOf(cutFirst, { maxTries: 2, silenceMs: 20 }).agent('gated').stream('x')
     await stream.next()
@@ -205,7 +198,7 @@ describe('stream, of a plain run', () => {
 
   it('breaks with its connection', async () => {
     const service = createService()
-    const network = cutting(service.fetch, () => ({ bytes: 60, closes: true }))
+    const network = cutting(service.fetch, () => 'event')
     const stream = clientOf(network).agent('gated').stream('x', { follow: false })
     expect(await failure(drain(stream))).toBe('stream_broken')
     expect(service.requests).toHaveLength(1)
