@@ -29,7 +29,7 @@ export function linkSignal({ signal, timeoutMs }: Pick<CallOptions, 'signal' | '
           Math.min(timeoutMs, MAX_TIMER_MS),
         )
   const unlink = () => {
-    clearTimeout(timer)
+    if (timer) clearTimeout(timer)
     signal?.removeEventListener('abort', pass)
   }
   if (signal?.aborted) pass()
@@ -57,5 +57,5 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   const slept = new Promise<void>(resolve => {
     timer = setTimeout(resolve, ms)
   })
-  return orAbort(slept, signal).finally(() => clearTimeout(timer))
+  return orAbort(slept, signal).finally(() => timer && clearTimeout(timer))
 }
