@@ -16,6 +16,9 @@ export type RunStart = FollowedOptions | PlainOptions
 /** Asks for the run's record at once (RFC 7240). */
 export const RESPOND_ASYNC: HeaderFields = { prefer: 'respond-async' }
 
+/** Characters of a run's id. */
+const UUID_LENGTH = 36
+
 /** Milliseconds for which the service is told of a cancel, if it cannot be reached at once. */
 const CANCEL_MS = 10_000
 
@@ -52,9 +55,10 @@ export function askRun(
     fields ??= await call.fields()
     const path = `/${kind}s/${encodeURIComponent(name)}/${verb}`
     const response = await call.send(path, { method: 'POST', body, headers: { ...key, ...headers }, fields })
-    id = response.headers.get('x-run-id') ?? undefined
-    if (id !== undefined) return response
-    throw notOurs('no `x-run-id` header', response)
+    const runId = response.headers.get('x-run-id')
+    if (runId?.length !== UUID_LENGTH) throw notOurs('no `x-run-id` header', response)
+    id = runId
+    return response
   }
 
   const stop = () =>

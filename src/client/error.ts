@@ -80,8 +80,9 @@ export function aboutRun(error: unknown, runId: string | undefined, isStream = f
 /** Whether trying again may help: no answer, too much for now, or a gateway that could not reach the service. */
 export function mayPass(error: unknown): error is ServableClientError {
   if (!(error instanceof ServableClientError)) return false
-  const { code, status = 0 } = error
+  const { code, status } = error
   if (code === 'network_error' || status === 429) return true
-  // With a code of its own, a 502 or 504 is the answer of a run: its provider failed, or its time was up.
-  return code === 'invalid_response' && status >= 502 && status <= 504
+  // With a code of its own, a 502 or 504 is the answer of a run: its provider failed, or its time was up. And Chromium takes an
+  // answer that was cut in its head for a whole one, with fewer fields and no body.
+  return code === 'invalid_response' && /^(2..|50[2-4])$/.test(`${status}`)
 }

@@ -43,7 +43,10 @@ export interface ClientOptions {
 export interface CallOptions {
   /** Ends the call, which rejects with the signal's reason. A run that it waits for is cancelled on the service. */
   readonly signal?: AbortSignal | undefined
-  /** Milliseconds for the whole call, all its tries together; then it ends as if aborted, with `timeout`. Default: none. */
+  /**
+   * Milliseconds for the whole call, all its tries together, 2,147,483,647 at the most; then it ends as if aborted, with
+   * `timeout`. Default: none.
+   */
   readonly timeoutMs?: number | undefined
   /** Headers beside the client's; they win over those of the same name. */
   readonly headers?: HeaderFields | undefined

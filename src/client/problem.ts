@@ -44,9 +44,9 @@ export function notOurs(
 
 /** Milliseconds (RFC 9110, section 10.2.3): seconds or a date. */
 function retryAfterOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
-  return Math.max(0, ms) || 0
+  if (!text) return undefined
+  // What is neither is no reason to wait.
+  return Math.max(0, Number(text) * 1000 || Date.parse(text) - Date.now()) || 0
 }
 
 /** A service may repeat a header that it was sent: the caller's never reach a message. */

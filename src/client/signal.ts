@@ -26,7 +26,7 @@ export function linkSignal({ signal, timeoutMs }: Pick<CallOptions, 'signal' | '
       ? undefined
       : setTimeout(
           () => leave(new ServableClientError('timeout', `\`timeoutMs\` went by: ${timeoutMs} ms`)),
-          Math.min(timeoutMs, MAX_TIMER_MS),
+          timeoutMs,
         )
   const unlink = () => {
     if (timer) clearTimeout(timer)

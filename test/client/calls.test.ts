@@ -10,6 +10,8 @@ const failure = (promise: Promise<unknown>): Promise<ServableClientError> =>
     error => error,
   )
 
+const RUN = crypto.randomUUID()
+
 const KEY = 'sk-a-long-secret'
 
 /** A service that answers with these, one after another, and then with the last one. */
@@ -28,7 +30,7 @@ function problem(status: number, code: string, headers = {}): Response {
   })
 }
 
-const ok = () => new Response(JSON.stringify({ text: 'done' }), { headers: { 'x-run-id': 'r' } })
+const ok = () => new Response(JSON.stringify({ text: 'done' }), { headers: { 'x-run-id': RUN } })
 
 describe('run', () => {
   it('gives the result of one request', async () => {
@@ -85,13 +87,13 @@ describe('run', () => {
     ['run_timeout', 504],
     ['idempotency_mismatch', 422],
   ])('takes %s (%i) for an answer', async (code, status) => {
-    const fetch = answering(() => problem(status, code, { 'x-run-id': 'r' }))
+    const fetch = answering(() => problem(status, code, { 'x-run-id': RUN }))
     const error = await failure(clientOf(fetch, { apiKey: KEY }).agent('a').run('x'))
     expect(error).toMatchObject({
       code,
       status,
       requestId: 'req',
-      runId: 'r',
+      runId: RUN,
       issues: [],
       name: 'ServableClientError',
     })
@@ -101,6 +103,7 @@ describe('run', () => {
   it.each([
     ['too much for now', () => problem(429, 'too_many_runs', { 'retry-after': '0' })],
     ['a gateway', () => plain(503)],
+    ['an answer that was cut in its head', () => new Response()],
     ['a date to wait for', () => plain(502, { 'retry-after': new Date(0).toUTCString() })],
     ['a network', () => Response.error()],
   ])('tries again after %s', async (what, make) => {
@@ -154,7 +157,7 @@ describe('what answers is not the service', () => {
     ['too much', () => new Response(JSON.stringify('x'.repeat(2000)))],
   ])('%s is `invalid_response`', async (_, make) => {
     const fetch = answering(make)
-    const client = clientOf(fetch, { maxLength: 1000 })
+    const client = clientOf(fetch, { maxLength: 1000, maxTries: 1 })
     expect((await failure(client.agents())).code).toBe('invalid_response')
     expect((await failure(client.agent('a').run('x'))).code).toBe('invalid_response')
     expect(fetch).toHaveBeenCalledTimes(2)

@@ -3,6 +3,8 @@ import { createClient, ServableClientError } from '../../src/client/index.ts'
 import { drain, listenersOf, never, textIn } from '../support.ts'
 import { type Cut, clientOf, createService, cutting } from './kit.ts'
 
+const RUN = crypto.randomUUID()
+
 const codeOf = (error: unknown) => (error instanceof ServableClientError ? error.code : error)
 const failure = (promise: Promise<unknown>) => promise.then(() => 'no failure', codeOf)
 
@@ -154,7 +156,7 @@ describe('stream', () => {
   })
 
   it.each([
-    ['no event stream', new Response('{}', { headers: { 'x-run-id': 'r' } })],
+    ['no event stream', new Response('{}')],
     ['no run', new Response('data: x\n\n', { headers: { 'content-type': 'text/event-stream' } })],
     ['no numbers', eventStream('data: {"type":"text","text":"x"}\n\n')],
     ['a gap', eventStream('id: 2\ndata: {"type":"text","text":"x"}\n\n')],
@@ -163,7 +165,7 @@ describe('stream', () => {
     ['too much', eventStream(`id: 1\ndata: ${'x'.repeat(2000)}`)],
   ])('refuses what is no stream of a run: %s', async (_, response) => {
     const fetch = vi.fn(() => Promise.resolve(response))
-    const stream = clientOf(fetch, { maxLength: 1000 }).agent('a').stream('x')
+    const stream = clientOf(fetch, { maxLength: 1000, maxTries: 1 }).agent('a').stream('x')
     expect(await failure(drain(stream))).toBe('invalid_response')
     expect(fetch).toHaveBeenCalledTimes(1)
   })
@@ -235,5 +237,5 @@ function eventStream(text: string, stays = false): Response {
       if (!stays) controller.close()
     },
   })
-  return new Response(body, { headers: { 'content-type': 'text/event-stream', 'x-run-id': 'r' } })
+  return new Response(body, { headers: { 'content-type': 'text/event-stream', 'x-run-id': RUN } })
 }
