@@ -7,6 +7,7 @@ import { notOurs } from './problem.ts'
 /** What runs. */
 export interface RunTarget {
   readonly kind: Kind
+  /** The name under which the service has it. */
   readonly name: string
 }
 

@@ -66,7 +66,9 @@ export interface ToolsClient {
 /** Whether the service can serve. */
 export interface Health {
   readonly status: 'ok' | 'unavailable'
+  /** It answers. */
   readonly live: boolean
+  /** What keeps its state can be reached. */
   readonly ready: boolean
 }
 

@@ -1,24 +1,11 @@
 import { describe, expect, it, vi } from 'vitest'
-import { type ClientOptions, createClient, type ServableClientError } from '../../src/client/index.ts'
-import { bearerAuth } from '../../src/index.ts'
-import { drain, listenersOf, never } from '../support.ts'
-import { clientOf, createService, cutting, metrics } from './kit.ts'
-
-const failure = (promise: Promise<unknown>): Promise<ServableClientError> =>
-  promise.then(
-    () => Promise.reject(new Error('no failure')),
-    error => error,
-  )
+import type { ClientOptions } from '../../src/client/index.ts'
+import { listenersOf } from '../support.ts'
+import { answering, clientOf, createService, cutting, failure } from './kit.ts'
 
 const RUN = crypto.randomUUID()
 
 const KEY = 'sk-a-long-secret'
-
-/** A service that answers with these, one after another, and then with the last one. */
-function answering(...answers: readonly (() => Response)[]) {
-  const left = [...answers]
-  return vi.fn((_: Request) => Promise.resolve((left.length > 1 ? left.shift()! : left[0]!)()))
-}
 
 const plain = (status: number, headers = {}) => new Response('<html>', { status, headers })
 
@@ -97,7 +84,7 @@ describe('run', () => {
       issues: [],
       name: 'ServableClientError',
     })
-    expect(fetch).toHaveBeenCalledTimes(1)
+    expect(fetch.calls).toHaveLength(1)
   })
 
   it.each([
@@ -112,7 +99,7 @@ describe('run', () => {
     const send = (request: Request) =>
       fetch(request).then(answer => (what === 'a network' && answer.status === 0 ? lost() : answer))
     expect((await clientOf(send).agent('a').run('x')).text).toBe('done')
-    const keys = fetch.mock.calls.map(([request]) => request.headers.get('idempotency-key'))
+    const keys = fetch.calls.map(request => request.headers.get('idempotency-key'))
     expect(keys).toHaveLength(3)
     expect(new Set(keys).size).toBe(1)
     expect(keys[0]).toMatch(/^\d{1,3}(-\d{1,3}){15}$/)
@@ -123,10 +110,10 @@ describe('run', () => {
     expect(await failure(clientOf(busy, { maxTries: 3 }).agent('a').run('x'))).toMatchObject({
       retryAfter: 0,
     })
-    expect(busy).toHaveBeenCalledTimes(3)
+    expect(busy.calls).toHaveLength(3)
     const long = answering(() => problem(429, 'rate_limited', { 'retry-after': '3600' }))
     expect(await failure(clientOf(long).agent('a').run('x'))).toMatchObject({ retryAfter: 3_600_000 })
-    expect(long).toHaveBeenCalledTimes(1)
+    expect(long.calls).toHaveLength(1)
   })
 
   it('says what to do where the service keeps no runs', async () => {
@@ -142,9 +129,9 @@ describe('run', () => {
     const fetch = answering(() => problem(429, 'rate_limited'))
     const error = await failure(clientOf(fetch).agent('a').run('x', { follow: false }))
     expect(error.code).toBe('rate_limited')
-    expect(fetch).toHaveBeenCalledTimes(1)
-    expect(fetch.mock.calls[0]![0].headers.get('idempotency-key')).toBeNull()
-    expect(await fetch.mock.calls[0]![0].json()).toEqual({ input: 'x' })
+    expect(fetch.calls).toHaveLength(1)
+    expect(fetch.calls[0]!.headers.get('idempotency-key')).toBeNull()
+    expect(await fetch.calls[0]!.json()).toEqual({ input: 'x' })
   })
 })
 
@@ -160,7 +147,7 @@ describe('what answers is not the service', () => {
     const client = clientOf(fetch, { maxLength: 1000, maxTries: 1 })
     expect((await failure(client.agents())).code).toBe('invalid_response')
     expect((await failure(client.agent('a').run('x'))).code).toBe('invalid_response')
-    expect(fetch).toHaveBeenCalledTimes(2)
+    expect(fetch.calls).toHaveLength(2)
   })
 
   it('a wrong problem is one too', async () => {
@@ -174,7 +161,7 @@ describe('headers', () => {
   const sent = async (options: Partial<ClientOptions>, call = {}) => {
     const fetch = answering(ok)
     await clientOf(fetch, options).agent('a').run('x', call)
-    return Object.fromEntries(fetch.mock.calls[0]![0].headers)
+    return Object.fromEntries(fetch.calls[0]!.headers)
   }
 
   it('carry the keys of the client, and of the call', async () => {
@@ -199,7 +186,7 @@ describe('headers', () => {
     const client = clientOf(fetch, { headers: async () => ({ authorization: `Bearer ${++count}` }) })
     await client.agent('a').run('x')
     await client.health()
-    const tokens = fetch.mock.calls.map(([request]) => request.headers.get('authorization'))
+    const tokens = fetch.calls.map(request => request.headers.get('authorization'))
     expect(tokens).toEqual(['Bearer 1', 'Bearer 1', 'Bearer 2'])
   })
 
@@ -216,122 +203,5 @@ describe('headers', () => {
     const error = await failure(clientOf(fetch, { apiKey: `${KEY}\n\0` }).agents())
     expect(error).toMatchObject({ code: 'invalid_options', message: 'The header `x-api-key` cannot be sent' })
     expect([error.message, error.cause]).toEqual([expect.not.stringContaining(KEY), undefined])
-  })
-})
-
-describe('the other routes', () => {
-  it('list and tell', async () => {
-    const tool = { name: 'add', description: 'Adds', execute: () => 1 }
-    const service = createService({
-      toolLibrary: { add: tool },
-      metricsExporter: metrics(),
-    })
-    const client = clientOf(service.fetch)
-    expect((await client.agents()).map(({ name }) => name)).toContain('echo')
-    expect(await client.teams()).toEqual([])
-    expect((await client.workflows()).map(({ name }) => name)).toEqual(['count'])
-    expect((await client.registry()).workflows).toEqual(['count'])
-    expect(await client.health()).toEqual({ status: 'ok', live: true, ready: true })
-    expect(await client.tools.list()).toMatchObject([{ name: 'add' }])
-    expect(await client.tools.get('add')).toMatchObject({ name: 'add', toolkit: null })
-    expect((await failure(client.tools.get('a/b'))).code).toBe('tool_not_found')
-    await client.agent('echo').run('x')
-    expect((await client.metrics.json()).byAgent.echo?.runs).toBe(1)
-    expect((await client.metrics.json('echo')).runs).toBe(1)
-    expect((await failure(client.metrics.json('nobody'))).code).toBe('agent_not_found')
-  })
-
-  it('stream metrics, over lost connections, until they are left', async () => {
-    const service = createService({ metricsExporter: metrics() })
-    const network = cutting(service.fetch, ({ url }) =>
-      url.endsWith('stream') ? { bytes: 8, closes: true } : 'never',
-    )
-    const client = clientOf(network, { maxTries: 2 })
-    expect((await failure(client.metrics.stream().next())).code).toBe('network_error')
-    const open = clientOf(service.fetch)
-    const events = open.metrics.stream()
-    const first = events.next()
-    await vi.waitFor(async () => {
-      await open.agent('echo').run('x')
-      expect(
-        await Promise.race([first.then(() => true), new Promise(resolve => setTimeout(resolve, 5))]),
-      ).toBe(true)
-    })
-    expect((await first).value).toMatchObject({ agentName: 'echo', data: { kind: 'agent' } })
-    const waiting = drain(events)
-    await events.return?.()
-    await waiting
-    expect(await events.next()).toEqual({ done: true, value: undefined })
-  })
-
-  it('keep corrections, without sending one twice', async () => {
-    const service = createService({ runs: { listAnonymous: true } })
-    const { corrections } = clientOf(service.fetch).agent('echo')
-    const kept = await corrections.add({ originalValue: 'Oslo', correctedValue: 'Bergen' })
-    expect(await corrections.list({ limit: 5 })).toEqual({ corrections: [kept], nextCursor: null })
-    const lost = clientOf(cutting(service.fetch, () => 'answer'))
-    const again = lost.agent('echo').corrections.add({ originalValue: 1, correctedValue: 2 })
-    expect((await failure(again)).code).toBe('network_error')
-    expect((await corrections.list()).corrections).toHaveLength(2)
-  })
-
-  it('tell that a service cannot serve', async () => {
-    const fetch = answering(() => new Response('{"status":"unavailable","ready":false}', { status: 503 }))
-    expect(await clientOf(fetch).health()).toMatchObject({ status: 'unavailable' })
-    expect((await failure(clientOf(() => Promise.reject(new Error())).health())).code).toBe('network_error')
-  })
-
-  it('let go of an answer that does not come', async () => {
-    const leaving = new AbortController()
-    const call = failure(clientOf(never).agents({ signal: leaving.signal }))
-    leaving.abort('enough')
-    expect(await call).toBe('enough')
-    expect(listenersOf(leaving.signal)).toBe(0)
-    expect((await failure(clientOf(never).agents({ timeoutMs: 1 }))).code).toBe('timeout')
-  })
-})
-
-describe('runs', () => {
-  const service = createService({ middleware: [bearerAuth({ tokens: { 'let-me-in': 'ada' } })] })
-  const headers = { authorization: 'Bearer let-me-in' }
-  const { runs } = createClient({ baseUrl: 'http://service.test/api/', fetch: service.fetch, headers })
-
-  it('start, are read, waited for and listed, page after page', async () => {
-    const records = await Promise.all(
-      ['1', '2', '3'].map(input => runs.start({ kind: 'agent', name: 'counts' }, input)),
-    )
-    expect(records[0]).toMatchObject({ kind: 'agent', name: 'counts' })
-    const [first] = records
-    expect((await runs.result(first!.id)).finishReason).toBe('stop')
-    expect((await runs.get(first!.id)).status).toBe('completed')
-    expect((await runs.list({ limit: 2, kind: 'agent' })).runs).toHaveLength(2)
-    const all = await drain(runs.all({ limit: 1 }))
-    expect(all.map(({ id }) => id).sort()).toEqual(records.map(({ id }) => id).sort())
-  })
-
-  it('are cancelled once', async () => {
-    const { id } = await runs.start({ kind: 'agent', name: 'gated' }, 'x')
-    expect((await runs.cancel(id)).status).toBe('cancelled')
-    expect((await runs.cancel(id)).status).toBe('cancelled')
-    const ended = await runs.start({ kind: 'agent', name: 'echo' }, 'x')
-    await runs.result(ended.id)
-    expect((await failure(runs.cancel(ended.id))).code).toBe('run_ended')
-    expect((await failure(runs.get('nothing'))).code).toBe('run_not_found')
-  })
-
-  it('are followed from anywhere, and leaving stops nothing', async () => {
-    const { id } = await runs.start({ kind: 'agent', name: 'counts' }, '5')
-    for await (const _ of runs.stream(id)) break
-    expect((await runs.result(id)).finishReason).toBe('stop')
-    expect(await drain(runs.stream(id))).toHaveLength(6)
-    const stream = runs.stream(id, { after: 5 })
-    expect(await drain(stream)).toMatchObject([{ type: 'finish' }])
-    expect([stream.runId, stream.lastEventId]).toEqual([id, 6])
-    expect(await drain(runs.stream(id, { after: 6 }))).toEqual([])
-  })
-
-  it('belong to those who may', async () => {
-    const stranger = clientOf(service.fetch)
-    expect(await failure(stranger.runs.list())).toMatchObject({ code: 'unauthorized', status: 401 })
   })
 })

@@ -1,5 +1,10 @@
 /** A handler in this process, clients of it, and a network that loses connections. */
-import { type Client, type ClientOptions, createClient } from '../../src/client/index.ts'
+import {
+  type Client,
+  type ClientOptions,
+  createClient,
+  type ServableClientError,
+} from '../../src/client/index.ts'
 import {
   Agent,
   createHandler,
@@ -130,3 +135,22 @@ function cutBody(
 
 /** The metrics of a service that has them. */
 export const metrics = (): MetricsExporter => new MetricsExporter()
+
+/** What a call that must fail rejects with. */
+export function failure(promise: Promise<unknown>): Promise<ServableClientError> {
+  return promise.then(
+    () => Promise.reject(new Error('no failure')),
+    error => error,
+  )
+}
+
+/** A service that answers with these, one after another, and then with the last one. */
+export function answering(...answers: readonly (() => Response)[]) {
+  const left = [...answers]
+  const calls: Request[] = []
+  const fetch = async (request: Request) => {
+    calls.push(request)
+    return (left.length > 1 ? left.shift()! : left[0]!)()
+  }
+  return Object.assign(fetch, { calls })
+}
