@@ -10,6 +10,8 @@ import { a2aRoutes } from './a2a/routes.ts'
 import { adminGate, OPEN_WARNING } from './admin/gate.ts'
 import type { AdminSettings } from './admin/options.ts'
 import { adminPath, adminRoutes } from './admin/routes.ts'
+import type { Servable } from './agents/contract.ts'
+import type { Nothing, Served, ServedOf } from './agents/served.ts'
 import { createLocalRecords } from './gateway/local-records.ts'
 import type { GatewaySettings } from './gateway/options.ts'
 import { gatewayRoutes } from './gateway/routes.ts'
@@ -58,7 +60,26 @@ import { type Cors, createCors } from './web/cors.ts'
  * Answers a request. The second argument is for the entries of the runtimes; anything else in its place, such as
  * what Bun, Deno, Workers and Next pass there, is ignored, so the handler itself can be given to each of them.
  */
-export type Handler = (request: Request, platform?: unknown) => Promise<Response>
+export interface Handler<Names extends Served = Served> {
+  (request: Request, platform?: unknown): Promise<Response>
+  /** What it serves, for the compiler alone: `createClient<typeof handler>` knows its names. It has no value. */
+  readonly '~served'?: Names
+}
+
+/** What is served by name, as the compiler reads it from options. */
+type ServedBy<Agents, Teams, Workflows, List extends readonly unknown[]> = {
+  readonly agents: ServedOf<'agent', Agents, List>
+  readonly teams: ServedOf<'team', Teams, List>
+  readonly workflows: ServedOf<'workflow', Workflows, List>
+}
+
+/** Options whose explicit entries the compiler remembers. */
+interface NamedOptions<Agents, Teams, Workflows, List> {
+  readonly agents?: Agents
+  readonly teams?: Teams
+  readonly workflows?: Workflows
+  readonly serve?: List
+}
 
 /**
  * Makes the handler that serves agents, teams and workflows. Throws a `ServableError` with code `invalid_options`
@@ -67,7 +88,14 @@ export type Handler = (request: Request, platform?: unknown) => Promise<Response
  * @example
  * export default { fetch: createHandler({ agents: { echo } }) }
  */
-export function createHandler(options: HandlerOptions = {}): Handler {
+export function createHandler<
+  const Agents extends HandlerOptions['agents'] = Nothing,
+  const Teams extends HandlerOptions['teams'] = Nothing,
+  const Workflows extends HandlerOptions['workflows'] = Nothing,
+  const List extends readonly Servable[] = readonly [],
+>(
+  options: HandlerOptions & NamedOptions<Agents, Teams, Workflows, List> = {},
+): Handler<ServedBy<Agents, Teams, Workflows, List>> {
   const service = openService(options)
   const { settings, catalog, runs } = service
   const { prefix, production, log, middleware, fallback, metricsExporter } = settings

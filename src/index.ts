@@ -62,6 +62,7 @@ export {
   type RegistryNames,
   type ServableOf,
 } from './agents/registry.ts'
+export type { Served } from './agents/served.ts'
 export {
   parallel,
   route,

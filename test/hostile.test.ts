@@ -125,8 +125,8 @@ describe('options that cannot work', () => {
     ['prefix', { prefix: '/api/../x' }],
     ['prefix', { prefix: '.' }],
   ])('name %s', (member, options) => {
-    expect(() => createHandler(untyped(options))).toThrow(refused)
-    expect(() => createHandler(untyped(options))).toThrow(member)
+    expect(() => createHandler(untyped<HandlerOptions>(options))).toThrow(refused)
+    expect(() => createHandler(untyped<HandlerOptions>(options))).toThrow(member)
   })
 
   it.each<[string, () => unknown]>([

@@ -102,7 +102,7 @@ const WRONG: [object, string][] = [
 
 describe('createHandler', () => {
   it.each(WRONG)('refuses %o and names `%s`', (options, named) => {
-    expect(() => createHandler(untyped(options))).toThrow(
+    expect(() => createHandler(untyped<HandlerOptions>(options))).toThrow(
       expect.objectContaining({
         code: 'invalid_options',
         message: expect.stringContaining(named),
@@ -111,7 +111,7 @@ describe('createHandler', () => {
   })
 
   it.each([null, 5, 'options', () => {}])('refuses %s in place of options', options => {
-    expect(() => createHandler(untyped(options))).toThrow(
+    expect(() => createHandler(untyped<HandlerOptions>(options))).toThrow(
       expect.objectContaining({ code: 'invalid_options' }),
     )
   })

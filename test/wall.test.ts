@@ -82,6 +82,8 @@ const KNOWS: Record<string, readonly string[]> = {
   adapters: ['errors', 'agents'],
   mcp: ['errors', 'validation', 'environment', 'web', 'agents', 'http'],
   ai: ['errors', 'wake', 'agents', 'http', 'adapters'],
+  // Of all these, types alone: see below.
+  client: ['errors', 'web', 'agents', 'runs', 'http', 'metrics'],
   metrics: ['errors', 'wake', 'web', 'agents', 'state', 'runs', 'http'],
   gateway: [
     'errors',
@@ -185,6 +187,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   a2a: ['valibot'],
   gateway: ['valibot'],
   admin: ['valibot'],
+  client: ['eventsource-parser'],
   mcp: ['valibot', '@modelcontextprotocol/client'],
   ai: ['ai'],
 }
@@ -228,6 +231,16 @@ describe('the rooms of src', () => {
   it('keep the socket layer to itself: of HTTP it knows the platform alone', () => {
     const known = inner.filter(({ from, to }) => roomOf(from) === 'socket' && roomOf(to) === 'http')
     expect(new Set(known.map(({ to }) => to))).toEqual(new Set(['http/platform.ts']))
+  })
+
+  it('leave the client to itself at run time: of the others it knows types', () => {
+    const ofClient = modules.filter(({ path }) => roomOf(path) === 'client')
+    const kept = ofClient.flatMap(({ path, code }) => importsIn(path, code))
+    expect(kept.map(show)).toContain('client/body.ts → eventsource-parser')
+    const wrong = kept.filter(({ to }) => (isOwn(to) ? roomOf(to) !== 'client' : to !== 'eventsource-parser'))
+    expect(wrong.map(show)).toEqual([])
+    const users = inner.filter(({ from, to }) => roomOf(to) === 'client' && roomOf(from) !== 'client')
+    expect(users.map(show)).toEqual([])
   })
 
   it('have no circles at run time', () => {

@@ -3,6 +3,7 @@ import {
   Agent,
   createHandler,
   defaultRegistry,
+  type HandlerOptions,
   type Kind,
   Registry,
   type Servable,
@@ -101,7 +102,7 @@ describe('the registry rules of the specification', () => {
   it('6: maps of names and a mixed array are served alike', async () => {
     const [agent, team, workflow] = makers.map(([, make]) => make(false))
     const mapped = createHandler(
-      untyped({
+      untyped<HandlerOptions>({
         registry: new Registry(),
         agents: { a: agent },
         teams: { t: team },
@@ -109,7 +110,9 @@ describe('the registry rules of the specification', () => {
       }),
     )
     expect(await list(mapped)).toEqual({ agents: ['a'], teams: ['t'], workflows: ['w'] })
-    const mixed = createHandler(untyped({ registry: new Registry(), serve: [workflow, agent, team] }))
+    const mixed = createHandler(
+      untyped<HandlerOptions>({ registry: new Registry(), serve: [workflow, agent, team] }),
+    )
     expect(await list(mixed)).toEqual({ agents: ['one'], teams: ['one'], workflows: ['one'] })
     for (const kind of ['agents', 'teams', 'workflows']) {
       expect((await runs(mixed, `${kind}/one`)).status).toBe(200)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createCatalog, type Sources } from '../../src/http/catalog.ts'
-import { createHandler, Registry, type Servable } from '../../src/index.ts'
+import { createHandler, type HandlerOptions, Registry, type Servable } from '../../src/index.ts'
 import { untyped } from '../support.ts'
 
 const servable = (name: string, kind: string = 'agent') =>
@@ -91,6 +91,6 @@ describe('createCatalog', () => {
       message: expect.stringContaining(named),
     })
     expect(() => catalogOf(sources)).toThrow(expected)
-    expect(() => createHandler(untyped(sources))).toThrow(expected)
+    expect(() => createHandler(untyped<HandlerOptions>(sources))).toThrow(expected)
   })
 })

@@ -30,16 +30,21 @@ beforeAll(async () => {
   await mkdir(join(root, 'test/.tmp'), { recursive: true })
   folder = await mkdtemp(join(root, 'test/.tmp/readme-'))
   for (const [name, text] of snippets) {
-    const source = text
-      .replace(/'servable\/(socket|mcp|adapters)'/g, "'../../../src/$1/index.ts'")
-      .replace(/'servable\/(\w+)'/g, (_, entry) => `'../../../src/runtimes/${entry}.ts'`)
-      .replaceAll("'servable'", "'../../../src/index.ts'")
+    const source = fromSources(text)
       .replaceAll('port: 3000', 'port: 0')
       .replace("'servable.db'", JSON.stringify(join(folder, 'servable.db')))
     await writeFile(join(folder, name), source)
   }
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** A snippet that imports the sources. */
+function fromSources(text: string): string {
+  return text
+    .replace(/'servable\/(socket|mcp|client|adapters|ai)'/g, "'../../../src/$1/index.ts'")
+    .replace(/'servable\/(\w+)'/g, (_, entry) => `'../../../src/runtimes/${entry}.ts'`)
+    .replaceAll("'servable'", "'../../../src/index.ts'")
+}
 
 async function ask(handler: Handler, path: string, input: string, headers = {}): Promise<Response> {
   const body = JSON.stringify({ input })
@@ -109,6 +114,11 @@ describe('README', () => {
     expect(answer.status).toBe(202)
     const record = await handler(new Request(`http://127.0.0.1${answer.headers.get('location')}/stream`))
     expect(await record.text()).toContain('"finishReason":"stop"')
+  })
+
+  it('shows a client that knows the names of a handler', async () => {
+    const module = await import(pathToFileURL(join(folder, 'typed-client.ts')).href)
+    expect(module.text).toBe('hush')
   })
 
   it('shows agents that other agents can find', async () => {
@@ -204,16 +214,19 @@ describe('README sockets', () => {
 describe('README commands', () => {
   let dev: Runtime | undefined
   beforeAll(async () => {
-    dev = await startWrangler({ env: { ADMIN_TOKEN: 'secret' } })
+    // Nothing of an earlier run: what is added may be added once.
+    const persisted = ['--persist-to', join(folder, 'state')]
+    dev = await startWrangler({ env: { ADMIN_TOKEN: 'secret' }, args: persisted })
   })
   afterAll(() => dev?.stop())
 
   it.each([
     ['socket-client.ts', /^run [\da-f-]{36}\n[\s\S]*all of it: Hello over a socket\n$/],
+    ['client.ts', /^Hello[\s\S]*client *\n3 \* \(4 \+ 5\) = 27\n$/],
     ['plain-client.ts', /^Hello[\s\S]*JSON\n$/],
   ])('shows %s, which the dev server answers', async (name, said) => {
     const url = dev?.url ?? ''
-    const source = (snippets.get(name) ?? '')
+    const source = fromSources(snippets.get(name) ?? '')
       .replace('http://127.0.0.1:8787', url)
       .replace('ws://127.0.0.1:8787', url.replace('http', 'ws'))
     await writeFile(join(folder, `dev-${name}`), source)

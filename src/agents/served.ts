@@ -1,0 +1,41 @@
+/**
+ * What a handler serves, as types alone: a typed client reads from them which names there are.
+ *
+ * @module
+ */
+
+/** The servables of a handler by kind and name. Where names are not known to the compiler, they are any text. */
+export type Served = {
+  readonly agents: Readonly<Record<string, unknown>>
+  readonly teams: Readonly<Record<string, unknown>>
+  readonly workflows: Readonly<Record<string, unknown>>
+}
+
+/** A map of no names. */
+export type Nothing = Readonly<Record<never, never>>
+
+/**
+ * The servables of one kind that are given explicitly: those of a map, and those of a list by their names. Where none is
+ * given, the registry decides, so any name may be there.
+ */
+export type ServedOf<Kind extends string, Map, List extends readonly unknown[]> = Known<
+  Map & ByName<Extract<List[number], { readonly kind: Kind }>>
+>
+
+type ByName<Each> = {
+  readonly [One in Each as One extends { readonly name: infer Name extends string } ? Name : never]: One
+}
+
+type Known<Map> = [keyof Map] extends [never] ? Readonly<Record<string, unknown>> : Map
+
+/**
+ * The type of a servable's structured output: what its `output` validates to, where that is a Standard Schema (as those of
+ * valibot, zod and ArkType are), else any object.
+ */
+export type StructuredOf<One> = One extends {
+  readonly output: { readonly '~standard': { readonly types?: infer Types } }
+}
+  ? NonNullable<Types> extends { readonly output: infer Output }
+    ? Output
+    : object
+  : object

@@ -1,0 +1,89 @@
+import type { Kind, RunInput } from '../agents/contract.ts'
+import { discard } from './body.ts'
+import type { Call, Caller } from './call.ts'
+import type { FollowedOptions, HeaderFields, PlainOptions } from './options.ts'
+import { notOurs } from './problem.ts'
+
+/** What runs. */
+export interface RunTarget {
+  readonly kind: Kind
+  /** The name under which the service has it. */
+  readonly name: string
+}
+
+/** How a run is started. */
+export type RunStart = FollowedOptions | PlainOptions
+
+/** Asks for the run's record at once (RFC 7240). */
+export const RESPOND_ASYNC: HeaderFields = { prefer: 'respond-async' }
+
+/** Characters of a run's id. */
+const UUID_LENGTH = 36
+
+/** Milliseconds for which the service is told of a cancel, if it cannot be reached at once. */
+const CANCEL_MS = 10_000
+
+/**
+ * One run as its client sees it. However often a followed run is asked for, it is one: each request has the same key and the
+ * same body, and the headers of the first one.
+ */
+export interface AskedRun {
+  /** Once the service has answered. */
+  readonly id: string | undefined
+  readonly isFollowed: boolean
+  /** Asks for the run, or for the one that there is. */
+  post(call: Call, verb: 'run' | 'stream', headers?: HeaderFields): Promise<Response>
+  /** Cancels the run on the service, once. A plain run ends with its connection. Never rejects. */
+  cancel(): Promise<void>
+}
+
+/** Nothing is sent yet. */
+export function askRun(
+  caller: Caller,
+  { kind, name }: RunTarget,
+  input: RunInput,
+  options: RunStart,
+): AskedRun {
+  const { sessionId, userId } = options
+  const isFollowed = options.follow !== false
+  const body = { input, sessionId, userId, ...(isFollowed && { background: true }) }
+  const key = isFollowed ? { 'idempotency-key': options.idempotencyKey ?? newKey() } : {}
+  let fields: Headers | undefined
+  let id: string | undefined
+  let cancelling: Promise<void> | undefined
+
+  async function post(call: Call, verb: 'run' | 'stream', headers: HeaderFields = {}): Promise<Response> {
+    fields ??= await call.fields()
+    const path = `/${kind}s/${encodeURIComponent(name)}/${verb}`
+    const response = await call.send(path, { method: 'POST', body, headers: { ...key, ...headers }, fields })
+    const runId = response.headers.get('x-run-id')
+    if (runId?.length !== UUID_LENGTH) throw notOurs('no `x-run-id` header', response)
+    id = runId
+    return response
+  }
+
+  const stop = () =>
+    caller.within({ ...options, signal: undefined, timeoutMs: CANCEL_MS }, async call => {
+      // Where the first answer was lost, asking once more tells which run it is.
+      if (id === undefined) discard(await post(call, 'run', RESPOND_ASYNC))
+      discard(await call.send(`/runs/${id}/cancel`, { method: 'POST' }))
+    })
+
+  return {
+    get id() {
+      return id
+    },
+    isFollowed,
+    post,
+    async cancel() {
+      // Before there are headers, nothing was sent.
+      if (isFollowed && fields) cancelling ??= stop().catch(() => {})
+      await cancelling
+    },
+  }
+}
+
+/** 128 random bits; `crypto.randomUUID` is not there on pages without HTTPS. */
+function newKey(): string {
+  return crypto.getRandomValues(new Uint8Array(16)).join('-')
+}

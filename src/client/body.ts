@@ -1,0 +1,104 @@
+/**
+ * Reads the bodies of answers: whole, and as server-sent events. Both within bounds, and no further than asked for.
+ *
+ * @module
+ */
+
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { ServableClientError } from './error.ts'
+import { MAX_TIMER_MS } from './signal.ts'
+
+/** A body as text. Throws `network_error` where it breaks off, `invalid_response` past so many characters. */
+export async function readText(response: Response, signal: AbortSignal, maxLength: number): Promise<string> {
+  let text = ''
+  for await (const chunk of chunksOf(response, signal, MAX_TIMER_MS)) {
+    text += chunk
+    if (text.length > maxLength) throw tooLong(maxLength)
+  }
+  return text
+}
+
+/** The object or array that a text of JSON is; undefined for anything else. */
+export function parseObject(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return Object(value) === value ? (value as object) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** How a stream is read. */
+export interface StreamOptions {
+  readonly signal: AbortSignal
+  /** Most characters of an event. */
+  readonly maxLength: number
+  /** Milliseconds of silence after which the connection counts as closed. */
+  readonly silenceMs: number
+  /** Hears what keeps the stream alive. */
+  onComment(comment: string): void
+}
+
+/** The events of a stream, as they come. Ends where the connection is closed. */
+export async function* readEvents(
+  response: Response,
+  { signal, maxLength, silenceMs, onComment }: StreamOptions,
+): AsyncGenerator<EventSourceMessage, void> {
+  let events: EventSourceMessage[] = []
+  let isTooLong = false
+  const parser = createParser({
+    onEvent: event => events.push(event),
+    onComment,
+    onError: ({ type }) => {
+      isTooLong ||= type === 'max-buffer-size-exceeded'
+    },
+    maxBufferSize: maxLength,
+  })
+  for await (const chunk of chunksOf(response, signal, silenceMs)) {
+    parser.feed(chunk)
+    const ready = events
+    events = []
+    yield* ready
+    if (isTooLong) throw tooLong(maxLength)
+  }
+}
+
+async function* chunksOf(
+  { body }: Response,
+  signal: AbortSignal,
+  silenceMs: number,
+): AsyncGenerator<string, void> {
+  const reader = body?.getReader()
+  if (reader === undefined) return
+  const decoder = new TextDecoder()
+  const leave = () => void reader.cancel().catch(() => {})
+  const lost = (cause: unknown) => {
+    throw new ServableClientError('network_error', 'The answer broke off', { cause })
+  }
+  signal.addEventListener('abort', leave)
+  try {
+    while (true) {
+      // Silence ends a stream as its closing would.
+      const timer = setTimeout(leave, Math.min(silenceMs, MAX_TIMER_MS))
+      const { done, value } = await reader
+        .read()
+        .catch(lost)
+        .finally(() => clearTimeout(timer))
+      signal.throwIfAborted()
+      if (done) return
+      yield decoder.decode(value, { stream: true })
+    }
+  } finally {
+    signal.removeEventListener('abort', leave)
+    leave()
+  }
+}
+
+/** Lets an answer go that nobody reads. */
+export function discard({ body }: Response): void {
+  body?.cancel().catch(() => {})
+}
+
+function tooLong(maxLength: number): ServableClientError {
+  return new ServableClientError('invalid_response', `The answer is over \`maxLength\`: ${maxLength}`)
+}

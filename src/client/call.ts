@@ -1,0 +1,149 @@
+/**
+ * Sends requests and tells what their answers mean. One request, one try: who may try again decides who calls.
+ *
+ * @module
+ */
+
+import { discard, parseObject, readText, type StreamOptions } from './body.ts'
+import { ServableClientError } from './error.ts'
+import type { CallOptions, ClientOptions, HeaderFields } from './options.ts'
+import { notOurs, problemOf } from './problem.ts'
+import { type Link, linkSignal, orAbort } from './signal.ts'
+import { createTries, repeat, type Tries } from './tries.ts'
+
+/** What a request has beside its path. */
+export interface RequestParts {
+  /** Default GET. */
+  readonly method?: 'GET' | 'POST'
+  /** To be sent as JSON. */
+  readonly body?: object
+  readonly headers?: HeaderFields
+  /** The caller's headers, where the request is to have those of an earlier one. */
+  readonly fields?: Headers
+  /** A status that is no failure, beside those of 200 to 299. */
+  readonly accepts?: number
+}
+
+/** One call of a client: its requests have one signal, and count their tries together. It must be unlinked in the end. */
+export interface Call extends Link, StreamOptions {
+  readonly tries: Tries
+  /** The caller's headers, as they are now. Throws `invalid_options` for what no header can be. */
+  fields(): Promise<Headers>
+  /** Sends once. Throws `network_error`, the service's own code, or `invalid_response`. */
+  send(path: string, parts?: RequestParts): Promise<Response>
+  /** Reads an answer as JSON: an object or an array. */
+  json<T>(response: Response): Promise<T>
+}
+
+/** Makes calls. */
+export interface Caller {
+  /** Begins a call. */
+  open(options?: CallOptions, maxTries?: number): Call
+  /** Does it in a call of its own, and again where that may help. */
+  within<T>(options: CallOptions | undefined, work: (call: Call) => Promise<T>, maxTries?: number): Promise<T>
+  /** Asks for JSON in a call of its own, and again where that may help. */
+  ask<T>(path: string, options?: CallOptions, parts?: RequestParts, maxTries?: number): Promise<T>
+}
+
+/** Makes the calls of a client. Throws `invalid_options`. */
+export function createCaller(client: ClientOptions): Caller {
+  const base = baseOf(client.baseUrl)
+  const {
+    fetch = (request: Request) => globalThis.fetch(request),
+    silenceMs = 30_000,
+    maxLength = 64 * 1024 * 1024,
+  } = client
+
+  function open(options: CallOptions = {}, maxTries: number = client.maxTries ?? 6): Call {
+    const link = linkSignal(options)
+    const { signal } = link
+    const tries = createTries(maxTries, client.retryDelayMs ?? 250, signal)
+    const fields = () => orAbort(fieldsOf(client, options), signal)
+    return {
+      ...link,
+      tries,
+      silenceMs,
+      maxLength,
+      fields,
+      onComment(comment) {
+        // Only the service writes this one, and not at once: the connection is good, and there is nothing to say.
+        if (comment === 'keep-alive') tries.progress()
+      },
+      async send(path, { method = 'GET', body, headers = {}, accepts, ...parts }: RequestParts = {}) {
+        signal.throwIfAborted()
+        const all = new Headers(parts.fields ?? (await fields()))
+        const secrets = [...all.values()]
+        for (const [name, value] of Object.entries(headers)) all.set(name, value)
+        if (body) all.set('content-type', 'application/json')
+        const text = body ? JSON.stringify(body) : null
+        // A redirect would take the keys to where they were not meant to go.
+        const init = { method, headers: all, body: text, redirect: 'manual', signal } as const
+        const request = new Request(base + path, init)
+        const sent = (async () => fetch(request))()
+        const response = await orAbort(sent, signal, discard).catch(cause => {
+          signal.throwIfAborted()
+          throw new ServableClientError('network_error', `\`${method} ${path}\` got no answer`, { cause })
+        })
+        if (response.ok || response.status === accepts) return response
+        throw await problemOf(response, secrets, signal)
+      },
+      async json(response) {
+        const value = parseObject(await readText(response, signal, maxLength))
+        // What it holds is the service's word.
+        if (value) return value as never
+        throw notOurs('no JSON', response)
+      },
+    }
+  }
+
+  const within: Caller['within'] = async (options, work, maxTries) => {
+    const call = open(options, maxTries)
+    try {
+      return await repeat(call.tries, () => work(call))
+    } finally {
+      call.unlink()
+    }
+  }
+
+  const ask: Caller['ask'] = (path, options, parts, maxTries) =>
+    within(options, async call => call.json(await call.send(path, parts)), maxTries)
+
+  return { open, within, ask }
+}
+
+async function fieldsOf(client: ClientOptions, call: CallOptions): Promise<Headers> {
+  const own = typeof client.headers === 'function' ? await client.headers() : client.headers
+  const apiKey = call.apiKey ?? client.apiKey
+  const fields = new Headers()
+  const all = {
+    ...own,
+    ...(apiKey && { 'x-api-key': apiKey }),
+    ...client.keys,
+    ...call.keys,
+    ...call.headers,
+  }
+  for (const [name, value] of Object.entries(all)) {
+    try {
+      fields.set(name, value)
+    } catch {
+      // The text of this failure could hold the value.
+      throw new ServableClientError('invalid_options', `The header \`${name}\` cannot be sent`)
+    }
+  }
+  return fields
+}
+
+function baseOf(text: string): string {
+  // Only browsers have a page that an address can be relative to.
+  const { location } = globalThis as { location?: { href: string } }
+  try {
+    const { href, origin, pathname } = new URL(text, location?.href)
+    if (href === origin + pathname) return href.replace(/\/+$/, '')
+  } catch {
+    // Told below; the text could hold a password.
+  }
+  throw new ServableClientError(
+    'invalid_options',
+    '`baseUrl` must be an http(s) address without user, query and hash',
+  )
+}

@@ -1,0 +1,163 @@
+import type { RunInput, RunResult } from '../agents/contract.ts'
+import type { Correction, CorrectionInput, CorrectionPage } from '../agents/corrections.ts'
+import type { RegistryNames } from '../agents/registry.ts'
+import type { Served, StructuredOf } from '../agents/served.ts'
+import type { AgentSummary, TeamSummary, WorkflowSummary } from '../http/routes/list-routes.ts'
+import type { ToolDetail, ToolSummary } from '../http/tool-catalog.ts'
+import { askRun, type RunStart, type RunTarget } from './asked-run.ts'
+import { type Caller, createCaller } from './call.ts'
+import { createMetrics, type MetricsClient } from './metrics.ts'
+import type { CallOptions, ClientOptions, FollowedOptions, PlainOptions } from './options.ts'
+import { runToEnd, withResult } from './result.ts'
+import { type RunEvents, type RunStream, streamRun } from './run-stream.ts'
+import { createRuns, queryOf, type RunsClient } from './runs.ts'
+
+/** The result of a run whose structured output has a type. */
+export type ResultOf<Structured> = object extends Structured
+  ? RunResult
+  : Omit<RunResult, 'structured'> & { readonly structured: Structured | null }
+
+/** Runs a team or a workflow, or what {@link AgentClient} adds to it. */
+export interface ServableClient<Result = RunResult> {
+  /**
+   * Runs to the end. Default: a followed run, so that a lost answer is asked for again and is the same run's. Rejects with the
+   * code of a run that failed. Aborting cancels the run on the service before this rejects.
+   */
+  run(input: RunInput, options?: FollowedOptions | PlainOptions): Promise<Result>
+  /**
+   * Runs and gives the events as they come. Default: a followed run, which is taken up again where its connection was lost.
+   * Leaving the loop or aborting cancels the run on the service, and waits until it has heard (10 s at the most).
+   *
+   * @example
+   * for await (const event of client.agent('echo').stream('Hello')) {
+   *   if (event.type === 'text') console.log(event.text)
+   * }
+   */
+  stream(input: RunInput, options?: FollowedOptions): RunStream<Result>
+  /** A plain run: `stream_broken` where its connection is lost, and no result but what its events tell. */
+  stream(input: RunInput, options: PlainOptions): RunEvents
+}
+
+/** What people put right in an agent's output. `not_found` where the agent takes no corrections. */
+export interface CorrectionsClient {
+  /** Keeps one. It is not sent again where its answer was lost: it may have been kept. */
+  add(correction: CorrectionInput, options?: CallOptions): Promise<Correction>
+  /** A page of the caller's, newest first. */
+  list(
+    query?: { readonly cursor?: string; readonly limit?: number },
+    options?: CallOptions,
+  ): Promise<CorrectionPage>
+}
+
+/** Runs an agent. */
+export interface AgentClient<Result = RunResult> extends ServableClient<Result> {
+  /** Corrections of the agent's output. */
+  readonly corrections: CorrectionsClient
+}
+
+/** The tools on offer, where there are some. */
+export interface ToolsClient {
+  /** All of them. */
+  list(options?: CallOptions): Promise<readonly ToolSummary[]>
+  /** One; `tool_not_found`. */
+  get(name: string, options?: CallOptions): Promise<ToolDetail>
+}
+
+/** Whether the service can serve. */
+export interface Health {
+  readonly status: 'ok' | 'unavailable'
+  /** It answers. */
+  readonly live: boolean
+  /** What keeps its state can be reached. */
+  readonly ready: boolean
+}
+
+/** A service, as its client sees it. `Names` says what there is, where the compiler knows. */
+export interface Client<Names extends Served = Served> {
+  /** An agent by name. Nothing is sent until it runs. */
+  agent<Name extends keyof Names['agents'] & string>(
+    name: Name,
+  ): AgentClient<ResultOf<StructuredOf<Names['agents'][Name]>>>
+  /** A team by name. */
+  team<Name extends keyof Names['teams'] & string>(
+    name: Name,
+  ): ServableClient<ResultOf<StructuredOf<Names['teams'][Name]>>>
+  /** A workflow by name. */
+  workflow<Name extends keyof Names['workflows'] & string>(
+    name: Name,
+  ): ServableClient<ResultOf<StructuredOf<Names['workflows'][Name]>>>
+  /** Runs that the service keeps. */
+  readonly runs: RunsClient
+  /** The tools on offer. */
+  readonly tools: ToolsClient
+  /** What the service counts. */
+  readonly metrics: MetricsClient
+  /** What is served, with what it says of itself; `not_found` where the service lists nothing. */
+  agents(options?: CallOptions): Promise<readonly AgentSummary[]>
+  /** All teams. */
+  teams(options?: CallOptions): Promise<readonly TeamSummary[]>
+  /** All workflows. */
+  workflows(options?: CallOptions): Promise<readonly WorkflowSummary[]>
+  /** All names by kind. */
+  registry(options?: CallOptions): Promise<RegistryNames>
+  /** How the service is now: one try. A service that cannot serve says so, and does not reject. */
+  health(options?: CallOptions): Promise<Health>
+}
+
+/** The names of a handler's type. */
+type NamesOf<Handler> = Handler extends { readonly '~served'?: infer Names } ? Extract<Names, Served> : Served
+
+/**
+ * Makes a client of a service. Nothing is sent. Throws `invalid_options` for a `baseUrl` that is none.
+ *
+ * With the type of a handler, the compiler knows the agents, teams and workflows that were given to it by name.
+ *
+ * @example
+ * const client = createClient<typeof handler>({ baseUrl: 'http://127.0.0.1:8787/api' })
+ * const { text } = await client.agent('echo').run('Hello')
+ */
+export function createClient<Handler = { readonly '~served'?: Served }>(
+  options: ClientOptions,
+): Client<NamesOf<Handler>> {
+  const caller = createCaller(options)
+  const { ask } = caller
+  const client: Client = {
+    agent: name => ({
+      ...createServable(caller, { kind: 'agent', name }),
+      corrections: createCorrections(caller, `/agents/${encodeURIComponent(name)}/corrections`),
+    }),
+    team: name => createServable(caller, { kind: 'team', name }),
+    workflow: name => createServable(caller, { kind: 'workflow', name }),
+    runs: createRuns(caller),
+    metrics: createMetrics(caller),
+    tools: {
+      list: call => ask('/tools', call),
+      get: (name, call) => ask(`/tools/${encodeURIComponent(name)}`, call),
+    },
+    agents: call => ask('/agents', call),
+    teams: call => ask('/teams', call),
+    workflows: call => ask('/workflows', call),
+    registry: call => ask('/registry', call),
+    health: call => ask('/health', call, { accepts: 503 }, 1),
+  }
+  return client as Client<NamesOf<Handler>>
+}
+
+function createServable(caller: Caller, target: RunTarget): ServableClient {
+  function stream(input: RunInput, options?: FollowedOptions): RunStream
+  function stream(input: RunInput, options: PlainOptions): RunEvents
+  function stream(input: RunInput, options: RunStart = {}): RunEvents {
+    const events = streamRun(caller, askRun(caller, target, input, options), options)
+    return options.follow === false ? events : withResult(caller, events, options)
+  }
+  const run = async (input: RunInput, options: RunStart = {}) =>
+    runToEnd(caller, askRun(caller, target, input, options), options)
+  return { run, stream }
+}
+
+function createCorrections(caller: Caller, path: string): CorrectionsClient {
+  return {
+    add: (correction, options) => caller.ask(path, options, { method: 'POST', body: correction }, 1),
+    list: (query = {}, options) => caller.ask(path + queryOf(query), options),
+  }
+}

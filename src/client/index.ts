@@ -1,0 +1,36 @@
+/**
+ * A typed client of a service, for browsers and servers. It is made of Web standards and one parser.
+ *
+ * @module
+ */
+
+export type { RunEvent, RunInput, RunResult } from '../agents/contract.ts'
+export type { Served } from '../agents/served.ts'
+export type { RunRecord, RunSummary } from '../runs/record.ts'
+export type { RunTarget } from './asked-run.ts'
+export {
+  type AgentClient,
+  type Client,
+  type CorrectionsClient,
+  createClient,
+  type Health,
+  type ResultOf,
+  type ServableClient,
+  type ToolsClient,
+} from './client.ts'
+export {
+  ServableClientError,
+  type ServableClientErrorCode,
+  type ServableClientErrorOptions,
+} from './error.ts'
+export type { MetricsClient, MetricsEvent } from './metrics.ts'
+export type {
+  CallOptions,
+  ClientOptions,
+  FollowedOptions,
+  HeaderFields,
+  PlainOptions,
+  RunCallOptions,
+} from './options.ts'
+export type { RunEvents, RunStream } from './run-stream.ts'
+export type { RunListQuery, RunsClient } from './runs.ts'

@@ -1,0 +1,44 @@
+import type { AgentMetrics, MetricsJson } from '../metrics/json.ts'
+import type { LiveEvent } from '../metrics/live.ts'
+import type { Call, Caller } from './call.ts'
+import type { CallOptions } from './options.ts'
+import { leavable, reconnect } from './reconnect.ts'
+import { queryOf } from './runs.ts'
+
+/** What happened, or how many events this viewer was too slow for. */
+export type MetricsEvent =
+  | LiveEvent
+  | { readonly type: 'dropped'; readonly timestamp: string; readonly data: { readonly count: number } }
+
+/** What the service counts, where it has metrics. */
+export interface MetricsClient {
+  /** The metrics of all, or of one agent; `agent_not_found` for a name that is not known. */
+  json(agent?: undefined, options?: CallOptions): Promise<MetricsJson>
+  json(agent: string, options?: CallOptions): Promise<AgentMetrics>
+  /**
+   * What happens, as it happens, until the loop is left. A lost connection is taken up again; what happened meanwhile is not
+   * told.
+   */
+  stream(options?: CallOptions): AsyncIterableIterator<MetricsEvent>
+}
+
+/** The part of a client that is about metrics. */
+export function createMetrics(caller: Caller): MetricsClient {
+  const ask = (agent?: string, options?: CallOptions) =>
+    caller.ask(`/metrics/json${queryOf({ agent })}`, options)
+  return {
+    json: ask as MetricsClient['json'],
+    stream: (options = {}) => leavable(caller.open, options, watch),
+  }
+}
+
+async function* watch(call: Call): AsyncGenerator<MetricsEvent, undefined> {
+  try {
+    for await (const { data } of reconnect(call, () => call.send('/metrics/stream'))) {
+      call.tries.progress()
+      yield JSON.parse(data) as MetricsEvent
+    }
+  } finally {
+    call.unlink()
+  }
+}

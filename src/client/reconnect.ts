@@ -1,0 +1,73 @@
+import type { EventSourceMessage } from 'eventsource-parser'
+import { readEvents } from './body.ts'
+import type { Call } from './call.ts'
+import { mayPass, ServableClientError } from './error.ts'
+import type { CallOptions } from './options.ts'
+import { notOurs } from './problem.ts'
+
+/**
+ * The messages of a stream, connection after connection: `open` asks for it from where it has come. It ends with its reader,
+ * or where a connection that said nothing new was closed and `isOver` says that this was all.
+ */
+export async function* reconnect(
+  call: Call,
+  open: () => Promise<Response>,
+  isOver?: () => Promise<boolean> | undefined,
+): AsyncGenerator<EventSourceMessage, void> {
+  while (true) {
+    let error: unknown = new ServableClientError('network_error', 'The answer broke off')
+    let isSilent = true
+    try {
+      const response = await open()
+      const type = response.headers.get('content-type')
+      if (!type?.startsWith('text/event-stream')) throw notOurs('no event stream', response)
+      for await (const message of readEvents(response, call)) {
+        isSilent = false
+        yield message
+      }
+      if (isSilent && (await isOver?.())) return
+    } catch (thrown) {
+      if (!mayPass(thrown)) throw thrown
+      error = thrown
+    }
+    await call.tries.again(error)
+  }
+}
+
+/** Why an iterator ends whose reader has left. */
+const LEFT = Symbol('left')
+
+const DONE = { done: true, value: undefined } as const
+
+/** Reads in a call of its own, which begins with the first read and can be left while it waits. */
+export function leavable<T>(
+  open: (options: CallOptions) => Call,
+  options: CallOptions,
+  start: (call: Call) => AsyncGenerator<T, undefined>,
+): AsyncIterableIterator<T, undefined> & { return(): Promise<IteratorReturnResult<undefined>> } {
+  let call: Call | undefined
+  let items: AsyncGenerator<T, undefined> | undefined
+  const begin = () => {
+    call ??= open(options)
+    items ??= start(call)
+    return items
+  }
+  return {
+    next: () =>
+      begin()
+        .next()
+        .catch(error => {
+          if (error === LEFT) return DONE
+          throw error
+        }),
+    async return() {
+      const all = begin()
+      call?.leave(LEFT)
+      await all.return(undefined)
+      return DONE
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}

@@ -1,0 +1,70 @@
+import type { RunInput, RunResult } from '../agents/contract.ts'
+import type { RunPage, RunQuery } from '../runs/host.ts'
+import type { RunRecord, RunSummary } from '../runs/record.ts'
+import { askRun, RESPOND_ASYNC, type RunTarget } from './asked-run.ts'
+import type { Caller } from './call.ts'
+import type { CallOptions, FollowedOptions } from './options.ts'
+import { resultOf } from './result.ts'
+import { type RunEvents, readRun, runPath } from './run-stream.ts'
+
+/** Which runs to list: those that fit all of it. */
+export interface RunListQuery extends Partial<Omit<RunQuery, 'cursor'>> {
+  /** Runs of a page at the most, 1 to 100. Default 50. */
+  readonly limit?: number
+}
+
+/** Runs that the service keeps. Those of others, and those that are gone, are `run_not_found`. */
+export interface RunsClient {
+  /**
+   * Starts a run that nobody waits for, and gives its record. Leaving cancels nothing.
+   *
+   * @example
+   * const { id } = await client.runs.start({ kind: 'agent', name: 'echo' }, 'Hello')
+   */
+  start(target: RunTarget, input: RunInput, options?: FollowedOptions): Promise<RunRecord>
+  /** The record of a run, with its result once it has ended. */
+  get(id: string, options?: CallOptions): Promise<RunRecord>
+  /** Waits until a run has ended, and gives its result. Rejects with the code of a run that failed. */
+  result(id: string, options?: CallOptions): Promise<RunResult>
+  /** A page of the caller's runs, newest first. `not_found` where the service lists none to strangers. */
+  list(query?: RunListQuery & { readonly cursor?: string }, options?: CallOptions): Promise<RunPage>
+  /** All of the caller's runs, newest first, page after page as they are read. */
+  all(query?: RunListQuery, options?: CallOptions): AsyncIterableIterator<RunSummary>
+  /** Stops a run, and gives its record. A run that has completed or failed is `run_ended`; cancelling twice is no error. */
+  cancel(id: string, options?: CallOptions): Promise<RunRecord>
+  /**
+   * The events of a run after the event `after` (default 0: all), then as they come. Leaving cancels nothing. There are none
+   * where the run had ended before `after`.
+   */
+  stream(id: string, options?: CallOptions & { readonly after?: number }): RunEvents
+}
+
+/** The part of a client that is about runs. */
+export function createRuns(caller: Caller): RunsClient {
+  const list: RunsClient['list'] = (query = {}, options) => caller.ask(`/runs${queryOf(query)}`, options)
+  return {
+    list,
+    start(target, input, options = {}) {
+      const run = askRun(caller, target, input, options)
+      return caller.within(options, async call => call.json(await run.post(call, 'run', RESPOND_ASYNC)))
+    },
+    get: (id, options) => caller.ask(runPath(id), options),
+    result: (id, options = {}) => resultOf(caller, id, options),
+    cancel: (id, options) => caller.ask(runPath(id, '/cancel'), options, { method: 'POST' }),
+    stream: (id, options = {}) => readRun(caller, id, options.after ?? 0, options),
+    async *all(query, options) {
+      let cursor: string | null | undefined
+      do {
+        const page: RunPage = await list({ ...query, ...(cursor && { cursor }) }, options)
+        yield* page.runs
+        cursor = page.nextCursor
+      } while (cursor)
+    },
+  }
+}
+
+/** A query as it stands in an address. */
+export function queryOf(query: object): string {
+  // JSON has no members that are undefined.
+  return `?${new URLSearchParams(JSON.parse(JSON.stringify(query)))}`
+}

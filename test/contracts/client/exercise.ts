@@ -1,0 +1,97 @@
+/** What a client must do wherever it runs: Web standards alone, so that every runtime and a browser can load it. */
+import { createClient, type RunEvent, ServableClientError } from '../../../src/client/index.ts'
+
+/** Where to go, and how often. */
+export interface Exercise {
+  /** The service, with its prefix. */
+  readonly direct: string
+  /** The same behind a proxy that cuts every connection. */
+  readonly cut: string
+  readonly runs: number
+}
+
+/** What came of it. */
+export interface Report {
+  /** Streams that gave what an uncut one gave, and results that were those of an uncut run. */
+  readonly streams: number
+  readonly results: number
+  /** Runs that were left in their three ways, as the service has them. */
+  readonly left: readonly string[]
+  /** What an abort rejected with. */
+  readonly reason: string
+  readonly code: string
+  readonly names: readonly string[]
+}
+
+/** Events of a run. */
+const COUNT = '40'
+
+/** How many runs are under way at a time. */
+const WIDTH = 4
+
+/** Runs agents directly and behind the proxy, and leaves some. */
+export async function exercise({ direct, cut, runs }: Exercise): Promise<Report> {
+  const client = createClient({ baseUrl: direct })
+  const unlucky = createClient({ baseUrl: cut, maxTries: 100, retryDelayMs: 0 }).agent('counts')
+  const wholeStream = JSON.stringify(await read(client.agent('counts').stream(COUNT)))
+  const wholeText = (await client.agent('counts').run(COUNT)).text
+  const streams = await times(
+    runs,
+    async () => JSON.stringify(await read(unlucky.stream(COUNT))) === wholeStream,
+  )
+  const results = await times(runs, async () => (await unlucky.run(COUNT)).text === wholeText)
+
+  const statusOf = async (id: string | undefined) => (await client.runs.get(id ?? '')).status
+  const broken = client.agent('gated').stream('broken')
+  for await (const _ of broken) break
+  const aborting = new AbortController()
+  const aborted = client.agent('gated').stream('aborted', { signal: aborting.signal })
+  await aborted.next()
+  const waiting = aborted.next().catch(String)
+  aborting.abort('enough')
+  const reason = String(await waiting)
+  const timed = client.agent('gated').stream('timed', { timeoutMs: 300 })
+  await read(timed).catch(() => {})
+
+  const refused = await client
+    .agent('nobody')
+    .run('x')
+    .catch(error => error)
+  return {
+    streams,
+    results,
+    left: await Promise.all([broken, aborted, timed].map(({ runId }) => statusOf(runId))),
+    reason,
+    code: refused instanceof ServableClientError ? refused.code : String(refused),
+    names: (await client.agents()).map(({ name }) => name),
+  }
+}
+
+async function read(stream: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
+  const events: RunEvent[] = []
+  for await (const event of stream) events.push(event)
+  return events
+}
+
+/** How often it was right. */
+async function times(count: number, work: () => Promise<boolean>): Promise<number> {
+  let left = count
+  let right = 0
+  const worker = async () => {
+    while (left-- > 0) if (await work()) right++
+  }
+  await Promise.all(Array.from({ length: WIDTH }, worker))
+  return right
+}
+
+/** Exercises the client where this runs, as the query of a request says, and answers with the report. */
+export async function answerExercise(request: Request): Promise<Response> {
+  const query = new URL(request.url).searchParams
+  const value = (name: string) => query.get(name) ?? ''
+  try {
+    const runs = Number(value('runs'))
+    return Response.json(await exercise({ direct: value('direct'), cut: value('cut'), runs }))
+  } catch (error) {
+    return new Response(`${error} ${Object(error).cause}`, { status: 500 })
+  }
+}

@@ -1,0 +1,56 @@
+import { connect, createServer, type Socket } from 'node:net'
+
+/** A proxy that cuts connections. */
+export interface CuttingProxy {
+  /** Without a slash at its end. */
+  readonly url: string
+  /** Connections that it has cut. */
+  readonly cuts: () => number
+  /** Closes it and all that goes through it. */
+  stop(): Promise<void>
+}
+
+/** Most bytes that a connection carries, both ways together. */
+const MAX_BYTES = 6000
+
+/** Starts a proxy before a server: each connection ends after a number of bytes by chance, 1 to 6000. */
+export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
+  const { port: targetPort } = new URL(target)
+  const open = new Set<Socket>()
+  let cuts = 0
+  const server = createServer(client => {
+    const upstream = connect(Number(targetPort), '127.0.0.1')
+    let left = 1 + Math.floor(Math.random() * MAX_BYTES)
+    const end = () => {
+      client.destroy()
+      upstream.destroy()
+    }
+    const pass = (from: Socket, to: Socket) => {
+      open.add(from)
+      from.on('data', chunk => {
+        const part = chunk.subarray(0, left)
+        left -= part.length
+        if (left > 0) return to.write(part)
+        cuts++
+        // What was let through arrives before the end.
+        to.end(part, end)
+      })
+      from.on('error', end)
+      from.on('close', () => {
+        open.delete(from)
+        end()
+      })
+    }
+    pass(client, upstream)
+    pass(upstream, client)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no port')
+  const stop = () =>
+    new Promise<void>(resolve => {
+      server.close(() => resolve())
+      for (const socket of open) socket.destroy()
+    })
+  return { url: `http://127.0.0.1:${address.port}`, cuts: () => cuts, stop }
+}

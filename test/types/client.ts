@@ -1,0 +1,73 @@
+/** The compiler knows a handler's agents: compiled, and never run. */
+import * as v from 'valibot'
+import { type Client, createClient, type RunEvent, type RunResult } from '../../src/client/index.ts'
+import { Agent, createHandler, type Handler, type HandlerOptions, textOf } from '../../src/index.ts'
+
+/** Compiles where both types are the same. */
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+const same = <A, B>(_: Same<A, B>): void => {}
+
+const baseUrl = 'http://127.0.0.1:8787/api'
+const echo = new Agent({ name: 'echo', register: false, run: input => textOf(input) })
+
+const handler = createHandler({
+  agents: {
+    echo,
+    weather: {
+      output: v.object({ celsius: v.number() }),
+      run: (input, options) => Promise.reject([textOf(input), options?.signal?.aborted]),
+    },
+  },
+  production: true,
+})
+const client = createClient<typeof handler>({ baseUrl })
+
+// Names are known, where they are given by name.
+client.agent('echo')
+client.agent('weather')
+// @ts-expect-error: no agent has this name
+client.agent('nobody')
+// @ts-expect-error: a name is text
+client.agent(7)
+// Nothing is said of teams, so the registry may have any.
+client.team('anything')
+
+// Structured output has the type of its schema; without one it is any object.
+const weather = await client.agent('weather').run('Oslo')
+same<typeof weather.structured, { celsius: number } | null>(true)
+const said = await client.agent('echo').stream('x').result()
+same<typeof said, RunResult>(true)
+
+// A plain stream has no result, and every stream gives events.
+for await (const event of client.agent('echo').stream('x', { follow: false }))
+  same<typeof event, RunEvent>(true)
+// @ts-expect-error: a plain run has no record to read it from
+client.agent('echo').stream('x', { follow: false }).result
+// @ts-expect-error: a plain run has no key
+client.agent('echo').run('x', { follow: false, idempotencyKey: 'k' })
+// @ts-expect-error: teams take no corrections
+client.team('desk').corrections
+
+// Without a handler, or with one whose options were made elsewhere, any name will do.
+createClient({ baseUrl }).agent('anything')
+const options: HandlerOptions = {}
+const open = createHandler(options)
+createClient<typeof open>({ baseUrl }).agent('anything')
+createClient<Handler>({ baseUrl }).agent('anything')
+const listed = createHandler({ serve: [echo] })
+createClient<typeof listed>({ baseUrl }).workflow('anything')
+
+// A typed client and handler stand where any will do.
+const anyClient: Client = createClient({ baseUrl })
+const anyHandler: Handler = handler
+const own: Handler = request => Promise.resolve(new Response(request.url))
+
+export { anyClient, anyHandler, own }
+
+// Options are checked as before.
+// @ts-expect-error: there is no such option
+createHandler({ agents: { echo }, nothing: 1 })
+// @ts-expect-error: a port is no agent
+createHandler({ agents: { echo: 8787 } })
+// @ts-expect-error: `baseUrl` must be given
+createClient({})
