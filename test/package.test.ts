@@ -55,8 +55,9 @@ describe('package.json and deno.json', () => {
 
   test('depend on the same packages in the same versions', () => {
     const client = '@modelcontextprotocol/client'
-    const { [client]: version, ai } = manifest.devDependencies
-    const used = { ...manifest.dependencies, [client]: version, ai }
+    const { [client]: version, ai, '@ai-sdk/openai-compatible': compatible } = manifest.devDependencies
+    // The last one is for a test that Deno runs.
+    const used = { ...manifest.dependencies, [client]: version, ai, '@ai-sdk/openai-compatible': compatible }
     const imports = Object.entries(used).map(([name, version]) => [name, `npm:${name}@${version}`])
     const stdio = { [`${client}/stdio`]: `npm:${client}@${used[client]}/stdio` }
     expect(deno.imports).toEqual({ ...Object.fromEntries(imports), ...stdio })

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { io } from 'socket.io-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Handler } from '../../src/index.ts'
+import { calls, says, startProvider } from '../ai/provider.ts'
 import { serveTools } from '../contracts/admin/served-tools.ts'
 import { type Runtime, startBun, startDeno, startNode, startWorkerd, startWrangler } from './harness.ts'
 import { root } from './process.ts'
@@ -141,6 +142,17 @@ describe('README', () => {
     expect((await scrape({})).status).toBe(401)
     const text = await (await scrape({ authorization: 'Bearer scraper' })).text()
     expect(text).toContain('service_agent_runs_total{agent="shout"} 1\n')
+  })
+
+  it('shows an agent that a model answers for, and a team that one leads', async () => {
+    const provider = await startProvider()
+    const source = await readFile(join(folder, 'model.ts'), 'utf8')
+    await writeFile(join(folder, 'model.ts'), source.replace('http://127.0.0.1:4000/v1', provider.url))
+    provider.script(calls(['forecast', { city: 'Oslo' }]), says('It is sunny'))
+    expect(await textOfRun('model.ts', '/agents/helper/run', 'Oslo?')).toBe('It is sunny')
+    provider.script(calls(['ask_helper', { input: 'Oslo?' }]), says('Sunny'), says('Sunny it is'))
+    expect(await textOfRun('model.ts', '/teams/desk/run', 'Oslo?')).toBe('Sunny it is')
+    await provider.stop()
   })
 
   it('shows tool servers, and an agent that calls their tools', async () => {

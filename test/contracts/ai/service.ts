@@ -1,0 +1,33 @@
+/** The service of the contract of model-backed agents. The provider is at an address that the entry is told. */
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { lead, ModelAgent, type ModelSource } from '../../../src/ai/index.ts'
+import { createHandler, type Handler, type HandlerOptions, type State, Team } from '../../../src/index.ts'
+
+/** The options of the service. */
+export function aiOptions(state: State, baseURL: string): HandlerOptions {
+  const model: ModelSource = ({ apiKey = 'key-of-the-server' }) =>
+    createOpenAICompatible({ name: 'provider-a', baseURL, apiKey, includeUsage: true })('model-1')
+  const helper = new ModelAgent({
+    name: 'helper',
+    model,
+    register: false,
+    corrections: true,
+    tools: [{ name: 'weather.forecast', execute: () => ({ sunny: true }) }],
+  })
+  return {
+    production: true,
+    registry: false,
+    logger: false,
+    agents: { helper },
+    teams: {
+      desk: new Team({ name: 'desk', register: false, members: [helper], strategy: lead({ model }) }),
+    },
+    state,
+    runs: { timeoutMs: 20_000 },
+  }
+}
+
+/** The handler of the service. */
+export function aiHandler(options: HandlerOptions): Handler {
+  return createHandler(options)
+}
