@@ -1,0 +1,27 @@
+// Every built-in part is on, and none of the optional ones.
+import { Agent, createHandler, type HandlerOptions, MetricsExporter } from '../../src/index.ts'
+import { durableObjects, durableState, worker } from '../../src/runtimes/cloudflare.ts'
+
+const echo = new Agent({
+  name: 'echo',
+  async *run(input) {
+    yield String(input)
+  },
+})
+
+const options: HandlerOptions = {
+  agents: { echo },
+  state: durableState(),
+  a2a: true,
+  gateway: { recovery: true },
+  metricsExporter: new MetricsExporter(),
+  fileUpload: true,
+  rateLimit: true,
+  swagger: { enabled: true },
+  toolLibrary: { ping: { name: 'ping', execute: () => 'pong' } },
+  admin: { authenticate: () => undefined },
+}
+
+export default { fetch: worker(createHandler(options)) }
+
+export const { ServableRun, ServableIndex, ServableGateway, ServableMetrics } = durableObjects(options)
