@@ -234,6 +234,8 @@ function mountA2A({ settings, a2aAgents, tasks }: Service, a2a: A2ASettings, rea
     state.kind === 'hosted'
       ? state.createTaskHost()
       : createLocalTaskHost({ ...state, settings: tasks, agentOf })
+  // What outlives a process may have been left behind by the one before.
+  if (state.kind === 'local' && !state.isVolatile) host.resume?.()
   const countStream = metricsExporter?.core.openStream
   return a2aRoutes({ settings: a2a, agents: a2aAgents, host, readKeys, production, publicUrl, countStream })
 }

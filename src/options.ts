@@ -289,6 +289,23 @@ const a2a = v.strictObject({
   maxHistory: v.optional(count),
   maxTasksPerOwner: v.optional(count),
   maxSubscribers: v.optional(count),
+  push: v.optional(
+    v.union(
+      [
+        v.boolean(),
+        v.strictObject({
+          allow: v.optional(strings),
+          secret: v.optional(v.string()),
+          maxConfigs: v.optional(v.pipe(count, v.maxValue(1000, 'must be 1,000 or less'))),
+          timeoutMs: v.optional(duration),
+          maxTries: v.optional(count),
+          retryMs: v.optional(duration),
+          maxRetryMs: v.optional(duration),
+        }),
+      ],
+      'must be true, false or an object of options',
+    ),
+  ),
 })
 
 const corsSetting = v.union(

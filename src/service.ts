@@ -94,14 +94,27 @@ export function createService(options: HandlerOptions): Service {
     memory: settings.runs.store === 'none' ? undefined : memoryIn(settings),
   }
   const catalog = createCatalog(settings)
-  const { agents, maxTasksPerOwner, maxHistory, maxSubscribers } = settings.a2a ?? resolveA2A({})
+  const { agents, maxTasksPerOwner, maxHistory, maxSubscribers, push } = settings.a2a ?? resolveA2A({})
   return {
     settings,
     catalog,
     runs,
     a2aAgents: agents === undefined ? catalog : createCatalog({ agents, registry: undefined }),
     gatewayCatalog: gatewayCatalogOf(settings, catalog),
-    tasks: { ...runs, maxTasksPerOwner, maxHistory, maxFollowers: maxSubscribers },
+    tasks: {
+      ...runs,
+      maxTasksPerOwner,
+      maxHistory,
+      maxFollowers: maxSubscribers,
+      push,
+      onGivenUp: (taskId, why) =>
+        log({
+          level: 'warn',
+          event: 'push.given_up',
+          taskId: taskId.slice(0, 8),
+          message: `The receiver is told no more: ${why}`,
+        }),
+    },
   }
 }
 

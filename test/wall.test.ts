@@ -75,7 +75,7 @@ const KNOWS: Record<string, readonly string[]> = {
   state: ['errors'],
   runs: ['errors', 'validation', 'wake', 'agents', 'state'],
   http: ['errors', 'defaults', 'validation', 'web', 'agents', 'state', 'runs'],
-  a2a: ['errors', 'defaults', 'validation', 'web', 'agents', 'state', 'runs', 'http'],
+  a2a: ['errors', 'defaults', 'validation', 'environment', 'wake', 'web', 'agents', 'state', 'runs', 'http'],
   socket: ['errors', 'defaults', 'counter', 'wake', 'web', 'http'],
   openapi: ['errors', 'web', 'agents', 'runs', 'http'],
   admin: ['errors', 'web', 'agents', 'state', 'http'],

@@ -53,7 +53,8 @@ async function answerCard(
   if (subjects.length === 0) throw new ServableError('not_found', 'There is no such agent')
   const url = (publicUrl ?? new URL(request.url).origin) + pathOf(settings.basePath, agent)
   // The card of one agent is named after it, not after all of them.
-  const { name, description, ...shared } = settings
+  const { name, description, push, ...rest } = settings
+  const shared = { ...rest, pushNotifications: push !== undefined }
   const own = agent === undefined ? { ...shared, name: name ?? nameOf(subjects), description } : shared
   const form: CardGeneration = versionOf(request) ?? settings.cardForm
   const body = JSON.stringify(encodeCard(describeCard(subjects, { ...own, url }), form))

@@ -30,6 +30,9 @@ import {
 } from './model.ts'
 import { Opening } from './opening.ts'
 import { toRunInput } from './parts.ts'
+import type { PushConfig, PushRequest, Sent } from './push/config.ts'
+import type { DelivererOptions } from './push/deliverer.ts'
+import { createPush, type Push } from './push/push.ts'
 import type { Delivered, TaskHost, TaskMessage, TaskSettings, TaskView } from './task-host.ts'
 import {
   AT_WORK,
@@ -56,6 +59,8 @@ export interface LocalTaskHostOptions {
   readonly agentOf: (name: string) => Target
   /** Told when a task's status has changed. */
   readonly onStatus?: (task: StoredTask) => void
+  /** Where it is not this process that looks after time and its own life. */
+  readonly upkeep?: Pick<DelivererOptions, 'keepAlive' | 'schedule'>
 }
 
 /** Makes the host. Tasks whose agent a dead process left at work are failed at the first call. */
@@ -83,9 +88,20 @@ class LocalTaskHost implements TaskHost {
   readonly #atWork = new Map<string, AtWork>()
   /** Those who follow a task, whether its agent is at work or waits. */
   readonly #watches = new Map<string, Watch>()
+  readonly #push: Push | undefined
 
   constructor(options: LocalTaskHostOptions) {
     this.#options = options
+    const { store, settings, upkeep } = options
+    this.#push =
+      settings.push &&
+      createPush({
+        store,
+        settings: settings.push,
+        growing: id => (this.#atWork.has(id) ? this.#watchOf(id).changed : undefined),
+        onGivenUp: settings.onGivenUp,
+        upkeep,
+      })
     this.#worker = nameWorker(options.store)
     this.#transact = afterRecovery(options.store, {
       worker: this.#worker,
@@ -95,12 +111,33 @@ class LocalTaskHost implements TaskHost {
   }
 
   async deliver(message: TaskMessage): Promise<Delivered> {
-    const { target } = message
+    const { target, pushConfig } = message
+    if (pushConfig !== undefined) await this.#pushOrThrow().sender.check(pushConfig.url)
     // The view is as it is before the agent's first word: a stream begins there and misses nothing.
     const begun = this.#transact(tx =>
       target === undefined ? this.#resume(tx, message) : this.#open(tx, message, target),
     )
     return this.#work(begun, message, target ?? this.#options.agentOf(begun.task.agent))
+  }
+
+  async push(viewer: Viewer, request: PushRequest): Promise<readonly PushConfig[]> {
+    const push = this.#pushOrThrow()
+    if (request.act === 'set') await push.sender.check(request.config.url)
+    const configs = this.#transact(tx => {
+      const task = this.#find(tx, request.taskId, viewer)
+      return push.perform(tx, request, () => viewOf(tx, task).seq)
+    })
+    if (request.act === 'set') push.deliverer.poke(request.taskId)
+    return configs
+  }
+
+  resume(): void {
+    this.#push?.deliverer.sweep()
+  }
+
+  #pushOrThrow(): Push {
+    if (this.#push !== undefined) return this.#push
+    throw new ServableError('push_not_supported', 'Push notifications are off here')
   }
 
   async get(id: string, viewer: Viewer): Promise<TaskView> {
@@ -139,7 +176,10 @@ class LocalTaskHost implements TaskHost {
     const atWork = this.#atWork.get(id)
     atWork?.run.cancel()
     if (atWork !== undefined) await atWork.ended
-    else this.#transact(tx => this.#conclude(tx, id, statusNow('canceled')))
+    else {
+      this.#transact(tx => this.#conclude(tx, id, statusNow('canceled')))
+      this.#push?.deliverer.poke(id)
+    }
     const { task } = await this.get(id, viewer)
     if (task.status.state !== 'canceled') throw notCancelable(task.status.state)
     return { task, wasCanceled: false }
@@ -153,7 +193,7 @@ class LocalTaskHost implements TaskHost {
   }
 
   /** A new task. */
-  #open(tx: Transaction, { taskId, message, owner }: TaskMessage, { name }: Target): Begun {
+  #open(tx: Transaction, { taskId, message, owner, pushConfig }: TaskMessage, { name }: Target): Begun {
     const earlier = tx.get<StoredTask>(TASKS, taskId)
     if (earlier !== undefined) throw atWork()
     this.#checkRoom(tx, owner)
@@ -164,11 +204,12 @@ class LocalTaskHost implements TaskHost {
       tx,
       { id: taskId, contextId, status, agent: name, owner, isAtWork: false, instance, turns: 0 },
       message,
+      pushConfig,
     )
   }
 
   /** A task that waits for its client goes on. */
-  #resume(tx: Transaction, { taskId, message, owner }: TaskMessage): Begun {
+  #resume(tx: Transaction, { taskId, message, owner, pushConfig }: TaskMessage): Begun {
     const task = this.#find(tx, taskId, owner)
     const { contextId = task.contextId } = message
     if (contextId !== task.contextId) {
@@ -184,11 +225,11 @@ class LocalTaskHost implements TaskHost {
     if (task.turns * 2 >= this.#options.settings.maxHistory) {
       throw new ServableError('unsupported_operation', 'The history of the task is full: begin a new one')
     }
-    return this.#begin(tx, task, message)
+    return this.#begin(tx, task, message, pushConfig)
   }
 
   /** Writes down that the agent is at work on a message. */
-  #begin(tx: Transaction, before: StoredTask, said: Message): Begun {
+  #begin(tx: Transaction, before: StoredTask, said: Message, pushConfig: Sent | undefined): Begun {
     const { id, contextId } = before
     const status = statusNow('working', undefined, before.status)
     const task = {
@@ -203,6 +244,10 @@ class LocalTaskHost implements TaskHost {
     const message = { ...said, taskId: id, contextId }
     append(tx, id, { type: 'history', message })
     const seq = append(tx, id, { type: 'status', taskId: id, contextId, status })
+    if (pushConfig !== undefined) {
+      const config = { ...pushConfig, id: pushConfig.id ?? id }
+      this.#push?.perform(tx, { act: 'set', taskId: id, config }, () => seq - 1)
+    }
     if (task.turns > 1) return { task, view: viewOf(tx, task) }
     return { task, view: { task: { id, contextId, status, artifacts: [], history: [message] }, seq } }
   }
@@ -238,8 +283,12 @@ class LocalTaskHost implements TaskHost {
       },
     })
     this.#atWork.set(id, { run, ended })
+    this.#push?.deliverer.poke(id)
     const end = () => {
       this.#atWork.delete(id)
+      // Whoever tells receivers of it waits for no more.
+      this.#watches.get(id)?.changed.fire()
+      this.#push?.deliverer.poke(id)
       opening.settle()
       this.#settle(id)
       this.#letGo(id)
@@ -273,6 +322,8 @@ class LocalTaskHost implements TaskHost {
     tx.put(TASKS, toDocument(ended, isEnd ? Date.now() + keepMs : undefined))
     tx.delete(AT_WORK, id)
     saveBody(tx, ended, seq)
+    // Should this process end now, another one tells them.
+    this.#push?.markDue(tx, id)
     this.#watches.get(id)?.changed.fire()
   }
 

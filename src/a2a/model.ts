@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { PushWire, Sent } from './push/config.ts'
+
 /** Where a task stands. */
 export type TaskState =
   | 'submitted'
@@ -121,8 +123,8 @@ export interface SendRequest {
     readonly historyLength?: number | undefined
     /** Answer once the task exists instead of when it has ended or waits. */
     readonly returnImmediately: boolean
-    /** A push notification config of the client's generation, untouched; undefined without one. */
-    readonly pushConfig?: unknown
+    /** Who is to be told of the task. */
+    readonly pushConfig?: Sent | undefined
   }
   readonly metadata?: Metadata | undefined
   readonly tenant?: string | undefined
@@ -176,6 +178,7 @@ export interface Wire {
     cancel(params: unknown): TaskRequest
     subscribe(params: unknown): TaskRequest
   }
+  readonly push: PushWire
   readonly encode: {
     task(task: Task): unknown
     /** What a send answers: a task, or a message. */

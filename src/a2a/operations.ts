@@ -9,6 +9,7 @@ import type { Viewer } from '../runs/host.ts'
 import type { AgentChooser } from './choose-agent.ts'
 import { isTerminalState, type ListRequest, type SendRequest, type Task, type Wire } from './model.ts'
 import { checkModes } from './modes.ts'
+import type { PushRequest } from './push/config.ts'
 import type { Delivered, TaskHost, TaskMessage } from './task-host.ts'
 import { withHistory } from './task-record.ts'
 import { messageOnly, type UpdateSource, updatesOf } from './updates.ts'
@@ -23,6 +24,8 @@ export interface OperationsOptions {
   readonly maxParts: number
   /** Lists tasks without an owner to everyone. */
   readonly listAnonymous: boolean
+  /** Clients can be told of their tasks. */
+  readonly hasPush: boolean
 }
 
 /** A request on its way to an operation. */
@@ -52,7 +55,10 @@ export type OperationName =
   | 'list'
   | 'cancel'
   | 'subscribe'
-  | 'push'
+  | 'pushSet'
+  | 'pushGet'
+  | 'pushList'
+  | 'pushDelete'
   | 'extendedCard'
 
 /** All operations by name. */
@@ -79,9 +85,10 @@ export function createOperations(options: OperationsOptions): Operations {
       return { value: wire.encode.task(task) }
     },
     subscribe: call => subscribe(call, host),
-    push: async () => {
-      throw new ServableError('push_not_supported', 'Push notifications are off here')
-    },
+    pushSet: call => push('set', call, options),
+    pushGet: call => push('get', call, options),
+    pushList: call => push('list', call, options),
+    pushDelete: call => push('delete', call, options),
     extendedCard: async () => {
       throw new ServableError('extended_card_not_configured', 'There is no extended card here')
     },
@@ -146,9 +153,7 @@ async function deliver(
   isWaiting: boolean,
 ): Promise<Delivered> {
   const { message, configuration, metadata } = request
-  if (configuration.pushConfig !== undefined) {
-    throw new ServableError('push_not_supported', 'Push notifications are off here')
-  }
+  if (configuration.pushConfig !== undefined && !options.hasPush) throw noPush()
   if (message.role !== 'user') throw new ServableError('invalid_params', '`message.role` must be the user')
   if (message.parts.length > options.maxParts) {
     throw new ServableError(
@@ -165,12 +170,31 @@ async function deliver(
     owner,
     mayWait,
     options: { userId: owner ?? undefined, identity: owner ?? undefined, apiKeys, metadata },
+    pushConfig: configuration.pushConfig,
   }
   const taskMessage: TaskMessage =
     message.taskId === undefined
       ? { ...common, taskId: crypto.randomUUID(), target: options.chooseAgent(request, call.agent) }
       : { ...common, taskId: message.taskId, target: undefined }
   return options.host.deliver(taskMessage)
+}
+
+/** Sets, gets, lists or deletes push notification configs of a task. */
+async function push(
+  act: PushRequest['act'],
+  { wire, params, owner }: Call,
+  { host, hasPush }: OperationsOptions,
+): Promise<Answer> {
+  if (!hasPush) throw noPush()
+  const request = wire.push.decode(act, params)
+  const configs = await host.push(owner, request)
+  if (act === 'list') return { value: wire.push.encodeList(request.taskId, configs) }
+  const [config] = configs
+  return { value: config === undefined ? wire.push.deleted : wire.push.encode(request.taskId, config) }
+}
+
+function noPush(): ServableError {
+  return new ServableError('push_not_supported', 'Push notifications are off here')
 }
 
 /** Most characters of an id that a client chooses: it stands in every answer, and in an index. */

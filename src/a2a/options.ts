@@ -8,6 +8,7 @@ import type { ServableAgent, Servish } from '../agents/contract.ts'
 import { withDefaults } from '../defaults.ts'
 import type { SecurityRequirement, SecuritySchemes } from './card-security.ts'
 import { BASIC_MODES, DEFAULT_INPUT_MODES } from './modes.ts'
+import { PUSH_DEFAULTS, type PushOptions, type PushSettings } from './push/options.ts'
 
 /** Who provides the agents, as cards say it. */
 export interface A2AProvider {
@@ -57,24 +58,31 @@ export interface A2AOptions {
   readonly maxTasksPerOwner?: number
   /** Most streams that follow one task at a time. Default 100. */
   readonly maxSubscribers?: number
+  /** Tells clients of their tasks at addresses that they give (push notifications): `true`, or how. Default: off. */
+  readonly push?: boolean | PushOptions
 }
 
 /** The options with every default in place. */
 export type A2ASettings = Required<
   Omit<
     A2AOptions,
-    'agents' | 'provider' | 'name' | 'description' | 'default' | 'documentationUrl' | 'iconUrl'
+    'agents' | 'provider' | 'name' | 'description' | 'default' | 'documentationUrl' | 'iconUrl' | 'push'
   >
 > &
   Pick<
     A2AOptions,
     'agents' | 'provider' | 'name' | 'description' | 'default' | 'documentationUrl' | 'iconUrl'
-  >
+  > & {
+    /** Undefined where nobody is told. */
+    readonly push: PushSettings | undefined
+  }
 
 /** Fills in the defaults. */
-export function resolveA2A(options: A2AOptions): A2ASettings {
+export function resolveA2A({ push, ...options }: A2AOptions): A2ASettings {
+  const given = push === true ? {} : push
   return withDefaults<A2ASettings>(
     {
+      push: given ? withDefaults(PUSH_DEFAULTS, given) : undefined,
       basePath: '/',
       version: '1.0.0',
       cardForm: 'hybrid',

@@ -7,6 +7,7 @@
 import { type ErrorReport, isServableError, reportError, ServableError } from '../errors.ts'
 import type { Endpoint, RequestState } from '../http/context.ts'
 import { joinPath, queryOf, type Route } from '../http/router.ts'
+import { isObject } from '../validation.ts'
 import { sseMessage } from '../web/sse.ts'
 import {
   type BindingOptions,
@@ -77,16 +78,20 @@ export function restRoutes(
       part: 'a2a',
       endpoint: answering(generation, options, pick, agentOf),
     })
-    const push = () => ({ operation: 'push', from: 'path', path: {} }) as const
+    const push = (operation: OperationName, from: ParamsFrom) => (state: RequestState) => ({
+      operation,
+      from,
+      path: pushPath(state),
+    })
     return [
       route('POST', 'message:verb', state => ({ ...verbOf(MESSAGE_VERBS, state.params.verb), path: {} })),
       route('GET', 'tasks', () => ({ operation: 'list', from: 'query', path: {} })),
       route('GET', 'tasks/:id', state => taskOf(TASK_READS, state)),
       route('POST', 'tasks/:id', state => taskOf(TASK_VERBS, state)),
-      route('GET', 'tasks/:id/pushNotificationConfigs', push),
-      route('POST', 'tasks/:id/pushNotificationConfigs', push),
-      route('GET', 'tasks/:id/pushNotificationConfigs/:config', push),
-      route('DELETE', 'tasks/:id/pushNotificationConfigs/:config', push),
+      route('GET', 'tasks/:id/pushNotificationConfigs', push('pushList', 'path')),
+      route('POST', 'tasks/:id/pushNotificationConfigs', push('pushSet', 'body')),
+      route('GET', 'tasks/:id/pushNotificationConfigs/:config', push('pushGet', 'path')),
+      route('DELETE', 'tasks/:id/pushNotificationConfigs/:config', push('pushDelete', 'path')),
       route('GET', cardPath, () => ({ operation: 'extendedCard', from: 'path', path: {} })),
     ]
   })
@@ -101,6 +106,10 @@ function verbOf(verbs: Verbs, verb = ''): RestOperation {
   const found = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined
   if (found !== undefined) return found
   throw new ServableError('not_found', 'There is no such operation')
+}
+
+function pushPath({ params: { id = '', config } }: RequestState): Record<string, string> {
+  return { taskId: id, ...(config !== undefined && { id: config }) }
 }
 
 /** The id and verb of `{id}:verb`; ids hold no colon. */
@@ -149,7 +158,9 @@ async function paramsOf({ from, path }: Picked, request: Request, maxBodyBytes: 
   if (from === 'path') return path
   if (from === 'query') return { ...Object.fromEntries(queryOf(request.url)), ...path }
   requireA2AJson(request)
-  return readParams(request, maxBodyBytes)
+  const body = await readParams(request, maxBodyBytes)
+  // What the path says holds (section 11.3.3).
+  return isObject(body) ? { ...body, ...path } : body
 }
 
 function requireA2AJson(request: Request): void {

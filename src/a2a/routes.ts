@@ -51,6 +51,7 @@ export function a2aRoutes({
     inputModes,
     listAnonymous,
     maxParts: settings.maxParts,
+    hasPush: settings.push !== undefined,
   })
   const options: BindingOptions = { operations, readKeys, maxBodyBytes, production, countStream }
 

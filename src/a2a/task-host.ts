@@ -9,6 +9,8 @@ import type { RunOptions } from '../agents/contract.ts'
 import type { Follower, HostSettings, Viewer } from '../runs/host.ts'
 import type { Target } from '../runs/run.ts'
 import type { ListRequest, Message, Task, TaskPage } from './model.ts'
+import type { PushConfig, PushRequest, Sent } from './push/config.ts'
+import type { PushSettings } from './push/options.ts'
 
 /** What holds for every task of a handler. */
 export interface TaskSettings extends HostSettings {
@@ -16,6 +18,10 @@ export interface TaskSettings extends HostSettings {
   readonly maxTasksPerOwner: number
   /** Most messages of a task's history; a message past it is refused with `unsupported_operation`. */
   readonly maxHistory: number
+  /** Undefined where nobody is told. */
+  readonly push: PushSettings | undefined
+  /** Told of a receiver that is given up. */
+  readonly onGivenUp: (taskId: string, why: string) => void
 }
 
 /** A message on its way to an agent. */
@@ -30,6 +36,8 @@ export interface TaskMessage {
   readonly mayWait: boolean
   /** Keys and user of the run; the host adds ids and metadata. */
   readonly options: RunOptions
+  /** Who is to be told of the task from here on. */
+  readonly pushConfig?: Sent | undefined
 }
 
 /** What has come of a message: a task as it was when its agent set to work, or the agent's message and no task. */
@@ -60,4 +68,11 @@ export interface TaskHost {
    */
   cancel(id: string, viewer: Viewer): Promise<{ readonly task: Task; readonly wasCanceled: boolean }>
   list(owner: Viewer, request: ListRequest): Promise<TaskPage>
+  /**
+   * Sets, gets, lists or deletes push notification configs of a task; gives those that were asked for. Throws
+   * `push_not_supported` where that is off, and `address_refused`.
+   */
+  push(viewer: Viewer, request: PushRequest): Promise<readonly PushConfig[]>
+  /** Goes on with what an earlier process has left behind. */
+  resume?(): void
 }

@@ -8,6 +8,7 @@ import { partitionOf } from '../runs/record.ts'
 import { readLog } from '../state/read-log.ts'
 import type { Document, Transaction } from '../state/store.ts'
 import type { ArtifactUpdate, Message, StatusUpdate, Task, TaskArtifact, TaskStatus } from './model.ts'
+import { deletePushes } from './push/kept.ts'
 import type { TaskView } from './task-host.ts'
 
 /** Collections of the task host. */
@@ -64,7 +65,22 @@ export function toDocument(task: StoredTask, expiresAt?: number): Document<Store
 /** Deletes all that is kept of a task. */
 export function forgetTask(tx: Transaction, id: string): undefined {
   for (const collection of [TASKS, BODIES, AT_WORK]) tx.delete(collection, id)
+  deletePushes(tx, id)
   tx.deleteLog(logOf(id))
+}
+
+/** A task as it was when an entry of its log, a status, was written. */
+export function taskAt(tx: Transaction, { id, contextId, status }: StoredTask, seq: number): Task {
+  const artifacts = new Map<string, TaskArtifact>()
+  const history: Message[] = []
+  let now = status
+  for (const entry of readLog(tx, logOf(id), 0)) {
+    if (entry.seq > seq) break
+    const what = JSON.parse(entry.data) as TaskEntry
+    apply(what, artifacts, history)
+    if (what.type === 'status') now = what.status
+  }
+  return { id, contextId, status: now, artifacts: [...artifacts.values()], history }
 }
 
 /** A task with all that its log says. */

@@ -12,6 +12,8 @@ export interface AddressPolicy {
   readonly allow: readonly string[]
   /** The addresses of a name; undefined where the runtime cannot say. */
   readonly resolve: ((host: string) => Promise<readonly string[]>) | undefined
+  /** Takes `http:` for hosts that `allow` names, and for no others. */
+  readonly isHttpsOnly?: boolean
 }
 
 /**
@@ -64,12 +66,14 @@ const PRIVATE_NAMES = /(^|\.)(localhost|local|internal|intranet|lan|home|corp|ho
  * Throws `address_refused` unless the URL is of `http:` or `https:`, without credentials, and leads to a public
  * address or to one that `allow` names. A name is refused where one of its addresses is.
  */
-export async function checkAddress(url: URL, { allow, resolve }: AddressPolicy): Promise<void> {
+export async function checkAddress(url: URL, { allow, resolve, isHttpsOnly }: AddressPolicy): Promise<void> {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refused('must begin with http: or https:')
   if (url.username !== '' || url.password !== '') throw refused('must hold no name and password')
   const host = hostOf(url)
   if (allow.some(each => names(each, url, host))) return
   const own = parseAddress(host)
+  const isInRange = own !== undefined && allow.some(range => isWithin(own, range))
+  if (isHttpsOnly && url.protocol === 'http:' && !isInRange) throw refused('must begin with https:')
   if (own !== undefined) return checkBytes(own, host, allow)
   if (!host.includes('.') || PRIVATE_NAMES.test(host)) throw notPublic(host)
   const addresses = (await resolve?.(host)) ?? []

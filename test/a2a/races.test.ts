@@ -126,7 +126,14 @@ describe.each(Object.entries(states))('createLocalTaskHost over %s', (_, open) =
   let host: TaskHost
   beforeEach(() => {
     state = open()
-    const settings = { ...SETTINGS, maxRunningPerOwner: 1000, maxTasksPerOwner: 100_000, maxHistory: 200 }
+    const settings = {
+      ...SETTINGS,
+      maxRunningPerOwner: 1000,
+      maxTasksPerOwner: 100_000,
+      maxHistory: 200,
+      push: undefined,
+      onGivenUp() {},
+    }
     host = createLocalTaskHost({ ...state, settings, agentOf: () => target })
   })
   afterEach(() => {
@@ -198,7 +205,7 @@ describe('two hosts over one database', () => {
 
   const opened = () => {
     const state = sqliteState({ path: join(folder, 'shared.db') })
-    const settings = { ...SETTINGS, maxTasksPerOwner: 1000, maxHistory: 200 }
+    const settings = { ...SETTINGS, maxTasksPerOwner: 1000, maxHistory: 200, push: undefined, onGivenUp() {} }
     return { state, host: createLocalTaskHost({ ...state, settings, agentOf: () => target }) }
   }
 

@@ -8,6 +8,7 @@ import { capabilityCases, envelopeCases, inputCases } from './a2a/envelope.ts'
 import { canaryCases, keyCases } from './a2a/keys.ts'
 import { listCases } from './a2a/lists.ts'
 import { ownerCases } from './a2a/owners.ts'
+import { pushCases } from './a2a/push.ts'
 import { racingCases } from './a2a/racing.ts'
 import type { SettingsName } from './a2a/service.ts'
 import { streamCases } from './a2a/streams.ts'
@@ -42,6 +43,7 @@ export function a2aContract(deploy: Deploy): void {
   })
 
   describe('A2A with narrow bounds', () => boundCases(served(() => deploy('tight'))))
+  describe('A2A with push notifications', () => pushCases(served(() => deploy('push'))))
   describe('A2A with little time', () => timeoutCases(served(() => deploy('short'))))
 }
 

@@ -8,6 +8,7 @@
 
 import * as v from 'valibot'
 import type { Message, Part, SendRequest, TaskState, Wire } from '../model.ts'
+import { configOfV03, type PushConfig, pushDecoder, shown, toConfig } from '../push/config.ts'
 import { check, type Grammar, messageFields, parts, taskDecoders } from './decode.ts'
 import { isFinal, type Json } from './encode.ts'
 import { anyObject, base64, flag, optionalText, protoCount, required, text, texts } from './fields.ts'
@@ -57,6 +58,11 @@ const MessageSchema: v.GenericSchema<unknown, Message> = v.pipe(
   v.transform(({ content, ...message }) => ({ ...message, parts: content })),
 )
 
+const PushSchema = configOfV03(protoRecord)
+
+/** A config and its name, `tasks/{id}/pushNotificationConfigs/{config}`; alone, or in what creates it. */
+const NamedSchema = protoRecord({ pushNotificationConfig: PushSchema })
+
 /** Where a configuration is given, `blocking` that is not set is false: a client that waits says so. */
 const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
   protoRecord({
@@ -64,7 +70,7 @@ const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
     configuration: v.optional(
       protoRecord({
         acceptedOutputModes: v.optional(texts),
-        pushNotification: v.optional(anyObject),
+        pushNotification: v.optional(PushSchema),
         historyLength: v.optional(protoCount(0)),
         blocking: v.optional(flag, false),
       }),
@@ -77,7 +83,7 @@ const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
       acceptedOutputModes: configuration?.acceptedOutputModes,
       historyLength: unlessZero(configuration?.historyLength),
       returnImmediately: configuration?.blocking === false,
-      pushConfig: configuration?.pushNotification,
+      pushConfig: configuration?.pushNotification && toConfig(configuration.pushNotification, '0.3'),
     },
   })),
 )
@@ -100,6 +106,34 @@ export const v03Rest: Wire = {
       return { id, historyLength: unlessZero(historyLength) }
     },
   },
+  push: {
+    decode: pushDecoder({
+      version: '0.3',
+      record: protoRecord,
+      taskId: 'taskId',
+      configId: 'id',
+      set: v.pipe(
+        protoRecord({
+          taskId: required,
+          configId: optionalText,
+          config: v.optional(NamedSchema),
+          pushNotificationConfig: v.optional(PushSchema),
+        }),
+        v.transform(({ taskId, configId, config, pushNotificationConfig: own }) => ({
+          taskId,
+          config: withId(config?.pushNotificationConfig ?? own, configId),
+        })),
+        v.check(({ config }) => config !== undefined, 'must hold a `pushNotificationConfig`'),
+        v.transform(({ taskId, config }) => ({ taskId, config: config! })),
+      ),
+    }),
+    encode: encodePush,
+    encodeList: (taskId, configs) => ({
+      configs: configs.map(config => encodePush(taskId, config)),
+      nextPageToken: '',
+    }),
+    deleted: {},
+  },
   encode: protoEncoders(
     {
       roles: ROLES,
@@ -109,6 +143,20 @@ export const v03Rest: Wire = {
     },
     (objects, update) => ({ ...objects.status(update), final: isFinal(update) }),
   ),
+}
+
+function withId<C extends { readonly id?: string | undefined }>(
+  config: C | undefined,
+  id: string | undefined,
+): C | undefined {
+  return config && { ...config, id: config.id || id }
+}
+
+function encodePush(taskId: string, config: PushConfig): Json {
+  return {
+    name: `tasks/${taskId}/pushNotificationConfigs/${config.id}`,
+    pushNotificationConfig: shown(config, scheme => ({ schemes: [scheme] })),
+  }
 }
 
 function encodePart({ text, raw, url, data, mediaType, metadata }: Part): Json {

@@ -6,6 +6,7 @@
 
 import * as v from 'valibot'
 import type { Message, Part, SendRequest, TaskState, TaskUpdate, Wire } from '../model.ts'
+import { configOfV03, type PushConfig, pushDecoder, shown, toConfig } from '../push/config.ts'
 import { check, type Grammar, messageFields, parts, taskDecoders } from './decode.ts'
 import { isFinal, type Json, objectEncoders, pageEncoder } from './encode.ts'
 import { anyObject, base64, count, flag, optionalText, required, text, texts } from './fields.ts'
@@ -71,6 +72,8 @@ const MessageSchema: v.GenericSchema<unknown, Message> = v.pipe(
   v.transform(({ kind: _, ...message }) => message),
 )
 
+const PushSchema = configOfV03(jsonRecord)
+
 /** Section 7.1. A client that does not say waits for the end, as the servers of 0.3 understand it. */
 const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
   jsonRecord({
@@ -78,7 +81,7 @@ const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
     configuration: v.optional(
       jsonRecord({
         acceptedOutputModes: v.optional(texts),
-        pushNotificationConfig: v.optional(anyObject),
+        pushNotificationConfig: v.optional(PushSchema),
         historyLength: v.optional(count(0)),
         blocking: v.optional(flag),
       }),
@@ -91,7 +94,8 @@ const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
       acceptedOutputModes: configuration?.acceptedOutputModes,
       historyLength: configuration?.historyLength,
       returnImmediately: configuration?.blocking === false,
-      pushConfig: configuration?.pushNotificationConfig,
+      pushConfig:
+        configuration?.pushNotificationConfig && toConfig(configuration.pushNotificationConfig, '0.3'),
     },
   })),
 )
@@ -118,12 +122,31 @@ export const v03: Wire = {
     send: params => check(SendSchema, params),
     ...taskDecoders(grammar),
   },
+  push: {
+    decode: pushDecoder({
+      version: '0.3',
+      record: jsonRecord,
+      taskId: 'id',
+      configId: 'pushNotificationConfigId',
+      set: v.pipe(
+        jsonRecord({ taskId: required, pushNotificationConfig: PushSchema }),
+        v.transform(({ taskId, pushNotificationConfig: config }) => ({ taskId, config })),
+      ),
+    }),
+    encode: encodePush,
+    encodeList: (taskId, configs) => configs.map(config => encodePush(taskId, config)),
+    deleted: null,
+  },
   encode: {
     task: objects.task,
     sent: result => ('task' in result ? objects.task(result.task) : objects.message(result.message)),
     update: update => wrap(updates, update),
     page: pageEncoder(objects.task),
   },
+}
+
+function encodePush(taskId: string, config: PushConfig): Json {
+  return { taskId, pushNotificationConfig: shown(config, scheme => ({ schemes: [scheme] })) }
 }
 
 function encodePart({ text, raw, url, data, mediaType, filename, metadata }: Part): Json {

@@ -6,6 +6,7 @@
 
 import * as v from 'valibot'
 import type { Message, Part, SendRequest, Wire } from '../model.ts'
+import { configOfV1, type PushConfig, pushDecoder, shown, toConfig } from '../push/config.ts'
 import { check, type Grammar, messageFields, parts, taskDecoders } from './decode.ts'
 import type { Json } from './encode.ts'
 import { anyObject, base64, flag, optionalText, protoCount, required, text, texts } from './fields.ts'
@@ -42,6 +43,8 @@ const MessageSchema: v.GenericSchema<unknown, Message> = protoRecord({
   parts: parts(PartSchema),
 })
 
+const PushSchema = configOfV1(protoRecord)
+
 /** Section 3.2.1, with the configuration of section 3.2.2. */
 const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
   protoRecord({
@@ -49,7 +52,7 @@ const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
     configuration: v.optional(
       protoRecord({
         acceptedOutputModes: v.optional(texts),
-        taskPushNotificationConfig: v.optional(anyObject),
+        taskPushNotificationConfig: v.optional(PushSchema),
         historyLength: v.optional(protoCount(0)),
         returnImmediately: v.optional(flag),
       }),
@@ -63,7 +66,9 @@ const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
       acceptedOutputModes: configuration?.acceptedOutputModes,
       historyLength: configuration?.historyLength,
       returnImmediately: configuration?.returnImmediately ?? false,
-      pushConfig: configuration?.taskPushNotificationConfig,
+      pushConfig:
+        configuration?.taskPushNotificationConfig &&
+        toConfig(configuration.taskPushNotificationConfig, '1.0'),
     },
   })),
 )
@@ -75,6 +80,26 @@ export const v1: Wire = {
     send: params => check(SendSchema, params),
     ...taskDecoders(grammar),
   },
+  push: {
+    decode: pushDecoder({
+      version: '1.0',
+      record: protoRecord,
+      taskId: 'taskId',
+      configId: 'id',
+      set: v.pipe(
+        v.unknown(),
+        v.transform(params => ({ own: params, config: params })),
+        v.object({ own: protoRecord({ taskId: required }), config: PushSchema }),
+        v.transform(({ own: { taskId }, config }) => ({ taskId, config })),
+      ),
+    }),
+    encode: encodePush,
+    encodeList: (taskId, configs) => ({
+      configs: configs.map(config => encodePush(taskId, config)),
+      nextPageToken: '',
+    }),
+    deleted: {},
+  },
   encode: protoEncoders(
     {
       roles: ROLES,
@@ -84,6 +109,10 @@ export const v1: Wire = {
     },
     (objects, update) => objects.status(update),
   ),
+}
+
+function encodePush(taskId: string, config: PushConfig): Json {
+  return { taskId, ...shown(config, scheme => ({ scheme })) }
 }
 
 const TEXTUAL = ['text', 'raw', 'url'] as const

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import type { StoredPage } from '../../a2a/list-tasks.ts'
 import type { ListRequest, Task } from '../../a2a/model.ts'
+import type { PushConfig, PushRequest } from '../../a2a/push/config.ts'
 import type { Delivered, TaskView } from '../../a2a/task-host.ts'
 import type { StoredTask } from '../../a2a/task-record.ts'
 import type { Correction, CorrectionPage, CorrectionQuery } from '../../agents/corrections.ts'
@@ -30,6 +31,7 @@ export interface RunStub {
   taskGet(viewer: Viewer): Promise<Answer<TaskView>>
   taskSettled(viewer: Viewer): Promise<Answer<Task>>
   taskFollow(viewer: Viewer, after: number): Promise<Answer<ReadableStream<Uint8Array>>>
+  taskPush(viewer: Viewer, request: PushRequest): Promise<Answer<readonly PushConfig[]>>
   taskCancel(viewer: Viewer): Promise<Answer<{ task: Task; wasCanceled: boolean }>>
 }
 

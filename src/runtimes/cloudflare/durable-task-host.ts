@@ -6,6 +6,7 @@
 
 import type { StoredPage } from '../../a2a/list-tasks.ts'
 import type { ListRequest, Task, TaskPage } from '../../a2a/model.ts'
+import type { PushConfig, PushRequest } from '../../a2a/push/config.ts'
 import type { Delivered, TaskHost, TaskMessage, TaskView } from '../../a2a/task-host.ts'
 import type { Follower, Viewer } from '../../runs/host.ts'
 import { partitionOf } from '../../runs/record.ts'
@@ -46,6 +47,10 @@ class DurableTaskHost implements TaskHost {
 
   cancel(id: string, viewer: Viewer): Promise<{ task: Task; wasCanceled: boolean }> {
     return unwrap(this.#object(id).taskCancel(viewer))
+  }
+
+  push(viewer: Viewer, request: PushRequest): Promise<readonly PushConfig[]> {
+    return unwrap(this.#object(request.taskId).taskPush(viewer, request))
   }
 
   /** The index knows which tasks there are; what they have said and made is in their own objects. */

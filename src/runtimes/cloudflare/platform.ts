@@ -11,6 +11,7 @@ import type { SqlRow, SqlValue } from '../../state/sql.ts'
 export interface ObjectStorage {
   readonly sql: { exec(query: string, ...values: SqlValue[]): { toArray(): SqlRow[] } }
   transactionSync<T>(work: () => T): T
+  getAlarm(): Promise<number | null>
   setAlarm(at: number): Promise<void>
   deleteAlarm(): Promise<void>
   deleteAll(): Promise<void>

@@ -6,6 +6,7 @@
 
 import { DurableObject } from 'cloudflare:workers'
 import type { Task } from '../../a2a/model.ts'
+import type { PushConfig, PushRequest } from '../../a2a/push/config.ts'
 import type { Delivered, TaskView } from '../../a2a/task-host.ts'
 import { TASKS } from '../../a2a/task-record.ts'
 import type { Viewer } from '../../runs/host.ts'
@@ -67,6 +68,10 @@ export function runObjectClass(service: () => Service): ObjectClass {
 
     taskFollow(viewer: Viewer, after: number): Promise<Answer<ReadableStream<Uint8Array>>> {
       return this.#task.follow(viewer, after)
+    }
+
+    taskPush(viewer: Viewer, request: PushRequest): Promise<Answer<readonly PushConfig[]>> {
+      return this.#task.push(viewer, request)
     }
 
     taskCancel(viewer: Viewer): Promise<Answer<{ task: Task; wasCanceled: boolean }>> {

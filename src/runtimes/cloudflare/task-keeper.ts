@@ -6,6 +6,8 @@
 
 import { createLocalTaskHost } from '../../a2a/local-task-host.ts'
 import type { Message, Task } from '../../a2a/model.ts'
+import type { PushConfig, PushRequest, Sent } from '../../a2a/push/config.ts'
+import { nextDue } from '../../a2a/push/kept.ts'
 import type { Delivered, TaskHost, TaskView } from '../../a2a/task-host.ts'
 import { type StoredTask, TASKS } from '../../a2a/task-record.ts'
 import type { RunOptions } from '../../agents/contract.ts'
@@ -28,11 +30,13 @@ export interface DeliverMessage {
   readonly owner: Viewer
   readonly mayWait: boolean
   readonly options: RunOptions
+  readonly pushConfig?: Sent | undefined
 }
 
 /** Keeps the task of one object. */
 export class TaskKeeper {
   readonly #state: ObjectState
+  readonly #store: ObjectStore
   readonly #host: TaskHost
   readonly #agentOf: (name: string) => Target
   /** The status that the index has heard of last. */
@@ -41,6 +45,7 @@ export class TaskKeeper {
 
   constructor(state: ObjectState, store: ObjectStore, service: Service) {
     this.#state = state
+    this.#store = store
     this.#kept = new Kept(store, {
       collection: TASKS,
       missing: () => new ServableError('task_not_found', 'Task not found'),
@@ -54,6 +59,10 @@ export class TaskKeeper {
       leavesExpired: true,
       agentOf: this.#agentOf,
       onStatus: () => state.waitUntil(this.settle()),
+      upkeep: {
+        keepAlive: work => state.waitUntil(work),
+        schedule: at => state.waitUntil(this.#wakeBy(at)),
+      },
     })
   }
 
@@ -62,7 +71,7 @@ export class TaskKeeper {
       // A message that continues a task finds one, or nothing is written.
       if (agent === undefined) await this.#kept.id()
       else await unwrap(indexOf(message.owner).admitTask(message.owner))
-      await this.#state.storage.setAlarm(Date.now() + WATCH_MS)
+      await this.#setAlarm(Date.now() + WATCH_MS)
       return this.#host.deliver({
         ...message,
         target: agent === undefined ? undefined : this.#agentOf(agent),
@@ -85,6 +94,10 @@ export class TaskKeeper {
       await this.settle()
       return task
     })
+  }
+
+  push(viewer: Viewer, request: PushRequest): Promise<Answer<readonly PushConfig[]>> {
+    return answer(async () => this.#host.push(viewer, { ...request, taskId: await this.#kept.id() }))
   }
 
   follow(viewer: Viewer, after: number): Promise<Answer<ReadableStream<Uint8Array>>> {
@@ -111,10 +124,10 @@ export class TaskKeeper {
     try {
       if (this.#isUntold()) await indexOf(task.owner).updateTask(task, expiresAt)
       this.#told = toldOf(task)
-      if (expiresAt !== undefined) await this.#state.storage.setAlarm(expiresAt)
-      else if (task.isAtWork) await this.#state.storage.setAlarm(Date.now() + WATCH_MS)
+      if (expiresAt !== undefined) await this.#setAlarm(expiresAt)
+      else if (task.isAtWork) await this.#setAlarm(Date.now() + WATCH_MS)
     } catch {
-      await this.#state.storage.setAlarm(Date.now() + RETRY_MS)
+      await this.#setAlarm(Date.now() + RETRY_MS)
     }
   }
 
@@ -129,7 +142,19 @@ export class TaskKeeper {
     const document = this.#kept.document()
     if (document === undefined) return
     await this.#host.get(document.id, document.value.owner)
+    this.#host.resume?.()
     await this.settle()
+  }
+
+  /** At that moment, or when a receiver is due, whichever is sooner. */
+  async #setAlarm(at: number): Promise<void> {
+    const due = this.#store.transact(tx => nextDue(tx)) ?? at
+    await this.#state.storage.setAlarm(Math.min(at, due))
+  }
+
+  async #wakeBy(at: number): Promise<void> {
+    const set = await this.#state.storage.getAlarm()
+    if (set === null || set > at || set < Date.now()) await this.#state.storage.setAlarm(at)
   }
 }
 

@@ -26,6 +26,19 @@ const SETTINGS = {
   usual: {},
   tight: { a2a: { maxHistory: 4, maxTasksPerOwner: 3, maxSubscribers: 2 } },
   short: { runs: { timeoutMs: 400 } },
+  push: {
+    a2a: {
+      push: {
+        allow: ['127.0.0.1'],
+        secret: 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=',
+        maxConfigs: 3,
+        timeoutMs: 500,
+        maxTries: 4,
+        retryMs: 50,
+        maxRetryMs: 200,
+      },
+    },
+  },
 } as const satisfies Record<string, Setting>
 
 /** The names of the settings with which the service is started. */
@@ -33,6 +46,9 @@ export type SettingsName = keyof typeof SETTINGS
 
 /** The address that the cards of one of the base paths state. */
 export const PUBLIC_URL = 'https://agents.example.com'
+
+/** The secret with which notifications are signed. */
+export const WEBHOOK_SECRET: string = SETTINGS.push.a2a.push.secret
 
 /** The bounds of one of the base paths. */
 export const BOUNDS = { maxBodyBytes: 2000, maxParts: 3 } as const

@@ -1,0 +1,147 @@
+/**
+ * Where a client wants to hear of a task (section 4.3 of A2A 1.0; 6.8 of 0.3).
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import { ServableError } from '../../errors.ts'
+import { check } from '../wire/decode.ts'
+import { optionalText, required, text } from '../wire/fields.ts'
+import { compact, type RecordOf } from '../wire/record.ts'
+
+/** A push notification config. */
+export interface PushConfig {
+  /** Unique in its task; the task's own id where the client chose none. */
+  readonly id: string
+  readonly url: string
+  /** Sent as `X-A2A-Notification-Token`. */
+  readonly token?: string | undefined
+  /** Sent as `Authorization: scheme credentials`. */
+  readonly scheme?: string | undefined
+  readonly credentials?: string | undefined
+  /** The generation of the client, in which it is told: `1.0` or `0.3`. */
+  readonly version: string
+}
+
+/** What a client asks about the configs of a task. */
+export type PushRequest =
+  | { readonly act: 'set'; readonly taskId: string; readonly config: Sent }
+  | { readonly act: 'get' | 'delete'; readonly taskId: string; readonly id: string }
+  | { readonly act: 'list'; readonly taskId: string }
+
+/** A config as a client sent it: an id may be missing. */
+export type Sent = Omit<PushConfig, 'id'> & { readonly id?: string | undefined }
+
+type Read = Omit<Sent, 'version'>
+
+const MAX_SECRET = 4096
+
+/** It becomes a header (RFC 9110, section 5.5). */
+const headerText = v.pipe(
+  text,
+  v.maxLength(MAX_SECRET, `must have ${MAX_SECRET} characters at the most`),
+  v.regex(/^[\t\x20-\x7e]*$/, 'must be of ASCII characters, without line breaks'),
+)
+
+const scheme = v.pipe(
+  text,
+  v.regex(/^[\w!#$%&'*+.^`|~-]{1,64}$/, 'must be the name of a scheme, such as Bearer'),
+)
+
+const fields = {
+  id: v.optional(v.pipe(text, v.maxLength(200, 'must have 200 characters at the most'))),
+  url: v.pipe(
+    required,
+    v.maxLength(2048, 'must have 2048 characters at the most'),
+    v.check(isUrl, 'must be a URL'),
+  ),
+  token: v.optional(headerText),
+}
+
+function isUrl(value: string): boolean {
+  return URL.canParse(value)
+}
+
+/** A config as clients of 1.0 write it, with one scheme. */
+export function configOfV1(record: RecordOf): v.GenericSchema<unknown, Read> {
+  const authentication = record({ scheme, credentials: v.optional(headerText) })
+  return v.pipe(
+    record({ ...fields, authentication: v.optional(authentication) }),
+    v.transform(({ authentication, ...rest }) => ({ ...rest, ...authentication })),
+  )
+}
+
+/** A config as clients of 0.3 write it, with schemes of which the first one counts. */
+export function configOfV03(record: RecordOf): v.GenericSchema<unknown, Read> {
+  const authentication = record({
+    schemes: v.optional(v.array(scheme), []),
+    credentials: v.optional(headerText),
+  })
+  return v.pipe(
+    record({ ...fields, authentication: v.optional(authentication) }),
+    v.transform(({ authentication, ...rest }) => ({
+      ...rest,
+      scheme: authentication?.schemes[0],
+      credentials: authentication?.credentials,
+    })),
+  )
+}
+
+/** How a wire reads and writes configs. */
+export interface PushWire {
+  decode(act: PushRequest['act'], params: unknown): PushRequest
+  encode(taskId: string, config: PushConfig): unknown
+  encodeList(taskId: string, configs: readonly PushConfig[]): unknown
+  /** The answer to a deletion. */
+  readonly deleted: unknown
+}
+
+/** The names that a wire has for a task and a config of it, and where a config stands in what sets it. */
+export interface PushGrammar {
+  readonly version: string
+  readonly record: RecordOf
+  readonly taskId: string
+  readonly configId: string
+  /** Reads a config and the task that it is of. */
+  readonly set: v.GenericSchema<unknown, { readonly taskId: string; readonly config: Read }>
+}
+
+/** The decoder of a wire. */
+export function pushDecoder({ version, record, taskId, configId, set }: PushGrammar): PushWire['decode'] {
+  const byTask = record({ [taskId]: required })
+  const byId = record({ [taskId]: required, [configId]: optionalText })
+  return (act, params) => {
+    if (act === 'set') {
+      const { taskId, config } = check(set, params)
+      return { act, taskId, config: toConfig(config, version) }
+    }
+    if (act === 'list') return { act, taskId: check(byTask, params)[taskId] as string }
+    const found = check(byId, params) as Record<string, string | undefined>
+    const task = found[taskId] ?? ''
+    // A config without an id of its own has the task's.
+    return { act, taskId: task, id: found[configId] || task }
+  }
+}
+
+/** A config that came with a message, or by itself. */
+export function toConfig(sent: Read, version: string): Sent {
+  const { id, ...rest } = sent
+  if (rest.credentials !== undefined && rest.scheme === undefined) {
+    throw new ServableError('invalid_params', '`authentication` must name the scheme of its credentials')
+  }
+  return { ...rest, id: id || undefined, version }
+}
+
+/** A config for its client: credentials are not told again. */
+export function shown(
+  { id, url, token, scheme }: PushConfig,
+  authentication: (scheme: string) => object,
+): Record<string, unknown> {
+  return compact({
+    id,
+    url,
+    token,
+    authentication: scheme === undefined ? undefined : authentication(scheme),
+  })
+}

@@ -1,0 +1,101 @@
+/**
+ * What a receiver is told next: the entries of a task's log after those that it has.
+ *
+ * @module
+ */
+
+import type { Transaction } from '../../state/store.ts'
+import type { ArtifactUpdate } from '../model.ts'
+import { logOf, type StoredTask, type TaskEntry, taskAt } from '../task-record.ts'
+import { v1 } from '../wire/v1.ts'
+import { v03 } from '../wire/v03.ts'
+import type { KeptPush } from './kept.ts'
+
+/** One request to a receiver. */
+export interface Notice {
+  /** The last entry of the log that it tells of. */
+  readonly seq: number
+  readonly body: string
+  readonly contentType: string
+}
+
+/** Entries that are looked at for one notice. */
+const BATCH = 256
+
+/** Most characters of one notice's text, as far as it is put together of several entries. */
+const MAX_TEXT = 65_536
+
+/**
+ * The next notice, or the seq up to which there is nothing to tell. 1.0 is told of each status and of artifacts, as its
+ * streams are; pieces of one artifact that wait are told as one. 0.2 and 0.3 are told the task as of each status.
+ */
+export function nextNotice(
+  tx: Transaction,
+  { taskId, config, seq }: KeptPush,
+  task: StoredTask,
+): Notice | number {
+  const entries = tx.read(logOf(taskId), seq, BATCH).map(({ seq, data }) => ({
+    seq,
+    // The log holds what this room wrote into it.
+    entry: JSON.parse(data) as TaskEntry,
+  }))
+  const isModern = config.version === '1.0'
+  const first = entries.findIndex(
+    ({ entry }) => entry.type === 'status' || (isModern && entry.type === 'artifact'),
+  )
+  if (first === -1) {
+    const last = entries.at(-1)?.seq ?? seq
+    // There may be a status beyond what was looked at.
+    return entries.length < BATCH
+      ? last
+      : nextNotice(tx, { taskId, config, seq: last, failures: 0, isDead: false }, task)
+  }
+  const { seq: at, entry } = entries[first]!
+  if (!isModern) {
+    const body = JSON.stringify(v03.encode.task(taskAt(tx, task, at)))
+    return { seq: at, body, contentType: 'application/json' }
+  }
+  if (entry.type === 'history') return at
+  const told = entry.type === 'artifact' ? joined(entries.slice(first)) : { seq: at, update: entry }
+  const body = JSON.stringify(v1.encode.update(told.update))
+  return { seq: told.seq, body, contentType: 'application/a2a+json' }
+}
+
+/** The artifact of the first entry, with what the next ones append to it. */
+function joined(entries: readonly { readonly seq: number; readonly entry: TaskEntry }[]): {
+  seq: number
+  update: ArtifactUpdate
+} {
+  let { seq, entry } = entries[0]!
+  let update = entry as ArtifactUpdate
+  let length = JSON.stringify(update.artifact.parts).length
+  for (const next of entries.slice(1)) {
+    entry = next.entry
+    if (entry.type === 'history') continue
+    if (
+      entry.type !== 'artifact' ||
+      !entry.append ||
+      entry.artifact.artifactId !== update.artifact.artifactId
+    )
+      break
+    length += JSON.stringify(entry.artifact.parts).length
+    if (length > MAX_TEXT) break
+    const parts = [...update.artifact.parts, ...entry.artifact.parts]
+    update = {
+      ...update,
+      artifact: { ...update.artifact, parts: withoutSeams(parts) },
+      lastChunk: entry.lastChunk,
+    }
+    seq = next.seq
+  }
+  return { seq, update }
+}
+
+/** Text that follows text is one text. */
+function withoutSeams(parts: ArtifactUpdate['artifact']['parts']): ArtifactUpdate['artifact']['parts'] {
+  const [last, before] = [parts.at(-1), parts.at(-2)]
+  const isText = (part: typeof last) => part?.text !== undefined && Object.keys(part).length === 1
+  return isText(last) && isText(before)
+    ? [...parts.slice(0, -2), { text: `${before?.text}${last?.text}` }]
+    : parts
+}

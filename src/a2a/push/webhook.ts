@@ -1,0 +1,110 @@
+/**
+ * Signed requests (Standard Webhooks 1.0.0): the sender's side and the receiver's.
+ *
+ * @module
+ */
+
+import { ServableError } from '../../errors.ts'
+import { fromBase64, toBase64 } from '../../web/base64.ts'
+import { readText } from '../../web/body.ts'
+
+/** What a signed request told. */
+export interface Webhook {
+  /** The same for each try of one notification: who has seen it needs it no more. */
+  readonly id: string
+  /** When it was sent: milliseconds since 1970. */
+  readonly sentAt: number
+  /** The body as JSON. */
+  readonly payload: unknown
+}
+
+/** How a request is verified. */
+export interface VerifyOptions {
+  /** Most milliseconds between its sending and now, either way. Default 300,000. */
+  readonly toleranceMs?: number
+  /** Most bytes of its body. Default 10,485,760. */
+  readonly maxBodyBytes?: number
+}
+
+const MIN_KEY_BYTES = 24
+
+/** The bytes of a secret. Throws `invalid_options`, naming `option`. */
+export function webhookKey(secret: string, option: string): Uint8Array<ArrayBuffer> {
+  const bytes = typeof secret === 'string' ? fromBase64(secret.replace(/^whsec_/, '')) : undefined
+  if (bytes !== undefined && bytes.length >= MIN_KEY_BYTES) return bytes
+  throw new ServableError(
+    'invalid_options',
+    `\`${option}\` must be ${MIN_KEY_BYTES} bytes or more in base64: make one with \`openssl rand -base64 32\``,
+  )
+}
+
+/** The headers that sign a body. */
+export async function signWebhook(
+  key: Uint8Array<ArrayBuffer>,
+  { id, sentAt, body }: { readonly id: string; readonly sentAt: number; readonly body: string },
+): Promise<Record<string, string>> {
+  const timestamp = String(Math.floor(sentAt / 1000))
+  const signature = await crypto.subtle.sign('HMAC', await hmac(key, 'sign'), signed(id, timestamp, body))
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${toBase64(new Uint8Array(signature))}`,
+  }
+}
+
+/**
+ * Reads a notification that was signed with one of the secrets. Throws `unauthorized` for one that was not, or not lately,
+ * `invalid_body` for one that is no JSON, and `body_too_large`.
+ *
+ * @example
+ * const { id, payload } = await verifyWebhook(request, env.WEBHOOK_SECRET)
+ */
+export async function verifyWebhook(
+  request: Request,
+  secret: string | readonly string[],
+  { toleranceMs = 300_000, maxBodyBytes = 10 * 1024 * 1024 }: VerifyOptions = {},
+): Promise<Webhook> {
+  const keys = (typeof secret === 'string' ? [secret] : secret).map(each => webhookKey(each, 'secret'))
+  const [id, timestamp, signature] = ['id', 'timestamp', 'signature'].map(
+    name => request.headers.get(`webhook-${name}`) ?? '',
+  ) as [string, string, string]
+  const body = await readText(request, maxBodyBytes)
+  const sentAt = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) * 1000 : Number.NaN
+  const isNow = Math.abs(Date.now() - sentAt) <= toleranceMs
+  if (id === '' || !isNow || !(await isSigned(keys, signature, signed(id, timestamp, body)))) {
+    throw new ServableError('unauthorized', 'The notification is not signed with the secret, or not lately')
+  }
+  try {
+    return { id, sentAt, payload: JSON.parse(body) }
+  } catch (cause) {
+    throw new ServableError('invalid_body', 'The notification must be JSON', { cause })
+  }
+}
+
+/** Several signatures stand side by side where keys are rotated. */
+async function isSigned(
+  keys: readonly Uint8Array<ArrayBuffer>[],
+  signatures: string,
+  data: Uint8Array<ArrayBuffer>,
+): Promise<boolean> {
+  const given = signatures.split(' ').flatMap(each => {
+    const bytes = each.startsWith('v1,') ? fromBase64(each.slice(3)) : undefined
+    return bytes === undefined ? [] : [bytes]
+  })
+  let isOne = false
+  // The runtime compares in constant time.
+  for (const key of keys) {
+    for (const signature of given.slice(0, 10)) {
+      if (await crypto.subtle.verify('HMAC', await hmac(key, 'verify'), signature, data)) isOne = true
+    }
+  }
+  return isOne
+}
+
+function signed(id: string, timestamp: string, body: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(`${id}.${timestamp}.${body}`) as Uint8Array<ArrayBuffer>
+}
+
+function hmac(key: Uint8Array<ArrayBuffer>, use: 'sign' | 'verify'): Promise<CryptoKey> {
+  return crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, [use])
+}

@@ -1,0 +1,438 @@
+import {
+  DeleteTaskPushNotificationConfigRequest,
+  GetTaskPushNotificationConfigRequest,
+  ListTaskPushNotificationConfigsRequest,
+  TaskPushNotificationConfig,
+} from '@a2a-js/sdk'
+import {
+  ClientFactory,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+  RestTransportFactory,
+} from '@a2a-js/sdk/client'
+import {
+  ClientFactory as ClientFactory03,
+  JsonRpcTransportFactory as JsonRpc03,
+  RestTransportFactory as Rest03,
+} from 'a2a-sdk-0.3/client'
+import { describe, expect, it } from 'vitest'
+import { eventually } from '../http/client.ts'
+import { as, ask, own, type Server } from '../runs/client.ts'
+import { served } from '../served.ts'
+import { hear, openGate, rpcCall, TONGUES } from './client.ts'
+import { type Received, startReceiver } from './receiver.ts'
+
+/** Calls a method of JSON-RPC. */
+async function rpc(server: Server, method: string, params: unknown, headers: Record<string, string> = {}) {
+  const tongue = method.includes('/') ? TONGUES.rpc03 : TONGUES.rpc1
+  const { value, error } = await hear(
+    server,
+    tongue,
+    rpcCall({ jsonrpc: '2.0', id: 1, method, params }, headers),
+  )
+  // The tests say what they expect in it.
+  // biome-ignore lint/suspicious/noExplicitAny: the result of any method.
+  return { result: value as any, error }
+}
+
+const messageV1 = (text: string, agent: string, more: object = {}) => ({
+  message: {
+    messageId: crypto.randomUUID(),
+    role: 'ROLE_USER',
+    parts: [{ text }],
+    metadata: { agentName: agent },
+    ...more,
+  },
+})
+
+const messageV03 = (text: string, agent: string) => ({
+  message: {
+    kind: 'message',
+    messageId: crypto.randomUUID(),
+    role: 'user',
+    parts: [{ kind: 'text', text }],
+    metadata: { agentName: agent },
+  },
+})
+
+/** Starts a task whose agent waits at a gate. */
+async function waiting(server: Server, headers: Record<string, string> = {}) {
+  const gate = own('gate')
+  const { result } = await rpc(
+    server,
+    'SendMessage',
+    { ...messageV1(gate, 'gated'), configuration: { returnImmediately: true } },
+    headers,
+  )
+  return { id: result.task.id as string, gate }
+}
+
+/** What receivers are told, of both generations. */
+interface Payload {
+  statusUpdate?: { status: { state: string } }
+  artifactUpdate?: { artifact: { parts: { text?: string }[] } }
+  status?: { state: string }
+}
+
+const stateOf = ({ payload }: Received): string | undefined =>
+  ((payload as Payload).statusUpdate ?? (payload as Payload)).status?.state
+
+/** The text of all artifacts that were told. */
+const textOf = (received: readonly Received[]): string =>
+  received
+    .flatMap(({ payload }) => (payload as Payload).artifactUpdate?.artifact.parts ?? [])
+    .map(({ text = '' }) => text)
+    .join('')
+
+const lastStateIs = (received: readonly Received[], state: string) => {
+  expect(received.length).toBeGreaterThan(0)
+  expect(stateOf(received.at(-1)!)).toBe(state)
+}
+
+/** Addresses that no client may have anyone told at. */
+const HOSTILE = [
+  'http://127.0.0.2/',
+  'https://127.0.0.2/',
+  'https://2130706434/',
+  'https://0x7f000002/',
+  'https://0177.0.0.2/',
+  'https://127.2/',
+  'https://127.0.0.2./',
+  'https://１２７.０.０.２/',
+  'https://0/',
+  'https://0.0.0.0/',
+  'https://10.0.0.1/',
+  'https://10.1/',
+  'https://172.16.0.1/',
+  'https://192.168.0.1/',
+  'https://100.64.0.1/',
+  'https://169.254.169.254/latest/meta-data/',
+  'https://2852039166/',
+  'https://0xa9fea9fe/',
+  'https://168.63.129.16/',
+  'https://[::1]/',
+  'https://[::]/',
+  'https://[::ffff:127.0.0.2]/',
+  'https://[::ffff:7f00:2]/',
+  'https://[::ffff:0:7f00:2]/',
+  'https://[fd00::1]/',
+  'https://[fe80::1]/',
+  'https://[64:ff9b::a00:1]/',
+  'https://[2002:a00:1::]/',
+  'https://[ff02::1]/',
+  'https://localhost/',
+  'https://LOCALHOST./',
+  'https://a.localhost/',
+  'https://printer.local/',
+  'https://metadata.google.internal/',
+  'https://intranet/',
+  'https://user:pass@example.com/',
+  'https://127.0.0.1@example.com/',
+  'http://example.com/',
+  'ftp://example.com/',
+  'file:///etc/passwd',
+  'javascript:alert(1)',
+  'https://224.0.0.1/',
+  'https://255.255.255.255/',
+]
+
+/** Clients are told of their tasks at addresses that they give. */
+export function pushCases(server: Server): void {
+  const receiver = served(() => startReceiver())
+  const at = (way: string) => {
+    const path = `/${own(way)}`
+    return { path, url: `${receiver().url}${path}` }
+  }
+
+  it('says on its cards that it can', async () => {
+    for (const version of ['1.0', '0.3']) {
+      const { text } = await ask(server, '/.well-known/agent-card.json', {
+        headers: { 'a2a-version': version },
+      })
+      expect(JSON.parse(text).capabilities.pushNotifications).toBe(true)
+    }
+  })
+
+  describe('configs, by stock clients', () => {
+    it.each(['JSONRPC', 'HTTP+JSON'])('of 1.x over %s', async binding => {
+      const factory = new ClientFactory({
+        transports: [new JsonRpcTransportFactory(), new RestTransportFactory()],
+        preferredTransports: [binding],
+        cardResolver: new DefaultAgentCardResolver(),
+      })
+      const client = await factory.createFromUrl(server().url)
+      const { id: taskId, gate } = await waiting(server)
+      const { url } = at('ok')
+      const set = (id: string) =>
+        client.createTaskPushNotificationConfig(
+          TaskPushNotificationConfig.fromJSON({
+            taskId,
+            id,
+            url,
+            token: 'token-1',
+            authentication: { scheme: 'Bearer', credentials: 'abc' },
+          }),
+        )
+      expect(await set('a')).toMatchObject({
+        id: 'a',
+        taskId,
+        url,
+        token: 'token-1',
+        authentication: { scheme: 'Bearer' },
+      })
+      await set('b')
+      expect(
+        await client.getTaskPushNotificationConfig(
+          GetTaskPushNotificationConfigRequest.fromJSON({ taskId, id: 'a' }),
+        ),
+      ).toMatchObject({ id: 'a', url })
+      const list = async () =>
+        (
+          await client.listTaskPushNotificationConfig(
+            ListTaskPushNotificationConfigsRequest.fromJSON({ taskId }),
+          )
+        ).configs.map(({ id }) => id)
+      expect(await list()).toEqual(['a', 'b'])
+      for (let times = 0; times < 2; times++) {
+        await client.deleteTaskPushNotificationConfig(
+          DeleteTaskPushNotificationConfigRequest.fromJSON({ taskId, id: 'a' }),
+        )
+      }
+      expect(await list()).toEqual(['b'])
+      await openGate(server, gate)
+    })
+
+    it.each(['JSONRPC', 'HTTP+JSON'])('of 0.3 over %s', async binding => {
+      const factory = new ClientFactory03({
+        transports: [new JsonRpc03(), new Rest03()],
+        preferredTransports: [binding],
+      })
+      const client = await factory.createFromUrl(server().url)
+      const { id: taskId, gate } = await waiting(server)
+      const { url } = at('ok')
+      const set = (id: string) =>
+        client.setTaskPushNotificationConfig({
+          taskId,
+          pushNotificationConfig: {
+            id,
+            url,
+            token: 'token-1',
+            authentication: { schemes: ['Bearer'], credentials: 'abc' },
+          },
+        })
+      expect(await set('a')).toMatchObject({
+        taskId,
+        pushNotificationConfig: { id: 'a', url, token: 'token-1', authentication: { schemes: ['Bearer'] } },
+      })
+      await set('b')
+      const got = await client.getTaskPushNotificationConfig({
+        id: taskId,
+        // Its type lacks what its wire has.
+        ...{ pushNotificationConfigId: 'a' },
+      })
+      expect(got.pushNotificationConfig).toMatchObject({ id: 'a', url })
+      const list = async () =>
+        (await client.listTaskPushNotificationConfig({ id: taskId })).map(
+          ({ pushNotificationConfig }) => pushNotificationConfig.id,
+        )
+      expect(await list()).toEqual(['a', 'b'])
+      await client.deleteTaskPushNotificationConfig({ id: taskId, pushNotificationConfigId: 'a' })
+      expect(await list()).toEqual(['b'])
+      await openGate(server, gate)
+    })
+  })
+
+  it('tells a client of 1.0 each status and artifact, in order, with its token, its credentials and our signature', async () => {
+    const { path, url } = at('ok')
+    const config = {
+      url,
+      token: 'the-token',
+      authentication: { scheme: 'Bearer', credentials: 'the-credentials' },
+    }
+    const { result } = await rpc(server, 'SendMessage', {
+      ...messageV1('one two three', 'echo'),
+      configuration: { taskPushNotificationConfig: config },
+    })
+    expect(result.task.status.state).toBe('TASK_STATE_COMPLETED')
+    await eventually(() => lastStateIs(receiver().taken(path), 'TASK_STATE_COMPLETED'))
+    const taken = receiver().taken(path)
+    expect(stateOf(taken[0]!)).toBe('TASK_STATE_WORKING')
+    expect(textOf(taken)).toBe('one two three')
+    expect(taken.filter(each => stateOf(each) === 'TASK_STATE_COMPLETED')).toHaveLength(1)
+    for (const { headers, webhook, payload } of taken) {
+      expect(headers.get('x-a2a-notification-token')).toBe('the-token')
+      expect(headers.get('authorization')).toBe('Bearer the-credentials')
+      expect(headers.get('content-type')).toBe('application/a2a+json')
+      expect(webhook?.payload).toEqual(payload)
+      expect(Object.values(payload)).toEqual([expect.objectContaining({ taskId: result.task.id })])
+    }
+    const places = taken.map(({ webhook }) => Number(webhook?.id.split('.').at(-1)))
+    expect(places).toEqual([...new Set(places)].sort((a, b) => a - b))
+  })
+
+  it('tells a client of 0.3 the task, as of each status', async () => {
+    const { path, url } = at('ok')
+    const { result } = await rpc(server, 'message/send', {
+      ...messageV03('one two', 'echo'),
+      configuration: { pushNotificationConfig: { url, token: 'the-token' } },
+    })
+    await eventually(() => lastStateIs(receiver().taken(path), 'completed'))
+    const taken = receiver().taken(path)
+    expect(taken.map(stateOf)).toEqual(['working', 'completed'])
+    expect(taken.at(-1)?.payload).toEqual(result)
+    expect(taken[0]?.headers.get('content-type')).toBe('application/json')
+  })
+
+  it('tells who comes later what happens from then on', async () => {
+    const { id: taskId, gate } = await waiting(server)
+    const { path, url } = at('ok')
+    const { result } = await rpc(server, 'CreateTaskPushNotificationConfig', { taskId, url })
+    // Without an id of its own it has the task's.
+    expect(result).toEqual({ taskId, id: taskId, url })
+    expect(receiver().tries(path)).toBe(0)
+    await openGate(server, gate)
+    await eventually(() => lastStateIs(receiver().taken(path), 'TASK_STATE_COMPLETED'))
+    expect(receiver().taken(path).map(stateOf)).not.toContain('TASK_STATE_WORKING')
+  })
+
+  it('tells nobody any more whose config was deleted', async () => {
+    const { id: taskId, gate } = await waiting(server)
+    const [kept, gone] = [at('ok'), at('ok')]
+    await rpc(server, 'CreateTaskPushNotificationConfig', { taskId, id: 'a', url: gone.url })
+    await rpc(server, 'CreateTaskPushNotificationConfig', { taskId, id: 'b', url: kept.url })
+    await rpc(server, 'DeleteTaskPushNotificationConfig', { taskId, id: 'a' })
+    await openGate(server, gate)
+    await eventually(() => lastStateIs(receiver().taken(kept.path), 'TASK_STATE_COMPLETED'))
+    expect(receiver().tries(gone.path)).toBe(0)
+  })
+
+  it('tells of a cancel, and of a task that waits for its client and goes on', async () => {
+    const { id, gate } = await waiting(server)
+    const canceled = at('ok')
+    await rpc(server, 'CreateTaskPushNotificationConfig', { taskId: id, url: canceled.url })
+    await rpc(server, 'CancelTask', { id })
+    await eventually(() => lastStateIs(receiver().taken(canceled.path), 'TASK_STATE_CANCELED'))
+    await openGate(server, gate)
+
+    const asking = at('ok')
+    const first = await rpc(server, 'SendMessage', {
+      ...messageV1('question', 'clerk'),
+      configuration: { taskPushNotificationConfig: { url: asking.url } },
+    })
+    await eventually(() => lastStateIs(receiver().taken(asking.path), 'TASK_STATE_INPUT_REQUIRED'))
+    await rpc(server, 'SendMessage', messageV1('Oslo', 'clerk', { taskId: first.result.task.id }))
+    await eventually(() => lastStateIs(receiver().taken(asking.path), 'TASK_STATE_COMPLETED'))
+  })
+
+  it('tells receivers that fail, hang or hang up once more, and each thing once in the end', async () => {
+    const tasks = Array.from({ length: 200 }, (_, index) =>
+      at(['ok', 'fails', 'hangs', 'closes'][index % 4]!),
+    )
+    const sent = await Promise.all(
+      tasks.map(({ url }, index) =>
+        rpc(server, 'SendMessage', {
+          ...messageV1(`task number ${index}`, 'echo'),
+          configuration: { taskPushNotificationConfig: { url } },
+        }),
+      ),
+    )
+    expect(sent.filter(({ error }) => error !== undefined)).toEqual([])
+    await eventually(() => {
+      for (const { path } of tasks) lastStateIs(receiver().taken(path), 'TASK_STATE_COMPLETED')
+    })
+    for (const [index, { path }] of tasks.entries()) {
+      const taken = receiver().taken(path)
+      expect(textOf(taken)).toBe(`task number ${index}`)
+      expect(taken.filter(each => stateOf(each) !== undefined).map(stateOf)).toEqual([
+        'TASK_STATE_WORKING',
+        'TASK_STATE_COMPLETED',
+      ])
+      const places = taken.map(({ webhook }) => Number(webhook?.id.split('.').at(-1)))
+      expect(places).toEqual([...places].sort((a, b) => a - b))
+    }
+  })
+
+  it('gives receivers up that are gone, or fail too often, and follows no redirect', async () => {
+    const [gone, dead, moved, ok] = [at('gone'), at('dead'), at('moved'), at('ok')]
+    for (const { url } of [gone, dead, moved, ok]) {
+      await rpc(server, 'SendMessage', {
+        ...messageV1('hi', 'echo'),
+        configuration: { taskPushNotificationConfig: { url } },
+      })
+    }
+    await eventually(() => {
+      expect(receiver().tries(gone.path)).toBe(1)
+      expect(receiver().tries(dead.path)).toBe(4)
+      expect(receiver().tries(moved.path)).toBe(4)
+      lastStateIs(receiver().taken(ok.path), 'TASK_STATE_COMPLETED')
+    })
+    expect(receiver().tries('/moved-here')).toBe(0)
+    expect(server().log()).toContain('push.given_up')
+    expect(server().log()).not.toContain(dead.path)
+  })
+
+  it.each(HOSTILE)('tells nobody at %s', async url => {
+    const { id: taskId, gate } = await waiting(server)
+    for (const { error } of [
+      await rpc(server, 'CreateTaskPushNotificationConfig', { taskId, url }),
+      await rpc(server, 'SendMessage', {
+        ...messageV1('hi', 'echo'),
+        configuration: { taskPushNotificationConfig: { url } },
+      }),
+    ]) {
+      expect(error?.code).toBe(-32602)
+      expect(error?.message).toMatch(/The address|must be a URL/)
+    }
+    await rpc(server, 'CancelTask', { id: taskId })
+    await openGate(server, gate)
+  })
+
+  it('keeps as many configs as may be, replaces one of the same id, and refuses what is none', async () => {
+    const { id: taskId, gate } = await waiting(server)
+    const { url } = at('ok')
+    const set = (more: object) => rpc(server, 'CreateTaskPushNotificationConfig', { taskId, url, ...more })
+    for (const id of ['a', 'b', 'c', 'a']) expect((await set({ id })).error).toBeUndefined()
+    expect((await set({ id: 'd' })).error).toMatchObject({ code: -32602 })
+    expect((await rpc(server, 'ListTaskPushNotificationConfigs', { taskId })).result.configs).toHaveLength(3)
+    for (const wrong of [
+      { url: undefined },
+      { url: 'no url' },
+      { token: 'line\nbreak' },
+      { authentication: { credentials: 'x' } },
+      { authentication: { scheme: 'two words', credentials: 'x' } },
+      { authentication: { scheme: 'Bearer', credentials: 'x'.repeat(5000) } },
+    ]) {
+      expect((await set({ id: 'a', ...wrong })).error).toMatchObject({ code: -32602 })
+    }
+    expect((await rpc(server, 'GetTaskPushNotificationConfig', { taskId, id: 'x' })).error).toMatchObject({
+      code: -32001,
+    })
+    await openGate(server, gate)
+  })
+
+  it('lets nobody see or set those of another’s task', async () => {
+    const [ann, bob] = [as(own('ann')), as(own('bob'))]
+    const { id: taskId, gate } = await waiting(server, ann)
+    const { url } = at('ok')
+    expect(
+      (await rpc(server, 'CreateTaskPushNotificationConfig', { taskId, id: 'a', url, token: 'secret' }, ann))
+        .error,
+    ).toBeUndefined()
+    for (const method of ['Create', 'Get', 'Delete']) {
+      const { error } = await rpc(
+        server,
+        `${method}TaskPushNotificationConfig`,
+        { taskId, id: 'a', url },
+        bob,
+      )
+      expect(error).toMatchObject({ code: -32001 })
+    }
+    expect((await rpc(server, 'ListTaskPushNotificationConfigs', { taskId }, bob)).error).toMatchObject({
+      code: -32001,
+    })
+    expect(
+      (await rpc(server, 'ListTaskPushNotificationConfigs', { taskId }, ann)).result.configs,
+    ).toHaveLength(1)
+    await openGate(server, gate)
+  })
+}

@@ -1,0 +1,80 @@
+/** A receiver of push notifications, which behaves as its paths say. */
+import { createServer, type ServerResponse } from 'node:http'
+import { verifyWebhook, type Webhook } from '../../../src/index.ts'
+import { WEBHOOK_SECRET } from './service.ts'
+
+/** One notification that was taken. */
+export interface Received {
+  readonly path: string
+  readonly headers: Headers
+  /** Undefined where it was not signed as it must be. */
+  readonly webhook: Webhook | undefined
+  readonly payload: Record<string, unknown>
+}
+
+export interface Receiver {
+  readonly url: string
+  readonly port: number
+  /** Requests that were answered with 2xx, in their order; each notification once. */
+  taken(path: string): Received[]
+  /** How often a path was asked. */
+  tries(path: string): number
+  stop(): Promise<void>
+}
+
+/** What a path that begins so does, by how often it was asked; false where it takes the notification after all. */
+const WAYS: Readonly<Record<string, (response: ServerResponse, count: number) => unknown>> = {
+  fails: (response, count) => count <= 2 && response.writeHead(500).end('x'.repeat(1000)),
+  hangs: (_, count) => count === 1,
+  closes(response, count) {
+    if (count > 1) return false
+    response.writeHead(200, { 'content-length': '100' }).write('half')
+    return response.destroy()
+  },
+  gone: response => response.writeHead(410).end(),
+  dead: response => response.writeHead(500).end(),
+  moved: response => response.writeHead(307, { location: '/moved-here' }).end(),
+}
+
+/** Starts it, on a port of one's choosing where it is to come back. */
+export async function startReceiver(port = 0): Promise<Receiver> {
+  const received: Received[] = []
+  const tries = new Map<string, number>()
+  const server = createServer(async (request, response) => {
+    const path = request.url ?? ''
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const count = (tries.get(path) ?? 0) + 1
+    tries.set(path, count)
+    const way = Object.keys(WAYS).find(each => path.startsWith(`/${each}`))
+    if (way !== undefined && WAYS[way]?.(response, count)) return
+    const body = Buffer.concat(chunks).toString()
+    const headers = new Headers(request.headers as Record<string, string>)
+    const signed = new Request('http://127.0.0.1/', { method: 'POST', headers: withoutLength(headers), body })
+    const webhook = await verifyWebhook(signed, WEBHOOK_SECRET).catch(() => undefined)
+    // A sender that heard no answer sends the same once more.
+    const isNew = !received.some(each => each.path === path && each.webhook?.id === webhook?.id)
+    if (isNew || webhook === undefined) received.push({ path, headers, webhook, payload: JSON.parse(body) })
+    response.writeHead(204).end()
+  })
+  await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
+  const address = server.address()
+  const own = typeof address === 'object' ? (address?.port ?? 0) : 0
+  return {
+    url: `http://127.0.0.1:${own}`,
+    port: own,
+    taken: path => received.filter(each => each.path === path),
+    tries: path => tries.get(path) ?? 0,
+    stop: () =>
+      new Promise<void>(resolve => {
+        server.closeAllConnections()
+        server.close(() => resolve())
+      }),
+  }
+}
+
+function withoutLength(headers: Headers): Headers {
+  const kept = new Headers(headers)
+  for (const name of ['content-length', 'transfer-encoding', 'connection', 'host']) kept.delete(name)
+  return kept
+}
