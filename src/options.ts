@@ -289,6 +289,15 @@ const a2a = v.strictObject({
   maxHistory: v.optional(count),
   maxTasksPerOwner: v.optional(count),
   maxSubscribers: v.optional(count),
+  extendedCard: v.optional(
+    v.strictObject({
+      authenticate: func,
+      challenge: v.optional(v.string()),
+      agents: v.optional(strings),
+      card: v.optional(v.union([func, record], 'must be an object or a function')),
+    }),
+  ),
+  sign: v.optional(func),
   push: v.optional(
     v.union(
       [

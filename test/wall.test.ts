@@ -81,6 +81,7 @@ const KNOWS: Record<string, readonly string[]> = {
   admin: ['errors', 'web', 'agents', 'state', 'http'],
   adapters: ['errors', 'agents'],
   mcp: ['errors', 'validation', 'environment', 'web', 'agents', 'http'],
+  signing: ['errors', 'validation', 'a2a'],
   ai: ['errors', 'wake', 'agents', 'http', 'adapters'],
   // Of all these, types alone: see below.
   client: ['errors', 'web', 'agents', 'runs', 'http', 'metrics'],
@@ -190,6 +191,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   client: ['eventsource-parser'],
   mcp: ['valibot', '@modelcontextprotocol/client'],
   ai: ['ai'],
+  signing: ['valibot', 'jose'],
 }
 
 describe('the rooms of src', () => {
@@ -298,7 +300,7 @@ describe('the core', () => {
 
   it('does nothing that a Worker forbids while it is imported', async () => {
     // Entries that bring a package which its user installs.
-    const brings = (path: string) => ['mcp', 'ai'].includes(roomOf(path))
+    const brings = (path: string) => ['mcp', 'ai', 'signing'].includes(roomOf(path))
     const urlOf = ({ path }: Module) => pathToFileURL(join(source, path)).href
     const urls = core.filter(({ path }) => !brings(path)).map(urlOf)
     const optional = core.filter(({ path }) => brings(path)).map(urlOf)

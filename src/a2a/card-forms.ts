@@ -85,17 +85,21 @@ export type AgentCard = Readonly<Record<string, unknown>>
  */
 export type CardGeneration = '1.0' | '0.3' | 'hybrid'
 
+/** How a card is written: 0.3 has two ways, of which the HTTP+JSON binding takes that of its `a2a.proto`. */
+export type CardWriting = CardGeneration | '0.3-proto'
+
 type Json = Record<string, unknown>
 
-const FORMS: Readonly<Record<CardGeneration, (card: CardDescription) => AgentCard>> = {
+const FORMS: Readonly<Record<CardWriting, (card: CardDescription) => AgentCard>> = {
   '1.0': cardV1,
   '0.3': cardV03,
+  '0.3-proto': cardV03Proto,
   hybrid: hybridCard,
 }
 
 /** Writes a card in the form of that generation. */
-export function encodeCard(card: CardDescription, generation: CardGeneration): AgentCard {
-  return FORMS[generation](card)
+export function encodeCard(card: CardDescription, writing: CardWriting): AgentCard {
+  return FORMS[writing](card)
 }
 
 /** What both forms say in the same words. */
@@ -143,6 +147,17 @@ function cardV03(card: CardDescription): Json {
     capabilities: { streaming, pushNotifications },
     supportsAuthenticatedExtendedCard: extendedAgentCard,
     ...securityOf({ securitySchemes: securitySchemesV03(card.securitySchemes), security: card.security }),
+  }
+}
+
+/** The same for the HTTP+JSON binding of 0.3: it differs in how security is told. */
+function cardV03Proto(card: CardDescription): Json {
+  return {
+    ...cardV03(card),
+    ...securityOf({
+      securitySchemes: securitySchemesV1(securitySchemesV03(card.securitySchemes) as SecuritySchemes),
+      security: securityRequirementsV1(card.security),
+    }),
   }
 }
 

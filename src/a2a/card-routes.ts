@@ -4,22 +4,19 @@
  * @module
  */
 
-import { ServableError } from '../errors.ts'
 import type { RequestState } from '../http/context.ts'
 import { joinPath, type Route } from '../http/router.ts'
 import { sha256 } from '../web/digest.ts'
-import { type CardSubject, describeCard } from './card.ts'
-import { type CardGeneration, encodeCard } from './card-forms.ts'
+import type { AgentCard, CardGeneration } from './card-forms.ts'
+import { type Cards, type SignCard, signed } from './cards.ts'
 import { versionOf } from './endpoint.ts'
 import type { A2ASettings } from './options.ts'
 
 /** What the card routes need. */
 export interface CardRoutesOptions {
   readonly settings: A2ASettings
-  /** The address that clients are to use; undefined for the request's own. */
   readonly publicUrl: string | undefined
-  /** The agents on offer, looked up anew each time. */
-  readonly subjects: () => readonly CardSubject[]
+  readonly cards: Cards
 }
 
 const NAMES = ['.well-known/agent-card.json', '.well-known/agent.json']
@@ -29,8 +26,8 @@ const MAX_AGE = 300
 
 /** The routes of cards: at the root, under the base path, and of every agent. */
 export function cardRoutes(options: CardRoutesOptions): Route[] {
-  const { basePath } = options.settings
-  const stamp = createStamp()
+  const { basePath, sign } = options.settings
+  const stamp = createStamp(sign)
   const bases = basePath === '/' ? ['/'] : ['/', basePath]
   const route = (base: string, name: string): Route => ({
     method: 'GET',
@@ -43,22 +40,12 @@ export function cardRoutes(options: CardRoutesOptions): Route[] {
 
 async function answerCard(
   request: Request,
-  { params }: RequestState,
-  options: CardRoutesOptions,
+  { params: { agent } }: RequestState,
+  { settings, publicUrl, cards }: CardRoutesOptions,
   stamp: Stamp,
 ): Promise<Response> {
-  const { settings, publicUrl } = options
-  const { agent } = params
-  const subjects = options.subjects().filter(({ name }) => agent === undefined || name === agent)
-  if (subjects.length === 0) throw new ServableError('not_found', 'There is no such agent')
-  const url = (publicUrl ?? new URL(request.url).origin) + pathOf(settings.basePath, agent)
-  // The card of one agent is named after it, not after all of them.
-  const { name, description, push, ...rest } = settings
-  const shared = { ...rest, pushNotifications: push !== undefined }
-  const own = agent === undefined ? { ...shared, name: name ?? nameOf(subjects), description } : shared
   const form: CardGeneration = versionOf(request) ?? settings.cardForm
-  const body = JSON.stringify(encodeCard(describeCard(subjects, { ...own, url }), form))
-  const { etag, lastModified } = await stamp(body)
+  const { etag, lastModified, body } = await stamp(await cards({ request, agent, form }), form)
   const headers = {
     'cache-control': `${publicUrl === undefined ? 'private' : 'public'}, max-age=${MAX_AGE}`,
     vary: publicUrl === undefined ? 'A2A-Version, Host' : 'A2A-Version',
@@ -69,36 +56,51 @@ async function answerCard(
   return new Response(body, { headers: { ...headers, 'content-type': 'application/json' } })
 }
 
-function nameOf(subjects: readonly CardSubject[]): string | undefined {
-  return subjects.length === 1 ? subjects[0]?.name : 'servable'
-}
-
-function pathOf(basePath: string, agent: string | undefined): string {
-  return agent === undefined ? joinPath(basePath) : joinPath(basePath, 'agents', encodeURIComponent(agent))
-}
-
 /** Conditional requests (RFC 9110, section 13.2.2): the entity tag decides where there is one. */
 function isKnown(headers: Headers, etag: string, lastModified: string): boolean {
   const match = headers.get('if-none-match')
-  if (match !== null)
-    return match === '*' || match.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag)
+  if (match !== null) return match === '*' || match.split(',').some(tag => plain(tag) === plain(etag))
   const since = headers.get('if-modified-since')
   return since !== null && Date.parse(since) >= Date.parse(lastModified)
 }
 
-type Stamp = (body: string) => Promise<{ etag: string; lastModified: string }>
+/** Weak comparison (RFC 9110, section 8.8.3.2). */
+function plain(tag: string): string {
+  return tag.trim().replace(/^W\//, '')
+}
+
+/** What is shown of a card. */
+interface Shown {
+  readonly etag: string
+  readonly lastModified: string
+  readonly body: string
+}
+
+type Stamp = (card: AgentCard, form: CardGeneration) => Promise<Shown>
 
 /** Most versions of cards whose first showing is remembered. */
 const MAX_STAMPS = 100
 
-/** Tags cards by what they say, and dates them by when they were first shown so. */
-function createStamp(): Stamp {
-  const shown = new Map<string, string>()
-  return async body => {
-    const etag = `"${(await sha256(body)).slice(0, 24)}"`
-    const lastModified = shown.get(etag) ?? new Date().toUTCString()
-    if (shown.size >= MAX_STAMPS) shown.clear()
-    shown.set(etag, lastModified)
-    return { etag, lastModified }
+/** Tags cards by what they say, dates them by when they were first shown so, and signs them once. */
+function createStamp(sign: SignCard | undefined): Stamp {
+  const known = new Map<string, Promise<Shown>>()
+  return async (card, form) => {
+    const text = JSON.stringify(card)
+    const digest = (await sha256(text)).slice(0, 24)
+    const before = known.get(digest)
+    if (before !== undefined) return before
+    if (known.size >= MAX_STAMPS) known.clear()
+    // A signature differs from one process to the next while it says the same: so the tag is a weak one.
+    const etag = sign === undefined ? `"${digest}"` : `W/"${digest}"`
+    const lastModified = new Date().toUTCString()
+    const shown = signed(card, form, sign).then(signedCard => ({
+      etag,
+      lastModified,
+      body: sign === undefined ? text : JSON.stringify(signedCard),
+    }))
+    known.set(digest, shown)
+    // What failed once may work the next time.
+    shown.catch(() => known.delete(digest))
+    return shown
   }
 }

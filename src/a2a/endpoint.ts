@@ -22,6 +22,8 @@ export interface BindingOptions {
   readonly maxBodyBytes: number
   readonly production: boolean
   readonly countStream: StreamCount | undefined
+  /** Who may read the extended card is decided with it. */
+  readonly hasExtendedCard: boolean
 }
 
 /** The generation that a request asks for. */
@@ -61,6 +63,8 @@ export function callOf(
 ): Call {
   const last = request.headers.get('last-event-id')
   return {
+    request,
+    state,
     wire,
     params,
     agent,

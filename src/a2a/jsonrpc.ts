@@ -87,7 +87,9 @@ function answerError(report: ErrorReport, { id, method = '' }: Progress): Respon
   const [wire, operation] = METHODS.get(method) ?? []
   // Clients of 0.2 and 0.3 read the answer of a streaming method as a stream only, errors too.
   const isLegacyStream = wire === v03 && (operation === 'stream' || operation === 'subscribe')
-  if (!isLegacyStream || id == null) return jsonResponse(body)
+  // Only the extended card is refused to somebody who was let in here: as HTTP refuses (section 7.6).
+  const status = report.code === 'unauthorized' ? 401 : 200
+  if (!isLegacyStream || id == null) return jsonResponse(body, { status })
   return new Response(`data: ${JSON.stringify(body)}\n\n`, { headers: SSE_HEADERS })
 }
 
@@ -112,6 +114,7 @@ async function perform(
   const [wire, name] = found
   const call = callOf(request, state, { wire, params, agent }, options.readKeys)
   const answer = await options.operations[name](call)
+  if ('response' in answer) return answer.response
   if ('value' in answer) return jsonResponse({ jsonrpc: '2.0', id, result: answer.value })
   return streamResponse(
     answer.updates,

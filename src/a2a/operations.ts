@@ -5,6 +5,7 @@
  */
 
 import { ServableError } from '../errors.ts'
+import type { RequestState } from '../http/context.ts'
 import type { Viewer } from '../runs/host.ts'
 import type { AgentChooser } from './choose-agent.ts'
 import { isTerminalState, type ListRequest, type SendRequest, type Task, type Wire } from './model.ts'
@@ -26,10 +27,14 @@ export interface OperationsOptions {
   readonly listAnonymous: boolean
   /** Clients can be told of their tasks. */
   readonly hasPush: boolean
+  /** Undefined where there is none. */
+  readonly extendedCard: ((call: Call) => Promise<Answer>) | undefined
 }
 
 /** A request on its way to an operation. */
 export interface Call {
+  readonly request: Request
+  readonly state: RequestState
   readonly wire: Wire
   readonly params: unknown
   readonly owner: Viewer
@@ -41,8 +46,11 @@ export interface Call {
   readonly lastEventId: number | undefined
 }
 
-/** What an operation answers: a value, or a stream of updates. */
-export type Answer = { readonly value: unknown } | { readonly updates: UpdateSource }
+/** What an operation answers: a value, a stream of updates, or a response that other code made. */
+export type Answer =
+  | { readonly value: unknown }
+  | { readonly updates: UpdateSource }
+  | { readonly response: Response }
 
 /** An operation. It throws a `ServableError` for what cannot be. */
 export type Operation = (call: Call) => Promise<Answer>
@@ -89,7 +97,8 @@ export function createOperations(options: OperationsOptions): Operations {
     pushGet: call => push('get', call, options),
     pushList: call => push('list', call, options),
     pushDelete: call => push('delete', call, options),
-    extendedCard: async () => {
+    extendedCard: async call => {
+      if (options.extendedCard !== undefined) return options.extendedCard(call)
       throw new ServableError('extended_card_not_configured', 'There is no extended card here')
     },
   }

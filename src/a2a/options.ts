@@ -7,6 +7,7 @@
 import type { ServableAgent, Servish } from '../agents/contract.ts'
 import { withDefaults } from '../defaults.ts'
 import type { SecurityRequirement, SecuritySchemes } from './card-security.ts'
+import type { ExtendedCardOptions, SignCard } from './cards.ts'
 import { BASIC_MODES, DEFAULT_INPUT_MODES } from './modes.ts'
 import { PUSH_DEFAULTS, type PushOptions, type PushSettings } from './push/options.ts'
 
@@ -60,19 +61,27 @@ export interface A2AOptions {
   readonly maxSubscribers?: number
   /** Tells clients of their tasks at addresses that they give (push notifications): `true`, or how. Default: off. */
   readonly push?: boolean | PushOptions
+  /** A card for those who have proved who they are. Default: none. */
+  readonly extendedCard?: ExtendedCardOptions
+  /** Signs cards, as `cardSigner` of `servable/signing` does. Default: they are not signed. */
+  readonly sign?: SignCard
 }
 
+/** What has no default. */
+type Unset =
+  | 'agents'
+  | 'provider'
+  | 'name'
+  | 'description'
+  | 'default'
+  | 'documentationUrl'
+  | 'iconUrl'
+  | 'extendedCard'
+  | 'sign'
+
 /** The options with every default in place. */
-export type A2ASettings = Required<
-  Omit<
-    A2AOptions,
-    'agents' | 'provider' | 'name' | 'description' | 'default' | 'documentationUrl' | 'iconUrl' | 'push'
-  >
-> &
-  Pick<
-    A2AOptions,
-    'agents' | 'provider' | 'name' | 'description' | 'default' | 'documentationUrl' | 'iconUrl'
-  > & {
+export type A2ASettings = Required<Omit<A2AOptions, Unset | 'push'>> &
+  Pick<A2AOptions, Unset> & {
     /** Undefined where nobody is told. */
     readonly push: PushSettings | undefined
   }

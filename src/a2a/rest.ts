@@ -72,11 +72,17 @@ export function restRoutes(
 ): Route[] {
   return GENERATIONS.flatMap(generation => {
     const { prefix, cardPath } = generation
-    const route = (method: Route['method'], path: string, pick: (state: RequestState) => Picked): Route => ({
+    const route = (
+      method: Route['method'],
+      path: string,
+      pick: (state: RequestState) => Picked,
+      more: Partial<Route> = {},
+    ): Route => ({
       method,
       path: joinPath(base, prefix, path),
       part: 'a2a',
       endpoint: answering(generation, options, pick, agentOf),
+      ...more,
     })
     const push = (operation: OperationName, from: ParamsFrom) => (state: RequestState) => ({
       operation,
@@ -92,7 +98,9 @@ export function restRoutes(
       route('POST', 'tasks/:id/pushNotificationConfigs', push('pushSet', 'body')),
       route('GET', 'tasks/:id/pushNotificationConfigs/:config', push('pushGet', 'path')),
       route('DELETE', 'tasks/:id/pushNotificationConfigs/:config', push('pushDelete', 'path')),
-      route('GET', cardPath, () => ({ operation: 'extendedCard', from: 'path', path: {} })),
+      route('GET', cardPath, () => ({ operation: 'extendedCard', from: 'path', path: {} }), {
+        decidesItself: options.hasExtendedCard,
+      }),
     ]
   })
 }
@@ -136,6 +144,7 @@ function answering(
       // Asking for the head of a stream follows nothing.
       const isHead = request.method === 'HEAD' && picked.operation === 'subscribe'
       const answer = await options.operations[isHead ? 'get' : picked.operation](call)
+      if ('response' in answer) return answer.response
       if ('value' in answer)
         return new Response(JSON.stringify(answer.value), { headers: { 'content-type': type } })
       return streamResponse(answer.updates, writerOf(generation), options)

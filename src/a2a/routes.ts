@@ -12,8 +12,10 @@ import type { KeyReader } from '../http/key-headers.ts'
 import { joinPath, type Route } from '../http/router.ts'
 import type { StreamCount } from '../web/sse.ts'
 import { cardRoutes } from './card-routes.ts'
+import { createCards } from './cards.ts'
 import { createAgentChooser } from './choose-agent.ts'
 import type { BindingOptions } from './endpoint.ts'
+import { createExtendedCard } from './extended-card.ts'
 import { answerJsonRpc } from './jsonrpc.ts'
 import { createOperations } from './operations.ts'
 import type { A2ASettings } from './options.ts'
@@ -45,6 +47,11 @@ export function a2aRoutes({
   const names = () => agents.entries('agent').map(({ name }) => name)
   const find = (name: string) => agents.find('agent', name)
   const chooseAgent = createAgentChooser({ names, find }, settings.default)
+  const cards = createCards({
+    settings,
+    publicUrl,
+    subjects: () => agents.entries('agent').map(subjectOf),
+  })
   const operations = createOperations({
     host,
     chooseAgent,
@@ -52,8 +59,16 @@ export function a2aRoutes({
     listAnonymous,
     maxParts: settings.maxParts,
     hasPush: settings.push !== undefined,
+    extendedCard: createExtendedCard(settings, cards),
   })
-  const options: BindingOptions = { operations, readKeys, maxBodyBytes, production, countStream }
+  const options: BindingOptions = {
+    operations,
+    readKeys,
+    maxBodyBytes,
+    production,
+    countStream,
+    hasExtendedCard: settings.extendedCard !== undefined,
+  }
 
   const named = ({ params: { agent = '' } }: RequestState): string => {
     if (find(agent) !== undefined) return agent
@@ -69,7 +84,7 @@ export function a2aRoutes({
     ...restRoutes(base, options, agentOf),
   ]
   return [
-    ...cardRoutes({ settings, publicUrl, subjects: () => agents.entries('agent').map(subjectOf) }),
+    ...cardRoutes({ settings, publicUrl, cards }),
     ...endpoint(joinPath(basePath, 'agents/:agent'), named),
     ...endpoint(basePath, () => undefined),
     // A tenant is an agent's name. At the root this would take the paths of everything else.

@@ -5,6 +5,7 @@ import { cardCases } from './a2a/cards.ts'
 import { choosingCases } from './a2a/choosing.ts'
 import { clientCases } from './a2a/clients.ts'
 import { capabilityCases, envelopeCases, inputCases } from './a2a/envelope.ts'
+import { extendedCases } from './a2a/extended.ts'
 import { canaryCases, keyCases } from './a2a/keys.ts'
 import { listCases } from './a2a/lists.ts'
 import { ownerCases } from './a2a/owners.ts'
@@ -43,7 +44,11 @@ export function a2aContract(deploy: Deploy): void {
   })
 
   describe('A2A with narrow bounds', () => boundCases(served(() => deploy('tight'))))
-  describe('A2A with push notifications', () => pushCases(served(() => deploy('push'))))
+  describe('A2A with all that is optional', () => {
+    const server = served(() => deploy('full'))
+    describe('push notifications', () => pushCases(server))
+    describe.concurrent('the extended card', () => extendedCases(server))
+  })
   describe('A2A with little time', () => timeoutCases(served(() => deploy('short'))))
 }
 

@@ -45,7 +45,7 @@ export class Deliverer {
     for (const kept of this.#options.store.transact(tx => readPushes(tx, taskId))) this.#start(kept)
   }
 
-  /** Goes on with all that is due, also what another process has left behind. */
+  /** Goes on with all that is due, also with what others have left behind. */
   sweep(): void {
     const { store, schedule } = this.#options
     const room = Math.max(1, MAX_AT_ONCE - this.#atWork.size)
@@ -98,7 +98,7 @@ export class Deliverer {
     if (task === undefined || kept === undefined || kept.isDead) return undefined
     const notice = nextNotice(tx, kept, task)
     if (typeof notice === 'number') return { kept: { ...kept, seq: notice } }
-    // Should this process end now, another one goes on when the lease has ended.
+    // Should this one end now, another goes on when the lease has ended.
     savePush(tx, kept, this.#leaseEnd())
     return { kept, notice }
   }

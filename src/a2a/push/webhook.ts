@@ -64,7 +64,7 @@ export async function verifyWebhook(
   secret: string | readonly string[],
   { toleranceMs = 300_000, maxBodyBytes = 10 * 1024 * 1024 }: VerifyOptions = {},
 ): Promise<Webhook> {
-  const keys = (typeof secret === 'string' ? [secret] : secret).map(each => webhookKey(each, 'secret'))
+  const keys = [secret].flat().map(each => webhookKey(each, 'secret'))
   const [id, timestamp, signature] = ['id', 'timestamp', 'signature'].map(
     name => request.headers.get(`webhook-${name}`) ?? '',
   ) as [string, string, string]

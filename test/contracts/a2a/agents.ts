@@ -120,6 +120,9 @@ const slow = agent('slow', async function* (input) {
   }
 })
 
+/** No open card may tell of it. */
+const secretive = agent('secretive', () => 'hush')
+
 const { gated, chatty } = followed
 const usual = ['echo', 'parts', 'told', 'loud'] as const
 const failing = ['throws-early', 'throws-late', 'leaks-keys', 'leaks-keys-agent', 'never-ends'] as const
@@ -138,6 +141,7 @@ export const agents: typeof common = {
   alone,
   soon,
   slow,
+  secretive,
 }
 
 export { gates }

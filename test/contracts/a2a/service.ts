@@ -5,6 +5,7 @@
  */
 import {
   type A2AOptions,
+  bearerIdentity,
   createHandler,
   type Handler,
   type HandlerOptions,
@@ -12,22 +13,34 @@ import {
   type RunsOptions,
   type State,
 } from '../../../src/index.ts'
+import { cardSigner } from '../../../src/signing/index.ts'
 import { notes } from '../fixture/record.ts'
 import { identify } from '../identify.ts'
 import { mounted } from '../mounted.ts'
 import { agents, gates } from './agents.ts'
+import { CARD_KEYS } from './card-keys.ts'
 
 interface Setting {
   readonly a2a?: A2AOptions
   readonly runs?: RunsOptions
 }
 
+/** Who sends it reads the extended card. */
+export const CARD_TOKEN = 'token-of-a-reader'
+
 const SETTINGS = {
   usual: {},
   tight: { a2a: { maxHistory: 4, maxTasksPerOwner: 3, maxSubscribers: 2 } },
   short: { runs: { timeoutMs: 400 } },
-  push: {
+  full: {
     a2a: {
+      sign: cardSigner({ keys: CARD_KEYS }),
+      extendedCard: {
+        authenticate: bearerIdentity({ tokens: { [CARD_TOKEN]: 'reader' } }),
+        challenge: 'Bearer realm="cards"',
+        agents: ['secretive'],
+        card: ({ id }) => ({ name: `contract for ${id}` }),
+      },
       push: {
         allow: ['127.0.0.1'],
         secret: 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=',
@@ -39,7 +52,7 @@ const SETTINGS = {
       },
     },
   },
-} as const satisfies Record<string, Setting>
+} satisfies Record<string, Setting>
 
 /** The names of the settings with which the service is started. */
 export type SettingsName = keyof typeof SETTINGS
@@ -48,7 +61,7 @@ export type SettingsName = keyof typeof SETTINGS
 export const PUBLIC_URL = 'https://agents.example.com'
 
 /** The secret with which notifications are signed. */
-export const WEBHOOK_SECRET: string = SETTINGS.push.a2a.push.secret
+export const WEBHOOK_SECRET: string = SETTINGS.full.a2a.push.secret
 
 /** The bounds of one of the base paths. */
 export const BOUNDS = { maxBodyBytes: 2000, maxParts: 3 } as const

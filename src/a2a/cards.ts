@@ -1,0 +1,122 @@
+/**
+ * The cards of a server: the open ones, and the extended one for those who have proved who they are (sections 8 and 3.1.11
+ * of A2A 1.0; 7.10 of 0.3).
+ *
+ * @module
+ */
+
+import { ServableError } from '../errors.ts'
+import type { Identity } from '../http/platform.ts'
+import { joinPath } from '../http/router.ts'
+import { type CardOptions, type CardSubject, describeCard } from './card.ts'
+import {
+  type AgentCard,
+  type CardGeneration,
+  type CardSignature,
+  type CardWriting,
+  encodeCard,
+} from './card-forms.ts'
+import type { A2ASettings } from './options.ts'
+
+/** What an extended card may say otherwise than the open one. */
+export type ExtendedCardText = Partial<
+  Pick<
+    CardOptions,
+    | 'name'
+    | 'description'
+    | 'version'
+    | 'provider'
+    | 'documentationUrl'
+    | 'iconUrl'
+    | 'inputModes'
+    | 'outputModes'
+  >
+>
+
+/** A card for those who have proved who they are. */
+export interface ExtendedCardOptions {
+  /** Says who asks. Undefined and a throw refuse with 401; a response is the answer. */
+  readonly authenticate: (
+    request: Request,
+  ) => Identity | Response | undefined | Promise<Identity | Response | undefined>
+  /** What a refusal asks for, as `WWW-Authenticate` has it. Default `Bearer`. */
+  readonly challenge?: string
+  /** Names of agents that no other card tells of. Who knows their names can still ask them: middleware decides that. */
+  readonly agents?: readonly string[]
+  /** What the card says otherwise than the open one, or what it says to whom. */
+  readonly card?: ExtendedCardText | ((identity: Identity) => ExtendedCardText | Promise<ExtendedCardText>)
+}
+
+/** Signs a card (section 8.4 of A2A 1.0), as `cardSigner` of `servable/signing` does. */
+export type SignCard = (card: AgentCard, generation: CardGeneration) => Promise<readonly CardSignature[]>
+
+/** What cards need. */
+export interface CardsOptions {
+  readonly settings: A2ASettings
+  /** The address that clients are to use; undefined for the request's own. */
+  readonly publicUrl: string | undefined
+  /** The agents on offer, looked up anew each time. */
+  readonly subjects: () => readonly CardSubject[]
+}
+
+/** Which card. */
+export interface CardRequest {
+  readonly request: Request
+  /** The agent whose card it is; undefined for that of all. */
+  readonly agent: string | undefined
+  readonly form: CardWriting
+  /** Whom an extended card is for. */
+  readonly identity?: Identity
+}
+
+/** Gives a card without signatures. Throws `not_found` where there is no such agent. */
+export type Cards = (wanted: CardRequest) => Promise<AgentCard>
+
+/** Makes them. */
+export function createCards({ settings, publicUrl, subjects }: CardsOptions): Cards {
+  // The card of one agent is named after it, not after all of them.
+  const { name, description, push, extendedCard, ...rest } = settings
+  const shared = {
+    ...rest,
+    pushNotifications: push !== undefined,
+    extendedAgentCard: extendedCard !== undefined,
+  }
+  const hidden = new Set(extendedCard?.agents)
+  return async ({ request, agent, form, identity }) => {
+    const shown = subjects()
+      .filter(({ name }) => agent === undefined || name === agent)
+      .filter(({ name }) => identity !== undefined || !hidden.has(name))
+    if (shown.length === 0) throw new ServableError('not_found', 'There is no such agent')
+    const url = (publicUrl ?? new URL(request.url).origin) + pathOf(settings.basePath, agent)
+    const own = agent === undefined ? { name: name ?? nameOf(shown), description } : {}
+    const more = identity && (await textFor(extendedCard, identity))
+    return encodeCard(describeCard(shown, { ...shared, ...own, ...more, url }), form)
+  }
+}
+
+/** The card with its signatures. */
+export async function signed(
+  card: AgentCard,
+  form: CardWriting,
+  sign: SignCard | undefined,
+): Promise<AgentCard> {
+  return sign === undefined
+    ? card
+    : { ...card, signatures: await sign(card, form === '0.3-proto' ? '0.3' : form) }
+}
+
+async function textFor(
+  options: ExtendedCardOptions | undefined,
+  identity: Identity,
+): Promise<ExtendedCardText | undefined> {
+  const { card } = options ?? {}
+  return typeof card === 'function' ? card(identity) : card
+}
+
+function nameOf(subjects: readonly CardSubject[]): string | undefined {
+  return subjects.length === 1 ? subjects[0]?.name : 'servable'
+}
+
+function pathOf(basePath: string, agent: string | undefined): string {
+  return agent === undefined ? joinPath(basePath) : joinPath(basePath, 'agents', encodeURIComponent(agent))
+}

@@ -1,0 +1,25 @@
+import { identifyBy } from '../http/authentication.ts'
+import { checkResponse, isResponse } from '../web/response.ts'
+import { type Cards, signed } from './cards.ts'
+import type { Answer, Call } from './operations.ts'
+import type { A2ASettings } from './options.ts'
+import { v03Rest } from './wire/v03-rest.ts'
+
+/** Answers with the extended card whoever has proved who they are. Throws `unauthorized` for anyone else. */
+export function createExtendedCard(
+  { extendedCard, sign }: A2ASettings,
+  cards: Cards,
+): ((call: Call) => Promise<Answer>) | undefined {
+  if (extendedCard === undefined) return undefined
+  const { authenticate, challenge = 'Bearer' } = extendedCard
+  return async ({ request, state, agent, wire }) => {
+    const identity = await identifyBy(authenticate, request).catch(error => {
+      // Whoever is refused is told how to ask (RFC 9110, section 15.5.2).
+      state.responseHeaders.set('www-authenticate', challenge)
+      throw error
+    })
+    if (isResponse(identity)) return { response: checkResponse(identity, '`a2a.extendedCard.authenticate`') }
+    const form = wire === v03Rest ? '0.3-proto' : wire.version === '1.0' ? '1.0' : '0.3'
+    return { value: await signed(await cards({ request, agent, form, identity }), form, sign) }
+  }
+}
