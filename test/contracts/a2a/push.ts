@@ -21,6 +21,7 @@ import { as, ask, own, type Server } from '../runs/client.ts'
 import { served } from '../served.ts'
 import { hear, openGate, rpcCall, TONGUES } from './client.ts'
 import { type Received, startReceiver } from './receiver.ts'
+import { MAX_TRIES } from './service.ts'
 
 /** Calls a method of JSON-RPC. */
 async function rpc(server: Server, method: string, params: unknown, headers: Record<string, string> = {}) {
@@ -338,7 +339,7 @@ export function pushCases(server: Server): void {
     )
     expect(sent.filter(({ error }) => error !== undefined)).toEqual([])
     // As long as the test has, on a machine that has other things to do.
-    const soon = { timeout: 110_000, interval: 50 }
+    const soon = { timeout: 60_000, interval: 50 }
     await vi.waitFor(() => {
       for (const { path } of tasks) lastStateIs(receiver().taken(path), 'TASK_STATE_COMPLETED')
     }, soon)
@@ -364,8 +365,8 @@ export function pushCases(server: Server): void {
     }
     await eventually(() => {
       expect(receiver().tries(gone.path)).toBe(1)
-      expect(receiver().tries(dead.path)).toBe(4)
-      expect(receiver().tries(moved.path)).toBe(4)
+      expect(receiver().tries(dead.path)).toBe(MAX_TRIES)
+      expect(receiver().tries(moved.path)).toBe(MAX_TRIES)
       lastStateIs(receiver().taken(ok.path), 'TASK_STATE_COMPLETED')
     })
     expect(receiver().tries('/moved-here')).toBe(0)

@@ -25,6 +25,12 @@ interface Setting {
   readonly runs?: RunsOptions
 }
 
+/** How often a receiver may fail. */
+export const MAX_TRIES = 8
+
+/** The secret with which notifications are signed. */
+export const WEBHOOK_SECRET = 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY='
+
 /** Who sends it reads the extended card. */
 export const CARD_TOKEN = 'token-of-a-reader'
 
@@ -43,12 +49,24 @@ const SETTINGS = {
       },
       push: {
         allow: ['127.0.0.1'],
-        secret: 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=',
+        secret: WEBHOOK_SECRET,
         maxConfigs: 3,
-        timeoutMs: 500,
-        maxTries: 4,
+        timeoutMs: 2000,
+        maxTries: MAX_TRIES,
         retryMs: 50,
         maxRetryMs: 200,
+      },
+    },
+  },
+  patient: {
+    a2a: {
+      push: {
+        allow: ['127.0.0.1'],
+        secret: WEBHOOK_SECRET,
+        timeoutMs: 2000,
+        maxTries: 1000,
+        retryMs: 100,
+        maxRetryMs: 400,
       },
     },
   },
@@ -59,9 +77,6 @@ export type SettingsName = keyof typeof SETTINGS
 
 /** The address that the cards of one of the base paths state. */
 export const PUBLIC_URL = 'https://agents.example.com'
-
-/** The secret with which notifications are signed. */
-export const WEBHOOK_SECRET: string = SETTINGS.full.a2a.push.secret
 
 /** The bounds of one of the base paths. */
 export const BOUNDS = { maxBodyBytes: 2000, maxParts: 3 } as const

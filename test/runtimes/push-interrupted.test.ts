@@ -1,0 +1,126 @@
+/** Receivers that are away while a server tells them of tasks, and servers and objects that end between two tries. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createTestHarness } from 'wrangler'
+import { eventually, hear, own, rpcCall, TONGUES } from '../contracts/a2a/client.ts'
+import { type Received, type Receiver, startReceiver } from '../contracts/a2a/receiver.ts'
+import { type Runtime, startNode, startWorkerd } from './harness.ts'
+import { root } from './process.ts'
+
+const TASKS = 12
+
+/** Starts tasks that tell a receiver of themselves, each at a path of its own. */
+async function startTasks(url: string, receiver: string): Promise<string[]> {
+  const server = () => ({ url, folder: '', runtime: 'node' as const, log: () => '' }) as never
+  const paths = Array.from({ length: TASKS }, () => `/${own('ok')}`)
+  for (const path of paths) {
+    const message = {
+      messageId: crypto.randomUUID(),
+      role: 'ROLE_USER',
+      parts: [{ text: 'one two' }],
+      metadata: { agentName: 'echo' },
+    }
+    const configuration = { taskPushNotificationConfig: { url: receiver + path, token: path } }
+    const call = rpcCall({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message, configuration } })
+    const { value } = await hear(server, TONGUES.rpc1, call)
+    expect(value).toMatchObject({ task: { status: { state: 'TASK_STATE_COMPLETED' } } })
+  }
+  return paths
+}
+
+const stateOf = ({ payload }: Received) =>
+  (payload as { statusUpdate?: { status: { state: string } } }).statusUpdate?.status.state
+
+/** Every receiver was told everything, once and in order. */
+async function expectTold(receiver: Receiver, paths: readonly string[]): Promise<void> {
+  await eventually(() => {
+    for (const path of paths) {
+      const last = receiver.taken(path).at(-1)
+      expect(last && stateOf(last)).toBe('TASK_STATE_COMPLETED')
+    }
+  })
+  for (const path of paths) {
+    const taken = receiver.taken(path)
+    expect(taken.map(stateOf).filter(Boolean)).toEqual(['TASK_STATE_WORKING', 'TASK_STATE_COMPLETED'])
+    const places = taken.map(({ webhook }) => Number(webhook?.id.split('.').at(-1)))
+    expect(places).toEqual([...new Set(places)].sort((a, b) => a - b))
+    for (const { headers } of taken) expect(headers.get('x-a2a-notification-token')).toBe(path)
+  }
+}
+
+const starts: Readonly<Record<string, (folder: string) => Promise<Runtime>>> = {
+  'Node, in SQLite': folder =>
+    startNode('test/runtimes/entries/a2a-node.ts', {
+      env: { DATABASE: join(folder, 'a2a.db'), SETTINGS: 'patient' },
+    }),
+  'workerd, in Durable Objects': storage =>
+    startWorkerd('test/runtimes/entries/a2a-workerd.ts', { storage, env: { SETTINGS: 'patient' } }),
+}
+
+describe.each(Object.entries(starts))('push notifications: %s', (_, start) => {
+  it('reach a receiver that was away while the server ended and began again', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'servable-push-'))
+    const before = await startReceiver()
+    let runtime = await start(folder)
+    let receiver: Receiver | undefined
+    try {
+      await before.stop()
+      const paths = await startTasks(runtime.url, before.url)
+      await runtime.kill()
+      runtime = await start(folder)
+      receiver = await startReceiver(before.port)
+      await expectTold(receiver, paths)
+    } finally {
+      await runtime.stop()
+      await receiver?.stop()
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+})
+
+describe('push notifications: objects that leave memory between two tries', () => {
+  it('reach their receiver', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'servable-push-'))
+    const configPath = join(folder, 'wrangler.json')
+    const classes = ['Run', 'Index'].map(name => ({
+      name: `SERVABLE_${name.toUpperCase()}`,
+      class_name: `Servable${name}`,
+    }))
+    await writeFile(
+      configPath,
+      JSON.stringify({
+        name: 'evicted',
+        main: join(root, 'test/runtimes/entries/a2a-evicted.ts'),
+        compatibility_date: '2026-10-01',
+        compatibility_flags: ['enable_request_signal'],
+        durable_objects: { bindings: classes },
+        migrations: [{ tag: 'v1', new_sqlite_classes: classes.map(({ class_name }) => class_name) }],
+      }),
+    )
+    const harness = createTestHarness({ root, workers: [{ configPath }] })
+    const before = await startReceiver()
+    let receiver: Receiver | undefined
+    try {
+      const { url } = await harness.listen()
+      const made = async () => Number(await (await fetch(`${url.origin}/made`)).text())
+      await before.stop()
+      const paths = await startTasks(url.origin, before.url)
+      const worker = harness.getWorker()
+      const ids = await worker.listDurableObjectIds('ServableRun')
+      expect(ids).toHaveLength(TASKS)
+      expect(await made()).toBe(TASKS)
+      for (const id of ids) await worker.evictDurableObject('ServableRun', { id })
+      // Nothing but its alarm brings an object back.
+      await eventually(async () => expect(await made()).toBe(TASKS * 2))
+      receiver = await startReceiver(before.port)
+      await expectTold(receiver, paths)
+    } finally {
+      await harness.close()
+      await receiver?.stop()
+      await rm(folder, { recursive: true, force: true })
+    }
+    // workerd calls an alarm that was set before an eviction some ten seconds later.
+  }, 90_000)
+})
