@@ -12,7 +12,13 @@ const options: HandlerOptions = {
   cors: true,
   serve: Object.values(agents),
   state: durableState(),
-  a2a: { default: 'echo' },
+  a2a: {
+    default: 'echo',
+    push: { allow: ['localhost', '127.0.0.1'] },
+    ...(ADMIN_TOKEN && {
+      extendedCard: { authenticate: bearerIdentity({ tokens: { [ADMIN_TOKEN]: 'admin' } }) },
+    }),
+  },
   gateway: { recovery: true },
   metricsExporter: new MetricsExporter(),
   fileUpload: true,

@@ -54,7 +54,11 @@ export function documentParts({ settings, catalog }: Service, swagger: SwaggerSe
     hasTools: hasTools(settings),
     hasAdmin: settings.admin !== undefined,
     hasMetrics: metricsExporter !== undefined,
-    a2aPath: a2a && joinPath(a2a.basePath),
+    a2a: a2a && {
+      path: joinPath(a2a.basePath),
+      hasPush: a2a.push !== undefined,
+      hasExtendedCard: a2a.extendedCard !== undefined,
+    },
   }
 }
 

@@ -17,6 +17,13 @@ import {
 } from './operation.ts'
 import { ref, type Schema } from './schemas.ts'
 
+/** What of A2A is served. */
+export interface A2AParts {
+  readonly path: string
+  readonly hasPush: boolean
+  readonly hasExtendedCard: boolean
+}
+
 /** Whose operations they are, and how their ids end. */
 interface Place {
   readonly base: string
@@ -30,7 +37,8 @@ const object: Schema = { type: 'object' }
 const ofA2A = (what: string): Schema => ({ ...object, description: `${what} of the A2A specification` })
 
 /** The operations of all agents together at `path`, and of each agent below. */
-export function a2aOperations(path: string, agent: Schema): [path: string, operations: Operations][] {
+export function a2aOperations(parts: A2AParts, agent: Schema): [path: string, operations: Operations][] {
+  const { path } = parts
   const all: Place = { base: path, suffix: '', parameters: [] }
   const each: Place = { base: joinPath(path, 'agents/{name}'), suffix: 'OfAgent', parameters: [agent] }
   return [
@@ -39,8 +47,8 @@ export function a2aOperations(path: string, agent: Schema): [path: string, opera
     [joinPath(each.base, '.well-known/agent-card.json'), { get: card('getAgentCard', each) }],
     [path, { post: jsonRpc(all) }],
     [each.base, { post: jsonRpc(each) }],
-    ...restOperations(all),
-    ...restOperations(each),
+    ...restOperations(all, parts),
+    ...restOperations(each, parts),
   ]
 }
 
@@ -68,7 +76,10 @@ function jsonRpc({ suffix, parameters }: Place): Operation {
         ...eventStream(object),
       }),
       204: { description: 'A notification gets no answer' },
-      ...problems(401),
+      401: answer('Nobody is identified, or nobody who may read the extended card', {
+        ...json(object),
+        'application/problem+json': { schema: ref('Problem') },
+      }),
     },
   }
 }
@@ -80,8 +91,10 @@ const message = {
 }
 
 /** The HTTP+JSON binding (section 11 of A2A 1.0). */
-function restOperations(place: Place): [path: string, operations: Operations][] {
-  const { base, suffix, parameters } = place
+function restOperations(
+  { base, suffix, parameters }: Place,
+  { hasPush, hasExtendedCard }: A2AParts,
+): [path: string, operations: Operations][] {
   const at = (path: string) => joinPath(base, path)
   const operation = (
     id: string,
@@ -130,6 +143,47 @@ function restOperations(place: Place): [path: string, operations: Operations][] 
       {
         get: operation('subscribeToTask', 'Get the updates of a task', [taskId], events),
         post: operation('subscribeToTaskByPost', 'Get the updates of a task', [taskId], events),
+      },
+    ],
+    ...(hasExtendedCard
+      ? [
+          [
+            at('extendedAgentCard'),
+            { get: operation('getExtendedAgentCard', 'The extended card', [], json(ofA2A('AgentCard'))) },
+          ] satisfies [string, Operations],
+        ]
+      : []),
+    ...(hasPush ? pushOperations(at('tasks/{id}/pushNotificationConfigs'), operation) : []),
+  ]
+}
+
+/** Where clients hear of a task (section 3.1.7 of A2A 1.0 and the next ones). */
+function pushOperations(
+  path: string,
+  operation: (
+    id: string,
+    summary: string,
+    own: readonly Schema[],
+    content: Schema,
+    body?: Schema,
+  ) => Operation,
+): [path: string, operations: Operations][] {
+  const config = ofA2A('TaskPushNotificationConfig')
+  const list = ofA2A('ListTaskPushNotificationConfigsResponse')
+  const own = [taskId, parameter('path', 'config', 'Id of the config')]
+  return [
+    [
+      path,
+      {
+        get: operation('listPushConfigs', 'Where clients hear of a task', [taskId], json(list)),
+        post: operation('setPushConfig', 'Hear of a task', [taskId], json(config), json(config)),
+      },
+    ],
+    [
+      `${path}/{config}`,
+      {
+        get: operation('getPushConfig', 'One place where a client hears of a task', own, json(config)),
+        delete: operation('deletePushConfig', 'Hear of a task no more', own, json(object)),
       },
     ],
   ]

@@ -9,7 +9,7 @@ import { KINDS } from '../agents/registry.ts'
 import type { Catalog } from '../http/catalog.ts'
 import { ANY_PROVIDER_HEADER, type Providers } from '../http/key-headers.ts'
 import { joinPath } from '../http/router.ts'
-import { a2aOperations } from './a2a-operations.ts'
+import { type A2AParts, a2aOperations } from './a2a-operations.ts'
 import { ADMIN_SCHEME, adminOperations, adminScheme } from './admin-operations.ts'
 import {
   answer,
@@ -34,8 +34,8 @@ export interface DocumentParts {
   readonly hasTools: boolean
   readonly hasMetrics: boolean
   readonly hasAdmin: boolean
-  /** The path of A2A; undefined where it is off. */
-  readonly a2aPath: string | undefined
+  /** Undefined where A2A is off. */
+  readonly a2a: A2AParts | undefined
 }
 
 /** An OpenAPI document. */
@@ -81,7 +81,7 @@ const TAGS = [
 ] as const
 
 function pathsOf(parts: DocumentParts): OpenApiDocument['paths'] {
-  const { swagger, hasLists, hasTools, hasMetrics, hasAdmin, a2aPath } = parts
+  const { swagger, hasLists, hasTools, hasMetrics, hasAdmin, a2a } = parts
   const prefix = swagger.routePrefix ?? parts.prefix
   const at = (path: string) => joinPath(prefix, path)
   const paths: Record<string, Operations> = {}
@@ -107,9 +107,8 @@ function pathsOf(parts: DocumentParts): OpenApiDocument['paths'] {
   }
   if (hasAdmin) for (const [path, operations] of adminOperations) add(at(path), operations)
   if (hasMetrics) for (const [path, operation] of metricsOperations) add(at(path), { get: operation })
-  if (a2aPath !== undefined) {
-    for (const [path, operations] of a2aOperations(a2aPath, nameParameter('agent', parts)))
-      add(path, operations)
+  if (a2a !== undefined) {
+    for (const [path, operations] of a2aOperations(a2a, nameParameter('agent', parts))) add(path, operations)
   }
   return paths
 }

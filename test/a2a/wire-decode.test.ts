@@ -282,11 +282,36 @@ describe('push notification configs of a send', () => {
     [V1, 'taskPushNotificationConfig'],
     [V03, 'pushNotificationConfig'],
     [V03_REST, 'pushNotification'],
-  ])('$name passes %s on untouched', (dialect, name) => {
-    const config = { url: 'https://a.example', anything: [1] }
+  ])('$name reads %s', (dialect, name) => {
+    const version = dialect === V1 ? '1.0' : '0.3'
+    const scheme = dialect === V1 ? { scheme: 'Bearer' } : { schemes: ['Bearer', 'Basic'] }
+    const config = {
+      id: 'a',
+      url: 'https://a.example',
+      token: 't',
+      authentication: { ...scheme, credentials: 'c' },
+    }
     const send = (value: unknown) =>
       dialect.wire.decode.send({ message: messageOf(dialect), configuration: { [name]: value } })
-    expect(send(config).configuration.pushConfig).toBe(config)
+    expect(send(config).configuration.pushConfig).toEqual({
+      id: 'a',
+      url: 'https://a.example',
+      token: 't',
+      scheme: 'Bearer',
+      credentials: 'c',
+      version,
+    })
+    expect(send({ url: 'https://a.example' }).configuration.pushConfig).toEqual({
+      url: 'https://a.example',
+      version,
+    })
+    for (const wrong of [
+      {},
+      { url: 'none' },
+      { url: 'https://a.example', authentication: { credentials: 'c' } },
+    ]) {
+      expect(refusal(() => send(wrong))).toMatchObject({ code: 'invalid_params' })
+    }
     expect(send(undefined).configuration.pushConfig).toBeUndefined()
     expect(refusal(() => send('x'))?.fields).toEqual([`configuration.${name}`])
   })

@@ -101,6 +101,18 @@ class Reader {
   }
 }
 
+const header = fc.stringMatching(/^[\x21-\x7e]{1,20}$/)
+
+const pushConfig = fc
+  .tuple(
+    fc.record({ id: fc.string({ minLength: 1, maxLength: 12 }), url: fc.webUrl() }),
+    fc.record({ token: header }, { requiredKeys: [] }),
+    fc.constantFrom({}, { scheme: 'Bearer' }, { scheme: 'Bearer', credentials: 'its-own-credentials' }),
+  )
+  .map(([needed, token, authentication]) => ({ ...needed, ...token, ...authentication }) as PushConfigOf)
+
+type PushConfigOf = { id: string; url: string; token?: string; scheme?: string; credentials?: string }
+
 /** As it goes over the wire. */
 const carried = (value: unknown): Json => JSON.parse(JSON.stringify(value))
 
@@ -140,6 +152,22 @@ describe.each(named)('a round trip over %s', (_, dialect) => {
       }),
     )
   })
+
+  it('keeps push notification configs, but for their credentials', () => {
+    const { push, version } = dialect.wire
+    fc.assert(
+      fc.property(pushConfig, value => {
+        const json = carried(push.encode('task', { ...value, version }))
+        const { credentials: _, ...kept } = value
+        expect(push.decode('set', { taskId: 'task', ...json })).toEqual({
+          act: 'set',
+          taskId: 'task',
+          config: { ...kept, version },
+        })
+        if (value.credentials !== undefined) expect(JSON.stringify(json)).not.toContain(value.credentials)
+      }),
+    )
+  })
 })
 
 const METHODS = ['send', 'get', 'list', 'cancel', 'subscribe'] as const
@@ -153,6 +181,13 @@ function readsOrRefuses(wire: Wire, params: unknown): void {
       expect(error).toBeInstanceOf(ServableError)
       expect(error).toMatchObject({ code: 'invalid_params' })
       expect((error as ServableError).issues.length).toBeGreaterThan(0)
+    }
+  }
+  for (const act of ['set', 'get', 'list', 'delete'] as const) {
+    try {
+      wire.push.decode(act, params)
+    } catch (error) {
+      expect(error).toMatchObject({ name: 'ServableError', code: 'invalid_params' })
     }
   }
 }

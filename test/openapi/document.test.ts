@@ -21,7 +21,11 @@ const options: HandlerOptions = {
   runs: { listAnonymous: true },
   logger: false,
   production: true,
-  a2a: { default: 'echo' },
+  a2a: {
+    default: 'echo',
+    push: true,
+    extendedCard: { authenticate: request => (request.url.includes('?me') ? { id: 'ada' } : undefined) },
+  },
   fileUpload: true,
   toolLibrary: { add: { name: 'add', parameters: { type: 'object' }, execute: () => 3 } },
   toolkits: [{ name: 'empty', tools: [], configFields: [{ name: 'key', secret: true }] }],
@@ -352,44 +356,88 @@ describe('the server', async () => {
     }
   })
 
-  it('answers A2A as documented, of all agents and of each', async () => {
-    const json = { 'content-type': 'application/json' }
-    for (const [documented, base] of [
-      ['', ''],
-      ['/agents/{name}', '/agents/echo'],
+  type Place = [documented: string, base: string]
+  const places: Place[] = [
+    ['', ''],
+    ['/agents/{name}', '/agents/echo'],
+  ]
+
+  /** Asks below one of the places, and checks the answer. */
+  async function check([documented, base]: Place, ask: A2AAsk): Promise<Response> {
+    const { path, method = 'GET', own = path, body } = ask
+    const headers = { 'content-type': 'application/json' }
+    const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
+    const response = await handler(new Request(`http://127.0.0.1${base + own || '/'}`, init))
+    await expectDocumented(documented + path || '/', method.toLowerCase(), response.clone())
+    return response
+  }
+
+  const send = async (place: Place, messageId: string): Promise<string> => {
+    const message = { messageId, role: 'ROLE_USER', parts: [{ text: 'Hello' }] }
+    const sent = await check(place, { method: 'POST', path: '/message:send', body: { message } })
+    expect(sent.status).toBe(200)
+    return (await sent.json()).task.id
+  }
+
+  it.each(places)('answers A2A as documented: %s', async (...place) => {
+    await check(place, { path: '/.well-known/agent-card.json' })
+    const body = { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: {} }
+    await check(place, { method: 'POST', path: '', body })
+    const id = await send(place, `m${place[1]}`)
+    const message = { messageId: `s${place[1]}`, role: 'ROLE_USER', parts: [{ text: 'Hello' }] }
+    const streamed = await check(place, { method: 'POST', path: '/message:stream', body: { message } })
+    expect(streamed.status).toBe(200)
+    expect((await check(place, { path: '/tasks', own: '/tasks?pageSize=2' })).status).toBeLessThan(500)
+    expect((await check(place, { path: '/tasks/{id}', own: `/tasks/${id}` })).status).toBe(200)
+    await check(place, { path: '/tasks/{id}', own: '/tasks/nobody' })
+    await check(place, { method: 'POST', path: '/message:send', body: {} })
+    for (const [verb, method] of [
+      ['cancel', 'POST'],
+      ['subscribe', 'GET'],
+      ['subscribe', 'POST'],
     ] as const) {
-      const check = async (path: string, method: string, own: string, body?: unknown) => {
-        const init = { method, headers: json, ...(body !== undefined && { body: JSON.stringify(body) }) }
-        const response = await ask(base + own, init)
-        await expectDocumented(documented + path || '/', method.toLowerCase(), response.clone())
-        return response
-      }
-      await check('/.well-known/agent-card.json', 'GET', '/.well-known/agent-card.json')
-      await check('', 'POST', base === '' ? '/' : '', {
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tasks/get',
-        params: {},
-      })
-      const message = { messageId: `m${base}`, role: 'ROLE_USER', parts: [{ text: 'Hello' }] }
-      const sent = await check('/message:send', 'POST', '/message:send', { message })
-      expect(sent.status).toBe(200)
-      const { id } = (await sent.json()).task
-      const streamed = { message: { ...message, messageId: `s${base}` } }
-      expect((await check('/message:stream', 'POST', '/message:stream', streamed)).status).toBe(200)
-      expect((await check('/tasks', 'GET', '/tasks?pageSize=2')).status).toBeLessThan(500)
-      expect((await check('/tasks/{id}', 'GET', `/tasks/${id}`)).status).toBe(200)
-      await check('/tasks/{id}', 'GET', '/tasks/nobody')
-      await check('/message:send', 'POST', '/message:send', {})
-      for (const [verb, method] of [
-        ['cancel', 'POST'],
-        ['subscribe', 'GET'],
-        ['subscribe', 'POST'],
-      ] as const) {
-        await check(`/tasks/{id}:${verb}`, method, `/tasks/${id}:${verb}`)
-      }
+      await check(place, { method, path: `/tasks/{id}:${verb}`, own: `/tasks/${id}:${verb}` })
     }
     await expectDocumented('/.well-known/agent.json', 'get', await ask('/.well-known/agent.json'))
+  })
+
+  it.each(places)('answers with the extended card as documented: %s', async (...place) => {
+    for (const [query, status] of [
+      ['', 401],
+      ['?me', 200],
+    ] as const) {
+      const read = await check(place, { path: '/extendedAgentCard', own: `/extendedAgentCard${query}` })
+      expect(read.status).toBe(status)
+      const body = { jsonrpc: '2.0', id: 1, method: 'GetExtendedAgentCard' }
+      const called = await check(place, {
+        method: 'POST',
+        path: '',
+        own: place[1] === '' ? `/${query}` : query,
+        body,
+      })
+      expect(called.status).toBe(status)
+    }
+  })
+
+  it.each(places)('answers push notification configs as documented: %s', async (...place) => {
+    const path = '/tasks/{id}/pushNotificationConfigs'
+    // An address, so that no name is looked up.
+    const body = { id: 'c', url: 'https://1.1.1.1/' }
+    for (const [task, status] of [
+      [await send(place, `p${place[1]}`), 200],
+      ['nobody', 404],
+    ] as const) {
+      const own = `/tasks/${task}/pushNotificationConfigs`
+      const one = { path: `${path}/{config}`, own: `${own}/c` }
+      for (const asked of [
+        { method: 'POST', path, own, body },
+        { path, own },
+        one,
+        { ...one, method: 'DELETE' },
+      ]) {
+        expect((await check(place, asked)).status).toBe(status)
+      }
+    }
   })
 
   it('tells what happens as documented', async () => {
@@ -425,6 +473,14 @@ describe('the server', async () => {
     expect(answered).toEqual(new Set(documented))
   })
 })
+
+/** What is asked for, and at which documented path. */
+interface A2AAsk {
+  readonly path: string
+  readonly method?: string
+  readonly own?: string
+  readonly body?: unknown
+}
 
 /** What the document shows as a JSON body of an operation. */
 function exampleOf({ requestBody }: Operation): unknown {
