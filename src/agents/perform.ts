@@ -12,6 +12,7 @@ import { eventsOfOutcome, isOutcome } from './derive.ts'
 import { elapsedSince } from './elapsed.ts'
 import { errorOf, isRunEvent, isTerminal } from './event.ts'
 import { Fold, NO_USAGE } from './fold.ts'
+import { secretsOf } from './redacted.ts'
 
 /** The options of a run with what a body may count on. */
 export interface RunContext extends RunOptions {
@@ -205,8 +206,7 @@ class Performance implements AsyncIterableIterator<RunEvent> {
   }
 
   #clean(text: string): string {
-    const { apiKey = '', apiKeys = {} } = this.#context
-    return redact(text, [apiKey, ...Object.values(apiKeys)])
+    return redact(text, secretsOf(this.#context))
   }
 
   #who(): BusPayload {
