@@ -154,15 +154,17 @@ async function instructionsOf(
   return [own, advice].filter(text => text !== '').join('\n\n')
 }
 
-/** What people put right: kept in the state, or where the agent keeps it. */
+/** What people put right, of the run's identity alone: kept in the state, or where the agent keeps it. */
 async function correctionsOf(
   agent: Agent,
   { memory, identity }: AgentContext,
 ): Promise<readonly Correction[]> {
-  const { corrections, name } = agent
-  if (corrections === undefined) return []
+  const { corrections } = agent
+  // Without an identity all clients would be one owner, and each would speak to the model of every other.
+  if (corrections === undefined || identity === undefined) return []
   if (corrections === true) return (await memory?.corrections(agent, MAX_CORRECTIONS)) ?? []
-  const page = await corrections.list?.({ agent: name, owner: identity ?? null, limit: MAX_CORRECTIONS })
+  const name = memory?.nameOf(agent) ?? agent.name
+  const page = await corrections.list?.({ agent: name, owner: identity, limit: MAX_CORRECTIONS })
   return page?.corrections ?? []
 }
 
