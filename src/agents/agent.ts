@@ -2,7 +2,7 @@ import { ServableError } from '../errors.ts'
 import { EventBus } from './bus.ts'
 import type { RunEvent, RunInput, RunOptions, RunResult, ServableAgent } from './contract.ts'
 import type { CorrectionStore } from './corrections.ts'
-import { type BodyResult, contextOf, perform, type RunContext, runThrough } from './perform.ts'
+import { type BodyResult, leavable, perform, type RunContext, runThrough } from './perform.ts'
 import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
 import { callTool, type Tool } from './tool.ts'
 
@@ -92,12 +92,12 @@ export class Agent implements ServableAgent {
 
   /** Runs and gives the events as they come; the function starts with the first `next()`. */
   stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
-    const run = contextOf(options)
+    const { run, left } = leavable(options)
     const call = (tool: string | Tool, args: unknown) =>
       callTool(typeof tool === 'string' ? this.#tool(tool) : tool, args, run)
     // The overloads say what `call` does: a tool's own types in, its own types out.
     const context: AgentContext = { ...run, callTool: call as AgentContext['callTool'] }
-    return perform(this, input, context, this.#body)
+    return perform(this, input, context, this.#body, left)
   }
 
   #tool(name: string): Tool {

@@ -38,14 +38,25 @@ export interface Performer {
   readonly events: EventBus
 }
 
-/** Starts `body` (lazily, at the first `next()`) and gives its events. */
+/**
+ * Starts `body` (lazily, at the first `next()`) and gives its events. `left` is fired when the reader leaves or the body
+ * throws: see {@link leavable}.
+ */
 export function perform<C extends RunContext>(
   performer: Performer,
   input: RunInput,
   context: C,
   body: (input: RunInput, context: C) => BodyResult,
+  left: AbortController,
 ): AsyncIterableIterator<RunEvent> {
-  return new Performance(performer, input, context, () => body(input, context))
+  return new Performance(performer, input, context, () => body(input, context), left)
+}
+
+/** The context of a body whose signal also fires with `left`, so that nothing that it started outlives its run. */
+export function leavable(options: RunOptions | undefined): { run: RunContext; left: AbortController } {
+  const left = new AbortController()
+  const signal = options?.signal ? AbortSignal.any([options.signal, left.signal]) : left.signal
+  return { run: contextOf({ ...options, signal }), left }
 }
 
 /** Fills in what a body may count on. */
@@ -86,6 +97,7 @@ class Performance implements AsyncIterableIterator<RunEvent> {
   readonly #input: RunInput
   readonly #context: RunContext
   readonly #body: () => BodyResult
+  readonly #left: AbortController
   readonly #startedAt = performance.now()
   readonly #toolNames = new Map<string, string>()
   #source: AsyncIterator<Yielded, unknown> | undefined
@@ -93,7 +105,14 @@ class Performance implements AsyncIterableIterator<RunEvent> {
   #state: 'new' | 'running' | 'ended' = 'new'
   #spoke = false
 
-  constructor(performer: Performer, input: RunInput, context: RunContext, body: () => BodyResult) {
+  constructor(
+    performer: Performer,
+    input: RunInput,
+    context: RunContext,
+    body: () => BodyResult,
+    left: AbortController,
+  ) {
+    this.#left = left
     this.#performer = performer
     this.#input = input
     this.#context = context
@@ -195,9 +214,10 @@ class Performance implements AsyncIterableIterator<RunEvent> {
     if (this.#state === 'ended') return
     this.#state = 'ended'
     const { signal } = this.#context
-    if (how !== 'left' && !signal.aborted) return this.#tellError(how.threw)
-    if (isServableError(signal.reason)) return this.#tellError(signal.reason)
-    this.#tell({ type: 'finish', finishReason: 'cancelled' })
+    if (how !== 'left' && !signal.aborted) this.#tellError(how.threw)
+    else if (isServableError(signal.reason)) this.#tellError(signal.reason)
+    else this.#tell({ type: 'finish', finishReason: 'cancelled' })
+    this.#left.abort()
   }
 
   #tellError(error: unknown): void {

@@ -114,8 +114,33 @@ describe('Agent', () => {
     const result = await agentOf((input, context) => {
       seen.push(input, context)
     }).run('hi', { ...options, signal })
-    expect(seen).toEqual(['hi', expect.objectContaining({ ...options, signal })])
+    expect(seen).toEqual(['hi', expect.objectContaining(options)])
     expect(result.runId).toBe('r')
+  })
+
+  it('fires the signal of its function when the caller’s fires, when its reader leaves and when it throws', async () => {
+    const signals: AbortSignal[] = []
+    const agent = agentOf(async function* (input, { signal }) {
+      signals.push(signal)
+      yield 'one'
+      if (input === 'throw') throw new Error('no')
+      await never()
+    })
+    const leaving = new AbortController()
+    await agent.stream('hi', { signal: leaving.signal }).next()
+    expect(signals[0]?.aborted).toBe(false)
+    leaving.abort('gone')
+    expect(signals[0]?.reason).toBe('gone')
+
+    const left = agent.stream('hi', { signal: new AbortController().signal })
+    await left.next()
+    void left.next()
+    expect(signals[1]?.aborted).toBe(false)
+    await left.return?.()
+    expect(signals[1]?.aborted).toBe(true)
+
+    await expect(agent.run('throw')).rejects.toThrow('no')
+    expect(signals[2]?.aborted).toBe(true)
   })
 
   it('gives its function a run id and a signal where the caller gives none', async () => {
