@@ -47,7 +47,7 @@ export function lead(options: LeadOptions): TeamStrategy {
         model: modelOf(options.model, { apiKey: keys.apiKey, apiKeys: keys.apiKeys ?? {} }, 'lead'),
         instructions: options.instructions ?? '',
         messages: [toUserMessage(input)],
-        tools: toModelTools(tools, context.runId),
+        tools: toModelTools(tools, context),
         output: undefined,
         settings: settingsOf(options),
         signal: context.signal,

@@ -1,13 +1,15 @@
-import type { LanguageModel } from 'ai'
+import type { LanguageModel, ModelMessage } from 'ai'
 import { Agent, type AgentConfig, type AgentContext } from '../agents/agent.ts'
 import type { BusPayload } from '../agents/bus.ts'
-import type { RunInput, RunOutcome } from '../agents/contract.ts'
+import type { RunEvent, RunInput, RunOutcome } from '../agents/contract.ts'
 import type { Correction } from '../agents/corrections.ts'
 import type { Yielded } from '../agents/perform.ts'
 import type { Tool } from '../agents/tool.ts'
 import { messageOf, ServableError } from '../errors.ts'
-import { callModel, type ModelAnswer, type ModelSettings } from './call-model.ts'
-import { toAdvice, toHistory, toKept, toUserMessage } from './messages.ts'
+import { callModel, type ModelAnswer, type ModelCall, type ModelSettings } from './call-model.ts'
+import { isRefusal } from './failure.ts'
+import { toHistory } from './history.ts'
+import { toAdvice, toKept, toUserMessage } from './messages.ts'
 import { toModelTools } from './tools.ts'
 
 /** The provider keys of a run. */
@@ -115,18 +117,38 @@ async function* answer(
   const { apiKey, apiKeys = {}, signal, runId } = context
   const session = memory ? context.memory?.session(agent) : undefined
   const message = toUserMessage(input)
-  const said = yield* callModel({
+  const call = {
     model: modelOf(model, { apiKey, apiKeys }, agent.name),
     instructions: await instructionsOf(agent, config, context),
-    messages: [...toHistory((await session?.read()) ?? []), message],
-    tools: toModelTools(typeof tools === 'function' ? await tools(context) : tools, runId),
+    tools: toModelTools(typeof tools === 'function' ? await tools(context) : tools, context),
     output,
     settings: settingsOf(config),
     signal,
-  })
+  }
+  const said = yield* callWithHistory(call, toHistory((await session?.read()) ?? []), message)
   if (session !== undefined)
     await remember(agent, runId, () => session.append([toKept(message), ...said.messages]))
   return outcomeOf(said)
+}
+
+/** A provider that refuses a conversation is asked once more with its newer half: it may be too long for the model. */
+async function* callWithHistory(
+  call: Omit<ModelCall, 'messages'>,
+  turns: readonly ModelMessage[][],
+  message: ModelMessage,
+): AsyncGenerator<RunEvent, ModelAnswer> {
+  const events = callModel({ ...call, messages: [...turns.flat(), message] })
+  let first: IteratorResult<RunEvent, ModelAnswer>
+  try {
+    first = await events.next()
+  } catch (error) {
+    if (turns.length === 0 || !isRefusal(error)) throw error
+    const newer = turns.slice(Math.ceil(turns.length / 2))
+    return yield* callModel({ ...call, messages: [...newer.flat(), message] })
+  }
+  if (first.done) return first.value
+  yield first.value
+  return yield* events
 }
 
 function outcomeOf({ finishReason, usage, structured }: ModelAnswer): RunOutcome {
