@@ -34,7 +34,10 @@ export interface AgentConfig {
   /** A schema of the structured output, shown to clients as `hasStructuredOutput`. */
   readonly output?: unknown
   readonly capabilities?: readonly string[]
-  /** Takes corrections of its output: `true` keeps them in the state of the deployment, a store takes them itself. */
+  /**
+   * Takes corrections of its output: `true` keeps them in the state of the deployment, a store takes them itself. Of whoever
+   * has no identity they are kept, and no model is told of them.
+   */
   readonly corrections?: true | CorrectionStore
   /** `false` keeps the agent out of the registry; a registry of your own takes it instead. Default: the default one. */
   readonly register?: RegisterOption

@@ -39,7 +39,10 @@ export interface ModelAgentConfig
   readonly instructions?: string | ((context: AgentContext) => string | Promise<string>)
   /** Tools that the model may call; or what gives them for a run, such as `() => manager.tools()`. */
   readonly tools?: readonly Tool[] | ((context: AgentContext) => readonly Tool[] | Promise<readonly Tool[]>)
-  /** Remembers what was said in a session, in the state of the deployment. Default true. */
+  /**
+   * Remembers what was said in a session, in the state of the deployment. A conversation that the provider refuses with 400 or
+   * 413 is told once more without the older half of its turns. Default true.
+   */
   readonly memory?: boolean
 }
 
@@ -47,7 +50,9 @@ export interface ModelAgentConfig
 const MAX_CORRECTIONS = 20
 
 /**
- * An agent that a model answers for, with tools, structured output, the memory of its session and what people corrected.
+ * An agent that a model answers for, with tools, structured output, the memory of its session and what people corrected: the
+ * newest corrections of the run's identity, in 8,000 characters; none without an identity. A Standard Schema of `output` or of
+ * a tool is checked wholly, plain JSON Schema in its `type` and `required` alone.
  *
  * @example
  * new ModelAgent({
