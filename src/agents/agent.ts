@@ -95,12 +95,12 @@ export class Agent implements ServableAgent {
 
   /** Runs and gives the events as they come; the function starts with the first `next()`. */
   stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
-    const { run, left } = leavable(options)
+    const { run, leaving } = leavable(options)
     const call = (tool: string | Tool, args: unknown) =>
       callTool(typeof tool === 'string' ? this.#tool(tool) : tool, args, run)
     // The overloads say what `call` does: a tool's own types in, its own types out.
     const context: AgentContext = { ...run, callTool: call as AgentContext['callTool'] }
-    return perform(this, input, context, this.#body, left)
+    return perform(this, input, context, this.#body, leaving)
   }
 
   #tool(name: string): Tool {

@@ -78,9 +78,9 @@ export class Team implements ServableTeam {
 
   /** Runs and gives the events as they come. */
   stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
-    const { run, left } = leavable(options)
+    const { run, leaving } = leavable(options)
     const call: TeamContext['call'] = (name, message) => this.#call(name, message, run)
-    return perform(this, input, { ...run, members: this.members, call }, this.#strategy, left)
+    return perform(this, input, { ...run, members: this.members, call }, this.#strategy, leaving)
   }
 
   #call(name: string, input: RunInput, run: RunContext): AsyncGenerator<Yielded, RunResult> {

@@ -8,7 +8,7 @@ import {
   type RunEvent,
   ServableError,
 } from '../../src/index.ts'
-import { drain, never, speaker, textIn, turn, untyped } from '../support.ts'
+import { drain, listenersOf, never, speaker, textIn, turn, untyped } from '../support.ts'
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[\da-f]{4}-[\da-f]{12}$/
 
@@ -128,19 +128,29 @@ describe('Agent', () => {
     })
     const leaving = new AbortController()
     await agent.stream('hi', { signal: leaving.signal }).next()
+    expect(listenersOf(leaving.signal)).toBe(1)
     expect(signals[0]?.aborted).toBe(false)
     leaving.abort('gone')
     expect(signals[0]?.reason).toBe('gone')
 
-    const left = agent.stream('hi', { signal: new AbortController().signal })
+    const { signal } = new AbortController()
+    const left = agent.stream('hi', { signal })
     await left.next()
     void left.next()
     expect(signals[1]?.aborted).toBe(false)
     await left.return?.()
     expect(signals[1]?.aborted).toBe(true)
+    expect(listenersOf(signal)).toBe(0)
 
-    await expect(agent.run('throw')).rejects.toThrow('no')
+    await expect(agent.run('throw', { signal })).rejects.toThrow('no')
     expect(signals[2]?.aborted).toBe(true)
+    await agentOf(() => 'done').run('hi', { signal })
+    expect(listenersOf(signal)).toBe(0)
+
+    const before = agent.stream('hi', { signal: AbortSignal.abort('never wanted') })
+    await before.next()
+    expect(signals[3]?.reason).toBe('never wanted')
+    await before.return?.()
   })
 
   it('gives its function a run id and a signal where the caller gives none', async () => {
