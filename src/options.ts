@@ -10,7 +10,7 @@ import type { TaskHost } from './a2a/task-host.ts'
 import { type AdminOptions, AdminSchema, type AdminSettings, resolveAdmin } from './admin/options.ts'
 import type { Servable, ServableAgent, ServableTeam, ServableWorkflow, Servish } from './agents/contract.ts'
 import type { CorrectionStore } from './agents/corrections.ts'
-import type { MemoryKeeper } from './agents/memory.ts'
+import type { SessionKeeper } from './agents/memory.ts'
 import { defaultRegistry, type Registry } from './agents/registry.ts'
 import type { Tool } from './agents/tool.ts'
 import type { ToolServers } from './agents/tool-servers.ts'
@@ -115,7 +115,7 @@ export interface HostedState {
   /** Keeps corrections. */
   keepCorrections(): Required<CorrectionStore>
   /** Keeps the messages of sessions. */
-  keepSessions(settings: SessionSettings): Pick<MemoryKeeper, 'read' | 'append'>
+  keepSessions(settings: SessionSettings): SessionKeeper
   /** Counts requests of a client in windows of so many milliseconds. */
   countRequests(windowMs: number): CountRequest
   /** The tool servers, which are kept and connected elsewhere. */
@@ -153,8 +153,15 @@ export interface RunsOptions {
   readonly listAnonymous?: boolean
   /** Milliseconds for which an ended run is kept, and its idempotency key with it. Default 86,400,000. */
   readonly retentionMs?: number
-  /** Most messages of a session that are kept; past it the oldest leave, as they do past 1 Mi characters. Default 200. */
+  /**
+   * Most sessions of one owner that are kept: of an identity, of a claimed `userId`, or of all who have neither; past it the
+   * one that was used least recently leaves. On Workers each session is by itself and they are not counted. Default 1,000.
+   */
+  readonly maxSessions?: number
+  /** Most messages of a session that are kept; past it the oldest leave, answers with what they answer. Default 200. */
   readonly maxSessionMessages?: number
+  /** Most characters of a session that are kept, as JSON; past it the oldest messages leave likewise. Default 65,536. */
+  readonly maxSessionLength?: number
   /** Milliseconds for which a session is kept after its last run. Default 604,800,000, a week. */
   readonly sessionRetentionMs?: number
   /** Most bytes of a followed run's events; more fail it with `run_too_large`. Default 16,777,216. */
@@ -444,7 +451,9 @@ const OptionsSchema = v.strictObject({
       store: v.optional(v.literal('none', "must be 'none' or left out")),
       listAnonymous: v.optional(v.boolean('must be true or false')),
       retentionMs: v.optional(count),
+      maxSessions: v.optional(count),
       maxSessionMessages: v.optional(count),
+      maxSessionLength: v.optional(count),
       sessionRetentionMs: v.optional(count),
       maxBytes: v.optional(count),
       maxFollowers: v.optional(count),
@@ -532,7 +541,9 @@ const RUN_DEFAULTS: Settings['runs'] = {
   disconnect: 'cancel',
   listAnonymous: false,
   retentionMs: 24 * 60 * 60 * 1000,
+  maxSessions: 1000,
   maxSessionMessages: 200,
+  maxSessionLength: 65_536,
   sessionRetentionMs: 7 * 24 * 60 * 60 * 1000,
   maxBytes: 16 * 1024 * 1024,
   maxFollowers: 100,

@@ -8,7 +8,7 @@ import { resolveA2A } from './a2a/options.ts'
 import type { TaskSettings } from './a2a/task-host.ts'
 import { toolServersIn } from './admin/kept.ts'
 import type { CorrectionStore } from './agents/corrections.ts'
-import type { MemoryKeeper } from './agents/memory.ts'
+import type { MemoryKeeper, SessionKeeper } from './agents/memory.ts'
 import type { ToolServers } from './agents/tool-servers.ts'
 import { messageOf, ServableError } from './errors.ts'
 import { createGateway, type GatewayParts } from './gateway/gateway.ts'
@@ -90,14 +90,14 @@ export function createService(options: HandlerOptions): Service {
   const { production, log } = settings
   const onFailure = (failure: RunFailure) => logFailure(log, failure)
   const { metricsExporter } = settings
+  const catalog = createCatalog(settings)
   const runs = {
     ...settings.runs,
     production,
     onFailure,
     meter: metricsExporter?.core,
-    memory: settings.runs.store === 'none' ? undefined : memoryIn(settings),
+    memory: memoryIn(settings, catalog),
   }
-  const catalog = createCatalog(settings)
   const { agents, maxTasksPerOwner, maxHistory, maxSubscribers, push } = settings.a2a ?? resolveA2A({})
   return {
     settings,
@@ -131,16 +131,24 @@ function keepMetrics({ core }: MetricsExporter, state: State, log: Log): void {
 }
 
 /** What agents remember is kept in the state. */
-function memoryIn({ state, runs }: Settings): MemoryKeeper {
-  const { list } = correctionsIn(state)
-  const corrections: MemoryKeeper['corrections'] = async (agent, owner, limit) =>
-    (await list({ agent, owner, limit })).corrections
-  if (state.kind === 'hosted') return { ...state.keepSessions(runs), corrections }
+function memoryIn(settings: Settings, catalog: Catalog): MemoryKeeper {
+  const { list } = correctionsIn(settings.state)
+  return {
+    sessions: settings.runs.store === 'none' ? undefined : sessionsIn(settings),
+    corrections: async (agent, owner, limit) => (await list({ agent, owner, limit })).corrections,
+    servedAs(servable, kind, asked) {
+      if (catalog.find(kind, asked)?.servable === servable) return asked
+      return catalog.entries(kind).find(entry => entry.servable === servable)?.name
+    },
+  }
+}
+
+function sessionsIn({ state, runs }: Settings): SessionKeeper {
+  if (state.kind === 'hosted') return state.keepSessions(runs)
   const { store } = state
   return {
     read: async key => store.transact(tx => readSession(tx, key)),
     append: async (key, messages) => void store.transact(tx => appendSession(tx, key, messages, runs)),
-    corrections,
   }
 }
 

@@ -97,6 +97,8 @@ const WRONG: [object, string][] = [
   [{ runs: { timeoutMs: 2 ** 31 } }, 'runs.timeoutMs'],
   [{ runs: { maxEvents: 0 } }, 'runs.maxEvents'],
   [{ runs: { maxLength: -5 } }, 'runs.maxLength'],
+  [{ runs: { maxSessions: 0 } }, 'runs.maxSessions'],
+  [{ runs: { maxSessionLength: 0.5 } }, 'runs.maxSessionLength'],
   [{ runs: { timeout: 5 } }, 'runs.timeout'],
 ]
 

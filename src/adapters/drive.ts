@@ -5,6 +5,7 @@
  */
 
 import type { RunOutcome } from '../agents/contract.ts'
+import { escaped, ownerOf } from '../agents/owner.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
 import { failureOf } from './failure.ts'
 
@@ -29,23 +30,10 @@ export async function* driven(
   }
 }
 
-/**
- * Whose memory a run has; undefined for nobody's. Escaped, so that no name can spell another one's; who only claims to be a
- * user is never taken for an identity.
- */
-export function ownerOf({ userId, identity }: Pick<RunContext, 'userId' | 'identity'>): string | undefined {
-  if (identity !== undefined) return escaped(identity)
-  return userId === undefined ? undefined : `/${escaped(userId)}`
-}
-
 /** The id of the conversation in a framework's memory; undefined where the run belongs to none. A session is its owner's. */
 export function threadOf(context: RunContext): string | undefined {
   const { sessionId } = context
   if (sessionId === undefined) return undefined
   const owner = ownerOf(context)
   return owner === undefined ? escaped(sessionId) : `${owner}/${escaped(sessionId)}`
-}
-
-function escaped(text: string): string {
-  return encodeURIComponent(text.toWellFormed())
 }

@@ -5,12 +5,13 @@
  */
 
 import type { RunInput, RunOutcome } from '../agents/contract.ts'
+import { ownerOf } from '../agents/owner.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
 import type { Tool } from '../agents/tool.ts'
 import type { Adapter } from './adapter.ts'
 import { toAiInput } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
-import { ownerOf, threadOf } from './drive.ts'
+import { threadOf } from './drive.ts'
 import { modelOf, toolsOf } from './facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, textIn } from './fields.ts'
 

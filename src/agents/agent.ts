@@ -2,7 +2,7 @@ import { ServableError } from '../errors.ts'
 import { EventBus } from './bus.ts'
 import type { RunEvent, RunInput, RunOptions, RunResult, ServableAgent } from './contract.ts'
 import type { CorrectionStore } from './corrections.ts'
-import { type BodyResult, contextOf, perform, type RunContext, runThrough } from './perform.ts'
+import { type BodyResult, leavable, perform, type RunContext, runThrough } from './perform.ts'
 import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
 import { callTool, type Tool } from './tool.ts'
 
@@ -34,7 +34,10 @@ export interface AgentConfig {
   /** A schema of the structured output, shown to clients as `hasStructuredOutput`. */
   readonly output?: unknown
   readonly capabilities?: readonly string[]
-  /** Takes corrections of its output: `true` keeps them in the state of the deployment, a store takes them itself. */
+  /**
+   * Takes corrections of its output: `true` keeps them in the state of the deployment, a store takes them itself. Of whoever
+   * has no identity they are kept, and no model is told of them.
+   */
   readonly corrections?: true | CorrectionStore
   /** `false` keeps the agent out of the registry; a registry of your own takes it instead. Default: the default one. */
   readonly register?: RegisterOption
@@ -92,12 +95,12 @@ export class Agent implements ServableAgent {
 
   /** Runs and gives the events as they come; the function starts with the first `next()`. */
   stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
-    const run = contextOf(options)
+    const { run, leaving } = leavable(options)
     const call = (tool: string | Tool, args: unknown) =>
       callTool(typeof tool === 'string' ? this.#tool(tool) : tool, args, run)
     // The overloads say what `call` does: a tool's own types in, its own types out.
     const context: AgentContext = { ...run, callTool: call as AgentContext['callTool'] }
-    return perform(this, input, context, this.#body)
+    return perform(this, input, context, this.#body, leaving)
   }
 
   #tool(name: string): Tool {

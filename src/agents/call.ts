@@ -21,7 +21,8 @@ export async function* callServable(
 ): AsyncGenerator<RunEvent, RunResult> {
   const startedAt = performance.now()
   const fold = new Fold()
-  const events = eventsOf(servable, input, optionsFor(servable, context))
+  const memory = context.memory?.inside(servable)
+  const events = eventsOf(servable, input, optionsFor(servable, { ...context, ...(memory && { memory }) }))
   for await (const event of { [Symbol.asyncIterator]: () => events }) {
     if (!isRunEvent(event)) {
       const text = `${servable.kind} \`${servable.name}\` yielded something that is no run event`

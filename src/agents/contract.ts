@@ -45,7 +45,7 @@ export interface RunOptions {
    * goes to whatever provider is used. Never store, log or return them.
    */
   readonly apiKeys?: Readonly<Record<string, string>> | undefined
-  /** Fires when the run is cancelled, timed out or left by its client. Give it to everything that waits. */
+  /** Fires when the run is cancelled, timed out, left by its client or reader. Give it to everything that waits. */
   readonly signal?: AbortSignal | undefined
   /** The id of the run: a UUID unless the caller chose one. */
   readonly runId?: string | undefined

@@ -6,12 +6,17 @@
 
 import type { Kind, RunOptions } from './contract.ts'
 import type { Correction } from './corrections.ts'
+import { ownerOf } from './owner.ts'
+import { withoutKeys } from './redacted.ts'
 
 /** What was said before in a session, of one servable and one owner. */
 export interface SessionMemory {
   /** The messages that are kept, oldest first: whatever was appended, as JSON. */
   read(): Promise<readonly unknown[]>
-  /** Adds messages at the end; the oldest leave where there are too many or they are too long. */
+  /**
+   * Adds messages at the end, without the provider keys of the run; the oldest leave where there are too many or they are
+   * too long.
+   */
   append(messages: readonly unknown[]): Promise<void>
 }
 
@@ -23,42 +28,96 @@ export interface Remembering {
 
 /** The memory of one run. */
 export interface RunMemory {
-  /** The session of the run; undefined where the run has no `sessionId`. Each servable has its own. */
+  /**
+   * The session of the run; undefined where the run has no `sessionId`, and where none are kept. Each servable has its own:
+   * one that is served by itself has one memory however it is reached, any other one for each team or workflow around it.
+   */
   session(servable: Remembering): SessionMemory | undefined
-  /** What people put right in the output of an agent, newest first: corrections of the run's owner. 1 to 100. */
+  /**
+   * What people put right in the output of an agent, newest first: corrections of the run's identity, and none without one.
+   * 1 to 100.
+   */
   corrections(agent: Remembering, limit: number): Promise<readonly Correction[]>
+  /** The name under which something is served, else its own. */
+  nameOf(servable: Remembering): string
+  /** The memory of what is run inside of this run. */
+  inside(servable: Remembering): RunMemory
 }
 
 /** Whose session it is. */
 export interface SessionKey {
-  /** The id of an identity; null for whoever knows the session's id. */
+  /** As `ownerOf` tells; null for whoever knows the session's id. */
   readonly owner: string | null
-  readonly kind: Kind
-  readonly name: string
+  /** Who remembers, after all that it is run inside of. */
+  readonly place: readonly string[]
   readonly sessionId: string
 }
 
-/** Where sessions and corrections are kept. */
-export interface MemoryKeeper {
+/** Where sessions are kept. */
+export interface SessionKeeper {
   read(key: SessionKey): Promise<readonly unknown[]>
   append(key: SessionKey, messages: readonly unknown[]): Promise<void>
-  corrections(agent: string, owner: string | null, limit: number): Promise<readonly Correction[]>
 }
 
-/** The memory of a run of an owner in a session. What is run goes by the name under which it was asked for. */
-export function memoryOf(
-  keeper: MemoryKeeper,
-  target: { readonly servable: unknown; readonly name: string },
-  { identity, sessionId }: Pick<RunOptions, 'identity' | 'sessionId'>,
-): RunMemory {
-  const owner = identity ?? null
-  const nameOf = (who: Remembering) => (who === target.servable ? target.name : who.name)
+/** Where sessions and corrections are kept, and who is served. */
+export interface MemoryKeeper {
+  /** Undefined where none are kept. */
+  readonly sessions: SessionKeeper | undefined
+  corrections(agent: string, owner: string, limit: number): Promise<readonly Correction[]>
+  /** The name under which something is served by itself, `asked` if it is one of them; undefined where it is not. */
+  servedAs(servable: unknown, kind: Kind, asked: string): string | undefined
+}
+
+/** What is run, under the name by which it was asked for. */
+export interface MemoryTarget extends Remembering {
+  readonly servable: unknown
+  /** The part that has names of its own, where it is one of those. */
+  readonly scope?: string
+}
+
+/** The memory of a run of an owner in a session. */
+export function memoryOf(keeper: MemoryKeeper, target: MemoryTarget, options: RunOptions): RunMemory {
+  const { kind, name, servable, scope = '' } = target
+  const served = keeper.servedAs(servable, kind, name)
+  const place = served === undefined ? [scope, label(kind, name)] : [label(kind, served)]
+  return memoryAt({ servable, name: served ?? name, place }, keeper, options)
+}
+
+/** Something at work: its name, and its place as {@link SessionKey} has it. */
+interface Spot {
+  readonly servable: unknown
+  readonly name: string
+  readonly place: readonly string[]
+}
+
+function memoryAt(here: Spot, keeper: MemoryKeeper, options: RunOptions): RunMemory {
+  const { identity, sessionId } = options
+  const { sessions } = keeper
+  const owner = ownerOf(options) ?? null
+  const spotOf = (servable: Remembering): Spot => {
+    if (servable === here.servable) return here
+    const { kind } = servable
+    const served = keeper.servedAs(servable, kind, servable.name)
+    const name = served ?? servable.name
+    return { servable, name, place: [...(served === undefined ? here.place : []), label(kind, name)] }
+  }
   return {
     session(servable) {
-      if (sessionId === undefined) return undefined
-      const key = { owner, kind: servable.kind, name: nameOf(servable), sessionId }
-      return { read: () => keeper.read(key), append: messages => keeper.append(key, messages) }
+      if (sessionId === undefined || sessions === undefined) return undefined
+      const key = { owner, place: spotOf(servable).place, sessionId }
+      return {
+        read: () => sessions.read(key),
+        append: async messages => sessions.append(key, withoutKeys(messages, options)),
+      }
     },
-    corrections: (agent, limit) => keeper.corrections(nameOf(agent), owner, limit),
+    // What a stranger corrects is told to nobody: without an identity all would be one owner.
+    corrections: async (agent, limit) =>
+      identity === undefined ? [] : keeper.corrections(spotOf(agent).name, identity, limit),
+    nameOf: servable => spotOf(servable).name,
+    inside: servable => memoryAt(spotOf(servable), keeper, options),
   }
+}
+
+function label(kind: Kind, name: string): string {
+  return `${kind}:${name}`
 }

@@ -12,6 +12,7 @@ import { eventsOfOutcome, isOutcome } from './derive.ts'
 import { elapsedSince } from './elapsed.ts'
 import { errorOf, isRunEvent, isTerminal } from './event.ts'
 import { Fold, NO_USAGE } from './fold.ts'
+import { secretsOf } from './redacted.ts'
 
 /** The options of a run with what a body may count on. */
 export interface RunContext extends RunOptions {
@@ -37,14 +38,31 @@ export interface Performer {
   readonly events: EventBus
 }
 
-/** Starts `body` (lazily, at the first `next()`) and gives its events. */
+/**
+ * Starts `body` (lazily, at the first `next()`) and gives its events. The context is one of {@link leavable}, whose signal
+ * fires when the caller's does, when the reader leaves and when the body throws.
+ */
 export function perform<C extends RunContext>(
   performer: Performer,
   input: RunInput,
   context: C,
   body: (input: RunInput, context: C) => BodyResult,
+  leaving: Leaving,
 ): AsyncIterableIterator<RunEvent> {
-  return new Performance(performer, input, context, () => body(input, context))
+  return new Performance(performer, input, context, () => body(input, context), leaving)
+}
+
+/** What fires the signal of a body, and the caller's own signal, which is passed on. */
+export interface Leaving {
+  readonly left: AbortController
+  readonly caller: AbortSignal | undefined
+}
+
+/** The context of a body with a signal of its own, so that nothing that the body started outlives its run. */
+export function leavable(options: RunOptions | undefined): { run: RunContext; leaving: Leaving } {
+  const left = new AbortController()
+  const run = contextOf({ ...options, signal: left.signal })
+  return { run, leaving: { left, caller: options?.signal } }
 }
 
 /** Fills in what a body may count on. */
@@ -85,6 +103,7 @@ class Performance implements AsyncIterableIterator<RunEvent> {
   readonly #input: RunInput
   readonly #context: RunContext
   readonly #body: () => BodyResult
+  readonly #leaving: Leaving
   readonly #startedAt = performance.now()
   readonly #toolNames = new Map<string, string>()
   #source: AsyncIterator<Yielded, unknown> | undefined
@@ -92,7 +111,14 @@ class Performance implements AsyncIterableIterator<RunEvent> {
   #state: 'new' | 'running' | 'ended' = 'new'
   #spoke = false
 
-  constructor(performer: Performer, input: RunInput, context: RunContext, body: () => BodyResult) {
+  constructor(
+    performer: Performer,
+    input: RunInput,
+    context: RunContext,
+    body: () => BodyResult,
+    leaving: Leaving,
+  ) {
+    this.#leaving = leaving
     this.#performer = performer
     this.#input = input
     this.#context = context
@@ -127,6 +153,10 @@ class Performance implements AsyncIterableIterator<RunEvent> {
 
   async #begin(): Promise<void> {
     this.#state = 'running'
+    // `AbortSignal.any` would cost half as much again as all else of a short run.
+    const { caller } = this.#leaving
+    if (caller?.aborted) this.#passOn()
+    else caller?.addEventListener('abort', this.#passOn)
     const { sessionId, userId } = this.#context
     this.#performer.events.emit('run.start', { ...this.#who(), input: this.#input, sessionId, userId })
     const result = this.#body()
@@ -151,7 +181,7 @@ class Performance implements AsyncIterableIterator<RunEvent> {
     if (event.type === 'text') this.#spoke = true
     if (this.#performer.events.size > 0) this.#tell(event)
     if (isTerminal(event)) {
-      this.#state = 'ended'
+      this.#end()
       void this.#source?.return?.().then(undefined, () => {})
     }
     return { done: false, value: event }
@@ -192,11 +222,22 @@ class Performance implements AsyncIterableIterator<RunEvent> {
   /** Ends a run that had no terminal event: it threw, was cancelled, or its reader left. */
   #conclude(how: 'left' | { readonly threw: unknown }): void {
     if (this.#state === 'ended') return
-    this.#state = 'ended'
+    this.#end()
     const { signal } = this.#context
-    if (how !== 'left' && !signal.aborted) return this.#tellError(how.threw)
-    if (isServableError(signal.reason)) return this.#tellError(signal.reason)
-    this.#tell({ type: 'finish', finishReason: 'cancelled' })
+    if (how !== 'left' && !signal.aborted) this.#tellError(how.threw)
+    else if (isServableError(signal.reason)) this.#tellError(signal.reason)
+    else this.#tell({ type: 'finish', finishReason: 'cancelled' })
+    this.#leaving.left.abort()
+  }
+
+  #end(): void {
+    this.#state = 'ended'
+    this.#leaving.caller?.removeEventListener('abort', this.#passOn)
+  }
+
+  readonly #passOn = (): void => {
+    const { left, caller } = this.#leaving
+    left.abort(caller?.reason)
   }
 
   #tellError(error: unknown): void {
@@ -205,8 +246,7 @@ class Performance implements AsyncIterableIterator<RunEvent> {
   }
 
   #clean(text: string): string {
-    const { apiKey = '', apiKeys = {} } = this.#context
-    return redact(text, [apiKey, ...Object.values(apiKeys)])
+    return redact(text, secretsOf(this.#context))
   }
 
   #who(): BusPayload {

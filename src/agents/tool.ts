@@ -19,7 +19,10 @@ export interface ToolContext {
 export interface Tool<Args = unknown, Result = unknown> {
   readonly name: string
   readonly description?: string | undefined
-  /** JSON Schema of the arguments, or a schema that offers one. */
+  /**
+   * JSON Schema of the arguments, or a schema that offers one. Of what a model gives, a Standard Schema checks everything, and
+   * plain JSON Schema the `type` and the `required` properties alone.
+   */
   readonly parameters?: unknown
   /** Does the work. What it resolves with must be JSON. */
   execute(args: Args, context: ToolContext): Result | Promise<Result>

@@ -1,4 +1,10 @@
-import { APICallError, NoObjectGeneratedError, RetryError } from 'ai'
+import {
+  APICallError,
+  InvalidDataContentError,
+  NoObjectGeneratedError,
+  RetryError,
+  UnsupportedFunctionalityError,
+} from 'ai'
 import { isServableError, messageOf, ServableError } from '../errors.ts'
 
 /** What looks like a provider's key: the text of a refusal may repeat the one that it refuses. */
@@ -7,7 +13,10 @@ const KEY = /\b(?:sk|pk|rk|key|gsk|xai|AIza)[-_]?[\w*.-]{12,}/g
 /** Most characters of a provider's own words. */
 const MAX_TEXT = 500
 
-/** A failure of a model's provider as `provider_failed`; in production nothing of its text is shown. */
+/**
+ * A failure of a model's provider as `provider_failed`; in production nothing of its text is shown. What the provider's
+ * package does not take, before anything is asked, is the client's to mend.
+ */
 export function providerFailure(error: unknown): ServableError {
   if (isServableError(error)) return error
   const cause = RetryError.isInstance(error) ? error.lastError : error
@@ -16,6 +25,10 @@ export function providerFailure(error: unknown): ServableError {
       cause: error,
     })
   }
+  if (UnsupportedFunctionalityError.isInstance(cause) || InvalidDataContentError.isInstance(cause)) {
+    const text = messageOf(cause).slice(0, MAX_TEXT)
+    return new ServableError('invalid_input', `The model does not take this input: ${text}`, { cause: error })
+  }
   const status = APICallError.isInstance(cause) ? cause.statusCode : undefined
   const text = messageOf(cause).replace(KEY, '[redacted]').slice(0, MAX_TEXT)
   return new ServableError(
@@ -23,4 +36,10 @@ export function providerFailure(error: unknown): ServableError {
     `The model provider failed${status === undefined || status < 400 ? '' : ` (HTTP ${status})`}: ${text}`,
     { cause: error },
   )
+}
+
+/** Whether a provider refuses what it was asked, as it does what is too long for its model. */
+export function isRefusal(error: unknown): boolean {
+  const { cause } = Object(error) as { readonly cause?: unknown }
+  return APICallError.isInstance(cause) && (cause.statusCode === 400 || cause.statusCode === 413)
 }

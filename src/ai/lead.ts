@@ -28,7 +28,8 @@ const TASK = {
 
 /**
  * A strategy in which a model leads: each member is a tool, `ask_name`, that it may call as often as it likes, several at once;
- * what the model says is the team's answer, what members say is progress.
+ * what the model says is the team's answer, what members say is progress. The lead remembers nothing of a session; its members
+ * do as ever.
  *
  * @example
  * new Team({ name: 'desk', members: [searcher, writer], strategy: lead({ model, instructions: 'Plan, then delegate.' }) })
@@ -47,7 +48,7 @@ export function lead(options: LeadOptions): TeamStrategy {
         model: modelOf(options.model, { apiKey: keys.apiKey, apiKeys: keys.apiKeys ?? {} }, 'lead'),
         instructions: options.instructions ?? '',
         messages: [toUserMessage(input)],
-        tools: toModelTools(tools, context.runId),
+        tools: toModelTools(tools, context),
         output: undefined,
         settings: settingsOf(options),
         signal: context.signal,

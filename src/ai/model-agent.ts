@@ -1,13 +1,15 @@
-import type { LanguageModel } from 'ai'
+import type { LanguageModel, ModelMessage } from 'ai'
 import { Agent, type AgentConfig, type AgentContext } from '../agents/agent.ts'
 import type { BusPayload } from '../agents/bus.ts'
-import type { RunInput, RunOutcome } from '../agents/contract.ts'
+import type { RunEvent, RunInput, RunOutcome } from '../agents/contract.ts'
 import type { Correction } from '../agents/corrections.ts'
 import type { Yielded } from '../agents/perform.ts'
 import type { Tool } from '../agents/tool.ts'
 import { messageOf, ServableError } from '../errors.ts'
-import { callModel, type ModelAnswer, type ModelSettings } from './call-model.ts'
-import { toAdvice, toHistory, toKept, toUserMessage } from './messages.ts'
+import { callModel, type ModelAnswer, type ModelCall, type ModelSettings } from './call-model.ts'
+import { isRefusal } from './failure.ts'
+import { toHistory } from './history.ts'
+import { toAdvice, toKept, toUserMessage } from './messages.ts'
 import { toModelTools } from './tools.ts'
 
 /** The provider keys of a run. */
@@ -37,7 +39,10 @@ export interface ModelAgentConfig
   readonly instructions?: string | ((context: AgentContext) => string | Promise<string>)
   /** Tools that the model may call; or what gives them for a run, such as `() => manager.tools()`. */
   readonly tools?: readonly Tool[] | ((context: AgentContext) => readonly Tool[] | Promise<readonly Tool[]>)
-  /** Remembers what was said in a session, in the state of the deployment. Default true. */
+  /**
+   * Remembers what was said in a session, in the state of the deployment. A conversation that the provider refuses with 400 or
+   * 413 is told once more without the older half of its turns. Default true.
+   */
   readonly memory?: boolean
 }
 
@@ -45,7 +50,9 @@ export interface ModelAgentConfig
 const MAX_CORRECTIONS = 20
 
 /**
- * An agent that a model answers for, with tools, structured output, the memory of its session and what people corrected.
+ * An agent that a model answers for, with tools, structured output, the memory of its session and what people corrected: the
+ * newest corrections of the run's identity, in 8,000 characters; none without an identity. A Standard Schema of `output` or of
+ * a tool is checked wholly, plain JSON Schema in its `type` and `required` alone.
  *
  * @example
  * new ModelAgent({
@@ -115,18 +122,38 @@ async function* answer(
   const { apiKey, apiKeys = {}, signal, runId } = context
   const session = memory ? context.memory?.session(agent) : undefined
   const message = toUserMessage(input)
-  const said = yield* callModel({
+  const call = {
     model: modelOf(model, { apiKey, apiKeys }, agent.name),
     instructions: await instructionsOf(agent, config, context),
-    messages: [...toHistory((await session?.read()) ?? []), message],
-    tools: toModelTools(typeof tools === 'function' ? await tools(context) : tools, runId),
+    tools: toModelTools(typeof tools === 'function' ? await tools(context) : tools, context),
     output,
     settings: settingsOf(config),
     signal,
-  })
+  }
+  const said = yield* callWithHistory(call, toHistory((await session?.read()) ?? []), message)
   if (session !== undefined)
     await remember(agent, runId, () => session.append([toKept(message), ...said.messages]))
   return outcomeOf(said)
+}
+
+/** A provider that refuses a conversation is asked once more with its newer half: it may be too long for the model. */
+async function* callWithHistory(
+  call: Omit<ModelCall, 'messages'>,
+  turns: readonly ModelMessage[][],
+  message: ModelMessage,
+): AsyncGenerator<RunEvent, ModelAnswer> {
+  const events = callModel({ ...call, messages: [...turns.flat(), message] })
+  let first: IteratorResult<RunEvent, ModelAnswer>
+  try {
+    first = await events.next()
+  } catch (error) {
+    if (turns.length === 0 || !isRefusal(error)) throw error
+    const newer = turns.slice(Math.ceil(turns.length / 2))
+    return yield* callModel({ ...call, messages: [...newer.flat(), message] })
+  }
+  if (first.done) return first.value
+  yield first.value
+  return yield* events
 }
 
 function outcomeOf({ finishReason, usage, structured }: ModelAnswer): RunOutcome {
@@ -154,15 +181,17 @@ async function instructionsOf(
   return [own, advice].filter(text => text !== '').join('\n\n')
 }
 
-/** What people put right: kept in the state, or where the agent keeps it. */
+/** What people put right, of the run's identity alone: kept in the state, or where the agent keeps it. */
 async function correctionsOf(
   agent: Agent,
   { memory, identity }: AgentContext,
 ): Promise<readonly Correction[]> {
-  const { corrections, name } = agent
-  if (corrections === undefined) return []
+  const { corrections } = agent
+  // Without an identity all clients would be one owner, and each would speak to the model of every other.
+  if (corrections === undefined || identity === undefined) return []
   if (corrections === true) return (await memory?.corrections(agent, MAX_CORRECTIONS)) ?? []
-  const page = await corrections.list?.({ agent: name, owner: identity ?? null, limit: MAX_CORRECTIONS })
+  const name = memory?.nameOf(agent) ?? agent.name
+  const page = await corrections.list?.({ agent: name, owner: identity, limit: MAX_CORRECTIONS })
   return page?.corrections ?? []
 }
 

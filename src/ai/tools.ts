@@ -5,8 +5,12 @@
  */
 
 import { type JSONSchema7, jsonSchema, type Schema, type ToolSet, tool } from 'ai'
-import type { Tool } from '../agents/tool.ts'
+import type { RunContext } from '../agents/perform.ts'
+import { secretsOf, withoutKeys } from '../agents/redacted.ts'
+import type { Tool, ToolContext } from '../agents/tool.ts'
+import { isServableError, messageOf, redact, ServableError } from '../errors.ts'
 import { toJsonSchema } from '../http/json-schema.ts'
+import { misfitOf } from './misfit.ts'
 
 /** Tools for a model, and the names by which the rest of the world knows them. */
 export interface ModelTools {
@@ -18,7 +22,7 @@ export interface ModelTools {
 const MAX_NAME = 64
 
 /** Makes tools for a model: `server.tool` becomes `server_tool`, and is told as `server.tool` again. */
-export function toModelTools(tools: readonly Tool[], runId: string): ModelTools {
+export function toModelTools(tools: readonly Tool[], run: RunContext): ModelTools {
   const names = new Map<string, string>()
   const set: ToolSet = {}
   for (const each of tools) {
@@ -28,10 +32,21 @@ export function toModelTools(tools: readonly Tool[], runId: string): ModelTools 
       ...(each.description !== undefined && { description: each.description }),
       inputSchema: toSchema(each.parameters),
       execute: (args: unknown, { toolCallId, abortSignal }) =>
-        each.execute(args, { runId, toolCallId, signal: abortSignal ?? new AbortController().signal }),
+        execute(each, args, { runId: run.runId, toolCallId, signal: abortSignal ?? run.signal }, run),
     })
   }
   return { set, nameOf: name => names.get(name) ?? name }
+}
+
+/** Calls a tool. Whatever it throws is an error, what it gives is JSON, and neither holds a key of the run. */
+async function execute(each: Tool, args: unknown, context: ToolContext, run: RunContext): Promise<unknown> {
+  try {
+    return withoutKeys(await each.execute(args, context), run)
+  } catch (cause) {
+    const text = redact(messageOf(cause), secretsOf(run))
+    if (isServableError(cause)) throw new ServableError(cause.code, text, { issues: cause.issues })
+    throw new Error(text)
+  }
 }
 
 function freeName(name: string, taken: ReadonlyMap<string, string>): string {
@@ -46,12 +61,22 @@ interface Standard {
   validate?(value: unknown): unknown
 }
 
-/** Any schema for the AI SDK; what it says of a value that does not fit goes back to the model. */
+/**
+ * Any schema for the AI SDK; what it says of a value that does not fit goes back to the model. A Standard Schema checks the
+ * whole value, plain JSON Schema as far as {@link misfitOf} goes.
+ */
 export function toSchema(schema: unknown): Schema<unknown> {
   const standard = (schema as { readonly '~standard'?: Standard } | undefined)?.['~standard']
   const json = (toJsonSchema(schema) ?? { type: 'object' }) as JSONSchema7
   const validate = standard?.validate
-  if (validate === undefined) return jsonSchema(json)
+  if (validate === undefined) {
+    return jsonSchema(json, {
+      validate(value) {
+        const misfit = misfitOf(value, json)
+        return misfit === undefined ? { success: true, value } : { success: false, error: new Error(misfit) }
+      },
+    })
+  }
   return jsonSchema(json, {
     async validate(value) {
       const result = (await validate(value)) as {

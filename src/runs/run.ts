@@ -20,6 +20,7 @@ import { errorOf, isRunEvent, isTerminal } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
 import { type MemoryKeeper, memoryOf } from '../agents/memory.ts'
 import { selectKey } from '../agents/provider-key.ts'
+import { secretsOf } from '../agents/redacted.ts'
 import { isClientErrorCode, messageOf, redact, reportError, ServableError } from '../errors.ts'
 import { BREATHE_EVERY, breathe } from '../wake.ts'
 import type { Meter, RunMeter } from './meter.ts'
@@ -43,7 +44,7 @@ export interface RunSettings {
   readonly maxEvents: number
   /** Most characters that a JSON answer may hold. */
   readonly maxLength: number
-  /** Keeps what agents remember; undefined where nothing is kept. */
+  /** Keeps what agents remember; undefined where they remember nothing. */
   readonly memory?: MemoryKeeper | undefined
   /** Told of every run that fails, with the text before masking but without keys. */
   readonly onFailure?: (failure: RunFailure) => void
@@ -261,8 +262,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   }
 
   #withoutKeys(text: string): string {
-    const { apiKey = '', apiKeys = {} } = this.#options
-    return redact(text, [apiKey, ...Object.values(apiKeys)])
+    return redact(text, secretsOf(this.#options))
   }
 }
 

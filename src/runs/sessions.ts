@@ -11,19 +11,17 @@ import { partitionOf } from './record.ts'
 /** The collection of sessions. */
 export const SESSIONS = 'session'
 
-/** How much of a session is kept. */
+/** How much of sessions is kept. */
 export interface SessionSettings {
+  /** Most sessions of one owner; past it the one that was used least recently leaves. */
+  readonly maxSessions: number
   /** Most messages of one session; past it the oldest leave. */
   readonly maxSessionMessages: number
+  /** Most characters of one session as JSON; past it the oldest messages leave. */
+  readonly maxSessionLength: number
   /** Milliseconds for which a session is kept after its last run. */
   readonly sessionRetentionMs: number
 }
-
-/** Most characters of one session as JSON; past it the oldest messages leave. */
-const MAX_LENGTH = 1024 * 1024
-
-/** Sessions of one owner; past it the one that was used least recently leaves. */
-const MAX_SESSIONS = 1000
 
 /** The messages of a session. */
 export function readSession(tx: Transaction, key: SessionKey): readonly unknown[] {
@@ -36,31 +34,41 @@ export function appendSession(
   tx: Transaction,
   key: SessionKey,
   messages: readonly unknown[],
-  { maxSessionMessages, sessionRetentionMs }: SessionSettings,
+  settings: SessionSettings,
 ): number {
   const now = Date.now()
   const partition = partitionOf(key.owner)
   for (const { id } of tx.expired(SESSIONS, now, 10)) tx.delete(SESSIONS, id)
-  const value = bounded([...readSession(tx, key), ...messages], maxSessionMessages)
-  const expiresAt = now + sessionRetentionMs
+  const value = bounded([...readSession(tx, key), ...messages], settings)
+  const expiresAt = now + settings.sessionRetentionMs
   tx.delete(SESSIONS, idOf(key))
-  if (tx.count(SESSIONS, partition) >= MAX_SESSIONS) {
-    for (const { id } of tx.oldest(SESSIONS, 1, partition)) tx.delete(SESSIONS, id)
-  }
+  const excess = tx.count(SESSIONS, partition) - settings.maxSessions + 1
+  if (excess > 0) for (const { id } of tx.oldest(SESSIONS, excess, partition)) tx.delete(SESSIONS, id)
   tx.put(SESSIONS, { id: idOf(key), partition, at: now, tags: {}, expiresAt, value })
   return expiresAt
 }
 
-function bounded(messages: readonly unknown[], max: number): readonly unknown[] {
-  const kept = messages.slice(-max)
-  const lengths = kept.map(message => JSON.stringify(message)?.length ?? 0)
-  let total = lengths.reduce((sum, length) => sum + length, 0)
-  let first = 0
-  while (total > MAX_LENGTH) total -= lengths[first++] ?? total
-  return kept.slice(first)
+/** The newest messages that fit. */
+function bounded(
+  messages: readonly unknown[],
+  { maxSessionMessages, maxSessionLength }: SessionSettings,
+): readonly unknown[] {
+  const lengths = messages.map(message => JSON.stringify(message)?.length ?? 0)
+  let first = Math.max(messages.length - maxSessionMessages, 0)
+  let total = lengths.slice(first).reduce((sum, length) => sum + length, 0)
+  while (total > maxSessionLength) total -= lengths[first++] ?? total
+  // An answer goes with what it answers.
+  if (first > 0) while (isAnswer(messages[first])) first++
+  return messages.slice(first)
+}
+
+/** Whether a message says something to one before it, in the words of the AI SDK. */
+function isAnswer(message: unknown): boolean {
+  const { role } = Object(message) as { readonly role?: unknown }
+  return role === 'assistant' || role === 'tool'
 }
 
 /** One text of several: JSON keeps them apart. */
-function idOf({ owner, kind, name, sessionId }: SessionKey): string {
-  return JSON.stringify([owner, kind, name, sessionId])
+export function idOf({ owner, place, sessionId }: SessionKey): string {
+  return JSON.stringify([owner, place, sessionId])
 }

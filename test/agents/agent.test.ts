@@ -8,7 +8,7 @@ import {
   type RunEvent,
   ServableError,
 } from '../../src/index.ts'
-import { drain, never, speaker, textIn, turn, untyped } from '../support.ts'
+import { drain, listenersOf, never, speaker, textIn, turn, untyped } from '../support.ts'
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[\da-f]{4}-[\da-f]{12}$/
 
@@ -114,8 +114,43 @@ describe('Agent', () => {
     const result = await agentOf((input, context) => {
       seen.push(input, context)
     }).run('hi', { ...options, signal })
-    expect(seen).toEqual(['hi', expect.objectContaining({ ...options, signal })])
+    expect(seen).toEqual(['hi', expect.objectContaining(options)])
     expect(result.runId).toBe('r')
+  })
+
+  it('fires the signal of its function when the caller’s fires, when its reader leaves and when it throws', async () => {
+    const signals: AbortSignal[] = []
+    const agent = agentOf(async function* (input, { signal }) {
+      signals.push(signal)
+      yield 'one'
+      if (input === 'throw') throw new Error('no')
+      await never()
+    })
+    const leaving = new AbortController()
+    await agent.stream('hi', { signal: leaving.signal }).next()
+    expect(listenersOf(leaving.signal)).toBe(1)
+    expect(signals[0]?.aborted).toBe(false)
+    leaving.abort('gone')
+    expect(signals[0]?.reason).toBe('gone')
+
+    const { signal } = new AbortController()
+    const left = agent.stream('hi', { signal })
+    await left.next()
+    void left.next()
+    expect(signals[1]?.aborted).toBe(false)
+    await left.return?.()
+    expect(signals[1]?.aborted).toBe(true)
+    expect(listenersOf(signal)).toBe(0)
+
+    await expect(agent.run('throw', { signal })).rejects.toThrow('no')
+    expect(signals[2]?.aborted).toBe(true)
+    await agentOf(() => 'done').run('hi', { signal })
+    expect(listenersOf(signal)).toBe(0)
+
+    const before = agent.stream('hi', { signal: AbortSignal.abort('never wanted') })
+    await before.next()
+    expect(signals[3]?.reason).toBe('never wanted')
+    await before.return?.()
   })
 
   it('gives its function a run id and a signal where the caller gives none', async () => {

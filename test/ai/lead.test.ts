@@ -113,6 +113,19 @@ describe('lead', () => {
   })
 })
 
+describe('a lead that is left', () => {
+  it('leaves its model and its members at once, though they are silent', async () => {
+    leading.script(calls(['ask_writer', { input: 'x' }]))
+    working.script(hangs('Wait'))
+    for await (const event of team().stream('Do it')) {
+      if (event.type === 'step' && event.status === 'progress') break
+    }
+    await expect.poll(() => working.asked[0]?.hasLeft).toBe(true)
+    await new Promise(resolve => setTimeout(resolve, 50))
+    expect(leading.asked).toHaveLength(1)
+  })
+})
+
 describe('SideEvents', () => {
   it('gives what is put aside between the items of a source, and what both return', async () => {
     const side = new SideEvents<number>()

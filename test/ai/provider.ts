@@ -78,12 +78,14 @@ export const refuses =
       .writeHead(status, { 'content-type': 'application/json', ...headers })
       .end(JSON.stringify({ error: { message: text, type: 'x', code: 'x' } }))
 
-/** Says something and then lets the connection drop. */
+/** Says something and then lets the connection drop, once it can have been read: Bun forgets what came right before. */
 export const drops =
   (text: string): Answer =>
   response => {
     begin(response)
-    response.write(chunk({ role: 'assistant', content: text }), () => setImmediate(() => response.destroy()))
+    response.write(chunk({ role: 'assistant', content: text }), () =>
+      setTimeout(() => response.destroy(), 100),
+    )
   }
 
 /** Says something and then nothing more. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { calls, drops, hangs, refuses, says, startProvider } from '../ai/provider.ts'
 import { eventually, jsonRequest, run, stream } from '../contracts/http/client.ts'
-import { type Deployment, own, post } from '../contracts/runs/client.ts'
+import { as, type Deployment, own, post } from '../contracts/runs/client.ts'
 import { served } from '../contracts/served.ts'
 import { type Deploy, deploymentsOf } from './deployments.ts'
 
@@ -68,9 +68,14 @@ describe.each(deployments)('a model-backed agent on %s', (_, deploy) => {
         ?.body.messages.map(({ content }) => content),
     ).toEqual(['One', 'First', 'Two'])
     const correction = { originalValue: 'Oslo', correctedValue: 'Bergen' }
-    expect((await post(server, '/api/agents/helper/corrections', correction)).status).toBe(201)
-    await run(server, RUN, { input: 'Three' })
-    expect(provider().asked.at(-1)?.body.messages[0]?.content).toContain('"Oslo" should be "Bergen"')
+    const ada = as(own('ada'))
+    for (const headers of [ada, {}]) {
+      expect((await post(server, '/api/agents/helper/corrections', correction, headers)).status).toBe(201)
+    }
+    await run(server, RUN, { input: 'Three' }, ada)
+    expect(provider().asked.at(-1)?.body.messages[0]?.content).toContain('"correctedValue":"Bergen"')
+    await run(server, RUN, { input: 'Four' })
+    expect(provider().asked.at(-1)?.body.messages).toEqual([{ role: 'user', content: 'Four' }])
   })
 
   it('tries again, and then fails with nothing of the provider’s text', async () => {

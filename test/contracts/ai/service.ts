@@ -2,6 +2,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { lead, ModelAgent, type ModelSource } from '../../../src/ai/index.ts'
 import { createHandler, type Handler, type HandlerOptions, type State, Team } from '../../../src/index.ts'
+import { identify } from '../identify.ts'
 
 /** The options of the service. */
 export function aiOptions(state: State, baseURL: string): HandlerOptions {
@@ -23,6 +24,7 @@ export function aiOptions(state: State, baseURL: string): HandlerOptions {
       desk: new Team({ name: 'desk', register: false, members: [helper], strategy: lead({ model }) }),
     },
     state,
+    middleware: [identify],
     runs: { timeoutMs: 20_000 },
   }
 }

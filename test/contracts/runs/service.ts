@@ -19,7 +19,7 @@ import { mounted } from '../mounted.ts'
 import { agents, gates, remembers } from './agents.ts'
 
 const SETTINGS = {
-  usual: { maxSessionMessages: 10 },
+  usual: { maxSessionMessages: 10, maxSessionLength: 1000 },
   continue: { disconnect: 'continue' },
   grace: { disconnect: { graceMs: 2500 } },
   tight: { maxFollowers: 2, maxRunning: 3, maxRunningPerOwner: 2 },
