@@ -42,7 +42,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 /** A snippet that imports the sources. */
 function fromSources(text: string): string {
   return text
-    .replace(/'servable\/(socket|mcp|client|adapters|ai)'/g, "'../../../src/$1/index.ts'")
+    .replace(/'servable\/(socket|mcp|client|adapters|ai|signing)'/g, "'../../../src/$1/index.ts'")
     .replace(/'servable\/(\w+)'/g, (_, entry) => `'../../../src/runtimes/${entry}.ts'`)
     .replaceAll("'servable'", "'../../../src/index.ts'")
 }
