@@ -25,8 +25,8 @@ export interface AgentConfig {
   readonly name: string
   readonly description?: string
   /**
-   * The work: an async generator that yields text and events as they come, or a function. Either may return text
-   * or part of a `RunResult` (usage, structured output, a finish reason).
+   * The work: a generator, async or not, that yields text and events as they come, or a function. Either may return text
+   * or part of a `RunResult` (usage, structured output, a finish reason); a function may return such a generator as well.
    */
   readonly run: (input: RunInput, context: AgentContext) => BodyResult
   readonly model?: { readonly provider: string; readonly id: string }
