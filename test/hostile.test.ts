@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   Agent,
+  type AgentConfig,
   createHandler,
   type Handler,
   type HandlerOptions,
@@ -130,7 +131,7 @@ describe('options that cannot work', () => {
   })
 
   it.each<[string, () => unknown]>([
-    ['an agent of nothing', () => new Agent(untyped(undefined))],
+    ['an agent of nothing', () => new Agent(untyped<AgentConfig>(undefined))],
     ['a team of nothing', () => new Team(untyped(undefined))],
     ['a workflow of nothing', () => new Workflow(untyped(undefined))],
     ['an agent named `.`', () => new Agent({ name: '.', run: () => '' })],

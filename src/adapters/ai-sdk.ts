@@ -32,6 +32,7 @@ async function* runAgent(
   input: RunInput,
   { signal }: RunContext,
 ): AsyncGenerator<Yielded, RunOutcome> {
+  keepQuiet(agent)
   const result = fieldsOf(
     await callMethod(agent, 'stream', { prompt: toAiInput(input), abortSignal: signal }),
   )
@@ -40,6 +41,29 @@ async function* runAgent(
   const { outcome } = parts
   const structured = outcome.finishReason === 'stop' ? await outputOf(result) : undefined
   return { ...outcome, ...(structured && { structured }) }
+}
+
+/**
+ * Gives the agent's settings an `onError` where they have none: the SDK's own writes the whole error to the console, with
+ * the prompt and what the provider said of the key. The run fails with it all the same. The agent itself is changed, and
+ * not a copy of it: a class of its user may have private members.
+ */
+function keepQuiet(agent: unknown): void {
+  const settings = objectIn(fieldsOf(agent).settings)
+  if (settings === undefined || fieldsOf(settings).onError != null) return
+  // An agent that is frozen stays as it is.
+  Reflect.set(Object(agent), 'settings', { ...settings, onError() {}, ...quietPrepareCall(settings) })
+}
+
+/** In version 6 what `prepareCall` gives is all that counts, also where it leaves `onError` out. */
+function quietPrepareCall(settings: object): object {
+  if (!hasMethods(settings, 'prepareCall')) return {}
+  return {
+    async prepareCall(call: unknown) {
+      const prepared = objectIn(await callMethod(settings, 'prepareCall', call))
+      return prepared && { onError() {}, ...prepared }
+    },
+  }
 }
 
 /** The structured output; undefined where the output is text, or there is none. */

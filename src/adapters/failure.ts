@@ -7,6 +7,7 @@
 
 import { isServableError, messageOf, ServableError } from '../errors.ts'
 import { fieldsOf } from './fields.ts'
+import { withoutKeys } from './key-text.ts'
 
 /** Names of errors that stand for a provider's failure without saying its status. */
 const NAMES: ReadonlySet<unknown> = new Set([
@@ -19,10 +20,16 @@ const NAMES: ReadonlySet<unknown> = new Set([
 /** Errors wrap errors; deeper than this nobody looks. */
 const MAX_DEPTH = 5
 
-/** What a run fails with: `provider_failed` for a failure of the model's provider, anything else as it was thrown. */
+/**
+ * What a run fails with: `provider_failed` for a failure of the model's provider, anything else as it was thrown. A text that
+ * holds what looks like a key comes without it.
+ */
 export function failureOf(error: unknown): unknown {
-  if (isServableError(error) || !isProviderFailure(error, MAX_DEPTH)) return error
-  return new ServableError('provider_failed', messageOf(error), { cause: error })
+  if (isServableError(error)) return error
+  const text = messageOf(error)
+  const told = withoutKeys(text)
+  if (isProviderFailure(error, MAX_DEPTH)) return new ServableError('provider_failed', told, { cause: error })
+  return told === text ? error : new ServableError('agent_failed', told, { cause: error })
 }
 
 function isProviderFailure(error: unknown, depth: number): boolean {

@@ -12,6 +12,8 @@ export class LangGraphItems {
   readonly #calls = new ToolCalls()
   /** Ids of calls whose arguments are under way, by their place: a later chunk tells that alone. */
   readonly #open = new Map<string, string>()
+  /** Ids of messages that told their calls whole. */
+  readonly #whole = new Set<string>()
   #usage: Usage | undefined
   #reason: FinishReason = 'stop'
   #structured: object | undefined
@@ -58,13 +60,17 @@ export class LangGraphItems {
       const key = `${place} ${String(message.id)} ${String(index)}`
       const callId = textIn(id) ?? this.#open.get(key)
       if (callId === undefined) continue
+      if (this.#open.get(key) !== callId) yield* this.#calls.start(callId, name)
       this.#open.set(key, callId)
-      yield* this.#calls.start(callId, name)
       yield* this.#calls.args(callId, args)
     }
     if (chunks.length > 0) return
-    // A model that does not stream tells its calls whole.
-    for (const { id, name, args } of listIn(message.tool_calls).map(fieldsOf)) {
+    // A model that does not stream tells its calls whole; a graph around it may tell the message again.
+    const messageId = textIn(message.id)
+    if (messageId !== undefined && this.#whole.has(messageId)) return
+    const calls = listIn(message.tool_calls).map(fieldsOf)
+    if (messageId !== undefined && calls.length > 0) this.#whole.add(messageId)
+    for (const { id, name, args } of calls) {
       if (textIn(id) !== undefined) yield* this.#calls.whole(String(id), name, args)
     }
   }
@@ -72,7 +78,8 @@ export class LangGraphItems {
   *#readToolMessage({ tool_call_id, name, status, content }: Fields): Generator<RunEvent> {
     const id = textIn(tool_call_id)
     if (id === undefined) return
-    yield* this.#calls.start(id, name)
+    // The end alone tells nothing new of a call that has ended.
+    if (!this.#calls.has(id)) yield* this.#calls.start(id, name)
     const error = textIn(content) ?? 'The tool failed'
     yield* this.#calls.end(id, status === 'error' ? { error } : { result: content })
   }

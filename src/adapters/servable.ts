@@ -50,7 +50,7 @@ const COMMON: readonly string[] = ['name', 'description', 'model', 'capabilities
 
 /** What is servable already is given back as it is; options with it throw `invalid_options`. */
 export function servable<T extends Servable>(servable: T): T
-/** A function or an async generator function of the input and the run's context; its own name is the default. */
+/** A function or a generator function, async or not, of the input and the run's context; its own name is the default. */
 export function servable(run: AgentConfig['run'], options?: ServableOptions): ServableAgent
 /**
  * An agent of the AI SDK (6, 7), Mastra, VoltAgent or OpenAI Agents, or a compiled LangGraph graph. It is in no registry:
@@ -65,6 +65,7 @@ export function servable(agent: unknown, options: ServableOptions = {}): Servabl
     checkOptions(options, [], `\`${agent.name}\`, which is servable already`)
     return agent
   }
+  checkInstance(agent)
   const adapter = ADAPTERS.find(candidate => candidate.recognizes(agent))
   if (adapter !== undefined) return adapted(agent, adapter, options)
   if (typeof agent !== 'function') throw unknownShape()
@@ -121,6 +122,16 @@ function isServable(value: unknown): value is Servable {
   const { kind, run, stream } = fieldsOf(value)
   const isKind = KINDS.some(known => known === kind)
   return isKind && (typeof run === 'function' || typeof stream === 'function')
+}
+
+/** Throws for a class: called as a function, it would fail in every run. */
+function checkInstance(value: unknown): void {
+  if (typeof value !== 'function' || !/^class\b/.test(Function.prototype.toString.call(value))) return
+  const name = value.name || 'Agent'
+  throw new ServableError(
+    'invalid_options',
+    `\`servable\`: \`${name}\` is a class: give an instance, \`new ${name}(…)\``,
+  )
 }
 
 /** Throws for an option that is not one of `what`. */

@@ -6,42 +6,69 @@ export type CallEnd =
   | { readonly result: unknown }
   | { readonly error: string; readonly code?: string | undefined }
 
-/** Tells tool calls as events: each starts once, has its arguments once and ends once, however often it is told. */
+/** One call, as far as it was told. */
+interface Told {
+  /** By which it is told: its own id, unless an earlier call had that. */
+  readonly id: string
+  hasArgs: boolean
+  hasEnded: boolean
+}
+
+/**
+ * Tells tool calls as events: each starts once, has its arguments once and ends once, however often it is told. An id that
+ * begins again after its call has ended is another call: some models count from `call_0` in every step.
+ */
 export class ToolCalls {
   readonly #nameOf: (name: string) => string
-  readonly #started = new Set<string>()
-  readonly #withArgs = new Set<string>()
-  readonly #ended = new Set<string>()
+  /** The newest call of each id. */
+  readonly #told = new Map<string, Told>()
 
   constructor(nameOf: (name: string) => string = name => name) {
     this.#nameOf = nameOf
   }
 
+  /** Whether a call of this id was told. */
+  has(id: string): boolean {
+    return this.#told.has(id)
+  }
+
   /** The call begins. */
   *start(id: string, name: unknown): Generator<RunEvent> {
-    if (this.#started.has(id)) return
-    this.#started.add(id)
-    yield { type: 'tool_call_start', toolCall: { id, name: this.#nameOf(textIn(name) ?? 'unknown') } }
+    const before = this.#told.get(id)
+    if (before?.hasEnded === false) return
+    const call = { id: before ? crypto.randomUUID() : id, hasArgs: false, hasEnded: false }
+    this.#told.set(id, call)
+    yield {
+      type: 'tool_call_start',
+      toolCall: { id: call.id, name: this.#nameOf(textIn(name) ?? 'unknown') },
+    }
   }
 
   /** A piece of the arguments, as JSON text. */
   *args(id: string, piece: unknown): Generator<RunEvent> {
     const argumentsDelta = textIn(piece)
-    if (argumentsDelta === undefined || !this.#started.has(id)) return
-    this.#withArgs.add(id)
-    yield { type: 'tool_call_delta', toolCallId: id, argumentsDelta }
+    const call = this.#running(id)
+    if (argumentsDelta === undefined || call === undefined) return
+    call.hasArgs = true
+    yield { type: 'tool_call_delta', toolCallId: call.id, argumentsDelta }
   }
 
   /** The whole call: what was not told of it yet. `args` is any JSON. */
   *whole(id: string, name: unknown, args: unknown): Generator<RunEvent> {
     yield* this.start(id, name)
-    if (args !== undefined && !this.#withArgs.has(id)) yield* this.args(id, JSON.stringify(args))
+    if (args !== undefined && !this.#running(id)?.hasArgs) yield* this.args(id, JSON.stringify(args))
   }
 
   /** The call has ended. One that never began cannot. */
   *end(id: string, how: CallEnd): Generator<RunEvent> {
-    if (!this.#started.has(id) || this.#ended.has(id)) return
-    this.#ended.add(id)
-    yield { type: 'tool_call_end', toolCallId: id, ...how }
+    const call = this.#running(id)
+    if (call === undefined) return
+    call.hasEnded = true
+    yield { type: 'tool_call_end', toolCallId: call.id, ...how }
+  }
+
+  #running(id: string): Told | undefined {
+    const call = this.#told.get(id)
+    return call?.hasEnded ? undefined : call
   }
 }

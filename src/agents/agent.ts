@@ -20,19 +20,22 @@ export interface AgentContext extends RunContext {
 }
 
 /** How an agent is made. */
-export interface AgentConfig {
+export interface AgentConfig<Output = unknown, Name extends string = string> {
   /** The name under which clients reach it: 1 to 200 characters. */
-  readonly name: string
+  readonly name: Name
   readonly description?: string
   /**
-   * The work: an async generator that yields text and events as they come, or a function. Either may return text
-   * or part of a `RunResult` (usage, structured output, a finish reason).
+   * The work: a generator, async or not, that yields text and events as they come, or a function. Either may return text
+   * or part of a `RunResult` (usage, structured output, a finish reason); a function may return such a generator as well.
    */
   readonly run: (input: RunInput, context: AgentContext) => BodyResult
   readonly model?: { readonly provider: string; readonly id: string }
   readonly tools?: readonly Tool[]
-  /** A schema of the structured output, shown to clients as `hasStructuredOutput`. */
-  readonly output?: unknown
+  /**
+   * A schema of the structured output, shown to clients as `hasStructuredOutput`. A typed client takes the type of the
+   * output from a Standard Schema.
+   */
+  readonly output?: Output
   readonly capabilities?: readonly string[]
   /**
    * Takes corrections of its output: `true` keeps them in the state of the deployment, a store takes them itself. Of whoever
@@ -57,20 +60,20 @@ export interface AgentConfig {
  *   },
  * })
  */
-export class Agent implements ServableAgent {
+export class Agent<Output = unknown, Name extends string = string> implements ServableAgent {
   readonly kind = 'agent'
-  readonly name: string
+  readonly name: Name
   readonly description: string | undefined
   readonly model: { readonly provider: string; readonly id: string } | undefined
   readonly tools: readonly Tool[]
-  readonly output: unknown
+  readonly output: Output | undefined
   readonly capabilities: readonly string[]
   readonly corrections: true | CorrectionStore | undefined
   /** Tells `run.start`, `run.stream.chunk`, `run.complete` or `run.error`, and the agent's tool calls. */
   readonly events: EventBus
   readonly #body: AgentConfig['run']
 
-  constructor(config: AgentConfig) {
+  constructor(config: AgentConfig<Output, Name>) {
     checkConfig(config, 'Agent')
     checkTools(config)
     if (typeof config.run !== 'function') {

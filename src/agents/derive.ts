@@ -77,13 +77,17 @@ function stepEvent(step: Step): RunEvent {
 
 /** Whether a resolved value can stand as the outcome of a run. */
 export function isOutcome(value: unknown): value is RunOutcome {
-  return value == null || typeof value === 'string' || (typeof value === 'object' && !Array.isArray(value))
+  if (value == null || typeof value === 'string') return true
+  // A stream that nobody reads would pass for an empty answer.
+  return typeof value === 'object' && !isIterable(value) && !isAsyncIterable(value)
 }
 
-function isAsyncIterable(value: unknown): value is AsyncIterable<RunEvent> {
+/** Whether it gives items that may be waited for. */
+export function isAsyncIterable(value: unknown): value is AsyncIterable<RunEvent> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
-function isIterable(value: unknown): value is Iterable<RunEvent> {
+/** Whether it is an object that gives items. */
+export function isIterable(value: unknown): value is Iterable<RunEvent> {
   return typeof value === 'object' && value !== null && Symbol.iterator in value
 }

@@ -8,7 +8,7 @@
 import { isServableError, messageOf, redact, reportError, ServableError } from '../errors.ts'
 import type { BusPayload, EventBus } from './bus.ts'
 import type { Kind, RunEvent, RunInput, RunOptions, RunOutcome, RunResult } from './contract.ts'
-import { eventsOfOutcome, isOutcome } from './derive.ts'
+import { eventsOfOutcome, isAsyncIterable, isIterable, isOutcome } from './derive.ts'
 import { elapsedSince } from './elapsed.ts'
 import { errorOf, isRunEvent, isTerminal } from './event.ts'
 import { Fold, NO_USAGE } from './fold.ts'
@@ -23,13 +23,15 @@ export interface RunContext extends RunOptions {
 /** What a generator body may yield: text as it is, or any run event. */
 export type Yielded = string | RunEvent
 
-/** What a body may give back: events and text with an outcome at the end, or the outcome alone. */
-export type BodyResult =
+/** Events and text as they come, with an outcome at the end. */
+type BodyStream =
   | AsyncGenerator<Yielded, RunOutcome | void>
   | AsyncIterable<Yielded>
-  | Promise<RunOutcome | void>
-  | RunOutcome
-  | void
+  | Generator<Yielded, RunOutcome | void>
+  | IterableIterator<Yielded>
+
+/** What a body may give back: events and text with an outcome at the end, or the outcome alone; now or later. */
+export type BodyResult = BodyStream | Promise<BodyStream | RunOutcome | void> | RunOutcome | void
 
 /** Who runs. */
 export interface Performer {
@@ -159,17 +161,19 @@ class Performance implements AsyncIterableIterator<RunEvent> {
     else caller?.addEventListener('abort', this.#passOn)
     const { sessionId, userId } = this.#context
     this.#performer.events.emit('run.start', { ...this.#who(), input: this.#input, sessionId, userId })
-    const result = this.#body()
-    if (typeof result === 'object' && result !== null && Symbol.asyncIterator in result) {
-      this.#source = result[Symbol.asyncIterator]()
-    } else this.#finishWith(await result)
+    const result: unknown = this.#body()
+    this.#source = sourceOf(result)
+    if (this.#source !== undefined) return
+    const settled = await result
+    this.#source = sourceOf(settled)
+    if (this.#source === undefined) this.#finishWith(settled)
   }
 
   #finishWith(outcome: unknown): void {
     if (!isOutcome(outcome)) {
       throw new ServableError(
         'invalid_event',
-        `${this.#performer.kind} \`${this.#performer.name}\` must return text, a partial RunResult or nothing`,
+        `${this.#performer.kind} \`${this.#performer.name}\` must return text, a partial RunResult, a stream of events or nothing`,
       )
     }
     this.#tail = eventsOfOutcome(outcome, !this.#spoke)
@@ -257,4 +261,16 @@ class Performance implements AsyncIterableIterator<RunEvent> {
 
 function toEvent(value: Yielded): RunEvent {
   return typeof value === 'string' ? { type: 'text', text: value } : value
+}
+
+/** What a stream gives; undefined for what is none. Text and arrays are none. */
+function sourceOf(value: unknown): AsyncIterator<Yielded, unknown> | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  if (isAsyncIterable(value)) return value[Symbol.asyncIterator]()
+  return isIterable(value) ? later(value) : undefined
+}
+
+/** Gives the items of a stream that waits for nothing. */
+async function* later(items: Iterable<Yielded, unknown>): AsyncGenerator<Yielded, unknown> {
+  return yield* items
 }

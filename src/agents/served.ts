@@ -32,10 +32,11 @@ type Known<Map> = [keyof Map] extends [never] ? Readonly<Record<string, unknown>
  * The type of a servable's structured output: what its `output` validates to, where that is a Standard Schema (as those of
  * valibot, zod and ArkType are), else any object.
  */
-export type StructuredOf<One> = One extends {
-  readonly output: { readonly '~standard': { readonly types?: infer Types } }
-}
-  ? NonNullable<Types> extends { readonly output: infer Output }
-    ? Output
+export type StructuredOf<One> =
+  NonNullable<OutputOf<One>> extends { readonly '~standard': { readonly types?: infer Types } }
+    ? NonNullable<Types> extends { readonly output: infer Output }
+      ? Output
+      : object
     : object
-  : object
+
+type OutputOf<One> = One extends { readonly output?: infer Output } ? Output : unknown

@@ -24,9 +24,9 @@ export interface ModelKeys {
 export type ModelSource = LanguageModel | ((keys: ModelKeys) => LanguageModel)
 
 /** How an agent that a model answers for is made. */
-export interface ModelAgentConfig
+export interface ModelAgentConfig<Output = unknown, Name extends string = string>
   extends Pick<
-      AgentConfig,
+      AgentConfig<Output, Name>,
       'name' | 'description' | 'output' | 'capabilities' | 'corrections' | 'register' | 'events'
     >,
     ModelSettings {
@@ -62,8 +62,8 @@ const MAX_CORRECTIONS = 20
  *   tools: [forecast],
  * })
  */
-export class ModelAgent extends Agent {
-  constructor(config: ModelAgentConfig) {
+export class ModelAgent<Output = unknown, Name extends string = string> extends Agent<Output, Name> {
+  constructor(config: ModelAgentConfig<Output, Name>) {
     const { name, description, output, capabilities, corrections, register, events, tools } = config
     super({
       name,

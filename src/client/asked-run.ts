@@ -3,6 +3,7 @@ import { discard } from './body.ts'
 import type { Call, Caller } from './call.ts'
 import type { FollowedOptions, HeaderFields, PlainOptions } from './options.ts'
 import { notOurs } from './problem.ts'
+import { segment } from './sent.ts'
 
 /** What runs. */
 export interface RunTarget {
@@ -46,44 +47,43 @@ export function askRun(
 ): AskedRun {
   const { sessionId, userId } = options
   const isFollowed = options.follow !== false
-  const body = { input, sessionId, userId, ...(isFollowed && { background: true }) }
-  const key = isFollowed ? { 'idempotency-key': options.idempotencyKey ?? newKey() } : {}
+  // What is undefined is not sent.
+  const body = { input, sessionId, userId, background: isFollowed || undefined }
+  // 128 random bits; `crypto.randomUUID` is not there on pages without HTTPS.
+  const newKey = crypto.getRandomValues(new Uint8Array(16)).join('-')
+  const key = { 'idempotency-key': isFollowed ? (options.idempotencyKey ?? newKey) : undefined }
   let fields: Headers | undefined
-  let id: string | undefined
   let cancelling: Promise<void> | undefined
 
   async function post(call: Call, verb: 'run' | 'stream', headers: HeaderFields = {}): Promise<Response> {
     fields ??= await call.fields()
-    const path = `/${kind}s/${encodeURIComponent(name)}/${verb}`
+    const path = `/${kind}s/${segment(name)}/${verb}`
     const response = await call.send(path, { method: 'POST', body, headers: { ...key, ...headers }, fields })
     const runId = response.headers.get('x-run-id')
     if (runId?.length !== UUID_LENGTH) throw notOurs('no `x-run-id` header', response)
-    id = runId
+    run.id = runId
     return response
   }
 
-  const stop = () =>
-    caller.within({ ...options, signal: undefined, timeoutMs: CANCEL_MS }, async call => {
-      // Where the first answer was lost, asking once more tells which run it is.
-      if (id === undefined) discard(await post(call, 'run', RESPOND_ASYNC))
-      discard(await call.send(`/runs/${id}/cancel`, { method: 'POST' }))
-    })
+  const stopping = { ...options, signal: undefined, timeoutMs: CANCEL_MS }
+  const stop = async (call: Call) => {
+    // Where the first answer was lost, asking once more tells which run it is.
+    if (!run.id) discard(await post(call, 'run', RESPOND_ASYNC))
+    discard(await call.send(`/runs/${run.id}/cancel`, { method: 'POST' }))
+  }
 
-  return {
-    get id() {
-      return id
-    },
+  const run: Asking = {
+    id: undefined,
     isFollowed,
     post,
     async cancel() {
       // Before there are headers, nothing was sent.
-      if (isFollowed && fields) cancelling ??= stop().catch(() => {})
+      if (isFollowed && fields) cancelling ??= caller.within(stopping, stop).catch(() => {})
       await cancelling
     },
   }
+  return run
 }
 
-/** 128 random bits; `crypto.randomUUID` is not there on pages without HTTPS. */
-function newKey(): string {
-  return crypto.getRandomValues(new Uint8Array(16)).join('-')
-}
+/** Its id comes with the first answer. */
+type Asking = Omit<AskedRun, 'id'> & { id: string | undefined }

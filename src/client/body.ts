@@ -5,7 +5,7 @@
  */
 
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
-import { ServableClientError } from './error.ts'
+import { brokeOff, invalidResponse, type ServableClientError } from './error.ts'
 import { MAX_TIMER_MS } from './signal.ts'
 
 /** A body as text. Throws `network_error` where it breaks off, `invalid_response` past so many characters. */
@@ -13,15 +13,18 @@ export async function readText(response: Response, signal: AbortSignal, maxLengt
   let text = ''
   for await (const chunk of chunksOf(response, signal, MAX_TIMER_MS)) {
     text += chunk
-    if (text.length > maxLength) throw tooLong(maxLength)
+    if (text.length > maxLength) throw tooLong()
   }
   return text
 }
 
-/** The object or array that a text of JSON is; undefined for anything else. */
-export function parseObject(text: string): object | undefined {
+/** The object or array that a text of JSON is; undefined for anything else. `revive` is that of `JSON.parse`. */
+export function parseObject(
+  text: string,
+  revive?: (name: string, value: unknown) => unknown,
+): object | undefined {
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = JSON.parse(text, revive)
     return Object(value) === value ? (value as object) : undefined
   } catch {
     return undefined
@@ -44,7 +47,7 @@ export async function* readEvents(
   response: Response,
   { signal, maxLength, silenceMs, onComment }: StreamOptions,
 ): AsyncGenerator<EventSourceMessage, void> {
-  let events: EventSourceMessage[] = []
+  const events: EventSourceMessage[] = []
   let isTooLong = false
   const parser = createParser({
     onEvent: event => events.push(event),
@@ -56,10 +59,8 @@ export async function* readEvents(
   })
   for await (const chunk of chunksOf(response, signal, silenceMs)) {
     parser.feed(chunk)
-    const ready = events
-    events = []
-    yield* ready
-    if (isTooLong) throw tooLong(maxLength)
+    yield* events.splice(0)
+    if (isTooLong) throw tooLong()
   }
 }
 
@@ -69,12 +70,9 @@ async function* chunksOf(
   silenceMs: number,
 ): AsyncGenerator<string, void> {
   const reader = body?.getReader()
-  if (reader === undefined) return
+  if (!reader) return
   const decoder = new TextDecoder()
   const leave = () => void reader.cancel().catch(() => {})
-  const lost = (cause: unknown) => {
-    throw new ServableClientError('network_error', 'The answer broke off', { cause })
-  }
   signal.addEventListener('abort', leave)
   try {
     while (true) {
@@ -82,7 +80,9 @@ async function* chunksOf(
       const timer = setTimeout(leave, Math.min(silenceMs, MAX_TIMER_MS))
       const { done, value } = await reader
         .read()
-        .catch(lost)
+        .catch(cause => {
+          throw brokeOff(cause)
+        })
         .finally(() => clearTimeout(timer))
       signal.throwIfAborted()
       if (done) return
@@ -99,6 +99,6 @@ export function discard({ body }: Response): void {
   body?.cancel().catch(() => {})
 }
 
-function tooLong(maxLength: number): ServableClientError {
-  return new ServableClientError('invalid_response', `The answer is over \`maxLength\`: ${maxLength}`)
+function tooLong(): ServableClientError {
+  return invalidResponse('The answer is over `maxLength`')
 }

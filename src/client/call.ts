@@ -8,8 +8,9 @@ import { discard, parseObject, readText, type StreamOptions } from './body.ts'
 import { ServableClientError } from './error.ts'
 import type { CallOptions, ClientOptions, HeaderFields } from './options.ts'
 import { notOurs, problemOf } from './problem.ts'
+import { attempt, setAll } from './sent.ts'
 import { type Link, linkSignal, orAbort } from './signal.ts'
-import { createTries, repeat, type Tries } from './tries.ts'
+import { createTries, type Tries } from './tries.ts'
 
 /** What a request has beside its path. */
 export interface RequestParts {
@@ -51,7 +52,7 @@ export function createCaller(client: ClientOptions): Caller {
   const {
     fetch = (request: Request) => globalThis.fetch(request),
     silenceMs = 30_000,
-    maxLength = 64 * 1024 * 1024,
+    maxLength = 2 ** 26,
   } = client
 
   function open(options: CallOptions = {}, maxTries: number = client.maxTries ?? 6): Call {
@@ -69,23 +70,26 @@ export function createCaller(client: ClientOptions): Caller {
         // Only the service writes this one, and not at once: the connection is good, and there is nothing to say.
         if (comment === 'keep-alive') tries.progress()
       },
-      async send(path, { method = 'GET', body, headers = {}, accepts, ...parts }: RequestParts = {}) {
+      async send(path, { method = 'GET', body, headers, accepts, ...parts }: RequestParts = {}) {
         signal.throwIfAborted()
         const all = new Headers(parts.fields ?? (await fields()))
         const secrets = [...all.values()]
-        for (const [name, value] of Object.entries(headers)) all.set(name, value)
-        if (body) all.set('content-type', 'application/json')
-        const text = body ? JSON.stringify(body) : null
+        setAll(all, { ...headers, 'content-type': body && 'application/json' })
         // A redirect would take the keys to where they were not meant to go.
-        const init = { method, headers: all, body: text, redirect: 'manual', signal } as const
+        const init = {
+          method,
+          headers: all,
+          body: body ? JSON.stringify(body) : null,
+          redirect: 'manual',
+          signal,
+        } as const
         const request = new Request(base + path, init)
         const sent = (async () => fetch(request))()
         const response = await orAbort(sent, signal, discard).catch(cause => {
-          signal.throwIfAborted()
           throw new ServableClientError('network_error', `\`${method} ${path}\` got no answer`, { cause })
         })
         if (response.ok || response.status === accepts) return response
-        throw await problemOf(response, secrets, signal)
+        throw await problemOf(response, secrets, signal, maxLength)
       },
       async json(response) {
         const value = parseObject(await readText(response, signal, maxLength))
@@ -99,7 +103,13 @@ export function createCaller(client: ClientOptions): Caller {
   const within: Caller['within'] = async (options, work, maxTries) => {
     const call = open(options, maxTries)
     try {
-      return await repeat(call.tries, () => work(call))
+      while (true) {
+        try {
+          return await work(call)
+        } catch (error) {
+          await call.tries.again(error)
+        }
+      }
     } finally {
       call.unlink()
     }
@@ -112,38 +122,22 @@ export function createCaller(client: ClientOptions): Caller {
 }
 
 async function fieldsOf(client: ClientOptions, call: CallOptions): Promise<Headers> {
-  const own = typeof client.headers === 'function' ? await client.headers() : client.headers
-  const apiKey = call.apiKey ?? client.apiKey
   const fields = new Headers()
-  const all = {
-    ...own,
-    ...(apiKey && { 'x-api-key': apiKey }),
-    ...client.keys,
-    ...call.keys,
-    ...call.headers,
-  }
-  for (const [name, value] of Object.entries(all)) {
-    try {
-      fields.set(name, value)
-    } catch {
-      // The text of this failure could hold the value.
-      throw new ServableClientError('invalid_options', `The header \`${name}\` cannot be sent`)
-    }
-  }
+  const { headers } = client
+  const own = typeof headers === 'function' ? await headers() : headers
+  const apiKey = { 'x-api-key': (call.apiKey ?? client.apiKey) || undefined }
+  const all = [own, apiKey, client.keys, call.keys, call.headers]
+  for (const source of all) setAll(fields, source)
   return fields
 }
 
 function baseOf(text: string): string {
   // Only browsers have a page that an address can be relative to.
   const { location } = globalThis as { location?: { href: string } }
-  try {
+  const message = '`baseUrl` must be an http(s) address and no more'
+  return attempt(message, () => {
     const { href, origin, pathname } = new URL(text, location?.href)
-    if (href === origin + pathname) return href.replace(/\/+$/, '')
-  } catch {
-    // Told below; the text could hold a password.
-  }
-  throw new ServableClientError(
-    'invalid_options',
-    '`baseUrl` must be an http(s) address without user, query and hash',
-  )
+    if (/^http/.test(href) && href === origin + pathname) return href.replace(/\/+$/, '')
+    throw message
+  })
 }

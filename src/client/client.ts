@@ -10,7 +10,8 @@ import { createMetrics, type MetricsClient } from './metrics.ts'
 import type { CallOptions, ClientOptions, FollowedOptions, PlainOptions } from './options.ts'
 import { runToEnd, withResult } from './result.ts'
 import { type RunEvents, type RunStream, streamRun } from './run-stream.ts'
-import { createRuns, queryOf, type RunsClient } from './runs.ts'
+import { createRuns, type RunsClient } from './runs.ts'
+import { queryOf, segment } from './sent.ts'
 
 /** The result of a run whose structured output has a type. */
 export type ResultOf<Structured> = object extends Structured
@@ -124,7 +125,7 @@ export function createClient<Handler = { readonly '~served'?: Served }>(
   const client: Client = {
     agent: name => ({
       ...createServable(caller, { kind: 'agent', name }),
-      corrections: createCorrections(caller, `/agents/${encodeURIComponent(name)}/corrections`),
+      corrections: createCorrections(caller, name),
     }),
     team: name => createServable(caller, { kind: 'team', name }),
     workflow: name => createServable(caller, { kind: 'workflow', name }),
@@ -132,7 +133,7 @@ export function createClient<Handler = { readonly '~served'?: Served }>(
     metrics: createMetrics(caller),
     tools: {
       list: call => ask('/tools', call),
-      get: (name, call) => ask(`/tools/${encodeURIComponent(name)}`, call),
+      get: async (name, call) => ask(`/tools/${segment(name)}`, call),
     },
     agents: call => ask('/agents', call),
     teams: call => ask('/teams', call),
@@ -155,9 +156,10 @@ function createServable(caller: Caller, target: RunTarget): ServableClient {
   return { run, stream }
 }
 
-function createCorrections(caller: Caller, path: string): CorrectionsClient {
+function createCorrections(caller: Caller, name: string): CorrectionsClient {
+  const path = () => `/agents/${segment(name)}/corrections`
   return {
-    add: (correction, options) => caller.ask(path, options, { method: 'POST', body: correction }, 1),
-    list: (query = {}, options) => caller.ask(path + queryOf(query), options),
+    add: async (correction, options) => caller.ask(path(), options, { method: 'POST', body: correction }, 1),
+    list: async (query, options) => caller.ask(path() + queryOf(query), options),
   }
 }

@@ -32,7 +32,7 @@ export interface ServableClientErrorOptions extends ErrorOptions {
 
 /**
  * Every failure of the client but an abort, which rejects with the signal's own reason. Match `code`, never the message.
- * Keys that the client was given are in no message.
+ * Keys that the client was given are in no message and no issue.
  *
  * @example
  * try {
@@ -67,22 +67,35 @@ export class ServableClientError extends Error {
   }
 }
 
+/** The connection was lost. */
+export function brokeOff(cause?: unknown): ServableClientError {
+  return new ServableClientError('network_error', 'The answer broke off', { cause })
+}
+
+/** What came is not the service's. */
+export function invalidResponse(message: string, more?: ServableClientErrorOptions): ServableClientError {
+  return new ServableClientError('invalid_response', message, more)
+}
+
 /** The same failure, told of a run; `stream_broken` where it took a stream's connection. */
 export function aboutRun(error: unknown, runId: string | undefined, isStream = false): unknown {
-  if (!(error instanceof ServableClientError) || runId === undefined) return error
-  if (isStream && mayPass(error)) {
-    const message = 'The stream broke off before its end'
-    return new ServableClientError('stream_broken', message, { ...error, cause: error, runId })
+  if (error instanceof ServableClientError && runId) {
+    if (isStream && mayPass(error)) {
+      return new ServableClientError('stream_broken', 'The stream broke off', {
+        ...error,
+        cause: error,
+        runId,
+      })
+    }
+    Object.assign(error, { runId })
   }
-  return new ServableClientError(error.code, error.message, { ...error, cause: error.cause, runId })
+  return error
 }
 
 /** Whether trying again may help: no answer, too much for now, or a gateway that could not reach the service. */
-export function mayPass(error: unknown): error is ServableClientError {
-  if (!(error instanceof ServableClientError)) return false
-  const { code, status } = error
-  if (code === 'network_error' || status === 429) return true
+export function mayPass({ code, status, cause }: ServableClientError): boolean {
   // With a code of its own, a 502 or 504 is the answer of a run: its provider failed, or its time was up. And Chromium takes an
-  // answer that was cut in its head for a whole one, with fewer fields and no body.
-  return code === 'invalid_response' && /^(2..|50[2-4])$/.test(`${status}`)
+  // answer that was cut in its head for a whole one, with fewer fields and no body. A page has a cause.
+  const isLost = code === 'invalid_response' && !cause && /^(2..|50[2-4])$/.test(`${status}`)
+  return isLost || code === 'network_error' || status === 429
 }

@@ -29,6 +29,7 @@ export type {
   ClientOptions,
   FollowedOptions,
   HeaderFields,
+  HeaderSource,
   PlainOptions,
   RunCallOptions,
 } from './options.ts'

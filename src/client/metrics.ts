@@ -1,9 +1,11 @@
 import type { AgentMetrics, MetricsJson } from '../metrics/json.ts'
 import type { LiveEvent } from '../metrics/live.ts'
+import { parseObject } from './body.ts'
 import type { Call, Caller } from './call.ts'
+import { invalidResponse } from './error.ts'
 import type { CallOptions } from './options.ts'
 import { leavable, reconnect } from './reconnect.ts'
-import { queryOf } from './runs.ts'
+import { queryOf } from './sent.ts'
 
 /** What happened, or how many events this viewer was too slow for. */
 export type MetricsEvent =
@@ -24,19 +26,21 @@ export interface MetricsClient {
 
 /** The part of a client that is about metrics. */
 export function createMetrics(caller: Caller): MetricsClient {
-  const ask = (agent?: string, options?: CallOptions) =>
+  const ask = async (agent?: string, options?: CallOptions) =>
     caller.ask(`/metrics/json${queryOf({ agent })}`, options)
   return {
     json: ask as MetricsClient['json'],
-    stream: (options = {}) => leavable(caller.open, options, watch),
+    stream: options => leavable(caller.open, options, watch),
   }
 }
 
 async function* watch(call: Call): AsyncGenerator<MetricsEvent, undefined> {
   try {
     for await (const { data } of reconnect(call, () => call.send('/metrics/stream'))) {
+      const event = parseObject(data)
+      if (!event) throw invalidResponse('Event is broken')
       call.tries.progress()
-      yield JSON.parse(data) as MetricsEvent
+      yield event as MetricsEvent
     }
   } finally {
     call.unlink()

@@ -1,7 +1,10 @@
 /** What a client is made of, and what each call of it may say. */
 
-/** Headers by name. */
-export type HeaderFields = Readonly<Record<string, string>>
+/** Headers by name. What is undefined is not sent. */
+export type HeaderFields = Readonly<Record<string, string | undefined>>
+
+/** Headers as `fetch` takes them. */
+export type HeaderSource = HeaderFields | Iterable<readonly [string, string]>
 
 /** How a client is made. */
 export interface ClientOptions {
@@ -14,7 +17,7 @@ export interface ClientOptions {
    * Headers of every request; a function is asked for each request, so that a token can be renewed. A request that is sent
    * again because its answer was lost has the headers of the first time.
    */
-  readonly headers?: HeaderFields | (() => HeaderFields | Promise<HeaderFields>)
+  readonly headers?: HeaderSource | (() => HeaderSource | Promise<HeaderSource>)
   /** The key that goes to whatever model provider is used, as `x-api-key`. */
   readonly apiKey?: string
   /** Keys of model providers by the header that the service reads them from: `{ 'x-openai-api-key': '…' }`. */
@@ -44,12 +47,12 @@ export interface CallOptions {
   /** Ends the call, which rejects with the signal's reason. A run that it waits for is cancelled on the service. */
   readonly signal?: AbortSignal | undefined
   /**
-   * Milliseconds for the whole call, all its tries together, 2,147,483,647 at the most; then it ends as if aborted, with
-   * `timeout`. Default: none.
+   * Milliseconds for the whole call, all its tries together; then it ends as if aborted, with `timeout`. Of a stream they
+   * count from the first read, and for its `result()` anew. Default: none; neither is there one over 2,147,483,647.
    */
   readonly timeoutMs?: number | undefined
   /** Headers beside the client's; they win over those of the same name. */
-  readonly headers?: HeaderFields | undefined
+  readonly headers?: HeaderSource | undefined
   /** Instead of the client's `apiKey`. */
   readonly apiKey?: string | undefined
   /** Keys of model providers beside the client's, by header. */

@@ -1,9 +1,6 @@
 import type { Problem } from '../web/problem.ts'
 import { discard, parseObject, readText } from './body.ts'
-import { ServableClientError, type ServableClientErrorOptions } from './error.ts'
-
-/** Most characters of a problem. */
-const MAX_PROBLEM_LENGTH = 1024 * 1024
+import { invalidResponse, ServableClientError, type ServableClientErrorOptions } from './error.ts'
 
 /** Shorter ones are words that may stand anywhere. */
 const MIN_SECRET_LENGTH = 6
@@ -13,12 +10,19 @@ export async function problemOf(
   response: Response,
   secrets: readonly string[],
   signal: AbortSignal,
+  maxLength: number,
 ): Promise<ServableClientError> {
   const { status, headers } = response
   const field = (name: string) => headers.get(name) ?? undefined
-  const text = await readText(response, signal, MAX_PROBLEM_LENGTH)
+  const text = await readText(response, signal, maxLength)
   const isProblem = field('content-type')?.includes('problem+json')
-  const { code, detail, issues = [] }: Partial<Problem> = (isProblem && parseObject(text)) || {}
+  const revive = (name: string, value: unknown) =>
+    typeof value === 'string' && name !== 'code' ? redact(value, secrets) : value
+  const {
+    code,
+    detail = code,
+    issues = [],
+  }: Partial<Problem> = (isProblem && parseObject(text, revive)) || {}
   const more = {
     status,
     requestId: field('x-request-id'),
@@ -26,20 +30,23 @@ export async function problemOf(
     retryAfter: retryAfterOf(field('retry-after')),
     issues,
   }
-  if (code === undefined) return notOurs(`the status ${status}`, response, more)
-  const hint =
-    code === 'runs_not_stored' ? '. Say `{ follow: false }` for a plain run, which is not kept' : ''
-  return new ServableClientError(code, redact(`${detail}${hint}`, secrets), more)
+  if (typeof code !== 'string') return notOurs(`the status ${status}`, response, more)
+  const hint = code === 'runs_not_stored' ? ': say `{ follow: false }`' : ''
+  return new ServableClientError(code, detail + hint, more)
 }
 
 /** The error of an answer that is not what the service would say. */
 export function notOurs(
   what: string,
   response: Response,
-  more: ServableClientErrorOptions = { status: response.status },
+  // No answer of the service is a page: where one answers as if all were well, it will again.
+  more: ServableClientErrorOptions = {
+    status: response.status,
+    cause: /html/.exec(`${response.headers.get('content-type')}`)?.[0],
+  },
 ): ServableClientError {
   discard(response)
-  return new ServableClientError('invalid_response', `The answer has ${what}: is \`baseUrl\` right?`, more)
+  return invalidResponse(`The answer has ${what}: is \`baseUrl\` right?`, more)
 }
 
 /** Milliseconds (RFC 9110, section 10.2.3): seconds or a date. */

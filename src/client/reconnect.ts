@@ -1,7 +1,7 @@
 import type { EventSourceMessage } from 'eventsource-parser'
 import { readEvents } from './body.ts'
 import type { Call } from './call.ts'
-import { mayPass, ServableClientError } from './error.ts'
+import { brokeOff } from './error.ts'
 import type { CallOptions } from './options.ts'
 import { notOurs } from './problem.ts'
 
@@ -15,7 +15,6 @@ export async function* reconnect(
   isOver?: () => Promise<boolean> | undefined,
 ): AsyncGenerator<EventSourceMessage, void> {
   while (true) {
-    let error: unknown = new ServableClientError('network_error', 'The answer broke off')
     let isSilent = true
     try {
       const response = await open()
@@ -26,11 +25,10 @@ export async function* reconnect(
         yield message
       }
       if (isSilent && (await isOver?.())) return
-    } catch (thrown) {
-      if (!mayPass(thrown)) throw thrown
-      error = thrown
+      throw brokeOff()
+    } catch (error) {
+      await call.tries.again(error)
     }
-    await call.tries.again(error)
   }
 }
 
@@ -41,16 +39,15 @@ const DONE = { done: true, value: undefined } as const
 
 /** Reads in a call of its own, which begins with the first read and can be left while it waits. */
 export function leavable<T>(
-  open: (options: CallOptions) => Call,
-  options: CallOptions,
+  open: (options?: CallOptions) => Call,
+  options: CallOptions | undefined,
   start: (call: Call) => AsyncGenerator<T, undefined>,
 ): AsyncIterableIterator<T, undefined> & { return(): Promise<IteratorReturnResult<undefined>> } {
   let call: Call | undefined
   let items: AsyncGenerator<T, undefined> | undefined
   const begin = () => {
     call ??= open(options)
-    items ??= start(call)
-    return items
+    return (items ??= start(call))
   }
   return {
     next: () =>

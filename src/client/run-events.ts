@@ -2,7 +2,7 @@ import type { EventSourceMessage } from 'eventsource-parser'
 import type { RunEvent } from '../agents/contract.ts'
 import { parseObject } from './body.ts'
 import type { Call } from './call.ts'
-import { aboutRun, ServableClientError } from './error.ts'
+import { aboutRun, invalidResponse } from './error.ts'
 import { reconnect } from './reconnect.ts'
 
 /** Where the events of a run come from. */
@@ -23,9 +23,6 @@ export interface Place {
   last: number
 }
 
-/** Whether nothing follows an event. */
-const isLast = ({ type }: RunEvent) => type === 'finish' || type === 'error'
-
 /**
  * The events of a run from a place on, each once and in order, the last one `finish` or `error`. A reader that leaves, or
  * aborts, before that is told to the source, and waited for.
@@ -36,18 +33,21 @@ export async function* runEvents(
   place: Place,
 ): AsyncGenerator<RunEvent, undefined> {
   const { signal } = call
-  const open = () => source.open(call, place.last)
-  const isOver = () => source.isOver?.(call)
   let isDone = false
   signal.addEventListener('abort', () => {
     if (!isDone) void source.left?.()
   })
   try {
-    for await (const message of reconnect(call, open, isOver)) {
+    const messages = reconnect(
+      call,
+      () => source.open(call, place.last),
+      () => source.isOver?.(call),
+    )
+    for await (const message of messages) {
       const event = nextEvent(message, place)
-      if (event === undefined) continue
+      if (!event) continue
       call.tries.progress()
-      isDone = isLast(event)
+      isDone = /^(finish|error)$/.test(event.type)
       yield event
       if (isDone) return
     }
@@ -70,5 +70,5 @@ function nextEvent({ id, data }: EventSourceMessage, place: Place): RunEvent | u
     place.last = number
     return event
   }
-  throw new ServableClientError('invalid_response', `Event ${place.last + 1} is missing or broken`)
+  throw invalidResponse(`Event ${place.last + 1} is broken`)
 }

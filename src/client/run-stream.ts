@@ -5,6 +5,7 @@ import type { Call, Caller } from './call.ts'
 import type { CallOptions } from './options.ts'
 import { leavable } from './reconnect.ts'
 import { type Place, type RunSource, runEvents } from './run-events.ts'
+import { segment } from './sent.ts'
 
 /**
  * The events of a run as they come, each once and in order. The last one is `finish` or `error`: a failed run is told as an
@@ -34,14 +35,19 @@ export function streamRun(caller: Caller, run: AskedRun, options: CallOptions): 
     get runId() {
       return run.id
     },
-    open: (call, after) => (run.id === undefined ? run.post(call, 'stream') : resume(call, run.id, after)),
+    open: (call, after) => (run.id ? resume(call, run.id, after) : run.post(call, 'stream')),
     left: run.cancel,
   }
   return createEvents(call => caller.open(call, run.isFollowed ? undefined : 1), options, 0, source)
 }
 
 /** The stream of a run that there is. Leaving it is nothing to the run. */
-export function readRun(caller: Caller, id: string, after: number, options: CallOptions): RunEvents {
+export function readRun(
+  caller: Caller,
+  id: string,
+  after: number,
+  options: CallOptions | undefined,
+): RunEvents {
   let hasEnded = false
   return createEvents(caller.open, options, after, {
     runId: id,
@@ -57,17 +63,22 @@ export function readRun(caller: Caller, id: string, after: number, options: Call
 }
 
 function createEvents(
-  open: (options: CallOptions) => Call,
-  options: CallOptions,
+  open: (options?: CallOptions) => Call,
+  options: CallOptions | undefined,
   after: number,
   source: RunSource,
 ): RunEvents {
   const place: Place = { last: after }
   const events = leavable(open, options, call => runEvents(source, call, place))
-  return Object.defineProperties(events, {
-    runId: { get: () => source.runId },
-    lastEventId: { get: () => place.last },
-  }) as RunEvents
+  return {
+    ...events,
+    get runId() {
+      return source.runId
+    },
+    get lastEventId() {
+      return place.last
+    },
+  }
 }
 
 /** The stream again, from where it has come. */
@@ -77,5 +88,5 @@ function resume(call: Call, id: string, last: number): Promise<Response> {
 
 /** Where a run is. */
 export function runPath(id: string, more = ''): string {
-  return `/runs/${encodeURIComponent(id)}${more}`
+  return `/runs/${segment(id)}${more}`
 }

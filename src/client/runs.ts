@@ -6,6 +6,7 @@ import type { Caller } from './call.ts'
 import type { CallOptions, FollowedOptions } from './options.ts'
 import { resultOf } from './result.ts'
 import { type RunEvents, readRun, runPath } from './run-stream.ts'
+import { queryOf } from './sent.ts'
 
 /** Which runs to list: those that fit all of it. */
 export interface RunListQuery extends Partial<Omit<RunQuery, 'cursor'>> {
@@ -41,17 +42,17 @@ export interface RunsClient {
 
 /** The part of a client that is about runs. */
 export function createRuns(caller: Caller): RunsClient {
-  const list: RunsClient['list'] = (query = {}, options) => caller.ask(`/runs${queryOf(query)}`, options)
+  const list: RunsClient['list'] = async (query, options) => caller.ask(`/runs${queryOf(query)}`, options)
   return {
     list,
     start(target, input, options = {}) {
       const run = askRun(caller, target, input, options)
       return caller.within(options, async call => call.json(await run.post(call, 'run', RESPOND_ASYNC)))
     },
-    get: (id, options) => caller.ask(runPath(id), options),
-    result: (id, options = {}) => resultOf(caller, id, options),
-    cancel: (id, options) => caller.ask(runPath(id, '/cancel'), options, { method: 'POST' }),
-    stream: (id, options = {}) => readRun(caller, id, options.after ?? 0, options),
+    get: async (id, options) => caller.ask(runPath(id), options),
+    result: (id, options) => resultOf(caller, id, options),
+    cancel: async (id, options) => caller.ask(runPath(id, '/cancel'), options, { method: 'POST' }),
+    stream: (id, options) => readRun(caller, id, options?.after ?? 0, options),
     async *all(query, options) {
       let cursor: string | null | undefined
       do {
@@ -61,10 +62,4 @@ export function createRuns(caller: Caller): RunsClient {
       } while (cursor)
     },
   }
-}
-
-/** A query as it stands in an address. */
-export function queryOf(query: object): string {
-  // JSON has no members that are undefined.
-  return `?${new URLSearchParams(JSON.parse(JSON.stringify(query)))}`
 }

@@ -21,19 +21,15 @@ export function linkSignal({ signal, timeoutMs }: Pick<CallOptions, 'signal' | '
     controller.abort(reason)
   }
   const pass = () => leave(signal?.reason)
-  const timer =
-    timeoutMs === undefined
-      ? undefined
-      : setTimeout(
-          () => leave(new ServableClientError('timeout', `\`timeoutMs\` went by: ${timeoutMs} ms`)),
-          timeoutMs,
-        )
+  const late = () => leave(new ServableClientError('timeout', '`timeoutMs` went by'))
+  // A longer one is none, as is what is no number.
+  const timer = Number(timeoutMs) <= MAX_TIMER_MS ? setTimeout(late, timeoutMs) : undefined
   const unlink = () => {
     if (timer) clearTimeout(timer)
     signal?.removeEventListener('abort', pass)
   }
+  signal?.addEventListener('abort', pass)
   if (signal?.aborted) pass()
-  else signal?.addEventListener('abort', pass)
   return { signal: controller.signal, leave, unlink }
 }
 

@@ -1,4 +1,4 @@
-import { mayPass } from './error.ts'
+import { mayPass, ServableClientError } from './error.ts'
 import { sleep } from './signal.ts'
 
 /** Longest wait of our own between two tries, and longest `Retry-After` that is waited for; milliseconds. */
@@ -21,23 +21,17 @@ export function createTries(maxTries: number, delayMs: number, signal: AbortSign
       failures = 0
     },
     async again(error) {
+      signal.throwIfAborted()
+      if (!(error instanceof ServableClientError)) {
+        // What is no failure of ours is one of what was given: `headers` that throw, an input that is no JSON.
+        throw new ServableClientError('invalid_options', 'The request cannot be sent', { cause: error })
+      }
       failures++
-      if (!mayPass(error) || failures >= maxTries) throw error
       const { retryAfter = 0 } = error
-      if (retryAfter > MAX_RETRY_AFTER_MS) throw error
+      // Not even one more where `maxTries` is no number.
+      if (!mayPass(error) || !(failures < maxTries) || retryAfter > MAX_RETRY_AFTER_MS) throw error
       const delay = Math.min(MAX_DELAY_MS, delayMs * 2 ** (failures - 1))
       await sleep(Math.max(retryAfter, delay * (1 - Math.random() / 2)), signal)
     },
-  }
-}
-
-/** Does it until it is done, or there is no next try. */
-export async function repeat<T>(tries: Tries, work: () => Promise<T>): Promise<T> {
-  while (true) {
-    try {
-      return await work()
-    } catch (error) {
-      await tries.again(error)
-    }
   }
 }

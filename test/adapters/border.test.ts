@@ -204,6 +204,23 @@ describe('failureOf', () => {
     expect(failureOf(error)).toBe(error)
   })
 
+  it.each([
+    ['no such key: sk-proj-0123456789abcdef', 'no such key: [redacted]'],
+    ['sent Bearer 0123456789abcdef0123 there', 'sent [redacted] there'],
+    ['AKIAIOSFODNN7EXAMPLE is off', '[redacted] is off'],
+    ['AIzaSyA0123456789-bcdef, no', '[redacted], no'],
+    ['Bearer authentication failed, ask-somebody-elsewhere', undefined],
+  ])('keeps what looks like a key to itself: %s', (text, told = text) => {
+    expect(failureOf({ status: 401, message: text })).toMatchObject({
+      code: 'provider_failed',
+      message: told,
+    })
+    const error = new Error(text)
+    const other = failureOf(error)
+    if (told === text) expect(other).toBe(error)
+    else expect(other).toMatchObject({ code: 'agent_failed', message: told, cause: error })
+  })
+
   it('ends, also where an error is its own cause', () => {
     const error: { cause?: unknown } = {}
     error.cause = error

@@ -46,6 +46,49 @@ describe('servable', () => {
     expect(await spelled.run('abc')).toMatchObject({ text: 'abc', usage: { totalTokens: 3 } })
   })
 
+  it('takes what a function yields, at once or later', async () => {
+    const one = servable(
+      function* () {
+        yield 'a'
+        yield { type: 'thinking', text: 'hm' }
+        return { finishReason: 'length' as const }
+      },
+      { name: 'one' },
+    )
+    expect(await one.run('')).toMatchObject({ text: 'a', finishReason: 'length' })
+    const textFrom = async (run: Parameters<typeof servable>[0]) =>
+      (await servable(untyped<() => string>(run), { name: 'some' }).run('')).text
+    expect(await textFrom(() => new Set(['a', 'b']))).toBe('ab')
+    expect(await textFrom(() => ['a', 'b'].values())).toBe('ab')
+    expect(await textFrom(async () => ['a', 'b'].values())).toBe('ab')
+    expect(await textFrom(async () => streaming(['a', 'b']))).toBe('ab')
+    await expect(textFrom(() => ['a'])).rejects.toMatchObject({ code: 'invalid_event' })
+  })
+
+  it('ends what yields at once with its reader', async () => {
+    let isOver = false
+    const endless = function* () {
+      try {
+        while (true) yield 'a'
+      } finally {
+        isOver = true
+      }
+    }
+    for await (const event of servable(endless).stream!('')) if (event.type === 'text') break
+    await turn()
+    expect(isOver).toBe(true)
+  })
+
+  it('asks for `new` where it is given a class', () => {
+    class Helper {}
+    expect(codeOf(() => servable(untyped<object>(Helper)))).toMatch(/^invalid_options: .*`new Helper\(…\)`/)
+    expect(codeOf(() => servable(untyped<object>(class {}), { name: 'x' }))).toMatch(/`new Agent\(…\)`/)
+    function classy() {
+      return 'class'
+    }
+    expect(servable(classy).name).toBe('classy')
+  })
+
   it('gives a function what the run knows', async () => {
     const agent = servable((_input, { sessionId, apiKey }) => `${sessionId} ${apiKey}`, { name: 'teller' })
     expect((await agent.run('', { sessionId: 's', apiKey: 'k' })).text).toBe('s k')

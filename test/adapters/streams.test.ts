@@ -47,6 +47,25 @@ describe('AI SDK parts', () => {
     ])
   })
 
+  it('take an id that begins again after its call for another call', async () => {
+    const call = (city: string) => [
+      { type: 'tool-input-start', id: 'call_0', toolName: 'look' },
+      { type: 'tool-input-delta', id: 'call_0', delta: `{"city":"${city}"}` },
+      { type: 'tool-call', toolCallId: 'call_0', toolName: 'look', input: { city } },
+      { type: 'tool-result', toolCallId: 'call_0', output: city },
+      { type: 'tool-input-delta', id: 'call_0', delta: 'too late' },
+    ]
+    const whole = { type: 'tool-call', toolCallId: 'call_0', toolName: 'hear', input: {} }
+    const agent = servable(aiAgent({ id: 'a', parts: [...call('a'), ...call('b'), whole] }))
+    const { toolCalls } = await agent.run('')
+    expect(toolCalls).toMatchObject([
+      { toolCallId: 'call_0', toolName: 'look', args: { city: 'a' }, result: 'a' },
+      { toolName: 'look', args: { city: 'b' }, result: 'b' },
+      { toolName: 'hear', args: {} },
+    ])
+    expect(new Set(toolCalls.map(({ toolCallId }) => toolCallId)).size).toBe(3)
+  })
+
   it('wait for a person where a tool needs to be allowed', async () => {
     const [last] = terminalsIn(
       await eventsOfAi({ type: 'tool-approval-request' }, { type: 'finish', finishReason: 'tool-calls' }),
@@ -81,6 +100,24 @@ describe('AI SDK parts', () => {
   it('tell of a run that the framework stopped', async () => {
     const events = await eventsOfAi({ type: 'abort' }, { type: 'finish', finishReason: 'stop' })
     expect(events).toEqual([{ type: 'finish', finishReason: 'cancelled' }])
+  })
+
+  it('come of an agent whose `onError` writes nothing to the console, and leave one that is given', async () => {
+    const given = { model: 'm', prepareCall: async (call: object) => ({ kept: call }) }
+    const agent = aiAgent({ id: 'a', settings: given }) as {
+      settings: Record<string, (call?: unknown) => unknown>
+    }
+    await drain(servable(agent).stream!(''))
+    expect(agent.settings.onError?.()).toBeUndefined()
+    expect(await agent.settings.prepareCall?.(1)).toEqual({ onError: expect.any(Function), kept: 1 })
+    expect(Object.keys(given)).toEqual(['model', 'prepareCall'])
+    const settings = { onError() {} }
+    const own = aiAgent({ id: 'a', settings }) as { settings: object }
+    await drain(servable(own).stream!(''))
+    expect(own.settings).toBe(settings)
+    expect(await drain(servable(Object.freeze(aiAgent({ id: 'a', settings: {} }))).stream!(''))).toEqual([
+      finish,
+    ])
   })
 
   it('give an output that is an object, and fail where it does not fit', async () => {
@@ -189,6 +226,21 @@ describe('LangGraph items', () => {
       { type: 'tool_call_end', toolCallId: '2', error: 'deaf' },
       finish,
     ])
+  })
+
+  it('tell a call of an id again only where another message asks for it', async () => {
+    const asks = (id: string, a: number) =>
+      message({ id, content: '', tool_calls: [{ id: '0', name: 'look', args: { a } }] })
+    const answers = ['messages', [{ type: 'tool', tool_call_id: '0', content: 'seen', status: 'success' }]]
+    const events = await eventsOfGraph(
+      ...[asks('m', 1), answers, asks('m', 1), answers],
+      ...[asks('n', 2), answers],
+    )
+    expect(events.flatMap(event => (event.type === 'tool_call_delta' ? event.argumentsDelta : []))).toEqual([
+      '{"a":1}',
+      '{"a":2}',
+    ])
+    expect(events.filter(({ type }) => type === 'tool_call_end')).toHaveLength(2)
   })
 
   it('take a message that comes whole, with its calls, thoughts, usage and reason', async () => {

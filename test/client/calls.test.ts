@@ -201,7 +201,7 @@ describe('headers', () => {
       expect(message).toBe('It is invalid_body: [redacted]')
     }
     const error = await failure(clientOf(fetch, { apiKey: `${KEY}\n\0` }).agents())
-    expect(error).toMatchObject({ code: 'invalid_options', message: 'The header `x-api-key` cannot be sent' })
+    expect(error).toMatchObject({ code: 'invalid_options', message: '`x-api-key` cannot be sent' })
     expect([error.message, error.cause]).toEqual([expect.not.stringContaining(KEY), undefined])
   })
 })

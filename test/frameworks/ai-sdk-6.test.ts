@@ -5,6 +5,7 @@ testFramework('ai-sdk-6', {
   cut: 'length',
   toolError: 'error',
   dropped: 'provider_failed',
+  quiet: true,
   thinks: true,
   remembers: false,
   structured: true,

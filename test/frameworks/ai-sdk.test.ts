@@ -5,6 +5,7 @@ testFramework('ai-sdk', {
   cut: 'length',
   toolError: 'error',
   dropped: 'provider_failed',
+  quiet: true,
   thinks: true,
   remembers: false,
   structured: true,

@@ -18,6 +18,8 @@ export interface Traits {
   readonly dropped: 'provider_failed' | 'agent_failed'
   /** Whether it tells what a model thinks. */
   readonly thinks: boolean
+  /** Whether it leaves the console alone when a provider fails; others have a logger of their own. */
+  readonly quiet: boolean
   /** Whether it has a memory that a `sessionId` reaches. */
   readonly remembers: boolean
   /** Whether it has structured output. */
@@ -267,6 +269,17 @@ export function testFramework(folder: string, traits: Traits): ReturnType<typeof
       expect(keysOf('no key')).toEqual(['Bearer given'])
       expect(served().log()).not.toContain('sk-mine')
     })
+
+    it.runIf(traits.quiet)(
+      'print neither the key nor the prompt of a run whose provider refuses it',
+      async () => {
+        for (const verb of ['run', 'stream']) {
+          await (await post(`keyed/${verb}`, 'a wrong key', { apiKey: 'sk-refused-0123456789' })).text()
+        }
+        expect(served().model.askedFor('a wrong key')).not.toEqual([])
+        expect(served().log()).not.toMatch(/sk-refused|a wrong key/)
+      },
+    )
 
     it.runIf(traits.example)('are served by the example', async () => {
       const example = await framework.installed().serve(`examples/${traits.example}`)

@@ -7,6 +7,7 @@ const { served } = testFramework('langgraph', {
   cut: 'stop',
   toolError: 'error',
   dropped: 'agent_failed',
+  quiet: true,
   thinks: false,
   remembers: true,
   structured: true,

@@ -62,6 +62,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, log: A
   const before = log.filter(other => other.users.at(-1) === said).length
   if (said.includes('deny')) return refuse(response, 403, PROVIDER_TEXT)
   if (said.includes('refuse')) return refuse(response, 500, PROVIDER_TEXT)
+  if (said.includes('wrong key')) return refuse(response, 401, `no such key: ${asked.authorization}`)
   if (said.includes('busy') && before <= 2) return refuse(response, 429, 'slow down')
   if (said.includes('mute')) return
   response.writeHead(200, { 'content-type': 'text/event-stream' })

@@ -8,6 +8,7 @@ const { served } = testFramework('openai-agents', {
   // It gives a text of its own to the model in place of the error.
   toolError: 'result',
   dropped: 'agent_failed',
+  quiet: true,
   thinks: true,
   remembers: true,
   structured: true,

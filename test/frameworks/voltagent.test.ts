@@ -5,6 +5,7 @@ testFramework('voltagent', {
   cut: 'length',
   toolError: 'error',
   dropped: 'provider_failed',
+  quiet: false,
   thinks: true,
   remembers: true,
   structured: false,

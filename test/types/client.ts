@@ -1,7 +1,15 @@
 /** The compiler knows a handler's agents: compiled, and never run. */
 import * as v from 'valibot'
+import { ModelAgent } from '../../src/ai/index.ts'
 import { type Client, createClient, type RunEvent, type RunResult } from '../../src/client/index.ts'
-import { Agent, createHandler, type Handler, type HandlerOptions, textOf } from '../../src/index.ts'
+import {
+  Agent,
+  createHandler,
+  type Handler,
+  type HandlerOptions,
+  type ServableAgent,
+  textOf,
+} from '../../src/index.ts'
 
 /** Compiles where both types are the same. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -10,9 +18,20 @@ const same = <A, B>(_: Same<A, B>): void => {}
 const baseUrl = 'http://127.0.0.1:8787/api'
 const echo = new Agent({ name: 'echo', register: false, run: input => textOf(input) })
 
+const output = v.object({ celsius: v.number() })
+const guess = new ModelAgent({ name: 'guess', model: 'openai/gpt-5', output, register: false })
+const measure = new Agent({
+  name: 'measure',
+  output,
+  run: () => ({ structured: { celsius: 7 } }),
+  register: false,
+})
+
 const handler = createHandler({
   agents: {
     echo,
+    guess,
+    measure,
     weather: {
       output: v.object({ celsius: v.number() }),
       run: (input, options) => Promise.reject([textOf(input), options?.signal?.aborted]),
@@ -37,6 +56,26 @@ const weather = await client.agent('weather').run('Oslo')
 same<typeof weather.structured, { celsius: number } | null>(true)
 const said = await client.agent('echo').stream('x').result()
 same<typeof said, RunResult>(true)
+
+// So it is with the classes: an agent of your own, and one that a model answers for.
+const guessed = await client.agent('guess').run('Oslo')
+same<typeof guessed.structured, { celsius: number } | null>(true)
+const measured = await client.agent('measure').stream('Oslo').result()
+same<typeof measured.structured, { celsius: number } | null>(true)
+
+// Their names are known in a list as well.
+const list = createHandler({ serve: [guess, measure, echo] })
+const ofList = createClient<typeof list>({ baseUrl })
+const fromList = await ofList.agent('guess').run('Oslo')
+same<typeof fromList.structured, { celsius: number } | null>(true)
+// @ts-expect-error: no agent of the list has this name
+ofList.agent('nobody')
+const someAgent: ServableAgent = echo
+const mixed = createHandler({ serve: [guess, someAgent] })
+createClient<typeof mixed>({ baseUrl }).agent('anything')
+const anyAgents: Agent[] = [guess, measure, echo]
+const unknowing = createHandler({ serve: anyAgents })
+createClient<typeof unknowing>({ baseUrl }).agent('anything')
 
 // A plain stream has no result, and every stream gives events.
 for await (const event of client.agent('echo').stream('x', { follow: false }))
