@@ -5,10 +5,8 @@ import {
   RetryError,
   UnsupportedFunctionalityError,
 } from 'ai'
+import { withoutKeys } from '../adapters/key-text.ts'
 import { isServableError, messageOf, ServableError } from '../errors.ts'
-
-/** What looks like a provider's key: the text of a refusal may repeat the one that it refuses. */
-const KEY = /\b(?:sk|pk|rk|key|gsk|xai|AIza)[-_]?[\w*.-]{12,}/g
 
 /** Most characters of a provider's own words. */
 const MAX_TEXT = 500
@@ -30,7 +28,7 @@ export function providerFailure(error: unknown): ServableError {
     return new ServableError('invalid_input', `The model does not take this input: ${text}`, { cause: error })
   }
   const status = APICallError.isInstance(cause) ? cause.statusCode : undefined
-  const text = messageOf(cause).replace(KEY, '[redacted]').slice(0, MAX_TEXT)
+  const text = withoutKeys(messageOf(cause)).slice(0, MAX_TEXT)
   return new ServableError(
     'provider_failed',
     `The model provider failed${status === undefined || status < 400 ? '' : ` (HTTP ${status})`}: ${text}`,

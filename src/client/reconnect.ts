@@ -47,7 +47,8 @@ export function leavable<T>(
   let items: AsyncGenerator<T, undefined> | undefined
   const begin = () => {
     call ??= open(options)
-    return (items ??= start(call))
+    items ??= start(call)
+    return items
   }
   return {
     next: () =>
