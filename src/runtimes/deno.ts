@@ -52,7 +52,8 @@ function upgrade(
 
 /**
  * Serves a handler with `Deno.serve`. Needs `--allow-net`; `--allow-env=NODE_ENV` as well where errors are to be
- * shown in development.
+ * shown in development. Closing it ends WebSockets at once, whatever `graceMs` says: Deno does so as soon as it stops
+ * listening.
  *
  * @example
  * const server = await serve(createHandler({ agents }), { port: 3000 })
@@ -72,6 +73,10 @@ export async function serve(handler: Fetch, options?: ServeOptions): Promise<Run
       }),
     ),
   )
+  let isOver = false
+  void server.finished.then(() => {
+    isOver = true
+  })
   return {
     url: urlOf(hostname, server.addr.port),
     port: server.addr.port,
@@ -80,7 +85,8 @@ export async function serve(handler: Fetch, options?: ServeOptions): Promise<Run
         stop: () => server.shutdown(),
         async cut() {
           for (const socket of sockets) socket.close()
-          stop.abort()
+          // Deno throws where a server that has ended is to stop.
+          if (!isOver) stop.abort()
           await server.finished
         },
       })
