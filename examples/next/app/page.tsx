@@ -8,7 +8,7 @@ import type { handler } from './service.ts'
 // In the browser alone: a page is rendered on the server too, where `/api` is no whole address.
 const connect = () => createClient<typeof handler>({ baseUrl: '/api' })
 
-const AGENTS = ['echo', 'calculator', 'summarizer'] as const
+const AGENTS = ['typist', 'echo', 'calculator', 'summarizer'] as const
 
 interface Message {
   readonly from: 'you' | (typeof AGENTS)[number]
@@ -18,7 +18,7 @@ interface Message {
 /** A chat: what you say goes to an agent, whose answer is shown as it comes. */
 export default function Chat() {
   const [messages, setMessages] = useState<readonly Message[]>([])
-  const [agent, setAgent] = useState<(typeof AGENTS)[number]>('echo')
+  const [agent, setAgent] = useState<(typeof AGENTS)[number]>('typist')
   const running = useRef<AbortController>(undefined)
 
   const say = (text: string) =>
