@@ -205,7 +205,7 @@ function mountGateway(
   if (gateway.server !== undefined) return []
   const whyUnserved = (request: RequestState) =>
     isLocal && request.isIsolated
-      ? 'The socket needs a state that requests share: on Workers give `state: durableState()`'
+      ? 'The socket needs a state that requests share: on Workers give `state: durableState()`, in Next use its Node runtime'
       : undefined
   const { path, authenticate } = gateway
   const decidesItself = authenticate !== undefined
@@ -262,6 +262,6 @@ function followCheck({ state, runs }: Settings): (request: RequestState) => stri
   const isVolatile = state.kind === 'local' && state.isVolatile
   return request =>
     isVolatile && request.isIsolated
-      ? 'Followed runs need a state that requests share: on Workers give `state: durableState()`'
+      ? 'Followed runs need a state that requests share: on Workers give `state: durableState()`, in Next use its Node runtime'
       : undefined
 }

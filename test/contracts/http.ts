@@ -31,7 +31,7 @@ export function httpContract(start: () => Promise<Runtime>, host: Host = {}): vo
     uploadCases(server)
     if (!host.readsBodies) unreadCases(server)
   })
-  describe('the log', () => logCases(server))
+  describe('the log', () => logCases(server, host))
   describe('an agent that is hostile', () => hostileCases(server))
 }
 

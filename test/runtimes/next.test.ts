@@ -68,7 +68,7 @@ describe('the gateway in a Node route', () => {
 
 describe('an Edge route', () => {
   const server = served(() => apps.start('edge'))
-  httpContract(() => apps.start('edge'), { decodesPaths: true, readsBodies: true })
+  httpContract(() => apps.start('edge'), { decodesPaths: true, readsBodies: true, logsLeaving: true })
 
   it('refuses followed runs, which have no memory to share', async () => {
     const answer = await post(server, '/api/agents/echo/run', { input: 'x', background: true })

@@ -14,6 +14,7 @@ import { freePort, type Runtime, startNode } from './harness.ts'
 import { root, start } from './process.ts'
 
 const command = '/usr/sbin/nginx'
+const isThere = existsSync(command)
 
 /** What the notes say, for this server and on a free port. */
 async function configFor(server: Runtime, port: number, folder: string): Promise<string> {
@@ -50,7 +51,7 @@ async function startBehind(entry: string): Promise<Deployment> {
   return { ...server, url: `http://127.0.0.1:${port}`, folder: undefined, stop }
 }
 
-describe.skipIf(!existsSync(command))('behind nginx (skipped: needs nginx)', () => {
+describe.skipIf(!isThere)(isThere ? 'behind nginx' : 'behind nginx (skipped: needs nginx)', () => {
   describe.concurrent('over HTTP', () => {
     const server = served(() => startBehind('test/runtimes/entries/node.ts'))
     smokeCases(server)

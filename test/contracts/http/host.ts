@@ -4,4 +4,6 @@ export interface Host {
   readonly decodesPaths?: boolean
   /** It reads a body to its end before it passes an answer on: one that has no end is never answered. */
   readonly readsBodies?: boolean
+  /** It logs an uncaught error of its own for a client that leaves a stream. */
+  readonly logsLeaving?: boolean
 }
