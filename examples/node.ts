@@ -8,3 +8,9 @@ const server = await serve(createHandler({ cors: true, serve: Object.values(agen
   port: Number(process.env.PORT || 8787),
 })
 console.log(`listening ${server.url}`)
+
+// Told to end, as by a new version of itself: runs have 30 seconds to end, then they are cancelled.
+process.once('SIGTERM', async () => {
+  await server.close({ graceMs: 30_000 })
+  process.exit()
+})

@@ -17,6 +17,7 @@ import type { GatewaySettings } from './gateway/options.ts'
 import { gatewayRoutes } from './gateway/routes.ts'
 import type { Middleware, Part, RequestState } from './http/context.ts'
 import { createDispatch } from './http/dispatch.ts'
+import { withDrain } from './http/drain.ts'
 import { createKeyReader, type KeyReader, keyHeaders } from './http/key-headers.ts'
 import {
   type CountRequest,
@@ -130,7 +131,7 @@ export function createHandler<
   const territory = { path: adminPath(prefix), part: 'admin' } as const
   const find = createMatcher(routes, settings.admin === undefined ? [] : [territory])
   const gate = settings.admin === undefined ? [] : [adminGate(settings.admin.authenticate)]
-  return createDispatch({
+  const handler = createDispatch({
     find,
     middleware: [...limited(settings, middleware), ...gate],
     corsOf,
@@ -140,6 +141,7 @@ export function createHandler<
     logsRequests: settings.logsRequests,
     readKeys,
   })
+  return withDrain(handler, service.working.drain)
 }
 
 /**
@@ -203,7 +205,7 @@ function mountGateway(
   if (gateway.server !== undefined) return []
   const whyUnserved = (request: RequestState) =>
     isLocal && request.isIsolated
-      ? 'The socket needs a state that requests share: on Workers give `state: durableState()`'
+      ? 'The socket needs a state that requests share: on Workers give `state: durableState()`, in Next use its Node runtime'
       : undefined
   const { path, authenticate } = gateway
   const decidesItself = authenticate !== undefined
@@ -262,6 +264,6 @@ function followCheck({ state, runs }: Settings): (request: RequestState) => stri
   const isVolatile = state.kind === 'local' && state.isVolatile
   return request =>
     isVolatile && request.isIsolated
-      ? 'Followed runs need a state that requests share: on Workers give `state: durableState()`'
+      ? 'Followed runs need a state that requests share: on Workers give `state: durableState()`, in Next use its Node runtime'
       : undefined
 }

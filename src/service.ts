@@ -26,6 +26,7 @@ import { type HandlerOptions, resolveOptions, type Settings, type State } from '
 import type { HostSettings } from './runs/host.ts'
 import type { RunFailure } from './runs/run.ts'
 import { appendSession, readSession } from './runs/sessions.ts'
+import { createWorkingRuns, type WorkingRuns } from './runs/working.ts'
 import type { SocketServer } from './socket/io/server.ts'
 import type { Store } from './state/store.ts'
 
@@ -34,6 +35,8 @@ export interface Service {
   readonly settings: Settings
   readonly catalog: Catalog
   readonly runs: HostSettings
+  /** The runs at work in this process. */
+  readonly working: WorkingRuns
   /** The agents that A2A offers. */
   readonly a2aAgents: Catalog
   readonly tasks: TaskSettings
@@ -91,11 +94,13 @@ export function createService(options: HandlerOptions): Service {
   const onFailure = (failure: RunFailure) => logFailure(log, failure)
   const { metricsExporter } = settings
   const catalog = createCatalog(settings)
+  const working = createWorkingRuns()
   const runs = {
     ...settings.runs,
     production,
     onFailure,
     meter: metricsExporter?.core,
+    working,
     memory: memoryIn(settings, catalog),
   }
   const { agents, maxTasksPerOwner, maxHistory, maxSubscribers, push } = settings.a2a ?? resolveA2A({})
@@ -103,6 +108,7 @@ export function createService(options: HandlerOptions): Service {
     settings,
     catalog,
     runs,
+    working,
     a2aAgents: agents === undefined ? catalog : createCatalog({ agents, registry: undefined }),
     gatewayCatalog: gatewayCatalogOf(settings, catalog),
     tasks: {

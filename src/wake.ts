@@ -5,12 +5,27 @@ export interface Wake {
   fire(): void
 }
 
+/** A promise with what settles it. */
+export interface Deferred<T> {
+  readonly promise: Promise<T>
+  readonly resolve: (value: T | PromiseLike<T>) => void
+}
+
+/** Makes a {@link Deferred}, as `Promise.withResolvers` does, which Node 20 lacks. */
+export function deferred<T>(): Deferred<T> {
+  let resolve: Deferred<T>['resolve'] = () => {}
+  const promise = new Promise<T>(settle => {
+    resolve = settle
+  })
+  return { promise, resolve }
+}
+
 /** Makes a {@link Wake}. A `fire` that nobody waits for is forgotten. */
 export function createWake(): Wake {
-  let waiting: PromiseWithResolvers<void> | undefined
+  let waiting: Deferred<void> | undefined
   return {
     wait() {
-      waiting ??= Promise.withResolvers<void>()
+      waiting ??= deferred<void>()
       return waiting.promise
     },
     fire() {

@@ -1,4 +1,5 @@
 import type { RunEvent } from '../agents/contract.ts'
+import { deferred } from '../wake.ts'
 import type { Message } from './model.ts'
 import { toParts } from './parts.ts'
 import type { Delivered, TaskView } from './task-host.ts'
@@ -32,7 +33,7 @@ export class Opening {
   constructor({ turns }: StoredTask, view: TaskView, { turn, mayWait }: OpeningOptions) {
     this.#view = view
     this.#turn = turn
-    const { promise, resolve } = Promise.withResolvers<Delivered>()
+    const { promise, resolve } = deferred<Delivered>()
     this.delivered = promise
     this.#decide = resolve
     // Only the first message of a task can have been no task at all.

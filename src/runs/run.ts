@@ -24,6 +24,7 @@ import { secretsOf } from '../agents/redacted.ts'
 import { isClientErrorCode, messageOf, redact, reportError, ServableError } from '../errors.ts'
 import { BREATHE_EVERY, breathe } from '../wake.ts'
 import type { Meter, RunMeter } from './meter.ts'
+import type { WorkingRuns } from './working.ts'
 
 /** A servable under the kind and name by which it was asked for. */
 export interface Target {
@@ -50,6 +51,8 @@ export interface RunSettings {
   readonly onFailure?: (failure: RunFailure) => void
   /** Told of every run. */
   readonly meter?: Meter | undefined
+  /** Those at work, for a server that closes. */
+  readonly working?: WorkingRuns | undefined
 }
 
 /** A failed run, for the log. */
@@ -178,7 +181,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   }
 
   #begin(): AsyncIterator<RunEvent> {
-    const { timeoutMs } = this.#settings
+    const { timeoutMs, working } = this.#settings
+    working?.add(this)
     this.#timer = setTimeout(() => {
       this.fail(new ServableError('run_timeout', `The run took longer than ${timeoutMs} ms`))
     }, timeoutMs)
@@ -231,6 +235,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #end(terminal: FinishEvent | ErrorEvent, reason?: unknown): FinishEvent | ErrorEvent {
     this.#ended = true
     if (this.#timer !== undefined) clearTimeout(this.#timer)
+    this.#settings.working?.delete(this)
     const { durationMs } = this
     quietly(() => this.#meter?.end(terminal, durationMs))
     this.#caller?.removeEventListener('abort', this.cancel)

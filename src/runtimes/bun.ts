@@ -6,6 +6,8 @@
 
 import { platform, type RawSocket, type RawSocketHandlers } from '../http/platform.ts'
 import {
+  type CloseOptions,
+  closeServer,
   createPending,
   type Fetch,
   type RunningServer,
@@ -14,7 +16,7 @@ import {
   urlOf,
 } from './server.ts'
 
-export type { Fetch, RunningServer, ServeOptions }
+export type { CloseOptions, Fetch, RunningServer, ServeOptions }
 
 /** The part of Bun that is used. Restated, so that the declarations need no types package that a user may not have. */
 interface BunServer {
@@ -138,8 +140,11 @@ export async function serve(handler: Fetch, options?: ServeOptions): Promise<Run
   return {
     url: urlOf(hostname, server.port),
     port: server.port,
-    async close() {
-      await server.stop(true)
+    async close(options = {}) {
+      await closeServer(handler, options, {
+        stop: () => server.stop(false),
+        cut: () => server.stop(true),
+      })
       await pending.settled()
     },
   }

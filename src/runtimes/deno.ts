@@ -6,6 +6,8 @@
 
 import { isWebSocket, platform, type RawSocketHandlers } from '../http/platform.ts'
 import {
+  type CloseOptions,
+  closeServer,
   createPending,
   type Fetch,
   type RunningServer,
@@ -15,7 +17,7 @@ import {
 } from './server.ts'
 import { connect, type StandardSocket } from './standard-socket.ts'
 
-export type { Fetch, RunningServer, ServeOptions }
+export type { CloseOptions, Fetch, RunningServer, ServeOptions }
 
 /** The part of Deno that is used. Restated, so that the declarations need no types package that a user may not have. */
 interface DenoAddress {
@@ -27,7 +29,7 @@ declare const Deno: {
   serve(
     options: { port: number; hostname: string; signal: AbortSignal; onListen(): void },
     handler: (request: Request, info: { readonly remoteAddr: DenoAddress }) => Promise<Response>,
-  ): { readonly addr: DenoAddress; readonly finished: Promise<void> }
+  ): { readonly addr: DenoAddress; readonly finished: Promise<void>; shutdown(): Promise<void> }
   upgradeWebSocket(
     request: Request,
     options: { idleTimeout: number },
@@ -50,7 +52,8 @@ function upgrade(
 
 /**
  * Serves a handler with `Deno.serve`. Needs `--allow-net`; `--allow-env=NODE_ENV` as well where errors are to be
- * shown in development.
+ * shown in development. Closing it ends WebSockets at once, whatever `graceMs` says: Deno does so as soon as it stops
+ * listening.
  *
  * @example
  * const server = await serve(createHandler({ agents }), { port: 3000 })
@@ -70,13 +73,23 @@ export async function serve(handler: Fetch, options?: ServeOptions): Promise<Run
       }),
     ),
   )
+  let isOver = false
+  void server.finished.then(() => {
+    isOver = true
+  })
   return {
     url: urlOf(hostname, server.addr.port),
     port: server.addr.port,
-    async close() {
-      for (const socket of sockets) socket.close()
-      stop.abort()
-      await server.finished
+    async close(options = {}) {
+      await closeServer(handler, options, {
+        stop: () => server.shutdown(),
+        async cut() {
+          for (const socket of sockets) socket.close()
+          // Deno throws where a server that has ended is to stop.
+          if (!isOver) stop.abort()
+          await server.finished
+        },
+      })
       await pending.settled()
     },
   }

@@ -4,10 +4,13 @@
  * @module
  */
 
+import type { Server } from 'node:http'
 import { serve as listen } from 'srvx/node'
 import { isWebSocket, platform } from '../http/platform.ts'
 import { acceptSockets } from './node/sockets.ts'
 import {
+  type CloseOptions,
+  closeServer,
   createPending,
   type Fetch,
   type RunningServer,
@@ -16,7 +19,7 @@ import {
   urlOf,
 } from './server.ts'
 
-export type { Fetch, RunningServer, ServeOptions }
+export type { CloseOptions, Fetch, RunningServer, ServeOptions }
 
 /**
  * Serves a handler with `node:http`, by way of srvx, and WebSockets by way of ws.
@@ -53,10 +56,26 @@ export async function serve(handler: Fetch, options?: ServeOptions): Promise<Run
   return {
     url: urlOf(hostname, bound),
     port: bound,
-    async close() {
-      sockets.close()
-      await server.close(true)
+    async close(options = {}) {
+      await closeServer(handler, options, {
+        stop: () => stop(server.node?.server as Server),
+        async cut() {
+          sockets.close()
+          await server.close(true)
+        },
+      })
       await pending.settled()
     },
   }
+}
+
+/** Milliseconds between looks for connections that wait for a next request, while a server closes. */
+const IDLE_MS = 20
+
+/** Lets connections end with the answer that they are at. */
+async function stop(server: Server): Promise<void> {
+  const closed = new Promise(resolve => server.close(resolve))
+  const timer = setInterval(() => server.closeIdleConnections(), IDLE_MS)
+  await closed
+  clearInterval(timer)
 }

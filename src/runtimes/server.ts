@@ -1,6 +1,7 @@
 /** What the servers of Bun, Deno and Node have in common. */
 
 import { ServableError } from '../errors.ts'
+import { drainOf } from '../http/drain.ts'
 
 /** What can be served: a handler, or the `fetch` of a socket endpoint. */
 export type Fetch = (request: Request, platform?: unknown) => Response | Promise<Response>
@@ -19,7 +20,16 @@ export interface RunningServer {
   readonly url: string
   readonly port: number
   /** Stops listening and closes all connections; runs that are bound to them are cancelled. */
-  close(): Promise<void>
+  close(options?: CloseOptions): Promise<void>
+}
+
+/** How to close. */
+export interface CloseOptions {
+  /**
+   * Milliseconds for which runs at work may go on, while nobody new is let in; then they are cancelled, and their clients
+   * are told so. Other answers have one second. Default 0: all at once. At most 2,147,483,647.
+   */
+  readonly graceMs?: number
 }
 
 /** The defaults of {@link ServeOptions}. */
@@ -37,6 +47,49 @@ export function resolveAddress(options: ServeOptions = {}): Required<ServeOption
 /** The address of a server, with IPv6 in brackets (RFC 3986, section 3.2.2). */
 export function urlOf(hostname: string, port: number): string {
   return `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`
+}
+
+/** The steps of closing, as a runtime takes them. */
+export interface Closing {
+  /** Stops listening. Resolves once all connections have ended by themselves. */
+  stop(): Promise<unknown>
+  /** Ends what is open. */
+  cut(): Promise<unknown>
+}
+
+/** Milliseconds in which clients may read what is written, once no run is at work. */
+const FLUSH_MS = 1000
+
+/** Closes a server. Throws `invalid_options`. */
+export async function closeServer(
+  handler: Fetch,
+  { graceMs = 0 }: CloseOptions,
+  closing: Closing,
+): Promise<void> {
+  if (!(graceMs >= 0 && graceMs < 2 ** 31)) {
+    throw new ServableError(
+      'invalid_options',
+      '`graceMs` of `close` must be a number of milliseconds from 0 to 2,147,483,647',
+    )
+  }
+  if (graceMs > 0) {
+    const ended = closing.stop()
+    const drain = drainOf(handler)
+    await drain?.(graceMs)
+    // Of a handler that is not ours, nobody knows which connections have runs.
+    await atMost(ended, drain === undefined ? graceMs : FLUSH_MS)
+  }
+  await closing.cut()
+}
+
+function atMost(promise: Promise<unknown>, ms: number): Promise<void> {
+  return new Promise(resolve => {
+    const timer = setTimeout(resolve, ms)
+    void promise.finally(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
 }
 
 /** Collects the promises of `waitUntil`, so that closing can wait for them. */

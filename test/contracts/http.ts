@@ -4,31 +4,34 @@ import type { Runtime } from '../runtimes/harness.ts'
 import { canaryCases, logCases } from './http/canary.ts'
 import { connectionCases, smokeCases } from './http/connections.ts'
 import { failureCases, hostileCases } from './http/failures.ts'
+import type { Host } from './http/host.ts'
 import { keyCases } from './http/keys.ts'
 import { listCases } from './http/lists.ts'
 import { refusalCases } from './http/refusals.ts'
 import { runCases } from './http/runs.ts'
 import { surroundingCases } from './http/surroundings.ts'
 import { toolCases } from './http/tools.ts'
+import { unreadCases } from './http/unread.ts'
 import { uploadCases } from './http/uploads.ts'
 import { served } from './served.ts'
 
-/** The whole contract. */
-export function httpContract(start: () => Promise<Runtime>): void {
+/** The whole contract, but for what the host decides by itself. */
+export function httpContract(start: () => Promise<Runtime>, host: Host = {}): void {
   const server = served(start)
   describe.concurrent('over HTTP', () => {
     connectionCases(server)
     canaryCases(server)
     runCases(server)
     listCases(server)
-    refusalCases(server)
+    refusalCases(server, host)
     failureCases(server)
-    surroundingCases(server)
+    surroundingCases(server, host)
     keyCases(server)
     toolCases(server)
     uploadCases(server)
+    if (!host.readsBodies) unreadCases(server)
   })
-  describe('the log', () => logCases(server))
+  describe('the log', () => logCases(server, host))
   describe('an agent that is hostile', () => hostileCases(server))
 }
 

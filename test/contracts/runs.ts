@@ -1,5 +1,6 @@
 /** What holds for followed runs over HTTP, on every runtime and with every state alike. The server is `runs/service.ts`. */
 import { describe } from 'vitest'
+import type { Host } from './http/host.ts'
 import { boundCases, shortCases, unstoredCases } from './runs/bounds.ts'
 import { canaryCases, runLogCases } from './runs/canary.ts'
 import type { Deployment } from './runs/client.ts'
@@ -17,12 +18,12 @@ import { served } from './served.ts'
 /** Starts the service with some settings. */
 export type Deploy = (settings: SettingsName) => Promise<Deployment>
 
-/** The whole contract. */
-export function runsContract(deploy: Deploy): void {
+/** The whole contract, but for what the host decides by itself. */
+export function runsContract(deploy: Deploy, host: Host = {}): void {
   describe('followed runs', () => {
     const server = served(() => deploy('usual'))
     describe.concurrent('over HTTP', () => {
-      followingCases(server)
+      followingCases(server, host)
       ownerCases(server)
       repeatingCases(server)
       canaryCases(server)

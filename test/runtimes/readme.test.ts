@@ -155,6 +155,12 @@ describe('README', () => {
     await provider.stop()
   })
 
+  it('shows a route of Next.js', async () => {
+    const { POST } = await import(pathToFileURL(join(folder, 'route.ts')).href)
+    const answer = await ask(POST, '/agents/shout/run', 'hi')
+    expect(await answer.json()).toMatchObject({ text: 'HI ' })
+  })
+
   it('shows tool servers, and an agent that calls their tools', async () => {
     const tools = await serveTools()
     const handler = await load('admin.ts')

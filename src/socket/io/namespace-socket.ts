@@ -1,4 +1,5 @@
 import { ServableError } from '../../errors.ts'
+import { deferred } from '../../wake.ts'
 import type { Connection, Handshake } from '../engine/connection.ts'
 import { type EncodedEvent, EventLog } from './event-log.ts'
 import type { DisconnectReason, Namespace, Socket } from './namespace.ts'
@@ -111,7 +112,7 @@ export class NamespaceSocket implements Socket {
   ): Promise<unknown[] | undefined> {
     checkName(event)
     if (this.#connection === undefined) return Promise.resolve(undefined)
-    const { promise, resolve } = Promise.withResolvers<unknown[] | undefined>()
+    const { promise, resolve } = deferred<unknown[] | undefined>()
     const id = this.#asked++
     this.#questions ??= new Map()
     this.#questions.set(id, { resolve, until: this.#room.now() + timeoutMs })

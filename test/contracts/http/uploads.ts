@@ -1,17 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RunResult } from '../../../src/index.ts'
-import {
-  type Answer,
-  ask,
-  chunk,
-  eventually,
-  expectAlive,
-  expectProblem,
-  flood,
-  post,
-  raw,
-  type Server,
-} from './client.ts'
+import { type Answer, ask, chunk, eventually, expectProblem, post, raw, type Server } from './client.ts'
 
 const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3])
 const PDF = new TextEncoder().encode('%PDF-1.7 and so on')
@@ -192,43 +181,6 @@ export function uploadCases(server: Server): void {
         'transfer-encoding: chunked',
       ]
       expect((await raw(server, lines, body)).status).toBe(413)
-    })
-
-    it('are refused where they have no end, before much is read', async () => {
-      const lines = [
-        'POST /images/agents/parts/run HTTP/1.1',
-        'content-type: multipart/form-data; boundary=b',
-      ]
-      const start = '--b\r\ncontent-disposition: form-data; name="files"; filename="a"\r\n\r\n'
-      const { answer, sent } = await flood(server, lines, start, 1 << 30)
-      // The default, and what the connection and the runtime hold.
-      expect(sent).toBeLessThan(2 * 64 * 2 ** 20)
-      // A connection that is closed while it is still sent to may take the answer with it.
-      if (answer !== undefined) expect(answer.status).toBe(413)
-      await expectAlive(server)
-    })
-
-    it('are refused unread where they say that they are too large', async () => {
-      const lines = [
-        'POST /images/agents/parts/run HTTP/1.1',
-        'content-type: multipart/form-data; boundary=b',
-        `content-length: ${2 ** 30}`,
-      ]
-      // By the handler: a runtime that answers by itself could not take the files that the options allow.
-      await expectProblem(server, await raw(server, lines, '--b\r\n'), 413, 'body_too_large')
-    })
-
-    it('must arrive in time', async () => {
-      const lines = [
-        'POST /upload/agents/parts/run HTTP/1.1',
-        'content-type: multipart/form-data; boundary=b',
-        'content-length: 1000',
-      ]
-      const answer = await raw(server, lines, '--b\r\n')
-      expect([answer.status, JSON.parse(answer.text).detail]).toEqual([
-        400,
-        expect.stringContaining('1500 ms'),
-      ])
     })
 
     it('are refused where they are no form, whatever they are', async () => {

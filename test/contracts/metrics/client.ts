@@ -30,12 +30,16 @@ const inputs: Record<Fate, string> = { answer: 'hello', tool: 'tool', fail: 'fai
 export type Transport = (fate: Fate) => Promise<void>
 
 /** Each transport by its name. */
-export async function transports(server: Server, agent = 'worker'): Promise<Record<string, Transport>> {
+export async function transports(
+  server: Server,
+  agent = 'worker',
+  socketBy: 'websocket' | 'polling' = 'websocket',
+): Promise<Record<string, Transport>> {
   const { url } = server()
   const path = `${url}/api/agents/${encodeURIComponent(agent)}`
   const post = (body: object, route: string, signal?: AbortSignal) =>
     fetch(path + route, { ...jsonRequest(body), signal: signal ?? null })
-  const socket: Socket = io(`${url}/service`, { transports: ['websocket'], forceNew: true })
+  const socket: Socket = io(`${url}/service`, { transports: [socketBy], forceNew: true })
   onTestFinished(() => void socket.disconnect())
   const ends = new Map<string, (event: string) => void>()
   socket.on('agent.done', ({ runId }) => ends.get(runId)?.('agent.done'))

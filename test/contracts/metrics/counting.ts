@@ -9,6 +9,7 @@ import {
   note,
   readJson,
   type Server,
+  type Transport,
   transports,
   WAIT,
 } from './client.ts'
@@ -17,8 +18,7 @@ import {
 const fateOf = (index: number): Fate => (['fail', 'cancel', 'tool'] as const)[index % 10] ?? 'answer'
 
 /** Makes so many runs, some at a time, over all transports in turn. */
-async function makeRuns(server: Server, agent: string, total: number, count: Count): Promise<void> {
-  const ways = Object.values(await transports(server, agent))
+async function makeRuns(ways: readonly Transport[], total: number, count: Count): Promise<void> {
   let next = 0
   const work = async () => {
     for (let index = next++; index < total; index = next++) {
@@ -30,12 +30,17 @@ async function makeRuns(server: Server, agent: string, total: number, count: Cou
   await Promise.all(Array.from({ length: 16 }, work))
 }
 
-/** `total`: how many runs are made. */
-export function countingCases(server: Server, total: number): void {
+/** `total`: how many runs are made; `socketBy`: the transport of the socket. */
+export function countingCases(
+  server: Server,
+  total: number,
+  socketBy: 'websocket' | 'polling' = 'websocket',
+): void {
   const count = newCount()
 
   it(`counts ${total} runs over four transports as their client does`, { timeout: 300_000 }, async () => {
-    await makeRuns(server, 'worker', total, count)
+    const ways = await transports(server, 'worker', socketBy)
+    await makeRuns(Object.values(ways), total, count)
     await expectCounted(server, 'worker', count)
     expect([count.errors, count.cancels]).toEqual([total / 10, total / 10])
   })
@@ -93,7 +98,7 @@ export function countingCases(server: Server, total: number): void {
       signal: leaving.signal,
     })
     await response.body?.getReader().read()
-    const ways = await transports(server, 'quoted "one"\\')
+    const ways = await transports(server, 'quoted "one"\\', socketBy)
     await vi.waitFor(async () => {
       // On Workers a gauge is as of an isolate's last batch.
       await ways.socket!('answer')
@@ -113,7 +118,7 @@ export function countingCases(server: Server, total: number): void {
       const leaving = new AbortController()
       const response = await fetch(`${server().url}/api/metrics/stream`, { signal: leaving.signal })
       expect(response.headers.get('content-type')).toBe('text/event-stream')
-      const ways = await transports(server)
+      const ways = await transports(server, 'worker', socketBy)
       let isDone = false
       const talk = async () => {
         while (!isDone)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { expectProblem, jsonRequest, run, stream } from '../http/client.ts'
+import type { Host } from '../http/host.ts'
 import {
   accept,
   acceptGated,
@@ -27,11 +28,14 @@ const echo = '/api/agents/echo'
 const input = { input: 'one two' }
 const background = { ...input, background: true }
 
-export function followingCases(server: Server): void {
+export function followingCases(server: Server, { decodesPaths }: Host): void {
   describe('`Prefer: respond-async`', () => asyncCases(server))
   describe('`background`', () => backgroundCases(server))
   describe('`x-run-id`', () => runIdCases(server))
-  describe('GET /runs/:id', () => getCases(server))
+  describe('GET /runs/:id', () => {
+    getCases(server)
+    if (!decodesPaths) encodingCase(server)
+  })
   describe('GET /runs/:id/stream', () => streamCases(server))
   describe('POST /runs/:id/cancel', () => cancelCases(server))
   describe('the methods of followed runs', () => methodCases(server))
@@ -189,7 +193,9 @@ function getCases(server: Server): void {
       await expectProblem(server, await cancel(server, id), 404, 'run_not_found')
     },
   )
+}
 
+function encodingCase(server: Server): void {
   it('refuses broken percent-encoding', async () => {
     await expectProblem(server, await ask(server, '/api/runs/%zz'), 400, 'invalid_path')
   })

@@ -1,0 +1,30 @@
+// In your own project: your agents. Here those of the other examples, which work offline.
+import { Agent, createHandler, textOf } from 'servable'
+import { calculator } from '../../agents/calculator.ts'
+import { desk } from '../../agents/desk.ts'
+import { digest } from '../../agents/digest.ts'
+import { echo } from '../../agents/echo.ts'
+import { summarizer } from '../../agents/summarizer.ts'
+
+/** Says it back at the pace of someone who types. */
+const typist = new Agent({
+  name: 'typist',
+  description: 'Says it back, word by word, with a pause after each',
+  async *run(input, { signal }) {
+    for (const word of textOf(input).split(/(?<= )/)) {
+      if (signal.aborted) return
+      yield word
+      await new Promise(resolve => setTimeout(resolve, 50))
+    }
+  },
+})
+
+export const handler = createHandler({
+  agents: { typist, calculator, echo, summarizer },
+  teams: { desk },
+  workflows: { digest },
+  fileUpload: true,
+  // Everything is below /api, where the catch-all route is.
+  a2a: { basePath: '/api/a2a', default: 'echo' },
+  gateway: { path: '/api/socket.io' },
+})

@@ -1,0 +1,92 @@
+/**
+ * Next.js: a catch-all route handler of the App Router, in its Node and in its Edge runtime.
+ *
+ * @module
+ */
+
+import { platform } from '../http/platform.ts'
+import type { Fetch } from './server.ts'
+
+export type { Fetch }
+
+/** What Next itself does not tell. */
+export interface RouteOptions {
+  /**
+   * Keeps Next alive until a promise settles: give it `after` of `next/server`. Default: the `waitUntil` that a hosting
+   * platform offers to Next, else none, since a process that `next start` runs lives on by itself.
+   */
+  readonly waitUntil?: (promise: Promise<unknown>) => void
+  /**
+   * A header that a proxy of yours sets to the client's address (the last one in it counts), such as `x-forwarded-for`.
+   * Anybody can send it where no proxy does, and Next keeps what was sent. Default: none, and the address is unknown.
+   */
+  readonly trustedHeader?: string
+}
+
+/** Answers one method of a route. What Next passes beside the request, its params, is not needed. */
+export type RouteHandler = (request: Request) => Promise<Response>
+
+/** The exports of a `route.ts`: one handler for each method that Next knows. */
+export type Route = Readonly<
+  Record<'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS', RouteHandler>
+>
+
+/**
+ * Makes the exports of a catch-all `route.ts`, such as `app/api/[...path]/route.ts`. Where the handler serves another
+ * `prefix`, or `/.well-known` and a socket as well, put a route file there too. A route handler can make no WebSocket: the
+ * event socket has long polling, which needs `skipTrailingSlashRedirect` in `next.config`.
+ *
+ * @example
+ * export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = route(handler)
+ */
+export function route(handler: Fetch, { waitUntil, trustedHeader }: RouteOptions = {}): Route {
+  const answer: RouteHandler = async request =>
+    handler(
+      asSent(request),
+      platform({
+        ip: trustedHeader && addressIn(request.headers.get(trustedHeader)),
+        isIsolated: 'EdgeRuntime' in globalThis,
+        waitUntil: waitUntil ?? hostsWaitUntil(),
+      }),
+    )
+  return {
+    GET: answer,
+    HEAD: answer,
+    POST: answer,
+    PUT: answer,
+    PATCH: answer,
+    DELETE: answer,
+    OPTIONS: answer,
+  }
+}
+
+/**
+ * The request at the address that the client asked for. Next's has the name by which the server was started, so that
+ * every page would be a foreign one to the event socket, and cards would name an address that nobody reaches.
+ */
+function asSent(request: Request): Request {
+  const host = request.headers.get('host')
+  const url = new URL(request.url)
+  if (host === null || host === url.host) return request
+  url.host = host
+  const { method, headers, body, signal } = request
+  // `duplex` is a must for a body that is a stream (Fetch, section 5.4); the types of the platform know no such member.
+  const init: RequestInit & { duplex: 'half' } = { method, headers, body, signal, duplex: 'half' }
+  return new Request(url, init)
+}
+
+function addressIn(field: string | null): string | undefined {
+  return field?.split(',').at(-1)?.trim() || undefined
+}
+
+/** How a hosting platform tells Next, and whoever asks, of the request at work ("Deploying", `after`). */
+const REQUEST_CONTEXT = Symbol.for('@next/request-context')
+
+interface RequestContext {
+  get?(): { readonly waitUntil?: (promise: Promise<unknown>) => void } | undefined
+}
+
+function hostsWaitUntil(): RouteOptions['waitUntil'] {
+  const context = (globalThis as { [REQUEST_CONTEXT]?: RequestContext })[REQUEST_CONTEXT]
+  return context?.get?.()?.waitUntil
+}

@@ -1,0 +1,69 @@
+/** Bodies that are refused before their end has come, if they have one. */
+import { describe, expect, it } from 'vitest'
+import { chunk, expectAlive, expectProblem, flood, raw, type Server } from './client.ts'
+
+const mib = 1024 * 1024
+const json = 'content-type: application/json'
+const chunked = 'transfer-encoding: chunked'
+const requestLine = 'POST /api/agents/echo/run HTTP/1.1'
+
+export function unreadCases(server: Server): void {
+  describe('the size of a body', () => bodyCases(server))
+  describe('files with a run', () => uploadCases(server))
+}
+
+function bodyCases(server: Server): void {
+  it('is too large by one byte', async () => {
+    const answer = await raw(server, [requestLine, json, `content-length: ${mib + 1}`])
+    await expectProblem(server, answer, 413, 'body_too_large')
+  })
+
+  it('is counted in bytes, not in characters', async () => {
+    const answer = await raw(server, [requestLine, json, chunked], chunk('ü'.repeat(mib / 2)) + chunk('x'))
+    await expectProblem(server, answer, 413, 'body_too_large')
+  })
+
+  it('is refused by its declared length, before any of it has come', async () => {
+    const answer = await raw(server, [requestLine, json, `content-length: ${100 * mib}`])
+    await expectProblem(server, answer, 413, 'body_too_large')
+  })
+
+  it('is counted as it comes where it is not declared, and not read to its end', async () => {
+    const body = chunk('{"input":"') + chunk('x'.repeat(mib))
+    const answer = await raw(server, [requestLine, json, chunked], body)
+    await expectProblem(server, answer, 413, 'body_too_large')
+  })
+}
+
+function uploadCases(server: Server): void {
+  it('are refused where they have no end, before much is read', async () => {
+    const lines = ['POST /images/agents/parts/run HTTP/1.1', 'content-type: multipart/form-data; boundary=b']
+    const start = '--b\r\ncontent-disposition: form-data; name="files"; filename="a"\r\n\r\n'
+    const { answer, sent } = await flood(server, lines, start, 1 << 30)
+    // The default, and what the connection and the runtime hold.
+    expect(sent).toBeLessThan(2 * 64 * 2 ** 20)
+    // A connection that is closed while it is still sent to may take the answer with it.
+    if (answer !== undefined) expect(answer.status).toBe(413)
+    await expectAlive(server)
+  })
+
+  it('are refused unread where they say that they are too large', async () => {
+    const lines = [
+      'POST /images/agents/parts/run HTTP/1.1',
+      'content-type: multipart/form-data; boundary=b',
+      `content-length: ${2 ** 30}`,
+    ]
+    // By the handler: a runtime that answers by itself could not take the files that the options allow.
+    await expectProblem(server, await raw(server, lines, '--b\r\n'), 413, 'body_too_large')
+  })
+
+  it('must arrive in time', async () => {
+    const lines = [
+      'POST /upload/agents/parts/run HTTP/1.1',
+      'content-type: multipart/form-data; boundary=b',
+      'content-length: 1000',
+    ]
+    const answer = await raw(server, lines, '--b\r\n')
+    expect([answer.status, JSON.parse(answer.text).detail]).toEqual([400, expect.stringContaining('1500 ms')])
+  })
+}

@@ -1,0 +1,46 @@
+// What the servers of Node, Bun and Deno serve, and how they end.
+import process from 'node:process'
+import { Agent, createHandler, type Handler, memoryState } from '../../../src/index.ts'
+import type { RunningServer } from '../../../src/runtimes/server.ts'
+import { sqliteState } from '../../../src/runtimes/sqlite.ts'
+
+const { DATABASE, GRACE_MS } = process.env
+const terminated = new Promise(resolve => process.once('SIGTERM', resolve))
+
+/** Ends once the server is told to. */
+const outlives = new Agent({
+  name: 'outlives',
+  register: false,
+  async *run() {
+    console.log('outlives begins')
+    yield 'before '
+    await terminated
+    yield 'after'
+  },
+})
+
+/** Ends when it is stopped. */
+const never = new Agent({
+  name: 'never',
+  register: false,
+  async *run(_input, { signal }) {
+    yield 'begun'
+    await new Promise(resolve => signal.addEventListener('abort', resolve))
+  },
+})
+
+export const handler: Handler = createHandler({
+  agents: { outlives, never },
+  state: DATABASE === undefined ? memoryState() : sqliteState({ path: DATABASE }),
+  gateway: true,
+})
+
+/** Says where the server is, and closes it when the process is told to end. */
+export function endWell(server: RunningServer): void {
+  process.once('SIGTERM', async () => {
+    await server.close({ graceMs: Number(GRACE_MS) })
+    console.log('closed')
+    process.exit()
+  })
+  console.log(`pid ${process.pid}, listening ${server.url}`)
+}

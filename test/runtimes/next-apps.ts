@@ -1,0 +1,70 @@
+/** Installs Next apart from the library, builds apps and starts them. */
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Deployment } from '../contracts/runs/client.ts'
+import { root, start } from './process.ts'
+
+/** The example, and the services of the contracts in each of Next's runtimes. */
+const APPS = {
+  example: 'examples/next',
+  node: 'test/runtimes/next/node',
+  edge: 'test/runtimes/next/edge',
+} as const
+
+export interface NextApps {
+  /** Starts an app that is built, with environment variables. */
+  start(app: keyof typeof APPS, env?: Record<string, string>): Promise<Deployment>
+  remove(): Promise<void>
+}
+
+/** Copies the apps, with the sources that they are made of, into a folder of their own, and builds them there. */
+export async function buildNextApps(): Promise<NextApps> {
+  const parent = join(root, 'test/.tmp')
+  await mkdir(parent, { recursive: true })
+  const folder = await mkdtemp(join(parent, 'next-'))
+  for (const path of ['tsconfig.json', 'src', 'examples', 'test/contracts', 'test/runtimes/next']) {
+    const filter = (source: string) => !/[\\/](node_modules|\.next)$/.test(source)
+    await cp(join(root, path), join(folder, path), { recursive: true, filter })
+  }
+  await writeFile(join(folder, 'package.json'), JSON.stringify(await manifest()))
+  const bin = (name: string) => join(folder, 'node_modules/.bin', name)
+  await run(folder, join(root, 'node_modules/.bin/bun'), 'install', '--no-save')
+  for (const path of Object.values(APPS)) await run(folder, bin('next'), 'build', join(folder, path))
+  return {
+    async start(app, env = {}) {
+      const { ready, ...started } = await start({
+        command: bin('next'),
+        args: ['start', join(folder, APPS[app]), '--hostname', '127.0.0.1', '--port', '0'],
+        until: /Local:\s+(http:\/\/\S+:\d+)[\s\S]*Ready in/,
+        env: { NEXT_TELEMETRY_DISABLED: '1', NO_COLOR: '1', ...env },
+        cwd: folder,
+      })
+      return { ...started, runtime: 'node', url: ready[1] ?? '', folder: undefined }
+    },
+    remove: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+/** What the apps and the sources need. */
+async function manifest(): Promise<object> {
+  const read = async (path: string) => JSON.parse(await readFile(join(root, path), 'utf8'))
+  const [library, example] = await Promise.all([read('package.json'), read('examples/next/package.json')])
+  const { [CLIENT]: client } = library.devDependencies
+  const { sideEffects, dependencies } = library
+  const all = { ...dependencies, [CLIENT]: client, ...example.dependencies, ...example.devDependencies }
+  return { private: true, type: 'module', sideEffects, dependencies: all }
+}
+
+/** Of the admin routes. */
+const CLIENT = '@modelcontextprotocol/client'
+
+/** Runs a tool; the error of a failure says what it printed. */
+async function run(cwd: string, command: string, ...args: string[]): Promise<void> {
+  // What the test runner sets would have Next build for tests.
+  const env = { ...process.env, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' }
+  await promisify(execFile)(command, args, { cwd, env }).catch(error => {
+    throw new Error(`${command} ${args.join(' ')}: ${error.stdout}${error.stderr}`)
+  })
+}

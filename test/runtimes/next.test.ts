@@ -1,0 +1,138 @@
+/**
+ * A real Next.js, built and started: the contracts in its Node runtime and in its Edge runtime, and the example.
+ *
+ * Left out, for Next decides it before any route handler is asked (docs/deploy.md): paths with broken percent-encoding,
+ * WebSockets, and in the Edge runtime bodies that never end. Followed runs, and with them A2A's tasks and the socket, have
+ * no memory to share in the Edge runtime.
+ */
+import { existsSync } from 'node:fs'
+import { chromium } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { a2aContract } from '../contracts/a2a.ts'
+import { adminContract } from '../contracts/admin.ts'
+import { clientOf, connected, plain, play, refusal, stock, textOf } from '../contracts/gateway/client.ts'
+import { runCases } from '../contracts/gateway/runs.ts'
+import { ask, expectProblem, jsonRequest, post, run } from '../contracts/http/client.ts'
+import { httpContract } from '../contracts/http.ts'
+import { countingCases } from '../contracts/metrics/counting.ts'
+import { runsContract } from '../contracts/runs.ts'
+import { served } from '../contracts/served.ts'
+import { buildNextApps, type NextApps } from './next-apps.ts'
+
+let apps: NextApps
+beforeAll(async () => {
+  apps = await buildNextApps()
+}, 180_000)
+afterAll(() => apps?.remove())
+
+const deploy = (ENTRY: string) => (SETTINGS: string) => apps.start('node', { ENTRY, SETTINGS })
+
+describe('a Node route', () => {
+  httpContract(() => deploy('http')(''), { decodesPaths: true })
+  runsContract(deploy('runs'), { decodesPaths: true })
+  a2aContract(deploy('a2a'))
+  describe('metrics', () =>
+    countingCases(
+      served(() => deploy('metrics')('')),
+      1000,
+      'polling',
+    ))
+})
+
+adminContract('a Node route', () => deploy('admin')(''))
+
+describe('the gateway in a Node route', () => {
+  const server = served(() => deploy('gateway')('usual'))
+
+  runCases(server, async auth => {
+    const socket = stock(server, auth && { auth })
+    await connected(socket)
+    expect(socket.io.engine.transport.name).toBe('polling')
+    return clientOf(socket)
+  })
+
+  it('ends the connection of a client that wants a WebSocket and nothing else', async () => {
+    const socket = stock(server, { transports: ['websocket'], reconnection: false })
+    expect((await refusal(socket)).message).toBe('websocket error')
+    await expect(plain(server)).rejects.toThrow('socket hang up')
+  })
+
+  it('has a client that tries a WebSocket first go on with polling', async () => {
+    const socket = stock(server, { transports: ['websocket', 'polling'], tryAllTransports: true })
+    await connected(socket)
+    expect(socket.io.engine.transport.name).toBe('polling')
+    const events = await play(clientOf(socket), 'agent.run', { name: 'echo', input: 'after all' })
+    expect(textOf(events)).toBe('after all')
+  })
+})
+
+describe('an Edge route', () => {
+  const server = served(() => apps.start('edge'))
+  httpContract(() => apps.start('edge'), { decodesPaths: true, readsBodies: true, logsLeaving: true })
+
+  it('refuses followed runs, which have no memory to share', async () => {
+    const answer = await post(server, '/api/agents/echo/run', { input: 'x', background: true })
+    await expectProblem(server, answer, 400, 'runs_not_stored')
+  })
+})
+
+describe('the example', () => {
+  const server = served(() => apps.start('example'))
+
+  it('serves agents, teams, workflows and A2A below /api', async () => {
+    const echoed = await run(server, '/api/agents/echo/run', { input: 'Hello' })
+    expect(echoed.text).toBe('Hello')
+    expect(JSON.parse((await ask(server, '/api/registry')).text)).toMatchObject({ teams: ['desk'] })
+    const message = { kind: 'message', messageId: '1', role: 'user', parts: [{ kind: 'text', text: 'Hi' }] }
+    const request = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } }
+    const answer = await fetch(`${server().url}/api/a2a`, jsonRequest(request))
+    expect(await answer.json()).toMatchObject({ result: { status: { state: 'completed' } } })
+    const { url } = server()
+    const card = await (await fetch(`${url}/api/a2a/agents/echo/.well-known/agent-card.json`)).json()
+    expect(card.url).toBe(`${url}/api/a2a/agents/echo`)
+  })
+
+  it('serves the stock socket client', async () => {
+    const socket = stock(server, { path: '/api/socket.io' })
+    const events = await play(clientOf(socket), 'agent.run', { name: 'echo', input: 'by polling' })
+    expect(textOf(events)).toBe('by polling')
+  })
+
+  it('has a page in which an answer grows as it comes', { timeout: 60_000 }, async ({ skip }) => {
+    const executablePath = '/usr/bin/chromium'
+    skip(!existsSync(executablePath), 'skipped: needs chromium')
+    const flags = ['--disable-gpu', '--disable-background-networking', '--disable-component-update']
+    const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', ...flags] })
+    try {
+      const page = await browser.newPage()
+      const complaints: string[] = []
+      page.on('console', message => message.type() === 'error' && complaints.push(message.text()))
+      page.on('pageerror', error => complaints.push(String(error)))
+      await page.goto(server().url)
+      await page.evaluate(WATCH)
+      await page.getByRole('textbox').fill(WORDS)
+      await page.getByRole('button', { name: 'Send' }).click()
+      await page.locator('[data-from=typist] span').getByText(WORDS, { exact: true }).waitFor()
+      const shown: string[] = await page.evaluate('shown')
+      expect(shown.length).toBeGreaterThan(3)
+      for (const [index, text] of shown.entries()) {
+        expect(WORDS.startsWith(text)).toBe(true)
+        expect(text.length).toBeGreaterThan(shown[index - 1]?.length ?? -1)
+      }
+      expect(complaints).toEqual([])
+    } finally {
+      await browser.close()
+    }
+  })
+})
+
+const WORDS = 'one two three four five six seven eight nine ten'
+
+/** Keeps each text that the page shows as the answer. */
+const WATCH = `
+  var shown = []
+  new MutationObserver(() => {
+    const text = document.querySelector('[data-from=typist] span')?.textContent
+    if (text && text !== shown.at(-1)) shown.push(text)
+  }).observe(document.body, { childList: true, subtree: true, characterData: true })
+`

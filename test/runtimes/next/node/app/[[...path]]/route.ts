@@ -1,0 +1,38 @@
+import process from 'node:process'
+import { type Handler, memoryState } from '../../../../../../src/index.ts'
+import { type Route, route } from '../../../../../../src/runtimes/next.ts'
+
+/** The services of the contracts, in memory. Only the one that ENTRY names is loaded, with the settings SETTINGS. */
+const services: Readonly<Record<string, () => Promise<Handler>>> = {
+  http: async () => (await import('../../../../../contracts/fixture.ts')).handler,
+  async runs() {
+    const { runsHandler, runsOptions } = await import('../../../../../contracts/runs/service.ts')
+    return runsHandler(runsOptions(memoryState(), process.env.SETTINGS))
+  },
+  async a2a() {
+    const { a2aHandler, a2aOptions } = await import('../../../../../contracts/a2a/service.ts')
+    return a2aHandler(a2aOptions(memoryState(), process.env.SETTINGS))
+  },
+  async admin() {
+    const { adminHandler, adminOptions } = await import('../../../../../contracts/admin/service.ts')
+    const { stdio } = await import('../../../../../../src/runtimes/stdio.ts')
+    return adminHandler(adminOptions(memoryState(), stdio))
+  },
+  async metrics() {
+    const { metricsHandler, metricsOptions } = await import('../../../../../contracts/metrics/service.ts')
+    return metricsHandler(metricsOptions(memoryState()))
+  },
+  async gateway() {
+    const { gatewayHandler, gatewayOptions } = await import('../../../../../contracts/gateway/service.ts')
+    return gatewayHandler(gatewayOptions(memoryState(), process.env.SETTINGS))
+  },
+}
+
+let handler: Promise<Handler> | undefined
+
+const routes: Route = route(async (request, platform) => {
+  handler ??= services[process.env.ENTRY ?? 'http']!()
+  return (await handler)(request, platform)
+})
+
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = routes
