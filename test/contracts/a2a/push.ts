@@ -21,7 +21,7 @@ import { as, ask, own, type Server } from '../runs/client.ts'
 import { served } from '../served.ts'
 import { hear, openGate, rpcCall, TONGUES } from './client.ts'
 import { type Received, startReceiver } from './receiver.ts'
-import { MAX_TRIES } from './service.ts'
+import { MAX_TRIES, WEBHOOK_SECRET } from './service.ts'
 
 /** Calls a method of JSON-RPC. */
 async function rpc(server: Server, method: string, params: unknown, headers: Record<string, string> = {}) {
@@ -357,11 +357,16 @@ export function pushCases(server: Server): void {
 
   it('gives receivers up that are gone, or fail too often, and follows no redirect', async () => {
     const [gone, dead, moved, ok] = [at('gone'), at('dead'), at('moved'), at('ok')]
+    const [token, credentials] = [own('canary-token'), own('canary-credentials')]
     for (const { url } of [gone, dead, moved, ok]) {
-      await rpc(server, 'SendMessage', {
+      const { result } = await rpc(server, 'SendMessage', {
         ...messageV1('hi', 'echo'),
-        configuration: { taskPushNotificationConfig: { url } },
+        configuration: {
+          taskPushNotificationConfig: { url, token, authentication: { scheme: 'Bearer', credentials } },
+        },
       })
+      const list = await rpc(server, 'ListTaskPushNotificationConfigs', { taskId: result.task.id })
+      expect(JSON.stringify([result, list.result])).not.toContain(credentials)
     }
     await eventually(() => {
       expect(receiver().tries(gone.path)).toBe(1)
@@ -371,7 +376,9 @@ export function pushCases(server: Server): void {
     })
     expect(receiver().tries('/moved-here')).toBe(0)
     expect(server().log()).toContain('push.given_up')
-    expect(server().log()).not.toContain(dead.path)
+    for (const secret of [dead.path, token, credentials, WEBHOOK_SECRET]) {
+      expect(server().log()).not.toContain(secret)
+    }
   })
 
   it.each(HOSTILE)('tells nobody at %s', async url => {
