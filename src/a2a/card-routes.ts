@@ -88,8 +88,14 @@ function createStamp(sign: SignCard | undefined): Stamp {
     const text = JSON.stringify(card)
     const digest = (await sha256(text)).slice(0, 24)
     const before = known.get(digest)
-    if (before !== undefined) return before
-    if (known.size >= MAX_STAMPS) known.clear()
+    if (before !== undefined) {
+      // The one that was asked for last leaves last.
+      known.delete(digest)
+      known.set(digest, before)
+      return before
+    }
+    const [oldest] = known.keys()
+    if (known.size >= MAX_STAMPS && oldest !== undefined) known.delete(oldest)
     // A signature differs from one process to the next while it says the same: so the tag is a weak one.
     const etag = sign === undefined ? `"${digest}"` : `W/"${digest}"`
     const lastModified = new Date().toUTCString()

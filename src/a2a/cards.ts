@@ -5,6 +5,7 @@
  * @module
  */
 
+import * as v from 'valibot'
 import { ServableError } from '../errors.ts'
 import type { Identity } from '../http/platform.ts'
 import { joinPath } from '../http/router.ts'
@@ -100,17 +101,35 @@ export async function signed(
   form: CardWriting,
   sign: SignCard | undefined,
 ): Promise<AgentCard> {
-  return sign === undefined
-    ? card
-    : { ...card, signatures: await sign(card, form === '0.3-proto' ? '0.3' : form) }
+  if (sign === undefined) return card
+  const signatures: unknown = await sign(card, form === '0.3-proto' ? '0.3' : form)
+  if (Array.isArray(signatures)) return { ...card, signatures }
+  throw new ServableError('internal_error', '`a2a.sign` must give an array of signatures')
 }
+
+const text = v.optional(v.string())
+const texts = v.optional(v.array(v.string()))
+
+const TextSchema = v.strictObject({
+  name: text,
+  description: text,
+  version: text,
+  provider: v.optional(v.strictObject({ organization: v.string(), url: text })),
+  documentationUrl: text,
+  iconUrl: text,
+  inputModes: texts,
+  outputModes: texts,
+})
 
 async function textFor(
   options: ExtendedCardOptions | undefined,
   identity: Identity,
-): Promise<ExtendedCardText | undefined> {
-  const { card } = options ?? {}
-  return typeof card === 'function' ? card(identity) : card
+): Promise<ExtendedCardText> {
+  const { card = {} } = options ?? {}
+  const text: unknown = typeof card === 'function' ? await card(identity) : card
+  const result = v.safeParse(TextSchema, text)
+  if (result.success) return result.output as ExtendedCardText
+  throw new ServableError('internal_error', '`a2a.extendedCard.card` must give members of a card')
 }
 
 function nameOf(subjects: readonly CardSubject[]): string | undefined {

@@ -6,7 +6,7 @@ import type { SendRequest } from './model.ts'
 export interface AgentDirectory {
   /** Undefined where there is none of that name. */
   find(name: string): Target | undefined
-  /** The names on offer, looked up anew each time. */
+  /** The names that anybody may be told, looked up anew each time. */
   names(): readonly string[]
 }
 

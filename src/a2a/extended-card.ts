@@ -1,3 +1,4 @@
+import { isServableError, ServableError } from '../errors.ts'
 import { identifyBy } from '../http/authentication.ts'
 import { checkResponse, isResponse } from '../web/response.ts'
 import { type Cards, signed } from './cards.ts'
@@ -19,7 +20,15 @@ export function createExtendedCard(
       throw error
     })
     if (isResponse(identity)) return { response: checkResponse(identity, '`a2a.extendedCard.authenticate`') }
+    // It is for one reader alone, whatever says who that is.
+    state.responseHeaders.set('cache-control', 'private, no-store')
     const form = wire === v03Rest ? '0.3-proto' : wire.version === '1.0' ? '1.0' : '0.3'
-    return { value: await signed(await cards({ request, agent, form, identity }), form, sign) }
+    try {
+      return { value: await signed(await cards({ request, agent, form, identity }), form, sign) }
+    } catch (cause) {
+      // Other code says what stands on it, and signs it.
+      if (isServableError(cause)) throw cause
+      throw new ServableError('internal_error', 'The extended card cannot be made', { cause })
+    }
   }
 }

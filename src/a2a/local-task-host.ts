@@ -32,6 +32,7 @@ import { Opening } from './opening.ts'
 import { toRunInput } from './parts.ts'
 import type { PushConfig, PushRequest, Sent } from './push/config.ts'
 import type { DelivererOptions } from './push/deliverer.ts'
+import { markDue } from './push/kept.ts'
 import { createPush, type Push } from './push/push.ts'
 import type { Delivered, TaskHost, TaskMessage, TaskSettings, TaskView } from './task-host.ts'
 import {
@@ -78,6 +79,8 @@ interface Begun {
 interface AtWork {
   readonly run: Run
   readonly ended: Promise<void>
+  /** It is known that there will be a task, and no bare message. */
+  isTask: boolean
 }
 
 class LocalTaskHost implements TaskHost {
@@ -98,7 +101,10 @@ class LocalTaskHost implements TaskHost {
       createPush({
         store,
         settings: settings.push,
-        growing: id => (this.#atWork.has(id) ? this.#watchOf(id).changed : undefined),
+        growing: id => {
+          const atWork = this.#atWork.get(id)
+          return atWork && { changed: this.#watchOf(id).changed, isTask: atWork.isTask }
+        },
         onGivenUp: settings.onGivenUp,
         upkeep,
       })
@@ -132,6 +138,12 @@ class LocalTaskHost implements TaskHost {
   }
 
   resume(): void {
+    try {
+      // Ends what others have left behind, so that receivers are told.
+      this.#transact(() => {})
+    } catch {
+      // Whoever asks for a task next tries again.
+    }
     this.#push?.deliverer.sweep()
   }
 
@@ -178,7 +190,6 @@ class LocalTaskHost implements TaskHost {
     if (atWork !== undefined) await atWork.ended
     else {
       this.#transact(tx => this.#conclude(tx, id, statusNow('canceled')))
-      this.#push?.deliverer.poke(id)
     }
     const { task } = await this.get(id, viewer)
     if (task.status.state !== 'canceled') throw notCancelable(task.status.state)
@@ -282,20 +293,24 @@ class LocalTaskHost implements TaskHost {
         this.#conclude(tx, id, status, entries.at(-1))
       },
     })
-    this.#atWork.set(id, { run, ended })
-    this.#push?.deliverer.poke(id)
+    const atWork = { run, ended, isTask: false }
+    this.#atWork.set(id, atWork)
     const end = () => {
       this.#atWork.delete(id)
       // Whoever tells receivers of it waits for no more.
       this.#watches.get(id)?.changed.fire()
-      this.#push?.deliverer.poke(id)
       opening.settle()
       this.#settle(id)
       this.#letGo(id)
     }
     void ended.then(end, end)
     return opening.delivered.then(delivered => {
-      if ('view' in delivered) this.#settle(id)
+      if ('view' in delivered) {
+        atWork.isTask = true
+        this.#watches.get(id)?.changed.fire()
+        this.#push?.deliverer.poke(id)
+        this.#settle(id)
+      }
       return delivered
     })
   }
@@ -322,9 +337,11 @@ class LocalTaskHost implements TaskHost {
     tx.put(TASKS, toDocument(ended, isEnd ? Date.now() + keepMs : undefined))
     tx.delete(AT_WORK, id)
     saveBody(tx, ended, seq)
-    // Should this process end now, another one tells them.
-    this.#push?.markDue(tx, id)
     this.#watches.get(id)?.changed.fire()
+    if (this.#push === undefined) return
+    // Should this process end now, another one tells them.
+    markDue(tx, id)
+    queueMicrotask(() => this.#push?.deliverer.sweep())
   }
 
   #find(tx: Transaction, id: string, viewer: Viewer): StoredTask {

@@ -44,7 +44,12 @@ export function a2aRoutes({
   countStream,
 }: A2ARoutesOptions): Route[] {
   const { basePath, inputModes, listAnonymous, maxBodyBytes } = settings
-  const names = () => agents.entries('agent').map(({ name }) => name)
+  const hidden = new Set(settings.extendedCard?.agents)
+  const names = () =>
+    agents
+      .entries('agent')
+      .map(({ name }) => name)
+      .filter(name => !hidden.has(name))
   const find = (name: string) => agents.find('agent', name)
   const chooseAgent = createAgentChooser({ names, find }, settings.default)
   const cards = createCards({

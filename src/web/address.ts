@@ -60,7 +60,7 @@ const CARRYING: readonly (readonly [range: string, at: number])[] = [
 ]
 
 /** Endings of names that never are public (RFC 6761, 6762, 8375; `internal` is kept private by ICANN). */
-const PRIVATE_NAMES = /(^|\.)(localhost|local|internal|intranet|lan|home|corp|home\.arpa|onion)$/
+const PRIVATE_NAMES = /(^|\.)(localhost|local|svc|internal|intranet|lan|home|corp|home\.arpa|onion)$/
 
 /**
  * Throws `address_refused` unless the URL is of `http:` or `https:`, without credentials, and leads to a public

@@ -80,6 +80,39 @@ describe.each(Object.entries(starts))('push notifications: %s', (_, start) => {
   })
 })
 
+describe('push notifications: a server that ends while an agent is at work', () => {
+  it('tells after its restart that the task has failed, asked by nobody', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'servable-push-'))
+    const start = starts['Node, in SQLite']!
+    const receiver = await startReceiver()
+    let runtime = await start(folder)
+    try {
+      const path = `/${own('ok')}`
+      const server = () => ({ ...runtime, folder }) as never
+      const message = {
+        messageId: crypto.randomUUID(),
+        role: 'ROLE_USER',
+        parts: [{ text: own('gate') }],
+        metadata: { agentName: 'gated' },
+      }
+      const configuration = {
+        returnImmediately: true,
+        taskPushNotificationConfig: { url: receiver.url + path },
+      }
+      const params = { message, configuration }
+      await hear(server, TONGUES.rpc1, rpcCall({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params }))
+      await eventually(() => expect(receiver.taken(path).map(stateOf)).toContain('TASK_STATE_WORKING'))
+      await runtime.kill()
+      runtime = await start(folder)
+      await eventually(() => expect(receiver.taken(path).map(stateOf).at(-1)).toBe('TASK_STATE_FAILED'))
+    } finally {
+      await runtime.stop()
+      await receiver.stop()
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+})
+
 describe('push notifications: objects that leave memory between two tries', () => {
   it('reach their receiver', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'servable-push-'))

@@ -50,7 +50,14 @@ const scheme = v.pipe(
 )
 
 const fields = {
-  id: v.optional(v.pipe(text, v.maxLength(200, 'must have 200 characters at the most'))),
+  id: v.optional(
+    v.pipe(
+      text,
+      v.maxLength(200, 'must have 200 characters at the most'),
+      // A path is shortened by them before it is sent (RFC 3986, section 5.2.4).
+      v.check(id => id !== '.' && id !== '..', 'must not be `.` or `..`'),
+    ),
+  ),
   url: v.pipe(
     required,
     v.maxLength(2048, 'must have 2048 characters at the most'),

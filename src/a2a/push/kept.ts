@@ -15,8 +15,14 @@ export const PUSH = 'task-push'
 export interface KeptPush {
   readonly taskId: string
   readonly config: PushConfig
+  /** Another one each time that the config is set. */
+  readonly generation: string
   /** The last entry of the task's log that the receiver has. */
   readonly seq: number
+  /** The end of the notice that is under way or has failed: it is told again as it was. */
+  readonly upTo?: number | undefined
+  /** Who works on it, until it is due. */
+  readonly holder?: string | undefined
   /** How often in a row the receiver has failed. */
   readonly failures: number
   /** The receiver is given up. */
@@ -25,18 +31,25 @@ export interface KeptPush {
 
 const idOf = (taskId: string, configId: string) => `${taskId}/${configId}`
 
+const ALL = 1000
+
 /** All of a task, in the order in which they came. */
 export function readPushes(tx: Transaction, taskId: string): KeptPush[] {
   return tx
-    .list<KeptPush>(PUSH, { partition: taskId, limit: 1000 })
+    .list<KeptPush>(PUSH, { partition: taskId, limit: ALL })
     .map(({ value }) => value)
     .reverse()
 }
 
+/** One of them; undefined where there is none. */
+export function findPush(tx: Transaction, taskId: string, configId: string): KeptPush | undefined {
+  return tx.get<KeptPush>(PUSH, idOf(taskId, configId))?.value
+}
+
 /** One of them. Throws `task_not_found` where there is none. */
 export function readPush(tx: Transaction, taskId: string, configId: string): KeptPush {
-  const found = tx.get<KeptPush>(PUSH, idOf(taskId, configId))
-  if (found !== undefined) return found.value
+  const found = findPush(tx, taskId, configId)
+  if (found !== undefined) return found
   throw new ServableError('task_not_found', 'The task has no such push notification config')
 }
 
@@ -47,13 +60,13 @@ export function addPush(
   config: PushConfig,
   { seq, max }: { readonly seq: number; readonly max: number },
 ): KeptPush {
-  const others = tx.list<KeptPush>(PUSH, { partition: taskId, limit: 1000 })
+  const others = tx.list<KeptPush>(PUSH, { partition: taskId, limit: ALL })
   const before = others.find(({ id }) => id === idOf(taskId, config.id))
   if (before === undefined && others.length >= max) {
     throw new ServableError('invalid_params', `A task has ${max} push notification configs at the most`)
   }
-  const kept = { taskId, config, seq, failures: 0, isDead: false }
-  tx.put(PUSH, { ...documentOf(kept, undefined), at: before?.at ?? Date.now() + others.length / 1000 })
+  const kept = { taskId, config, generation: crypto.randomUUID(), seq, failures: 0, isDead: false }
+  tx.put(PUSH, documentOf(kept, Date.now(), before?.at ?? Date.now() + others.length / ALL))
   return kept
 }
 
@@ -64,14 +77,20 @@ export function deletePush(tx: Transaction, taskId: string, configId: string): v
 
 /** Takes all of a task away. */
 export function deletePushes(tx: Transaction, taskId: string): void {
-  for (const { id } of tx.list(PUSH, { partition: taskId, limit: 1000 })) tx.delete(PUSH, id)
+  for (const { id } of tx.list(PUSH, { partition: taskId, limit: ALL })) tx.delete(PUSH, id)
 }
 
-/** Writes how far a config is, and when it is due again; nothing where it has been taken away or replaced meanwhile. */
+/** Writes how far a config is, and when it is due again. The caller has looked whether it still is the one it read. */
 export function savePush(tx: Transaction, kept: KeptPush, dueAt: number | undefined): void {
   const before = tx.get<KeptPush>(PUSH, idOf(kept.taskId, kept.config.id))
-  if (before === undefined || JSON.stringify(before.value.config) !== JSON.stringify(kept.config)) return
-  tx.put(PUSH, { ...documentOf(kept, dueAt), at: before.at })
+  if (before !== undefined) tx.put(PUSH, documentOf(kept, dueAt, before.at))
+}
+
+/** Makes those of a task due that are at rest: neither in anybody's hands, nor waiting for their next try, nor given up. */
+export function markDue(tx: Transaction, taskId: string): void {
+  for (const { value, expiresAt } of tx.list<KeptPush>(PUSH, { partition: taskId, limit: ALL })) {
+    if (expiresAt === undefined && !value.isDead) savePush(tx, value, Date.now())
+  }
 }
 
 /** The moment at which the soonest config is due, of all tasks. */
@@ -79,19 +98,25 @@ export function nextDue(tx: Transaction): number | undefined {
   return tx.expired<KeptPush>(PUSH, Number.MAX_SAFE_INTEGER, 1)[0]?.expiresAt
 }
 
-/** Those that are due; `until` is when they are due again, should whoever works on them be gone by then. */
-export function claimDue(tx: Transaction, now: number, until: number, limit: number): KeptPush[] {
-  const due = tx.expired<KeptPush>(PUSH, now, limit)
-  for (const { value } of due) savePush(tx, value, until)
-  return due.map(({ value }) => value)
+/** Takes those in hand that are due, whoever had them before; `until` is when others may. */
+export function claimDue(
+  tx: Transaction,
+  now: number,
+  { holder, until, limit }: { readonly holder: string; readonly until: number; readonly limit: number },
+): KeptPush[] {
+  return tx.expired<KeptPush>(PUSH, now, limit).map(({ value }) => {
+    const kept = { ...value, holder }
+    savePush(tx, kept, until)
+    return kept
+  })
 }
 
-function documentOf(kept: KeptPush, dueAt: number | undefined): Document<KeptPush> {
+function documentOf(kept: KeptPush, dueAt: number | undefined, at: number): Document<KeptPush> {
   const { taskId, config } = kept
   return {
     id: idOf(taskId, config.id),
     partition: taskId,
-    at: Date.now(),
+    at,
     tags: {},
     value: kept,
     ...(dueAt !== undefined && { expiresAt: dueAt }),

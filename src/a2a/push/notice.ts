@@ -19,6 +19,11 @@ export interface Notice {
   readonly contentType: string
 }
 
+interface Entry {
+  readonly seq: number
+  readonly entry: TaskEntry
+}
+
 /** Entries that are looked at for one notice. */
 const BATCH = 256
 
@@ -26,43 +31,50 @@ const BATCH = 256
 const MAX_TEXT = 65_536
 
 /**
- * The next notice, or the seq up to which there is nothing to tell. 1.0 is told of each status and of artifacts, as its
- * streams are; pieces of one artifact that wait are told as one. 0.2 and 0.3 are told the task as of each status.
+ * The next notice after `from`, or the seq up to which there is nothing to tell. 1.0 is told of each status and of artifacts, as its
+ * streams are; pieces of one artifact that wait are told as one, the same ones at each try. 0.2 and 0.3 are told the task as of each status.
  */
 export function nextNotice(
   tx: Transaction,
-  { taskId, config, seq }: KeptPush,
-  task: StoredTask,
+  { taskId, config, upTo = Number.POSITIVE_INFINITY }: KeptPush,
+  { task, from }: { readonly task: StoredTask; readonly from: number },
 ): Notice | number {
-  const entries = tx.read(logOf(taskId), seq, BATCH).map(({ seq, data }) => ({
-    seq,
-    // The log holds what this room wrote into it.
-    entry: JSON.parse(data) as TaskEntry,
-  }))
   const isModern = config.version === '1.0'
-  const first = entries.findIndex(
-    ({ entry }) => entry.type === 'status' || (isModern && entry.type === 'artifact'),
-  )
-  if (first === -1) {
-    const last = entries.at(-1)?.seq ?? seq
-    // There may be a status beyond what was looked at.
-    return entries.length < BATCH
-      ? last
-      : nextNotice(tx, { taskId, config, seq: last, failures: 0, isDead: false }, task)
-  }
+  let seq = from
+  let entries: Entry[]
+  let first: number
+  // There may be a status beyond what is looked at in one go.
+  do {
+    entries = readEntries(tx, taskId, seq)
+    first = entries.findIndex(
+      ({ entry }) => entry.type === 'status' || (isModern && entry.type === 'artifact'),
+    )
+    if (first === -1) seq = entries.at(-1)?.seq ?? seq
+  } while (first === -1 && entries.length === BATCH)
+  if (first === -1) return seq
   const { seq: at, entry } = entries[first]!
   if (!isModern) {
     const body = JSON.stringify(v03.encode.task(taskAt(tx, task, at)))
     return { seq: at, body, contentType: 'application/json' }
   }
   if (entry.type === 'history') return at
-  const told = entry.type === 'artifact' ? joined(entries.slice(first)) : { seq: at, update: entry }
+  const told =
+    entry.type === 'artifact'
+      ? joined(entries.slice(first).filter(({ seq }) => seq <= upTo))
+      : { seq: at, update: entry }
   const body = JSON.stringify(v1.encode.update(told.update))
   return { seq: told.seq, body, contentType: 'application/a2a+json' }
 }
 
+function readEntries(tx: Transaction, taskId: string, after: number): Entry[] {
+  // The log holds what this room wrote into it.
+  return tx
+    .read(logOf(taskId), after, BATCH)
+    .map(({ seq, data }) => ({ seq, entry: JSON.parse(data) as TaskEntry }))
+}
+
 /** The artifact of the first entry, with what the next ones append to it. */
-function joined(entries: readonly { readonly seq: number; readonly entry: TaskEntry }[]): {
+function joined(entries: readonly Entry[]): {
   seq: number
   update: ArtifactUpdate
 } {

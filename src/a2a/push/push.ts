@@ -8,7 +8,7 @@ import { nameResolver } from '../../environment.ts'
 import type { Transaction } from '../../state/store.ts'
 import type { PushConfig, PushRequest } from './config.ts'
 import { Deliverer, type DelivererOptions } from './deliverer.ts'
-import { addPush, deletePush, readPush, readPushes, savePush } from './kept.ts'
+import { addPush, deletePush, readPush, readPushes } from './kept.ts'
 import type { PushSettings } from './options.ts'
 import { createSender, type Sender } from './sender.ts'
 
@@ -25,8 +25,6 @@ export interface Push {
   readonly deliverer: Deliverer
   /** Does what a client asks; `seqNow` is the last entry that a new receiver is not told of. */
   perform(tx: Transaction, request: PushRequest, seqNow: () => number): PushConfig[]
-  /** All receivers of a task are to be told, whoever does it. */
-  markDue(tx: Transaction, taskId: string): void
 }
 
 /** Makes them. Throws `invalid_options`. */
@@ -58,9 +56,6 @@ export function createPush({ store, settings, growing, onGivenUp, upkeep }: Crea
           deletePush(tx, taskId, request.id)
           return []
       }
-    },
-    markDue(tx, taskId) {
-      for (const kept of readPushes(tx, taskId)) if (!kept.isDead) savePush(tx, kept, Date.now())
     },
   }
 }

@@ -41,7 +41,11 @@ export function createSender(
         ...(token !== undefined && { 'x-a2a-notification-token': token }),
         ...(scheme !== undefined && { authorization: [scheme, credentials].filter(Boolean).join(' ') }),
         ...(key &&
-          (await signWebhook(key, { id: `${taskId}.${config.id}.${seq}`, sentAt: Date.now(), body }))),
+          (await signWebhook(key, {
+            id: `${taskId}.${encoded(config.id)}.${seq}`,
+            sentAt: Date.now(),
+            body,
+          }))),
       },
     })
     // Nothing but the status counts.
@@ -54,6 +58,11 @@ export function createSender(
     check,
     send: (kept, notice) => post(kept, notice).catch(error => failureOf(error)),
   }
+}
+
+/** A client's id as it may stand in a header, and between dots. */
+function encoded(id: string): string {
+  return encodeURIComponent(id.toWellFormed()).replaceAll('.', '%2E')
 }
 
 /** What is told of a failure: nothing that the receiver or its address could put into a log. */

@@ -67,11 +67,24 @@ export function extendedCases(server: Server): void {
     expect(own.status).toBe(404)
   })
 
+  it('is the only one that names what it tells', async () => {
+    const message = {
+      messageId: 'm',
+      role: 'ROLE_USER',
+      parts: [{ text: 'hi' }],
+      metadata: { agentName: 'none' },
+    }
+    const heard = await hear(server, TONGUES.rpc1, callOf(TONGUES.rpc1, 'send', { message }))
+    expect(heard.error?.message).toContain('`echo`')
+    expect(heard.text).not.toContain('secretive')
+  })
+
   describe.each(tongues)('over %s', (_, tongue) => {
     it('is given to whoever proves who they are, and to nobody else', async () => {
       for (const headers of [{}, { authorization: 'Bearer wrong' }, { 'x-test-user': 'ann' }]) {
         const heard = await hear(server, tongue, callOf(tongue, 'extendedCard', {}, { headers }))
         expect(heard.status).toBe(401)
+        expect(heard.headers.get('cache-control') ?? '').not.toContain('public')
         expect(heard.headers.get('www-authenticate')).toBe('Bearer realm="cards"')
         expect(heard.text).not.toContain('secretive')
         if (tongue.isRpc) expect(heard.error?.json).toMatchObject({ jsonrpc: '2.0', id: 7 })
@@ -80,6 +93,7 @@ export function extendedCases(server: Server): void {
       expect(heard.status).toBe(200)
       expect(heard.headers.get('www-authenticate')).toBeNull()
       expectExtended(heard.value)
+      expect(heard.headers.get('cache-control')).toBe('private, no-store')
       const own = await hear(
         server,
         tongue,

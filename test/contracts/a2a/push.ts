@@ -355,6 +355,86 @@ export function pushCases(server: Server): void {
     }
   }, 120_000)
 
+  it('tells the same once more where an answer was lost, whatever came meanwhile', async () => {
+    const { path, url } = at('lost')
+    await rpc(server, 'SendMessage', {
+      ...messageV1('40', 'slow'),
+      configuration: { taskPushNotificationConfig: { url } },
+    })
+    await eventually(() => lastStateIs(receiver().taken(path), 'TASK_STATE_COMPLETED'))
+    const all = Array.from({ length: 40 }, (_, index) => `${index + 1} `).join('')
+    expect(textOf(receiver().taken(path))).toBe(all)
+    await eventually(() => expect(receiver().tries(path)).toBe(receiver().taken(path).length * 2))
+  })
+
+  it('tells a new address while the one before it hangs', async () => {
+    const { id: taskId, gate } = await waiting(server)
+    const [hangs, ok] = [at('hangs'), at('ok')]
+    await rpc(server, 'CreateTaskPushNotificationConfig', { taskId, id: 'a', url: hangs.url })
+    await rpc(server, 'CancelTask', { id: taskId })
+    await eventually(() => expect(receiver().tries(hangs.path)).toBe(1))
+    await openGate(server, gate)
+    const second = await waiting(server)
+    await rpc(server, 'CreateTaskPushNotificationConfig', { taskId: second.id, id: 'a', url: hangs.url })
+    await rpc(server, 'CreateTaskPushNotificationConfig', { taskId: second.id, id: 'a', url: ok.url })
+    await openGate(server, second.gate)
+    await eventually(() => lastStateIs(receiver().taken(ok.path), 'TASK_STATE_COMPLETED'))
+  })
+
+  it('lets nobody wait for those whose agents are at work', async () => {
+    const tasks = await Promise.all(Array.from({ length: 30 }, () => waiting(server)))
+    for (const { id: taskId } of tasks) {
+      for (const id of ['a', 'b', 'c']) {
+        await rpc(server, 'CreateTaskPushNotificationConfig', { taskId, id, url: at('ok').url })
+      }
+    }
+    const { path, url } = at('ok')
+    await rpc(server, 'SendMessage', {
+      ...messageV1('hi', 'echo'),
+      configuration: { taskPushNotificationConfig: { url } },
+    })
+    await eventually(() => lastStateIs(receiver().taken(path), 'TASK_STATE_COMPLETED'))
+    for (const { gate } of tasks) await openGate(server, gate)
+  })
+
+  it('does not hurry the next try of a receiver when something else is set', async () => {
+    const { id: taskId, gate } = await waiting(server)
+    const dead = at('dead')
+    await rpc(server, 'CreateTaskPushNotificationConfig', { taskId, id: 'a', url: dead.url })
+    await openGate(server, gate)
+    await eventually(() => expect(receiver().tries(dead.path)).toBeGreaterThan(0))
+    for (let times = 0; times < 20; times++) {
+      await rpc(server, 'CreateTaskPushNotificationConfig', { taskId, id: 'b', url: at('ok').url })
+    }
+    await eventually(() => expect(receiver().tries(dead.path)).toBe(MAX_TRIES))
+  })
+
+  it('tells nobody of a bare message', async () => {
+    const { path, url } = at('ok')
+    const { result } = await rpc(server, 'SendMessage', {
+      ...messageV1('hi', 'says'),
+      configuration: { taskPushNotificationConfig: { url } },
+    })
+    expect(result.message).toBeDefined()
+    const after = at('ok')
+    await rpc(server, 'SendMessage', {
+      ...messageV1('hi', 'echo'),
+      configuration: { taskPushNotificationConfig: { url: after.url } },
+    })
+    await eventually(() => lastStateIs(receiver().taken(after.path), 'TASK_STATE_COMPLETED'))
+    expect(receiver().tries(path)).toBe(0)
+  })
+
+  it.each(['a.b', 'ü€', 'line\nbreak', '__proto__', 'a/b'])('takes %j for the id of a config', async id => {
+    const { path, url } = at('ok')
+    await rpc(server, 'SendMessage', {
+      ...messageV1('hi', 'echo'),
+      configuration: { taskPushNotificationConfig: { id, url } },
+    })
+    await eventually(() => lastStateIs(receiver().taken(path), 'TASK_STATE_COMPLETED'))
+    expect(receiver().taken(path)[0]?.webhook?.id.split('.')).toHaveLength(3)
+  })
+
   it('gives receivers up that are gone, or fail too often, and follows no redirect', async () => {
     const [gone, dead, moved, ok] = [at('gone'), at('dead'), at('moved'), at('ok')]
     const [token, credentials] = [own('canary-token'), own('canary-credentials')]

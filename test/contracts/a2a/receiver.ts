@@ -22,6 +22,9 @@ export interface Receiver {
   stop(): Promise<void>
 }
 
+/** Paths where each notification is taken the first time, while the sender hears nothing of it. */
+const LOST = '/lost'
+
 /** What a path that begins so does, by how often it was asked; false where it takes the notification after all. */
 const WAYS: Readonly<Record<string, (response: ServerResponse, count: number) => unknown>> = {
   fails: (response, count) => count <= 2 && response.writeHead(500).end('x'.repeat(1000)),
@@ -55,6 +58,7 @@ export async function startReceiver(port = 0): Promise<Receiver> {
     // A sender that heard no answer sends the same once more.
     const isNew = !received.some(each => each.path === path && each.webhook?.id === webhook?.id)
     if (isNew || webhook === undefined) received.push({ path, headers, webhook, payload: JSON.parse(body) })
+    if (isNew && path.startsWith(LOST)) return void response.destroy()
     response.writeHead(204).end()
   })
   await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
