@@ -32,6 +32,9 @@ import { nameWorker, type WorkerName } from './worker-name.ts'
 /** Milliseconds between two sweeps at the least; a sweep happens when a run starts, never by a timer. */
 const SWEEP_EVERY_MS = 60_000
 
+/** Runs after which a sweep does not wait for that: so many may be kept past a count. */
+const SWEEP_EVERY_RUNS = 100
+
 /** What the local host needs. */
 export interface LocalHostOptions {
   readonly store: Store
@@ -59,6 +62,8 @@ class LocalHost implements RunHost {
   readonly #transact: Store['transact']
   readonly #live = new Map<string, LiveRun>()
   #sweptAt = 0
+  /** Runs since then. */
+  #begun = 0
   #lastAt = 0
 
   constructor({ store, settings, retention, leavesExpired = false, onEnded }: LocalHostOptions) {
@@ -205,8 +210,9 @@ class LocalHost implements RunHost {
 
   #sweep(): void {
     const now = Date.now()
-    if (now - this.#sweptAt < SWEEP_EVERY_MS) return
+    if (now - this.#sweptAt < SWEEP_EVERY_MS && ++this.#begun < SWEEP_EVERY_RUNS) return
     this.#sweptAt = now
+    this.#begun = 0
     this.#transact(tx => sweep(tx, this.#retention, now))
   }
 }

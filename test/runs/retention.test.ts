@@ -109,6 +109,15 @@ describe('sweep', () => {
     expect((await host.cancel(running, null)).status).toBe('cancelled')
   })
 
+  it('does not wait for the minute where many runs begin', async () => {
+    const { host } = make({ maxRuns: 5 })
+    const ids = await runs(host, 350)
+    expect((await keptOf(host, ids)).length).toBeLessThan(5 + 100)
+    const { host: aging } = make({ maxAgeMs: 50 })
+    const short = await runs(aging, 350)
+    expect((await keptOf(aging, short)).length).toBeLessThan(50 + 100)
+  })
+
   it('keeps a run with a key for an hour, whatever the count', async () => {
     const { host } = make({ maxRuns: 1 })
     const key = newKey()
