@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { type Runtime, startNode, startWorkerd } from '../test/runtimes/harness.ts'
 import { childOf, cpuOf, residentOf } from './process.ts'
 import { Ledger } from './soak/ledger.ts'
-import { type Sample, secondHalf, slopeOf } from './soak/memory.ts'
+import { floors, type Sample, secondHalf, slopeOf } from './soak/memory.ts'
 import { KINDS } from './soak/orders.ts'
 import { type Act, CLIENTS, readMetrics, whatOf } from './soak/traffic.ts'
 
@@ -24,7 +24,7 @@ const SETTLE_MS = 30_000
 /** What memory may grow in the second half, beyond twice the error of the slope. */
 const MAX_SLOPE: Record<string, number> = { node: 128, workerd: 512 }
 /** Shorter than this says nothing of memory. */
-const MIN_MINUTES = 5
+const MIN_MINUTES = 8
 
 const [minutes = '15', only] = process.argv.slice(2)
 const durationMs = Number(minutes) * 60_000
@@ -33,12 +33,17 @@ const env = { NODE_ENV: 'production', RETENTION_MS: String(Math.min(120_000, Mat
 
 const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
+type Growth = ReturnType<typeof slopeOf> & { readonly first: number; readonly last: number }
+
 interface Outcome {
   readonly name: string
   readonly ledger: Ledger
   readonly seconds: number
   readonly cpu: number
-  readonly memory: ReturnType<typeof slopeOf> & { readonly first: number; readonly last: number }
+  /** What is resident. */
+  readonly memory: Growth
+  /** What is held on the heap and beside it after a full collection, where that can be told. */
+  readonly heap: Growth | undefined
   /** What does not hold. */
   readonly wrong: readonly string[]
 }
@@ -93,22 +98,26 @@ async function soak(server: Runtime): Promise<Outcome> {
   const pid = await childOf(server.pid)
   const ledger = new Ledger()
   const samples: Sample[] = []
+  const heaps: Sample[] = []
   const startedAt = performance.now()
   const cpuBefore = await cpuOf(pid)
   const passed = () => (performance.now() - startedAt) / 60_000
   const stopSampling = every(SAMPLE_MS, async () => {
     // Only Node's entry has it.
-    if (name === 'node') await fetch(`${url}/gc`).then(response => response.text())
+    if (name === 'node') {
+      const held = await (await fetch(`${url}/gc`)).text()
+      heaps.push([passed(), Number(held) / 1024])
+    }
     samples.push([passed(), await residentOf(pid)])
   })
-  const stopTelling = every(PROGRESS_MS, () => tell(name, ledger, samples, passed()))
+  const stopTelling = every(PROGRESS_MS, () => tell(name, ledger, [samples, heaps], passed()))
   const until = startedAt + durationMs
   await Promise.all(CLIENTS.map(([, acts]) => keepBusy(acts, url, ledger, until)))
   await Promise.all([stopSampling(), stopTelling()])
   const seconds = passed() * 60
   const cpu = (await cpuOf(pid)) - cpuBefore
-  const half = secondHalf(samples)
-  const memory = { ...slopeOf(half), first: half[0]?.[1] ?? 0, last: half.at(-1)?.[1] ?? 0 }
+  const memory = growthOf(samples)
+  const heap = heaps.length > 0 ? growthOf(heaps) : undefined
   const wrong = [
     ...(await differencesAtEnd(url, ledger)),
     ...[...ledger.faults].map(([what, { count, first }]) => `${count} × ${what}: ${first}`),
@@ -118,26 +127,39 @@ async function soak(server: Runtime): Promise<Outcome> {
       .filter(line => ALARMING.test(line))
       .slice(0, 10)
       .map(line => `the server's log says: ${line}`),
-    ...growth(name, memory),
+    ...growing(name, 'what is resident', memory),
+    ...(heap === undefined ? [] : growing(name, 'the heap', heap)),
   ]
-  return { name, ledger, seconds, cpu, memory, wrong }
+  return { name, ledger, seconds, cpu, memory, heap, wrong }
 }
 
-function growth(name: string, { slope, error }: ReturnType<typeof slopeOf>): string[] {
+function growthOf(samples: readonly Sample[]): Growth {
+  const half = floors(secondHalf(samples))
+  return { ...slopeOf(half), first: half[0]?.[1] ?? 0, last: half.at(-1)?.[1] ?? 0 }
+}
+
+function growing(name: string, what: string, { slope, error }: Growth): string[] {
   if (Number(minutes) < MIN_MINUTES || slope - 2 * error <= (MAX_SLOPE[name] ?? 0)) return []
-  return [`memory grows by ${slope.toFixed(0)} KiB a minute (± ${(2 * error).toFixed(0)})`]
+  return [`${what} grows by ${slope.toFixed(0)} KiB a minute (± ${(2 * error).toFixed(0)})`]
 }
 
-function tell(name: string, ledger: Ledger, samples: readonly Sample[], at: number): void {
+function growthCells(growth: Growth | undefined): string[] {
+  if (growth === undefined) return ['', '']
+  const mib = (kib: number) => (kib / 1024).toFixed(1)
+  const { first, last, slope, error } = growth
+  return [`${mib(first)} → ${mib(last)} MiB`, `${slope.toFixed(0)} ± ${(2 * error).toFixed(0)}`]
+}
+
+function tell(name: string, ledger: Ledger, sampled: readonly (readonly Sample[])[], at: number): void {
   const runs = KINDS.map(kind => `${kind} ${ledger.runsOf(kind)}`).join(', ')
-  const mib = ((samples.at(-1)?.[1] ?? 0) / 1024).toFixed(1)
+  const mib = sampled.map(samples => ((samples.at(-1)?.[1] ?? 0) / 1024).toFixed(1)).join(', ')
   const faults = [...ledger.faults.values()].reduce((sum, { count }) => sum + count, 0)
   console.error(
     `${name} ${at.toFixed(2)} min: ${runs}; ${ledger.events} events, ${ledger.cuts} cuts, ${ledger.scrapes} scrapes, ${mib} MiB, ${faults} faults`,
   )
 }
 
-function row({ name, ledger, seconds, cpu, memory, wrong }: Outcome): string {
+function row({ name, ledger, seconds, cpu, memory, heap, wrong }: Outcome): string {
   const runs = KINDS.map(kind => ledger.runsOf(kind))
   const all = runs.reduce((sum, count) => sum + count, 0)
   return [
@@ -148,8 +170,8 @@ function row({ name, ledger, seconds, cpu, memory, wrong }: Outcome): string {
     String(ledger.events),
     String(ledger.cuts),
     `${((cpu / seconds) * 100).toFixed(0)} %`,
-    `${(memory.first / 1024).toFixed(1)} → ${(memory.last / 1024).toFixed(1)} MiB`,
-    `${memory.slope.toFixed(0)} ± ${(2 * memory.error).toFixed(0)}`,
+    ...growthCells(memory),
+    ...growthCells(heap),
     String(wrong.length),
   ].join(' | ')
 }
@@ -180,8 +202,8 @@ for (const [name, start] of runtimes) {
 }
 console.log(
   [
-    `| server | time | runs | ${KINDS.join(', ')} | events | cuts | CPU | resident, second half | KiB a minute | wrong |`,
-    '|---|---|---|---|---|---|---|---|---|---|',
+    `| server | time | runs | ${KINDS.join(', ')} | events | cuts | CPU | resident, second half | KiB a minute | heap, second half | KiB a minute | wrong |`,
+    '|---|---|---|---|---|---|---|---|---|---|---|---|',
     ...outcomes.map(outcome => `| ${row(outcome)} |`),
   ].join('\n'),
 )

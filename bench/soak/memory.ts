@@ -20,3 +20,14 @@ export function secondHalf(samples: readonly Sample[]): Sample[] {
   const end = samples.at(-1)?.[0] ?? 0
   return samples.filter(([at]) => at >= end / 2)
 }
+
+/** The lowest sample of each minute: what is let go once a minute goes up and down between. */
+export function floors(samples: readonly Sample[]): Sample[] {
+  const lowest = new Map<number, Sample>()
+  for (const sample of samples) {
+    const minute = Math.floor(sample[0])
+    const known = lowest.get(minute)
+    if (known === undefined || sample[1] < known[1]) lowest.set(minute, sample)
+  }
+  return [...lowest.values()]
+}
