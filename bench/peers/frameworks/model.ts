@@ -1,5 +1,6 @@
 /** The echo as a model of the AI SDK, in this process: what the frameworks' own agents can call. */
 
+import { ReadableStream } from 'node:stream/web'
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3StreamPart } from '@ai-sdk/provider'
 import { echo } from '../echo.ts'
 
@@ -36,6 +37,8 @@ export const model: LanguageModelV3 = {
     return { content: [{ type: 'text', text }], finishReason, usage, warnings: [] }
   },
   async doStream(options) {
-    return { stream: ReadableStream.from(partsOf(options)) as ReadableStream<LanguageModelV3StreamPart> }
+    return {
+      stream: ReadableStream.from(partsOf(options)) as globalThis.ReadableStream<LanguageModelV3StreamPart>,
+    }
   },
 }
