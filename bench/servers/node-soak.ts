@@ -14,6 +14,6 @@ function held(): string {
   return String(heapUsed + external)
 }
 
-const handler = soakHandler(soakOptions(memoryState({ maxAgeMs }), maxAgeMs), held)
+const handler = soakHandler(soakOptions(memoryState({ maxRuns: 200, maxAgeMs }), maxAgeMs), held)
 const server = await serve(handler, { port: Number(PORT) })
 console.log(`listening ${server.url}`)

@@ -42,14 +42,14 @@ const agentOf = (name: string) =>
     },
   })
 
-/** The options of the service. Ended runs are kept for `retentionMs`, so that what is kept is level before half-time. */
+/** The options of the service. Little is kept, and not for long, so that how much there is does not depend on the pace. */
 export function soakOptions(state: State, retentionMs: number): HandlerOptions {
   return {
     production: true,
     registry: false,
     agents: Object.fromEntries(KINDS.map(kind => [kind, agentOf(kind)])),
     state,
-    a2a: { default: 'tasks' },
+    a2a: { default: 'tasks', maxTasksPerOwner: 300 },
     gateway: { recovery: { maxMs: 5000 } },
     fileUpload: true,
     metricsExporter: new MetricsExporter({ pricing: { 'acme/model-1': { prompt: 3, completion: 15 } } }),

@@ -21,7 +21,7 @@ export function secondHalf(samples: readonly Sample[]): Sample[] {
   return samples.filter(([at]) => at >= end / 2)
 }
 
-/** The lowest sample of each minute: what is let go once a minute goes up and down between. */
+/** The lowest sample of each whole minute: what is let go once a minute goes up and down between. */
 export function floors(samples: readonly Sample[]): Sample[] {
   const lowest = new Map<number, Sample>()
   for (const sample of samples) {
@@ -29,5 +29,7 @@ export function floors(samples: readonly Sample[]): Sample[] {
     const known = lowest.get(minute)
     if (known === undefined || sample[1] < known[1]) lowest.set(minute, sample)
   }
+  const whole = Math.floor(samples.at(-1)?.[0] ?? 0)
+  lowest.delete(whole)
   return [...lowest.values()]
 }
