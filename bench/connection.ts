@@ -22,22 +22,24 @@ export class Connection {
   #waiting: Waiting | undefined
   #text = ''
   #firstEventMs = Number.NaN
+  readonly #mark: string
 
-  private constructor(socket: Socket) {
+  private constructor(socket: Socket, mark: string) {
     this.#socket = socket
+    this.#mark = mark
     socket.setNoDelay(true).setEncoding('latin1')
     socket.on('data', (text: string) => this.#take(text))
     socket.on('error', error => this.#waiting?.reject(error))
     socket.on('close', () => this.#waiting?.reject(new Error('The server closed the connection')))
   }
 
-  /** Connects to `http://host:port`. */
-  static open(url: string): Promise<Connection> {
+  /** Connects to `http://host:port`. The first event is known by `mark`. */
+  static open(url: string, mark = '\ndata: '): Promise<Connection> {
     const { hostname, port } = new URL(url)
     const { promise, resolve, reject } = Promise.withResolvers<Connection>()
     const socket = connect(Number(port), hostname)
     socket.once('error', reject)
-    socket.once('connect', () => resolve(new Connection(socket)))
+    socket.once('connect', () => resolve(new Connection(socket, mark)))
     return promise
   }
 
@@ -61,7 +63,7 @@ export class Connection {
     const waiting = this.#waiting
     if (waiting === undefined) return
     this.#text += text
-    if (Number.isNaN(this.#firstEventMs) && this.#text.includes('\ndata: ')) {
+    if (Number.isNaN(this.#firstEventMs) && this.#text.includes(this.#mark)) {
       this.#firstEventMs = performance.now() - waiting.startedAt
     }
     if (!isWhole(this.#text)) return

@@ -64,7 +64,8 @@ export function table(
   )
 }
 
-function median(values: readonly number[]): number {
+/** The value in the middle. */
+export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)]!
 }

@@ -3,10 +3,10 @@
  * what a connection that is idle holds. Run with `npm run bench`.
  */
 
-import { readFile } from 'node:fs/promises'
 import { WebSocket } from 'ws'
 import { type Runtime, startBun, startNode, startWorkerd } from '../test/runtimes/harness.ts'
 import { type Comparison, compare, table } from './measure.ts'
+import { childOf, cpuOf, residentOf } from './process.ts'
 
 const CONNECTIONS = 20
 /** Events of a connection that wait for their answer at a time. */
@@ -96,8 +96,7 @@ interface Side {
 
 async function open(start: () => Promise<Runtime>, count: number, isRaw = false): Promise<Side> {
   const server = await start()
-  const children = await readFile(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8')
-  const pid = children.trim().split(' ')[0] ?? ''
+  const pid = await childOf(server.pid)
   const clients: Client[] = []
   while (clients.length < count) {
     const some = Math.min(100, count - clients.length)
@@ -109,13 +108,6 @@ async function open(start: () => Promise<Runtime>, count: number, isRaw = false)
 async function close({ server, clients }: Side): Promise<void> {
   for (const { socket } of clients) socket.terminate()
   await server.stop()
-}
-
-/** Seconds that a process has computed, in hundredths. */
-async function cpuOf(pid: string): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
 /** Microseconds of the server's CPU for one echo. */
@@ -144,12 +136,6 @@ async function compareEchoes(
   } finally {
     await Promise.all(sides.map(close))
   }
-}
-
-/** Kilobytes that are resident. */
-async function residentOf(pid: string): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1])
 }
 
 const rest = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))

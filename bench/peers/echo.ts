@@ -1,0 +1,33 @@
+/** The agent that every server has: it says its input back, word by word. */
+
+/** Words of the input, and pieces of the answer. */
+export const PIECES = 50
+
+export const INPUT: string = Array.from({ length: PIECES }, (_, index) => `word${index}`).join(' ')
+
+/** An input that makes the agent say one piece and wait until it is stopped. */
+export const HOLD = 'hold'
+
+/** What the process prints when the agent is told to stop. */
+export const STOPPED = 'the agent was stopped'
+
+/** Gives the pieces. A server that has no signal for its agent gives none. */
+export async function* echo(text: string, signal?: AbortSignal): AsyncGenerator<string> {
+  if (text === HOLD) {
+    yield 'holding '
+    await stopped(signal)
+    return
+  }
+  for (const [word] of text.matchAll(/\S+\s*/g)) yield word
+}
+
+function stopped(signal: AbortSignal | undefined): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const stop = () => {
+    console.log(STOPPED)
+    resolve()
+  }
+  if (signal?.aborted) stop()
+  else signal?.addEventListener('abort', stop, { once: true })
+  return promise
+}

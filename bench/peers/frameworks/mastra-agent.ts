@@ -1,0 +1,4 @@
+import { Agent } from '@mastra/core/agent'
+import { model } from './model.ts'
+
+export const agent = new Agent({ id: 'echo', name: 'echo', instructions: 'Say it back', model })

@@ -1,0 +1,231 @@
+/**
+ * The same agent, served by us and by others: `node bench/peers/run.ts [rounds]`. The others' packages are installed into
+ * this folder the first time.
+ */
+
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { median, table } from '../measure.ts'
+import { PIECES } from './echo.ts'
+import { type Held, hearsLeaving, memoryOf, OPEN } from './holding.ts'
+import { Server } from './server.ts'
+import * as who from './who.ts'
+import { onWorkerd, type Start, startTimes } from './workers.ts'
+
+const WINDOW_MS = 1000
+const FIRST_PIECES = 60
+
+const folder = fileURLToPath(new URL('.', import.meta.url))
+const rounds = Number(process.argv[2] ?? 9)
+const step = (text: string) => console.error(`… ${text}`)
+
+if (!existsSync(`${folder}node_modules`)) {
+  step('installing the others')
+  execFileSync(
+    fileURLToPath(new URL('../../node_modules/.bin/bun', import.meta.url)),
+    ['install', '--no-save'],
+    {
+      cwd: folder,
+      stdio: 'ignore',
+    },
+  )
+}
+
+/** What is measured in turn. */
+interface Round {
+  readonly runs: number
+  readonly runsCpu: number
+  readonly streams: number
+  readonly streamsCpu: number
+  readonly firstMs: number
+}
+
+async function measure(server: Server): Promise<Round> {
+  const runs = await server.runs(WINDOW_MS)
+  const streams = await server.streams(WINDOW_MS)
+  return {
+    runs: runs.perSecond,
+    runsCpu: runs.perCpuSecond,
+    streams: streams.perSecond,
+    streamsCpu: streams.perCpuSecond,
+    firstMs: await server.firstPiece(FIRST_PIECES),
+  }
+}
+
+/** All rounds of each peer; a peer that does not start is left out, and said so. */
+async function inTurn(): Promise<{ rounds: Map<string, Round[]>; bytes: Map<string, number> }> {
+  const servers: Server[] = []
+  for (const peer of who.PEERS) {
+    const server = await Server.open(peer).catch(error => step(`left out: ${peer.name}: ${error.message}`))
+    if (server) servers.push(server)
+  }
+  const taken = new Map<string, Round[]>(servers.map(({ peer }) => [peer.name, []]))
+  const bytes = new Map<string, number>()
+  try {
+    for (const server of servers) {
+      await measure(server)
+      bytes.set(server.peer.name, await server.bytesPerPiece())
+    }
+    for (let round = 0; round < rounds; round++) {
+      step(`round ${round + 1} of ${rounds}`)
+      const order = round % 2 === 0 ? servers : servers.toReversed()
+      for (const server of order) taken.get(server.peer.name)!.push(await measure(server))
+    }
+  } finally {
+    await Promise.all(servers.map(server => server.stop()))
+  }
+  return { rounds: taken, bytes }
+}
+
+const { rounds: taken, bytes } = await inTurn()
+
+function valuesOf({ name }: who.Peer, what: keyof Round): number[] {
+  return (taken.get(name) ?? []).map(round => round[what])
+}
+
+/** One peer over another, round by round. */
+function ratio(peer: who.Peer, other: who.Peer, what: keyof Round): { middle: number; text: string } {
+  const others = valuesOf(other, what)
+  const ratios = valuesOf(peer, what)
+    .map((value, round) => value / others[round]!)
+    .sort((a, b) => a - b)
+  const middle = median(ratios)
+  return { middle, text: `${middle.toFixed(2)} (${ratios[0]?.toFixed(2)}-${ratios.at(-1)?.toFixed(2)})` }
+}
+
+const spread = (values: readonly number[], digits = 0) =>
+  `${median(values).toFixed(digits)} (${Math.min(...values).toFixed(digits)}-${Math.max(...values).toFixed(digits)})`
+
+function rowOf(peer: who.Peer): string {
+  const microseconds = valuesOf(peer, 'streamsCpu').map(perSecond => 1e6 / perSecond / PIECES)
+  const cells = [
+    peer.name,
+    spread(valuesOf(peer, 'runs')),
+    spread(valuesOf(peer, 'runsCpu')),
+    spread(valuesOf(peer, 'streams')),
+    spread(valuesOf(peer, 'streamsCpu')),
+    spread(microseconds, 1),
+    bytes.get(peer.name)!.toFixed(0),
+    spread(valuesOf(peer, 'firstMs'), 2),
+  ]
+  return `| ${cells.join(' | ')} |`
+}
+
+const present = who.PEERS.filter(({ name }) => taken.has(name))
+console.log(
+  [
+    '| server | runs/s | runs/CPU-s | streams/s | streams/CPU-s | CPU of a piece, µs | bytes of a piece | first piece, ms |',
+    '|---|---|---|---|---|---|---|---|',
+    ...present.map(rowOf),
+  ].join('\n'),
+)
+
+const held = new Map<string, Held>()
+const leaving = new Map<string, { stream: boolean; run: boolean }>()
+for (const peer of present.filter(({ holds }) => holds)) {
+  step(`open streams: ${peer.name}`)
+  held.set(peer.name, await memoryOf(peer))
+  leaving.set(peer.name, await hearsLeaving(peer))
+}
+const yesNo = (is: boolean | undefined) => (is ? 'yes' : '**no**')
+console.log(
+  [
+    '',
+    `| server | resident, busy before | at ${OPEN} open streams | one of them | agent hears a stream's client leave | a run's |`,
+    '|---|---|---|---|---|---|',
+    ...[...held].map(([name, { before, perStream }]) => {
+      const mib = (kib: number) => `${(kib / 1024).toFixed(0)} MiB`
+      const { stream, run } = leaving.get(name)!
+      return `| ${name} | ${mib(before)} | ${mib(before + OPEN * perStream)} | ${perStream.toFixed(1)} KiB | ${yesNo(stream)} | ${yesNo(run)} |`
+    }),
+  ].join('\n'),
+)
+
+step('Workers: start-up')
+const starts: Start[] = await startTimes()
+console.log(
+  [
+    '',
+    '| Worker | KiB gzip | start to first answer | times the empty one | spread |',
+    '|---|---|---|---|---|',
+    ...starts.map(
+      ({ name, gzipped, ms, ratio: over, spread: [least, most] }) =>
+        `| ${name} | ${(gzipped / 1024).toFixed(1)} | ${ms.toFixed(1)} ms | ${over.toFixed(2)} | ${least.toFixed(2)}-${most.toFixed(2)} |`,
+    ),
+  ].join('\n'),
+)
+
+step('workerd: beside a bare handler')
+const workerd = await onWorkerd(rounds)
+console.log(
+  `\n${table(workerd, ['bare', 'servable']).replace('| what | ratio |', '| on workerd | times bare |')}`,
+)
+
+interface Goal {
+  readonly goal: string
+  readonly is: string
+  readonly holds: boolean
+}
+
+const { SERVABLE, BARE, EXPRESS, MASTRA, VOLTAGENT, OUR_A2A, A2A_SDK } = who
+const kinds = [
+  ['runs', 'JSON runs'],
+  ['streams', 'streams'],
+] as const
+
+/** Ours over another's, as requests a second and as requests a CPU-second. */
+function atLeast(least: number, peer: who.Peer, other: who.Peer, measures: readonly ('' | 'Cpu')[]): Goal[] {
+  if (!taken.has(other.name)) return []
+  return kinds.flatMap(([kind, what]) =>
+    measures.map(which => {
+      const { middle, text } = ratio(peer, other, `${kind}${which}`)
+      const unit = which === 'Cpu' ? 'a CPU-second' : 'a second'
+      return { goal: `${what} ${unit}, ≥ ${least} × ${other.name}`, is: text, holds: middle >= least }
+    }),
+  )
+}
+
+function firstWithin(ms: number): Goal {
+  const bare = valuesOf(BARE, 'firstMs')
+  const later = valuesOf(SERVABLE, 'firstMs').map((value, round) => value - bare[round]!)
+  return {
+    goal: `first piece within ${ms} ms of ${BARE.name}`,
+    is: `${spread(later, 2)} ms later`,
+    holds: median(later) <= ms,
+  }
+}
+
+const goals: Goal[] = [
+  ...atLeast(0.9, SERVABLE, BARE, ['', 'Cpu']),
+  ...workerd.map(({ name, ratio: times, spread: [least, most] }) => ({
+    goal: `workerd: ${name} a second, ≥ 0.9 × bare`,
+    is: `${times.toFixed(2)} (${least.toFixed(2)}-${most.toFixed(2)})`,
+    holds: times >= 0.9,
+  })),
+  ...atLeast(0.9, SERVABLE, EXPRESS, ['', 'Cpu']),
+  ...atLeast(5, SERVABLE, MASTRA, ['Cpu']),
+  ...atLeast(5, SERVABLE, VOLTAGENT, ['Cpu']),
+  ...atLeast(1, OUR_A2A, A2A_SDK, ['', 'Cpu']),
+  firstWithin(1),
+  ...starts.slice(1).map(({ name, ratio: over, spread: [least, most] }) => ({
+    goal: `start-up of ${name} ≤ 1.5 × an empty Worker`,
+    is: `${over.toFixed(2)} (${least.toFixed(2)}-${most.toFixed(2)})`,
+    holds: over <= 1.5,
+  })),
+]
+console.log(
+  [
+    '',
+    '| goal | is | |',
+    '|---|---|---|',
+    ...goals.map(({ goal, is, holds }) => `| ${goal} | ${is} | ${holds ? 'held' : '**missed**'} |`),
+  ].join('\n'),
+)
+
+const { dependencies } = JSON.parse(readFileSync(`${folder}package.json`, 'utf8'))
+const versions = Object.entries(dependencies).map(([name, version]) => `${name} ${version}`)
+console.log(
+  `\n${cpus().length} × ${cpus()[0]?.model}, ${process.platform} ${process.arch}, Node ${process.versions.node}; ${versions.join(', ')}. ${rounds} rounds.`,
+)

@@ -1,0 +1,127 @@
+/** A server that runs, and what is measured of it under load. */
+
+import { fileURLToPath } from 'node:url'
+import { type Started, start } from '../../test/runtimes/process.ts'
+import { Connection, type Reply } from '../connection.ts'
+import { median } from '../measure.ts'
+import { childOf, cpuOf, residentOf } from '../process.ts'
+import { INPUT, PIECES } from './echo.ts'
+import { bytesOf, type Peer } from './who.ts'
+
+const CONNECTIONS = 8
+
+/** None of them may ask for the outer world. */
+const QUIET = { NODE_ENV: 'production', MASTRA_TELEMETRY_DISABLED: '1', VOLTAGENT_TELEMETRY_DISABLED: '1' }
+
+const onSignal = new URL('on-signal.ts', import.meta.url).href
+
+const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+
+/** What a load has done. */
+export interface Rate {
+  readonly perSecond: number
+  readonly perCpuSecond: number
+}
+
+/** A peer's process. */
+export class Server {
+  readonly peer: Peer
+  readonly url: string
+  readonly #started: Started
+  readonly #pid: string
+
+  private constructor(peer: Peer, started: Started, pid: string) {
+    this.peer = peer
+    this.url = started.ready[1] ?? ''
+    this.#started = started
+    this.#pid = pid
+  }
+
+  static async open(peer: Peer, flags: readonly string[] = []): Promise<Server> {
+    const entry = fileURLToPath(new URL(`../${peer.entry}`, import.meta.url))
+    const started = await start({
+      command: process.execPath,
+      args: [...flags, '--import', onSignal, entry],
+      until: /listening (http:\S+)/,
+      env: { PORT: '0', ...QUIET },
+      startMs: 60_000,
+    })
+    return new Server(peer, started, await childOf(started.pid))
+  }
+
+  log(): string {
+    return this.#started.log()
+  }
+
+  stop(): Promise<void> {
+    return this.#started.stop()
+  }
+
+  /** Kilobytes that are resident after a full collection. */
+  async resident(): Promise<number> {
+    const seen = this.#collections()
+    process.kill(Number(this.#pid), 'SIGUSR2')
+    while (this.#collections() === seen) await sleep(10)
+    await sleep(500)
+    return residentOf(this.#pid)
+  }
+
+  #collections(): number {
+    return this.log().split('collected').length
+  }
+
+  runs(ms: number): Promise<Rate> {
+    const { run, answer } = this.peer
+    return this.#load(ms, bytesOf(this.url, run, INPUT), text => text.includes(answer))
+  }
+
+  streams(ms: number): Promise<Rate> {
+    const { stream, mark } = this.peer
+    return this.#load(ms, bytesOf(this.url, stream, INPUT), text => text.split(mark).length > PIECES)
+  }
+
+  /** Connections at work for so long, each with one request at a time. */
+  async #load(ms: number, request: string, isRight: (text: string) => boolean): Promise<Rate> {
+    const connections = await this.#connect(CONNECTIONS)
+    const cpuBefore = await cpuOf(this.#pid)
+    const startedAt = performance.now()
+    let count = 0
+    const work = async (connection: Connection) => {
+      while (performance.now() - startedAt < ms) {
+        const { text } = await connection.send(request)
+        // Looking at each would cost more than sending it.
+        if (count++ % 50 === 0 && !isRight(text)) throw new Error(`${this.peer.name}: ${text.slice(0, 2000)}`)
+      }
+    }
+    try {
+      await Promise.all(connections.map(work))
+      const seconds = (performance.now() - startedAt) / 1000
+      const cpu = (await cpuOf(this.#pid)) - cpuBefore
+      return { perSecond: count / seconds, perCpuSecond: count / cpu }
+    } finally {
+      for (const connection of connections) connection.close()
+    }
+  }
+
+  /** Milliseconds from a request to the first piece of its stream, in the middle of so many. */
+  async firstPiece(count: number): Promise<number> {
+    const [connection] = await this.#connect(1)
+    const request = bytesOf(this.url, this.peer.stream, INPUT)
+    const times: number[] = []
+    for (let i = 0; i < count; i++) times.push((await connection!.send(request)).firstEventMs)
+    connection!.close()
+    return median(times)
+  }
+
+  /** Bytes of a stream's body for each of its pieces, with the chunks' frames. */
+  async bytesPerPiece(): Promise<number> {
+    const [connection] = await this.#connect(1)
+    const { text }: Reply = await connection!.send(bytesOf(this.url, this.peer.stream, INPUT))
+    connection!.close()
+    return (text.length - text.indexOf('\r\n\r\n') - 4) / PIECES
+  }
+
+  #connect(count: number): Promise<Connection[]> {
+    return Promise.all(Array.from({ length: count }, () => Connection.open(this.url, this.peer.mark)))
+  }
+}

@@ -1,0 +1,108 @@
+/** Workers: what they carry, and the time from spawning workerd to the first answer. */
+
+import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { gzipSync } from 'node:zlib'
+import { type Runtime, startWorkerd } from '../../test/runtimes/harness.ts'
+import { bundleWorker, writeWorker } from '../../test/runtimes/worker.ts'
+import { type Comparison, compare, median, microseconds } from '../measure.ts'
+import { INPUT, PIECES } from './echo.ts'
+
+const STARTS = 21
+
+const WORKERS = [
+  ['an empty Worker', 'bench/peers/workers/empty.ts'],
+  ['a handler', 'bench/worker/core.ts'],
+  ['every built-in part', 'bench/worker/index.ts'],
+] as const
+
+const workerd: string = createRequire(import.meta.url)('workerd').default
+
+/** Milliseconds from the spawning of workerd to the end of its first answer. */
+async function startOnce(configPath: string): Promise<number> {
+  const startedAt = performance.now()
+  const child = spawn(workerd, ['serve', configPath, '--control-fd=1'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const gone = new Promise(resolve => child.once('close', resolve))
+  try {
+    const port = await new Promise<string>((resolve, reject) => {
+      let text = ''
+      child.once('close', () => reject(new Error(`workerd ended: ${text}`)))
+      child.stdout.setEncoding('utf8').on('data', chunk => {
+        text += chunk
+        const [, found] = /"socket":"http","port":(\d+)/.exec(text) ?? []
+        if (found !== undefined) resolve(found)
+      })
+    })
+    await (await fetch(`http://127.0.0.1:${port}/api/health`)).text()
+    return performance.now() - startedAt
+  } finally {
+    child.kill('SIGKILL')
+    await gone
+  }
+}
+
+/** One row for each Worker. */
+export interface Start {
+  readonly name: string
+  readonly gzipped: number
+  readonly ms: number
+  /** Over the empty one's, start by start. */
+  readonly ratio: number
+  readonly spread: readonly [number, number]
+}
+
+export async function startTimes(starts = STARTS): Promise<Start[]> {
+  const written = await Promise.all(WORKERS.map(([, entry]) => writeWorker(entry)))
+  const times: number[][] = WORKERS.map(() => [])
+  try {
+    for (const { configPath } of written) await startOnce(configPath)
+    for (let turn = 0; turn < starts; turn++) {
+      for (const [index, { configPath }] of written.entries()) times[index]!.push(await startOnce(configPath))
+    }
+  } finally {
+    await Promise.all(written.map(({ remove }) => remove()))
+  }
+  return Promise.all(
+    WORKERS.map(async ([name, entry], index) => {
+      const ratios = times[index]!.map((ms, turn) => ms / times[0]![turn]!).sort((a, b) => a - b)
+      const code = await bundleWorker(entry, { minify: true })
+      return {
+        name,
+        gzipped: gzipSync(code, { level: 9 }).byteLength,
+        ms: median(times[index]!),
+        ratio: median(ratios),
+        spread: [ratios[0]!, ratios.at(-1)!] as const,
+      }
+    }),
+  )
+}
+
+const init = {
+  method: 'POST',
+  body: JSON.stringify({ input: INPUT }),
+  headers: { 'content-type': 'application/json' },
+}
+const perAnswer =
+  ({ url }: Runtime, path: string, count: number) =>
+  () =>
+    microseconds(count, async () => (await fetch(`${url}/api/agents/echo/${path}`, init)).text())
+
+/** Runs and streams beside a bare handler, on workerd; the ratio is bare over ours. */
+export async function onWorkerd(rounds: number): Promise<Comparison[]> {
+  const ours = await startWorkerd('bench/peers/workers/servable.ts')
+  const bare = await startWorkerd('bench/peers/workers/bare.ts')
+  try {
+    const both = (name: string, path: string, count: number) =>
+      compare(
+        name,
+        'µs',
+        { measured: perAnswer(bare, path, count), reference: perAnswer(ours, path, count) },
+        rounds,
+      )
+    return [await both('JSON run', 'run', 300), await both(`a stream of ${PIECES} pieces`, 'stream', 200)]
+  } finally {
+    await Promise.all([ours.stop(), bare.stop()])
+  }
+}

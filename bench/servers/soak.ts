@@ -1,0 +1,65 @@
+/** What the soak serves: an agent for each kind of traffic, so that a count that is off says whose it is. */
+
+import {
+  Agent,
+  createHandler,
+  type Handler,
+  type HandlerOptions,
+  MetricsExporter,
+  type RunInput,
+  type State,
+  textOf,
+} from '../../src/index.ts'
+import { KINDS, piece, readOrder } from '../soak/orders.ts'
+
+const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+
+/** Characters of all files: their base64, as the agent is given it. */
+const sizeOf = (input: RunInput): number =>
+  typeof input === 'string'
+    ? 0
+    : input.reduce((sum, part) => sum + ('data' in part ? String(part.data).length : 0), 0)
+
+/** Says numbered pieces, then ends as its input tells it to. */
+const agentOf = (name: string) =>
+  new Agent({
+    name,
+    register: false,
+    model: { provider: 'acme', id: 'model-1' },
+    tools: [{ name: 'look', execute: () => 'found' }],
+    async *run(input, { signal, callTool }) {
+      const { tag, pieces, pauseMs, fate } = readOrder(textOf(input))
+      for (let i = 0; i < pieces; i++) {
+        yield piece(tag, i)
+        if (pauseMs > 0) await sleep(pauseMs)
+      }
+      const size = sizeOf(input)
+      if (size > 0) yield String(size)
+      if (fate === 'tool') yield* callTool('look', {})
+      if (fate === 'fail') throw new Error('as it was told')
+      while (fate === 'wait' && !signal.aborted) await sleep(5)
+      return { usage: { promptTokens: 2, completionTokens: pieces, totalTokens: pieces + 2 } }
+    },
+  })
+
+/** The options of the service. Little is kept, and not for long, so that how much there is does not depend on the pace. */
+export function soakOptions(state: State, retentionMs: number): HandlerOptions {
+  return {
+    production: true,
+    registry: false,
+    agents: Object.fromEntries(KINDS.map(kind => [kind, agentOf(kind)])),
+    state,
+    a2a: { default: 'tasks', maxTasksPerOwner: 300 },
+    gateway: { recovery: { maxMs: 5000 } },
+    fileUpload: true,
+    metricsExporter: new MetricsExporter({ pricing: { 'acme/model-1': { prompt: 3, completion: 15 } } }),
+    runs: { retentionMs },
+    logger: false,
+  }
+}
+
+/** The handler of the service. */
+export function soakHandler(options: HandlerOptions, collect?: () => string): Handler {
+  const fallback = () => new Response(collect?.() ?? 'nothing here', { status: collect ? 200 : 404 })
+  return createHandler({ ...options, fallback })
+}

@@ -1,0 +1,211 @@
+/**
+ * Mixed traffic with faults against a server on Node, then on workerd: `node bench/soak.ts [minutes] [node|workerd]`.
+ * Ends with 1 where an event is lost or doubled, an answer is not what was asked for, memory grows, or a counter of the
+ * metrics is not what the clients counted.
+ */
+
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Runtime, startNode, startWorkerd } from '../test/runtimes/harness.ts'
+import { childOf, cpuOf, residentOf } from './process.ts'
+import { Ledger } from './soak/ledger.ts'
+import { floors, type Sample, secondHalf, slopeOf } from './soak/memory.ts'
+import { KINDS } from './soak/orders.ts'
+import { type Act, CLIENTS, readMetrics, whatOf } from './soak/traffic.ts'
+
+const PROGRESS_MS = 10_000
+const SAMPLE_MS = 5000
+/** Milliseconds between two acts of a client: enough to leave the machine some room. */
+const PAUSE_MS = 10
+/** Milliseconds for the metrics to be level: sockets that were lost are waited for, isolates hand over. */
+const SETTLE_MS = 30_000
+/** What memory may grow in the second half, beyond twice the error of the slope. */
+const MAX_SLOPE: Record<string, number> = { node: 128, workerd: 512 }
+/** Shorter than this says nothing of memory. */
+const MIN_MINUTES = 8
+
+const [minutes = '15', only] = process.argv.slice(2)
+const durationMs = Number(minutes) * 60_000
+// What is kept is level after a quarter of the time.
+const env = { NODE_ENV: 'production', RETENTION_MS: String(Math.min(120_000, Math.round(durationMs / 4))) }
+
+const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+
+type Growth = ReturnType<typeof slopeOf> & { readonly first: number; readonly last: number }
+
+interface Outcome {
+  readonly name: string
+  readonly ledger: Ledger
+  readonly seconds: number
+  readonly cpu: number
+  /** What is resident. */
+  readonly memory: Growth
+  /** What is held on the heap and beside it after a full collection, where that can be told. */
+  readonly heap: Growth | undefined
+  /** What does not hold. */
+  readonly wrong: readonly string[]
+}
+
+/** One client: does something, rests, and does the next thing, until the time is over. */
+async function keepBusy(acts: readonly Act[], url: string, ledger: Ledger, until: number): Promise<void> {
+  for (let turn = Math.floor(Math.random() * acts.length); performance.now() < until; turn++) {
+    try {
+      await acts[turn % acts.length]!(url, ledger)
+    } catch (error) {
+      ledger.fault(whatOf(error), error instanceof Error ? (error.stack ?? '') : String(error))
+      await sleep(100)
+    }
+    await sleep(PAUSE_MS)
+  }
+}
+
+/** Every `ms`, until it is stopped; what it does is done once more then. */
+function every(ms: number, work: () => Promise<void> | void): () => Promise<void> {
+  let isOn = true
+  const stopping = Promise.withResolvers<void>()
+  const loop = (async () => {
+    while (isOn) {
+      await work()
+      await Promise.race([sleep(ms), stopping.promise])
+    }
+    await work()
+  })()
+  return () => {
+    isOn = false
+    stopping.resolve()
+    return loop
+  }
+}
+
+async function differencesAtEnd(url: string, ledger: Ledger): Promise<string[]> {
+  const until = performance.now() + SETTLE_MS
+  for (;;) {
+    const text = await readMetrics(url)
+    ledger.scraped(text)
+    const differences = ledger.differences(text)
+    if (differences.length === 0 || performance.now() > until) return differences
+    await sleep(250)
+  }
+}
+
+/** What a healthy server never prints. */
+const ALARMING = /unhandled|uncaught|rejection|exited with|MaxListeners|\bat \S+ \(.*:\d+:\d+\)/i
+
+async function soak(server: Runtime): Promise<Outcome> {
+  const { url, runtime: name } = server
+  const pid = await childOf(server.pid)
+  const ledger = new Ledger()
+  const samples: Sample[] = []
+  const heaps: Sample[] = []
+  const startedAt = performance.now()
+  const cpuBefore = await cpuOf(pid)
+  const passed = () => (performance.now() - startedAt) / 60_000
+  const stopSampling = every(SAMPLE_MS, async () => {
+    // Only Node's entry has it.
+    if (name === 'node') {
+      const held = await (await fetch(`${url}/gc`)).text()
+      heaps.push([passed(), Number(held) / 1024])
+    }
+    samples.push([passed(), await residentOf(pid)])
+  })
+  const stopTelling = every(PROGRESS_MS, () => tell(name, ledger, [samples, heaps], passed()))
+  const until = startedAt + durationMs
+  await Promise.all(CLIENTS.map(([, acts]) => keepBusy(acts, url, ledger, until)))
+  await Promise.all([stopSampling(), stopTelling()])
+  const seconds = passed() * 60
+  const cpu = (await cpuOf(pid)) - cpuBefore
+  const memory = growthOf(samples)
+  const heap = heaps.length > 0 ? growthOf(heaps) : undefined
+  const wrong = [
+    ...(await differencesAtEnd(url, ledger)),
+    ...[...ledger.faults].map(([what, { count, first }]) => `${count} × ${what}: ${first}`),
+    ...server
+      .log()
+      .split('\n')
+      .filter(line => ALARMING.test(line))
+      .slice(0, 10)
+      .map(line => `the server's log says: ${line}`),
+    ...growing(name, 'what is resident', memory),
+    ...(heap === undefined ? [] : growing(name, 'the heap', heap)),
+  ]
+  return { name, ledger, seconds, cpu, memory, heap, wrong }
+}
+
+function growthOf(samples: readonly Sample[]): Growth {
+  const half = floors(secondHalf(samples))
+  return { ...slopeOf(half), first: half[0]?.[1] ?? 0, last: half.at(-1)?.[1] ?? 0 }
+}
+
+function growing(name: string, what: string, { slope, error }: Growth): string[] {
+  if (Number(minutes) < MIN_MINUTES || slope - 2 * error <= (MAX_SLOPE[name] ?? 0)) return []
+  return [`${what} grows by ${slope.toFixed(0)} KiB a minute (± ${(2 * error).toFixed(0)})`]
+}
+
+function growthCells(growth: Growth | undefined): string[] {
+  if (growth === undefined) return ['', '']
+  const mib = (kib: number) => (kib / 1024).toFixed(1)
+  const { first, last, slope, error } = growth
+  return [`${mib(first)} → ${mib(last)} MiB`, `${slope.toFixed(0)} ± ${(2 * error).toFixed(0)}`]
+}
+
+function tell(name: string, ledger: Ledger, sampled: readonly (readonly Sample[])[], at: number): void {
+  const runs = KINDS.map(kind => `${kind} ${ledger.runsOf(kind)}`).join(', ')
+  const mib = sampled.map(samples => ((samples.at(-1)?.[1] ?? 0) / 1024).toFixed(1)).join(', ')
+  const faults = [...ledger.faults.values()].reduce((sum, { count }) => sum + count, 0)
+  console.error(
+    `${name} ${at.toFixed(2)} min: ${runs}; ${ledger.events} events, ${ledger.cuts} cuts, ${ledger.scrapes} scrapes, ${mib} MiB, ${faults} faults`,
+  )
+}
+
+function row({ name, ledger, seconds, cpu, memory, heap, wrong }: Outcome): string {
+  const runs = KINDS.map(kind => ledger.runsOf(kind))
+  const all = runs.reduce((sum, count) => sum + count, 0)
+  return [
+    name,
+    `${(seconds / 60).toFixed(1)} min`,
+    String(all),
+    runs.join(', '),
+    String(ledger.events),
+    String(ledger.cuts),
+    `${((cpu / seconds) * 100).toFixed(0)} %`,
+    ...growthCells(memory),
+    ...growthCells(heap),
+    String(wrong.length),
+  ].join(' | ')
+}
+
+/** Durable Objects in memory where the machine has such a folder: a busy disk would be all that is seen. */
+async function startOnWorkerd(): Promise<Runtime> {
+  const parent = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+  const storage = await mkdtemp(join(parent, 'servable-soak-'))
+  const server = await startWorkerd('bench/servers/workerd-soak.ts', { env, storage })
+  const stop = () => server.stop().then(() => rm(storage, { recursive: true, force: true }))
+  return { ...server, stop }
+}
+
+const runtimes = [
+  ['node', () => startNode('bench/servers/node-soak.ts', { env })],
+  ['workerd', startOnWorkerd],
+] as const
+
+const outcomes: Outcome[] = []
+for (const [name, start] of runtimes) {
+  if (only !== undefined && only !== name) continue
+  const server = await start()
+  try {
+    outcomes.push(await soak(server))
+  } finally {
+    await server.stop()
+  }
+}
+console.log(
+  [
+    `| server | time | runs | ${KINDS.join(', ')} | events | cuts | CPU | resident, second half | KiB a minute | heap, second half | KiB a minute | wrong |`,
+    '|---|---|---|---|---|---|---|---|---|---|---|---|',
+    ...outcomes.map(outcome => `| ${row(outcome)} |`),
+  ].join('\n'),
+)
+for (const { name, wrong } of outcomes) for (const line of wrong) console.log(`${name}: ${line}`)
+process.exitCode = outcomes.some(({ wrong }) => wrong.length > 0) ? 1 : 0

@@ -1,0 +1,429 @@
+/** The kinds of traffic: each act is one thing that a client does, checked to its end. */
+
+import { createParser } from 'eventsource-parser'
+import { io, type Socket } from 'socket.io-client'
+import type { Ledger } from './ledger.ts'
+import { type Fate, type Kind, type Order, textOfOrder, writeOrder } from './orders.ts'
+
+/** Milliseconds after which an answer is taken for lost. */
+const PATIENCE_MS = 30_000
+
+/** A way to be busy; rejects with what is wrong. */
+export type Act = (url: string, ledger: Ledger) => Promise<void>
+
+class Wrong extends Error {
+  readonly what: string
+  constructor(what: string, detail: string) {
+    super(detail)
+    this.what = what
+  }
+}
+
+/** What a rejection is, in few words. */
+export function whatOf(error: unknown): string {
+  if (error instanceof Wrong) return error.what
+  if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time'
+  return `failed: ${error instanceof Error ? error.message : error}`
+}
+
+const upTo = (max: number) => Math.floor(Math.random() * max)
+const oneOf = <T>(...choices: readonly T[]): T => choices[upTo(choices.length)]!
+const sleep = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
+
+let orders = 0
+/** An order that no other run has. */
+function orderOf(fate: Fate, pieces = 1 + upTo(40), pauseMs = oneOf(0, 0, 1, 5)): Order {
+  return { tag: `r${++orders}`, pieces, pauseMs, fate }
+}
+const anyEnd = () => oneOf<Fate>('answer', 'answer', 'answer', 'tool', 'fail')
+
+function expect(isRight: boolean, what: string, detail: () => string): void {
+  if (!isRight) throw new Wrong(what, detail())
+}
+
+async function post(url: string, body: object | FormData, signal?: AbortSignal): Promise<Response> {
+  const patience = AbortSignal.timeout(PATIENCE_MS)
+  const isForm = body instanceof FormData
+  return fetch(url, {
+    method: 'POST',
+    body: isForm ? body : JSON.stringify(body),
+    headers: isForm ? {} : { 'content-type': 'application/json' },
+    signal: signal === undefined ? patience : AbortSignal.any([patience, signal]),
+  })
+}
+
+/** What a run over HTTP answers. A failure that the agent was told to have is a 500 of its making, not of ours. */
+async function expectResult(response: Response, order: Order, more = ''): Promise<void> {
+  const text = await response.text()
+  const says = () => `${response.status} ${text.slice(0, 500)} for ${writeOrder(order)}`
+  if (order.fate === 'fail') {
+    expect(response.status === 500 && JSON.parse(text).code === 'agent_failed', 'not the failure', says)
+    return
+  }
+  expect(response.status < 500, 'a 5xx', says)
+  expect(response.status === 200, 'not a 200', says)
+  const result = JSON.parse(text)
+  expect(result.text === textOfOrder(order) + more, 'not the text', says)
+  expect(result.usage.completionTokens === order.pieces, 'not the usage', says)
+}
+
+const json: Act = async (url, ledger) => {
+  const order = orderOf(anyEnd())
+  await expectResult(await post(`${url}/api/agents/json/run`, { input: writeOrder(order) }), order)
+  ledger.note('json', order)
+}
+
+/** Reads a stream of events with one look at each: whether they are numbered, and none is lost or doubled. */
+class Listener {
+  text = ''
+  lastId = 0
+  ending: { type: string; finishReason?: string; code?: string } | undefined
+  readonly #ledger: Ledger
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger
+  }
+
+  /** Reads to the end, or till `bytes` are read, and leaves: true where the end was seen. */
+  async read(response: Response, leave?: { after: number; now: () => void }): Promise<boolean> {
+    expect(
+      response.status === 200,
+      response.status >= 500 ? 'a 5xx' : 'not a 200',
+      () => `${response.status}`,
+    )
+    const parser = createParser({ onEvent: ({ id, data }) => this.#take(Number(id), data) })
+    const decoder = new TextDecoder()
+    let left = leave?.after ?? Number.POSITIVE_INFINITY
+    try {
+      for await (const chunk of response.body!) {
+        parser.feed(decoder.decode(chunk.subarray(0, left), { stream: true }))
+        left -= chunk.length
+        if (left > 0) continue
+        leave?.now()
+        break
+      }
+    } catch (error) {
+      if (left > 0) throw error
+    }
+    return this.ending !== undefined
+  }
+
+  #take(id: number, data: string): void {
+    this.#ledger.events++
+    expect(this.ending === undefined, 'an event after the last', () => data)
+    expect(
+      id === this.lastId + 1,
+      id > this.lastId ? 'a lost event' : 'a doubled event',
+      () => `${id} after ${this.lastId}: ${data}`,
+    )
+    this.lastId = id
+    const event = JSON.parse(data)
+    if (event.type === 'text') this.text += event.text
+    if (event.type === 'finish' || event.type === 'error') this.ending = event
+  }
+
+  expectEnd(order: Order): void {
+    const says = () => `${JSON.stringify(this.ending)} after ${this.text} for ${writeOrder(order)}`
+    expect(this.text === textOfOrder(order), 'not the text of a stream', says)
+    const end = this.ending
+    if (order.fate === 'fail') expect(end?.code === 'agent_failed', 'not the error of a stream', says)
+    else if (order.fate === 'wait') expect(end?.finishReason === 'cancelled', 'not cancelled', says)
+    else expect(end?.finishReason === 'stop', 'not the end of a stream', says)
+  }
+}
+
+const wholeStream: Act = async (url, ledger) => {
+  const order = orderOf(anyEnd())
+  const listener = new Listener(ledger)
+  const isWhole = await listener.read(
+    await post(`${url}/api/agents/streams/stream`, { input: writeOrder(order) }),
+  )
+  expect(isWhole, 'a stream without an end', () => listener.text)
+  listener.expectEnd(order)
+  ledger.note('streams', order)
+}
+
+/** A client that leaves a plain stream cancels its run. */
+const leftStream: Act = async (url, ledger) => {
+  const order = orderOf('wait', 10 + upTo(30))
+  const leaving = new AbortController()
+  const response = await post(
+    `${url}/api/agents/streams/stream`,
+    { input: writeOrder(order) },
+    leaving.signal,
+  )
+  await new Listener(ledger).read(response, { after: 1 + upTo(200), now: () => leaving.abort() })
+  ledger.cuts++
+  ledger.note('streams', order)
+}
+
+/** A followed run whose connection is lost after some bytes, again and again. */
+const cutStream: Act = async (url, ledger) => {
+  const order = orderOf(oneOf<Fate>(anyEnd(), anyEnd(), 'wait'), 5 + upTo(60))
+  const listener = new Listener(ledger)
+  const body = { input: writeOrder(order), background: true }
+  let leaving = new AbortController()
+  let response = await post(`${url}/api/agents/followed/stream`, body, leaving.signal)
+  const id = response.headers.get('x-run-id')
+  const cancelled =
+    order.fate === 'wait' ? sleep(upTo(100)).then(() => post(`${url}/api/runs/${id}/cancel`, {})) : undefined
+  while (!(await listener.read(response, { after: 1 + upTo(1500), now: () => leaving.abort() }))) {
+    ledger.cuts++
+    leaving = new AbortController()
+    const signal = AbortSignal.any([leaving.signal, AbortSignal.timeout(PATIENCE_MS)])
+    const headers = { 'last-event-id': String(listener.lastId) }
+    response = await fetch(`${url}/api/runs/${id}/stream`, { headers, signal })
+  }
+  leaving.abort()
+  if (cancelled !== undefined) await expectCancelled(await cancelled)
+  expectWhole(listener, order)
+  ledger.note('followed', order)
+}
+
+async function expectCancelled(response: Response): Promise<void> {
+  const text = await response.text()
+  expect(response.status === 200 && JSON.parse(text).status === 'cancelled', 'not cancelled', () => text)
+}
+
+/** A cancelled run may not have said all of it. */
+function expectWhole(listener: Listener, order: Order): void {
+  if (order.fate !== 'wait') return listener.expectEnd(order)
+  expect(textOfOrder(order).startsWith(listener.text), 'not the text of a stream', () => listener.text)
+  expect(listener.ending?.finishReason === 'cancelled', 'not cancelled', () =>
+    JSON.stringify(listener.ending),
+  )
+}
+
+/** All that a socket is told, by run. */
+class Hearing {
+  readonly #text = new Map<string, string>()
+  readonly #ends = new Map<string, PromiseWithResolvers<object>>()
+  readonly #socket: Socket
+
+  constructor(socket: Socket, ledger: Ledger) {
+    this.#socket = socket
+    socket.on('agent.chunk', ({ runId, chunk }) => {
+      ledger.events++
+      this.#text.set(runId, this.textOf(runId) + chunk)
+    })
+    for (const end of ['agent.done', 'agent.error']) {
+      socket.on(end, data => {
+        if (this.#isEnded.has(data.runId)) ledger.fault('a run that ended twice', JSON.stringify(data))
+        this.#isEnded.add(data.runId)
+        this.end(data.runId).resolve(data)
+      })
+    }
+  }
+
+  readonly #isEnded = new Set<string>()
+
+  textOf(runId: string): string {
+    return this.#text.get(runId) ?? ''
+  }
+
+  end(runId: string): PromiseWithResolvers<object> {
+    const end = this.#ends.get(runId) ?? Promise.withResolvers<object>()
+    this.#ends.set(runId, end)
+    return end
+  }
+
+  async start(order: Order): Promise<string> {
+    const { runId, ...refused } = await this.#socket
+      .timeout(PATIENCE_MS)
+      .emitWithAck('agent.run', { name: 'sockets', input: writeOrder(order) })
+    expect(runId !== undefined, 'a run refused on a socket', () => JSON.stringify(refused))
+    return runId
+  }
+}
+
+async function connected(url: string): Promise<Socket> {
+  const transports = oneOf(['websocket'], ['polling', 'websocket'], ['polling'])
+  const socket = io(`${url}/service`, { transports, forceNew: true, reconnectionDelay: 50 })
+  await reached(socket)
+  return socket
+}
+
+async function reached(socket: Socket): Promise<void> {
+  if (socket.connected) return
+  const connected = new Promise<void>((resolve, reject) => {
+    socket.once('connect', resolve)
+    socket.once('connect_error', error => reject(new Wrong('a socket that was refused', String(error))))
+  })
+  await inTime(connected, 'a socket that never came')
+}
+
+async function inTime<T>(promise: Promise<T>, what: string): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Wrong(what, `after ${PATIENCE_MS} ms`)), PATIENCE_MS)
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Some runs on one socket, of which the connection may be lost, and which may leave in the midst of one. */
+const socketVisit: Act = async (url, ledger) => {
+  const socket = await connected(url)
+  try {
+    const hearing = new Hearing(socket, ledger)
+    const begun = Array.from({ length: 1 + upTo(4) }, () => orderOf(anyEnd()))
+    const ids = await Promise.all(begun.map(order => hearing.start(order)))
+    if (Math.random() < 0.3) await loseConnection(socket, ledger)
+    for (const [index, order] of begun.entries()) {
+      await expectSocketRun(hearing, ids[index]!, order)
+      ledger.note('sockets', order)
+    }
+    if (Math.random() < 0.4) await leaveOne(socket, hearing, ledger)
+  } finally {
+    socket.disconnect()
+  }
+}
+
+async function loseConnection(socket: Socket, ledger: Ledger): Promise<void> {
+  await sleep(upTo(30))
+  const gone = new Promise<void>(resolve => socket.once('disconnect', () => resolve()))
+  socket.io.engine.close()
+  await gone
+  await reached(socket)
+  ledger.cuts++
+  expect(socket.recovered, 'a socket that was not recovered', () => `${socket.id}`)
+}
+
+async function expectSocketRun(hearing: Hearing, runId: string, order: Order): Promise<void> {
+  const end = await inTime(hearing.end(runId).promise, 'a run without an end on a socket')
+  const says = () => `${JSON.stringify(end)} after ${hearing.textOf(runId)} for ${writeOrder(order)}`
+  expect(hearing.textOf(runId) === textOfOrder(order), 'not the text on a socket', says)
+  if (order.fate === 'fail') expect('code' in end && end.code === 'agent_failed', 'not the error', says)
+  else expect('finishReason' in end && end.finishReason === 'stop', 'not the end on a socket', says)
+}
+
+/** A run that is cancelled, by its client's word or by its going away. */
+async function leaveOne(socket: Socket, hearing: Hearing, ledger: Ledger): Promise<void> {
+  const order = orderOf('wait')
+  const runId = await hearing.start(order)
+  await sleep(upTo(50))
+  if (Math.random() < 0.5) {
+    await socket.timeout(PATIENCE_MS).emitWithAck('run.cancel', { runId })
+    await inTime(hearing.end(runId).promise, 'a cancelled run without an end on a socket')
+  } else socket.disconnect()
+  ledger.note('sockets', order)
+}
+
+async function rpc(url: string, method: string, params: object): Promise<Response> {
+  return post(`${url}/`, { jsonrpc: '2.0', id: 1, method, params })
+}
+
+const messageOf = (order: Order) => ({
+  kind: 'message',
+  messageId: crypto.randomUUID(),
+  role: 'user',
+  parts: [{ kind: 'text', text: writeOrder(order) }],
+})
+
+const TASK_ENDS: Record<Fate, string> = {
+  answer: 'completed',
+  tool: 'completed',
+  fail: 'failed',
+  wait: 'canceled',
+}
+
+interface Task {
+  readonly id: string
+  readonly status: { readonly state: string }
+  readonly artifacts?: readonly { readonly parts: readonly { readonly text?: string }[] }[]
+}
+
+async function taskOf(response: Response): Promise<Task> {
+  const text = await response.text()
+  const answer = response.status === 200 ? JSON.parse(text) : {}
+  const what = response.status >= 500 ? 'a 5xx' : 'not a task'
+  expect(answer.result !== undefined, what, () => `${response.status} ${text.slice(0, 500)}`)
+  return answer.result
+}
+
+const sentTask: Act = async (url, ledger) => {
+  const order = orderOf(anyEnd())
+  const params = { message: messageOf(order), configuration: { blocking: true } }
+  const task = await taskOf(await rpc(url, 'message/send', params))
+  const says = () => `${JSON.stringify(task).slice(0, 800)} for ${writeOrder(order)}`
+  expect(task.status.state === TASK_ENDS[order.fate], 'not the state of a task', says)
+  const text = task.artifacts?.[0]?.parts.map(part => part.text).join('')
+  expect(text === textOfOrder(order), 'not the text of a task', says)
+  ledger.note('tasks', order)
+}
+
+const cancelledTask: Act = async (url, ledger) => {
+  const order = orderOf('wait')
+  const params = { message: messageOf(order), configuration: { blocking: false } }
+  const { id } = await taskOf(await rpc(url, 'message/send', params))
+  await sleep(upTo(60))
+  const task = await taskOf(await rpc(url, 'tasks/cancel', { id }))
+  expect(task.status.state === 'canceled', 'not a cancelled task', () => JSON.stringify(task).slice(0, 800))
+  ledger.note('tasks', order)
+}
+
+const streamedTask: Act = async (url, ledger) => {
+  const order = orderOf(anyEnd())
+  const response = await rpc(url, 'message/stream', { message: messageOf(order) })
+  let text = ''
+  let state = ''
+  const parser = createParser({
+    onEvent({ data }) {
+      ledger.events++
+      const { result } = JSON.parse(data)
+      state = result.status?.state ?? state
+      text += (result.artifact?.parts ?? []).map((part: { text?: string }) => part.text ?? '').join('')
+    },
+  })
+  const decoder = new TextDecoder()
+  for await (const chunk of response.body!) parser.feed(decoder.decode(chunk, { stream: true }))
+  const says = () => `${response.status} ${state}: ${text} for ${writeOrder(order)}`
+  expect(state === TASK_ENDS[order.fate], 'not the state of a streamed task', says)
+  expect(text === textOfOrder(order), 'not the text of a streamed task', says)
+  ledger.note('tasks', order)
+}
+
+const upload: Act = async (url, ledger) => {
+  const order = orderOf(oneOf('answer', 'tool'), 5)
+  const form = new FormData()
+  form.append('input', writeOrder(order))
+  let size = 0
+  for (let files = 1 + upTo(3); files > 0; files--) {
+    const bytes = 1 + upTo(200_000)
+    // Base64 has four characters for three bytes.
+    size += 4 * Math.ceil(bytes / 3)
+    form.append('files', new File([new Uint8Array(bytes)], 'file.bin', { type: 'application/octet-stream' }))
+  }
+  await expectResult(await post(`${url}/api/agents/uploads/run`, form), order, String(size))
+  ledger.note('uploads', order)
+}
+
+const scrape: Act = async (url, ledger) => {
+  ledger.scraped(await readMetrics(url))
+  await sleep(500)
+}
+
+/** The metrics as a scraper reads them. */
+export async function readMetrics(url: string): Promise<string> {
+  const response = await fetch(`${url}/api/metrics`, { signal: AbortSignal.timeout(PATIENCE_MS) })
+  const text = await response.text()
+  expect(response.status === 200, 'not a scrape', () => `${response.status} ${text.slice(0, 300)}`)
+  return text
+}
+
+/** Who is busy at a time, and with what. */
+export const CLIENTS: readonly (readonly [who: Kind | 'scrapes', acts: readonly Act[]])[] = [
+  ['json', [json]],
+  ['json', [json]],
+  ['streams', [wholeStream, leftStream]],
+  ['streams', [wholeStream, leftStream]],
+  ['followed', [cutStream]],
+  ['followed', [cutStream]],
+  ['sockets', [socketVisit]],
+  ['sockets', [socketVisit]],
+  ['tasks', [sentTask, cancelledTask, streamedTask]],
+  ['tasks', [sentTask, cancelledTask, streamedTask]],
+  ['uploads', [upload]],
+  ['scrapes', [scrape]],
+]
