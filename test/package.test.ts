@@ -38,6 +38,12 @@ describe('package.json and deno.json', () => {
     expect(VERSION).toBe(manifest.version)
   })
 
+  test('have a version that the change log begins with', async () => {
+    const log = await readFile(join(root, 'CHANGELOG.md'), 'utf8')
+    const [, newest] = /^## (\S+) - \d{4}-\d\d-\d\d$/m.exec(log) ?? []
+    expect(newest).toBe(manifest.version)
+  })
+
   test('export the same files, which exist', () => {
     const built = Object.entries(deno.exports).map(([subpath, source]) => {
       expect(existsSync(join(root, source)), source).toBe(true)
@@ -100,11 +106,12 @@ describe('the packed tarball', () => {
     expect(existsSync(join(folder, '.ci/package.json.whole'))).toBe(false)
   })
 
-  test('holds what it exports, and nothing but built files, README and licence', () => {
+  test('holds what it exports, and nothing but built files, README, change log and licence', () => {
     const exported = Object.values(manifest.exports).flatMap(conditions => Object.values(conditions))
     expect(listed).toEqual(expect.arrayContaining(exported.map(path => path.replace('./', 'package/'))))
     const other = listed.filter(path => !/^package\/dist\/.+\.(js|d\.ts)$/.test(path))
-    expect(other.sort()).toEqual(['package/LICENSE', 'package/README.md', 'package/package.json'])
+    const texts = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']
+    expect(other.sort()).toEqual(texts.map(name => `package/${name}`))
   })
 
   test('names no package of the toolchain in its manifest', async () => {

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 const root = fileURLToPath(new URL('../', import.meta.url))
 
 /** What the tarball is made of. */
-const SOURCES = ['package.json', 'tsconfig.json', 'LICENSE', 'README.md', '.ci', 'src']
+const SOURCES = ['package.json', 'tsconfig.json', 'LICENSE', 'README.md', 'CHANGELOG.md', '.ci', 'src']
 
 export interface Packed {
   /** The copy of the repository in which it was packed. */
