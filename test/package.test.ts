@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { VERSION } from '../src/http/version.ts'
+import { type Packed, pack } from './packing.ts'
 
 interface Manifest {
   name: string
@@ -36,6 +36,12 @@ describe('package.json and deno.json', () => {
 
   test('have the version that the code tells', () => {
     expect(VERSION).toBe(manifest.version)
+  })
+
+  test('have a version that the change log begins with', async () => {
+    const log = await readFile(join(root, 'CHANGELOG.md'), 'utf8')
+    const [, newest] = /^## (\S+) - \d{4}-\d\d-\d\d$/m.exec(log) ?? []
+    expect(newest).toBe(manifest.version)
   })
 
   test('export the same files, which exist', () => {
@@ -77,23 +83,19 @@ describe('package.json and deno.json', () => {
   })
 })
 
-// In a copy, so that no other program meets the manifest while it is trimmed.
 describe('the packed tarball', () => {
+  let packed: Packed
   let folder: string
   let tarball: string
   let listed: string[]
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'servable-pack-'))
-    for (const name of ['package.json', 'tsconfig.json', 'LICENSE', 'README.md', '.ci', 'src']) {
-      await cp(join(root, name), join(folder, name), { recursive: true })
-    }
-    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
-    await run('npm', ['pack', '--silent'], { cwd: folder })
-    tarball = join(folder, `${manifest.name}-${manifest.version}.tgz`)
+    packed = await pack()
+    folder = packed.folder
+    tarball = packed.tarball
     listed = (await run('tar', ['-tzf', tarball])).stdout.trim().split('\n')
   })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
+  afterAll(() => packed?.remove())
 
   const packedManifest = async () =>
     JSON.parse((await run('tar', ['-xzOf', tarball, 'package/package.json'])).stdout)
@@ -104,11 +106,12 @@ describe('the packed tarball', () => {
     expect(existsSync(join(folder, '.ci/package.json.whole'))).toBe(false)
   })
 
-  test('holds what it exports, and nothing but built files, README and licence', () => {
+  test('holds what it exports, and nothing but built files, README, change log and licence', () => {
     const exported = Object.values(manifest.exports).flatMap(conditions => Object.values(conditions))
     expect(listed).toEqual(expect.arrayContaining(exported.map(path => path.replace('./', 'package/'))))
     const other = listed.filter(path => !/^package\/dist\/.+\.(js|d\.ts)$/.test(path))
-    expect(other.sort()).toEqual(['package/LICENSE', 'package/README.md', 'package/package.json'])
+    const texts = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']
+    expect(other.sort()).toEqual(texts.map(name => `package/${name}`))
   })
 
   test('names no package of the toolchain in its manifest', async () => {

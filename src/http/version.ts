@@ -1,2 +1,2 @@
 /** The version of this package, as its manifest has it. */
-export const VERSION = '0.0.0'
+export const VERSION = '0.1.0'

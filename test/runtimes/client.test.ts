@@ -4,11 +4,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { chromium } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type RunningServer, serve } from '../../src/runtimes/node.ts'
-import { createService } from '../client/kit.ts'
-import { exercise, type Report } from '../contracts/client/exercise.ts'
-import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts'
+import { describe, it } from 'vitest'
+import { exercise } from '../contracts/client/exercise.ts'
+import { clientContract, clientServer } from '../contracts/client.ts'
 import { type Runtime, startBun, startDeno, startNode, startWorkerd } from './harness.ts'
 import { root } from './process.ts'
 
@@ -33,41 +31,11 @@ async function answerFile(request: Request): Promise<Response> {
   return new Response(file[1], { headers: { 'content-type': file[0] } })
 }
 
-const service = createService({ cors: true, fallback: answerFile })
-let server: RunningServer
-let proxy: CuttingProxy
-
-beforeAll(async () => {
-  server = await serve(service.fetch, { port: 0 })
-  proxy = await startCuttingProxy(server.url)
-})
-afterAll(async () => {
-  await proxy?.stop()
-  await server?.close()
-})
-
-const places = (runs: number) => ({ direct: `${server.url}/api`, cut: `${proxy.url}/api`, runs })
-
-/** Exercises, and looks at what came of it and at how often agents ran. */
-async function check(runs: number, run: () => Promise<Report>): Promise<void> {
-  const began = service.notes.began
-  const cuts = proxy.cuts()
-  expect(await run()).toEqual({
-    streams: runs,
-    results: runs,
-    left: ['cancelled', 'cancelled', 'cancelled'],
-    reason: 'enough',
-    code: 'agent_not_found',
-    names: ['echo', 'counts', 'gated', 'fails', 'thinks'],
-  })
-  // Two uncut ones and three that were left; each of the others once, however often it was asked for.
-  expect(service.notes.began - began).toBe(2 * runs + 5)
-  expect(proxy.cuts() - cuts).toBeGreaterThan(runs)
-}
+const server = clientServer(answerFile)
 
 describe('200 runs behind a proxy that cuts every connection', () => {
   it('give what uncut ones give', { timeout: 120_000 }, async () => {
-    await check(200, () => exercise(places(200)))
+    await server.check(200, exercise)
   })
 })
 
@@ -78,24 +46,7 @@ const RUNTIMES: readonly [name: string, start: () => Promise<Runtime>][] = [
   ['workerd', () => startWorkerd('test/runtimes/entries/client-workerd.ts')],
 ]
 
-describe.each(RUNTIMES)('the client on %s', (_, start) => {
-  it('does the same', { timeout: 60_000 }, async () => {
-    const runtime = await start()
-    try {
-      await check(20, async () => {
-        const query = new URLSearchParams(
-          Object.entries(places(20)).map(([name, value]) => [name, `${value}`]),
-        )
-        const response = await fetch(`${runtime.url}/?${query}`)
-        const text = await response.text()
-        expect(response.status, text).toBe(200)
-        return JSON.parse(text)
-      })
-    } finally {
-      await runtime.stop()
-    }
-  })
-})
+describe.each(RUNTIMES)('the client on %s', (_, start) => clientContract(server, start))
 
 describe('the client in Chromium', () => {
   it('does the same, and shows the page of the examples', { timeout: 60_000 }, async ({ skip }) => {
@@ -109,14 +60,12 @@ describe('the client in Chromium', () => {
     const browser = await chromium.launch({ executablePath, args })
     try {
       const page = await browser.newPage()
-      await page.goto(`${server.url}/browser.html`)
+      await page.goto(`${server.url()}/browser.html`)
       await page.getByRole('textbox').fill('Hello from a page')
       await page.getByRole('button', { name: 'Run' }).click()
       await page.getByText('Hello from a page', { exact: true }).waitFor()
-      await check(20, () =>
-        page.evaluate(
-          `import('/exercise.js').then(module => module.exercise(${JSON.stringify(places(20))}))`,
-        ),
+      await server.check(20, places =>
+        page.evaluate(`import('/exercise.js').then(module => module.exercise(${JSON.stringify(places)}))`),
       )
     } finally {
       await browser.close()

@@ -51,14 +51,19 @@ export async function buildNextApps(): Promise<NextApps> {
 async function manifest(): Promise<object> {
   const read = async (path: string) => JSON.parse(await readFile(join(root, path), 'utf8'))
   const [library, example] = await Promise.all([read('package.json'), read('examples/next/package.json')])
-  const { [CLIENT]: client } = library.devDependencies
+  const optional = OPTIONAL.map(name => [name, library.devDependencies[name]])
   const { sideEffects, dependencies } = library
-  const all = { ...dependencies, [CLIENT]: client, ...example.dependencies, ...example.devDependencies }
+  const all = {
+    ...dependencies,
+    ...Object.fromEntries(optional),
+    ...example.dependencies,
+    ...example.devDependencies,
+  }
   return { private: true, type: 'module', sideEffects, dependencies: all }
 }
 
-/** Of the admin routes. */
-const CLIENT = '@modelcontextprotocol/client'
+/** Of the admin routes, and of model-backed agents. */
+const OPTIONAL = ['@modelcontextprotocol/client', 'ai', '@ai-sdk/openai-compatible']
 
 /** Runs a tool; the error of a failure says what it printed. */
 async function run(cwd: string, command: string, ...args: string[]): Promise<void> {

@@ -10,6 +10,8 @@ import { chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { a2aContract } from '../contracts/a2a.ts'
 import { adminContract } from '../contracts/admin.ts'
+import { aiContract } from '../contracts/ai.ts'
+import { clientContract, clientServer } from '../contracts/client.ts'
 import { clientOf, connected, plain, play, refusal, stock, textOf } from '../contracts/gateway/client.ts'
 import { runCases } from '../contracts/gateway/runs.ts'
 import { ask, expectProblem, jsonRequest, post, run } from '../contracts/http/client.ts'
@@ -40,6 +42,13 @@ describe('a Node route', () => {
 })
 
 adminContract('a Node route', () => deploy('admin')(''))
+
+describe('a model-backed agent on a Node route', () => aiContract(deploy('ai')))
+
+describe('the client on a Node route', () => clientContract(clientServer(), () => deploy('client')('')))
+
+describe('the client on an Edge route', () =>
+  clientContract(clientServer(), () => apps.start('edge'), '/exercise'))
 
 describe('the gateway in a Node route', () => {
   const server = served(() => deploy('gateway')('usual'))

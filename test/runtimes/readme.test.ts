@@ -11,19 +11,10 @@ import { calls, says, startProvider } from '../ai/provider.ts'
 import { serveTools } from '../contracts/admin/served-tools.ts'
 import { type Runtime, startBun, startDeno, startNode, startWorkerd, startWrangler } from './harness.ts'
 import { root } from './process.ts'
+import { fences, snippets } from './readme.ts'
 
 const run = promisify(execFile)
-const readme = await readFile(join(root, 'README.md'), 'utf8')
-const fences = [...readme.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language, text]) => ({
-  language,
-  text: text!,
-}))
 const commands = fences.filter(({ language }) => language === 'sh').map(({ text }) => text.trim())
-const snippets = new Map(
-  fences
-    .filter(({ language }) => language === 'ts')
-    .map(({ text }) => [/^\/\/ (\S+\.ts)\n/.exec(text)?.[1] ?? 'unnamed', text]),
-)
 
 /** The snippets as files that import the sources, with a port of the test's choosing. */
 let folder: string

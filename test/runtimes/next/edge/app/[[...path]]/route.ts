@@ -1,8 +1,11 @@
 import { type Route, route } from '../../../../../../src/runtimes/next.ts'
+import { answerExercise } from '../../../../../contracts/client/exercise.ts'
 import { handler } from '../../../../../contracts/fixture.ts'
 
 export const runtime = 'edge'
 
-const routes: Route = route(handler)
+const routes: Route = route((request, platform) =>
+  new URL(request.url).pathname === '/exercise' ? answerExercise(request) : handler(request, platform),
+)
 
 export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = routes

@@ -22,6 +22,11 @@ const services: Readonly<Record<string, () => Promise<Handler>>> = {
     const { metricsHandler, metricsOptions } = await import('../../../../../contracts/metrics/service.ts')
     return metricsHandler(metricsOptions(memoryState()))
   },
+  async ai() {
+    const { aiHandler, aiOptions } = await import('../../../../../contracts/ai/service.ts')
+    return aiHandler(aiOptions(memoryState(), process.env.SETTINGS ?? ''))
+  },
+  client: async () => (await import('../../../../../contracts/client/exercise.ts')).answerExercise,
   async gateway() {
     const { gatewayHandler, gatewayOptions } = await import('../../../../../contracts/gateway/service.ts')
     return gatewayHandler(gatewayOptions(memoryState(), process.env.SETTINGS))

@@ -1,0 +1,136 @@
+// The table of docs/runtimes.md: which contract holds on which runtime, counted from the reports of the tests.
+//   node .ci/matrix.ts write <JSON report>…
+//   node .ci/matrix.ts check <JSON report>…
+// `check` fails where a cell has tests and the document has a dash, or the other way round, and where a note is another:
+// the counts themselves change with every test.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import process from 'node:process'
+
+interface Report {
+  testResults: {
+    name: string
+    assertionResults: { ancestorTitles: string[]; title: string; status: string }[]
+  }[]
+}
+/** Where a test stands: its file, without folder and endings, and the names of its suites and of itself, outermost first. */
+interface Place {
+  readonly file: string
+  readonly names: readonly string[]
+}
+
+const path = 'docs/runtimes.md'
+
+/** The first name of a test says the deployment. The first that matches counts. */
+const deployments: Readonly<Record<string, RegExp>> = {
+  'Next.js, Edge': /\bEdge route\b/,
+  'Next.js, Node': /\bNode route\b/,
+  workerd: /\b(workerd|cloudflare|dev server)\b/,
+  Node: /\bnode\b/i,
+  Bun: /\bbun\b/i,
+  Deno: /\bdeno\b/i,
+}
+const columns = ['Node', 'Bun', 'Deno', 'workerd', 'Next.js, Node', 'Next.js, Edge']
+
+/** The file of a suite, and what its tests are called in Next's, which has many: two names, outermost first. */
+const suites: Readonly<Record<string, readonly [file: RegExp, inNext: RegExp]>> = {
+  HTTP: [/^(node|bun|deno|workerd)$/, / > (over HTTP|the log|an agent that is hostile)$/],
+  'Tools, uploads, log, limits, documentation': [/^(docs|rate-limit)$/, /^$/],
+  'Followed runs': [/^runs$/, / > (followed runs|with )/],
+  A2A: [/^a2a$/, / > A2A/],
+  'Socket layer': [/^socket$/, /^the socket layer /],
+  'Event socket': [/^gateway$/, /^the gateway /],
+  Metrics: [/^metrics$/, / > metrics/],
+  'Admin routes': [/^admin$/, /^admin on /],
+  'Model agents': [/^ai$/, /^a model-backed agent /],
+  Client: [/^client$/, /^the client /],
+}
+const [http = '', surface = ''] = Object.keys(suites)
+/** What the contract over HTTP has of the second suite. */
+const ofSurface = /^(the log|over HTTP > (GET \/tools|files with a run))( > |$)/
+
+const noUpgrade =
+  'A route handler cannot take a WebSocket over. The event socket has polling there: see its row.'
+const refused = 'Requests share no memory in the Edge runtime, so these are refused there.'
+const unshared =
+  'Requests share no memory in the Edge runtime. Tasks, connections of a socket and tool servers outlive a request: use the Node runtime.'
+const partly = 'The suite makes followed runs too, which the Edge runtime refuses.'
+
+/** Why a cell has no tests. */
+const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'Next.js, Node': { 'Socket layer': noUpgrade },
+  'Next.js, Edge': {
+    'Followed runs': refused,
+    A2A: unshared,
+    'Socket layer': unshared,
+    'Event socket': refused,
+    Metrics: partly,
+    'Admin routes': unshared,
+    'Model agents': partly,
+  },
+}
+
+function suiteOf({ file, names }: Place): string | undefined {
+  const found = Object.entries(suites).find(([, [own, inNext]]) =>
+    file === 'next' ? inNext.test(names.slice(0, 2).join(' > ')) : own.test(file),
+  )?.[0]
+  return found === http && ofSurface.test(names.slice(1).join(' > ')) ? surface : found
+}
+
+function deploymentOf({ names }: Place): string | undefined {
+  return Object.entries(deployments).find(([, pattern]) => pattern.test(names[0] ?? ''))?.[0]
+}
+
+/** How many tests passed, by deployment and suite. */
+function count(reports: readonly Report[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const { name, assertionResults } of reports.flatMap(report => report.testResults)) {
+    if (!name.includes('/test/runtimes/')) continue
+    for (const { ancestorTitles, title, status } of assertionResults) {
+      if (status !== 'passed') continue
+      const place = { file: basename(name, '.test.ts'), names: [...ancestorTitles, title] }
+      const cell = `${suiteOf(place)}|${deploymentOf(place)}`
+      counts.set(cell, (counts.get(cell) ?? 0) + 1)
+    }
+  }
+  return counts
+}
+
+/** The table, with its notes below it. */
+function table(counts: ReadonlyMap<string, number>): string {
+  const notes: string[] = []
+  const cell = (suite: string, deployment: string): string => {
+    const passed = counts.get(`${suite}|${deployment}`)
+    const reason = reasons[deployment]?.[suite]
+    if (passed !== undefined && reason === undefined) return String(passed)
+    if (passed !== undefined)
+      throw new Error(`${suite}, ${deployment}: has tests, and a reason why it has none`)
+    if (reason === undefined) throw new Error(`${suite}, ${deployment}: has neither tests nor a reason`)
+    if (!notes.includes(reason)) notes.push(reason)
+    return `– [^${notes.indexOf(reason) + 1}]`
+  }
+  const lines = Object.keys(suites).map(suite => [
+    suite,
+    ...columns.map(deployment => cell(suite, deployment)),
+  ])
+  const written = [['', ...columns], ['---', ...columns.map(() => '---:')], ...lines]
+  const footnotes = notes.map((note, index) => `[^${index + 1}]: ${note}`)
+  return `${written.map(cells => `| ${cells.join(' | ')} |`).join('\n')}\n\n${footnotes.join('\n')}\n`
+}
+
+const [command, ...files] = process.argv.slice(2)
+const document = readFileSync(path, 'utf8')
+const start = document.search(/^\|/m)
+const made = table(count(files.map(file => JSON.parse(readFileSync(file, 'utf8')))))
+const withoutCounts = (text: string) => text.replace(/ \d+ (?=\|)/g, ' n ')
+
+if (command === 'write') {
+  writeFileSync(path, document.slice(0, start) + made)
+} else if (command === 'check') {
+  if (withoutCounts(document.slice(start)) !== withoutCounts(made)) {
+    console.error(
+      `${path} is not what the reports say (node .ci/matrix.ts write ${files.join(' ')}):\n${made}`,
+    )
+    process.exitCode = 1
+  }
+} else throw new Error('usage: node .ci/matrix.ts write|check <JSON report>…')

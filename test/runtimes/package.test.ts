@@ -1,0 +1,181 @@
+/** The packed library, as a project of its user's has it: installed, run and type-checked. */
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Packed, pack } from '../packing.ts'
+import { denoPath } from './harness.ts'
+import { root, start } from './process.ts'
+import { snippets } from './readme.ts'
+import { type Registry, startRegistry } from './registry.ts'
+
+const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+
+/** Without what npm puts before it: the machine's own Node comes first. */
+const ownPath = (process.env.PATH ?? '')
+  .split(delimiter)
+  .filter(folder => !folder.endsWith('node_modules/.bin'))
+  .join(delimiter)
+const run = promisify(execFile)
+const ownNode = await run('node', ['-p', 'process.version + process.execPath'], { env: { PATH: ownPath } })
+const [, ownVersion = '', ownNodePath = ''] = /^(v\d+)\S*?(\/.*)$/m.exec(ownNode.stdout) ?? []
+
+let packed: Packed
+let registry: Registry
+let folder: string
+const project = (name: string) => join(folder, name)
+
+beforeAll(async () => {
+  packed = await pack()
+  registry = await startRegistry(packed.tarball)
+  folder = await mkdtemp(join(tmpdir(), 'servable-installed-'))
+  await Promise.all([installWithNpm(), installWithBun(), installWithDeno()])
+})
+afterAll(async () => {
+  await registry?.stop()
+  await packed?.remove()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** An empty project with snippets of the README in it. */
+async function newProject(name: string, serves: string): Promise<string> {
+  const path = project(name)
+  await mkdir(path)
+  if (name !== 'deno') await writeFile(join(path, 'package.json'), '{ "private": true, "type": "module" }')
+  const files = { 'agent.ts': 'agent.ts', 'server.ts': 'server.ts', 'bare.ts': serves }
+  for (const [file, snippet] of Object.entries(files)) {
+    const text = (snippets.get(snippet) ?? '').replace('port: 3000', 'port: 0')
+    await writeFile(join(path, file), text.replace('servable/node', `servable/${name}`))
+  }
+  return path
+}
+
+async function install(cwd: string, command: string, args: string[], more = {}): Promise<void> {
+  const inherited = Object.entries(process.env).filter(([name]) => !/^npm_config_registry$/i.test(name))
+  const env = { ...Object.fromEntries(inherited), NPM_CONFIG_REGISTRY: registry.url, PATH: ownPath, ...more }
+  await run(command, args, { cwd, env }).catch(error => {
+    throw new Error(`${command} ${args.join(' ')}: ${error.stdout}${error.stderr}`)
+  })
+}
+
+async function installWithNpm(): Promise<void> {
+  const path = await newProject('node', 'server.ts')
+  // A dependency that wants another Node than the machine's is an error.
+  const strict = ['--engine-strict', '--no-audit', '--no-fund', '--prefer-offline']
+  await install(path, 'npm', ['install', manifest.name, ...strict])
+  const entryPoints = [join(path, 'server.ts')]
+  await build({ entryPoints, outdir: path, bundle: true, packages: 'external', format: 'esm' })
+}
+
+// These two know a package by its version alone, so that a cache of theirs would answer with an earlier tarball.
+async function installWithBun(): Promise<void> {
+  const path = await newProject('bun', 'bare-bun.ts')
+  const env = { BUN_INSTALL_CACHE_DIR: join(folder, 'bun-cache') }
+  await install(path, join(root, 'node_modules/.bin/bun'), ['add', manifest.name], env)
+}
+
+const denoEnvironment = () => ({ DENO_DIR: join(folder, 'deno-cache'), DENO_NO_UPDATE_CHECK: '1' })
+
+async function installWithDeno(): Promise<void> {
+  const path = await newProject('deno', 'bare-deno.ts')
+  await writeFile(join(path, 'deno.json'), '{}')
+  await install(path, await denoPath(), ['add', `npm:${manifest.name}`], denoEnvironment())
+}
+
+/** What the agent of a server answers. */
+async function textOf(command: string, args: string[], name: string, env = {}): Promise<unknown> {
+  const until = /listening (http:\/\/127\.0\.0\.1:\d+)/
+  const server = await start({ command, args, until, cwd: project(name), env })
+  try {
+    const answer = await fetch(`${server.ready[1]}/api/agents/shout/run`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ input: 'hello you' }),
+    })
+    return (await answer.json()).text
+  } finally {
+    await server.stop()
+  }
+}
+
+describe('the package in an empty project', () => {
+  it('brings its dependencies and nothing else', async () => {
+    const names = (await readdir(join(project('node'), 'node_modules'))).filter(name => !name.startsWith('.'))
+    const expected = [manifest.name, ...Object.keys(manifest.dependencies)].map(name => name.split('/')[0])
+    expect(names.sort()).toEqual(expected.sort())
+  })
+
+  it('serves on Node', async () => {
+    expect(await textOf(process.execPath, ['server.ts'], 'node')).toBe('HELLO YOU ')
+  })
+
+  it('serves on Node 20, as JavaScript', async ({ skip }) => {
+    skip(ownVersion !== 'v20', 'skipped: needs Node 20')
+    expect(await textOf(ownNodePath, ['server.js'], 'node')).toBe('HELLO YOU ')
+  })
+
+  it.each(['server.ts', 'bare.ts'])('serves on Bun: %s', async file => {
+    expect(await textOf(join(root, 'node_modules/.bin/bun'), [file], 'bun')).toBe('HELLO YOU ')
+  })
+
+  it.each(['server.ts', 'bare.ts'])('serves on Deno: %s', async file => {
+    const args = ['run', '--no-prompt', '--cached-only', '--allow-net=127.0.0.1', file]
+    const env = { ...denoEnvironment(), NPM_CONFIG_REGISTRY: registry.url }
+    expect(await textOf(await denoPath(), args, 'deno', env)).toBe('HELLO YOU ')
+  })
+})
+
+describe('the types of the package, every declaration of them checked', () => {
+  const subpaths = Object.keys(manifest.exports)
+  const peers = Object.keys(manifest.peerDependencies)
+  /** These import an optional package. */
+  const needPeers = ['./ai', './mcp', './signing', './stdio']
+
+  beforeAll(async () => {
+    for (const name of ['@types/node', ...peers]) await link('node', name)
+    await link('bun', '@types/node')
+  })
+
+  async function link(where: string, name: string): Promise<void> {
+    const path = join(project(where), 'node_modules', name)
+    await mkdir(dirname(path), { recursive: true })
+    await symlink(join(root, 'node_modules', name), path)
+  }
+
+  /** Rejects with what is wrong. */
+  async function check(where: string, names: readonly string[], options: object): Promise<void> {
+    const imports = names.map((name, index) => `import * as _${index} from 'servable${name.slice(1)}'`)
+    const uses = `export const all = [${names.map((_, index) => `_${index}`)}]`
+    await writeFile(join(project(where), 'all.ts'), [...imports, uses].join('\n'))
+    const compilerOptions = { target: 'es2022', strict: true, noEmit: true, skipLibCheck: false, ...options }
+    const config = { compilerOptions, files: ['all.ts'] }
+    await writeFile(join(project(where), 'tsconfig.json'), JSON.stringify(config))
+    await run(join(root, 'node_modules/.bin/tsc'), ['-p', project(where)]).catch(error => {
+      throw new Error(error.stdout)
+    })
+  }
+
+  const dom = ['es2023', 'dom', 'dom.iterable']
+
+  it.each([
+    ['bundler, in a browser', { moduleResolution: 'bundler', module: 'esnext', lib: dom, types: [] }],
+    [
+      'nodenext, on Node',
+      { moduleResolution: 'nodenext', module: 'nodenext', lib: ['es2023'], types: ['node'] },
+    ],
+  ])('are right without optional packages: %s', async (_, options) => {
+    const others = subpaths.filter(name => !needPeers.includes(name))
+    await check('bun', others, options)
+  })
+
+  // Those packages' own declarations are of both worlds.
+  it.each([
+    ['bundler', { moduleResolution: 'bundler', module: 'esnext', lib: dom, types: ['node'] }],
+    ['nodenext', { moduleResolution: 'nodenext', module: 'nodenext', lib: dom, types: ['node'] }],
+  ])('are right with optional packages: %s', { timeout: 90_000 }, async (_, options) => {
+    await check('node', subpaths, options)
+  })
+})

@@ -1,0 +1,47 @@
+/** A package registry for a package that is not published. */
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { promisify } from 'node:util'
+
+export interface Registry {
+  readonly url: string
+  stop(): Promise<void>
+}
+
+const run = promisify(execFile)
+
+/** Has the package of one tarball, and sends whoever asks for another to the registry that npm is set to. */
+export async function startRegistry(tarball: string): Promise<Registry> {
+  const bytes = await readFile(tarball)
+  const manifest = JSON.parse((await run('tar', ['-xzOf', tarball, 'package/package.json'])).stdout)
+  const upstream = (await run('npm', ['config', 'get', 'registry'])).stdout.trim()
+  const { name, version } = manifest
+  const integrity = `sha512-${createHash('sha512').update(bytes).digest('base64')}`
+
+  const server = createServer(({ url = '' }, response) => {
+    if (url === `/${name}`) {
+      const dist = { tarball: `${own()}${name}.tgz`, integrity }
+      const document = {
+        name,
+        'dist-tags': { latest: version },
+        versions: { [version]: { ...manifest, dist } },
+      }
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(document))
+    } else if (url === `/${name}.tgz`) response.end(bytes)
+    else response.writeHead(307, { location: new URL(url.slice(1), upstream).href }).end()
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const own = () => {
+    const address = server.address()
+    return `http://127.0.0.1:${address && typeof address === 'object' ? address.port : 0}/`
+  }
+  return {
+    url: own(),
+    async stop() {
+      server.closeAllConnections()
+      await new Promise(resolve => server.close(resolve))
+    },
+  }
+}
