@@ -2,6 +2,14 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
+/** Contracts whose servers have nothing in common but the machine, so that two files may run at a time. */
+const contracts = [
+  'test/frameworks/**/*.test.ts',
+  ...['workerd', 'node', 'deno', 'bun', 'runs', 'admin', 'metrics', 'durable-host', 'next'].map(
+    name => `test/runtimes/${name}.test.ts`,
+  ),
+]
+
 export default defineConfig({
   root: fileURLToPath(new URL('../', import.meta.url)),
   test: {
@@ -32,12 +40,23 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'runtimes',
-          include: ['test/{runtimes,frameworks}/**/*.test.ts'],
+          name: 'contracts',
+          include: contracts,
           globalSetup: ['test/runtimes/setup.ts'],
-          // Real servers on few cores: one file after another, and after the unit tests.
-          maxWorkers: 1,
+          maxWorkers: availableParallelism(),
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'runtimes',
+          include: ['test/runtimes/**/*.test.ts'],
+          exclude: contracts,
+          globalSetup: ['test/runtimes/setup.ts'],
+          // What shares the folder of the development server, or counts connections: one file after another.
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
         },
       },
     ],
