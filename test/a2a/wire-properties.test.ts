@@ -103,9 +103,12 @@ class Reader {
 
 const header = fc.stringMatching(/^[\x21-\x7e]{1,20}$/)
 
+// Neither of the two ids that a path would resolve away.
+const configId = fc.string({ minLength: 1, maxLength: 12 }).filter(id => !/^\.\.?$/.test(id))
+
 const pushConfig = fc
   .tuple(
-    fc.record({ id: fc.string({ minLength: 1, maxLength: 12 }), url: fc.webUrl() }),
+    fc.record({ id: configId, url: fc.webUrl() }),
     fc.record({ token: header }, { requiredKeys: [] }),
     fc.constantFrom({}, { scheme: 'Bearer' }, { scheme: 'Bearer', credentials: 'its-own-credentials' }),
   )
