@@ -9,7 +9,8 @@ import type { RequestState } from '../http/context.ts'
 import type { KeyReader } from '../http/key-headers.ts'
 import { queryOf } from '../http/router.ts'
 import { readJson } from '../web/body.ts'
-import { counted, SSE_HEADERS, type SseSource, type StreamCount, sseStream } from '../web/sse.ts'
+import { type Reply, sseReply } from '../web/reply.ts'
+import { counted, type SseSource, type StreamCount } from '../web/sse.ts'
 import type { TaskUpdate, Wire } from './model.ts'
 import type { Call, Operations } from './operations.ts'
 import type { UpdateSource } from './updates.ts'
@@ -87,7 +88,7 @@ export function streamResponse(
   updates: UpdateSource,
   writer: StreamWriter,
   { production, countStream }: Pick<BindingOptions, 'production' | 'countStream'>,
-): Response {
+): Reply {
   let hasFailed = false
   const source: SseSource = {
     cancel: () => updates.leave(),
@@ -103,5 +104,5 @@ export function streamResponse(
       }
     },
   }
-  return new Response(sseStream(counted(source, countStream)), { headers: SSE_HEADERS })
+  return sseReply(counted(source, countStream))
 }

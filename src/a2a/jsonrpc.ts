@@ -6,9 +6,9 @@
  */
 
 import { type ErrorReport, isServableError, reportError, ServableError } from '../errors.ts'
-import type { RequestState } from '../http/context.ts'
+import type { Answer, RequestState } from '../http/context.ts'
 import { requireJson } from '../web/body.ts'
-import { jsonResponse } from '../web/response.ts'
+import { discard, jsonReply } from '../web/reply.ts'
 import { SSE_HEADERS, sseMessage } from '../web/sse.ts'
 import { type BindingOptions, callOf, readParams, streamResponse, versionOf } from './endpoint.ts'
 import { jsonRpcError } from './errors.ts'
@@ -64,7 +64,7 @@ export async function answerJsonRpc(
   state: RequestState,
   options: BindingOptions,
   agentOf: (state: RequestState) => string | undefined,
-): Promise<Response> {
+): Promise<Answer> {
   const progress: Progress = { id: null, method: undefined }
   try {
     requireRpcJson(request)
@@ -81,7 +81,7 @@ export async function answerJsonRpc(
   }
 }
 
-function answerError(report: ErrorReport, { id, method = '' }: Progress): Response {
+function answerError(report: ErrorReport, { id, method = '' }: Progress): Answer {
   if (id === undefined && !isAnsweredWithoutId(report, method)) return new Response(null, { status: 204 })
   const body = { jsonrpc: '2.0', id: id ?? null, error: jsonRpcError(report) }
   const [wire, operation] = METHODS.get(method) ?? []
@@ -89,7 +89,7 @@ function answerError(report: ErrorReport, { id, method = '' }: Progress): Respon
   const isLegacyStream = wire === v03 && (operation === 'stream' || operation === 'subscribe')
   // Only the extended card is refused to somebody who was let in here: as HTTP refuses (section 7.6).
   const status = report.code === 'unauthorized' ? 401 : 200
-  if (!isLegacyStream || id == null) return jsonResponse(body, { status })
+  if (!isLegacyStream || id == null) return jsonReply(body, { status })
   return new Response(`data: ${JSON.stringify(body)}\n\n`, { headers: SSE_HEADERS })
 }
 
@@ -107,7 +107,7 @@ async function perform(
   state: RequestState,
   options: BindingOptions,
   agent: string | undefined,
-): Promise<Response> {
+): Promise<Answer> {
   versionOf(request)
   const found = METHODS.get(method)
   if (found === undefined) throw new ServableError('method_not_found', 'There is no such method')
@@ -115,7 +115,7 @@ async function perform(
   const call = callOf(request, state, { wire, params, agent }, options.readKeys)
   const answer = await options.operations[name](call)
   if ('response' in answer) return answer.response
-  if ('value' in answer) return jsonResponse({ jsonrpc: '2.0', id, result: answer.value })
+  if ('value' in answer) return jsonReply({ jsonrpc: '2.0', id, result: answer.value })
   return streamResponse(
     answer.updates,
     {
@@ -130,8 +130,8 @@ async function perform(
 }
 
 /** A notification gets no answer (JSON-RPC 2.0, section 4.1): what would have been one is dropped. */
-function noContent(response: Response): Response {
-  void response.body?.cancel().then(undefined, () => {})
+function noContent(answer: Answer): Answer {
+  discard(answer)
   return new Response(null, { status: 204 })
 }
 

@@ -12,7 +12,7 @@ import type { RequestState } from '../http/context.ts'
 import { joinPath, type Route } from '../http/router.ts'
 import { readJson, requireJson } from '../web/body.ts'
 import { plain } from '../web/plain.ts'
-import { jsonResponse } from '../web/response.ts'
+import { jsonReply, type Reply } from '../web/reply.ts'
 import type { AdminSettings } from './options.ts'
 import { getToolkit, listToolkits } from './toolkit-catalog.ts'
 
@@ -143,7 +143,7 @@ async function perform(
   request: Request,
   state: RequestState,
   { manager }: AdminSettings,
-): Promise<Response> {
+): Promise<Reply> {
   let subject: Subject = {}
   const tell = (outcome: string) => {
     const { id, name } = subject
@@ -164,7 +164,7 @@ async function perform(
       subject = about
     })
     tell('ok')
-    return jsonResponse(answer, { status, headers: { 'cache-control': 'no-store' } })
+    return jsonReply(answer, { status, headers: { 'cache-control': 'no-store' } })
   } catch (error) {
     tell(reportError(error, true, 'internal_error').code)
     throw error

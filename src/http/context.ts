@@ -5,6 +5,7 @@
  */
 
 import { ServableError } from '../errors.ts'
+import { Reply, toResponse } from '../web/reply.ts'
 import { checkResponse } from '../web/response.ts'
 import { type Identity, isIdentity, type Platform, platform } from './platform.ts'
 import type { Match } from './router.ts'
@@ -57,7 +58,10 @@ export type Middleware = (
 ) => Response | Promise<Response>
 
 /** Answers a request whose route is known. */
-export type Endpoint = (request: Request, context: RequestState) => Response | Promise<Response>
+export type Endpoint = (request: Request, context: RequestState) => Answer | Promise<Answer>
+
+/** What an endpoint gives. */
+export type Answer = Response | Reply
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 
@@ -136,13 +140,21 @@ export class RequestState implements Context {
   }
 
   readonly waitUntil = (promise: Promise<unknown>): void => this.#platform.waitUntil?.(promise)
+
+  /** Makes the response of a reply. */
+  respond(reply: Reply): Response {
+    return this.#platform.respond?.(reply) ?? toResponse(reply)
+  }
 }
 
-/** Folds middleware around an endpoint, the first outermost, once. */
+/** Folds middleware around an endpoint, the first outermost, once. Middleware sees responses only. */
 export function compose(middleware: readonly Middleware[], endpoint: Endpoint): Endpoint {
   return middleware.reduceRight<Endpoint>(
     (inner, outer) => (request, context) =>
-      outer(request, context, async () => checkResponse(await inner(request, context), 'middleware')),
+      outer(request, context, async () => {
+        const answer = await inner(request, context)
+        return answer instanceof Reply ? context.respond(answer) : checkResponse(answer, 'middleware')
+      }),
     endpoint,
   )
 }

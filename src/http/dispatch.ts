@@ -8,8 +8,9 @@ import { isServableError, messageOf, redact, ServableError } from '../errors.ts'
 import type { Cors } from '../web/cors.ts'
 import { plain } from '../web/plain.ts'
 import { problemResponse } from '../web/problem.ts'
+import { Reply } from '../web/reply.ts'
 import { checkResponse, withHeaders, withoutBody } from '../web/response.ts'
-import { compose, type Log, type Middleware, type Part, RequestState } from './context.ts'
+import { type Answer, compose, type Log, type Middleware, type Part, RequestState } from './context.ts'
 import type { KeyReader } from './key-headers.ts'
 import { platformOf } from './platform.ts'
 import { type Match, type Matcher, pathnameOf } from './router.ts'
@@ -39,29 +40,19 @@ export function createDispatch(
   const serve = compose(options.middleware, (request, state) => answerMatch(request, state, options))
 
   const answer = async (request: Request, state: RequestState): Promise<Response> => {
-    let response: Response
+    let reached: Answer
     try {
       state.match = find(request.method, pathnameOf(request.url))
       if (state.match === undefined && fallback !== undefined) {
         return checkResponse(await fallback(request), '`fallback`')
       }
-      response =
-        corsOf(state.part)?.preflight(request, methodsOf(state.match)) ??
-        checkResponse(await serve(request, state), 'middleware')
+      reached =
+        corsOf(state.part)?.preflight(request, methodsOf(state.match)) ?? (await serve(request, state))
+      if (!(reached instanceof Reply)) checkResponse(reached, 'middleware')
     } catch (error) {
-      response = explain(error, request, state, options)
+      reached = explain(error, request, state, options)
     }
-    // It is a WebSocket's: a copy of it would be none.
-    if (response.status === 101) return response
-    if (request.method === 'HEAD') response = withoutBody(response)
-    return withHeaders(response, headers => {
-      headers.set('x-request-id', state.requestId)
-      for (const [name, value] of state.setHeaders ?? []) {
-        if (name === 'set-cookie') headers.append(name, value)
-        else headers.set(name, value)
-      }
-      corsOf(state.part)?.mark(request, headers)
-    })
+    return finish(reached, request, state, corsOf(state.part))
   }
 
   return async (request, platformArgument) => {
@@ -72,6 +63,27 @@ export function createDispatch(
     tellRequest(log, request, state, { status: response.status, durationMs: performance.now() - startedAt })
     return response
   }
+}
+
+/** Makes the response that leaves: with the headers that every one has, and without a body where `HEAD` asks. */
+function finish(answer: Answer, request: Request, state: RequestState, cors: Cors | undefined): Response {
+  const { requestId, setHeaders } = state
+  const isHead = request.method === 'HEAD'
+  if (answer instanceof Reply && !isHead && setHeaders === undefined && cors === undefined) {
+    return state.respond(answer.with({ 'x-request-id': requestId }))
+  }
+  let response = answer instanceof Reply ? state.respond(answer) : answer
+  // It is a WebSocket's: a copy of it would be none.
+  if (response.status === 101) return response
+  if (isHead) response = withoutBody(response)
+  return withHeaders(response, headers => {
+    headers.set('x-request-id', requestId)
+    for (const [name, value] of setHeaders ?? []) {
+      if (name === 'set-cookie') headers.append(name, value)
+      else headers.set(name, value)
+    }
+    cors?.mark(request, headers)
+  })
 }
 
 /** An id of a run or a task: who knows it may read that. */
@@ -106,7 +118,7 @@ function answerMatch(
   request: Request,
   state: RequestState,
   options: DispatchOptions,
-): Response | Promise<Response> {
+): Answer | Promise<Answer> {
   const { match } = state
   if (match?.found === 'route') return match.route.endpoint(request, state)
   if (match === undefined || match.allow.length === 0)

@@ -1,3 +1,5 @@
+import type { Reply } from '../web/reply.ts'
+
 const BRAND = Symbol.for('servable.platform')
 
 /** Who asks, as middleware or an `authenticate` found out. */
@@ -28,6 +30,8 @@ export interface Platform {
    * return, or undefined where this request asks for no WebSocket. At most once a request.
    */
   readonly upgrade?: ((handlers: RawSocketHandlers) => Response | undefined) | undefined
+  /** Makes the response of a reply, where the runtime has a quicker way to write it. */
+  readonly respond?: ((reply: Reply) => Response) | undefined
 }
 
 /** A WebSocket of any runtime, seen from the server. */

@@ -8,10 +8,11 @@ import { KINDS } from '../agents/registry.ts'
 import { ServableError } from '../errors.ts'
 import { identifyBy } from '../http/authentication.ts'
 import type { Catalog } from '../http/catalog.ts'
-import type { RequestState } from '../http/context.ts'
+import type { Endpoint } from '../http/context.ts'
 import { joinPath, queryOf, type Route } from '../http/router.ts'
-import { isResponse, jsonResponse } from '../web/response.ts'
-import { SSE_HEADERS, sseStream } from '../web/sse.ts'
+import { jsonReply, Reply, sseReply } from '../web/reply.ts'
+import { isResponse } from '../web/response.ts'
+import { SSE_HEADERS } from '../web/sse.ts'
 import type { MetricsExporter } from './exporter.ts'
 import { metricsOf, toMetricsJson } from './json.ts'
 import { sseOfViewer } from './live.ts'
@@ -22,13 +23,11 @@ import { Stats } from './stats.ts'
 /** What was counted is never kept by anyone between. */
 const NO_STORE = { 'cache-control': 'no-store' }
 
-type Answer = (request: Request, state: RequestState) => Promise<Response>
-
 /** The routes of an exporter. */
 export function metricsRoutes(prefix: string, exporter: MetricsExporter, catalog: Catalog): Route[] {
   const { core } = exporter
   const snapshot = async () => withServed(await core.snapshot(), catalog)
-  const route = (suffix: string, answer: Answer): Route => ({
+  const route = (suffix: string, answer: Endpoint): Route => ({
     method: 'GET',
     path: joinPath(prefix, 'metrics', suffix),
     part: 'metrics',
@@ -39,14 +38,14 @@ export function metricsRoutes(prefix: string, exporter: MetricsExporter, catalog
     route('', async request => {
       const format = formatOf(request)
       const text = toPrometheus(await snapshot(), format)
-      return new Response(text, {
+      return new Reply(text, {
         headers: { ...NO_STORE, 'content-type': CONTENT_TYPES[format], vary: 'accept' },
       })
     }),
     route('json', async request => {
       const agent = queryOf(request.url).get('agent')
       const now = await snapshot()
-      if (agent === null) return jsonResponse(toMetricsJson(now), { headers: NO_STORE })
+      if (agent === null) return jsonReply(toMetricsJson(now), { headers: NO_STORE })
       const counted = now.counted.find(({ kind, name }) => kind === 'agent' && name === agent)
       if (counted === undefined) {
         throw new ServableError(
@@ -54,12 +53,12 @@ export function metricsRoutes(prefix: string, exporter: MetricsExporter, catalog
           `There are no metrics of an agent named \`${agent.slice(0, 100)}\``,
         )
       }
-      return jsonResponse(metricsOf(counted), { headers: NO_STORE })
+      return jsonReply(metricsOf(counted), { headers: NO_STORE })
     }),
     route('stream', async request => {
       if (request.method === 'HEAD') return new Response(null, { headers: SSE_HEADERS })
       core.checkRoom()
-      return new Response(sseStream(sseOfViewer(() => core.watch())), { headers: SSE_HEADERS })
+      return sseReply(sseOfViewer(() => core.watch()))
     }),
   ]
 }

@@ -1,5 +1,5 @@
 import { joinPath, type Route } from '../http/router.ts'
-import { jsonResponse } from '../web/response.ts'
+import { jsonReply } from '../web/reply.ts'
 import { createDocument, type DocumentParts } from './document.ts'
 import { pageRoutes } from './page.ts'
 
@@ -15,6 +15,6 @@ function specRoute(parts: DocumentParts): Route {
     method: 'GET',
     path: joinPath(parts.prefix, parts.swagger.specPath),
     part: 'docs',
-    endpoint: () => jsonResponse(createDocument(parts), { headers: { 'cache-control': 'no-cache' } }),
+    endpoint: () => jsonReply(createDocument(parts), { headers: { 'cache-control': 'no-cache' } }),
   }
 }

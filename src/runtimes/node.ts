@@ -7,6 +7,7 @@
 import type { Server } from 'node:http'
 import { serve as listen } from 'srvx/node'
 import { isWebSocket, platform } from '../http/platform.ts'
+import { respond } from './node/respond.ts'
 import { acceptSockets } from './node/sockets.ts'
 import {
   type CloseOptions,
@@ -45,6 +46,7 @@ export async function serve(handler: Fetch, options?: ServeOptions): Promise<Run
             return request.ip
           },
           waitUntil: request.waitUntil,
+          respond,
           // The requests that can be upgraded come another way.
           upgrade: () => undefined,
         }),

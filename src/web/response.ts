@@ -1,17 +1,7 @@
 /** Small changes to a response that another made. */
 
 import { ServableError } from '../errors.ts'
-
-/** A value as JSON. `Response.json` would do, but for the charset that Bun adds to the type. */
-export function jsonResponse(
-  value: unknown,
-  { status = 200, headers }: { status?: number; headers?: Readonly<Record<string, string>> } = {},
-): Response {
-  return new Response(JSON.stringify(value), {
-    status,
-    headers: { 'content-type': 'application/json', ...headers },
-  })
-}
+import { discard } from './reply.ts'
 
 /** Whether other code's value is a response, of whatever realm. */
 export function isResponse(value: unknown): value is Response {
@@ -40,7 +30,7 @@ export function withHeaders(response: Response, change: (headers: Headers) => vo
 /** The same response without its body, as `HEAD` wants it (RFC 9110, section 9.3.2). */
 export function withoutBody(response: Response): Response {
   if (response.body === null) return response
-  void response.body.cancel().then(undefined, () => {})
+  discard(response)
   const { status, statusText, headers } = response
   return new Response(null, { status, statusText, headers })
 }

@@ -19,8 +19,8 @@ const HIGH_WATER_MARK = 16 * 1024
 
 const encoder = new TextEncoder()
 /** Tells a client that its stream is there: servers send the head of an answer with its first byte. */
-const OPEN = encoder.encode(': open\n\n')
-const KEEP_ALIVE = encoder.encode(': keep-alive\n\n')
+const OPEN = ': open\n\n'
+const KEEP_ALIVE = ': keep-alive\n\n'
 
 /** Where the messages come from. */
 export interface SseSource {
@@ -59,34 +59,69 @@ export function counted(source: SseSource, count: StreamCount | undefined): SseS
   }
 }
 
-/** Writes messages as they come and comments while none does. Reads no further than the reader keeps up. */
-export function sseStream(
+/** Where the messages go. */
+export interface SseSink {
+  write(text: string): void
+  /** Whether its reader keeps up. */
+  hasRoom(): boolean
+}
+
+/** Messages on their way into a sink. */
+export interface SseWriter {
+  /** Writes messages as they come, and comments while none does. Resolves with false when the sink has no room, with true at the end. */
+  write(): Promise<boolean>
+  /** The reader left. */
+  leave(): void
+}
+
+/** Makes a {@link SseWriter}. It reads no further than the sink has room. */
+export function createSseWriter(
   source: SseSource,
+  sink: SseSink,
   keepAliveMs: number = KEEP_ALIVE_MS,
-): ReadableStream<Uint8Array> {
-  const keepAlive = createKeepAlive(keepAliveMs)
+): SseWriter {
+  const keepAlive = createKeepAlive(sink, keepAliveMs)
   let isOpen = true
+  return {
+    async write() {
+      keepAlive.start()
+      do {
+        const message = await source.next()
+        if (!isOpen) return false
+        if (message === undefined) {
+          keepAlive.stop()
+          return true
+        }
+        keepAlive.skip()
+        sink.write(message)
+      } while (sink.hasRoom())
+      keepAlive.pause()
+      return false
+    },
+    leave() {
+      isOpen = false
+      keepAlive.stop()
+      source.cancel()
+    },
+  }
+}
+
+/** The messages of a source as bytes. */
+export function sseStream(source: SseSource, keepAliveMs?: number): ReadableStream<Uint8Array> {
+  let writer: SseWriter
   return new ReadableStream<Uint8Array>(
     {
+      start(controller) {
+        const sink: SseSink = {
+          write: text => controller.enqueue(encoder.encode(text)),
+          hasRoom: () => (controller.desiredSize ?? 0) > 0,
+        }
+        writer = createSseWriter(source, sink, keepAliveMs)
+      },
       async pull(controller) {
-        keepAlive.start(controller)
-        do {
-          const message = await source.next()
-          if (!isOpen) return
-          if (message === undefined) {
-            keepAlive.stop()
-            return controller.close()
-          }
-          keepAlive.skip()
-          controller.enqueue(encoder.encode(message))
-        } while ((controller.desiredSize ?? 0) > 0)
-        keepAlive.pause()
+        if (await writer.write()) controller.close()
       },
-      cancel() {
-        isOpen = false
-        keepAlive.stop()
-        source.cancel()
-      },
+      cancel: () => writer.leave(),
     },
     { highWaterMark: HIGH_WATER_MARK, size: chunk => chunk.byteLength },
   )
@@ -94,10 +129,10 @@ export function sseStream(
 
 /**
  * Writes a comment when the first message is not there at once, and in each interval that saw no message, while the
- * stream waits for its source. A stream that is not read needs none: its timer stops at the next tick, so that a
+ * writer waits for its source. A sink that is not read needs none: its timer stops at the next tick, so that a
  * stream nobody reads leaves no timer behind.
  */
-function createKeepAlive(intervalMs: number) {
+function createKeepAlive(sink: SseSink, intervalMs: number) {
   let timer: ReturnType<typeof setInterval> | undefined
   let opening: ReturnType<typeof setTimeout> | undefined
   let hasBegun = false
@@ -118,14 +153,14 @@ function createKeepAlive(intervalMs: number) {
     pause: () => {
       isWaiting = false
     },
-    start(controller: ReadableStreamDefaultController<Uint8Array>) {
+    start() {
       isWaiting = true
       // A first message that is ready needs nothing before it.
-      if (!hasBegun) opening = setTimeout(() => controller.enqueue(OPEN), 0)
+      if (!hasBegun) opening = setTimeout(() => sink.write(OPEN), 0)
       hasBegun = true
       timer ??= setInterval(() => {
         if (!isWaiting) return stop()
-        if (wasSilent && (controller.desiredSize ?? 0) > 0) controller.enqueue(KEEP_ALIVE)
+        if (wasSilent && sink.hasRoom()) sink.write(KEEP_ALIVE)
         wasSilent = true
       }, intervalMs)
     },

@@ -7,7 +7,7 @@
 import type { CorrectionStore } from '../../agents/corrections.ts'
 import { ServableError } from '../../errors.ts'
 import { readJson, requireJson } from '../../web/body.ts'
-import { jsonResponse } from '../../web/response.ts'
+import { jsonReply, type Reply } from '../../web/reply.ts'
 import type { Catalog } from '../catalog.ts'
 import type { RequestState } from '../context.ts'
 import { MAX_CORRECTION_BYTES, parseCorrection, parseCorrectionQuery } from '../corrections.ts'
@@ -33,11 +33,7 @@ export function correctionRoutes(options: CorrectionRoutesOptions): Route[] {
   ]
 }
 
-async function add(
-  request: Request,
-  state: RequestState,
-  options: CorrectionRoutesOptions,
-): Promise<Response> {
+async function add(request: Request, state: RequestState, options: CorrectionRoutesOptions): Promise<Reply> {
   const store = storeOf(state, options)
   requireJson(request)
   const body = parseCorrection(await readJson(request, Math.min(options.maxBodyBytes, MAX_CORRECTION_BYTES)))
@@ -50,14 +46,10 @@ async function add(
     ...(owner !== null && { userId: owner }),
   }
   await store.add(correction, owner)
-  return jsonResponse(correction, { status: 201 })
+  return jsonReply(correction, { status: 201 })
 }
 
-async function list(
-  request: Request,
-  state: RequestState,
-  options: CorrectionRoutesOptions,
-): Promise<Response> {
+async function list(request: Request, state: RequestState, options: CorrectionRoutesOptions): Promise<Reply> {
   const store = storeOf(state, options)
   if (state.identity === undefined && !options.listAnonymous) {
     throw new ServableError(
@@ -69,7 +61,7 @@ async function list(
     throw new ServableError('not_found', 'The corrections of this agent are not listed')
   const query = parseCorrectionQuery(Object.fromEntries(queryOf(request.url)))
   const page = await store.list({ agent: state.params.name ?? '', owner: state.owner, ...query })
-  return jsonResponse(page, { headers: { 'cache-control': 'no-store' } })
+  return jsonReply(page, { headers: { 'cache-control': 'no-store' } })
 }
 
 /** Where the agent keeps corrections. Throws `agent_not_found`, and `not_found` for an agent that takes none. */

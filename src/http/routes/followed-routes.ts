@@ -8,7 +8,7 @@ import { ServableError } from '../../errors.ts'
 import type { RunHost } from '../../runs/host.ts'
 import { parseRunQuery } from '../../runs/query.ts'
 import type { RunRecord } from '../../runs/record.ts'
-import { jsonResponse } from '../../web/response.ts'
+import { jsonReply, type Reply } from '../../web/reply.ts'
 import { counted, SSE_HEADERS, type StreamCount } from '../../web/sse.ts'
 import type { Endpoint, RequestState } from '../context.ts'
 import { joinPath, queryOf, type Route } from '../router.ts'
@@ -58,8 +58,8 @@ function headOfStream({ id }: RunRecord): Response {
   return new Response(null, { headers: { ...SSE_HEADERS, 'x-run-id': id } })
 }
 
-function jsonOfRecord(record: RunRecord): Response {
-  return jsonResponse(record, { headers: { ...NO_STORE, 'x-run-id': record.id } })
+function jsonOfRecord(record: RunRecord): Reply {
+  return jsonReply(record, { headers: { ...NO_STORE, 'x-run-id': record.id } })
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -84,10 +84,10 @@ async function answerList(
   state: RequestState,
   host: RunHost,
   listAnonymous: boolean,
-): Promise<Response> {
+): Promise<Reply> {
   if (state.identity === undefined && !listAnonymous) {
     throw new ServableError('not_found', 'Runs are listed to an identity only: see `runs.listAnonymous`')
   }
   const query = parseRunQuery(Object.fromEntries(queryOf(request.url)))
-  return jsonResponse(await host.list(state.owner, query), { headers: NO_STORE })
+  return jsonReply(await host.list(state.owner, query), { headers: NO_STORE })
 }

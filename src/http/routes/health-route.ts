@@ -1,5 +1,5 @@
 import { ServableError } from '../../errors.ts'
-import { jsonResponse } from '../../web/response.ts'
+import { jsonReply } from '../../web/reply.ts'
 import { joinPath, queryOf, type Route } from '../router.ts'
 import { VERSION } from '../version.ts'
 
@@ -29,7 +29,7 @@ export function healthRoute(prefix: string, isReady: () => boolean): Route {
           versions: { servable: VERSION, runtime: runtimeName() },
         }),
       }
-      return jsonResponse(body, { status: ready ? 200 : 503, headers: { 'cache-control': 'no-store' } })
+      return jsonReply(body, { status: ready ? 200 : 503, headers: { 'cache-control': 'no-store' } })
     },
   }
 }

@@ -5,7 +5,7 @@
  */
 
 import type { ServableAgent, ServableTeam, ServableWorkflow, Servish } from '../../agents/contract.ts'
-import { jsonResponse } from '../../web/response.ts'
+import { jsonReply } from '../../web/reply.ts'
 import type { Catalog } from '../catalog.ts'
 import { joinPath, type Route } from '../router.ts'
 
@@ -44,7 +44,7 @@ export function listRoutes(prefix: string, catalog: Catalog): Route[] {
     method: 'GET',
     path: joinPath(prefix, path),
     part: 'router',
-    endpoint: () => jsonResponse(content()),
+    endpoint: () => jsonReply(content()),
   })
   return [
     list('agents', () =>

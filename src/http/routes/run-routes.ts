@@ -11,8 +11,8 @@ import { ServableError } from '../../errors.ts'
 import type { RunHost } from '../../runs/host.ts'
 import type { RunRecord } from '../../runs/record.ts'
 import { type Run, type RunSettings, startRun } from '../../runs/run.ts'
-import { jsonResponse } from '../../web/response.ts'
-import { counted, SSE_HEADERS, type SseSource, type StreamCount, sseStream } from '../../web/sse.ts'
+import { jsonReply, Reply, sseReply } from '../../web/reply.ts'
+import { counted, type SseSource, type StreamCount } from '../../web/sse.ts'
 import type { Endpoint, RequestState } from '../context.ts'
 import { joinPath, type Route } from '../router.ts'
 import { type Followed, type RunRequest, type RunRequestOptions, readRunRequest } from '../run-request.ts'
@@ -110,20 +110,20 @@ async function startFollowed(
 }
 
 /** The answer of a run as JSON. */
-function jsonOfRun(result: RunResult, runId: string): Response {
-  return new Response(toJson(result), { headers: { 'content-type': 'application/json', 'x-run-id': runId } })
+function jsonOfRun(result: RunResult, runId: string): Reply {
+  return new Reply(toJson(result), { headers: { 'content-type': 'application/json', 'x-run-id': runId } })
 }
 
 /** The events of a run as SSE. */
-export function streamOfRun(source: SseSource, runId: string): Response {
-  return new Response(sseStream(source), { headers: { ...SSE_HEADERS, 'x-run-id': runId } })
+export function streamOfRun(source: SseSource, runId: string): Reply {
+  return sseReply(source, { 'x-run-id': runId })
 }
 
 /** 202 with the place where the run can be read (RFC 9110, section 15.3.3; RFC 7240, section 3). */
-function accepted(record: RunRecord, prefix: string): Response {
+function accepted(record: RunRecord, prefix: string): Reply {
   const location = joinPath(prefix, 'runs', record.id)
   const headers = { location, 'preference-applied': 'respond-async', 'x-run-id': record.id }
-  return jsonResponse(record, { status: 202, headers })
+  return jsonReply(record, { status: 202, headers })
 }
 
 /** The result of an ended run; what made it fail is thrown again. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { jsonResponse } from '../../web/response.ts'
+import { jsonReply } from '../../web/reply.ts'
 import { joinPath, type Route } from '../router.ts'
 import type { ToolCatalog } from '../tool-catalog.ts'
 
@@ -12,12 +12,12 @@ import type { ToolCatalog } from '../tool-catalog.ts'
 export function toolRoutes(prefix: string, tools: ToolCatalog): Route[] {
   const path = joinPath(prefix, 'tools')
   return [
-    { method: 'GET', path, part: 'router', endpoint: async () => jsonResponse(await tools.list()) },
+    { method: 'GET', path, part: 'router', endpoint: async () => jsonReply(await tools.list()) },
     {
       method: 'GET',
       path: `${path}/:name`,
       part: 'router',
-      endpoint: async (_, { params }) => jsonResponse(await tools.get(params.name ?? '')),
+      endpoint: async (_, { params }) => jsonReply(await tools.get(params.name ?? '')),
     },
   ]
 }

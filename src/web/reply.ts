@@ -1,0 +1,55 @@
+import { SSE_HEADERS, type SseSource, sseStream } from './sse.ts'
+
+/** What a reply says. */
+export type ReplyBody = string | SseSource | null
+
+/** Fields by lower-case name. */
+export type ReplyHeaders = Readonly<Record<string, string>>
+
+/**
+ * A response yet to be made. Endpoints answer with it rather than with a `Response`, so that a runtime may write it in a
+ * quicker way of its own; `toResponse` is everyone's way.
+ */
+export class Reply {
+  readonly body: ReplyBody
+  readonly status: number
+  readonly headers: ReplyHeaders
+
+  constructor(body: ReplyBody, { status = 200, headers }: { status?: number; headers: ReplyHeaders }) {
+    this.body = body
+    this.status = status
+    this.headers = headers
+  }
+
+  /** The same with more headers. */
+  with(headers: ReplyHeaders): Reply {
+    return new Reply(this.body, { status: this.status, headers: { ...this.headers, ...headers } })
+  }
+}
+
+/** Lets go of an answer that nobody will read. */
+export function discard({ body }: Reply | Response): void {
+  if (typeof body === 'object') void body?.cancel()?.then(undefined, () => {})
+}
+
+/** Makes the response of a reply. */
+export function toResponse({ body, status, headers }: Reply): Response {
+  const isStream = typeof body === 'object' && body !== null
+  return new Response(isStream ? sseStream(body) : body, { status, headers })
+}
+
+/** A value as JSON. */
+export function jsonReply(
+  value: unknown,
+  { status = 200, headers }: { status?: number; headers?: ReplyHeaders } = {},
+): Reply {
+  return new Reply(JSON.stringify(value), {
+    status,
+    headers: { 'content-type': 'application/json', ...headers },
+  })
+}
+
+/** A stream of server-sent events. */
+export function sseReply(source: SseSource, headers?: ReplyHeaders): Reply {
+  return new Reply(source, { headers: { ...SSE_HEADERS, ...headers } })
+}
