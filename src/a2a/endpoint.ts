@@ -10,7 +10,7 @@ import type { KeyReader } from '../http/key-headers.ts'
 import { queryOf } from '../http/router.ts'
 import { readJson } from '../web/body.ts'
 import { type Reply, sseReply } from '../web/reply.ts'
-import { counted, type SseSource, type StreamCount } from '../web/sse.ts'
+import { counted, type PulledSource, pulled, type StreamCount } from '../web/sse.ts'
 import type { TaskUpdate, Wire } from './model.ts'
 import type { Call, Operations } from './operations.ts'
 import type { UpdateSource } from './updates.ts'
@@ -90,7 +90,7 @@ export function streamResponse(
   { production, countStream }: Pick<BindingOptions, 'production' | 'countStream'>,
 ): Reply {
   let hasFailed = false
-  const source: SseSource = {
+  const source: PulledSource = {
     cancel: () => updates.leave(),
     async next() {
       if (hasFailed) return undefined
@@ -104,5 +104,5 @@ export function streamResponse(
       }
     },
   }
-  return sseReply(counted(source, countStream))
+  return sseReply(counted(pulled(source), countStream))
 }

@@ -131,20 +131,41 @@ class Performance implements AsyncIterableIterator<RunEvent> {
     return this
   }
 
-  async next(): Promise<IteratorResult<RunEvent>> {
+  next(): Promise<IteratorResult<RunEvent>> {
+    if (this.#state !== 'running' || this.#source === undefined || this.#tail !== undefined)
+      return this.#step()
+    try {
+      return Promise.resolve(this.#source.next()).then(this.#take, this.#throw)
+    } catch (error) {
+      return Promise.reject(error).catch(this.#throw)
+    }
+  }
+
+  /** The first event, and those that an outcome makes. */
+  async #step(): Promise<IteratorResult<RunEvent>> {
     if (this.#state === 'ended') return END
     try {
       if (this.#state === 'new') await this.#begin()
-      if (this.#tail === undefined) {
-        const result = await this.#source!.next()
-        if (!result.done) return this.#pass(toEvent(result.value))
-        this.#finishWith(result.value)
-      }
+      if (this.#tail === undefined) return this.#take(await this.#source!.next())
+      return this.#pass(this.#tail.next().value as RunEvent)
+    } catch (error) {
+      return this.#throw(error)
+    }
+  }
+
+  readonly #take = (result: IteratorResult<Yielded, unknown>): IteratorResult<RunEvent> => {
+    try {
+      if (!result.done) return this.#pass(toEvent(result.value))
+      this.#finishWith(result.value)
       return this.#pass(this.#tail!.next().value as RunEvent)
     } catch (error) {
-      this.#conclude({ threw: error })
-      throw error
+      return this.#throw(error)
     }
+  }
+
+  readonly #throw = (error: unknown): never => {
+    this.#conclude({ threw: error })
+    throw error
   }
 
   async return(): Promise<IteratorResult<RunEvent>> {

@@ -1,30 +1,38 @@
+import type { RunEvent } from '../agents/contract.ts'
 import { eventToJson } from '../runs/event-json.ts'
 import type { Follower } from '../runs/host.ts'
 import type { Run } from '../runs/run.ts'
-import { type SseSource, sseMessage } from '../web/sse.ts'
+import { pulled, type SseSource, sseMessage } from '../web/sse.ts'
 
 /** The SSE encoder of a run: its events as messages numbered from 1. An event that is no JSON fails the run. */
 export function sseOfRun(run: Run): SseSource {
   let id = 0
+  const encode = (event: RunEvent) => {
+    try {
+      return sseMessage(id + 1, eventToJson(event))
+    } catch (error) {
+      run.fail(error)
+      return undefined
+    }
+  }
   return {
     cancel: run.cancel,
-    async next() {
-      const item = await run.next()
-      if (item.done) return undefined
-      try {
-        return sseMessage(++id, eventToJson(item.value))
-      } catch (error) {
-        run.fail(error)
-        const last = await run.next()
-        return last.done ? undefined : sseMessage(id, eventToJson(last.value))
-      }
+    read(take) {
+      run.read(event => {
+        if (event === undefined) return take(undefined)
+        const message = encode(event)
+        // Why the run failed comes next.
+        if (message === undefined) return true
+        id++
+        return take(message)
+      })
     },
   }
 }
 
 /** The SSE encoder of a followed run: what its log has ready goes out as one chunk. */
 export function sseOfFollower(follower: Follower): SseSource {
-  return {
+  return pulled({
     cancel: () => follower.leave(),
     async next() {
       try {
@@ -36,5 +44,5 @@ export function sseOfFollower(follower: Follower): SseSource {
         return undefined
       }
     },
-  }
+  })
 }

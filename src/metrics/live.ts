@@ -6,7 +6,7 @@
  */
 
 import { createWake, type Wake } from '../wake.ts'
-import { type SseSource, sseMessage } from '../web/sse.ts'
+import { type PulledSource, sseMessage } from '../web/sse.ts'
 
 /** One thing that happened. */
 export interface LiveEvent {
@@ -119,7 +119,7 @@ export function toldOf({ events, dropped }: Happenings): readonly string[] {
 }
 
 /** What happens as SSE, numbered from 1. It is watched once the stream is read: one that never is costs nothing. */
-export function sseOfViewer(watch: () => Promise<Watcher>): SseSource {
+export function sseOfViewer(watch: () => Promise<Watcher>): PulledSource {
   let id = 0
   let watcher: Promise<Watcher> | undefined
   const leave = (each: Watcher | undefined) => each?.leave()

@@ -12,7 +12,7 @@ import type { Endpoint } from '../http/context.ts'
 import { joinPath, queryOf, type Route } from '../http/router.ts'
 import { jsonReply, Reply, sseReply } from '../web/reply.ts'
 import { isResponse } from '../web/response.ts'
-import { SSE_HEADERS } from '../web/sse.ts'
+import { pulled, SSE_HEADERS } from '../web/sse.ts'
 import type { MetricsExporter } from './exporter.ts'
 import { metricsOf, toMetricsJson } from './json.ts'
 import { sseOfViewer } from './live.ts'
@@ -58,7 +58,7 @@ export function metricsRoutes(prefix: string, exporter: MetricsExporter, catalog
     route('stream', async request => {
       if (request.method === 'HEAD') return new Response(null, { headers: SSE_HEADERS })
       core.checkRoom()
-      return sseReply(sseOfViewer(() => core.watch()))
+      return sseReply(pulled(sseOfViewer(() => core.watch())))
     }),
   ]
 }

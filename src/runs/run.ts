@@ -75,6 +75,9 @@ export function startRun(target: Target, input: RunInput, options: RunOptions, s
   return new Run(target, input, options, settings)
 }
 
+/** Takes one event, or undefined after the terminal one. Returns whether it takes another. Never throws. */
+export type Take = (event: RunEvent | undefined) => boolean
+
 /** A run under way. Its terminal event comes exactly once, then it is done. */
 export class Run implements AsyncIterableIterator<RunEvent> {
   readonly id: string
@@ -92,8 +95,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #ended = false
   /** The terminal event, once the run has ended without its reader having seen it. */
   #unread: FinishEvent | ErrorEvent | undefined
-  /** The reader that waits in `next()`. */
-  #reader: { resolve(result: IteratorResult<RunEvent>): void } | undefined
+  /** Who waits for the next event. */
+  #take: Take | undefined
 
   constructor(target: Target, input: RunInput, options: RunOptions, settings: RunSettings) {
     this.id = options.runId ?? crypto.randomUUID()
@@ -124,12 +127,25 @@ export class Run implements AsyncIterableIterator<RunEvent> {
 
   /** The next event. Never rejects: a failure is an event. */
   next(): Promise<IteratorResult<RunEvent>> {
-    if (this.#ended) return Promise.resolve(this.#takeUnread())
     return new Promise(resolve => {
-      this.#reader = { resolve }
-      if (++this.#count % BREATHE_EVERY === 0) void breathe().then(this.#pull)
-      else this.#pull()
+      this.read(event => {
+        resolve(event === undefined ? END : { done: false, value: event })
+        return false
+      })
     })
+  }
+
+  /** Reads on until `take` returns false: what `next()` does, without a promise for each event. */
+  read(take: Take): void {
+    if (this.#ended) {
+      const event = this.#unread
+      this.#unread = undefined
+      if (event === undefined || take(event)) take(undefined)
+      return
+    }
+    this.#take = take
+    if (++this.#count % BREATHE_EVERY === 0) void breathe().then(this.#pull)
+    else this.#pull()
   }
 
   /** The reader leaves: the run is cancelled. */
@@ -157,24 +173,33 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   }
 
   /** Reads all events and folds them. Rejects with a `ServableError` when the run fails. */
-  async result(): Promise<RunResult> {
+  result(): Promise<RunResult> {
     const fold = new Fold(this.#settings.maxLength)
-    for (let item = await this.next(); !item.done; item = await this.next()) {
-      if (item.value.type === 'error') throw errorOf(item.value)
-      try {
-        fold.add(item.value)
-      } catch (error) {
-        this.fail(error)
-      }
+    return new Promise((resolve, reject) => {
+      this.read(event => {
+        if (event === undefined) resolve(fold.result({ runId: this.id, durationMs: this.durationMs }))
+        else if (event.type === 'error') reject(errorOf(event))
+        else return this.#fold(event, fold)
+        return false
+      })
+    })
+  }
+
+  /** What cannot be folded fails the run, which is read on to hear so. */
+  #fold(event: RunEvent, fold: Fold): true {
+    try {
+      fold.add(event)
+    } catch (error) {
+      this.fail(error)
     }
-    return fold.result({ runId: this.id, durationMs: this.durationMs })
+    return true
   }
 
   readonly #pull = (): void => {
     if (this.#ended) return
     try {
       this.#source ??= this.#begin()
-      this.#source.next().then(this.#take, this.fail)
+      this.#source.next().then(this.#look, this.fail)
     } catch (error) {
       this.fail(error)
     }
@@ -190,7 +215,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   }
 
   /** Looks at what the servable gave. It is other code's: looking itself may throw. */
-  readonly #take = (item: IteratorResult<RunEvent>): void => {
+  readonly #look = (item: IteratorResult<RunEvent>): void => {
     if (this.#ended) return
     try {
       const event = item.done ? FINISHED : item.value
@@ -254,16 +279,11 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   }
 
   #deliver(event: RunEvent): void {
-    const reader = this.#reader
-    this.#reader = undefined
-    if (reader !== undefined) reader.resolve({ done: false, value: event })
-    else if (isTerminal(event)) this.#unread = event
-  }
-
-  #takeUnread(): IteratorResult<RunEvent> {
-    const event = this.#unread
-    this.#unread = undefined
-    return event === undefined ? END : { done: false, value: event }
+    const take = this.#take
+    this.#take = undefined
+    if (take === undefined) {
+      if (isTerminal(event)) this.#unread = event
+    } else if (take(event)) this.read(take)
   }
 
   #withoutKeys(text: string): string {

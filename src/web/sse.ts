@@ -24,10 +24,32 @@ const KEEP_ALIVE = ': keep-alive\n\n'
 
 /** Where the messages come from. */
 export interface SseSource {
-  /** The next message as its lines with the blank line at the end, or undefined when there is none left. Never rejects. */
+  /** Gives the next messages, each as soon as it is there, until `take` returns false. Never throws. */
+  read(take: TakeMessage): void
+  /** The reader left. */
+  cancel(): void
+}
+
+/**
+ * Takes one message as its lines with the blank line at the end, or undefined when there is none left. Returns whether it
+ * takes another. Never throws.
+ */
+export type TakeMessage = (message: string | undefined) => boolean
+
+/** A source of which every message is asked for. */
+export interface PulledSource {
+  /** The next message, as {@link TakeMessage} takes it. Never rejects. */
   next(): Promise<string | undefined>
   /** The reader left. */
   cancel(): void
+}
+
+/** Reads a source message by message. */
+export function pulled(source: PulledSource): SseSource {
+  const read = async (take: TakeMessage) => {
+    while (take(await source.next()));
+  }
+  return { read: take => void read(take), cancel: () => source.cancel() }
 }
 
 /** One message with an id and JSON data. JSON has no line breaks, so one `data:` line is enough. */
@@ -47,10 +69,11 @@ export function counted(source: SseSource, count: StreamCount | undefined): SseS
     close = undefined
   }
   return {
-    async next() {
-      const message = await source.next()
-      if (message === undefined) done()
-      return message
+    read(take) {
+      source.read(message => {
+        if (message === undefined) done()
+        return take(message)
+      })
     },
     cancel() {
       done()
@@ -83,20 +106,23 @@ export function createSseWriter(
   const keepAlive = createKeepAlive(sink, keepAliveMs)
   let isOpen = true
   return {
-    async write() {
+    write() {
       keepAlive.start()
-      do {
-        const message = await source.next()
-        if (!isOpen) return false
-        if (message === undefined) {
-          keepAlive.stop()
-          return true
-        }
-        keepAlive.skip()
-        sink.write(message)
-      } while (sink.hasRoom())
-      keepAlive.pause()
-      return false
+      return new Promise(resolve => {
+        source.read(message => {
+          if (isOpen && message !== undefined) {
+            keepAlive.skip()
+            sink.write(message)
+            if (sink.hasRoom()) return true
+            keepAlive.pause()
+            resolve(false)
+          } else {
+            keepAlive.stop()
+            resolve(isOpen)
+          }
+          return false
+        })
+      })
     },
     leave() {
       isOpen = false

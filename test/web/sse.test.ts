@@ -1,7 +1,14 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { KEEP_ALIVE_MS, SSE_HEADERS, type SseSource, sseMessage, sseStream } from '../../src/web/sse.ts'
+import {
+  KEEP_ALIVE_MS,
+  type PulledSource,
+  pulled,
+  SSE_HEADERS,
+  sseMessage,
+  sseStream,
+} from '../../src/web/sse.ts'
 import { never, turn } from '../support.ts'
 
 /** Reads a text as a browser would. */
@@ -23,7 +30,7 @@ function sourceOf(messages: Iterable<string>) {
     const { done, value } = iterator.next()
     return done === true ? undefined : value
   })
-  return { next, cancel: vi.fn() } satisfies SseSource
+  return { next, cancel: vi.fn() } satisfies PulledSource
 }
 
 /** A source whose messages are pushed from outside. */
@@ -67,13 +74,13 @@ describe('sseMessage', () => {
 describe('sseStream', () => {
   it('writes the messages of its source, then closes', async () => {
     const source = sourceOf(['data: é\n\n', 'data: 2\n\n'])
-    expect(await readAll(sseStream(source))).toBe('data: é\n\ndata: 2\n\n')
+    expect(await readAll(sseStream(pulled(source)))).toBe('data: é\n\ndata: 2\n\n')
     expect(source.cancel).not.toHaveBeenCalled()
   })
 
   it('writes each message as it comes', async () => {
     const source = pushable()
-    const reader = sseStream(source).getReader()
+    const reader = sseStream(pulled(source)).getReader()
     const reading = reader.read()
     await turn()
     source.push('data: 1\n\n')
@@ -84,7 +91,7 @@ describe('sseStream', () => {
   it('reads its source no further than 16 KiB ahead of a reader that does not read', async () => {
     const message = 'x'.repeat(1024)
     const source = sourceOf(endless(message))
-    const stream = sseStream(source)
+    const stream = sseStream(pulled(source))
     await turn()
     expect(source.next.mock.calls.length).toBeLessThanOrEqual(16)
     const reader = stream.getReader()
@@ -98,13 +105,13 @@ describe('sseStream', () => {
   it('goes on reading its source while the reader keeps up', async () => {
     const count = 5000
     const source = sourceOf(Array.from({ length: count }, (_, id) => sseMessage(id, '{}')))
-    expect(parse(await readAll(sseStream(source))).messages).toHaveLength(count)
+    expect(parse(await readAll(sseStream(pulled(source)))).messages).toHaveLength(count)
   })
 
   it('cancels its source when the reader leaves, and reads no more', async () => {
     const source = pushable()
     const next = vi.spyOn(source, 'next')
-    const reader = sseStream(source).getReader()
+    const reader = sseStream(pulled(source)).getReader()
     void reader.read()
     await turn()
     await reader.cancel()
@@ -117,7 +124,7 @@ describe('sseStream', () => {
   it('sends a comment in every silence, and none while messages come', async () => {
     vi.useFakeTimers()
     const source = pushable()
-    const reader = sseStream(source).getReader()
+    const reader = sseStream(pulled(source)).getReader()
     const chunks: string[] = []
     const reading = (async () => {
       for (let item = await reader.read(); !item.done; item = await reader.read()) {
@@ -147,7 +154,7 @@ describe('sseStream', () => {
 
   it('piles up no comments for a reader that does not read', async () => {
     vi.useFakeTimers()
-    const stream = sseStream({ next: never, cancel: () => {} }, 1)
+    const stream = sseStream(pulled({ next: never, cancel: () => {} }), 1)
     await vi.advanceTimersByTimeAsync(50_000)
     const reader = stream.getReader()
     let size = 0
@@ -162,7 +169,7 @@ describe('sseStream', () => {
 
   it('leaves no timer behind when the reader leaves', async () => {
     vi.useFakeTimers()
-    const stream = sseStream({ next: never, cancel: () => {} })
+    const stream = sseStream(pulled({ next: never, cancel: () => {} }))
     await vi.advanceTimersByTimeAsync(0)
     expect(vi.getTimerCount()).toBe(1)
     await stream.cancel()
@@ -171,7 +178,7 @@ describe('sseStream', () => {
 
   it('leaves no timer behind when nobody ever reads', async () => {
     vi.useFakeTimers()
-    sseStream({ next: async () => 'x'.repeat(20_000), cancel: () => {} })
+    sseStream(pulled({ next: async () => 'x'.repeat(20_000), cancel: () => {} }))
     await vi.advanceTimersByTimeAsync(KEEP_ALIVE_MS)
     expect(vi.getTimerCount()).toBe(0)
   })

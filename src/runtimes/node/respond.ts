@@ -5,6 +5,7 @@
  * @module
  */
 
+import process from 'node:process'
 import type { Writable } from 'node:stream'
 import { FastResponse } from 'srvx/node'
 import type { Reply } from '../../web/reply.ts'
@@ -17,6 +18,9 @@ export function respond({ body, status, headers }: Reply): Response {
   const written = isStream ? (new Messages(body) as unknown as BodyInit) : body
   return new FastResponse(written, { status, headers })
 }
+
+/** Characters that are gathered before they are written. */
+const MAX_GATHERED = 16 * 1024
 
 /** Messages as srvx takes a body that writes itself. */
 class Messages {
@@ -31,26 +35,36 @@ class Messages {
     this.#source.cancel()
   }
 
+  /** What comes in one turn of the event loop leaves as one chunk: Node would send it in one go, but frame each. */
   pipe(to: Writable): void {
-    const writer = createSseWriter(this.#source, {
-      write: text => void to.write(text),
-      hasRoom: () => !to.writableNeedDrain,
-    })
-    let isWriting = false
-    const write = async () => {
-      // What a comment filled was drained while the next message was waited for.
-      if (isWriting) return
-      isWriting = true
-      const isDone = await writer.write()
-      isWriting = false
-      if (isDone) to.end()
+    let gathered = ''
+    let isReading = false
+    const flush = () => {
+      if (gathered !== '') to.write(gathered)
+      gathered = ''
+      if (!isReading && !to.writableNeedDrain) void read()
     }
-    to.on('drain', write)
+    const writer = createSseWriter(this.#source, {
+      write(text) {
+        if (gathered === '') process.nextTick(flush)
+        gathered += text
+      },
+      hasRoom: () => gathered.length < MAX_GATHERED && !to.writableNeedDrain,
+    })
+    const read = async () => {
+      isReading = true
+      const isDone = await writer.write()
+      isReading = false
+      if (!isDone) return
+      to.end(gathered)
+      gathered = ''
+    }
+    to.on('drain', flush)
     // What is written in the turn in which the connection breaks.
     to.on('error', () => {})
     to.once('close', () => {
       if (!to.writableEnded) writer.leave()
     })
-    void write()
+    void read()
   }
 }
