@@ -24,19 +24,22 @@ export function eventsOf(source: Source, input: RunInput, options: RunOptions): 
 }
 
 /** What an outcome says, as events; `withText` is false where the text has been told already. */
-export function* eventsOfOutcome(outcome: RunOutcome, withText: boolean): Generator<RunEvent> {
-  const result: Partial<RunResult> = typeof outcome === 'string' ? { text: outcome } : (outcome ?? {})
-  for (const step of listIn(result, 'steps')) yield stepEvent(step)
-  for (const call of listIn(result, 'toolCalls')) yield* toolEvents(call)
-  for (const artifact of listIn(result, 'artifacts')) yield { type: 'artifact', ...artifact }
-  if (withText && result.text) yield { type: 'text', text: result.text }
-  const { usage, structured } = result
-  yield {
-    type: 'finish',
-    finishReason: result.finishReason ?? 'stop',
-    ...(usage && { usage }),
-    ...(structured !== undefined && { structured }),
-  }
+export function eventsOfOutcome(outcome: RunOutcome, withText: boolean): RunEvent[] {
+  if (outcome == null) return [{ type: 'finish', finishReason: 'stop' }]
+  const result: Partial<RunResult> = typeof outcome === 'string' ? { text: outcome } : outcome
+  const { text, usage, structured } = result
+  return [
+    ...listIn(result, 'steps').map(stepEvent),
+    ...listIn(result, 'toolCalls').flatMap(toolEvents),
+    ...listIn(result, 'artifacts').map((artifact): RunEvent => ({ type: 'artifact', ...artifact })),
+    ...(withText && text ? [{ type: 'text', text } as const] : []),
+    {
+      type: 'finish',
+      finishReason: result.finishReason ?? 'stop',
+      ...(usage && { usage }),
+      ...(structured !== undefined && { structured }),
+    },
+  ]
 }
 
 async function* fromResult(source: Source, input: RunInput, options: RunOptions): AsyncGenerator<RunEvent> {
@@ -62,13 +65,15 @@ function listIn<K extends 'steps' | 'toolCalls' | 'artifacts'>(result: Partial<R
   throw new ServableError('invalid_event', `\`${member}\` of a result must be an array`)
 }
 
-function* toolEvents(call: ToolCall): Generator<RunEvent> {
-  const { toolCallId, toolName, args, result, error } = call
-  yield { type: 'tool_call_start', toolCall: { id: toolCallId, name: toolName } }
-  if (args !== undefined) {
-    yield { type: 'tool_call_delta', toolCallId, argumentsDelta: JSON.stringify(args) }
+function toolEvents({ toolCallId, toolName, args, result, error }: ToolCall): RunEvent[] {
+  const start: RunEvent = { type: 'tool_call_start', toolCall: { id: toolCallId, name: toolName } }
+  const end: RunEvent = {
+    type: 'tool_call_end',
+    toolCallId,
+    ...(error === undefined ? { result } : { error }),
   }
-  yield { type: 'tool_call_end', toolCallId, ...(error === undefined ? { result } : { error }) }
+  if (args === undefined) return [start, end]
+  return [start, { type: 'tool_call_delta', toolCallId, argumentsDelta: JSON.stringify(args) }, end]
 }
 
 function stepEvent(step: Step): RunEvent {

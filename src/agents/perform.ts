@@ -109,7 +109,8 @@ class Performance implements AsyncIterableIterator<RunEvent> {
   readonly #startedAt = performance.now()
   readonly #toolNames = new Map<string, string>()
   #source: AsyncIterator<Yielded, unknown> | undefined
-  #tail: Iterator<RunEvent> | undefined
+  /** What is left of the outcome's events. */
+  #tail: RunEvent[] | undefined
   #state: 'new' | 'running' | 'ended' = 'new'
   #spoke = false
 
@@ -147,7 +148,7 @@ class Performance implements AsyncIterableIterator<RunEvent> {
     try {
       if (this.#state === 'new') await this.#begin()
       if (this.#tail === undefined) return this.#take(await this.#source!.next())
-      return this.#pass(this.#tail.next().value as RunEvent)
+      return this.#pass(this.#tail.shift() as RunEvent)
     } catch (error) {
       return this.#throw(error)
     }
@@ -157,7 +158,7 @@ class Performance implements AsyncIterableIterator<RunEvent> {
     try {
       if (!result.done) return this.#pass(toEvent(result.value))
       this.#finishWith(result.value)
-      return this.#pass(this.#tail!.next().value as RunEvent)
+      return this.#pass(this.#tail!.shift() as RunEvent)
     } catch (error) {
       return this.#throw(error)
     }

@@ -55,14 +55,15 @@ export function createDispatch(
     return finish(reached, request, state, corsOf(state.part))
   }
 
-  return async (request, platformArgument) => {
-    const state = new RequestState(request, platformOf(platformArgument), log)
-    if (!options.logsRequests) return answer(request, state)
+  const answerAndTell = async (request: Request, state: RequestState): Promise<Response> => {
     const startedAt = performance.now()
     const response = await answer(request, state)
     tellRequest(log, request, state, { status: response.status, durationMs: performance.now() - startedAt })
     return response
   }
+
+  const respond = options.logsRequests ? answerAndTell : answer
+  return (request, argument) => respond(request, new RequestState(request, platformOf(argument), log))
 }
 
 /** Makes the response that leaves: with the headers that every one has, and without a body where `HEAD` asks. */

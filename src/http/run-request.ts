@@ -15,7 +15,7 @@ import type { Catalog } from './catalog.ts'
 import type { RequestState } from './context.ts'
 import { digestKey, idempotencyKeyOf } from './idempotency.ts'
 import type { KeyReader } from './key-headers.ts'
-import type { UploadReader } from './upload.ts'
+import type { Upload, UploadReader } from './upload.ts'
 
 /** What reading run requests needs. */
 export interface RunRequestOptions {
@@ -58,13 +58,15 @@ export async function readRunRequest(
   options: RunRequestOptions,
 ): Promise<RunRequest> {
   const target = options.catalog.resolve(kind, state.params.name ?? '')
-  const { body: json, release } = await readBody(request, state, options)
+  const upload = isMultipart(request) ? await readForm(request, state, options) : undefined
+  const json = upload === undefined ? await readRunJson(request, options) : upload.body
+  const release = upload?.release
   try {
     const body = parseRunBody(json)
-    const { owner } = state
+    const { owner, traceparent } = state
     const apiKeys = options.readKeys(request.headers, body.apiKey)
-    const followed = await readFollowed(request, state, options, { target, body, json, owner, apiKeys })
-    const { traceparent } = state
+    const asked = followedBy(request, state, options, body)
+    const followed = asked && (await withDigest(asked, request, { target, json, owner, apiKeys }))
     const run = {
       sessionId: body.sessionId,
       userId: owner ?? body.userId,
@@ -79,16 +81,13 @@ export async function readRunRequest(
   }
 }
 
-/** The body as JSON: as it came, or made of a form. */
-async function readBody(
-  request: Request,
-  state: RequestState,
-  { maxBodyBytes, readUpload }: RunRequestOptions,
-): Promise<{ readonly body: unknown; readonly release?: () => void }> {
-  if (!isMultipart(request)) {
-    requireJson(request)
-    return { body: await readJson(request, maxBodyBytes) }
-  }
+function readRunJson(request: Request, { maxBodyBytes }: RunRequestOptions): Promise<unknown> {
+  requireJson(request)
+  return readJson(request, maxBodyBytes)
+}
+
+/** The body that a form with files stands for. */
+function readForm(request: Request, state: RequestState, { readUpload }: RunRequestOptions): Promise<Upload> {
   if (readUpload !== undefined) return readUpload(request, state.isIsolated)
   throw new ServableError(
     'unsupported_media_type',
@@ -96,29 +95,41 @@ async function readBody(
   )
 }
 
-interface Read {
-  readonly target: Target
-  readonly body: RunBody
-  readonly json: unknown
-  readonly owner: string | null
-  readonly apiKeys: Record<string, string> | undefined
+/** How the run is to be followed, with the idempotency key as it came; undefined for a plain run. */
+interface Asked extends Omit<Followed, 'key'> {
+  readonly key: string | undefined
 }
 
-async function readFollowed(
+function followedBy(
   request: Request,
   state: RequestState,
   options: RunRequestOptions,
-  { target, body, json, owner, apiKeys }: Read,
-): Promise<Followed | undefined> {
+  body: RunBody,
+): Asked | undefined {
   const key = idempotencyKeyOf(request.headers)
   const isAsync = prefersAsync(request.headers)
   const isBackground = isAsync || body.background === true
   if (!isBackground && key === undefined && options.disconnect === 'cancel') return undefined
   const why = options.whyUnfollowed(state)
   if (why !== undefined) throw new ServableError('runs_not_stored', why)
-  if (key === undefined) return { isAsync, isBackground, key }
-  const credentials = [...credentialsOf(request.headers), ...Object.entries(apiKeys ?? {}).flat()]
-  return { isAsync, isBackground, key: await digestKey(key, { owner, credentials, target }, json) }
+  return { isAsync, isBackground, key }
+}
+
+interface Read {
+  readonly target: Target
+  readonly json: unknown
+  readonly owner: string | null
+  readonly apiKeys: Record<string, string> | undefined
+}
+
+async function withDigest(
+  { key, ...asked }: Asked,
+  { headers }: Request,
+  { target, json, owner, apiKeys }: Read,
+): Promise<Followed> {
+  if (key === undefined) return { ...asked, key }
+  const credentials = [...credentialsOf(headers), ...Object.entries(apiKeys ?? {}).flat()]
+  return { ...asked, key: await digestKey(key, { owner, credentials, target }, json) }
 }
 
 function prefersAsync(headers: Headers): boolean {

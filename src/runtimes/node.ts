@@ -5,8 +5,10 @@
  */
 
 import type { Server } from 'node:http'
+import type { ServerRequest } from 'srvx'
 import { serve as listen } from 'srvx/node'
-import { isWebSocket, platform } from '../http/platform.ts'
+import { BrandedPlatform, isWebSocket, type Platform } from '../http/platform.ts'
+import type { Reply } from '../web/reply.ts'
 import { respond } from './node/respond.ts'
 import { acceptSockets } from './node/sockets.ts'
 import {
@@ -38,19 +40,7 @@ export async function serve(handler: Fetch, options?: ServeOptions): Promise<Run
     gracefulShutdown: false,
     // Other upgrades, such as to HTTP/2, are declined by answering as if nobody had asked (RFC 9110, section 7.8).
     node: { shouldUpgradeCallback: ({ headers }) => isWebSocket(headers.upgrade) },
-    fetch: request =>
-      handler(
-        request,
-        platform({
-          get ip() {
-            return request.ip
-          },
-          waitUntil: request.waitUntil,
-          respond,
-          // The requests that can be upgraded come another way.
-          upgrade: () => undefined,
-        }),
-      ),
+    fetch: request => handler(request, new NodePlatform(request)),
   })
   const sockets = acceptSockets(server.node?.server, handler, pending.add)
   await server.ready()
@@ -68,6 +58,28 @@ export async function serve(handler: Fetch, options?: ServeOptions): Promise<Run
       })
       await pending.settled()
     },
+  }
+}
+
+/** The platform of a request that is no upgrade: those come another way. */
+class NodePlatform extends BrandedPlatform implements Platform {
+  readonly #request: ServerRequest
+  readonly waitUntil: Platform['waitUntil']
+
+  constructor(request: ServerRequest) {
+    super()
+    this.#request = request
+    this.waitUntil = request.waitUntil
+  }
+
+  get ip(): string | undefined {
+    return this.#request.ip
+  }
+
+  upgrade(): undefined {}
+
+  respond(reply: Reply): Response {
+    return respond(reply)
   }
 }
 
