@@ -46,16 +46,19 @@ const scheme = v.pipe(
   v.regex(/^[\w!#$%&'*+.^`|~-]{1,64}$/, 'must be the name of a scheme, such as Bearer'),
 )
 
-const fields = {
-  id: v.optional(
-    v.pipe(
-      text,
-      v.maxLength(200, 'must have 200 characters at the most'),
-      // A path is shortened by them before it is sent (RFC 3986, section 5.2.4).
-      v.check(id => id !== '.' && id !== '..', 'must not be `.` or `..`'),
-      v.transform(id => id || undefined),
-    ),
+/** An id that a client chose; an empty one is none. */
+export const configId: v.OptionalSchema<v.GenericSchema<unknown, string | undefined>, undefined> = v.optional(
+  v.pipe(
+    text,
+    v.maxLength(200, 'must have 200 characters at the most'),
+    // A path is shortened by them before it is sent (RFC 3986, section 5.2.4).
+    v.check(id => id !== '.' && id !== '..', 'must not be `.` or `..`'),
+    v.transform(id => id || undefined),
   ),
+)
+
+const fields = {
+  id: configId,
   url: v.pipe(
     required,
     v.maxLength(2048, 'must have 2048 characters at the most'),

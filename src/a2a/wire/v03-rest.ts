@@ -8,7 +8,7 @@
 
 import * as v from 'valibot'
 import type { Message, Part, SendRequest, TaskState, Wire } from '../model.ts'
-import { configOfV03, type PushConfig, pushDecoder, type Sent, shown } from '../push/config.ts'
+import { configId, configOfV03, type PushConfig, pushDecoder, type Sent, shown } from '../push/config.ts'
 import { check, type Grammar, messageFields, parts, taskDecoders } from './decode.ts'
 import { isFinal, type Json } from './encode.ts'
 import { anyObject, base64, flag, optionalText, protoCount, required, text, texts } from './fields.ts'
@@ -114,7 +114,7 @@ export const v03Rest: Wire = {
       set: v.pipe(
         protoRecord({
           taskId: required,
-          configId: optionalText,
+          configId,
           config: v.optional(NamedSchema),
           pushNotificationConfig: v.optional(PushSchema),
         }),

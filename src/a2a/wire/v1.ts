@@ -84,10 +84,8 @@ export const v1: Wire = {
       taskId: 'taskId',
       configId: 'id',
       set: v.pipe(
-        v.unknown(),
-        v.transform(params => ({ own: params, config: params })),
-        v.object({ own: protoRecord({ taskId: required }), config: PushSchema }),
-        v.transform(({ own: { taskId }, config }) => ({ taskId, config })),
+        v.intersect([protoRecord({ taskId: required }), PushSchema]),
+        v.transform(({ taskId, ...config }) => ({ taskId, config })),
       ),
     }),
     encode: encodePush,
