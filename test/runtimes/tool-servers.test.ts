@@ -19,29 +19,13 @@ import { eventually, jsonRequest, run } from '../contracts/http/client.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
 import { type Deployment, post, type Server } from '../contracts/runs/client.ts'
 import { served } from '../contracts/served.ts'
-import { deploymentsOf } from './deployments.ts'
+import { adminDeployments } from './deployments.ts'
 import { freePort, startNode, startWorkerd, startWrangler } from './harness.ts'
 import { root, type Started, start } from './process.ts'
 
 const RUN = '/api/agents/caller/run'
 
-const { node, bun, deno, workerd } = deploymentsOf('admin', {
-  denoAllow: ['--allow-run'],
-  denoNames: [
-    'OSTYPE',
-    'PATHEXT',
-    'HOME',
-    'LOGNAME',
-    'PATH',
-    'SHELL',
-    'TERM',
-    'USER',
-    'NODE_*',
-    'NPM_*',
-    'DENO_*',
-    'LD_*',
-  ],
-})
+const { node, bun, deno, workerd } = adminDeployments()
 
 /** Starts `@modelcontextprotocol/server-everything`. */
 function startEverything(how: 'streamableHttp' | 'sse', port: number): Promise<Started> {
