@@ -185,7 +185,7 @@ export class Link {
   #fail(error: unknown, isNews: boolean): void {
     this.#drop()
     this.#status = 'error'
-    this.#error = this.#tell(error)
+    this.#error = this.#tell(error, MAX_ERROR)
     this.#failures++
     const { retryMs, maxRetryMs } = this.#options
     const backoff = Math.min(maxRetryMs, retryMs * 2 ** Math.min(this.#failures - 1, 30))
@@ -210,13 +210,12 @@ export class Link {
 
   #clean(error: unknown): ServableError {
     const code = error instanceof ServableError ? error.code : 'tool_server_failed'
-    const text = plain(redact(messageOf(error), this.#secrets), ' ').slice(0, MAX_CALL_ERROR)
-    return new ServableError(code, text)
+    return new ServableError(code, this.#tell(error, MAX_CALL_ERROR))
   }
 
   /** One line, without what must not be told on. */
-  #tell(error: unknown): string {
-    return plain(redact(messageOf(error), this.#secrets), ' ').slice(0, MAX_ERROR)
+  #tell(error: unknown, maxLength: number): string {
+    return plain(redact(messageOf(error), this.#secrets), ' ').slice(0, maxLength)
   }
 }
 
