@@ -5,7 +5,7 @@
  */
 
 import type { KeptDefinition, ToolServer, ToolServerStatus } from '../agents/tool-servers.ts'
-import { messageOf, redact, ServableError } from '../errors.ts'
+import { messageOf, redact, ServableError, spellings } from '../errors.ts'
 import { plain } from '../web/plain.ts'
 import { Connection, type ConnectionOptions, SessionLostError } from './connection.ts'
 import { type Reach, secretsOf } from './definition.ts'
@@ -223,7 +223,8 @@ export class Link {
 function withoutSecrets<T>(value: T, secrets: readonly string[]): T {
   if (secrets.length === 0) return value
   const text = JSON.stringify(value) ?? ''
-  const isIn = (secret: string) => text.includes(JSON.stringify(secret).slice(1, -1))
+  const isIn = (secret: string) =>
+    spellings(secret).some(each => text.includes(JSON.stringify(each).slice(1, -1)))
   const found = secrets.filter(isIn)
   return found.length === 0 ? value : (walk(value, found) as T)
 }

@@ -70,6 +70,16 @@ describe('a link to a tool server', () => {
     manager.close()
   })
 
+  it('cuts a secret out as it stands in an address', async () => {
+    const { servers, manager } = open()
+    await servers.add({ ...definition(), headers: { authorization: 'Bearer a+b/1234567' } })
+    const value = { next: 'https://t.example/?token=a%2Bb%2F1234567' }
+    expect(await servers.call('test.tell', { value })).toEqual({
+      next: 'https://t.example/?token=[redacted]',
+    })
+    manager.close()
+  })
+
   it.each([[[1]], ['text'], [7], [{ big: 7n }]])(
     'refuses the arguments %o before anyone is asked',
     async args => {
