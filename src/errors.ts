@@ -179,7 +179,7 @@ export function redact(text: string, secrets: Iterable<string>): string {
 }
 
 /** A key as it is, and as it stands in a URL; one that no URL can hold has the first spelling only. */
-function spellings(secret: string): string[] {
+export function spellings(secret: string): string[] {
   try {
     return [secret, encodeURIComponent(secret)]
   } catch {

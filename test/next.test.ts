@@ -23,10 +23,14 @@ describe('route', () => {
     expect(Object.keys(route(createHandler())).sort()).toEqual(names)
   })
 
-  it('gives the request the address that its client asked for', async () => {
-    expect(await told({}, { host: 'agents.example:8443' })).toMatchObject({
-      url: 'http://agents.example:8443/api/health',
-    })
+  it.each([
+    ['agents.example:8443', 'http://agents.example:8443/api/health'],
+    ['Agents.example', 'http://agents.example/api/health'],
+    ['localhost', 'http://localhost/api/health'],
+    ['[::1]', 'http://[::1]/api/health'],
+    ['agents.example:80', 'http://agents.example/api/health'],
+  ])('gives the request the address that its client asked for at %s', async (host, url) => {
+    expect(await told({}, { host })).toMatchObject({ url })
   })
 
   it('leaves the address as it is where `Host` is none', async () => {

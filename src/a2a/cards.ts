@@ -58,6 +58,8 @@ export interface CardsOptions {
   readonly publicUrl: string | undefined
   /** The agents on offer, looked up anew each time. */
   readonly subjects: () => readonly CardSubject[]
+  /** Names that extended cards alone tell of. */
+  readonly hidden: ReadonlySet<string>
 }
 
 /** Which card. */
@@ -74,7 +76,7 @@ export interface CardRequest {
 export type Cards = (wanted: CardRequest) => Promise<AgentCard>
 
 /** Makes them. */
-export function createCards({ settings, publicUrl, subjects }: CardsOptions): Cards {
+export function createCards({ settings, publicUrl, subjects, hidden }: CardsOptions): Cards {
   // The card of one agent is named after it, not after all of them.
   const { name, description, push, extendedCard, ...rest } = settings
   const shared = {
@@ -82,7 +84,6 @@ export function createCards({ settings, publicUrl, subjects }: CardsOptions): Ca
     pushNotifications: push !== undefined,
     extendedAgentCard: extendedCard !== undefined,
   }
-  const hidden = new Set(extendedCard?.agents)
   return async ({ request, agent, form, identity }) => {
     const shown = subjects()
       .filter(({ name }) => agent === undefined || name === agent)

@@ -56,6 +56,7 @@ export function a2aRoutes({
     settings,
     publicUrl,
     subjects: () => agents.entries('agent').map(subjectOf),
+    hidden,
   })
   const operations = createOperations({
     host,

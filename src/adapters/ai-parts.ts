@@ -9,7 +9,7 @@ import { isServableError, messageOf, ServableError } from '../errors.ts'
 import { toFinishReason, toUsage } from './ending.ts'
 import { type Fields, fieldsOf, objectIn, textIn } from './fields.ts'
 import { artifactOf } from './generated-file.ts'
-import { withoutKeys } from './key-text.ts'
+import { withoutKeyText } from './key-text.ts'
 import { ToolCalls } from './tool-calls.ts'
 
 /** Reads the parts of one run, in their order. */
@@ -103,5 +103,5 @@ export class AiParts {
 }
 
 function failed(error: unknown): { readonly error: string; readonly code?: string } {
-  return { error: withoutKeys(messageOf(error)), ...(isServableError(error) && { code: error.code }) }
+  return { error: withoutKeyText(messageOf(error)), ...(isServableError(error) && { code: error.code }) }
 }

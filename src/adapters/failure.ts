@@ -7,7 +7,7 @@
 
 import { isServableError, messageOf, ServableError } from '../errors.ts'
 import { fieldsOf } from './fields.ts'
-import { withoutKeys } from './key-text.ts'
+import { withoutKeyText } from './key-text.ts'
 
 /** Names of errors that stand for a provider's failure without saying its status. */
 const NAMES: ReadonlySet<unknown> = new Set([
@@ -27,7 +27,7 @@ const MAX_DEPTH = 5
 export function failureOf(error: unknown): unknown {
   if (isServableError(error)) return error
   const text = messageOf(error)
-  const told = withoutKeys(text)
+  const told = withoutKeyText(text)
   if (isProviderFailure(error, MAX_DEPTH)) return new ServableError('provider_failed', told, { cause: error })
   return told === text ? error : new ServableError('agent_failed', told, { cause: error })
 }

@@ -11,6 +11,6 @@ const KEY = new RegExp(
 )
 
 /** A text of other people's making, without what looks like a key. */
-export function withoutKeys(text: string): string {
+export function withoutKeyText(text: string): string {
   return text.replace(KEY, '[redacted]')
 }

@@ -7,11 +7,11 @@
 import type { RunInput, RunOutcome } from '../agents/contract.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
 import type { Adapter } from './adapter.ts'
-import { threadOf } from './drive.ts'
 import { toolsOf } from './facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, listIn, objectIn, textIn } from './fields.ts'
 import { LangGraphItems } from './langgraph-items.ts'
 import { toLangChainMessage } from './langgraph-messages.ts'
+import { threadOf } from './thread.ts'
 
 /** The name of graphs that were given none. */
 const UNNAMED = 'LangGraph'

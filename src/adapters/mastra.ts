@@ -11,9 +11,9 @@ import type { Tool } from '../agents/tool.ts'
 import type { Adapter } from './adapter.ts'
 import { toAiInput } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
-import { threadOf } from './drive.ts'
 import { modelOf, toolsOf } from './facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, textIn } from './fields.ts'
+import { threadOf } from './thread.ts'
 
 /** A run with a `sessionId` has its thread in the agent's memory; the resource is the user, else the thread itself. */
 export const mastra: Adapter = {

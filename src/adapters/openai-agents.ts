@@ -8,12 +8,12 @@ import type { RunInput, RunOutcome } from '../agents/contract.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
 import { ServableError } from '../errors.ts'
 import type { Adapter, AdapterOptions } from './adapter.ts'
-import { threadOf } from './drive.ts'
 import { toUsage } from './ending.ts'
 import { toolsOf } from './facts.ts'
 import { callMethod, type Fields, fieldsOf, hasMethods, itemsOf, listIn, objectIn, textIn } from './fields.ts'
 import { OpenAiEvents } from './openai-events.ts'
 import { toOpenAiInput } from './openai-messages.ts'
+import { threadOf } from './thread.ts'
 
 /** A run with a `sessionId` has the session that the option `session` opens, if there is one. */
 export const openaiAgents: Adapter = {

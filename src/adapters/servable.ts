@@ -5,7 +5,7 @@ import { KINDS } from '../agents/registry.ts'
 import { ServableError } from '../errors.ts'
 import type { Adapter, Facts } from './adapter.ts'
 import { aiSdk } from './ai-sdk.ts'
-import { driven } from './drive.ts'
+import { failureOf } from './failure.ts'
 import { fieldsOf } from './fields.ts'
 import { langGraph } from './langgraph.ts'
 import { mastra } from './mastra.ts'
@@ -85,14 +85,18 @@ function adapted(agent: unknown, adapter: Adapter, options: ServableOptions): Se
   return new Agent({ ...config, run: bodyOf(agent, adapter, options), register: false })
 }
 
-/** The body of an agent of a framework. */
+/** The body of an agent of a framework. A provider's failure comes out as `provider_failed`. */
 function bodyOf(agent: unknown, adapter: Adapter, options: ServableOptions): AgentConfig['run'] {
   return async function* run(input: RunInput, context: RunContext) {
     const chosen = (await options.forRun?.(context)) || agent
     if (!adapter.recognizes(chosen)) {
       throw new ServableError('invalid_options', `\`forRun\` must give ${adapter.what}, or nothing`)
     }
-    return yield* driven(context, signal => adapter.run(chosen, input, { ...context, signal }, options))
+    try {
+      return yield* adapter.run(chosen, input, context, options)
+    } catch (error) {
+      throw failureOf(error)
+    }
   }
 }
 

@@ -10,9 +10,9 @@ import type { RunContext, Yielded } from '../agents/perform.ts'
 import type { Adapter } from './adapter.ts'
 import { toAiInput } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
-import { threadOf } from './drive.ts'
 import { modelOf, toolsOf } from './facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, textIn } from './fields.ts'
+import { threadOf } from './thread.ts'
 
 /** A run with a `sessionId` has its conversation in the agent's memory. */
 export const voltAgent: Adapter = {

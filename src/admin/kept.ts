@@ -1,5 +1,5 @@
 import type { KeptDefinition, ToolServerStore } from '../agents/tool-servers.ts'
-import type { Store } from '../state/store.ts'
+import type { Store, Transaction } from '../state/store.ts'
 
 /** The collection of tool servers. */
 export const TOOL_SERVERS = 'toolserver'
@@ -11,21 +11,19 @@ const ALL = 1_000_000
 
 /** Keeps definitions of tool servers in a store. */
 export function toolServersIn(store: Store): ToolServerStore {
-  const all = () =>
-    store.transact(tx => tx.list<KeptDefinition>(TOOL_SERVERS, { partition: PARTITION, limit: ALL }))
+  // A list begins with the newest.
+  const allIn = (tx: Transaction) =>
+    tx
+      .list<KeptDefinition>(TOOL_SERVERS, { partition: PARTITION, limit: ALL })
+      .map(({ value }) => value)
+      .reverse()
   return {
     isShared: store.isShared,
-    all: () =>
-      all()
-        .map(({ value }) => value)
-        .reverse(),
+    all: () => store.transact(allIn),
     put(definition, check) {
       const { id, name, createdAt: at } = definition
       store.transact(tx => {
-        if (check !== undefined) {
-          const others = tx.list<KeptDefinition>(TOOL_SERVERS, { partition: PARTITION, limit: ALL })
-          check(others.map(({ value }) => value))
-        }
+        check?.(allIn(tx))
         tx.put(TOOL_SERVERS, { id, partition: PARTITION, at, tags: { name }, value: definition })
       })
     },

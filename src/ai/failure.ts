@@ -5,7 +5,7 @@ import {
   RetryError,
   UnsupportedFunctionalityError,
 } from 'ai'
-import { withoutKeys } from '../adapters/key-text.ts'
+import { withoutKeyText } from '../adapters/key-text.ts'
 import { isServableError, messageOf, ServableError } from '../errors.ts'
 
 /** Most characters of a provider's own words. */
@@ -28,7 +28,7 @@ export function providerFailure(error: unknown): ServableError {
     return new ServableError('invalid_input', `The model does not take this input: ${text}`, { cause: error })
   }
   const status = APICallError.isInstance(cause) ? cause.statusCode : undefined
-  const text = withoutKeys(messageOf(cause)).slice(0, MAX_TEXT)
+  const text = withoutKeyText(messageOf(cause)).slice(0, MAX_TEXT)
   return new ServableError(
     'provider_failed',
     `The model provider failed${status === undefined || status < 400 ? '' : ` (HTTP ${status})`}: ${text}`,

@@ -46,7 +46,7 @@ export function bearerAuth(options: CredentialOptions): Middleware {
 
 /** The same for a key in a header of its own. */
 export function apiKeyAuth(options: ApiKeyOptions): Middleware {
-  const verify = verifierOf(options, 'apiKeyAuth')
+  const verify = verifierOf(options, 'apiKeyAuth', ApiKeySchema)
   const { header = 'x-service-key' } = options
   if (header.toLowerCase() === ANY_PROVIDER_HEADER) {
     throw new ServableError('invalid_options', '`apiKeyAuth`: `x-api-key` is for the key of a model provider')
@@ -148,11 +148,16 @@ function isSomebody(who: unknown): boolean {
 const CredentialSchema = v.strictObject({
   tokens: v.optional(TokensSchema),
   verify: v.optional(v.custom<VerifyCredential>(value => typeof value === 'function', 'must be a function')),
-  header: v.optional(headerName),
 })
 
-function verifierOf(options: CredentialOptions, name: string): VerifyCredential {
-  validate(CredentialSchema, options, 'invalid_options', name)
+const ApiKeySchema = v.strictObject({ ...CredentialSchema.entries, header: v.optional(headerName) })
+
+function verifierOf(
+  options: CredentialOptions,
+  name: string,
+  schema: v.GenericSchema<unknown> = CredentialSchema,
+): VerifyCredential {
+  validate(schema, options, 'invalid_options', name)
   const { tokens, verify } = options
   if ((tokens === undefined) === (verify === undefined)) {
     throw new ServableError('invalid_options', `\`${name}\` needs either \`tokens\` or \`verify\``)

@@ -126,11 +126,14 @@ export class Connection {
       },
     )
     const connection = new Connection(client, options, last)
+    let transport: Transport | undefined
     try {
-      const transport = transportOf(options, last)
+      transport = transportOf(options, last)
       await untilAborted(client.connect(transport, { signal: both, timeout: limits.connectTimeoutMs }), both)
       await untilAborted(connection.#list(both), both)
     } catch (error) {
+      // The client does not have it before it knows what the server speaks.
+      if (client.transport === undefined) void transport?.close().then(undefined, () => {})
       connection.close()
       if (signal.aborted) throw failed('Connecting was given up')
       throw late.aborted

@@ -198,6 +198,15 @@ function argumentsOf(args: readonly string[]): Named[] {
 function piecesOf(value: string): string[] {
   const [, credentials] = /^\w+ +(\S.*)$/.exec(value) ?? []
   const cookies = value.split(/;\s*/).map(pair => pair.slice(pair.indexOf('=') + 1))
-  const password = URL.canParse(value) ? decodeURIComponent(new URL(value).password) : ''
-  return [credentials ?? '', ...cookies, password]
+  const password = URL.canParse(value) ? new URL(value).password : ''
+  return [credentials ?? '', ...cookies, password, decoded(password)]
+}
+
+/** Without percent-encoding, where that is what it is: a URL takes any `%` in a password. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }

@@ -5,7 +5,7 @@
  */
 
 import type { KeptDefinition, ToolServer, ToolServerStatus } from '../agents/tool-servers.ts'
-import { messageOf, redact, ServableError } from '../errors.ts'
+import { messageOf, redact, ServableError, spellings } from '../errors.ts'
 import { plain } from '../web/plain.ts'
 import { Connection, type ConnectionOptions, SessionLostError } from './connection.ts'
 import { type Reach, secretsOf } from './definition.ts'
@@ -185,7 +185,7 @@ export class Link {
   #fail(error: unknown, isNews: boolean): void {
     this.#drop()
     this.#status = 'error'
-    this.#error = this.#tell(error)
+    this.#error = this.#tell(error, MAX_ERROR)
     this.#failures++
     const { retryMs, maxRetryMs } = this.#options
     const backoff = Math.min(maxRetryMs, retryMs * 2 ** Math.min(this.#failures - 1, 30))
@@ -210,13 +210,12 @@ export class Link {
 
   #clean(error: unknown): ServableError {
     const code = error instanceof ServableError ? error.code : 'tool_server_failed'
-    const text = plain(redact(messageOf(error), this.#secrets), ' ').slice(0, MAX_CALL_ERROR)
-    return new ServableError(code, text)
+    return new ServableError(code, this.#tell(error, MAX_CALL_ERROR))
   }
 
   /** One line, without what must not be told on. */
-  #tell(error: unknown): string {
-    return plain(redact(messageOf(error), this.#secrets), ' ').slice(0, MAX_ERROR)
+  #tell(error: unknown, maxLength: number): string {
+    return plain(redact(messageOf(error), this.#secrets), ' ').slice(0, maxLength)
   }
 }
 
@@ -224,7 +223,8 @@ export class Link {
 function withoutSecrets<T>(value: T, secrets: readonly string[]): T {
   if (secrets.length === 0) return value
   const text = JSON.stringify(value) ?? ''
-  const isIn = (secret: string) => text.includes(JSON.stringify(secret).slice(1, -1))
+  const isIn = (secret: string) =>
+    spellings(secret).some(each => text.includes(JSON.stringify(each).slice(1, -1)))
   const found = secrets.filter(isIn)
   return found.length === 0 ? value : (walk(value, found) as T)
 }

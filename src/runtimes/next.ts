@@ -69,6 +69,8 @@ function asSent(request: Request): Request {
   const url = new URL(request.url)
   if (host === null || host === url.host) return request
   url.host = host
+  // A host without a port leaves the port as it was.
+  if (host.toLowerCase() === url.hostname) url.port = ''
   const { method, headers, body, signal } = request
   // `duplex` is a must for a body that is a stream (Fetch, section 5.4); the types of the platform know no such member.
   const init: RequestInit & { duplex: 'half' } = { method, headers, body, signal, duplex: 'half' }

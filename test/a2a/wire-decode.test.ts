@@ -316,3 +316,26 @@ describe('push notification configs of a send', () => {
     expect(refusal(() => send('x'))?.fields).toEqual([`configuration.${name}`])
   })
 })
+
+describe('what sets a push notification config', () => {
+  const url = 'https://a.example'
+
+  it.each([
+    [V1, (config: object) => config, ''],
+    [V03, (config: object) => ({ pushNotificationConfig: config }), 'pushNotificationConfig.'],
+    [V03_REST, (config: object) => ({ pushNotificationConfig: config }), 'pushNotificationConfig.'],
+  ])('$name reads, and names what is wrong in it as it was sent', (dialect, holding, where) => {
+    const set = (config: object, taskId?: string) =>
+      dialect.wire.push.decode('set', { taskId, ...holding(config) })
+    expect(set({ id: '', url }, 't')).toMatchObject({ act: 'set', taskId: 't', config: { url } })
+    expect(refusal(() => set({ url: 'none' }, 't'))?.fields).toEqual([`${where}url`])
+    expect(refusal(() => set({ id: 'x'.repeat(201), url }, 't'))?.fields).toEqual([`${where}id`])
+    expect(refusal(() => set({ url }))?.fields).toEqual(['taskId'])
+    expect(refusal(() => dialect.wire.push.decode('set', 'x'))?.code).toBe('invalid_params')
+  })
+
+  it.each(['..', 'x'.repeat(201)])('refuses a `configId` that no config may have', configId => {
+    const params = { taskId: 't', configId, pushNotificationConfig: { url } }
+    expect(refusal(() => V03_REST.wire.push.decode('set', params))?.fields).toEqual(['configId'])
+  })
+})

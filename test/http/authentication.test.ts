@@ -115,6 +115,7 @@ describe('bearerAuth', () => {
     ['an identity without an id', { tokens: { 'sk-canary': { scopes: [] } } }],
     ['no function', { verify: 'x' }],
     ['an unknown option', { tokens, realm: 'x' }],
+    ['an option of `apiKeyAuth`', { tokens, header: 'x-key' }],
   ])('cannot be made with %s, and its error names no token', (_, options) => {
     const error = catchOf(() => bearerAuth(options as CredentialOptions))
     expect(error).toMatchObject({ code: 'invalid_options' })

@@ -138,6 +138,16 @@ describe('secretsOf', () => {
       ['pg://u:pa55word@db/x', 'pa55word'],
     ],
     [
+      'a password in an address, as it stands there and as it is',
+      program({ env: { DATABASE_URL: 'pg://u:pa55%2Fword@db/x' } }),
+      ['pg://u:pa55%2Fword@db/x', 'pa55%2Fword', 'pa55/word'],
+    ],
+    [
+      'a password in an address that is not encoded',
+      program({ env: { DATABASE_URL: 'pg://u:pa55word%@db/x' } }),
+      ['pg://u:pa55word%@db/x', 'pa55word%'],
+    ],
+    [
       'no region, no path, no flag, no short value',
       program({ args: ['--root', '/srv/europe/docs', '-v'], env: { REGION: 'europe', PIN_KEY: '1234' } }),
       [],

@@ -1,9 +1,10 @@
+import type { Transport } from '@modelcontextprotocol/client'
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import type { KeptDefinition } from '../../src/agents/tool-servers.ts'
 import { ServableError } from '../../src/index.ts'
-import { ToolServerManager } from '../../src/mcp/index.ts'
+import { type OpenStdio, ToolServerManager } from '../../src/mcp/index.ts'
 import { type RunningServer, serve } from '../../src/runtimes/node.ts'
 
 let server: RunningServer
@@ -23,9 +24,9 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 /** The tool servers of a manager, kept in memory. */
-function open(isShared = false) {
+function open(isShared = false, stdio?: OpenStdio) {
   const kept = new Map<string, KeptDefinition>()
-  const manager = new ToolServerManager({ register: false, retryMs: 50 })
+  const manager = new ToolServerManager({ register: false, retryMs: 50, ...(stdio && { stdio }) })
   const changes: string[] = []
   const place = {
     store: {
@@ -37,7 +38,7 @@ function open(isShared = false) {
       },
       remove: (id: string) => void kept.delete(id),
     },
-    policy: { allow: ['127.0.0.1'], commands: [] },
+    policy: { allow: ['127.0.0.1'], commands: ['silent'] },
     onChange: ({ status }: { status: string }) => void changes.push(status),
   }
   manager.use(manager.open(place))
@@ -70,6 +71,16 @@ describe('a link to a tool server', () => {
     manager.close()
   })
 
+  it('cuts a secret out as it stands in an address', async () => {
+    const { servers, manager } = open()
+    await servers.add({ ...definition(), headers: { authorization: 'Bearer a+b/1234567' } })
+    const value = { next: 'https://t.example/?token=a%2Bb%2F1234567' }
+    expect(await servers.call('test.tell', { value })).toEqual({
+      next: 'https://t.example/?token=[redacted]',
+    })
+    manager.close()
+  })
+
   it.each([[[1]], ['text'], [7], [{ big: 7n }]])(
     'refuses the arguments %o before anyone is asked',
     async args => {
@@ -98,6 +109,27 @@ describe('a link to a tool server', () => {
     await servers.add(definition())
     manager.close()
     expect(await servers.call('test.tell', { value: { a: 1 } })).toEqual({ a: 1 })
+    manager.close()
+  })
+
+  it('ends a program that it gives up before it knows what that speaks', async () => {
+    let [isAsked, isClosed] = [false, false]
+    const silent: Transport = {
+      async start() {},
+      async send() {
+        isAsked = true
+      },
+      async close() {
+        isClosed = true
+      },
+    }
+    const { servers, manager } = open(false, () => silent)
+    const adding = servers.add({ name: 'test', transport: 'stdio', command: 'silent' })
+    await vi.waitFor(() => expect(isAsked).toBe(true))
+    const [added] = await servers.list()
+    await servers.disconnect(added!.id)
+    await vi.waitFor(() => expect(isClosed).toBe(true))
+    expect((await adding).status).toBe('disconnected')
     manager.close()
   })
 

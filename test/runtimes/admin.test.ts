@@ -1,24 +1,7 @@
 import { adminContract } from '../contracts/admin.ts'
-import { deploymentsOf } from './deployments.ts'
+import { adminDeployments } from './deployments.ts'
 
-const { nodeInMemory, node, bun, deno, workerd } = deploymentsOf('admin', {
-  denoAllow: ['--allow-run'],
-  // To find programs, and to start them with what they need.
-  denoNames: [
-    'OSTYPE',
-    'PATHEXT',
-    'HOME',
-    'LOGNAME',
-    'PATH',
-    'SHELL',
-    'TERM',
-    'USER',
-    'NODE_*',
-    'NPM_*',
-    'DENO_*',
-    'LD_*',
-  ],
-})
+const { nodeInMemory, node, bun, deno, workerd } = adminDeployments()
 
 adminContract('Node, in memory', () => nodeInMemory(''))
 adminContract('Node, in SQLite', () => node(''))

@@ -48,6 +48,28 @@ export function deploymentsOf(name: string, { denoAllow = [], denoNames = [] }: 
   }
 }
 
+/** The deployments of the admin service, which starts tool servers. */
+export function adminDeployments(): Deployments {
+  return deploymentsOf('admin', {
+    denoAllow: ['--allow-run'],
+    // To find programs, and to start them with what they need.
+    denoNames: [
+      'OSTYPE',
+      'PATHEXT',
+      'HOME',
+      'LOGNAME',
+      'PATH',
+      'SHELL',
+      'TERM',
+      'USER',
+      'NODE_*',
+      'NPM_*',
+      'DENO_*',
+      'LD_*',
+    ],
+  })
+}
+
 /** Deploys with a folder of its own, which goes when the server does. */
 function storedIn(name: string, start: (folder: string, settings: string) => Promise<Runtime>): Deploy {
   return async settings => {

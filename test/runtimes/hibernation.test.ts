@@ -1,9 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Socket } from 'socket.io-client'
 import { describe, expect, it, vi } from 'vitest'
-import { createTestHarness } from 'wrangler'
 import {
   type Client,
   clientOf,
@@ -19,54 +15,20 @@ import {
 } from '../contracts/gateway/client.ts'
 import { noted, openGate, own } from '../contracts/runs/client.ts'
 import { served } from '../contracts/served.ts'
-import { root } from './process.ts'
-
-/** Wrangler's own server, which can evict an object as Cloudflare does. */
-async function startHarness() {
-  const folder = await mkdtemp(join(tmpdir(), 'servable-hibernation-'))
-  const configPath = join(folder, 'wrangler.json')
-  const classes = ['Run', 'Index', 'Gateway'].map(name => ({
-    name: `SERVABLE_${name.toUpperCase()}`,
-    class_name: `Servable${name}`,
-  }))
-  await writeFile(
-    configPath,
-    JSON.stringify({
-      name: 'hibernation',
-      main: join(root, 'test/runtimes/entries/hibernation.ts'),
-      compatibility_date: '2026-10-01',
-      compatibility_flags: ['enable_request_signal'],
-      durable_objects: { bindings: classes },
-      migrations: [{ tag: 'v1', new_sqlite_classes: classes.map(({ class_name }) => class_name) }],
-    }),
-  )
-  const harness = createTestHarness({ root, workers: [{ configPath }] })
-  const { url } = await harness.listen()
-  const worker = harness.getWorker()
-  return {
-    runtime: 'wrangler' as const,
-    url: url.origin,
-    folder,
-    pid: process.pid,
-    log: () => '',
-    kill: () => harness.close(),
-    async stop() {
-      await harness.close()
-      await rm(folder, { recursive: true, force: true })
-    },
-    /** Takes the object out of memory, its sockets staying as they are; gives how often it was made before. */
-    async evict(): Promise<number> {
-      const made = await timesMade(url.origin)
-      await worker.evictDurableObject('ServableGateway', { name: 'gateway:0', webSockets: 'hibernate' })
-      return made
-    },
-  }
-}
-
-const timesMade = async (url: string): Promise<number> => Number(await (await fetch(`${url}/made`)).text())
+import { startEvicting } from './evicting.ts'
 
 describe('an object that leaves memory while its clients stay', () => {
-  const server = served(startHarness)
+  const server = served(() => startEvicting('hibernation.ts', ['Run', 'Index', 'Gateway']))
+
+  /** Takes the object out of memory, its sockets staying as they are; gives how often it was made before. */
+  async function evict(): Promise<number> {
+    const made = await server().made()
+    await server().worker.evictDurableObject('ServableGateway', {
+      name: 'gateway:0',
+      webSockets: 'hibernate',
+    })
+    return made
+  }
 
   async function open(auth: object, headers: Record<string, string> = {}): Promise<[Socket, Client]> {
     const socket = stock(server, { transports: ['websocket'], auth, extraHeaders: headers })
@@ -86,9 +48,9 @@ describe('an object that leaves memory while its clients stay', () => {
     const { id } = socket
     expect(await keyOf(client)).toBe('HAND')
     for (let time = 0; time < 3; time++) {
-      const before = await server().evict()
+      const before = await evict()
       expect(await keyOf(client)).toBe('HAND')
-      expect(await timesMade(server().url)).toBe(before + 1)
+      expect(await server().made()).toBe(before + 1)
     }
     const told = await play(client, 'agent.run', { name: 'told', input: 'x' })
     expect(structuredOf(told)).toMatchObject({ userId: ann })
@@ -104,7 +66,7 @@ describe('an object that leaves memory while its clients stay', () => {
     await play(client, 'agent.run', { name: 'echo', input: 'before' })
     const frames = await plain(server, { connect: { apiKey: 'sk-test-PLAI' } })
     expect(await keyOf(frames)).toBe('PLAI')
-    await server().evict()
+    await evict()
     expect(await keyOf(frames)).toBe('PLAI')
     expect(textOf(await play(client, 'agent.run', { name: 'echo', input: 'after it' }))).toBe('after it')
     expect(socket.connected).toBe(true)
@@ -113,9 +75,9 @@ describe('an object that leaves memory while its clients stay', () => {
   it('knows what its client has seen, so that nothing is lost when it comes back', async () => {
     const [socket, client] = await open({})
     await play(client, 'agent.run', { name: 'echo', input: 'one' })
-    await server().evict()
+    await evict()
     await play(client, 'agent.run', { name: 'echo', input: 'two' })
-    await server().evict()
+    await evict()
     const gate = own('gate')
     const runId = await start(client, 'agent.run', { name: 'gated', input: gate })
     await noted(server, `${gate} started`)
@@ -132,7 +94,7 @@ describe('an object that leaves memory while its clients stay', () => {
     let pings = 0
     socket.io.engine.on('ping', () => pings++)
     await vi.waitFor(() => expect(pings).toBeGreaterThan(0), WAIT)
-    await server().evict()
+    await evict()
     const before = pings
     await vi.waitFor(() => expect(pings).toBeGreaterThan(before + 1), WAIT)
     expect(textOf(await play(client, 'agent.run', { name: 'echo', input: 'here' }))).toBe('here')
@@ -140,7 +102,7 @@ describe('an object that leaves memory while its clients stay', () => {
 
   it('knows that a client is gone which left while it slept', async () => {
     const [socket] = await open({})
-    await server().evict()
+    await evict()
     socket.disconnect()
     const [, other] = await open({})
     expect(textOf(await play(other, 'agent.run', { name: 'echo', input: 'here' }))).toBe('here')

@@ -1,13 +1,12 @@
 /** Receivers that are away while a server tells them of tasks, and servers and objects that end between two tries. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createTestHarness } from 'wrangler'
 import { eventually, hear, own, rpcCall, TONGUES } from '../contracts/a2a/client.ts'
 import { type Received, type Receiver, startReceiver } from '../contracts/a2a/receiver.ts'
+import { startEvicting } from './evicting.ts'
 import { type Runtime, startNode, startWorkerd } from './harness.ts'
-import { root } from './process.ts'
 
 const TASKS = 12
 
@@ -115,32 +114,13 @@ describe('push notifications: a server that ends while an agent is at work', () 
 
 describe('push notifications: objects that leave memory between two tries', () => {
   it('reach their receiver', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'servable-push-'))
-    const configPath = join(folder, 'wrangler.json')
-    const classes = ['Run', 'Index'].map(name => ({
-      name: `SERVABLE_${name.toUpperCase()}`,
-      class_name: `Servable${name}`,
-    }))
-    await writeFile(
-      configPath,
-      JSON.stringify({
-        name: 'evicted',
-        main: join(root, 'test/runtimes/entries/a2a-evicted.ts'),
-        compatibility_date: '2026-10-01',
-        compatibility_flags: ['enable_request_signal'],
-        durable_objects: { bindings: classes },
-        migrations: [{ tag: 'v1', new_sqlite_classes: classes.map(({ class_name }) => class_name) }],
-      }),
-    )
-    const harness = createTestHarness({ root, workers: [{ configPath }] })
+    const server = await startEvicting('a2a-evicted.ts', ['Run', 'Index'])
+    const { url, worker, made } = server
     const before = await startReceiver()
     let receiver: Receiver | undefined
     try {
-      const { url } = await harness.listen()
-      const made = async () => Number(await (await fetch(`${url.origin}/made`)).text())
       await before.stop()
-      const paths = await startTasks(url.origin, before.url)
-      const worker = harness.getWorker()
+      const paths = await startTasks(url, before.url)
       const ids = await worker.listDurableObjectIds('ServableRun')
       expect(ids).toHaveLength(TASKS)
       expect(await made()).toBe(TASKS)
@@ -150,9 +130,8 @@ describe('push notifications: objects that leave memory between two tries', () =
       receiver = await startReceiver(before.port)
       await expectTold(receiver, paths)
     } finally {
-      await harness.close()
+      await server.stop()
       await receiver?.stop()
-      await rm(folder, { recursive: true, force: true })
     }
     // workerd calls an alarm that was set before an eviction some ten seconds later.
   }, 90_000)

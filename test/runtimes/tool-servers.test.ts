@@ -19,29 +19,13 @@ import { eventually, jsonRequest, run } from '../contracts/http/client.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
 import { type Deployment, post, type Server } from '../contracts/runs/client.ts'
 import { served } from '../contracts/served.ts'
-import { deploymentsOf } from './deployments.ts'
+import { adminDeployments } from './deployments.ts'
 import { freePort, startNode, startWorkerd, startWrangler } from './harness.ts'
 import { root, type Started, start } from './process.ts'
 
 const RUN = '/api/agents/caller/run'
 
-const { node, bun, deno, workerd } = deploymentsOf('admin', {
-  denoAllow: ['--allow-run'],
-  denoNames: [
-    'OSTYPE',
-    'PATHEXT',
-    'HOME',
-    'LOGNAME',
-    'PATH',
-    'SHELL',
-    'TERM',
-    'USER',
-    'NODE_*',
-    'NPM_*',
-    'DENO_*',
-    'LD_*',
-  ],
-})
+const { node, bun, deno, workerd } = adminDeployments()
 
 /** Starts `@modelcontextprotocol/server-everything`. */
 function startEverything(how: 'streamableHttp' | 'sse', port: number): Promise<Started> {
@@ -139,7 +123,12 @@ describe.each([
 
     const [pid] = await childrenOf(server(), 'server-everything')
     process.kill(pid!, 'SIGKILL')
-    await eventually(async () => expect(await childrenOf(server(), 'server-everything')).not.toContain(pid))
+    // The service has noticed once it has begun another.
+    await eventually(async () => {
+      const begun = await childrenOf(server(), 'server-everything')
+      expect(begun).not.toContain(pid)
+      expect(begun).not.toEqual([])
+    })
     await untilStatus(server, added, 'connected')
     expect((await run(server, RUN, callOf(`${name}.echo`, { message: 'again' }))).text).toBe('Echo: again')
     await removeServer(server, added)

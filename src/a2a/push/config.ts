@@ -5,7 +5,6 @@
  */
 
 import * as v from 'valibot'
-import { ServableError } from '../../errors.ts'
 import { check } from '../wire/decode.ts'
 import { optionalText, required, text } from '../wire/fields.ts'
 import { compact, type RecordOf } from '../wire/record.ts'
@@ -33,8 +32,6 @@ export type PushRequest =
 /** A config as a client sent it: an id may be missing. */
 export type Sent = Omit<PushConfig, 'id'> & { readonly id?: string | undefined }
 
-type Read = Omit<Sent, 'version'>
-
 const MAX_SECRET = 4096
 
 /** It becomes a header (RFC 9110, section 5.5). */
@@ -49,15 +46,19 @@ const scheme = v.pipe(
   v.regex(/^[\w!#$%&'*+.^`|~-]{1,64}$/, 'must be the name of a scheme, such as Bearer'),
 )
 
-const fields = {
-  id: v.optional(
-    v.pipe(
-      text,
-      v.maxLength(200, 'must have 200 characters at the most'),
-      // A path is shortened by them before it is sent (RFC 3986, section 5.2.4).
-      v.check(id => id !== '.' && id !== '..', 'must not be `.` or `..`'),
-    ),
+/** An id that a client chose; an empty one is none. */
+export const configId: v.OptionalSchema<v.GenericSchema<unknown, string | undefined>, undefined> = v.optional(
+  v.pipe(
+    text,
+    v.maxLength(200, 'must have 200 characters at the most'),
+    // A path is shortened by them before it is sent (RFC 3986, section 5.2.4).
+    v.check(id => id !== '.' && id !== '..', 'must not be `.` or `..`'),
+    v.transform(id => id || undefined),
   ),
+)
+
+const fields = {
+  id: configId,
   url: v.pipe(
     required,
     v.maxLength(2048, 'must have 2048 characters at the most'),
@@ -71,26 +72,30 @@ function isUrl(value: string): boolean {
 }
 
 /** A config as clients of 1.0 write it, with one scheme. */
-export function configOfV1(record: RecordOf): v.GenericSchema<unknown, Read> {
+export function configOfV1(record: RecordOf): v.GenericSchema<unknown, Sent> {
   const authentication = record({ scheme, credentials: v.optional(headerText) })
   return v.pipe(
     record({ ...fields, authentication: v.optional(authentication) }),
-    v.transform(({ authentication, ...rest }) => ({ ...rest, ...authentication })),
+    v.transform(({ authentication, ...rest }) => ({ ...rest, ...authentication, version: '1.0' })),
   )
 }
 
 /** A config as clients of 0.3 write it, with schemes of which the first one counts. */
-export function configOfV03(record: RecordOf): v.GenericSchema<unknown, Read> {
-  const authentication = record({
-    schemes: v.optional(v.array(scheme), []),
-    credentials: v.optional(headerText),
-  })
+export function configOfV03(record: RecordOf): v.GenericSchema<unknown, Sent> {
+  const authentication = v.pipe(
+    record({ schemes: v.optional(v.array(scheme), []), credentials: v.optional(headerText) }),
+    v.check(
+      ({ schemes, credentials }) => credentials === undefined || schemes.length > 0,
+      'must name the scheme of its credentials',
+    ),
+  )
   return v.pipe(
     record({ ...fields, authentication: v.optional(authentication) }),
     v.transform(({ authentication, ...rest }) => ({
       ...rest,
       scheme: authentication?.schemes[0],
       credentials: authentication?.credentials,
+      version: '0.3',
     })),
   )
 }
@@ -106,38 +111,25 @@ export interface PushWire {
 
 /** The names that a wire has for a task and a config of it, and where a config stands in what sets it. */
 export interface PushGrammar {
-  readonly version: string
   readonly record: RecordOf
   readonly taskId: string
   readonly configId: string
   /** Reads a config and the task that it is of. */
-  readonly set: v.GenericSchema<unknown, { readonly taskId: string; readonly config: Read }>
+  readonly set: v.GenericSchema<unknown, { readonly taskId: string; readonly config: Sent }>
 }
 
 /** The decoder of a wire. */
-export function pushDecoder({ version, record, taskId, configId, set }: PushGrammar): PushWire['decode'] {
+export function pushDecoder({ record, taskId, configId, set }: PushGrammar): PushWire['decode'] {
   const byTask = record({ [taskId]: required })
   const byId = record({ [taskId]: required, [configId]: optionalText })
   return (act, params) => {
-    if (act === 'set') {
-      const { taskId, config } = check(set, params)
-      return { act, taskId, config: toConfig(config, version) }
-    }
+    if (act === 'set') return { act, ...check(set, params) }
     if (act === 'list') return { act, taskId: check(byTask, params)[taskId] as string }
     const found = check(byId, params) as Record<string, string | undefined>
     const task = found[taskId] ?? ''
     // A config without an id of its own has the task's.
     return { act, taskId: task, id: found[configId] || task }
   }
-}
-
-/** A config that came with a message, or by itself. */
-export function toConfig(sent: Read, version: string): Sent {
-  const { id, ...rest } = sent
-  if (rest.credentials !== undefined && rest.scheme === undefined) {
-    throw new ServableError('invalid_params', '`authentication` must name the scheme of its credentials')
-  }
-  return { ...rest, id: id || undefined, version }
 }
 
 /** A config for its client: credentials are not told again. */

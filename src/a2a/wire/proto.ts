@@ -43,6 +43,11 @@ export function protoEncoders(
   }
 }
 
+/** The push notification configs of a task, all on one page. */
+export function protoConfigs(encode: Wire['push']['encode']): Wire['push']['encodeList'] {
+  return (taskId, configs) => ({ configs: configs.map(config => encode(taskId, config)), nextPageToken: '' })
+}
+
 /** Calls the entry of `table` that is made for updates of this type. */
 export function wrap<U extends TaskUpdate>(
   table: { [K in TaskUpdate['type']]: (update: Extract<TaskUpdate, { type: K }>) => Json },

@@ -8,12 +8,12 @@
 
 import * as v from 'valibot'
 import type { Message, Part, SendRequest, TaskState, Wire } from '../model.ts'
-import { configOfV03, type PushConfig, pushDecoder, shown, toConfig } from '../push/config.ts'
+import { configId, configOfV03, type PushConfig, pushDecoder, type Sent, shown } from '../push/config.ts'
 import { check, type Grammar, messageFields, parts, taskDecoders } from './decode.ts'
 import { isFinal, type Json } from './encode.ts'
 import { anyObject, base64, flag, optionalText, protoCount, required, text, texts } from './fields.ts'
 import { unwrapData, wrapData } from './object-data.ts'
-import { protoEncoders, ROLES, STATES as STATES_OF_V1 } from './proto.ts'
+import { protoConfigs, protoEncoders, ROLES, STATES as STATES_OF_V1 } from './proto.ts'
 import { compact, exactlyOne, protoRecord } from './record.ts'
 
 /** The names of states; cancelled with two Ls. */
@@ -83,7 +83,7 @@ const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
       acceptedOutputModes: configuration?.acceptedOutputModes,
       historyLength: unlessZero(configuration?.historyLength),
       returnImmediately: configuration?.blocking === false,
-      pushConfig: configuration?.pushNotification && toConfig(configuration.pushNotification, '0.3'),
+      pushConfig: configuration?.pushNotification,
     },
   })),
 )
@@ -108,14 +108,13 @@ export const v03Rest: Wire = {
   },
   push: {
     decode: pushDecoder({
-      version: '0.3',
       record: protoRecord,
       taskId: 'taskId',
       configId: 'id',
       set: v.pipe(
         protoRecord({
           taskId: required,
-          configId: optionalText,
+          configId,
           config: v.optional(NamedSchema),
           pushNotificationConfig: v.optional(PushSchema),
         }),
@@ -128,10 +127,7 @@ export const v03Rest: Wire = {
       ),
     }),
     encode: encodePush,
-    encodeList: (taskId, configs) => ({
-      configs: configs.map(config => encodePush(taskId, config)),
-      nextPageToken: '',
-    }),
+    encodeList: protoConfigs(encodePush),
     deleted: {},
   },
   encode: protoEncoders(
@@ -145,10 +141,7 @@ export const v03Rest: Wire = {
   ),
 }
 
-function withId<C extends { readonly id?: string | undefined }>(
-  config: C | undefined,
-  id: string | undefined,
-): C | undefined {
+function withId(config: Sent | undefined, id: string | undefined): Sent | undefined {
   return config && { ...config, id: config.id || id }
 }
 

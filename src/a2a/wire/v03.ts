@@ -6,7 +6,7 @@
 
 import * as v from 'valibot'
 import type { Message, Part, SendRequest, TaskState, TaskUpdate, Wire } from '../model.ts'
-import { configOfV03, type PushConfig, pushDecoder, shown, toConfig } from '../push/config.ts'
+import { configOfV03, type PushConfig, pushDecoder, shown } from '../push/config.ts'
 import { check, type Grammar, messageFields, parts, taskDecoders } from './decode.ts'
 import { isFinal, type Json, objectEncoders, pageEncoder } from './encode.ts'
 import { anyObject, base64, count, flag, optionalText, required, text, texts } from './fields.ts'
@@ -94,8 +94,7 @@ const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
       acceptedOutputModes: configuration?.acceptedOutputModes,
       historyLength: configuration?.historyLength,
       returnImmediately: configuration?.blocking === false,
-      pushConfig:
-        configuration?.pushNotificationConfig && toConfig(configuration.pushNotificationConfig, '0.3'),
+      pushConfig: configuration?.pushNotificationConfig,
     },
   })),
 )
@@ -124,7 +123,6 @@ export const v03: Wire = {
   },
   push: {
     decode: pushDecoder({
-      version: '0.3',
       record: jsonRecord,
       taskId: 'id',
       configId: 'pushNotificationConfigId',

@@ -6,11 +6,11 @@
 
 import * as v from 'valibot'
 import type { Message, Part, SendRequest, Wire } from '../model.ts'
-import { configOfV1, type PushConfig, pushDecoder, shown, toConfig } from '../push/config.ts'
+import { configOfV1, type PushConfig, pushDecoder, shown } from '../push/config.ts'
 import { check, type Grammar, messageFields, parts, taskDecoders } from './decode.ts'
 import type { Json } from './encode.ts'
 import { anyObject, base64, flag, optionalText, protoCount, required, text, texts } from './fields.ts'
-import { protoEncoders, ROLES, STATES } from './proto.ts'
+import { protoConfigs, protoEncoders, ROLES, STATES } from './proto.ts'
 import { compact, exactlyOne, protoRecord } from './record.ts'
 
 /** A part (section 4.1.6): one content; `data` is any JSON, null too. */
@@ -66,9 +66,7 @@ const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
       acceptedOutputModes: configuration?.acceptedOutputModes,
       historyLength: configuration?.historyLength,
       returnImmediately: configuration?.returnImmediately ?? false,
-      pushConfig:
-        configuration?.taskPushNotificationConfig &&
-        toConfig(configuration.taskPushNotificationConfig, '1.0'),
+      pushConfig: configuration?.taskPushNotificationConfig,
     },
   })),
 )
@@ -82,22 +80,16 @@ export const v1: Wire = {
   },
   push: {
     decode: pushDecoder({
-      version: '1.0',
       record: protoRecord,
       taskId: 'taskId',
       configId: 'id',
       set: v.pipe(
-        v.unknown(),
-        v.transform(params => ({ own: params, config: params })),
-        v.object({ own: protoRecord({ taskId: required }), config: PushSchema }),
-        v.transform(({ own: { taskId }, config }) => ({ taskId, config })),
+        v.intersect([protoRecord({ taskId: required }), PushSchema]),
+        v.transform(({ taskId, ...config }) => ({ taskId, config })),
       ),
     }),
     encode: encodePush,
-    encodeList: (taskId, configs) => ({
-      configs: configs.map(config => encodePush(taskId, config)),
-      nextPageToken: '',
-    }),
+    encodeList: protoConfigs(encodePush),
     deleted: {},
   },
   encode: protoEncoders(

@@ -1,21 +1,11 @@
 import { Role, SendMessageRequest, TaskState } from '@a2a-js/sdk'
-import {
-  type Client,
-  ClientFactory,
-  DefaultAgentCardResolver,
-  JsonRpcTransportFactory,
-  RestTransportFactory,
-} from '@a2a-js/sdk/client'
+import type { Client } from '@a2a-js/sdk/client'
 import { A2AClient } from 'a2a-sdk-0.2/client'
 import type { MessageSendParams, Task } from 'a2a-sdk-0.3'
-import {
-  type Client as Client03,
-  ClientFactory as ClientFactory03,
-  JsonRpcTransportFactory as JsonRpc03,
-  RestTransportFactory as Rest03,
-} from 'a2a-sdk-0.3/client'
+import type { Client as Client03 } from 'a2a-sdk-0.3/client'
 import { describe, expect, it } from 'vitest'
 import { eventually, noted, openGate, own, type Server } from './client.ts'
+import { type Binding, stock03, stockV1 } from './stock.ts'
 
 /** What a client of any generation is asked to do, and what it says came of it. */
 interface Speaker {
@@ -136,29 +126,15 @@ function speakerV1(client: Client): Speaker {
   }
 }
 
-/** A client of 1.x with one binding; with `version` it asks for the card in a form, and `isOld` for what 0.3 speaks. */
-function discoverV1(
-  binding: 'JSONRPC' | 'HTTP+JSON',
-  headers: Record<string, string>,
-  isOld = false,
-): Discover {
-  const legacyCompat = { enabled: isOld }
-  const fetchImpl: typeof fetch = (input, init) => {
+/** A client of 1.x with one binding, which asks for the card with `headers`; `isOld` for one that speaks 0.3. */
+function discoverV1(binding: Binding, headers: Record<string, string>, isOld = false): Discover {
+  const cardFetch: typeof fetch = (input, init) => {
     const all = new Headers(init?.headers)
     for (const [name, value] of Object.entries(headers)) all.set(name, value)
     return fetch(input, { ...init, headers: all })
   }
   return async url => {
-    const factory = new ClientFactory({
-      transports: [
-        binding === 'JSONRPC'
-          ? new JsonRpcTransportFactory({ legacyCompat })
-          : new RestTransportFactory({ legacyCompat }),
-      ],
-      cardResolver: new DefaultAgentCardResolver({ fetchImpl, legacyCompat }),
-      preferredTransports: [binding],
-    })
-    const client = await factory.createFromUrl(`${url}/`)
+    const client = await stockV1(url, binding, { cardFetch, isOld })
     expect(client.protocolVersion).toMatch(isOld ? /^0\.3/ : /^1\.0/)
     return speakerV1(client)
   }
@@ -214,12 +190,8 @@ function speaker03(client: Client03): Speaker {
   }
 }
 
-function discover03(binding: 'JSONRPC' | 'HTTP+JSON'): Discover {
-  return async url => {
-    const transports = [binding === 'JSONRPC' ? new JsonRpc03() : new Rest03()]
-    const factory = new ClientFactory03({ transports, preferredTransports: [binding] })
-    return speaker03(await factory.createFromUrl(`${url}/`))
-  }
+function discover03(binding: Binding): Discover {
+  return async url => speaker03(await stock03(url, binding))
 }
 
 function result02(response: object): Seen {

@@ -1,15 +1,4 @@
 import { verifyAgentCardSignature } from '@a2a-js/sdk'
-import {
-  ClientFactory,
-  DefaultAgentCardResolver,
-  JsonRpcTransportFactory,
-  RestTransportFactory,
-} from '@a2a-js/sdk/client'
-import {
-  ClientFactory as ClientFactory03,
-  JsonRpcTransportFactory as JsonRpc03,
-  RestTransportFactory as Rest03,
-} from 'a2a-sdk-0.3/client'
 import { flattenedVerify, importJWK } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { canonicalJson } from '../../../src/signing/canonical.ts'
@@ -17,6 +6,7 @@ import { CARD_KEYS } from './card-keys.ts'
 import { cardAt } from './cards.ts'
 import { callOf, hear, type Json, type Server, TONGUES, tongues } from './client.ts'
 import { CARD_TOKEN } from './service.ts'
+import { BINDINGS, stock03, stockV1 } from './stock.ts'
 
 const bearer = { authorization: `Bearer ${CARD_TOKEN}` }
 
@@ -103,25 +93,13 @@ export function extendedCases(server: Server): void {
     })
   })
 
-  it.each(['JSONRPC', 'HTTP+JSON'])('is read by the stock client of 1.x over %s', async binding => {
-    const factory = new ClientFactory({
-      transports: [
-        new JsonRpcTransportFactory({ fetchImpl: authorized }),
-        new RestTransportFactory({ fetchImpl: authorized }),
-      ],
-      preferredTransports: [binding],
-      cardResolver: new DefaultAgentCardResolver(),
-    })
-    const client = await factory.createFromUrl(server().url)
+  it.each(BINDINGS)('is read by the stock client of 1.x over %s', async binding => {
+    const client = await stockV1(server().url, binding, { fetchImpl: authorized })
     expectExtended(await client.getAgentCard())
   })
 
-  it.each(['JSONRPC', 'HTTP+JSON'])('is read by the stock client of 0.3 over %s', async binding => {
-    const factory = new ClientFactory03({
-      transports: [new JsonRpc03({ fetchImpl: authorized }), new Rest03({ fetchImpl: authorized })],
-      preferredTransports: [binding],
-    })
-    const client = await factory.createFromUrl(server().url)
+  it.each(BINDINGS)('is read by the stock client of 0.3 over %s', async binding => {
+    const client = await stock03(server().url, binding, authorized)
     expectExtended(await client.getAgentCard())
   })
 

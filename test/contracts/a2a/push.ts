@@ -4,17 +4,6 @@ import {
   ListTaskPushNotificationConfigsRequest,
   TaskPushNotificationConfig,
 } from '@a2a-js/sdk'
-import {
-  ClientFactory,
-  DefaultAgentCardResolver,
-  JsonRpcTransportFactory,
-  RestTransportFactory,
-} from '@a2a-js/sdk/client'
-import {
-  ClientFactory as ClientFactory03,
-  JsonRpcTransportFactory as JsonRpc03,
-  RestTransportFactory as Rest03,
-} from 'a2a-sdk-0.3/client'
 import { describe, expect, it, vi } from 'vitest'
 import { eventually } from '../http/client.ts'
 import { as, ask, own, type Server } from '../runs/client.ts'
@@ -22,6 +11,7 @@ import { served } from '../served.ts'
 import { hear, openGate, rpcCall, TONGUES } from './client.ts'
 import { type Received, startReceiver } from './receiver.ts'
 import { MAX_TRIES, WEBHOOK_SECRET } from './service.ts'
+import { BINDINGS, stock03, stockV1 } from './stock.ts'
 
 /** Calls a method of JSON-RPC. */
 async function rpc(server: Server, method: string, params: unknown, headers: Record<string, string> = {}) {
@@ -155,13 +145,8 @@ export function pushCases(server: Server): void {
   })
 
   describe('configs, by stock clients', () => {
-    it.each(['JSONRPC', 'HTTP+JSON'])('of 1.x over %s', async binding => {
-      const factory = new ClientFactory({
-        transports: [new JsonRpcTransportFactory(), new RestTransportFactory()],
-        preferredTransports: [binding],
-        cardResolver: new DefaultAgentCardResolver(),
-      })
-      const client = await factory.createFromUrl(server().url)
+    it.each(BINDINGS)('of 1.x over %s', async binding => {
+      const client = await stockV1(server().url, binding)
       const { id: taskId, gate } = await waiting(server)
       const { url } = at('ok')
       const set = (id: string) =>
@@ -203,12 +188,8 @@ export function pushCases(server: Server): void {
       await openGate(server, gate)
     })
 
-    it.each(['JSONRPC', 'HTTP+JSON'])('of 0.3 over %s', async binding => {
-      const factory = new ClientFactory03({
-        transports: [new JsonRpc03(), new Rest03()],
-        preferredTransports: [binding],
-      })
-      const client = await factory.createFromUrl(server().url)
+    it.each(BINDINGS)('of 0.3 over %s', async binding => {
+      const client = await stock03(server().url, binding)
       const { id: taskId, gate } = await waiting(server)
       const { url } = at('ok')
       const set = (id: string) =>
