@@ -6,7 +6,7 @@
  * @module
  */
 
-import { Router } from 'itty-router'
+import { IttyRouter } from 'itty-router'
 import { ServableError } from '../errors.ts'
 import type { Endpoint, Part } from './context.ts'
 
@@ -38,14 +38,14 @@ export interface Territory {
 
 /** Compiles routes; the earlier one wins. What lies in a territory and is no route is a path without methods. */
 export function createMatcher(routes: readonly Route[], territories: readonly Territory[] = []): Matcher {
-  const compiled = routes.map(route => ({ route, pattern: compile(route.path) }))
+  const compiled = routes.map(route => ({ route, match: matchOf(route.path) }))
   return (method, pathname) => {
     const wanted = method === 'HEAD' ? 'GET' : method
     let others: Route[] | undefined
-    for (const { route, pattern } of compiled) {
-      const match = pattern.exec(pathname)
-      if (match === null) continue
-      if (route.method === wanted) return { found: 'route', route, params: decode(match.groups) }
+    for (const { route, match } of compiled) {
+      const found = match(pathname)
+      if (found === null) continue
+      if (route.method === wanted) return { found: 'route', route, params: decode(found.groups) }
       others ??= []
       others.push(route)
     }
@@ -76,8 +76,19 @@ export function joinPath(...segments: readonly string[]): string {
   return `/${segments.join('/')}`.replace(/\/+/g, '/').replace(/(.)\/$/, '$1')
 }
 
+/** Compiles the pattern when a path first begins like it: a Worker starts for one request, not for all routes. */
+function matchOf(path: string): (pathname: string) => RegExpExecArray | null {
+  const [beginning = ''] = path.split(':', 1)
+  let pattern: RegExp | undefined
+  return pathname => {
+    if (!pathname.startsWith(beginning)) return null
+    pattern ??= compile(path)
+    return pattern.exec(pathname)
+  }
+}
+
 function compile(path: string): RegExp {
-  const router = Router()
+  const router = IttyRouter()
   router.all(path, () => {})
   // itty-router keeps a route as [method, pattern, handlers, path].
   const [, pattern] = router.routes[0]!
