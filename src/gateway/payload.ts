@@ -6,7 +6,7 @@
 
 import * as v from 'valibot'
 import { ServableError } from '../errors.ts'
-import { type RunBody, RunBodySchema, shortText } from '../runs/input.ts'
+import { type RunBody, runBodyFields, shortText } from '../runs/input.ts'
 import { isObject, validate } from '../validation.ts'
 import { toBase64 } from '../web/base64.ts'
 
@@ -20,13 +20,14 @@ export interface RunPayload extends RunBody {
 const object = v.custom<object>(isObject, 'must be an object')
 const required = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'))
 
-const RunSchema: v.GenericSchema<unknown, RunPayload> = v.intersect([
-  RunBodySchema,
+const RunSchema: v.GenericSchema<unknown, RunPayload> = v.pipe(
+  object,
   v.object({
+    ...runBodyFields,
     name: required,
     idempotencyKey: v.optional(v.pipe(required, v.maxLength(255, 'must have 255 characters at the most'))),
   }),
-])
+)
 
 const CancelSchema: v.GenericSchema<unknown, { runId: string }> = v.pipe(
   object,

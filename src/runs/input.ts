@@ -31,8 +31,10 @@ export const RunInputSchema: v.GenericSchema<unknown, RunInput> = v.union(
   'must be text or an array of content parts',
 )
 
+type MaybeText = v.OptionalSchema<v.GenericSchema<string>, undefined>
+
 /** Text that is not empty and not long, or nothing: an id, a key. */
-export const shortText = (what: string): v.OptionalSchema<v.GenericSchema<string>, undefined> =>
+export const shortText = (what: string): MaybeText =>
   v.optional(
     v.pipe(
       v.string(),
@@ -51,18 +53,25 @@ export interface RunBody {
   background?: boolean | undefined
 }
 
-const RunBodyFields = v.object({
+/** The fields of a run's body, for whatever else asks for a run. */
+export const runBodyFields: {
+  readonly input: v.GenericSchema<unknown, RunInput>
+  readonly sessionId: MaybeText
+  readonly userId: MaybeText
+  readonly apiKey: MaybeText
+  readonly background: v.OptionalSchema<v.GenericSchema<boolean>, undefined>
+} = {
   input: RunInputSchema,
   sessionId: shortText('sessionId'),
   userId: shortText('userId'),
   apiKey: shortText('apiKey'),
   background: v.optional(v.boolean('must be true or false')),
-})
+}
 
 /** The body of a run request. Fields that it does not know are ignored. */
 export const RunBodySchema: v.GenericSchema<unknown, RunBody> = v.pipe(
   v.custom<object>(isObject, 'must be a JSON object'),
-  RunBodyFields,
+  v.object(runBodyFields),
 )
 
 /** Checks the body of a run request; throws `invalid_body` that names every wrong field. */
