@@ -103,7 +103,7 @@ export async function startWorkerd(
   options: WorkerdOptions = {},
 ): Promise<Runtime & { secondUrl: string }> {
   const { env, storage, objects, hasSecond = false } = options
-  const files = await writeWorker(entry, env, storage, objects, hasSecond)
+  const files = await writeWorker(entry, { vars: env, storage, objects, hasSecond })
   try {
     const started = await start({
       command: workerd,

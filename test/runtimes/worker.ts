@@ -103,18 +103,24 @@ const worker :Workerd.Worker = (
 `
 }
 
-/**
- * Writes what `workerd serve` needs into a folder of its own. Durable Objects are kept there too, or in `storage`.
- * `objects` are the classes of the entry's own, by the names of their bindings. With `hasSecond` the Worker is there twice.
- */
+/** How a Worker is written. */
+interface WorkerOptions {
+  readonly vars?: Record<string, string> | undefined
+  /** Where Durable Objects are kept; in the Worker's own folder by default. */
+  readonly storage?: string | undefined
+  /** The classes of the entry's own, by the names of their bindings. */
+  readonly objects?: Record<string, string> | undefined
+  /** The Worker is there twice. */
+  readonly hasSecond?: boolean
+  readonly minify?: boolean
+}
+
+/** Writes what `workerd serve` needs into a folder of its own. */
 export async function writeWorker(
   entry: string,
-  vars: Record<string, string> = {},
-  storage?: string,
-  objects: Record<string, string> = {},
-  hasSecond = false,
+  { vars = {}, storage, objects = {}, hasSecond = false, minify = false }: WorkerOptions = {},
 ): Promise<{ configPath: string; remove(): Promise<void> }> {
-  const code = await bundleWorker(entry)
+  const code = await bundleWorker(entry, { minify })
   const folder = await mkdtemp(join(tmpdir(), 'servable-worker-'))
   const configPath = join(folder, 'config.capnp')
   await writeFile(join(folder, 'worker.js'), code)
