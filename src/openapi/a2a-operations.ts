@@ -6,15 +6,7 @@
  */
 
 import { joinPath } from '../http/router.ts'
-import {
-  answer,
-  eventStream,
-  json,
-  type Operation,
-  type Operations,
-  parameter,
-  problems,
-} from './operation.ts'
+import { answer, eventStream, json, type Operation, operation, parameter, type Row } from './operation.ts'
 import { ref, type Schema } from './schemas.ts'
 
 /** What of A2A is served. */
@@ -37,7 +29,7 @@ const object: Schema = { type: 'object' }
 const ofA2A = (what: string): Schema => ({ ...object, description: `${what} of the A2A specification` })
 
 /** The operations of all agents together at `path`, and of each agent below. */
-export function a2aOperations(parts: A2AParts, agent: Schema): [path: string, operations: Operations][] {
+export function a2aOperations(parts: A2AParts, agent: Schema): Row[] {
   const { path } = parts
   const all: Place = { base: path, suffix: '', parameters: [] }
   const each: Place = { base: joinPath(path, 'agents/{name}'), suffix: 'OfAgent', parameters: [agent] }
@@ -53,21 +45,17 @@ export function a2aOperations(parts: A2AParts, agent: Schema): [path: string, op
 }
 
 function card(id: string, { suffix, parameters }: Place): Operation {
-  return {
-    operationId: `${id}${suffix}`,
-    summary: suffix === '' ? 'The A2A card of the agents' : 'The A2A card of one agent',
-    tags: ['discovery'],
+  const summary = suffix === '' ? 'The A2A card of the agents' : 'The A2A card of one agent'
+  return operation('discovery', `${id}${suffix}`, summary, {
     parameters,
-    responses: { 200: answer('The card', json(ofA2A('AgentCard'))), ...problems(400, 404) },
-  }
+    responses: { 200: answer('The card', json(ofA2A('AgentCard'))) },
+    problems: [400, 404],
+  })
 }
 
 function jsonRpc({ suffix, parameters }: Place): Operation {
   const example = { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id: 'unknown' } }
-  return {
-    operationId: `callA2A${suffix}`,
-    summary: 'JSON-RPC 2.0 endpoint of A2A',
-    tags: ['run'],
+  return operation('run', `callA2A${suffix}`, 'JSON-RPC 2.0 endpoint of A2A', {
     parameters,
     requestBody: { required: true, content: json(object, example) },
     responses: {
@@ -81,7 +69,7 @@ function jsonRpc({ suffix, parameters }: Place): Operation {
         'application/problem+json': { schema: ref('Problem') },
       }),
     },
-  }
+  })
 }
 
 const taskId = parameter('path', 'id', 'Id of the task')
@@ -90,26 +78,18 @@ const message = {
   message: { messageId: 'message-1', role: 'ROLE_USER', parts: [{ text: 'Hello' }] },
 }
 
+/** Makes an operation of the binding: its parameters beside those of all, and its body. */
+type Act = (id: string, summary: string, own: readonly Schema[], content: Schema, body?: Schema) => Operation
+
 /** The HTTP+JSON binding (section 11 of A2A 1.0). */
-function restOperations(
-  { base, suffix, parameters }: Place,
-  { hasPush, hasExtendedCard }: A2AParts,
-): [path: string, operations: Operations][] {
+function restOperations({ base, suffix, parameters }: Place, { hasPush, hasExtendedCard }: A2AParts): Row[] {
   const at = (path: string) => joinPath(base, path)
-  const operation = (
-    id: string,
-    summary: string,
-    own: readonly Schema[],
-    content: Schema,
-    body?: Schema,
-  ): Operation => ({
-    operationId: `${id}${suffix}`,
-    summary,
-    tags: ['run'],
-    parameters: [...parameters, ...own],
-    ...(body !== undefined && { requestBody: { required: true, content: body } }),
-    responses: { 200: answer(summary, content), ...failures },
-  })
+  const act: Act = (id, summary, own, content, body) =>
+    operation('run', `${id}${suffix}`, summary, {
+      parameters: [...parameters, ...own],
+      ...(body !== undefined && { requestBody: { required: true, content: body } }),
+      responses: { 200: answer(summary, content), ...failures() },
+    })
   const body = json(ofA2A('SendMessageRequest'), message)
   const events = eventStream(ofA2A('StreamResponse'))
   const task = json(ofA2A('Task'))
@@ -122,52 +102,37 @@ function restOperations(
     [
       at('message:send'),
       {
-        post: operation(
-          'sendMessage',
-          'Send a message to an agent',
-          [],
-          json(ofA2A('SendMessageResponse')),
-          body,
-        ),
+        post: act('sendMessage', 'Send a message to an agent', [], json(ofA2A('SendMessageResponse')), body),
       },
     ],
     [
       at('message:stream'),
-      { post: operation('streamMessage', 'Send a message and get updates', [], events, body) },
+      { post: act('streamMessage', 'Send a message and get updates', [], events, body) },
     ],
-    [at('tasks'), { get: operation('listTasks', 'List tasks', page, json(ofA2A('ListTasksResponse'))) }],
-    [at('tasks/{id}'), { get: operation('getTask', 'Get a task', [taskId], task) }],
-    [at('tasks/{id}:cancel'), { post: operation('cancelTask', 'Cancel a task', [taskId], task) }],
+    [at('tasks'), { get: act('listTasks', 'List tasks', page, json(ofA2A('ListTasksResponse'))) }],
+    [at('tasks/{id}'), { get: act('getTask', 'Get a task', [taskId], task) }],
+    [at('tasks/{id}:cancel'), { post: act('cancelTask', 'Cancel a task', [taskId], task) }],
     [
       at('tasks/{id}:subscribe'),
       {
-        get: operation('subscribeToTask', 'Get the updates of a task', [taskId], events),
-        post: operation('subscribeToTaskByPost', 'Get the updates of a task', [taskId], events),
+        get: act('subscribeToTask', 'Get the updates of a task', [taskId], events),
+        post: act('subscribeToTaskByPost', 'Get the updates of a task', [taskId], events),
       },
     ],
     ...(hasExtendedCard
       ? [
           [
             at('extendedAgentCard'),
-            { get: operation('getExtendedAgentCard', 'The extended card', [], json(ofA2A('AgentCard'))) },
-          ] satisfies [string, Operations],
+            { get: act('getExtendedAgentCard', 'The extended card', [], json(ofA2A('AgentCard'))) },
+          ] satisfies Row,
         ]
       : []),
-    ...(hasPush ? pushOperations(at('tasks/{id}/pushNotificationConfigs'), operation) : []),
+    ...(hasPush ? pushOperations(at('tasks/{id}/pushNotificationConfigs'), act) : []),
   ]
 }
 
 /** Where clients hear of a task (section 3.1.7 of A2A 1.0 and the next ones). */
-function pushOperations(
-  path: string,
-  operation: (
-    id: string,
-    summary: string,
-    own: readonly Schema[],
-    content: Schema,
-    body?: Schema,
-  ) => Operation,
-): [path: string, operations: Operations][] {
+function pushOperations(path: string, act: Act): Row[] {
   const config = ofA2A('TaskPushNotificationConfig')
   const list = ofA2A('ListTaskPushNotificationConfigsResponse')
   const own = [taskId, parameter('path', 'config', 'Id of the config')]
@@ -175,27 +140,28 @@ function pushOperations(
     [
       path,
       {
-        get: operation('listPushConfigs', 'Where clients hear of a task', [taskId], json(list)),
-        post: operation('setPushConfig', 'Hear of a task', [taskId], json(config), json(config)),
+        get: act('listPushConfigs', 'Where clients hear of a task', [taskId], json(list)),
+        post: act('setPushConfig', 'Hear of a task', [taskId], json(config), json(config)),
       },
     ],
     [
       `${path}/{config}`,
       {
-        get: operation('getPushConfig', 'One place where a client hears of a task', own, json(config)),
-        delete: operation('deletePushConfig', 'Hear of a task no more', own, json(object)),
+        get: act('getPushConfig', 'One place where a client hears of a task', own, json(config)),
+        delete: act('deletePushConfig', 'Hear of a task no more', own, json(object)),
       },
     ],
   ]
 }
 
 /** Errors of the binding are a Google RPC status; what comes before it answers with problem details, as elsewhere. */
-const failures: Readonly<Record<string, Schema>> = Object.fromEntries(
-  [400, 401, 404, 413, 415, 422, 429, 500, 502, 504].map(status => [
-    String(status),
-    answer('An error of A2A, or a problem', {
-      ...json({ type: 'object', properties: { error: object }, required: ['error'] }),
-      'application/problem+json': { schema: ref('Problem') },
-    }),
-  ]),
-)
+const failures = (): Readonly<Record<string, Schema>> =>
+  Object.fromEntries(
+    [400, 401, 404, 413, 415, 422, 429, 500, 502, 504].map(status => [
+      String(status),
+      answer('An error of A2A, or a problem', {
+        ...json({ type: 'object', properties: { error: object }, required: ['error'] }),
+        'application/problem+json': { schema: ref('Problem') },
+      }),
+    ]),
+  )

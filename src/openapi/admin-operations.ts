@@ -4,7 +4,15 @@
  * @module
  */
 
-import { answer, json, type Operation, type Operations, parameter, problems } from './operation.ts'
+import {
+  answer,
+  json,
+  type Operation,
+  type OperationParts,
+  operation,
+  parameter,
+  type Row,
+} from './operation.ts'
 import { ref, type Schema } from './schemas.ts'
 
 /** The name of the security scheme of these operations. */
@@ -17,80 +25,72 @@ export const adminScheme: Schema = {
   description: 'Token of an administrator',
 }
 
-const id = parameter('path', 'id', 'Id of the tool server', { type: 'string', format: 'uuid' })
-const toolkitId = parameter('path', 'id', 'Id of the toolkit')
-const server = json(ref('ToolServer'))
-const tags = ['admin']
-const security = [{ [ADMIN_SCHEME]: [] }]
-
-const listOf = (name: string): Schema => json({ type: 'array', items: ref(name) })
-
 const example = { name: 'weather', transport: 'http', url: 'https://tools.example.com/mcp' }
 
-function operation(
+/** The operations by path, below the prefix. */
+export function adminOperations(): readonly Row[] {
+  const id = parameter('path', 'id', 'Id of the tool server', { type: 'string', format: 'uuid' })
+  const toolkitId = parameter('path', 'id', 'Id of the toolkit')
+  const server = json(ref('ToolServer'))
+  const listOf = (name: string) => json({ type: 'array', items: ref(name) })
+  const onServer = (operationId: string, summary: string) =>
+    act(operationId, summary, server, { parameters: [id] })
+  return [
+    [
+      'admin/mcp',
+      {
+        get: act('listToolServers', 'List tool servers', listOf('ToolServer')),
+        post: operation('admin', 'addToolServer', 'Add a tool server (MCP) and connect it', {
+          requestBody: { required: true, content: json(ref('ToolServerBody'), example) },
+          responses: { 201: answer('It is kept', server) },
+          problems: [400, 401, 403, 404, 409, 413, 415],
+          security,
+        }),
+      },
+    ],
+    [
+      'admin/mcp/{id}',
+      {
+        get: onServer('getToolServer', 'Read a tool server'),
+        delete: onServer('removeToolServer', 'Disconnect a tool server and forget it'),
+      },
+    ],
+    [
+      'admin/mcp/{id}/connect',
+      { post: onServer('connectToolServer', 'Connect a tool server, again if it is') },
+    ],
+    ['admin/mcp/{id}/disconnect', { post: onServer('disconnectToolServer', 'Disconnect a tool server') }],
+    [
+      'admin/mcp/{id}/tools',
+      {
+        get: act('listToolServerTools', 'List the tools of a tool server', listOf('ServerTool'), {
+          parameters: [id],
+        }),
+      },
+    ],
+    [
+      'admin/toolkits',
+      { get: act('listToolkits', 'List toolkits', listOf('Toolkit'), { problems: [401, 403] }) },
+    ],
+    [
+      'admin/toolkits/{id}',
+      {
+        get: act('getToolkit', 'Read a toolkit and its tools', json(ref('ToolkitDetail')), {
+          parameters: [toolkitId],
+        }),
+      },
+    ],
+  ]
+}
+
+const security = [{ [ADMIN_SCHEME]: [] }]
+
+function act(
   operationId: string,
   summary: string,
   content: Schema,
-  how: { readonly parameters?: readonly Schema[]; readonly problems?: readonly number[] } = {},
+  how: Partial<OperationParts> = {},
 ): Operation {
-  return {
-    operationId,
-    summary,
-    tags,
-    ...(how.parameters && { parameters: how.parameters }),
-    responses: { 200: answer('Done', content), ...problems(401, 403, ...(how.problems ?? [])) },
-    security,
-  }
+  const responses = { 200: answer('Done', content) }
+  return operation('admin', operationId, summary, { responses, problems: [401, 403, 404], security, ...how })
 }
-
-const onServer = (operationId: string, summary: string): Operation =>
-  operation(operationId, summary, server, { parameters: [id], problems: [404] })
-
-/** The operations by path, below the prefix. */
-export const adminOperations: readonly (readonly [path: string, operations: Operations])[] = [
-  [
-    'admin/mcp',
-    {
-      get: operation('listToolServers', 'List tool servers', listOf('ToolServer'), { problems: [404] }),
-      post: {
-        operationId: 'addToolServer',
-        summary: 'Add a tool server (MCP) and connect it',
-        tags,
-        requestBody: { required: true, content: json(ref('ToolServerBody'), example) },
-        responses: { 201: answer('It is kept', server), ...problems(400, 401, 403, 404, 409, 413, 415) },
-        security,
-      },
-    },
-  ],
-  [
-    'admin/mcp/{id}',
-    {
-      get: onServer('getToolServer', 'Read a tool server'),
-      delete: onServer('removeToolServer', 'Disconnect a tool server and forget it'),
-    },
-  ],
-  [
-    'admin/mcp/{id}/connect',
-    { post: onServer('connectToolServer', 'Connect a tool server, again if it is') },
-  ],
-  ['admin/mcp/{id}/disconnect', { post: onServer('disconnectToolServer', 'Disconnect a tool server') }],
-  [
-    'admin/mcp/{id}/tools',
-    {
-      get: operation('listToolServerTools', 'List the tools of a tool server', listOf('ServerTool'), {
-        parameters: [id],
-        problems: [404],
-      }),
-    },
-  ],
-  ['admin/toolkits', { get: operation('listToolkits', 'List toolkits', listOf('Toolkit')) }],
-  [
-    'admin/toolkits/{id}',
-    {
-      get: operation('getToolkit', 'Read a toolkit and its tools', json(ref('ToolkitDetail')), {
-        parameters: [toolkitId],
-        problems: [404],
-      }),
-    },
-  ],
-]

@@ -17,8 +17,9 @@ import {
   json,
   type Operation,
   type Operations,
+  operation,
   parameter,
-  problems,
+  type Row,
 } from './operation.ts'
 import type { SwaggerSettings } from './options.ts'
 import { createSchemas, ref, type Schema } from './schemas.ts'
@@ -93,32 +94,33 @@ function pathsOf(parts: DocumentParts): OpenApiDocument['paths'] {
     add(at(`${kind}s/{name}/run`), { post: runOperation(kind, parts) })
     add(at(`${kind}s/{name}/stream`), { post: streamOperation(kind, parts) })
   }
-  add(at('runs'), { get: listRuns })
-  add(at('runs/{id}'), { get: getRun })
-  add(at('runs/{id}/stream'), { get: followRun })
-  add(at('runs/{id}/cancel'), { post: cancelRun })
-  if (hasLists) for (const [path, operation] of listOperations) add(at(path), { get: operation })
-  add(at(swagger.specPath), { get: spec })
-  add(at('agents/{name}/corrections'), correctionOperations(parts))
-  add(at('health'), { get: health })
-  if (hasTools) {
-    add(at('tools'), { get: listTools })
-    add(at('tools/{name}'), { get: getTool })
-  }
-  if (hasAdmin) for (const [path, operations] of adminOperations) add(at(path), operations)
-  if (hasMetrics) for (const [path, operation] of metricsOperations) add(at(path), { get: operation })
+  const own: readonly Row[] = [
+    ...followedOperations(),
+    ...(hasLists ? listOperations() : []),
+    specOperation(swagger.specPath),
+    correctionOperations(parts),
+    healthOperation(),
+    ...(hasTools ? toolOperations() : []),
+    ...(hasAdmin ? adminOperations() : []),
+    ...(hasMetrics ? metricsOperations() : []),
+  ]
+  for (const [path, operations] of own) add(at(path), operations)
   if (a2a !== undefined) {
     for (const [path, operations] of a2aOperations(a2a, nameParameter('agent', parts))) add(path, operations)
   }
   return paths
 }
 
-const idempotencyKey = parameter('header', 'Idempotency-Key', 'The same key and body give the same run', {
-  type: 'string',
-  minLength: 1,
-  maxLength: 255,
-})
-const prefer = parameter('header', 'Prefer', '`respond-async` answers at once with the record of the run')
+const runParameters = (kind: Kind, parts: DocumentParts): readonly Schema[] => [
+  nameParameter(kind, parts),
+  parameter('header', 'Idempotency-Key', 'The same key and body give the same run', {
+    type: 'string',
+    minLength: 1,
+    maxLength: 255,
+  }),
+  parameter('header', 'Prefer', '`respond-async` answers at once with the record of the run'),
+]
+
 const runIdHeader: Schema = { 'x-run-id': { description: 'Id of the run', schema: { type: 'string' } } }
 
 function nameParameter(kind: Kind, { catalog }: DocumentParts): Schema {
@@ -154,64 +156,54 @@ const title = (kind: Kind) => `${kind[0]?.toUpperCase()}${kind.slice(1)}`
 const withArticle = (kind: Kind) => (kind === 'agent' ? 'an agent' : `a ${kind}`)
 
 function runOperation(kind: Kind, parts: DocumentParts): Operation {
-  return {
-    operationId: `run${title(kind)}`,
-    summary: `Run ${withArticle(kind)} and get its result`,
-    tags: ['run'],
-    parameters: [nameParameter(kind, parts), idempotencyKey, prefer],
-    requestBody: runBody(parts),
-    responses: {
-      200: answer('The result', json(ref('RunResult')), runIdHeader),
-      202: answer('The run has begun', json(ref('RunRecord')), runIdHeader),
-      ...problems(...RUN_PROBLEMS),
-    },
-    security: keySecurity(parts.providers),
-  }
+  const result = answer('The result', json(ref('RunResult')), runIdHeader)
+  return startOperation('run', 'result', kind, parts, result)
 }
 
 function streamOperation(kind: Kind, parts: DocumentParts): Operation {
-  return {
-    operationId: `stream${title(kind)}`,
-    summary: `Run ${withArticle(kind)} and get its events as they come`,
-    tags: ['run'],
-    parameters: [nameParameter(kind, parts), idempotencyKey, prefer],
-    requestBody: runBody(parts),
-    responses: {
-      200: answer(
-        'Server-sent events: each `data` is one of these',
-        eventStream(ref('RunEvent')),
-        runIdHeader,
-      ),
-      202: answer('The run has begun', json(ref('RunRecord')), runIdHeader),
-      ...problems(...RUN_PROBLEMS),
-    },
-    security: keySecurity(parts.providers),
-  }
+  const what = 'Server-sent events: each `data` is one of these'
+  const events = answer(what, eventStream(ref('RunEvent')), runIdHeader)
+  return startOperation('stream', 'events as they come', kind, parts, events)
 }
 
-function correctionOperations(parts: DocumentParts): Operations {
+function startOperation(
+  verb: string,
+  what: string,
+  kind: Kind,
+  parts: DocumentParts,
+  content: Schema,
+): Operation {
+  return operation('run', `${verb}${title(kind)}`, `Run ${withArticle(kind)} and get its ${what}`, {
+    parameters: runParameters(kind, parts),
+    requestBody: runBody(parts),
+    responses: { 200: content, 202: answer('The run has begun', json(ref('RunRecord')), runIdHeader) },
+    problems: RUN_PROBLEMS,
+    security: keySecurity(parts.providers),
+  })
+}
+
+function correctionOperations(parts: DocumentParts): Row {
   const name = nameParameter('agent', parts)
   const example = { originalValue: 'Oslo', correctedValue: 'Bergen', field: 'city' }
-  return {
-    post: {
-      operationId: 'addCorrection',
-      summary: 'Keep a correction of the output of an agent',
-      tags: ['run'],
-      parameters: [name],
-      requestBody: { required: true, content: json(ref('CorrectionBody'), example) },
-      responses: { 201: answer('It is kept', json(ref('Correction'))), ...problems(400, 401, 404, 413, 415) },
+  return [
+    'agents/{name}/corrections',
+    {
+      post: operation('run', 'addCorrection', 'Keep a correction of the output of an agent', {
+        parameters: [name],
+        requestBody: { required: true, content: json(ref('CorrectionBody'), example) },
+        responses: { 201: answer('It is kept', json(ref('Correction'))) },
+        problems: [400, 401, 404, 413, 415],
+      }),
+      get: operation('run', 'listCorrections', 'List corrections, newest first', {
+        parameters: [name, ...pageParameters()],
+        responses: { 200: answer('A page', json(ref('CorrectionPage'))) },
+        problems: [400, 401, 404],
+      }),
     },
-    get: {
-      operationId: 'listCorrections',
-      summary: 'List corrections, newest first',
-      tags: ['run'],
-      parameters: [name, ...pageParameters],
-      responses: { 200: answer('A page', json(ref('CorrectionPage'))), ...problems(400, 401, 404) },
-    },
-  }
+  ]
 }
 
-const pageParameters = [
+const pageParameters = (): readonly Schema[] => [
   parameter('query', 'limit', 'Most entries of the page', {
     type: 'integer',
     minimum: 1,
@@ -221,137 +213,147 @@ const pageParameters = [
   parameter('query', 'cursor', 'From the page before'),
 ]
 
-const runId = parameter('path', 'id', 'Id of the run', { type: 'string', format: 'uuid' })
-
-const listRuns: Operation = {
-  operationId: 'listRuns',
-  summary: 'List the followed runs of the caller, newest first',
-  tags: ['runs'],
-  parameters: [
-    parameter('query', 'kind', 'Runs of this kind', { type: 'string', enum: [...KINDS] }),
-    parameter('query', 'name', 'Runs of this name'),
-    parameter('query', 'sessionId', 'Runs of this session'),
-    parameter('query', 'status', 'Runs with this status'),
-    ...pageParameters,
-  ],
-  responses: { 200: answer('A page', json(ref('RunPage'))), ...problems(400, 401, 404) },
+function followedOperations(): readonly Row[] {
+  const runId = parameter('path', 'id', 'Id of the run', { type: 'string', format: 'uuid' })
+  const record = answer('The record', json(ref('RunRecord')), runIdHeader)
+  return [
+    [
+      'runs',
+      {
+        get: operation('runs', 'listRuns', 'List the followed runs of the caller, newest first', {
+          parameters: [
+            parameter('query', 'kind', 'Runs of this kind', { type: 'string', enum: [...KINDS] }),
+            parameter('query', 'name', 'Runs of this name'),
+            parameter('query', 'sessionId', 'Runs of this session'),
+            parameter('query', 'status', 'Runs with this status'),
+            ...pageParameters(),
+          ],
+          responses: { 200: answer('A page', json(ref('RunPage'))) },
+          problems: [400, 401, 404],
+        }),
+      },
+    ],
+    [
+      'runs/{id}',
+      {
+        get: operation('runs', 'getRun', 'Get the record of a followed run', {
+          parameters: [runId],
+          responses: { 200: record },
+          problems: [401, 404],
+        }),
+      },
+    ],
+    [
+      'runs/{id}/stream',
+      {
+        get: operation('runs', 'followRun', 'Read the events of a followed run, from any one on', {
+          parameters: [
+            runId,
+            parameter('header', 'Last-Event-ID', 'Begin after this event', { type: 'integer' }),
+            parameter('query', 'after', 'The same', { type: 'integer', minimum: 0 }),
+          ],
+          responses: { 200: answer('Server-sent events', eventStream(ref('RunEvent')), runIdHeader) },
+          problems: [400, 401, 404, 429],
+        }),
+      },
+    ],
+    [
+      'runs/{id}/cancel',
+      {
+        post: operation('runs', 'cancelRun', 'Cancel a followed run', {
+          parameters: [runId],
+          responses: { 200: record },
+          problems: [401, 404, 409],
+        }),
+      },
+    ],
+  ]
 }
 
-const getRun: Operation = {
-  operationId: 'getRun',
-  summary: 'Get the record of a followed run',
-  tags: ['runs'],
-  parameters: [runId],
-  responses: { 200: answer('The record', json(ref('RunRecord')), runIdHeader), ...problems(401, 404) },
+function listOf(path: string, operationId: string, summary: string, schema: Schema): Row {
+  const responses = { 200: answer(summary, json(schema)) }
+  return [path, { get: operation('discovery', operationId, summary, { responses, problems: [401] }) }]
 }
 
-const followRun: Operation = {
-  operationId: 'followRun',
-  summary: 'Read the events of a followed run, from any one on',
-  tags: ['runs'],
-  parameters: [
-    runId,
-    parameter('header', 'Last-Event-ID', 'Begin after this event', { type: 'integer' }),
-    parameter('query', 'after', 'The same', { type: 'integer', minimum: 0 }),
-  ],
-  responses: {
-    200: answer('Server-sent events', eventStream(ref('RunEvent')), runIdHeader),
-    ...problems(400, 401, 404, 429),
-  },
-}
+const arrayOf = (name: string): Schema => ({ type: 'array', items: ref(name) })
 
-const cancelRun: Operation = {
-  operationId: 'cancelRun',
-  summary: 'Cancel a followed run',
-  tags: ['runs'],
-  parameters: [runId],
-  responses: { 200: answer('The record', json(ref('RunRecord')), runIdHeader), ...problems(401, 404, 409) },
-}
-
-const listOf = (operationId: string, summary: string, schema: Schema): Operation => ({
-  operationId,
-  summary,
-  tags: ['discovery'],
-  responses: { 200: answer(summary, json(schema)), ...problems(401) },
-})
-
-const listOperations: readonly [path: string, operation: Operation][] = [
-  ['agents', listOf('listAgents', 'All agents', { type: 'array', items: ref('AgentSummary') })],
-  ['teams', listOf('listTeams', 'All teams', { type: 'array', items: ref('TeamSummary') })],
-  ['workflows', listOf('listWorkflows', 'All workflows', { type: 'array', items: ref('WorkflowSummary') })],
-  ['registry', listOf('listNames', 'All names', ref('RegistryNames'))],
+const listOperations = (): readonly Row[] => [
+  listOf('agents', 'listAgents', 'All agents', arrayOf('AgentSummary')),
+  listOf('teams', 'listTeams', 'All teams', arrayOf('TeamSummary')),
+  listOf('workflows', 'listWorkflows', 'All workflows', arrayOf('WorkflowSummary')),
+  listOf('registry', 'listNames', 'All names', ref('RegistryNames')),
 ]
 
-const listTools: Operation = listOf('listTools', 'All tools', { type: 'array', items: ref('ToolSummary') })
+const toolOperations = (): readonly Row[] => [
+  listOf('tools', 'listTools', 'All tools', arrayOf('ToolSummary')),
+  [
+    'tools/{name}',
+    {
+      get: operation('discovery', 'getTool', 'Get one tool', {
+        parameters: [parameter('path', 'name', 'Name of the tool')],
+        responses: { 200: answer('The tool', json(ref('ToolDetail'))) },
+        problems: [401, 404],
+      }),
+    },
+  ],
+]
 
-const getTool: Operation = {
-  operationId: 'getTool',
-  summary: 'Get one tool',
-  tags: ['discovery'],
-  parameters: [parameter('path', 'name', 'Name of the tool')],
-  responses: { 200: answer('The tool', json(ref('ToolDetail'))), ...problems(401, 404) },
-}
-
-const metricsOperations: readonly [path: string, operation: Operation][] = [
+const metricsOperations = (): readonly Row[] => [
   [
     'metrics',
     {
-      operationId: 'scrapeMetrics',
-      summary: 'Metrics as a scraper reads them',
-      tags: ['metrics'],
-      responses: {
-        200: answer('Prometheus text, or OpenMetrics', {
-          'text/plain': { schema: { type: 'string' } },
-          'application/openmetrics-text': { schema: { type: 'string' } },
-        }),
-        ...problems(401),
-      },
+      get: operation('metrics', 'scrapeMetrics', 'Metrics as a scraper reads them', {
+        responses: {
+          200: answer('Prometheus text, or OpenMetrics', {
+            'text/plain': { schema: { type: 'string' } },
+            'application/openmetrics-text': { schema: { type: 'string' } },
+          }),
+        },
+        problems: [401],
+      }),
     },
   ],
   [
     'metrics/json',
     {
-      operationId: 'getMetrics',
-      summary: 'Metrics as JSON, of all or of one agent',
-      tags: ['metrics'],
-      parameters: [parameter('query', 'agent', 'Name of an agent')],
-      responses: {
-        200: answer('The metrics', json({ oneOf: [ref('Metrics'), ref('AgentMetrics')] })),
-        ...problems(401, 404),
-      },
+      get: operation('metrics', 'getMetrics', 'Metrics as JSON, of all or of one agent', {
+        parameters: [parameter('query', 'agent', 'Name of an agent')],
+        responses: { 200: answer('The metrics', json({ oneOf: [ref('Metrics'), ref('AgentMetrics')] })) },
+        problems: [401, 404],
+      }),
     },
   ],
   [
     'metrics/stream',
     {
-      operationId: 'watchMetrics',
-      summary: 'What happens, as it happens',
-      tags: ['metrics'],
-      responses: {
-        200: answer('Server-sent events: each `data` is one of these', eventStream(ref('MetricsEvent'))),
-        ...problems(401, 429),
-      },
+      get: operation('metrics', 'watchMetrics', 'What happens, as it happens', {
+        responses: {
+          200: answer('Server-sent events: each `data` is one of these', eventStream(ref('MetricsEvent'))),
+        },
+        problems: [401, 429],
+      }),
     },
   ],
 ]
 
-const health: Operation = {
-  operationId: 'getHealth',
-  summary: 'Whether requests can be served',
-  tags: ['operation'],
-  parameters: [parameter('query', 'versions', 'Tell versions too: for identities with the scope `admin`')],
-  responses: {
-    200: answer('They can', json(ref('Health'))),
-    503: answer('They cannot', json(ref('Health'))),
-    ...problems(401, 403, 429),
-  },
+function healthOperation(): Row {
+  const versions = 'Tell versions too: for identities with the scope `admin`'
+  const content = json(ref('Health'))
+  return [
+    'health',
+    {
+      get: operation('operation', 'getHealth', 'Whether requests can be served', {
+        parameters: [parameter('query', 'versions', versions)],
+        responses: { 200: answer('They can', content), 503: answer('They cannot', content) },
+        problems: [401, 403, 429],
+      }),
+    },
+  ]
 }
 
-const spec: Operation = {
-  operationId: 'getSpec',
-  summary: 'This document',
-  tags: ['operation'],
-  responses: { 200: answer('OpenAPI 3.0.3', json({ type: 'object' })), ...problems(401) },
+function specOperation(path: string): Row {
+  const responses = { 200: answer('OpenAPI 3.0.3', json({ type: 'object' })) }
+  return [path, { get: operation('operation', 'getSpec', 'This document', { responses, problems: [401] }) }]
 }
 
 function schemeNames(providers: Providers): [name: string, header: string][] {

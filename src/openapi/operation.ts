@@ -20,6 +20,9 @@ export interface Operation {
 /** Operations by method. */
 export type Operations = Readonly<Record<string, Operation>>
 
+/** The operations of one path. */
+export type Row = readonly [path: string, operations: Operations]
+
 const STATUS_TEXTS: Readonly<Record<number, string>> = {
   400: 'The request is not as it must be',
   401: 'Nobody is identified',
@@ -49,7 +52,7 @@ export const answer = (description: string, content: Schema, headers?: Schema): 
 })
 
 /** The problems that an operation may answer, by their statuses. */
-export function problems(...statuses: readonly number[]): Record<string, Schema> {
+function problems(...statuses: readonly number[]): Record<string, Schema> {
   return Object.fromEntries(
     statuses.map(status => [
       String(status),
@@ -57,6 +60,25 @@ export function problems(...statuses: readonly number[]): Record<string, Schema>
     ]),
   )
 }
+
+/** What an operation answers and takes, and the statuses of the problems that it may answer instead. */
+export interface OperationParts extends Omit<Operation, 'operationId' | 'summary' | 'tags'> {
+  readonly problems?: readonly number[]
+}
+
+/** Makes an operation. */
+export const operation = (
+  tag: string,
+  operationId: string,
+  summary: string,
+  { responses, problems: statuses = [], ...parts }: OperationParts,
+): Operation => ({
+  operationId,
+  summary,
+  tags: [tag],
+  ...parts,
+  responses: { ...responses, ...problems(...statuses) },
+})
 
 /** One parameter; those of paths are required. */
 export const parameter = (
