@@ -4,73 +4,40 @@
  * @module
  */
 
-/** Bytes at a place; undefined stands for any. */
-type Signature = readonly [offset: number, bytes: readonly (number | undefined)[]]
-
-const ascii = (text: string): number[] => Array.from(text, character => character.charCodeAt(0))
+/** How a file begins: a character for each byte, and a question mark for any byte. */
+type Signature = string
 
 /** What an ISO base media file (ISO/IEC 14496-12) is, by its major brand. */
-const brands = (...names: readonly string[]): Signature[] => names.map(name => [4, ascii(`ftyp${name}`)])
+const brands = (...names: readonly string[]): Signature[] => names.map(name => `????ftyp${name}`)
 
 /** Sound in containers that mostly hold video: nothing is taken for it that does not say so. */
 const MOSTLY_VIDEO: ReadonlySet<string | undefined> = new Set(['audio/mp4', 'audio/webm'])
 
 /** Families of media types that begin alike, and how: one of the signatures. */
 const FAMILIES: readonly [types: readonly string[], signatures: readonly Signature[]][] = [
-  [['image/png', 'image/apng'], [[0, [0x89, ...ascii('PNG\r\n'), 0x1a, 0x0a]]]],
-  [['image/jpeg', 'image/jpg', 'image/pjpeg'], [[0, [0xff, 0xd8, 0xff]]]],
-  [
-    ['image/gif'],
-    [
-      [0, ascii('GIF87a')],
-      [0, ascii('GIF89a')],
-    ],
-  ],
-  [['image/webp'], [[0, [...ascii('RIFF'), undefined, undefined, undefined, undefined, ...ascii('WEBP')]]]],
-  [['image/bmp', 'image/x-ms-bmp'], [[0, ascii('BM')]]],
-  [
-    ['image/tiff'],
-    [
-      [0, [...ascii('II'), 0x2a, 0]],
-      [0, [...ascii('MM'), 0, 0x2a]],
-    ],
-  ],
+  [['image/png', 'image/apng'], ['\x89PNG\r\n\x1a\n']],
+  [['image/jpeg', 'image/jpg', 'image/pjpeg'], ['\xff\xd8\xff']],
+  [['image/gif'], ['GIF87a', 'GIF89a']],
+  [['image/webp'], ['RIFF????WEBP']],
+  [['image/bmp', 'image/x-ms-bmp'], ['BM']],
+  [['image/tiff'], ['II*\0', 'MM\0*']],
   [['image/heic', 'image/heif'], brands('heic', 'heix', 'heim', 'heis', 'hevc', 'mif1', 'msf1')],
   [['image/avif'], brands('avif', 'avis', 'mif1')],
-  [['audio/mp4', 'audio/x-m4a', 'audio/m4a'], [[4, ascii('ftyp')]]],
-  [['image/x-icon', 'image/vnd.microsoft.icon'], [[0, [0, 0, 1, 0]]]],
-  [
-    ['audio/wav', 'audio/x-wav', 'audio/wave', 'audio/vnd.wave'],
-    [[0, [...ascii('RIFF'), undefined, undefined, undefined, undefined, ...ascii('WAVE')]]],
-  ],
+  [['audio/mp4', 'audio/x-m4a', 'audio/m4a'], brands('')],
+  [['image/x-icon', 'image/vnd.microsoft.icon'], ['\0\0\x01\0']],
+  [['audio/wav', 'audio/x-wav', 'audio/wave', 'audio/vnd.wave'], ['RIFF????WAVE']],
   [
     ['audio/mpeg', 'audio/mp3'],
-    [
-      [0, ascii('ID3')],
-      [0, [0xff, 0xfb]],
-      [0, [0xff, 0xfa]],
-      [0, [0xff, 0xf3]],
-      [0, [0xff, 0xf2]],
-    ],
+    ['ID3', '\xff\xfb', '\xff\xfa', '\xff\xf3', '\xff\xf2'],
   ],
-  [['audio/ogg', 'audio/opus', 'audio/vorbis'], [[0, ascii('OggS')]]],
-  [['audio/flac', 'audio/x-flac'], [[0, ascii('fLaC')]]],
-  [
-    ['audio/aac'],
-    [
-      [0, [0xff, 0xf1]],
-      [0, [0xff, 0xf9]],
-    ],
-  ],
-  [['audio/webm'], [[0, [0x1a, 0x45, 0xdf, 0xa3]]]],
-  [['application/pdf'], [[0, ascii('%PDF-')]]],
+  [['audio/ogg', 'audio/opus', 'audio/vorbis'], ['OggS']],
+  [['audio/flac', 'audio/x-flac'], ['fLaC']],
+  [['audio/aac'], ['\xff\xf1', '\xff\xf9']],
+  [['audio/webm'], ['\x1a\x45\xdf\xa3']],
+  [['application/pdf'], ['%PDF-']],
   [
     ['application/zip', 'application/x-zip-compressed'],
-    [
-      [0, [...ascii('PK'), 3, 4]],
-      [0, [...ascii('PK'), 5, 6]],
-      [0, [...ascii('PK'), 7, 8]],
-    ],
+    ['PK\x03\x04', 'PK\x05\x06', 'PK\x07\x08'],
   ],
 ]
 
@@ -97,12 +64,12 @@ export function agrees(declared: string, head: Uint8Array): boolean {
 }
 
 function begins(signatures: readonly Signature[], head: Uint8Array): boolean {
-  return signatures.some(([offset, bytes]) =>
-    bytes.every((byte, index) => byte === undefined || head[offset + index] === byte),
+  return signatures.some(signature =>
+    Array.from(signature).every((byte, index) => byte === '?' || head[index] === byte.charCodeAt(0)),
   )
 }
 
 /** Two bytes may begin any text. */
 function isLong(signatures: readonly Signature[]): boolean {
-  return signatures.every(([, bytes]) => bytes.length > 3)
+  return signatures.every(signature => signature.length > 3)
 }
