@@ -77,10 +77,19 @@ export interface MemoryTarget extends Remembering {
 
 /** The memory of a run of an owner in a session. */
 export function memoryOf(keeper: MemoryKeeper, target: MemoryTarget, options: RunOptions): RunMemory {
-  const { kind, name, servable, scope = '' } = target
+  // Most runs never ask.
+  let here: Spot | undefined
+  const find = () => {
+    here ??= spotIn(keeper, target)
+    return here
+  }
+  return memoryAt(find, keeper, options)
+}
+
+function spotIn(keeper: MemoryKeeper, { kind, name, servable, scope = '' }: MemoryTarget): Spot {
   const served = keeper.servedAs(servable, kind, name)
   const place = served === undefined ? [scope, label(kind, name)] : [label(kind, served)]
-  return memoryAt({ servable, name: served ?? name, place }, keeper, options)
+  return { servable, name: served ?? name, place }
 }
 
 /** Something at work: its name, and its place as {@link SessionKey} has it. */
@@ -90,11 +99,11 @@ interface Spot {
   readonly place: readonly string[]
 }
 
-function memoryAt(here: Spot, keeper: MemoryKeeper, options: RunOptions): RunMemory {
+function memoryAt(find: () => Spot, keeper: MemoryKeeper, options: RunOptions): RunMemory {
   const { identity, sessionId } = options
   const { sessions } = keeper
-  const owner = ownerOf(options) ?? null
   const spotOf = (servable: Remembering): Spot => {
+    const here = find()
     if (servable === here.servable) return here
     const { kind } = servable
     const served = keeper.servedAs(servable, kind, servable.name)
@@ -104,7 +113,7 @@ function memoryAt(here: Spot, keeper: MemoryKeeper, options: RunOptions): RunMem
   return {
     session(servable) {
       if (sessionId === undefined || sessions === undefined) return undefined
-      const key = { owner, place: spotOf(servable).place, sessionId }
+      const key = { owner: ownerOf(options) ?? null, place: spotOf(servable).place, sessionId }
       return {
         read: () => sessions.read(key),
         append: async messages => sessions.append(key, withoutKeys(messages, options)),
@@ -114,7 +123,10 @@ function memoryAt(here: Spot, keeper: MemoryKeeper, options: RunOptions): RunMem
     corrections: async (agent, limit) =>
       identity === undefined ? [] : keeper.corrections(spotOf(agent).name, identity, limit),
     nameOf: servable => spotOf(servable).name,
-    inside: servable => memoryAt(spotOf(servable), keeper, options),
+    inside(servable) {
+      const spot = spotOf(servable)
+      return memoryAt(() => spot, keeper, options)
+    },
   }
 }
 

@@ -181,8 +181,9 @@ class Performance implements AsyncIterableIterator<RunEvent> {
     const { caller } = this.#leaving
     if (caller?.aborted) this.#passOn()
     else caller?.addEventListener('abort', this.#passOn)
+    const { events } = this.#performer
     const { sessionId, userId } = this.#context
-    this.#performer.events.emit('run.start', { ...this.#who(), input: this.#input, sessionId, userId })
+    if (events.size > 0) events.emit('run.start', { ...this.#who(), input: this.#input, sessionId, userId })
     const result: unknown = this.#body()
     this.#source = sourceOf(result)
     if (this.#source !== undefined) return

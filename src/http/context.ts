@@ -139,7 +139,9 @@ export class RequestState implements Context {
     return platform({ ip, isIsolated, waitUntil, upgrade, identity: this.#identity })
   }
 
-  readonly waitUntil = (promise: Promise<unknown>): void => this.#platform.waitUntil?.(promise)
+  get waitUntil(): Context['waitUntil'] {
+    return promise => this.#platform.waitUntil?.(promise)
+  }
 
   /** Makes the response of a reply. */
   respond(reply: Reply): Response {
