@@ -53,7 +53,7 @@ const noUpgrade =
   'A route handler cannot take a WebSocket over. The event socket has polling there: see its row.'
 const refused = 'Requests share no memory in the Edge runtime, so these are refused there.'
 const unshared =
-  'Requests share no memory in the Edge runtime. Tasks, connections of a socket and tool servers outlive a request: use the Node runtime.'
+  'Requests share no memory in the Edge runtime, and the connections of a socket outlive a request: use the Node runtime.'
 const partly = 'The suite makes followed runs too, which the Edge runtime refuses.'
 
 /** Why a cell has no tests. */
@@ -61,11 +61,11 @@ const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Next.js, Node': { 'Socket layer': noUpgrade },
   'Next.js, Edge': {
     'Followed runs': refused,
-    A2A: unshared,
+    A2A: refused,
     'Socket layer': unshared,
     'Event socket': refused,
     Metrics: partly,
-    'Admin routes': unshared,
+    'Admin routes': refused,
     'Model agents': partly,
   },
 }

@@ -187,10 +187,15 @@ function createAllCors({ cors: setting, gateway, providers }: Settings) {
   return { cors, socketCors }
 }
 
-function mountAdmin({ prefix, toolkits, limits, log }: Settings, settings: AdminSettings): Route[] {
+function mountAdmin({ prefix, toolkits, limits, log, state }: Settings, settings: AdminSettings): Route[] {
   if (settings.authenticate === undefined) log({ level: 'warn', event: 'admin.open', message: OPEN_WARNING })
-  return adminRoutes({ prefix, settings, toolkits, maxBodyBytes: limits.maxBodyBytes })
+  const whyUnserved = sharedCheck(state, 'Tool servers need')
+  return adminRoutes({ prefix, settings, toolkits, maxBodyBytes: limits.maxBodyBytes, whyUnserved })
 }
+
+/** What is refused without: see {@link sharedCheck}. */
+const SHARED =
+  'a state that requests share: on Workers give `state: durableState()`, in Next use its Node runtime'
 
 /** Where the host runs the socket's server by itself, there is nothing to mount. */
 function mountGateway(
@@ -204,9 +209,7 @@ function mountGateway(
   const fetch = isLocal ? createLocalGateway(service, gateway, host).fetch : state.connectGateway()
   if (gateway.server !== undefined) return []
   const whyUnserved = (request: RequestState) =>
-    isLocal && request.isIsolated
-      ? 'The socket needs a state that requests share: on Workers give `state: durableState()`, in Next use its Node runtime'
-      : undefined
+    isLocal && request.isIsolated ? `The socket needs ${SHARED}` : undefined
   const { path, authenticate } = gateway
   const decidesItself = authenticate !== undefined
   return gatewayRoutes({ path, decidesItself, fetch, cors, publicUrl, whyUnserved })
@@ -238,8 +241,16 @@ function mountA2A({ settings, a2aAgents, tasks }: Service, a2a: A2ASettings, rea
       : createLocalTaskHost({ ...state, settings: tasks, agentOf })
   // What outlives a process may have been left behind by the one before.
   if (state.kind === 'local' && !state.isVolatile) host.resume?.()
-  const countStream = metricsExporter?.core.openStream
-  return a2aRoutes({ settings: a2a, agents: a2aAgents, host, readKeys, production, publicUrl, countStream })
+  return a2aRoutes({
+    settings: a2a,
+    agents: a2aAgents,
+    host,
+    readKeys,
+    production,
+    publicUrl,
+    countStream: metricsExporter?.core.openStream,
+    whyUnserved: sharedCheck(state, 'A2A needs'),
+  })
 }
 
 function runRequests(
@@ -260,10 +271,11 @@ function createHost(state: State, settings: HostSettings): RunHost {
 
 /** Says why a request can have no followed run, if so. */
 function followCheck({ state, runs }: Settings): (request: RequestState) => string | undefined {
-  if (runs.store === 'none') return () => NOT_STORED
+  return runs.store === 'none' ? () => NOT_STORED : sharedCheck(state, 'Followed runs need')
+}
+
+/** Says why a request cannot have what outlives it, if so: nobody else would find it. */
+function sharedCheck(state: State, whatNeeds: string): (request: RequestState) => string | undefined {
   const isVolatile = state.kind === 'local' && state.isVolatile
-  return request =>
-    isVolatile && request.isIsolated
-      ? 'Followed runs need a state that requests share: on Workers give `state: durableState()`, in Next use its Node runtime'
-      : undefined
+  return request => (isVolatile && request.isIsolated ? `${whatNeeds} ${SHARED}` : undefined)
 }

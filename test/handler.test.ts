@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { platform } from '../src/http/platform.ts'
 import {
   Agent,
   createHandler,
@@ -7,6 +8,7 @@ import {
   Registry,
   ServableError,
 } from '../src/index.ts'
+import { ToolServerManager } from '../src/mcp/index.ts'
 import { foreign, speaker } from './support.ts'
 
 const LISTS = ['agents', 'teams', 'workflows', 'registry']
@@ -150,5 +152,47 @@ describe('createHandler', () => {
         expect(response.status).toBeLessThan(500)
       }
     }
+  })
+
+  describe('where requests share no memory', () => {
+    const options = {
+      agents: { echo: speaker('echo', 'x') },
+      registry: false,
+      logger: false,
+      a2a: true,
+      gateway: true,
+      admin: { authenticate: () => ({ id: 'root' }), manager: new ToolServerManager() },
+    } as const
+    const rpc = { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id: 'x' } }
+    const isolated = platform({ isIsolated: true })
+    const requests: readonly [string, () => Request][] = [
+      ['followed runs', () => post('/api/agents/echo/run', { input: 'x', background: true })],
+      ['A2A over HTTP+JSON', () => get('/tasks/x')],
+      ['the event socket', () => get('/socket.io/?EIO=4&transport=polling')],
+      ['tool servers', () => get('/api/admin/mcp')],
+    ]
+
+    it.each(requests)('refuses %s and says what is needed', async (_, request) => {
+      const handler = createHandler(options)
+      const response = await handler(request(), isolated)
+      expect(response.status).toBe(400)
+      expect(await response.text()).toContain('a state that requests share: on Workers give')
+      const shared = await handler(request(), platform({}))
+      expect(await shared.text()).not.toContain('a state that requests share')
+    })
+
+    it('refuses A2A over JSON-RPC and says what is needed', async () => {
+      const response = await createHandler(options)(post('/', rpc), isolated)
+      expect(await response.json()).toMatchObject({
+        error: { code: -32004, message: expect.stringContaining('A2A needs a state that requests share') },
+      })
+    })
+
+    it('serves the rest', async () => {
+      const handler = createHandler(options)
+      const paths = ['/.well-known/agent-card.json', '/api/admin/toolkits', '/api/health']
+      for (const path of paths) expect((await handler(get(path), isolated)).status).toBe(200)
+      expect((await handler(post('/api/agents/echo/run'), isolated)).status).toBe(200)
+    })
   })
 })

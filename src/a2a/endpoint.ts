@@ -25,6 +25,8 @@ export interface BindingOptions {
   readonly countStream: StreamCount | undefined
   /** Who may read the extended card is decided with it. */
   readonly hasExtendedCard: boolean
+  /** Why a request cannot have a task, if so. */
+  readonly whyUnserved: (state: RequestState) => string | undefined
 }
 
 /** The generation that a request asks for. */
@@ -55,13 +57,15 @@ export async function readParams(request: Request, maxBytes: number): Promise<un
   }
 }
 
-/** What an operation gets of a request. */
+/** What an operation gets of a request. Throws `unsupported_operation` where nobody else would find the task. */
 export function callOf(
   request: Request,
   state: RequestState,
   { wire, params, agent }: { wire: Wire; params: unknown; agent: string | undefined },
-  readKeys: KeyReader,
+  { readKeys, whyUnserved }: BindingOptions,
 ): Call {
+  const why = whyUnserved(state)
+  if (why !== undefined) throw new ServableError('unsupported_operation', why)
   const last = request.headers.get('last-event-id')
   return {
     request,

@@ -112,7 +112,7 @@ async function perform(
   const found = METHODS.get(method)
   if (found === undefined) throw new ServableError('method_not_found', 'There is no such method')
   const [wire, name] = found
-  const call = callOf(request, state, { wire, params, agent }, options.readKeys)
+  const call = callOf(request, state, { wire, params, agent }, options)
   const answer = await options.operations[name](call)
   if ('response' in answer) return answer.response
   if ('value' in answer) return jsonReply({ jsonrpc: '2.0', id, result: answer.value })

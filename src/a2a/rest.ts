@@ -140,7 +140,7 @@ function answering(
       versionOf(request)
       const picked = pick(state)
       const params = await paramsOf(picked, request, options.maxBodyBytes)
-      const call = callOf(request, state, { wire, params, agent: agentOf(state) }, options.readKeys)
+      const call = callOf(request, state, { wire, params, agent: agentOf(state) }, options)
       // Asking for the head of a stream follows nothing.
       const isHead = request.method === 'HEAD' && picked.operation === 'subscribe'
       const answer = await options.operations[isHead ? 'get' : picked.operation](call)

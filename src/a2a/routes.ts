@@ -31,6 +31,8 @@ export interface A2ARoutesOptions {
   readonly production: boolean
   readonly publicUrl: string | undefined
   readonly countStream: StreamCount | undefined
+  /** Why a request cannot have a task, if so. */
+  readonly whyUnserved: BindingOptions['whyUnserved']
 }
 
 /** All routes of A2A. */
@@ -42,6 +44,7 @@ export function a2aRoutes({
   production,
   publicUrl,
   countStream,
+  whyUnserved,
 }: A2ARoutesOptions): Route[] {
   const { basePath, inputModes, listAnonymous, maxBodyBytes } = settings
   const hidden = new Set(settings.extendedCard?.agents)
@@ -74,6 +77,7 @@ export function a2aRoutes({
     production,
     countStream,
     hasExtendedCard: settings.extendedCard !== undefined,
+    whyUnserved,
   }
 
   const named = ({ params: { agent = '' } }: RequestState): string => {

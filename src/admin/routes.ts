@@ -22,6 +22,8 @@ export interface AdminRoutesOptions {
   readonly settings: AdminSettings
   readonly toolkits: readonly Toolkit[]
   readonly maxBodyBytes: number
+  /** Why a request cannot reach tool servers that last, if so. */
+  readonly whyUnserved: (state: RequestState) => string | undefined
 }
 
 /** Most bytes of a definition. */
@@ -53,13 +55,17 @@ export function adminPath(prefix: string): string {
 
 /** The routes. Who may use them, the gate decides. */
 export function adminRoutes(options: AdminRoutesOptions): Route[] {
-  const { prefix, settings } = options
+  const { prefix, settings, whyUnserved } = options
   return operationsOf(options).map(operation => ({
     method: operation.method,
     path: joinPath(adminPath(prefix), operation.path),
     part: 'admin',
     decidesItself: settings.authenticate !== undefined,
-    endpoint: (request, state) => perform(operation, request, state, settings),
+    endpoint(request, state) {
+      const why = operation.path.startsWith('mcp') ? whyUnserved(state) : undefined
+      if (why !== undefined) throw new ServableError('unsupported_operation', why)
+      return perform(operation, request, state, settings)
+    },
   }))
 }
 
