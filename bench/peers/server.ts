@@ -1,7 +1,8 @@
 /** A server that runs, and what is measured of it under load. */
 
 import { fileURLToPath } from 'node:url'
-import { type Started, start } from '../../test/runtimes/process.ts'
+import type { Runtime } from '../../test/runtimes/harness.ts'
+import { start } from '../../test/runtimes/process.ts'
 import { Connection, type Reply } from '../connection.ts'
 import { median } from '../measure.ts'
 import { childOf, cpuOf, residentOf } from '../process.ts'
@@ -27,14 +28,19 @@ export interface Rate {
 export class Server {
   readonly peer: Peer
   readonly url: string
-  readonly #started: Started
+  readonly #runtime: Pick<Runtime, 'log' | 'stop'>
   readonly #pid: string
 
-  private constructor(peer: Peer, started: Started, pid: string) {
+  private constructor(peer: Peer, { url, ...runtime }: Pick<Runtime, 'url' | 'log' | 'stop'>, pid: string) {
     this.peer = peer
-    this.url = started.ready[1] ?? ''
-    this.#started = started
+    this.url = url
+    this.#runtime = runtime
     this.#pid = pid
+  }
+
+  /** What runs already. */
+  static async of(peer: Peer, runtime: Runtime): Promise<Server> {
+    return new Server(peer, runtime, await childOf(runtime.pid))
   }
 
   static async open(peer: Peer, flags: readonly string[] = []): Promise<Server> {
@@ -46,15 +52,16 @@ export class Server {
       env: { PORT: '0', ...QUIET },
       startMs: 60_000,
     })
-    return new Server(peer, started, await childOf(started.pid))
+    const { log, stop, ready } = started
+    return new Server(peer, { url: ready[1] ?? '', log, stop }, await childOf(started.pid))
   }
 
   log(): string {
-    return this.#started.log()
+    return this.#runtime.log()
   }
 
   stop(): Promise<void> {
-    return this.#started.stop()
+    return this.#runtime.stop()
   }
 
   /** Kilobytes that are resident after a full collection. */

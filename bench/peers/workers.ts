@@ -3,10 +3,8 @@
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { gzipSync } from 'node:zlib'
-import { type Runtime, startWorkerd } from '../../test/runtimes/harness.ts'
 import { bundleWorker, writeWorker } from '../../test/runtimes/worker.ts'
-import { type Comparison, compare, median, microseconds } from '../measure.ts'
-import { INPUT, PIECES } from './echo.ts'
+import { median } from '../measure.ts'
 
 const STARTS = 21
 
@@ -77,32 +75,4 @@ export async function startTimes(starts = STARTS): Promise<Start[]> {
       }
     }),
   )
-}
-
-const init = {
-  method: 'POST',
-  body: JSON.stringify({ input: INPUT }),
-  headers: { 'content-type': 'application/json' },
-}
-const perAnswer =
-  ({ url }: Runtime, path: string, count: number) =>
-  () =>
-    microseconds(count, async () => (await fetch(`${url}/api/agents/echo/${path}`, init)).text())
-
-/** Runs and streams beside a bare handler, on workerd; the ratio is bare over ours. */
-export async function onWorkerd(rounds: number): Promise<Comparison[]> {
-  const ours = await startWorkerd('bench/peers/workers/servable.ts')
-  const bare = await startWorkerd('bench/peers/workers/bare.ts')
-  try {
-    const both = (name: string, path: string, count: number) =>
-      compare(
-        name,
-        'µs',
-        { measured: perAnswer(bare, path, count), reference: perAnswer(ours, path, count) },
-        rounds,
-      )
-    return [await both('JSON run', 'run', 300), await both(`a stream of ${PIECES} pieces`, 'stream', 200)]
-  } finally {
-    await Promise.all([ours.stop(), bare.stop()])
-  }
 }

@@ -282,6 +282,10 @@ const socketVisit: Act = async (url, ledger) => {
 
 async function loseConnection(socket: Socket, ledger: Ledger): Promise<void> {
   await sleep(upTo(30))
+  // The stock client closes at the end of an upgrade in the very turn in which the last poll came: it keeps what that brought,
+  // asks the server for the same again, and tells both. With the stock server it does so too.
+  const engine = socket.io.engine as unknown as { readonly upgrading: boolean }
+  while (engine.upgrading) await sleep(1)
   const gone = new Promise<void>(resolve => socket.once('disconnect', () => resolve()))
   socket.io.engine.close()
   await gone

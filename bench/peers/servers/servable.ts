@@ -1,13 +1,5 @@
-/** As the README says it, with an agent that is served by name. */
-
-import { Agent, createHandler, textOf } from '../../../src/index.ts'
 import { serve } from '../../../src/runtimes/node.ts'
-import { echo } from '../echo.ts'
+import { handler } from '../service.ts'
 
-new Agent({
-  name: 'echo',
-  run: (input, { signal }) => echo(textOf(input), signal),
-})
-
-const server = await serve(createHandler(), { port: 0 })
+const server = await serve(handler, { port: 0 })
 console.log(`listening ${server.url}`)

@@ -1,7 +1,4 @@
-import { Agent, createHandler, textOf } from '../../../src/index.ts'
 import { worker } from '../../../src/runtimes/cloudflare.ts'
-import { echo } from '../echo.ts'
+import { handler } from '../service.ts'
 
-const agent = new Agent({ name: 'echo', run: (input, { signal }) => echo(textOf(input), signal) })
-
-export default { fetch: worker(createHandler({ agents: { echo: agent } })) }
+export default { fetch: worker(handler) }
