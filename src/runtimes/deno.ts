@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isWebSocket, platform, type RawSocketHandlers } from '../http/platform.ts'
+import { BrandedPlatform, isWebSocket, type Platform, type RawSocketHandlers } from '../http/platform.ts'
 import {
   type CloseOptions,
   closeServer,
@@ -25,10 +25,14 @@ interface DenoAddress {
   readonly port: number
 }
 
+interface DenoInfo {
+  readonly remoteAddr: DenoAddress
+}
+
 declare const Deno: {
   serve(
     options: { port: number; hostname: string; signal: AbortSignal; onListen(): void },
-    handler: (request: Request, info: { readonly remoteAddr: DenoAddress }) => Promise<Response>,
+    handler: (request: Request, info: DenoInfo) => Response | Promise<Response>,
   ): { readonly addr: DenoAddress; readonly finished: Promise<void>; shutdown(): Promise<void> }
   upgradeWebSocket(
     request: Request,
@@ -50,6 +54,34 @@ function upgrade(
   return response
 }
 
+/** The platform of a request. Its address is looked up when it is asked for. */
+class DenoPlatform extends BrandedPlatform implements Platform {
+  readonly #request: Request
+  readonly #info: DenoInfo
+  readonly #sockets: Set<StandardSocket>
+  readonly waitUntil: (promise: Promise<unknown>) => void
+
+  constructor(
+    request: Request,
+    info: DenoInfo,
+    sockets: Set<StandardSocket>,
+    waitUntil: (promise: Promise<unknown>) => void,
+  ) {
+    super()
+    this.#request = request
+    this.#info = info
+    this.#sockets = sockets
+    this.waitUntil = waitUntil
+  }
+
+  get ip(): string {
+    return this.#info.remoteAddr.hostname
+  }
+
+  readonly upgrade = (handlers: RawSocketHandlers): Response | undefined =>
+    upgrade(this.#request, this.#sockets, handlers)
+}
+
 /**
  * Serves a handler with `Deno.serve`. Needs `--allow-net`; `--allow-env=NODE_ENV` as well where errors are to be
  * shown in development. Closing it ends WebSockets at once, whatever `graceMs` says: Deno does so as soon as it stops
@@ -63,15 +95,8 @@ export async function serve(handler: Fetch, options?: ServeOptions): Promise<Run
   const pending = createPending()
   const stop = new AbortController()
   const sockets = new Set<StandardSocket>()
-  const server = Deno.serve({ port, hostname, signal: stop.signal, onListen() {} }, async (request, info) =>
-    handler(
-      request,
-      platform({
-        ip: info.remoteAddr.hostname,
-        waitUntil: pending.add,
-        upgrade: (handlers: RawSocketHandlers) => upgrade(request, sockets, handlers),
-      }),
-    ),
+  const server = Deno.serve({ port, hostname, signal: stop.signal, onListen() {} }, (request, info) =>
+    handler(request, new DenoPlatform(request, info, sockets, pending.add)),
   )
   let isOver = false
   void server.finished.then(() => {
