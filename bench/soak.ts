@@ -139,7 +139,7 @@ function growthOf(samples: readonly Sample[]): Growth {
 
 /**
  * KiB a minute that memory may grow in the second half, beyond twice the error of the slope. workerd itself grows by about
- * two KiB for every Durable Object that there ever was, if all that it does is write a row and delete it: half of that is allowed.
+ * two KiB for every Durable Object that there ever was, if all that it does is write a row and delete it.
  */
 function maxSlope(name: string, ledger: Ledger): number {
   if (name !== 'workerd') return 128
@@ -147,7 +147,7 @@ function maxSlope(name: string, ledger: Ledger): number {
     (sum, kind) => sum + ledger.runsOf(kind),
     0,
   )
-  return 512 + objects / Number(minutes)
+  return 512 + (2 * objects) / Number(minutes)
 }
 
 function growing(what: string, { slope, error }: Growth, most: number): string[] {
