@@ -82,6 +82,8 @@ describe('a reply on Node', () => {
     const url = await serving(respond => respond(sseReply(pulled(source))))
     expect(await chunksOf(url)).toEqual(['data: 1\n\ndata: é\n\ndata: 3\n\n'])
     expect(source.cancel).not.toHaveBeenCalled()
+    // Three messages and the end, and nothing after it.
+    expect(source.next).toHaveBeenCalledTimes(4)
   })
 
   it('sends each message as it comes', async () => {

@@ -39,7 +39,10 @@ class Messages {
   pipe(to: Writable): void {
     let gathered = ''
     let isReading = false
+    /** All is written, or the client is gone. */
+    let isOver = false
     const flush = () => {
+      if (isOver) return
       if (gathered !== '') to.write(gathered)
       gathered = ''
       if (!isReading && !to.writableNeedDrain) void read()
@@ -55,15 +58,17 @@ class Messages {
       isReading = true
       const isDone = await writer.write()
       isReading = false
-      if (!isDone) return
+      if (!isDone || isOver) return
+      isOver = true
       to.end(gathered)
-      gathered = ''
     }
     to.on('drain', flush)
     // What is written in the turn in which the connection breaks.
     to.on('error', () => {})
     to.once('close', () => {
-      if (!to.writableEnded) writer.leave()
+      if (isOver) return
+      isOver = true
+      writer.leave()
     })
     void read()
   }
