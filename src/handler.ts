@@ -15,7 +15,7 @@ import type { Nothing, Served, ServedOf } from './agents/served.ts'
 import { createLocalRecords } from './gateway/local-records.ts'
 import type { GatewaySettings } from './gateway/options.ts'
 import { gatewayRoutes } from './gateway/routes.ts'
-import type { Middleware, Part, RequestState } from './http/context.ts'
+import { type Middleware, type Part, type RequestState, refusing } from './http/context.ts'
 import { createDispatch } from './http/dispatch.ts'
 import { withDrain } from './http/drain.ts'
 import { createKeyReader, type KeyReader, keyHeaders } from './http/key-headers.ts'
@@ -189,8 +189,8 @@ function createAllCors({ cors: setting, gateway, providers }: Settings) {
 
 function mountAdmin({ prefix, toolkits, limits, log, state }: Settings, settings: AdminSettings): Route[] {
   if (settings.authenticate === undefined) log({ level: 'warn', event: 'admin.open', message: OPEN_WARNING })
-  const whyUnserved = sharedCheck(state, 'Tool servers need')
-  return adminRoutes({ prefix, settings, toolkits, maxBodyBytes: limits.maxBodyBytes, whyUnserved })
+  const checkServed = refusing(sharedCheck(state, 'Tool servers need'))
+  return adminRoutes({ prefix, settings, toolkits, maxBodyBytes: limits.maxBodyBytes, checkServed })
 }
 
 /** What is refused without: see {@link sharedCheck}. */
@@ -208,11 +208,12 @@ function mountGateway(
   const isLocal = state.kind === 'local' || gateway.server !== undefined
   const fetch = isLocal ? createLocalGateway(service, gateway, host).fetch : state.connectGateway()
   if (gateway.server !== undefined) return []
-  const whyUnserved = (request: RequestState) =>
-    isLocal && request.isIsolated ? `The socket needs ${SHARED}` : undefined
+  const checkServed = refusing(({ isIsolated }) =>
+    isLocal && isIsolated ? `The socket needs ${SHARED}` : undefined,
+  )
   const { path, authenticate } = gateway
   const decidesItself = authenticate !== undefined
-  return gatewayRoutes({ path, decidesItself, fetch, cors, publicUrl, whyUnserved })
+  return gatewayRoutes({ path, decidesItself, fetch, cors, publicUrl, checkServed })
 }
 
 /** The socket's server in this process. */
@@ -249,7 +250,7 @@ function mountA2A({ settings, a2aAgents, tasks }: Service, a2a: A2ASettings, rea
     production,
     publicUrl,
     countStream: metricsExporter?.core.openStream,
-    whyUnserved: sharedCheck(state, 'A2A needs'),
+    checkServed: refusing(sharedCheck(state, 'A2A needs')),
   })
 }
 

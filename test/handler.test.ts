@@ -181,6 +181,15 @@ describe('createHandler', () => {
       expect(await shared.text()).not.toContain('a state that requests share')
     })
 
+    it('tells of an act of administration that it refuses', async () => {
+      const entries: LogEntry[] = []
+      const handler = createHandler({ ...options, logger: entry => entries.push(entry) })
+      await handler(get('/api/admin/mcp'), isolated)
+      expect(entries).toContainEqual(
+        expect.objectContaining({ event: 'admin.act', outcome: 'unsupported_operation' }),
+      )
+    })
+
     it('refuses A2A over JSON-RPC and says what is needed', async () => {
       const response = await createHandler(options)(post('/', rpc), isolated)
       expect(await response.json()).toMatchObject({

@@ -25,8 +25,8 @@ export interface BindingOptions {
   readonly countStream: StreamCount | undefined
   /** Who may read the extended card is decided with it. */
   readonly hasExtendedCard: boolean
-  /** Why a request cannot have a task, if so. */
-  readonly whyUnserved: (state: RequestState) => string | undefined
+  /** Throws `unsupported_operation` where nobody else would find the task of a request. */
+  readonly checkServed: (state: RequestState) => void
 }
 
 /** The generation that a request asks for. */
@@ -57,15 +57,14 @@ export async function readParams(request: Request, maxBytes: number): Promise<un
   }
 }
 
-/** What an operation gets of a request. Throws `unsupported_operation` where nobody else would find the task. */
+/** What an operation gets of a request, which is refused as `checkServed` says. */
 export function callOf(
   request: Request,
   state: RequestState,
   { wire, params, agent }: { wire: Wire; params: unknown; agent: string | undefined },
-  { readKeys, whyUnserved }: BindingOptions,
+  { readKeys, checkServed }: BindingOptions,
 ): Call {
-  const why = whyUnserved(state)
-  if (why !== undefined) throw new ServableError('unsupported_operation', why)
+  checkServed(state)
   const last = request.headers.get('last-event-id')
   return {
     request,

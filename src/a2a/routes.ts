@@ -31,8 +31,7 @@ export interface A2ARoutesOptions {
   readonly production: boolean
   readonly publicUrl: string | undefined
   readonly countStream: StreamCount | undefined
-  /** Why a request cannot have a task, if so. */
-  readonly whyUnserved: BindingOptions['whyUnserved']
+  readonly checkServed: BindingOptions['checkServed']
 }
 
 /** All routes of A2A. */
@@ -44,7 +43,7 @@ export function a2aRoutes({
   production,
   publicUrl,
   countStream,
-  whyUnserved,
+  checkServed,
 }: A2ARoutesOptions): Route[] {
   const { basePath, inputModes, listAnonymous, maxBodyBytes } = settings
   const hidden = new Set(settings.extendedCard?.agents)
@@ -77,7 +76,7 @@ export function a2aRoutes({
     production,
     countStream,
     hasExtendedCard: settings.extendedCard !== undefined,
-    whyUnserved,
+    checkServed,
   }
 
   const named = ({ params: { agent = '' } }: RequestState): string => {

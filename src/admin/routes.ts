@@ -22,8 +22,8 @@ export interface AdminRoutesOptions {
   readonly settings: AdminSettings
   readonly toolkits: readonly Toolkit[]
   readonly maxBodyBytes: number
-  /** Why a request cannot reach tool servers that last, if so. */
-  readonly whyUnserved: (state: RequestState) => string | undefined
+  /** Throws `unsupported_operation` where a request cannot reach tool servers that last. */
+  readonly checkServed: (state: RequestState) => void
 }
 
 /** Most bytes of a definition. */
@@ -55,17 +55,13 @@ export function adminPath(prefix: string): string {
 
 /** The routes. Who may use them, the gate decides. */
 export function adminRoutes(options: AdminRoutesOptions): Route[] {
-  const { prefix, settings, whyUnserved } = options
+  const { prefix, settings } = options
   return operationsOf(options).map(operation => ({
     method: operation.method,
     path: joinPath(adminPath(prefix), operation.path),
     part: 'admin',
     decidesItself: settings.authenticate !== undefined,
-    endpoint(request, state) {
-      const why = operation.path.startsWith('mcp') ? whyUnserved(state) : undefined
-      if (why !== undefined) throw new ServableError('unsupported_operation', why)
-      return perform(operation, request, state, settings)
-    },
+    endpoint: (request, state) => perform(operation, request, state, options),
   }))
 }
 
@@ -145,10 +141,10 @@ function serversOf({ manager }: AdminSettings): ToolServers {
 }
 
 async function perform(
-  { action, status = 200, changes = false, act }: Operation,
+  { path, action, status = 200, changes = false, act }: Operation,
   request: Request,
   state: RequestState,
-  { manager }: AdminSettings,
+  { settings: { manager }, checkServed }: AdminRoutesOptions,
 ): Promise<Reply> {
   let subject: Subject = {}
   const tell = (outcome: string) => {
@@ -166,6 +162,7 @@ async function perform(
     manager?.events.emit('admin.act', payload)
   }
   try {
+    if (path.startsWith('mcp')) checkServed(state)
     const answer = await act(request, state.params.id ?? '', about => {
       subject = about
     })

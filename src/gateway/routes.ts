@@ -4,7 +4,6 @@
  * @module
  */
 
-import { ServableError } from '../errors.ts'
 import type { RequestState } from '../http/context.ts'
 import type { Platform } from '../http/platform.ts'
 import { joinPath, type Route } from '../http/router.ts'
@@ -23,8 +22,8 @@ export interface GatewayRoutesOptions {
   /** Which origins may call beside the own one. */
   readonly cors: Cors | undefined
   readonly publicUrl: string | undefined
-  /** Why nobody can be served, if so. */
-  readonly whyUnserved: (state: RequestState) => string | undefined
+  /** Throws `unsupported_operation` where nobody can be served. */
+  readonly checkServed: (state: RequestState) => void
 }
 
 /** The routes: polling by GET and POST, upgrades by GET. */
@@ -41,10 +40,9 @@ export function gatewayRoutes(options: GatewayRoutesOptions): Route[] {
 function answer(
   request: Request,
   state: RequestState,
-  { fetch, cors, publicUrl, whyUnserved }: GatewayRoutesOptions,
+  { fetch, cors, publicUrl, checkServed }: GatewayRoutesOptions,
 ): Response | Promise<Response> {
-  const why = whyUnserved(state)
-  if (why !== undefined) throw new ServableError('unsupported_operation', why)
+  checkServed(state)
   const origin = request.headers.get('origin')
   // A browser lets any page open a WebSocket, and sends its cookies along (RFC 6455, section 10.2).
   const isForeign = origin !== null && !isOwnOrigin(origin, request, publicUrl)

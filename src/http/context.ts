@@ -160,3 +160,13 @@ export function compose(middleware: readonly Middleware[], endpoint: Endpoint): 
     endpoint,
   )
 }
+
+/** Throws `unsupported_operation` for a request that there is a reason to refuse. */
+export function refusing(
+  why: (request: RequestState) => string | undefined,
+): (request: RequestState) => void {
+  return request => {
+    const reason = why(request)
+    if (reason !== undefined) throw new ServableError('unsupported_operation', reason)
+  }
+}

@@ -3,6 +3,11 @@ import { SSE_HEADERS, type SseSource, sseStream } from './sse.ts'
 /** What a reply says. */
 export type ReplyBody = string | SseSource | null
 
+/** Whether a reply is a stream. */
+export function isStream(body: ReplyBody): body is SseSource {
+  return typeof body === 'object' && body !== null
+}
+
 /** Fields by lower-case name. */
 export type ReplyHeaders = Readonly<Record<string, string>>
 
@@ -34,8 +39,7 @@ export function discard({ body }: Reply | Response): void {
 
 /** Makes the response of a reply. */
 export function toResponse({ body, status, headers }: Reply): Response {
-  const isStream = typeof body === 'object' && body !== null
-  return new Response(isStream ? sseStream(body) : body, { status, headers })
+  return new Response(isStream(body) ? sseStream(body) : body, { status, headers })
 }
 
 /** A value as JSON. */

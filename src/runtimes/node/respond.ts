@@ -8,14 +8,13 @@
 import process from 'node:process'
 import type { Writable } from 'node:stream'
 import { FastResponse } from 'srvx/node'
-import type { Reply } from '../../web/reply.ts'
+import { isStream, type Reply } from '../../web/reply.ts'
 import { createSseWriter, type SseSource } from '../../web/sse.ts'
 
 /** Makes the response of a reply. */
 export function respond({ body, status, headers }: Reply): Response {
-  const isStream = typeof body === 'object' && body !== null
   // What srvx takes beyond the standard's bodies, its types do not say.
-  const written = isStream ? (new Messages(body) as unknown as BodyInit) : body
+  const written = isStream(body) ? (new Messages(body) as unknown as BodyInit) : body
   return new FastResponse(written, { status, headers })
 }
 
