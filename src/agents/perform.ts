@@ -12,6 +12,7 @@ import { eventsOfOutcome, isAsyncIterable, isIterable, isOutcome } from './deriv
 import { elapsedSince } from './elapsed.ts'
 import { errorOf, isRunEvent, isTerminal } from './event.ts'
 import { Fold, NO_USAGE } from './fold.ts'
+import { Reading } from './reading.ts'
 import { secretsOf } from './redacted.ts'
 
 /** The options of a run with what a body may count on. */
@@ -50,7 +51,7 @@ export function perform<C extends RunContext>(
   context: C,
   body: (input: RunInput, context: C) => BodyResult,
   leaving: Leaving,
-): AsyncIterableIterator<RunEvent> {
+): Performance {
   return new Performance(performer, input, context, () => body(input, context), leaving)
 }
 
@@ -100,7 +101,7 @@ export async function collect(events: AsyncIterable<RunEvent>, runId: string): P
 const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
 /** A hand-written iterator: a generator around the body's own would cost three more promises an event. */
-class Performance implements AsyncIterableIterator<RunEvent> {
+export class Performance extends Reading implements AsyncIterableIterator<RunEvent> {
   readonly #performer: Performer
   readonly #input: RunInput
   readonly #context: RunContext
@@ -121,6 +122,7 @@ class Performance implements AsyncIterableIterator<RunEvent> {
     body: () => BodyResult,
     leaving: Leaving,
   ) {
+    super()
     this.#leaving = leaving
     this.#performer = performer
     this.#input = input
@@ -132,41 +134,32 @@ class Performance implements AsyncIterableIterator<RunEvent> {
     return this
   }
 
-  next(): Promise<IteratorResult<RunEvent>> {
-    if (this.#state !== 'running' || this.#source === undefined || this.#tail !== undefined)
-      return this.#step()
-    try {
-      return Promise.resolve(this.#source.next()).then(this.#take, this.#throw)
-    } catch (error) {
-      return Promise.reject(error).catch(this.#throw)
-    }
-  }
-
-  /** The first event, and those that an outcome makes. */
-  async #step(): Promise<IteratorResult<RunEvent>> {
+  async next(): Promise<IteratorResult<RunEvent>> {
     if (this.#state === 'ended') return END
     try {
-      if (this.#state === 'new') await this.#begin()
-      if (this.#tail === undefined) return this.#take(await this.#source!.next())
-      return this.#pass(this.#tail.shift() as RunEvent)
+      return { done: false, value: this.look(await this.pull()) }
     } catch (error) {
-      return this.#throw(error)
+      this.failed(error)
+      throw error
     }
   }
 
-  readonly #take = (result: IteratorResult<Yielded, unknown>): IteratorResult<RunEvent> => {
-    try {
-      if (!result.done) return this.#pass(toEvent(result.value))
-      this.#finishWith(result.value)
-      return this.#pass(this.#tail!.shift() as RunEvent)
-    } catch (error) {
-      return this.#throw(error)
-    }
+  pull(): unknown {
+    if (this.#state === 'new') return this.#begin()
+    return this.#tail === undefined ? this.#source!.next() : undefined
   }
 
-  readonly #throw = (error: unknown): never => {
+  look(item: unknown): RunEvent {
+    if (this.#tail === undefined) {
+      const { done, value } = item as IteratorResult<Yielded, unknown>
+      if (!done) return typeof value === 'string' ? this.#say(value) : this.#pass(value)
+      this.#finishWith(value)
+    }
+    return this.#pass(this.#tail!.shift() as RunEvent)
+  }
+
+  failed(error: unknown): void {
     this.#conclude({ threw: error })
-    throw error
   }
 
   async return(): Promise<IteratorResult<RunEvent>> {
@@ -175,7 +168,8 @@ class Performance implements AsyncIterableIterator<RunEvent> {
     return END
   }
 
-  async #begin(): Promise<void> {
+  /** Starts the body. Gives its first item, or nothing where it has an outcome at once. */
+  #begin(): unknown {
     this.#state = 'running'
     // `AbortSignal.any` would cost half as much again as all else of a short run.
     const { caller } = this.#leaving
@@ -186,10 +180,15 @@ class Performance implements AsyncIterableIterator<RunEvent> {
     if (events.size > 0) events.emit('run.start', { ...this.#who(), input: this.#input, sessionId, userId })
     const result: unknown = this.#body()
     this.#source = sourceOf(result)
-    if (this.#source !== undefined) return
+    return this.#source === undefined ? this.#settle(result) : this.#source.next()
+  }
+
+  async #settle(result: unknown): Promise<unknown> {
     const settled = await result
     this.#source = sourceOf(settled)
-    if (this.#source === undefined) this.#finishWith(settled)
+    if (this.#source !== undefined) return this.#source.next()
+    this.#finishWith(settled)
+    return undefined
   }
 
   #finishWith(outcome: unknown): void {
@@ -202,16 +201,23 @@ class Performance implements AsyncIterableIterator<RunEvent> {
     this.#tail = eventsOfOutcome(outcome, !this.#spoke)
   }
 
-  #pass(event: RunEvent): IteratorResult<RunEvent> {
+  #say(text: string): RunEvent {
+    const event: RunEvent = { type: 'text', text }
+    this.#spoke = true
+    if (this.#performer.events.size > 0) this.#tell(event)
+    return event
+  }
+
+  #pass(event: RunEvent): RunEvent {
     // What is no event goes on untouched: the run pipeline says so, in one place.
-    if (!isRunEvent(event)) return { done: false, value: event }
+    if (!isRunEvent(event)) return event
     if (event.type === 'text') this.#spoke = true
     if (this.#performer.events.size > 0) this.#tell(event)
     if (isTerminal(event)) {
       this.#end()
       void this.#source?.return?.().then(undefined, () => {})
     }
-    return { done: false, value: event }
+    return event
   }
 
   /** The bus's view of one event. */
@@ -280,10 +286,6 @@ class Performance implements AsyncIterableIterator<RunEvent> {
     const { kind, name } = this.#performer
     return { kind, name, runId: this.#context.runId }
   }
-}
-
-function toEvent(value: Yielded): RunEvent {
-  return typeof value === 'string' ? { type: 'text', text: value } : value
 }
 
 /** What a stream gives; undefined for what is none. Text and arrays are none. */

@@ -20,6 +20,7 @@ import { errorOf, isRunEvent, isTerminal } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
 import { type MemoryKeeper, memoryOf } from '../agents/memory.ts'
 import { selectKey } from '../agents/provider-key.ts'
+import { type Reading, readingOf } from '../agents/reading.ts'
 import { secretsOf } from '../agents/redacted.ts'
 import { isClientErrorCode, messageOf, redact, reportError, ServableError } from '../errors.ts'
 import { BREATHE_EVERY, breathe } from '../wake.ts'
@@ -89,7 +90,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   readonly #abort = new AbortController()
   readonly #meter: RunMeter | undefined
   readonly #startedAt = performance.now()
-  #source: AsyncIterator<RunEvent> | undefined
+  #source: Reading | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #count = 0
   #ended = false
@@ -97,6 +98,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #unread: FinishEvent | ErrorEvent | undefined
   /** Who waits for the next event. */
   #take: Take | undefined
+  /** The source is asked for an event, or one of it is being looked at. */
+  #isReading = false
 
   constructor(target: Target, input: RunInput, options: RunOptions, settings: RunSettings) {
     this.id = options.runId ?? crypto.randomUUID()
@@ -144,8 +147,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       return
     }
     this.#take = take
-    if (++this.#count % BREATHE_EVERY === 0) void breathe().then(this.#pull)
-    else this.#pull()
+    if (!this.#isReading) void this.#readOn()
   }
 
   /** The reader leaves: the run is cancelled. */
@@ -195,30 +197,36 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     return true
   }
 
-  readonly #pull = (): void => {
-    if (this.#ended) return
-    try {
-      this.#source ??= this.#begin()
-      this.#source.next().then(this.#look, this.fail)
-    } catch (error) {
-      this.fail(error)
+  /** Asks the source for events while there is someone to take them. */
+  async #readOn(): Promise<void> {
+    this.#isReading = true
+    while (this.#take !== undefined && !this.#ended) {
+      if (++this.#count % BREATHE_EVERY === 0) await breathe()
+      if (this.#ended) break
+      try {
+        this.#source ??= this.#begin()
+        const item = await this.#source.pull()
+        if (!this.#ended) this.#pass(this.#source.look(item))
+      } catch (error) {
+        this.#source?.failed(error)
+        this.fail(error)
+      }
     }
+    this.#isReading = false
   }
 
-  #begin(): AsyncIterator<RunEvent> {
+  #begin(): Reading {
     const { timeoutMs, working } = this.#settings
     working?.add(this)
     this.#timer = setTimeout(() => {
       this.fail(new ServableError('run_timeout', `The run took longer than ${timeoutMs} ms`))
     }, timeoutMs)
-    return eventsOf(this.#target.servable, this.#input, this.#options)
+    return readingOf(eventsOf(this.#target.servable, this.#input, this.#options))
   }
 
-  /** Looks at what the servable gave. It is other code's: looking itself may throw. */
-  readonly #look = (item: IteratorResult<RunEvent>): void => {
-    if (this.#ended) return
+  /** Passes on what the servable gave. It is other code's: looking at it may throw. */
+  #pass(event: unknown): void {
     try {
-      const event = item.done ? FINISHED : item.value
       if (!isRunEvent(event)) throw invalidEvent(this.#target, event)
       if (this.#count > this.#settings.maxEvents && !isTerminal(event))
         throw tooManyEvents(this.#settings.maxEvents)
@@ -300,9 +308,6 @@ function quietly<T>(work: () => T): T | undefined {
   }
 }
 
-/** A servable that simply stops has finished. */
-const FINISHED: FinishEvent = { type: 'finish', finishReason: 'stop' }
-
 /** Throws for an end that no encoder could write: after it, there is no other end to write instead. */
 function checkJson(event: FinishEvent): FinishEvent {
   if (event.structured == null) return event
@@ -330,9 +335,9 @@ function tooManyEvents(max: number): ServableError {
 }
 
 /** Lets the servable clean up; nobody waits for it, and what it throws now has no reader. */
-function closeQuietly(source: AsyncIterator<RunEvent> | undefined): void {
+function closeQuietly(source: Reading | undefined): void {
   try {
-    void source?.return?.().then(undefined, () => {})
+    void Promise.resolve(source?.return()).then(undefined, () => {})
   } catch {
     // A `return` that throws has nothing left to close.
   }

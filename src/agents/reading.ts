@@ -1,0 +1,53 @@
+/**
+ * How the run pipeline reads events: the items that wait are awaited as they come, and are made events in the hands of
+ * the reader. An iterator around another one would cost two more promises an event.
+ *
+ * @module
+ */
+
+import type { FinishEvent, RunEvent } from './contract.ts'
+
+/** What one reader reads, item by item. */
+export abstract class Reading {
+  /** What comes next, now or later: an item for {@link look}. Throws, or rejects, where the servable fails. */
+  abstract pull(): unknown
+  /** The event that an item stands for, at once. It is the servable's own: nothing is known of its shape. */
+  abstract look(item: unknown): unknown
+  /** To be told what `pull` or `look` failed with. */
+  abstract failed(error: unknown): void
+  /** The reader leaves. */
+  abstract return(): unknown
+}
+
+/** Reads the events of an iterator. */
+export function readingOf(events: AsyncIterator<RunEvent>): Reading {
+  return events instanceof Reading ? events : new Items(events)
+}
+
+/** A servable that simply stops has finished. */
+const FINISHED: FinishEvent = { type: 'finish', finishReason: 'stop' }
+
+/** The items of any iterator are its events. */
+class Items extends Reading {
+  readonly #events: AsyncIterator<RunEvent>
+
+  constructor(events: AsyncIterator<RunEvent>) {
+    super()
+    this.#events = events
+  }
+
+  pull(): unknown {
+    return this.#events.next()
+  }
+
+  look(item: unknown): unknown {
+    const { done, value } = item as IteratorResult<RunEvent>
+    return done ? FINISHED : value
+  }
+
+  failed(): void {}
+
+  return(): unknown {
+    return this.#events.return?.()
+  }
+}
