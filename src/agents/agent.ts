@@ -98,7 +98,7 @@ export class Agent<Output = unknown, Name extends string = string> implements Se
 
   /** Runs and gives the events as they come; the function starts with the first `next()`. */
   stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
-    const { run, leaving } = leavable(options)
+    const { run, leaving } = leavable(this, options)
     const call = (tool: string | Tool, args: unknown) =>
       callTool(typeof tool === 'string' ? this.#tool(tool) : tool, args, run)
     // The overloads say what `call` does: a tool's own types in, its own types out.

@@ -12,6 +12,7 @@ import { eventsOfOutcome, isAsyncIterable, isIterable, isOutcome } from './deriv
 import { elapsedSince } from './elapsed.ts'
 import { errorOf, isRunEvent, isTerminal } from './event.ts'
 import { Fold, NO_USAGE } from './fold.ts'
+import { isPromisedTo } from './promised.ts'
 import { Reading } from './reading.ts'
 import { secretsOf } from './redacted.ts'
 
@@ -57,12 +58,16 @@ export function perform<C extends RunContext>(
 
 /** What fires the signal of a body, and the caller's own signal, which is passed on. */
 export interface Leaving {
-  readonly left: AbortController
-  readonly caller: AbortSignal | undefined
+  readonly left?: AbortController
+  readonly caller?: AbortSignal | undefined
 }
 
-/** The context of a body with a signal of its own, so that nothing that the body started outlives its run. */
-export function leavable(options: RunOptions | undefined): { run: RunContext; leaving: Leaving } {
+/** The context of a performer's body, with a signal of its own: nothing that the body started outlives its run. */
+export function leavable(
+  performer: Performer,
+  options: RunOptions | undefined,
+): { run: RunContext; leaving: Leaving } {
+  if (isPromisedTo(performer, options)) return { run: contextOf(options), leaving: {} }
   const left = new AbortController()
   const run = contextOf({ ...options, signal: left.signal })
   return { run, leaving: { left, caller: options?.signal } }
@@ -260,7 +265,7 @@ export class Performance extends Reading implements AsyncIterableIterator<RunEve
     if (how !== 'left' && !signal.aborted) this.#tellError(how.threw)
     else if (isServableError(signal.reason)) this.#tellError(signal.reason)
     else this.#tell({ type: 'finish', finishReason: 'cancelled' })
-    this.#leaving.left.abort()
+    this.#leaving.left?.abort()
   }
 
   #end(): void {
@@ -270,7 +275,7 @@ export class Performance extends Reading implements AsyncIterableIterator<RunEve
 
   readonly #passOn = (): void => {
     const { left, caller } = this.#leaving
-    left.abort(caller?.reason)
+    left?.abort(caller?.reason)
   }
 
   #tellError(error: unknown): void {

@@ -78,7 +78,7 @@ export class Team implements ServableTeam {
 
   /** Runs and gives the events as they come. */
   stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
-    const { run, leaving } = leavable(options)
+    const { run, leaving } = leavable(this, options)
     const call: TeamContext['call'] = (name, message) => this.#call(name, message, run)
     return perform(this, input, { ...run, members: this.members, call }, this.#strategy, leaving)
   }

@@ -109,7 +109,7 @@ export class Workflow implements ServableWorkflow {
 
   /** Runs and gives the events as they come. */
   stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
-    const { run, leaving } = leavable(options)
+    const { run, leaving } = leavable(this, options)
     let usage: Usage | undefined
     async function* call(servable: Servable, message: RunInput): AsyncGenerator<RunEvent, RunResult> {
       const result = yield* callServable(servable, message, run)

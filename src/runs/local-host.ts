@@ -151,7 +151,7 @@ class LocalHost implements RunHost {
   }
 
   #launch(id: string, { target, input, options, isBackground }: StartRequest): void {
-    const run = startRun(target, input, { ...options, runId: id, signal: undefined }, this.#settings)
+    const run = startRun(target, input, { ...options, runId: id }, this.#settings)
     const live = new LiveRun(run, {
       store: this.#store,
       settings: this.#settings,

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Agent, type RunEvent, type RunOptions, ServableError } from '../../src/index.ts'
 import { type RunFailure, type RunSettings, startRun, type Target } from '../../src/runs/run.ts'
+import { breathe } from '../../src/wake.ts'
 import { drain, listenersOf, never, terminalsIn, textIn, turn, untyped } from '../support.ts'
 
 const settings: RunSettings = { production: false, timeoutMs: 60_000, maxEvents: 100_000, maxLength: 1e6 }
@@ -12,8 +13,8 @@ type Stream = (input: unknown, options: RunOptions) => unknown
 
 const target = (servable: object): Target => ({ kind: 'agent', name: 'tested', servable: untyped(servable) })
 
-const start = (servable: object, options: RunOptions = {}, more: Partial<RunSettings> = {}) =>
-  startRun(target(servable), 'hi', options, { ...settings, ...more })
+const start = (servable: object, { signal, ...options }: RunOptions = {}, more: Partial<RunSettings> = {}) =>
+  startRun(target(servable), 'hi', options, { ...settings, ...more }, signal && { signal })
 
 const stream = (source: Stream, options?: RunOptions, more?: Partial<RunSettings>) =>
   start({ stream: source }, options, more)
@@ -466,12 +467,53 @@ describe('a run that is left', () => {
     expect(source).not.toHaveBeenCalled()
   })
 
-  it('never starts its servable when the signal of its caller has fired', async () => {
-    const source = vi.fn(() => [text])
+  it('ends as cancelled when it has to wait, and the signal of its caller has fired', async () => {
     const signal = AbortSignal.abort()
-    expect(await stream(source, { signal }).result()).toMatchObject({ text: '', finishReason: 'cancelled' })
-    expect(source).not.toHaveBeenCalled()
+    const { source, signals } = aborted()
+    expect(await stream(source, { signal }).result()).toMatchObject({ text: 'x', finishReason: 'cancelled' })
+    expect(signals[0]?.aborted).toBe(true)
     expect(listenersOf(signal)).toBe(0)
+  })
+
+  it('never looks at the signal of its caller when it ends without waiting', async () => {
+    const look = vi.fn(() => AbortSignal.abort())
+    const caller = {
+      get signal() {
+        return look()
+      },
+    }
+    const run = startRun(target({ stream: () => [text] }), 'hi', {}, settings, caller)
+    expect(await run.result()).toMatchObject({ text: 'x', finishReason: 'stop' })
+    await breathe()
+    expect(look).not.toHaveBeenCalled()
+  })
+
+  it('fires the signal of an agent, and of one that another servable runs and leaves', async () => {
+    const signals: AbortSignal[] = []
+    const agent = new Agent({
+      name: 'inner',
+      register: false,
+      async *run(_, { signal }) {
+        signals.push(signal)
+        yield 'x'
+        await never()
+      },
+    })
+    const alone = start(agent)
+    await alone.next()
+    expect(signals[0]?.aborted).toBe(false)
+    alone.cancel()
+    expect(signals[0]?.aborted).toBe(true)
+
+    const leaver: Stream = async function* (_, options) {
+      for await (const event of agent.stream('hi', options)) {
+        yield event
+        break
+      }
+      yield { type: 'text', text: String(options.signal?.aborted) }
+    }
+    expect(textIn(await drain(stream(leaver)))).toBe('xfalse')
+    expect(signals[1]?.aborted).toBe(true)
   })
 
   it('ends as cancelled when the signal of its caller fires', async () => {
@@ -480,7 +522,7 @@ describe('a run that is left', () => {
     const run = stream(source, { signal: caller.signal })
     await run.next()
     const waiting = run.next()
-    expect(listenersOf(caller.signal)).toBe(1)
+    await vi.waitFor(() => expect(listenersOf(caller.signal)).toBe(1))
     caller.abort(new Error('gone'))
     expect(await waiting).toMatchObject({ value: { finishReason: 'cancelled' } })
     expect(signals[0]?.aborted).toBe(true)

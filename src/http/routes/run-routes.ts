@@ -86,7 +86,7 @@ function startPlain(
   options: RunRoutesOptions,
 ): Run {
   const { target, body } = asked
-  const run = startRun(target, body.input, { ...asked.options, signal: request.signal }, options.runs)
+  const run = startRun(target, body.input, asked.options, options.runs, request)
   state.runId = run.id
   return run
 }
