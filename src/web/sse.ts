@@ -14,8 +14,11 @@ export const SSE_HEADERS: Readonly<Record<string, string>> = {
 /** Milliseconds of silence after which a comment keeps the connection alive (Bun cuts responses idle for 10 s). */
 export const KEEP_ALIVE_MS = 5000
 
-/** Bytes that may wait for a slow reader before the source is no longer read. */
-const HIGH_WATER_MARK = 16 * 1024
+/** Characters that are gathered for a slow reader before the source is no longer read. */
+const MAX_GATHERED = 16 * 1024
+
+/** Turns of the microtask queue without a message after which its source is waiting for something. */
+const QUIET_TICKS = 10
 
 const encoder = new TextEncoder()
 /** Tells a client that its stream is there: servers send the head of an answer with its first byte. */
@@ -132,24 +135,56 @@ export function createSseWriter(
   }
 }
 
-/** The messages of a source as bytes. */
+/** The messages of a source as bytes. What comes in one turn of the event loop leaves as one chunk. */
 export function sseStream(source: SseSource, keepAliveMs?: number): ReadableStream<Uint8Array> {
-  let writer: SseWriter
+  let gathered = ''
+  let isReading = false
+  let hasEnded = false
+  let hasLeft = false
+  /** Tells `pull` that something has come. */
+  let wake = () => {}
+  const sink: SseSink = {
+    write(text) {
+      gathered += text
+      wake()
+    },
+    hasRoom: () => gathered.length < MAX_GATHERED,
+  }
+  const writer = createSseWriter(source, sink, keepAliveMs)
+  const read = async () => {
+    isReading = true
+    do hasEnded = await writer.write()
+    while (!hasEnded && !hasLeft && sink.hasRoom())
+    isReading = false
+    wake()
+  }
+  const arrival = () =>
+    new Promise<void>(resolve => {
+      wake = resolve
+    })
   return new ReadableStream<Uint8Array>(
     {
-      start(controller) {
-        const sink: SseSink = {
-          write: text => controller.enqueue(encoder.encode(text)),
-          hasRoom: () => (controller.desiredSize ?? 0) > 0,
-        }
-        writer = createSseWriter(source, sink, keepAliveMs)
-      },
+      start: () => void read(),
       async pull(controller) {
-        if (await writer.write()) controller.close()
+        if (gathered === '' && !hasEnded) await arrival()
+        for (let seen = 0, quiet = 0; quiet < QUIET_TICKS && !hasEnded && sink.hasRoom(); quiet++) {
+          if (gathered.length !== seen) quiet = 0
+          seen = gathered.length
+          await undefined
+        }
+        if (hasLeft) return
+        if (gathered !== '') controller.enqueue(encoder.encode(gathered))
+        gathered = ''
+        if (hasEnded) controller.close()
+        else if (!isReading) void read()
       },
-      cancel: () => writer.leave(),
+      cancel() {
+        hasLeft = true
+        writer.leave()
+      },
     },
-    { highWaterMark: HIGH_WATER_MARK, size: chunk => chunk.byteLength },
+    // Read when it is asked for: until then, more is gathered.
+    { highWaterMark: 0 },
   )
 }
 
@@ -161,7 +196,7 @@ export function sseStream(source: SseSource, keepAliveMs?: number): ReadableStre
 function createKeepAlive(sink: SseSink, intervalMs: number) {
   let timer: ReturnType<typeof setInterval> | undefined
   let opening: ReturnType<typeof setTimeout> | undefined
-  let hasBegun = false
+  let hasOpened = false
   let isWaiting = false
   let wasSilent = true
   const stop = () => {
@@ -169,26 +204,29 @@ function createKeepAlive(sink: SseSink, intervalMs: number) {
     if (opening !== undefined) clearTimeout(opening)
     timer = undefined
   }
+  const look = () => {
+    if (!isWaiting) return stop()
+    if (wasSilent && sink.hasRoom()) sink.write(KEEP_ALIVE)
+    wasSilent = true
+  }
+  const open = () => {
+    hasOpened = true
+    if (wasSilent) sink.write(OPEN)
+    if (isWaiting) timer = setInterval(look, intervalMs)
+  }
   return {
     stop,
     skip: () => {
       wasSilent = false
-      if (opening !== undefined) clearTimeout(opening)
-      opening = undefined
     },
     pause: () => {
       isWaiting = false
     },
     start() {
       isWaiting = true
-      // A first message that is ready needs nothing before it.
-      if (!hasBegun) opening = setTimeout(() => sink.write(OPEN), 0)
-      hasBegun = true
-      timer ??= setInterval(() => {
-        if (!isWaiting) return stop()
-        if (wasSilent && sink.hasRoom()) sink.write(KEEP_ALIVE)
-        wasSilent = true
-      }, intervalMs)
+      // A source whose messages are all ready needs neither a comment before them nor one between.
+      if (hasOpened) timer ??= setInterval(look, intervalMs)
+      else opening ??= setTimeout(open, 0)
     },
   }
 }
