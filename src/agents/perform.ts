@@ -13,7 +13,7 @@ import { elapsedSince } from './elapsed.ts'
 import { errorOf, isRunEvent, isTerminal } from './event.ts'
 import { Fold, NO_USAGE } from './fold.ts'
 import { isPromisedTo } from './promised.ts'
-import { Reading } from './reading.ts'
+import { closeQuietly, Reading } from './reading.ts'
 import { secretsOf } from './redacted.ts'
 
 /** The options of a run with what a body may count on. */
@@ -67,7 +67,7 @@ export function leavable(
   performer: Performer,
   options: RunOptions | undefined,
 ): { run: RunContext; leaving: Leaving } {
-  if (isPromisedTo(performer, options)) return { run: contextOf(options), leaving: {} }
+  if (isPromisedTo(performer, options)) return { run: options, leaving: {} }
   const left = new AbortController()
   const run = contextOf({ ...options, signal: left.signal })
   return { run, leaving: { left, caller: options?.signal } }
@@ -158,6 +158,7 @@ export class Performance extends Reading implements AsyncIterableIterator<RunEve
     if (this.#tail === undefined) {
       const { done, value } = item as IteratorResult<Yielded, unknown>
       if (!done) return typeof value === 'string' ? this.#say(value) : this.#pass(value)
+      this.#source = undefined
       this.#finishWith(value)
     }
     return this.#pass(this.#tail!.shift() as RunEvent)
@@ -167,10 +168,15 @@ export class Performance extends Reading implements AsyncIterableIterator<RunEve
     this.#conclude({ threw: error })
   }
 
-  async return(): Promise<IteratorResult<RunEvent>> {
+  leave(): void {
+    if (this.#state === 'ended') return
     this.#conclude('left')
-    void this.#source?.return?.().then(undefined, () => {})
-    return END
+    closeQuietly(this.#source)
+  }
+
+  return(): Promise<IteratorResult<RunEvent>> {
+    this.leave()
+    return Promise.resolve(END)
   }
 
   /** Starts the body. Gives its first item, or nothing where it has an outcome at once. */
@@ -220,7 +226,7 @@ export class Performance extends Reading implements AsyncIterableIterator<RunEve
     if (this.#performer.events.size > 0) this.#tell(event)
     if (isTerminal(event)) {
       this.#end()
-      void this.#source?.return?.().then(undefined, () => {})
+      closeQuietly(this.#source)
     }
     return event
   }

@@ -15,13 +15,22 @@ export abstract class Reading {
   abstract look(item: unknown): unknown
   /** To be told what `pull` or `look` failed with. */
   abstract failed(error: unknown): void
-  /** The reader leaves. */
-  abstract return(): unknown
+  /** The reader reads no more. Never throws. */
+  abstract leave(): void
 }
 
 /** Reads the events of an iterator. */
 export function readingOf(events: AsyncIterator<RunEvent>): Reading {
   return events instanceof Reading ? events : new Items(events)
+}
+
+/** Lets an iterator clean up; nobody waits for it, and what it throws now has no reader. */
+export function closeQuietly(events: AsyncIterator<unknown> | undefined): void {
+  try {
+    void events?.return?.().then(undefined, () => {})
+  } catch {
+    // A `return` that throws has nothing left to close.
+  }
 }
 
 /** A servable that simply stops has finished. */
@@ -30,6 +39,7 @@ const FINISHED: FinishEvent = { type: 'finish', finishReason: 'stop' }
 /** The items of any iterator are its events. */
 class Items extends Reading {
   readonly #events: AsyncIterator<RunEvent>
+  #isDone = false
 
   constructor(events: AsyncIterator<RunEvent>) {
     super()
@@ -42,12 +52,13 @@ class Items extends Reading {
 
   look(item: unknown): unknown {
     const { done, value } = item as IteratorResult<RunEvent>
+    this.#isDone = done === true
     return done ? FINISHED : value
   }
 
   failed(): void {}
 
-  return(): unknown {
-    return this.#events.return?.()
+  leave(): void {
+    if (!this.#isDone) closeQuietly(this.#events)
   }
 }

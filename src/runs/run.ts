@@ -131,12 +131,11 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#settings = settings
     this.#meter = quietly(() => settings.meter?.start(target, this.id))
     this.#caller = caller
-    this.#options = promisedTo(target.servable, {
-      ...options,
+    this.#options = promisedTo(target.servable, options, {
       runId: this.id,
       apiKey: selectKey(target.servable.model?.provider, options.apiKeys) ?? options.apiKey,
       signal: this.#abort.signal,
-      ...(settings.memory && { memory: memoryOf(settings.memory, target, options) }),
+      memory: settings.memory && memoryOf(settings.memory, target, options),
     })
   }
 
@@ -303,12 +302,16 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#ended = true
     if (this.#timer !== undefined) clearTimeout(this.#timer)
     this.#settings.working?.delete(this)
-    const { durationMs } = this
-    quietly(() => this.#meter?.end(terminal, durationMs))
+    if (this.#meter !== undefined) this.#measureEnd(this.#meter, terminal)
     this.#signal?.removeEventListener('abort', this.cancel)
     if (reason !== undefined) this.#abort.abort(reason)
-    closeQuietly(this.#source)
+    this.#source?.leave()
     return terminal
+  }
+
+  #measureEnd(meter: RunMeter, terminal: FinishEvent | ErrorEvent): void {
+    const { durationMs } = this
+    quietly(() => meter.end(terminal, durationMs))
   }
 
   /** What counts must not keep a run from going on. */
@@ -366,13 +369,4 @@ function invalidEvent({ kind, name }: Target, event: unknown): ServableError {
 
 function tooManyEvents(max: number): ServableError {
   return new ServableError('run_too_large', `The run gave more than ${max} events`)
-}
-
-/** Lets the servable clean up; nobody waits for it, and what it throws now has no reader. */
-function closeQuietly(source: Reading | undefined): void {
-  try {
-    void Promise.resolve(source?.return()).then(undefined, () => {})
-  } catch {
-    // A `return` that throws has nothing left to close.
-  }
 }

@@ -137,55 +137,73 @@ export function createSseWriter(
 
 /** The messages of a source as bytes. What comes in one turn of the event loop leaves as one chunk. */
 export function sseStream(source: SseSource, keepAliveMs?: number): ReadableStream<Uint8Array> {
-  let gathered = ''
-  let isReading = false
-  let hasEnded = false
-  let hasLeft = false
+  // It is asked for chunks as they are read: until then, more is gathered.
+  return new ReadableStream<Uint8Array>(new Chunks(source, keepAliveMs), { highWaterMark: 0 })
+}
+
+/** Gathers messages for a `ReadableStream`. */
+class Chunks implements SseSink {
+  readonly #writer: SseWriter
+  #gathered = ''
+  #isReading = false
+  #hasEnded = false
+  #hasLeft = false
   /** Tells `pull` that something has come. */
-  let wake = () => {}
-  const sink: SseSink = {
-    write(text) {
-      gathered += text
-      wake()
-    },
-    hasRoom: () => gathered.length < MAX_GATHERED,
+  #wake = () => {}
+
+  constructor(source: SseSource, keepAliveMs: number | undefined) {
+    this.#writer = createSseWriter(source, this, keepAliveMs)
   }
-  const writer = createSseWriter(source, sink, keepAliveMs)
-  const read = async () => {
-    isReading = true
-    do hasEnded = await writer.write()
-    while (!hasEnded && !hasLeft && sink.hasRoom())
-    isReading = false
-    wake()
+
+  write(text: string): void {
+    this.#gathered += text
+    this.#wake()
   }
-  const arrival = () =>
-    new Promise<void>(resolve => {
-      wake = resolve
-    })
-  return new ReadableStream<Uint8Array>(
-    {
-      start: () => void read(),
-      async pull(controller) {
-        if (gathered === '' && !hasEnded) await arrival()
-        for (let seen = 0, quiet = 0; quiet < QUIET_TICKS && !hasEnded && sink.hasRoom(); quiet++) {
-          if (gathered.length !== seen) quiet = 0
-          seen = gathered.length
-          await undefined
-        }
-        if (hasLeft) return
-        if (gathered !== '') controller.enqueue(encoder.encode(gathered))
-        gathered = ''
-        if (hasEnded) controller.close()
-        else if (!isReading) void read()
-      },
-      cancel() {
-        hasLeft = true
-        writer.leave()
-      },
-    },
-    // Read when it is asked for: until then, more is gathered.
-    { highWaterMark: 0 },
-  )
+
+  hasRoom(): boolean {
+    return this.#gathered.length < MAX_GATHERED
+  }
+
+  start(): void {
+    void this.#read()
+  }
+
+  async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    await this.#arrival()
+    if (this.#hasLeft) return
+    if (this.#gathered !== '') controller.enqueue(encoder.encode(this.#gathered))
+    this.#gathered = ''
+    if (this.#hasEnded) controller.close()
+    else if (!this.#isReading) void this.#read()
+  }
+
+  cancel(): void {
+    this.#hasLeft = true
+    this.#writer.leave()
+  }
+
+  /** Reads on while there is room. */
+  async #read(): Promise<void> {
+    this.#isReading = true
+    do this.#hasEnded = await this.#writer.write()
+    while (!this.#hasEnded && !this.#hasLeft && this.hasRoom())
+    this.#isReading = false
+    this.#wake()
+  }
+
+  /** Resolves once something has come, and what comes in the same turn with it. */
+  async #arrival(): Promise<void> {
+    if (this.#gathered === '' && !this.#hasEnded) {
+      await new Promise<void>(resolve => {
+        this.#wake = resolve
+      })
+    }
+    for (let seen = 0, quiet = 0; quiet < QUIET_TICKS && !this.#hasEnded && this.hasRoom(); quiet++) {
+      if (this.#gathered.length !== seen) quiet = 0
+      seen = this.#gathered.length
+      await undefined
+    }
+  }
 }
 
 /**
