@@ -135,8 +135,14 @@ export class RequestState implements Context {
 
   /** What the runtime knows of the request, and who asks, for an endpoint that is a server of its own. */
   get platform(): Platform {
-    const { ip, isIsolated, waitUntil, upgrade } = this.#platform
-    return platform({ ip, isIsolated, waitUntil, upgrade, identity: this.#identity })
+    const { ip, isIsolated, upgrade } = this.#platform
+    return platform({
+      ip,
+      isIsolated,
+      identity: this.#identity,
+      waitUntil: this.waitUntil,
+      upgrade: upgrade && (handlers => this.#platform.upgrade?.(handlers)),
+    })
   }
 
   get waitUntil(): Context['waitUntil'] {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { platform, type RawSocket, type RawSocketHandlers } from '../http/platform.ts'
+import { BrandedPlatform, type Platform, type RawSocket, type RawSocketHandlers } from '../http/platform.ts'
 import {
   type CloseOptions,
   closeServer,
@@ -87,28 +87,29 @@ class Peer implements RawSocket {
   }
 }
 
-/** Answers a request, or nothing where it became a WebSocket: Bun has answered that by itself. */
-async function answer(
-  handler: Fetch,
-  request: Request,
-  server: BunServer,
-  waitUntil: (promise: Promise<unknown>) => void,
-): Promise<Response | undefined> {
-  let isUpgraded = false
-  const response = await handler(
-    request,
-    platform({
-      get ip() {
-        return server.requestIP(request)?.address
-      },
-      waitUntil,
-      upgrade(handlers: RawSocketHandlers) {
-        isUpgraded = server.upgrade(request, { data: new Peer(handlers) })
-        return isUpgraded ? new Response(null) : undefined
-      },
-    }),
-  )
-  return isUpgraded ? undefined : response
+/** The platform of a request. Its address is looked up when it is asked for. */
+class BunPlatform extends BrandedPlatform implements Platform {
+  readonly #request: Request
+  readonly #server: BunServer
+  readonly waitUntil: (promise: Promise<unknown>) => void
+  /** It became a WebSocket: Bun has answered that by itself. */
+  isUpgraded = false
+
+  constructor(request: Request, server: BunServer, waitUntil: (promise: Promise<unknown>) => void) {
+    super()
+    this.#request = request
+    this.#server = server
+    this.waitUntil = waitUntil
+  }
+
+  get ip(): string | undefined {
+    return this.#server.requestIP(this.#request)?.address
+  }
+
+  upgrade(handlers: RawSocketHandlers): Response | undefined {
+    this.isUpgraded = this.#server.upgrade(this.#request, { data: new Peer(handlers) })
+    return this.isUpgraded ? new Response(null) : undefined
+  }
 }
 
 /**
@@ -126,7 +127,11 @@ export async function serve(handler: Fetch, options?: ServeOptions): Promise<Run
     hostname,
     idleTimeout: 0,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    fetch: (request, self) => answer(handler, request, self, pending.add),
+    async fetch(request, self) {
+      const platform = new BunPlatform(request, self, pending.add)
+      const response = await handler(request, platform)
+      return platform.isUpgraded ? undefined : response
+    },
     websocket: {
       // Whoever opens a socket looks after its life.
       idleTimeout: 0,

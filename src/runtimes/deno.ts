@@ -78,8 +78,9 @@ class DenoPlatform extends BrandedPlatform implements Platform {
     return this.#info.remoteAddr.hostname
   }
 
-  readonly upgrade = (handlers: RawSocketHandlers): Response | undefined =>
-    upgrade(this.#request, this.#sockets, handlers)
+  upgrade(handlers: RawSocketHandlers): Response | undefined {
+    return upgrade(this.#request, this.#sockets, handlers)
+  }
 }
 
 /**

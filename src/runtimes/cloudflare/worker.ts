@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isWebSocket, platform, type RawSocketHandlers } from '../../http/platform.ts'
+import { BrandedPlatform, isWebSocket, type Platform, type RawSocketHandlers } from '../../http/platform.ts'
 import type { Fetch } from '../server.ts'
 import { connect, type StandardSocket } from '../standard-socket.ts'
 
@@ -35,16 +35,32 @@ export type WorkerFetch = (request: Request, env: unknown, context: WorkerContex
  * export default { fetch: worker(createHandler({ agents })) } satisfies ExportedHandler
  */
 export function worker(handler: Fetch): WorkerFetch {
-  return async (request, _env, context) =>
-    handler(
-      request,
-      platform({
-        ip: request.headers.get('cf-connecting-ip') ?? undefined,
-        isIsolated: true,
-        waitUntil: promise => context.waitUntil(promise),
-        upgrade: (handlers: RawSocketHandlers) => upgrade(request, handlers),
-      }),
-    )
+  return async (request, _env, context) => handler(request, new WorkerPlatform(request, context))
+}
+
+/** The platform of a request. Its address is looked up when it is asked for. */
+class WorkerPlatform extends BrandedPlatform implements Platform {
+  readonly isIsolated = true
+  readonly #request: Request
+  readonly #context: WorkerContext
+
+  constructor(request: Request, context: WorkerContext) {
+    super()
+    this.#request = request
+    this.#context = context
+  }
+
+  get ip(): string | undefined {
+    return this.#request.headers.get('cf-connecting-ip') ?? undefined
+  }
+
+  waitUntil(promise: Promise<unknown>): void {
+    this.#context.waitUntil(promise)
+  }
+
+  upgrade(handlers: RawSocketHandlers): Response | undefined {
+    return upgrade(this.#request, handlers)
+  }
 }
 
 /** Makes a WebSocket of a request. It lives as long as the context that made it: in a Durable Object, the object. */

@@ -117,13 +117,13 @@ function goOn(
 }
 
 /** A client has one WebSocket a session: a second one is closed ("WebSocket"). */
-function moveToSocket(session: Session, settings: EngineSettings, { upgrade }: Platform): Response {
+function moveToSocket(session: Session, settings: EngineSettings, platform: Platform): Response {
   const isTaken = session.attempt !== undefined || session.transport === 'websocket' || !session.isOpen
-  if (isTaken) return upgrade?.(SURPLUS) ?? refuse('badRequest')
+  if (isTaken) return platform.upgrade?.(SURPLUS) ?? refuse('badRequest')
   const until = settings.now() + settings.upgradeTimeout
   const attempt = new UpgradeSocket(settings.maxPayload, session, until)
   session.attempt = attempt
-  const response = upgrade?.(attempt)
+  const response = platform.upgrade?.(attempt)
   if (response !== undefined) return response
   session.attempt = undefined
   return refuse('badRequest')
