@@ -29,7 +29,7 @@ const ends: Readonly<Record<keyof typeof misbehaving, End>> = {
   'never-ends': timesOut,
   'ignores-its-signal': timesOut,
   'stops-silently': finishes,
-  'iterates-without-promises': finishes,
+  'answers-at-once': finishes,
   'ends-twice': finishes,
   'ends-then-fails': finishes,
   'fails-twice': fails,
