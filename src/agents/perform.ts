@@ -52,7 +52,7 @@ export function perform<C extends RunContext>(
   context: C,
   body: (input: RunInput, context: C) => BodyResult,
   leaving: Leaving,
-): Performance {
+): AsyncIterableIterator<RunEvent> {
   return new Performance(performer, input, context, () => body(input, context), leaving)
 }
 
@@ -106,7 +106,7 @@ export async function collect(events: AsyncIterable<RunEvent>, runId: string): P
 const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
 /** A hand-written iterator: a generator around the body's own would cost three more promises an event. */
-export class Performance extends Reading implements AsyncIterableIterator<RunEvent> {
+class Performance extends Reading implements AsyncIterableIterator<RunEvent> {
   readonly #performer: Performer
   readonly #input: RunInput
   readonly #context: RunContext
