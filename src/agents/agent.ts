@@ -2,7 +2,7 @@ import { ServableError } from '../errors.ts'
 import { EventBus } from './bus.ts'
 import type { RunEvent, RunInput, RunOptions, RunResult, ServableAgent } from './contract.ts'
 import type { CorrectionStore } from './corrections.ts'
-import { type BodyResult, leavable, perform, type RunContext, runThrough } from './perform.ts'
+import { type BodyResult, perform, type RunContext, runThrough } from './perform.ts'
 import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
 import { callTool, type Tool } from './tool.ts'
 
@@ -98,12 +98,12 @@ export class Agent<Output = unknown, Name extends string = string> implements Se
 
   /** Runs and gives the events as they come; the function starts with the first `next()`. */
   stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
-    const { run, leaving } = leavable(this, options)
-    const call = (tool: string | Tool, args: unknown) =>
-      callTool(typeof tool === 'string' ? this.#tool(tool) : tool, args, run)
-    // The overloads say what `call` does: a tool's own types in, its own types out.
-    const context: AgentContext = { ...run, callTool: call as AgentContext['callTool'] }
-    return perform(this, input, context, this.#body, leaving)
+    return perform(this, input, options, run => {
+      const call = (tool: string | Tool, args: unknown) =>
+        callTool(typeof tool === 'string' ? this.#tool(tool) : tool, args, run)
+      // The overloads say what `call` does: a tool's own types in, its own types out.
+      return this.#body(input, { ...run, callTool: call as AgentContext['callTool'] })
+    })
   }
 
   #tool(name: string): Tool {

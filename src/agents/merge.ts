@@ -1,4 +1,5 @@
 import { BREATHE_EVERY, breathe, createWake } from '../wake.ts'
+import { closeQuietly } from './reading.ts'
 
 /** An item and the place of the source that it came from; `done` brings what that source returned. */
 export type Merged<T, R> =
@@ -56,6 +57,6 @@ export async function* merge<T, R>(
   } finally {
     stopped = true
     signals.space.fire()
-    for (const source of sources) void source.return?.().then(undefined, () => {})
+    for (const source of sources) closeQuietly(source)
   }
 }

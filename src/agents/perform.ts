@@ -6,13 +6,13 @@
  */
 
 import { isServableError, messageOf, redact, reportError, ServableError } from '../errors.ts'
+import { abortWith } from './abort.ts'
 import type { BusPayload, EventBus } from './bus.ts'
 import type { Kind, RunEvent, RunInput, RunOptions, RunOutcome, RunResult } from './contract.ts'
 import { eventsOfOutcome, isAsyncIterable, isIterable, isOutcome } from './derive.ts'
 import { elapsedSince } from './elapsed.ts'
 import { errorOf, isRunEvent, isTerminal } from './event.ts'
 import { Fold, NO_USAGE } from './fold.ts'
-import { isPromisedTo } from './promised.ts'
 import { closeQuietly, Reading } from './reading.ts'
 import { secretsOf } from './redacted.ts'
 
@@ -43,42 +43,27 @@ export interface Performer {
 }
 
 /**
- * Starts `body` (lazily, at the first `next()`) and gives its events. The context is one of {@link leavable}, whose signal
- * fires when the caller's does, when the reader leaves and when the body throws.
+ * Starts `body` (lazily, at the first `next()`) and gives its events. It gets the options with a signal that fires when the
+ * caller's does, when the reader leaves and when the body throws: nothing that it started outlives its run.
  */
-export function perform<C extends RunContext>(
+export function perform(
   performer: Performer,
   input: RunInput,
-  context: C,
-  body: (input: RunInput, context: C) => BodyResult,
-  leaving: Leaving,
-): AsyncIterableIterator<RunEvent> {
-  return new Performance(performer, input, context, () => body(input, context), leaving)
-}
-
-/** What fires the signal of a body, and the caller's own signal, which is passed on. */
-export interface Leaving {
-  readonly left?: AbortController
-  readonly caller?: AbortSignal | undefined
-}
-
-/** The context of a performer's body, with a signal of its own: nothing that the body started outlives its run. */
-export function leavable(
-  performer: Performer,
   options: RunOptions | undefined,
-): { run: RunContext; leaving: Leaving } {
-  if (isPromisedTo(performer, options)) return { run: options, leaving: {} }
-  const left = new AbortController()
-  const run = contextOf({ ...options, signal: left.signal })
-  return { run, leaving: { left, caller: options?.signal } }
+  body: (run: RunContext) => BodyResult,
+): AsyncIterableIterator<RunEvent> {
+  return new Performing(performer, input, options, body)
 }
 
 /** Fills in what a body may count on. */
-export function contextOf(options: RunOptions | undefined): RunContext {
+export function contextOf(
+  options: RunOptions | undefined,
+  signal: AbortSignal | undefined = options?.signal,
+): RunContext {
   return {
     ...options,
     runId: options?.runId ?? crypto.randomUUID(),
-    signal: options?.signal ?? new AbortController().signal,
+    signal: signal ?? new AbortController().signal,
   }
 }
 
@@ -89,16 +74,23 @@ export function runThrough(
   options: RunOptions | undefined,
 ): Promise<RunResult> {
   const context = contextOf(options)
-  return collect(servable.stream(input, context), context.runId)
+  return collect(servable.stream(input, context), context)
 }
 
-/** Runs events to their end and folds them. Rejects with a `ServableError` when they end in an error. */
-export async function collect(events: AsyncIterable<RunEvent>, runId: string): Promise<RunResult> {
+/**
+ * Runs events to their end and folds them. Rejects with a `ServableError` when they end in an error, and with the signal's
+ * reason where more is said after it has fired.
+ */
+export async function collect(
+  events: AsyncIterable<RunEvent>,
+  { runId, signal }: Pick<RunContext, 'runId' | 'signal'>,
+): Promise<RunResult> {
   const startedAt = performance.now()
   const fold = new Fold()
   for await (const event of events) {
     if (event.type === 'error') throw errorOf(event)
     fold.add(event)
+    if (event.type !== 'finish') signal.throwIfAborted()
   }
   return fold.result({ runId, durationMs: elapsedSince(startedAt) })
 }
@@ -106,12 +98,16 @@ export async function collect(events: AsyncIterable<RunEvent>, runId: string): P
 const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
 /** A hand-written iterator: a generator around the body's own would cost three more promises an event. */
-class Performance extends Reading implements AsyncIterableIterator<RunEvent> {
+class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
   readonly #performer: Performer
   readonly #input: RunInput
-  readonly #context: RunContext
-  readonly #body: () => BodyResult
-  readonly #leaving: Leaving
+  readonly #options: RunOptions | undefined
+  readonly #body: (run: RunContext) => BodyResult
+  /** What the body is told, from its start on. */
+  #context: RunContext | undefined
+  /** Fires the body's signal; undefined where the reader does. */
+  #left: AbortController | undefined
+  #isAdopted = false
   readonly #startedAt = performance.now()
   readonly #toolNames = new Map<string, string>()
   #source: AsyncIterator<Yielded, unknown> | undefined
@@ -123,15 +119,13 @@ class Performance extends Reading implements AsyncIterableIterator<RunEvent> {
   constructor(
     performer: Performer,
     input: RunInput,
-    context: RunContext,
-    body: () => BodyResult,
-    leaving: Leaving,
+    options: RunOptions | undefined,
+    body: (run: RunContext) => BodyResult,
   ) {
     super()
-    this.#leaving = leaving
     this.#performer = performer
     this.#input = input
-    this.#context = context
+    this.#options = options
     this.#body = body
   }
 
@@ -142,11 +136,15 @@ class Performance extends Reading implements AsyncIterableIterator<RunEvent> {
   async next(): Promise<IteratorResult<RunEvent>> {
     if (this.#state === 'ended') return END
     try {
-      return { done: false, value: this.look(await this.pull()) }
+      return { done: false, value: this.toEvent(await this.pull()) }
     } catch (error) {
       this.failed(error)
       throw error
     }
+  }
+
+  adopt(): void {
+    this.#isAdopted = true
   }
 
   pull(): unknown {
@@ -154,7 +152,7 @@ class Performance extends Reading implements AsyncIterableIterator<RunEvent> {
     return this.#tail === undefined ? this.#source!.next() : undefined
   }
 
-  look(item: unknown): RunEvent {
+  toEvent(item: unknown): RunEvent {
     if (this.#tail === undefined) {
       const { done, value } = item as IteratorResult<Yielded, unknown>
       if (!done) return typeof value === 'string' ? this.#say(value) : this.#pass(value)
@@ -182,22 +180,23 @@ class Performance extends Reading implements AsyncIterableIterator<RunEvent> {
   /** Starts the body. Gives its first item, or nothing where it has an outcome at once. */
   #begin(): unknown {
     this.#state = 'running'
-    // `AbortSignal.any` would cost half as much again as all else of a short run.
-    const { caller } = this.#leaving
-    if (caller?.aborted) this.#passOn()
-    else caller?.addEventListener('abort', this.#passOn)
+    if (!this.#isAdopted) this.#left = this.#ownSignal()
+    this.#context = contextOf(this.#options, this.#left?.signal)
     const { events } = this.#performer
     const { sessionId, userId } = this.#context
     if (events.size > 0) events.emit('run.start', { ...this.#who(), input: this.#input, sessionId, userId })
-    const result: unknown = this.#body()
+    const result: unknown = this.#body(this.#context)
     this.#source = sourceOf(result)
     return this.#source === undefined ? this.#settle(result) : this.#source.next()
   }
 
   async #settle(result: unknown): Promise<unknown> {
     const settled = await result
-    this.#source = sourceOf(settled)
-    if (this.#source !== undefined) return this.#source.next()
+    const source = sourceOf(settled)
+    // Its reader left meanwhile: it is not to begin.
+    if (this.#state === 'ended') return closeQuietly(source)
+    this.#source = source
+    if (source !== undefined) return source.next()
     this.#finishWith(settled)
     return undefined
   }
@@ -267,21 +266,31 @@ class Performance extends Reading implements AsyncIterableIterator<RunEvent> {
   #conclude(how: 'left' | { readonly threw: unknown }): void {
     if (this.#state === 'ended') return
     this.#end()
+    // Whoever was told of no start is told of no end.
+    if (this.#context === undefined) return
     const { signal } = this.#context
     if (how !== 'left' && !signal.aborted) this.#tellError(how.threw)
     else if (isServableError(signal.reason)) this.#tellError(signal.reason)
     else this.#tell({ type: 'finish', finishReason: 'cancelled' })
-    this.#leaving.left?.abort()
+    this.#left?.abort()
   }
 
   #end(): void {
     this.#state = 'ended'
-    this.#leaving.caller?.removeEventListener('abort', this.#passOn)
+    this.#options?.signal?.removeEventListener('abort', this.#passOn)
+  }
+
+  /** A controller that fires when the caller's signal does. `AbortSignal.any` would cost half as much again as a short run. */
+  #ownSignal(): AbortController {
+    const left = new AbortController()
+    const caller = this.#options?.signal
+    if (caller?.aborted) abortWith(left, caller.reason)
+    else caller?.addEventListener('abort', this.#passOn)
+    return left
   }
 
   readonly #passOn = (): void => {
-    const { left, caller } = this.#leaving
-    left?.abort(caller?.reason)
+    if (this.#left !== undefined) abortWith(this.#left, this.#options?.signal?.reason)
   }
 
   #tellError(error: unknown): void {
@@ -290,12 +299,12 @@ class Performance extends Reading implements AsyncIterableIterator<RunEvent> {
   }
 
   #clean(text: string): string {
-    return redact(text, secretsOf(this.#context))
+    return redact(text, secretsOf(this.#options ?? {}))
   }
 
   #who(): BusPayload {
     const { kind, name } = this.#performer
-    return { kind, name, runId: this.#context.runId }
+    return { kind, name, runId: this.#context!.runId }
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * How the run pipeline reads events: the items that wait are awaited as they come, and are made events in the hands of
- * the reader. An iterator around another one would cost two more promises an event.
+ * How the run pipeline reads events: what a servable gives is awaited as it comes, and made an event by the reader. An
+ * iterator around another one would cost two more promises an event.
  *
  * @module
  */
@@ -9,11 +9,16 @@ import type { FinishEvent, RunEvent } from './contract.ts'
 
 /** What one reader reads, item by item. */
 export abstract class Reading {
-  /** What comes next, now or later: an item for {@link look}. Throws, or rejects, where the servable fails. */
+  /**
+   * The reader says, before it reads, that the signal of the options fires however it leaves, and when this fails: there is
+   * no need for another one.
+   */
+  abstract adopt(): void
+  /** What comes next, now or later: an item for {@link toEvent}. Throws, or rejects, where the servable fails. */
   abstract pull(): unknown
-  /** The event that an item stands for, at once. It is the servable's own: nothing is known of its shape. */
-  abstract look(item: unknown): unknown
-  /** To be told what `pull` or `look` failed with. */
+  /** The event that an item stands for. It is the servable's own: nothing is known of its shape. */
+  abstract toEvent(item: unknown): unknown
+  /** To be told what `pull` or `toEvent` failed with. */
   abstract failed(error: unknown): void
   /** The reader reads no more. Never throws. */
   abstract leave(): void
@@ -27,7 +32,7 @@ export function readingOf(events: AsyncIterator<RunEvent>): Reading {
 /** Lets an iterator clean up; nobody waits for it, and what it throws now has no reader. */
 export function closeQuietly(events: AsyncIterator<unknown> | undefined): void {
   try {
-    void events?.return?.().then(undefined, () => {})
+    void Promise.resolve(events?.return?.()).then(undefined, () => {})
   } catch {
     // A `return` that throws has nothing left to close.
   }
@@ -46,11 +51,13 @@ class Items extends Reading {
     this.#events = events
   }
 
+  adopt(): void {}
+
   pull(): unknown {
     return this.#events.next()
   }
 
-  look(item: unknown): unknown {
+  toEvent(item: unknown): unknown {
     const { done, value } = item as IteratorResult<RunEvent>
     this.#isDone = done === true
     return done ? FINISHED : value

@@ -12,7 +12,7 @@ import type {
 } from './contract.ts'
 import { addUsage, NO_USAGE } from './fold.ts'
 import { merge } from './merge.ts'
-import { type BodyResult, leavable, perform, type RunContext, runThrough, type Yielded } from './perform.ts'
+import { type BodyResult, perform, type RunContext, runThrough, type Yielded } from './perform.ts'
 import { checkConfig, checkName, checkRunnable, type RegisterOption, registerAs } from './registry.ts'
 import { SpeakingOrder } from './speaking-order.ts'
 
@@ -78,9 +78,10 @@ export class Team implements ServableTeam {
 
   /** Runs and gives the events as they come. */
   stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
-    const { run, leaving } = leavable(this, options)
-    const call: TeamContext['call'] = (name, message) => this.#call(name, message, run)
-    return perform(this, input, { ...run, members: this.members, call }, this.#strategy, leaving)
+    return perform(this, input, options, run => {
+      const call: TeamContext['call'] = (name, message) => this.#call(name, message, run)
+      return this.#strategy(input, { ...run, members: this.members, call })
+    })
   }
 
   #call(name: string, input: RunInput, run: RunContext): AsyncGenerator<Yielded, RunResult> {

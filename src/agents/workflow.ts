@@ -11,7 +11,7 @@ import type {
   Usage,
 } from './contract.ts'
 import { addUsage, NO_USAGE } from './fold.ts'
-import { type BodyResult, leavable, perform, type RunContext, runThrough, type Yielded } from './perform.ts'
+import { type BodyResult, perform, type RunContext, runThrough, type Yielded } from './perform.ts'
 import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
 
 /** What a step gets beside the value of the step before. */
@@ -109,20 +109,15 @@ export class Workflow implements ServableWorkflow {
 
   /** Runs and gives the events as they come. */
   stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
-    const { run, leaving } = leavable(this, options)
-    let usage: Usage | undefined
-    async function* call(servable: Servable, message: RunInput): AsyncGenerator<RunEvent, RunResult> {
-      const result = yield* callServable(servable, message, run)
-      usage = addUsage(usage ?? NO_USAGE, result.usage)
-      return result
-    }
-    return perform(
-      this,
-      input,
-      { ...run, call },
-      (_, context) => this.#body(input, context, () => usage),
-      leaving,
-    )
+    return perform(this, input, options, run => {
+      let usage: Usage | undefined
+      async function* call(servable: Servable, message: RunInput): AsyncGenerator<RunEvent, RunResult> {
+        const result = yield* callServable(servable, message, run)
+        usage = addUsage(usage ?? NO_USAGE, result.usage)
+        return result
+      }
+      return this.#body(input, { ...run, call }, () => usage)
+    })
   }
 }
 

@@ -11,7 +11,7 @@ import { digestKey } from '../http/idempotency.ts'
 import type { KeyReader } from '../http/key-headers.ts'
 import type { Identity } from '../http/platform.ts'
 import type { Follower, HostSettings, IdempotencyKey, RunHost } from '../runs/host.ts'
-import { startRun, type Target } from '../runs/run.ts'
+import { type PlainOptions, startRun, type Target } from '../runs/run.ts'
 import type { Ack } from '../socket/io/namespace.ts'
 import type { GatewayLimits } from './options.ts'
 import { asJson, parseCancel, parseRun, type RunPayload, unknownEvent } from './payload.ts'
@@ -256,7 +256,7 @@ export class GatewaySession {
     if (this.#left !== undefined) await this.#tellLeft()
   }
 
-  #startPlain(target: Target, input: RunPayload['input'], options: RunOptions): Begun {
+  #startPlain(target: Target, input: RunPayload['input'], options: PlainOptions): Begun {
     const run = startRun(target, input, options, this.#room.runs)
     this.#runs.set(run.id, { cancel: run.cancel, leave: run.cancel })
     const teller = this.#tellerOf(run.id, undefined, 0)

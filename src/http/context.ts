@@ -68,6 +68,7 @@ const REQUEST_ID = /^[\w.:-]{1,128}$/
 /** The context as the handler itself keeps it, from the first look at the request to the last at its response. */
 export class RequestState implements Context {
   readonly requestId: string
+  readonly #arrivedAt = performance.now()
   /** Where the request leads; undefined for nothing, and until it is known. */
   match: Match
   readonly log: Log
@@ -85,6 +86,11 @@ export class RequestState implements Context {
     this.traceparent = continueTrace(request.headers.get('traceparent'))
     this.log = log
     this.#platform = platform
+  }
+
+  /** Milliseconds since the request came. */
+  get ageMs(): number {
+    return performance.now() - this.#arrivedAt
   }
 
   get part(): Part {

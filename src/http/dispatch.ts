@@ -56,9 +56,8 @@ export function createDispatch(
   }
 
   const answerAndTell = async (request: Request, state: RequestState): Promise<Response> => {
-    const startedAt = performance.now()
     const response = await answer(request, state)
-    tellRequest(log, request, state, { status: response.status, durationMs: performance.now() - startedAt })
+    tellRequest(log, request, state, { status: response.status, durationMs: state.ageMs })
     return response
   }
 

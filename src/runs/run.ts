@@ -4,6 +4,7 @@
  * @module
  */
 
+import { abortWith } from '../agents/abort.ts'
 import type {
   ErrorEvent,
   FinishEvent,
@@ -19,7 +20,6 @@ import { elapsedSince } from '../agents/elapsed.ts'
 import { errorOf, isRunEvent, isTerminal } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
 import { type MemoryKeeper, memoryOf } from '../agents/memory.ts'
-import { promisedTo } from '../agents/promised.ts'
 import { selectKey } from '../agents/provider-key.ts'
 import { type Reading, readingOf } from '../agents/reading.ts'
 import { secretsOf } from '../agents/redacted.ts'
@@ -70,8 +70,8 @@ export interface RunFailure {
 const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
 /**
- * Starts a run: chooses its id and its provider key, and gives its events. The servable is called at the first
- * `next()`. Reading is for one reader; leaving (`return`) cancels.
+ * Starts a run: chooses its id and its provider key, and gives its events. The servable is called when it is first read
+ * (`next`, `read` or `result`), its time runs from now on. Reading is for one reader; leaving (`return`) cancels.
  */
 export function startRun(
   target: Target,
@@ -83,7 +83,7 @@ export function startRun(
   return new Run(target, input, options, settings, caller)
 }
 
-/** Who waits for a run. The signal, which cancels it, is looked at once the run has to wait. */
+/** Who waits for a run. The signal cancels it; it is looked at once the run is armed. */
 export interface Caller {
   readonly signal: AbortSignal
 }
@@ -111,6 +111,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #signal: AbortSignal | undefined
   #count = 0
   #ended = false
+  /** Called once, when the run has ended. */
+  onEnd: (() => void) | undefined
   /** The terminal event, once the run has ended without its reader having seen it. */
   #unread: FinishEvent | ErrorEvent | undefined
   /** Who waits for the next event. */
@@ -131,12 +133,14 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#settings = settings
     this.#meter = quietly(() => settings.meter?.start(target, this.id))
     this.#caller = caller
-    this.#options = promisedTo(target.servable, options, {
+    this.#options = {
+      ...options,
       runId: this.id,
       apiKey: selectKey(target.servable.model?.provider, options.apiKeys) ?? options.apiKey,
       signal: this.#abort.signal,
-      memory: settings.memory && memoryOf(settings.memory, target, options),
-    })
+      ...(settings.memory && { memory: memoryOf(settings.memory, target, options) }),
+    }
+    this.#timer = setTimeout(this.arm, 0)
   }
 
   /** Milliseconds since the start. */
@@ -226,7 +230,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       try {
         this.#source ??= this.#begin()
         const item = await this.#source.pull()
-        if (!this.#ended) this.#pass(this.#source.look(item))
+        if (!this.#ended) this.#pass(this.#source.toEvent(item))
       } catch (error) {
         this.#source?.failed(error)
         this.fail(error)
@@ -237,24 +241,33 @@ export class Run implements AsyncIterableIterator<RunEvent> {
 
   #begin(): Reading {
     this.#settings.working?.add(this)
-    this.#timer = setTimeout(this.#wait, 0)
-    return readingOf(eventsOf(this.#target.servable, this.#input, this.#options))
+    const reading = readingOf(eventsOf(this.#target.servable, this.#input, this.#options))
+    // However this run ends but by itself, it fires the signal.
+    reading.adopt()
+    return reading
   }
 
   /**
-   * The run has to wait: now it can take too long, and its caller can leave. One that ends in the turn of the event loop in
-   * which it began needs to hear of neither, which may cost more than what it says (up to 17 µs for the signal alone).
+   * From now on the run can take too long, and hears of its caller. It does so by itself after the turn of the event loop in
+   * which it was started: one that has ended by then needs neither, and both may cost more than what it says (the signal
+   * alone up to 17 µs). Bound, for a timer.
    */
-  readonly #wait = (): void => {
+  readonly arm = (): void => {
+    if (this.#ended) return
     const { timeoutMs } = this.#settings
+    this.#stopTimer()
     this.#timer = setTimeout(
       () => this.fail(new ServableError('run_timeout', `The run took longer than ${timeoutMs} ms`)),
-      timeoutMs - this.durationMs,
+      Math.max(0, timeoutMs - this.durationMs),
     )
     this.#signal = this.#caller?.signal
     this.#caller = undefined
     if (this.#signal?.aborted) this.cancel()
     else this.#signal?.addEventListener('abort', this.cancel)
+  }
+
+  #stopTimer(): void {
+    if (this.#timer !== undefined) clearTimeout(this.#timer)
   }
 
   /** Passes on what the servable gave. It is other code's: looking at it may throw. */
@@ -300,12 +313,13 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   /** Closes everything. With a `reason` the servable's signal fires: it is still at work. */
   #end(terminal: FinishEvent | ErrorEvent, reason?: unknown): FinishEvent | ErrorEvent {
     this.#ended = true
-    if (this.#timer !== undefined) clearTimeout(this.#timer)
+    this.#stopTimer()
     this.#settings.working?.delete(this)
     if (this.#meter !== undefined) this.#measureEnd(this.#meter, terminal)
     this.#signal?.removeEventListener('abort', this.cancel)
-    if (reason !== undefined) this.#abort.abort(reason)
+    if (reason !== undefined) abortWith(this.#abort, reason)
     this.#source?.leave()
+    if (this.onEnd !== undefined) quietly(this.onEnd)
     return terminal
   }
 

@@ -15,7 +15,7 @@ export const SSE_HEADERS: Readonly<Record<string, string>> = {
 export const KEEP_ALIVE_MS = 5000
 
 /** Characters that are gathered for a slow reader before the source is no longer read. */
-const MAX_GATHERED = 16 * 1024
+export const MAX_GATHERED: number = 16 * 1024
 
 /** Turns of the microtask queue without a message after which its source is waiting for something. */
 const QUIET_TICKS = 10
@@ -63,16 +63,18 @@ export function sseMessage(id: number | string, json: string): string {
 /** Counts the streams that are open; the function that it gives is called once one is closed. */
 export type StreamCount = () => () => void
 
-/** The same source, counted until it ends or its reader leaves. */
+/** The same source, counted from its first read until it ends or its reader leaves. */
 export function counted(source: SseSource, count: StreamCount | undefined): SseSource {
   if (count === undefined) return source
-  let close: (() => void) | undefined = count()
+  let close: (() => void) | undefined
+  let isOver = false
   const done = () => {
-    close?.()
-    close = undefined
+    if (!isOver) close?.()
+    isOver = true
   }
   return {
     read(take) {
+      if (!isOver) close ??= count()
       source.read(message => {
         if (message === undefined) done()
         return take(message)
@@ -179,6 +181,7 @@ class Chunks implements SseSink {
 
   cancel(): void {
     this.#hasLeft = true
+    this.#wake()
     this.#writer.leave()
   }
 
@@ -193,7 +196,7 @@ class Chunks implements SseSink {
 
   /** Resolves once something has come, and what comes in the same turn with it. */
   async #arrival(): Promise<void> {
-    if (this.#gathered === '' && !this.#hasEnded) {
+    while (this.#gathered === '' && !this.#hasEnded && !this.#hasLeft) {
       await new Promise<void>(resolve => {
         this.#wake = resolve
       })
@@ -207,16 +210,17 @@ class Chunks implements SseSink {
 }
 
 /**
- * Writes a comment when the first message is not there at once, and in each interval that saw no message, while the
- * writer waits for its source. A sink that is not read needs none: its timer stops at the next tick, so that a
- * stream nobody reads leaves no timer behind.
+ * Writes a comment when the first message is not there at once, and after each `maxSilenceMs` without a message, while the
+ * writer waits for its source. A sink that has no room needs none: its timer stops at the next tick.
  */
-function createKeepAlive(sink: SseSink, intervalMs: number) {
+function createKeepAlive(sink: SseSink, maxSilenceMs: number) {
   let timer: ReturnType<typeof setInterval> | undefined
   let opening: ReturnType<typeof setTimeout> | undefined
   let hasOpened = false
   let isWaiting = false
-  let wasSilent = true
+  let hasSpoken = false
+  /** Looks at the source in a row that found it silent. */
+  let silent = 0
   const stop = () => {
     if (timer !== undefined) clearInterval(timer)
     if (opening !== undefined) clearTimeout(opening)
@@ -224,18 +228,23 @@ function createKeepAlive(sink: SseSink, intervalMs: number) {
   }
   const look = () => {
     if (!isWaiting) return stop()
-    if (wasSilent && sink.hasRoom()) sink.write(KEEP_ALIVE)
-    wasSilent = true
+    if (++silent < 2) return
+    silent = 0
+    if (sink.hasRoom()) sink.write(KEEP_ALIVE)
+  }
+  const watch = () => {
+    timer ??= setInterval(look, maxSilenceMs / 2)
   }
   const open = () => {
     hasOpened = true
-    if (wasSilent) sink.write(OPEN)
-    if (isWaiting) timer = setInterval(look, intervalMs)
+    if (!hasSpoken) sink.write(OPEN)
+    if (isWaiting) watch()
   }
   return {
     stop,
     skip: () => {
-      wasSilent = false
+      hasSpoken = true
+      silent = 0
     },
     pause: () => {
       isWaiting = false
@@ -243,7 +252,7 @@ function createKeepAlive(sink: SseSink, intervalMs: number) {
     start() {
       isWaiting = true
       // A source whose messages are all ready needs neither a comment before them nor one between.
-      if (hasOpened) timer ??= setInterval(look, intervalMs)
+      if (hasOpened) watch()
       else opening ??= setTimeout(open, 0)
     },
   }

@@ -153,6 +153,29 @@ describe('Agent', () => {
     await before.return?.()
   })
 
+  it('stops at the next event where the signal of a direct run has fired', async () => {
+    const caller = new AbortController()
+    let closed = false
+    const agent = agentOf(async function* () {
+      try {
+        yield 'one'
+        caller.abort(new Error('gone'))
+        while (true) yield 'more'
+      } finally {
+        closed = true
+      }
+    })
+    await expect(agent.run('hi', { signal: caller.signal })).rejects.toThrow('gone')
+    expect(closed).toBe(true)
+  })
+
+  it('tells its bus nothing of a stream that nobody read', async () => {
+    const agent = agentOf(() => 'done')
+    const told = listenTo(agent.events)
+    await agent.stream('hi').return?.()
+    expect(told).toEqual([])
+  })
+
   it('gives its function a run id and a signal where the caller gives none', async () => {
     const { runId } = await agentOf((_, context) => {
       expect(context.runId).toMatch(UUID)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Agent, type RunEvent, type RunOptions, ServableError } from '../../src/index.ts'
 import { type RunFailure, type RunSettings, startRun, type Target } from '../../src/runs/run.ts'
-import { breathe } from '../../src/wake.ts'
+import { breathe, deferred } from '../../src/wake.ts'
 import { drain, listenersOf, never, terminalsIn, textIn, turn, untyped } from '../support.ts'
 
 const settings: RunSettings = { production: false, timeoutMs: 60_000, maxEvents: 100_000, maxLength: 1e6 }
@@ -514,6 +514,73 @@ describe('a run that is left', () => {
     }
     expect(textIn(await drain(stream(leaver)))).toBe('xfalse')
     expect(signals[1]?.aborted).toBe(true)
+  })
+
+  it('fires the signal of an agent whose own `stream` leaves what it wraps', async () => {
+    const signals: AbortSignal[] = []
+    class Cut extends Agent {
+      override stream(...call: Parameters<Agent['stream']>) {
+        const whole = super.stream(...call)
+        return (async function* (): AsyncGenerator<RunEvent> {
+          for await (const event of whole) {
+            yield event
+            break
+          }
+        })()
+      }
+    }
+    const cut = new Cut({
+      name: 'cut',
+      register: false,
+      async *run(_, { signal }) {
+        signals.push(signal)
+        yield 'one'
+        yield 'two'
+      },
+    })
+    expect(textIn(await drain(start(cut)))).toBe('one')
+    expect(signals[0]?.aborted).toBe(true)
+  })
+
+  it('closes what a body gives after it was left, and never begins it', async () => {
+    const begun = vi.fn()
+    const given = deferred<AsyncGenerator<string>>()
+    const late = new Agent({ name: 'late', register: false, run: () => given.promise })
+    const run = start(late)
+    const reading = drain(run)
+    await turn()
+    run.cancel()
+    await reading
+    const source = (async function* () {
+      begun()
+      yield 'x'
+    })()
+    const closed = vi.spyOn(source, 'return')
+    given.resolve(source)
+    await turn()
+    expect(begun).not.toHaveBeenCalled()
+    expect(closed).toHaveBeenCalledOnce()
+  })
+
+  it('runs out of time though nobody reads it', async () => {
+    vi.useFakeTimers()
+    const onEnd = vi.fn()
+    const source = vi.fn(() => [text])
+    const run = stream(source, {}, { timeoutMs: 1000 })
+    run.onEnd = onEnd
+    await vi.advanceTimersByTimeAsync(1001)
+    expect(onEnd).toHaveBeenCalledOnce()
+    expect(await drain(run)).toMatchObject([{ type: 'error', code: 'run_timeout' }])
+    expect(source).not.toHaveBeenCalled()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('hears at once of a caller who left before, when it is armed', async () => {
+    const source = vi.fn(() => [text])
+    const run = stream(source, { signal: AbortSignal.abort() })
+    run.arm()
+    expect(await drain(run)).toEqual([{ type: 'finish', finishReason: 'cancelled' }])
+    expect(source).not.toHaveBeenCalled()
   })
 
   it('ends as cancelled when the signal of its caller fires', async () => {

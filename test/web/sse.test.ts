@@ -150,13 +150,35 @@ describe('sseStream', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('keeps every silence shorter than 10 s, after which Bun cuts a response', () => {
-    expect(KEEP_ALIVE_MS * 2).toBeLessThanOrEqual(10_000)
+  it('keeps every silence shorter than 10 s, after which Bun cuts a response', async () => {
+    expect(KEEP_ALIVE_MS).toBeLessThan(10_000)
+    vi.useFakeTimers()
+    const source = pushable()
+    const reader = sseStream(pulled(source)).getReader()
+    const chunks: string[] = []
+    const reading = (async () => {
+      for (let item = await reader.read(); !item.done; item = await reader.read())
+        chunks.push(new TextDecoder().decode(item.value))
+    })()
+    // Right before and right after the source is looked at.
+    for (const before of [0, KEEP_ALIVE_MS / 2 - 1, 2]) {
+      await vi.advanceTimersByTimeAsync(before)
+      source.push('data: 1\n\n')
+      await vi.advanceTimersByTimeAsync(KEEP_ALIVE_MS)
+      const afterIt = chunks.splice(0).slice(-2)
+      expect(afterIt).toEqual(['data: 1\n\n', ': keep-alive\n\n'])
+    }
+    source.push(undefined)
+    await reading
+  })
+
+  it('closes though its last message is empty', async () => {
+    expect(await readAll(sseStream(pulled(sourceOf(['data: 1\n\n', '', '']))))).toBe('data: 1\n\n')
   })
 
   it('piles up no comments for a reader that does not read', async () => {
     vi.useFakeTimers()
-    const stream = sseStream(pulled({ next: never, cancel: () => {} }), 1)
+    const stream = sseStream(pulled({ next: never, cancel: () => {} }), 2)
     await vi.advanceTimersByTimeAsync(50_000)
     const reader = stream.getReader()
     let size = 0

@@ -65,8 +65,8 @@ function answerStream(kind: Kind, options: RunRoutesOptions): Endpoint {
     const { followed, release } = asked
     if (followed === undefined) {
       const run = startPlain(asked, request, state, options)
-      const source = counted(sseOfRun(run), release && (() => release))
-      return streamOfRun(counted(source, count), run.id)
+      run.onEnd = release
+      return streamOfRun(counted(sseOfRun(run), count), run.id)
     }
     try {
       const record = await startFollowed(asked, followed, state, options)
@@ -88,8 +88,13 @@ function startPlain(
   const { target, body } = asked
   const run = startRun(target, body.input, asked.options, options.runs, request)
   state.runId = run.id
+  // Who has been waiting for long may have left.
+  if (state.ageMs > SOON_MS) run.arm()
   return run
 }
+
+/** Milliseconds in which hardly a client gives up. */
+const SOON_MS = 10
 
 async function startFollowed(
   { target, body, options: run, owner }: RunRequest,

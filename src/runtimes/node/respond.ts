@@ -9,7 +9,7 @@ import process from 'node:process'
 import type { Writable } from 'node:stream'
 import { FastResponse } from 'srvx/node'
 import { isStream, type Reply } from '../../web/reply.ts'
-import { createSseWriter, type SseSource } from '../../web/sse.ts'
+import { createSseWriter, MAX_GATHERED, type SseSource } from '../../web/sse.ts'
 
 /** Makes the response of a reply. */
 export function respond({ body, status, headers }: Reply): Response {
@@ -17,9 +17,6 @@ export function respond({ body, status, headers }: Reply): Response {
   const written = isStream(body) ? (new Messages(body) as unknown as BodyInit) : body
   return new FastResponse(written, { status, headers })
 }
-
-/** Characters that are gathered before they are written. */
-const MAX_GATHERED = 16 * 1024
 
 /** Messages as srvx takes a body that writes itself. */
 class Messages {
