@@ -134,9 +134,12 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
   }
 
   async next(): Promise<IteratorResult<RunEvent>> {
-    if (this.#state === 'ended') return END
+    if (this.#isOver()) return END
     try {
-      return { done: false, value: this.toEvent(await this.pull()) }
+      const item = await this.pull()
+      // Left meanwhile.
+      if (this.#isOver()) return END
+      return { done: false, value: this.toEvent(item) }
     } catch (error) {
       this.failed(error)
       throw error
@@ -167,7 +170,7 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
   }
 
   leave(): void {
-    if (this.#state === 'ended') return
+    if (this.#isOver()) return
     this.#conclude('left')
     closeQuietly(this.#source)
   }
@@ -175,6 +178,10 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
   return(): Promise<IteratorResult<RunEvent>> {
     this.leave()
     return Promise.resolve(END)
+  }
+
+  #isOver(): boolean {
+    return this.#state === 'ended'
   }
 
   /** Starts the body. Gives its first item, or nothing where it has an outcome at once. */
@@ -194,7 +201,7 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
     const settled = await result
     const source = sourceOf(settled)
     // Its reader left meanwhile: it is not to begin.
-    if (this.#state === 'ended') return closeQuietly(source)
+    if (this.#isOver()) return closeQuietly(source)
     this.#source = source
     if (source !== undefined) return source.next()
     this.#finishWith(settled)
@@ -264,7 +271,7 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
 
   /** Ends a run that had no terminal event: it threw, was cancelled, or its reader left. */
   #conclude(how: 'left' | { readonly threw: unknown }): void {
-    if (this.#state === 'ended') return
+    if (this.#isOver()) return
     this.#end()
     // Whoever was told of no start is told of no end.
     if (this.#context === undefined) return

@@ -169,6 +169,23 @@ describe('Agent', () => {
     expect(closed).toBe(true)
   })
 
+  it.each([
+    ['later', () => new Promise<string>(resolve => setTimeout(resolve, 0, 'x'))],
+    [
+      'piece by piece',
+      async function* () {
+        await turn()
+        yield 'x'
+      },
+    ],
+  ])('gives nothing more once it was left while it worked: %s', async (_, body) => {
+    const events = agentOf(body).stream('hi')
+    const waiting = events.next()
+    await events.return?.()
+    expect(await waiting).toEqual({ done: true, value: undefined })
+    expect(await events.next()).toEqual({ done: true, value: undefined })
+  })
+
   it('tells its bus nothing of a stream that nobody read', async () => {
     const agent = agentOf(() => 'done')
     const told = listenTo(agent.events)

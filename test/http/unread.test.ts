@@ -1,7 +1,7 @@
-/** Answers that middleware keeps to itself, where the runtime has not begun to write them. */
+/** Runs that nobody waits for: their answer is kept back by middleware, or their client left before they began. */
 import { expect, it, vi } from 'vitest'
 import { platform } from '../../src/http/platform.ts'
-import { createHandler, MetricsExporter, type Middleware } from '../../src/index.ts'
+import { Agent, createHandler, MetricsExporter, type Middleware } from '../../src/index.ts'
 import { speaker } from '../support.ts'
 
 const request = (path: string, body?: object) =>
@@ -33,4 +33,17 @@ it('a stream that is never written ends with its time-out, and is not counted as
   await vi.waitFor(async () =>
     expect(await metrics()).toMatch(/^service_agent_runs_active\{.*"echo".*\} 0$/m),
   )
+})
+
+it('a run whose client has left while middleware waited never calls its agent', async () => {
+  const called = vi.fn(() => 'x')
+  const slow: Middleware = async (_request, _context, next) => {
+    await new Promise(resolve => setTimeout(resolve, 20))
+    return next()
+  }
+  const agents = { watched: new Agent({ name: 'watched', register: false, run: called }) }
+  const handler = createHandler({ registry: false, logger: false, agents, middleware: [slow] })
+  const left = new Request(request('agents/watched/run', { input: 'x' }), { signal: AbortSignal.abort() })
+  expect(await (await handler(left)).json()).toMatchObject({ finishReason: 'cancelled' })
+  expect(called).not.toHaveBeenCalled()
 })
