@@ -38,6 +38,42 @@ export function createWake(): Wake {
 /** After so many items in a row a loop lets timers and I/O have their turn: other code may never wait by itself. */
 export const BREATHE_EVERY = 4096
 
+/** Milliseconds of work for one item after which a loop lets timers and I/O have their turn. */
+const LONG_MS = 10
+
+/** Items of which one is timed, where none has taken long so far: looking at the clock costs as much as a short item. */
+const SELDOM = 16
+
+/**
+ * Paces a loop over the items of other code, which may compute for long, or give a thousand items, and never wait by
+ * itself. Only work that is done before an item is awaited is timed.
+ */
+export class Pace {
+  /** Items so far, with the one at hand. */
+  count = 0
+  #every = 1
+  #next = 1
+  #hasTakenLong = false
+
+  /** Whether to {@link breathe} before the next item. */
+  get isDue(): boolean {
+    return this.#hasTakenLong || (this.count + 1) % BREATHE_EVERY === 0
+  }
+
+  /** Work on an item begins. Gives what `end` is to be called with; undefined for an item that is not timed. */
+  begin(): number | undefined {
+    this.#hasTakenLong = false
+    return ++this.count < this.#next ? undefined : performance.now()
+  }
+
+  end(startedAt: number | undefined): void {
+    if (startedAt === undefined) return
+    this.#hasTakenLong = performance.now() - startedAt > LONG_MS
+    this.#every = this.#hasTakenLong ? 1 : Math.min(2 * this.#every, SELDOM)
+    this.#next = this.count + this.#every
+  }
+}
+
 /** Resolves once timers and I/O have had their turn. */
 export function breathe(): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, 0))

@@ -24,7 +24,7 @@ import { selectKey } from '../agents/provider-key.ts'
 import { type Reading, readingOf } from '../agents/reading.ts'
 import { secretsOf } from '../agents/redacted.ts'
 import { isClientErrorCode, messageOf, redact, reportError, ServableError } from '../errors.ts'
-import { BREATHE_EVERY, breathe } from '../wake.ts'
+import { breathe, Pace } from '../wake.ts'
 import type { Meter, RunMeter } from './meter.ts'
 import type { WorkingRuns } from './working.ts'
 
@@ -109,7 +109,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #timer: ReturnType<typeof setTimeout> | undefined
   /** The caller's, once it is listened to. */
   #signal: AbortSignal | undefined
-  #count = 0
+  readonly #pace = new Pace()
   #ended = false
   /** Called once, when the run has ended. */
   onEnd: (() => void) | undefined
@@ -225,11 +225,14 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   async #readOn(): Promise<void> {
     this.#isReading = true
     while (this.#take !== undefined && !this.#ended) {
-      if (++this.#count % BREATHE_EVERY === 0) await breathe()
+      if (this.#pace.isDue) await breathe()
       if (this.#ended) break
       try {
         this.#source ??= this.#begin()
-        const item = await this.#source.pull()
+        const startedAt = this.#pace.begin()
+        const pulled = this.#source.pull()
+        this.#pace.end(startedAt)
+        const item = await pulled
         if (!this.#ended) this.#pass(this.#source.toEvent(item))
       } catch (error) {
         this.#source?.failed(error)
@@ -274,7 +277,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #pass(event: unknown): void {
     try {
       if (!isRunEvent(event)) throw invalidEvent(this.#target, event)
-      if (this.#count > this.#settings.maxEvents && !isTerminal(event))
+      if (this.#pace.count > this.#settings.maxEvents && !isTerminal(event))
         throw tooManyEvents(this.#settings.maxEvents)
       this.#deliver(this.#toPass(event))
     } catch (error) {

@@ -562,6 +562,27 @@ describe('a run that is left', () => {
     expect(closed).toHaveBeenCalledOnce()
   })
 
+  it('lets timers and I/O have their turn though its servable computes and never waits', async () => {
+    let turns = 0
+    const count = () => {
+      turns++
+      counting = setImmediate(count)
+    }
+    let counting = setImmediate(count)
+    const seen: number[] = []
+    const source: Stream = async function* () {
+      for (let piece = 0; piece < 5; piece++) {
+        const startedAt = performance.now()
+        while (performance.now() - startedAt < 15);
+        seen.push(turns)
+        yield text
+      }
+    }
+    await drain(stream(source))
+    clearImmediate(counting)
+    expect(new Set(seen).size).toBe(5)
+  })
+
   it('runs out of time though nobody reads it', async () => {
     vi.useFakeTimers()
     const onEnd = vi.fn()
