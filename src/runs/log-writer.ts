@@ -54,9 +54,21 @@ class LogWriter {
     this.#fold = new Fold(options.maxLength)
   }
 
-  async pump(): Promise<void> {
-    for (let item = await this.#run.next(); !item.done; item = await this.#run.next()) this.#take(item.value)
-    this.#options.changed.fire()
+  pump(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#run.read(event => {
+        try {
+          if (event !== undefined) this.#take(event)
+        } catch (error) {
+          reject(error)
+          return false
+        }
+        if (event !== undefined) return true
+        this.#options.changed.fire()
+        resolve()
+        return false
+      })
+    })
   }
 
   /** Takes an event into the buffer; what cannot be written fails the run. */
