@@ -12,10 +12,10 @@ export const HOLD = 'hold'
 export const STOPPED = 'the agent was stopped'
 
 /** Gives the pieces. A server that has no signal for its agent gives none. */
-export async function* echo(text: string, caller?: { readonly signal: AbortSignal }): AsyncGenerator<string> {
+export async function* echo(text: string, signal?: AbortSignal): AsyncGenerator<string> {
   if (text === HOLD) {
     yield 'holding '
-    await stopped(caller?.signal)
+    await stopped(signal)
     return
   }
   for (const [word] of text.matchAll(/\S+\s*/g)) yield word

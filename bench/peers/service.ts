@@ -4,7 +4,7 @@ import { echo } from './echo.ts'
 /** As the README says it, with an agent that is served by name. */
 new Agent({
   name: 'echo',
-  run: (input, context) => echo(textOf(input), context),
+  run: (input, { signal }) => echo(textOf(input), signal),
 })
 
 export const handler: Handler = createHandler()

@@ -57,16 +57,18 @@ class LogWriter {
   pump(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#run.read(event => {
+        if (event === undefined) {
+          this.#options.changed.fire()
+          resolve()
+          return false
+        }
         try {
-          if (event !== undefined) this.#take(event)
+          this.#take(event)
+          return true
         } catch (error) {
           reject(error)
           return false
         }
-        if (event !== undefined) return true
-        this.#options.changed.fire()
-        resolve()
-        return false
       })
     })
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Agent, type RunEvent, type RunOptions, ServableError } from '../../src/index.ts'
+import { Agent, type AgentConfig, type RunEvent, type RunOptions, ServableError } from '../../src/index.ts'
 import { type RunFailure, type RunSettings, startRun, type Target } from '../../src/runs/run.ts'
 import { breathe, deferred } from '../../src/wake.ts'
 import { drain, listenersOf, never, terminalsIn, textIn, turn, untyped } from '../support.ts'
@@ -18,6 +18,17 @@ const start = (servable: object, { signal, ...options }: RunOptions = {}, more: 
 
 const stream = (source: Stream, options?: RunOptions, more?: Partial<RunSettings>) =>
   start({ stream: source }, options, more)
+
+/** An agent that notes its signal, says one thing and waits for ever. */
+const waiter = (signals: AbortSignal[]): AgentConfig => ({
+  name: 'waiter',
+  register: false,
+  async *run(_, { signal }) {
+    signals.push(signal)
+    yield 'x'
+    await never()
+  },
+})
 
 /** An async iterator made by hand, for what generators cannot do. */
 const byHand = (iterator: object) => () => ({ [Symbol.asyncIterator]: () => iterator })
@@ -490,15 +501,7 @@ describe('a run that is left', () => {
 
   it('fires the signal of an agent, and of one that another servable runs and leaves', async () => {
     const signals: AbortSignal[] = []
-    const agent = new Agent({
-      name: 'inner',
-      register: false,
-      async *run(_, { signal }) {
-        signals.push(signal)
-        yield 'x'
-        await never()
-      },
-    })
+    const agent = new Agent(waiter(signals))
     const alone = start(agent)
     await alone.next()
     expect(signals[0]?.aborted).toBe(false)
@@ -529,16 +532,7 @@ describe('a run that is left', () => {
         })()
       }
     }
-    const cut = new Cut({
-      name: 'cut',
-      register: false,
-      async *run(_, { signal }) {
-        signals.push(signal)
-        yield 'one'
-        yield 'two'
-      },
-    })
-    expect(textIn(await drain(start(cut)))).toBe('one')
+    expect(textIn(await drain(start(new Cut(waiter(signals)))))).toBe('x')
     expect(signals[0]?.aborted).toBe(true)
   })
 

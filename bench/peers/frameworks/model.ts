@@ -15,7 +15,7 @@ const finishReason = { unified: 'stop', raw: 'stop' } as const
 function piecesOf({ prompt, abortSignal }: LanguageModelV3CallOptions): AsyncGenerator<string> {
   const last = prompt.findLast(({ role }) => role === 'user')
   const part = Array.isArray(last?.content) ? last.content.find(({ type }) => type === 'text') : undefined
-  return echo(part && 'text' in part ? part.text : '', abortSignal && { signal: abortSignal })
+  return echo(part && 'text' in part ? part.text : '', abortSignal)
 }
 
 async function* partsOf(options: LanguageModelV3CallOptions): AsyncGenerator<LanguageModelV3StreamPart> {
