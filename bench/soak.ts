@@ -1,6 +1,6 @@
 /**
- * Mixed traffic with faults against a server on Node, then on workerd: `node bench/soak.ts [minutes] [node|workerd]`.
- * Ends with 1 where an event is lost or doubled, an answer is not what was asked for, memory grows, or a counter of the
+ * Mixed traffic with faults against a server on Node, then on workerd: `node bench/soak.ts [minutes] [node|workerd]`. Beside
+ * it a client that means no good sends hostile bodies and slow uploads, and has slow receivers told of its tasks. Ends with 1 where an event is lost or doubled, an answer is not what was asked for, memory grows, or a counter of the
  * metrics is not what the clients counted.
  */
 
@@ -10,10 +10,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Runtime, startNode, startWorkerd } from '../test/runtimes/harness.ts'
 import { childOf, cpuOf, residentOf } from './process.ts'
+import { hostileClients } from './soak/hostile.ts'
 import { Ledger } from './soak/ledger.ts'
 import { floors, type Sample, secondHalf, slopeOf } from './soak/memory.ts'
 import { KINDS } from './soak/orders.ts'
-import { type Act, CLIENTS, readMetrics, whatOf } from './soak/traffic.ts'
+import { startReceivers } from './soak/receivers.ts'
+import { type Act, clientsOf, readMetrics, whatOf } from './soak/traffic.ts'
 
 const PROGRESS_MS = 10_000
 const SAMPLE_MS = 5000
@@ -110,7 +112,10 @@ async function soak(server: Runtime): Promise<Outcome> {
   })
   const stopTelling = every(PROGRESS_MS, () => tell(name, ledger, [samples, heaps], passed()))
   const until = startedAt + durationMs
-  await Promise.all(CLIENTS.map(([, acts]) => keepBusy(acts, url, ledger, until)))
+  const receivers = await startReceivers()
+  const busy = [...clientsOf(receivers).map(([, acts]) => acts), ...hostileClients(receivers)]
+  await Promise.all(busy.map(acts => keepBusy(acts, url, ledger, until)))
+  await receivers.stop()
   await Promise.all([stopSampling(), stopTelling()])
   const seconds = passed() * 60
   const cpu = (await cpuOf(pid)) - cpuBefore
@@ -167,7 +172,7 @@ function tell(name: string, ledger: Ledger, sampled: readonly (readonly Sample[]
   const mib = sampled.map(samples => ((samples.at(-1)?.[1] ?? 0) / 1024).toFixed(1)).join(', ')
   const faults = [...ledger.faults.values()].reduce((sum, { count }) => sum + count, 0)
   console.error(
-    `${name} ${at.toFixed(2)} min: ${runs}; ${ledger.events} events, ${ledger.cuts} cuts, ${ledger.scrapes} scrapes, ${mib} MiB, ${faults} faults`,
+    `${name} ${at.toFixed(2)} min: ${runs}; ${ledger.events} events, ${ledger.cuts} cuts, ${ledger.hostile} hostile, ${ledger.scrapes} scrapes, ${mib} MiB, ${faults} faults`,
   )
 }
 
@@ -181,6 +186,7 @@ function row({ name, ledger, seconds, cpu, memory, heap, wrong }: Outcome): stri
     runs.join(', '),
     String(ledger.events),
     String(ledger.cuts),
+    String(ledger.hostile),
     `${((cpu / seconds) * 100).toFixed(0)} %`,
     ...growthCells(memory),
     ...growthCells(heap),
@@ -214,8 +220,8 @@ for (const [name, start] of runtimes) {
 }
 console.log(
   [
-    `| server | time | runs | ${KINDS.join(', ')} | events | cuts | CPU | resident, second half | KiB a minute | heap, second half | KiB a minute | wrong |`,
-    '|---|---|---|---|---|---|---|---|---|---|---|---|',
+    `| server | time | runs | ${KINDS.join(', ')} | events | cuts | hostile | CPU | resident, second half | KiB a minute | heap, second half | KiB a minute | wrong |`,
+    '|---|---|---|---|---|---|---|---|---|---|---|---|---|',
     ...outcomes.map(outcome => `| ${row(outcome)} |`),
   ].join('\n'),
 )

@@ -1,10 +1,12 @@
 /**
  * Ten files of 50 MiB in one request: how long it takes and how much memory the server has at the most, beside what the
- * runtime needs to read the same form. Run with `npm run bench`.
+ * runtime needs to read the same form; and on workerd sixteen uploads of 31 MB at once. Run with `npm run bench`, or the
+ * second part alone with `node bench/uploads.ts crowd`.
  */
 
 import { readFile } from 'node:fs/promises'
-import { type Runtime, startBun, startNode } from '../test/runtimes/harness.ts'
+import { type Runtime, startBun, startNode, startWorkerd } from '../test/runtimes/harness.ts'
+import { childOf } from './process.ts'
 
 const FILES = 10
 const FILE_BYTES = 50 * 1024 * 1024
@@ -18,7 +20,6 @@ interface Measured {
 async function measure(start: () => Promise<Runtime>, path: string): Promise<Measured> {
   const server = await start()
   try {
-    const children = await readFile(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8')
     const form = new FormData()
     const content = new Blob([Buffer.alloc(FILE_BYTES, 1)])
     for (let index = 0; index < FILES; index++) form.append('files', new File([content], `${index}.bin`))
@@ -27,8 +28,38 @@ async function measure(start: () => Promise<Runtime>, path: string): Promise<Mea
     const text = await response.text()
     if (!response.ok) throw new Error(`${response.status} ${text}`)
     const seconds = (performance.now() - startedAt) / 1000
-    const status = await readFile(`/proc/${children.trim().split(' ')[0]}/status`, 'utf8')
-    return { seconds, peakMiB: Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1]) / 1024 }
+    return { seconds, peakMiB: await peakOf(server) }
+  } finally {
+    await server.stop()
+  }
+}
+
+/** MiB that were resident at the most. */
+async function peakOf({ pid }: Runtime): Promise<number> {
+  const status = await readFile(`/proc/${await childOf(pid)}/status`, 'utf8')
+  return Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1]) / 1024
+}
+
+/** So many uploads at once, on workerd: what it has before and at the most, and how many were taken. */
+async function crowd(count: number, bytes: number): Promise<string> {
+  const server = await startWorkerd('bench/servers/workerd-uploads.ts')
+  try {
+    await (await fetch(server.url)).text()
+    const before = await peakOf(server)
+    const content = new Blob([Buffer.alloc(bytes, 1)])
+    const send = async () => {
+      const form = new FormData()
+      form.append('files', new File([content], 'file.bin'))
+      const response = await fetch(`${server.url}/api/agents/size/run`, { method: 'POST', body: form })
+      await response.text()
+      return response.status
+    }
+    const statuses = await Promise.all(Array.from({ length: count }, send))
+    const taken = statuses.filter(status => status === 200).length
+    const refused = statuses.filter(status => status === 429).length
+    const peak = await peakOf(server)
+    const size = `${bytes / 1e6} MB`
+    return `| ${count} of ${size} | ${taken} | ${refused} | ${before.toFixed(0)} MiB | ${peak.toFixed(0)} MiB |`
   } finally {
     await server.stop()
   }
@@ -36,18 +67,32 @@ async function measure(start: () => Promise<Runtime>, path: string): Promise<Mea
 
 const ratio = (ours: number, theirs: number) => (ours / theirs).toFixed(2)
 
-console.log('\nTen files of 50 MiB in one request\n')
-console.log('| runtime | time, a run to the form alone | peak memory, likewise | a run | the form alone |')
+async function compareRuntimes(): Promise<void> {
+  console.log('\nTen files of 50 MiB in one request\n')
+  console.log('| runtime | time, a run to the form alone | peak memory, likewise | a run | the form alone |')
+  console.log('|---|---|---|---|---|')
+  for (const [name, start] of [
+    ['Node', () => startNode('bench/servers/node-uploads.ts')],
+    ['Bun', () => startBun('bench/servers/bun-uploads.ts')],
+  ] as const) {
+    console.error(`… ${name}`)
+    const theirs = await measure(start, '/bare')
+    const ours = await measure(start, '/api/agents/size/run')
+    const show = ({ seconds, peakMiB }: Measured) => `${seconds.toFixed(1)} s, ${peakMiB.toFixed(0)} MiB`
+    console.log(
+      `| ${name} | ${ratio(ours.seconds, theirs.seconds)} | ${ratio(ours.peakMiB, theirs.peakMiB)} | ${show(ours)} | ${show(theirs)} |`,
+    )
+  }
+}
+
+if (process.argv[2] !== 'crowd') await compareRuntimes()
+console.log('\nUploads at once on workerd, at the defaults\n')
+console.log('| uploads | taken | refused (429) | resident before | at the most |')
 console.log('|---|---|---|---|---|')
-for (const [name, start] of [
-  ['Node', () => startNode('bench/servers/node-uploads.ts')],
-  ['Bun', () => startBun('bench/servers/bun-uploads.ts')],
+for (const [count, bytes] of [
+  [1, 31e6],
+  [16, 31e6],
+  [16, 2e6],
 ] as const) {
-  console.error(`… ${name}`)
-  const theirs = await measure(start, '/bare')
-  const ours = await measure(start, '/api/agents/size/run')
-  const show = ({ seconds, peakMiB }: Measured) => `${seconds.toFixed(1)} s, ${peakMiB.toFixed(0)} MiB`
-  console.log(
-    `| ${name} | ${ratio(ours.seconds, theirs.seconds)} | ${ratio(ours.peakMiB, theirs.peakMiB)} | ${show(ours)} | ${show(theirs)} |`,
-  )
+  console.log(await crowd(count, bytes))
 }

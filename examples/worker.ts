@@ -4,6 +4,7 @@ import { bearerIdentity, createHandler, type HandlerOptions, MetricsExporter } f
 import { durableObjects, durableState, worker, workerAssets } from '../src/runtimes/cloudflare.ts'
 // By name: a bundler may drop an import for its effect alone (package.json: `sideEffects`).
 import * as agents from './agents.ts'
+import { home } from './home.ts'
 import { toolServers } from './tools.ts'
 
 const { ADMIN_TOKEN } = env as { readonly ADMIN_TOKEN?: string }
@@ -11,6 +12,7 @@ const { ADMIN_TOKEN } = env as { readonly ADMIN_TOKEN?: string }
 const options: HandlerOptions = {
   cors: true,
   serve: Object.values(agents),
+  middleware: [home],
   state: durableState(),
   a2a: {
     default: 'echo',

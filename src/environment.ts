@@ -28,17 +28,27 @@ interface NameService {
   lookup(host: string, options: { readonly all: true }): Promise<readonly { readonly address: string }[]>
 }
 
-/** Looks up the addresses of a host's name; undefined where the runtime cannot. What cannot be found has none. */
+/** Milliseconds that looking a name up may take. */
+const LOOKUP_MS = 5000
+
+/** Looks up the addresses of a host's name; undefined where the runtime cannot. Rejects where that fails. */
 export function nameResolver(): ((host: string) => Promise<readonly string[]>) | undefined {
   try {
     const names = process.getBuiltinModule?.('node:dns/promises') as NameService | undefined
     if (typeof names?.lookup !== 'function') return undefined
     return async host => {
-      const found = await names.lookup(host, { all: true }).catch(() => [])
+      const found = await inTime(names.lookup(host, { all: true }))
       // workerd tells aliases among them.
       return found.map(({ address }) => address).filter(address => /^[\d.]+$|:/.test(address))
     }
   } catch {
     return undefined
   }
+}
+
+function inTime<T>(work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('The lookup takes too long')), LOOKUP_MS)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }

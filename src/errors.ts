@@ -14,6 +14,7 @@ const CLIENT_CODES = [
   'invalid_input',
   'unauthorized',
   'forbidden',
+  'cross_site_request',
   'invalid_header',
   'invalid_query',
   'not_found',
@@ -33,9 +34,11 @@ const CLIENT_CODES = [
   'idempotency_mismatch',
   'too_many_runs',
   'too_many_followers',
+  'state_full',
   'method_not_allowed',
   'body_too_large',
   'unsupported_media_type',
+  'upload_too_slow',
   'rate_limited',
   'parse_error',
   'invalid_request',
@@ -149,6 +152,21 @@ export function reportError(error: unknown, production: boolean, fallback: Serve
   return { code, message: masked ? MASK : messageOf(error), issues: known?.issues ?? [] }
 }
 
+const TOLD = Symbol.for('servable.told')
+
+/** The error, which the log has been told of: of the failure that it stands for, by whoever met that first. */
+export function asTold<E extends ServableError>(error: E): E {
+  return Object.defineProperty(error, TOLD, { value: true })
+}
+
+/**
+ * Whether the log is to be told of a throw: of all that the caller cannot mend, unless it has been.
+ */
+export function isUntold(error: unknown): boolean {
+  if (!isServableError(error)) return true
+  return !isClientErrorCode(error.code) && !(TOLD in error)
+}
+
 /** Whether a thrown value, whatever it is, is an error of this library. */
 export function isServableError(error: unknown): error is ServableError {
   try {
@@ -171,11 +189,31 @@ export function messageOf(error: unknown): string {
 
 /** Replaces every one of `secrets` in `text`, so that a key inside a thrown message goes no further. */
 export function redact(text: string, secrets: Iterable<string>): string {
-  const known = [...secrets].filter(secret => secret !== '').flatMap(spellings)
-  if (known.length === 0) return text
-  // The longest first: one key may begin with another.
-  const patterns = known.sort((a, b) => b.length - a.length).map(escapePattern)
-  return text.replace(new RegExp(patterns.join('|'), 'g'), '[redacted]')
+  const known = [...new Set([...secrets].filter(secret => secret !== '').flatMap(spellings))]
+  // Not one pattern of them all, for a client may send a secret that is too long for one. The longest comes first, since one
+  // key may begin with another.
+  const places = known
+    .filter(secret => text.includes(secret))
+    .sort((a, b) => b.length - a.length)
+    .map(secret => ({ secret, at: text.indexOf(secret) }))
+  let redacted = ''
+  let from = 0
+  for (let next = firstOf(places); next !== undefined; next = firstOf(places)) {
+    redacted += `${text.slice(from, next.at)}[redacted]`
+    from = next.at + next.secret.length
+    for (const place of places) {
+      if (place.at !== -1 && place.at < from) place.at = text.indexOf(place.secret, from)
+    }
+  }
+  return redacted + text.slice(from)
+}
+
+/** The place that comes first, of those that are left. */
+function firstOf<P extends { readonly at: number }>(places: readonly P[]): P | undefined {
+  let first: P | undefined
+  for (const place of places)
+    if (place.at !== -1 && place.at < (first?.at ?? Number.POSITIVE_INFINITY)) first = place
+  return first
 }
 
 /** A key as it is, and as it stands in a URL; one that no URL can hold has the first spelling only. */
@@ -185,8 +223,4 @@ export function spellings(secret: string): string[] {
   } catch {
     return [secret]
   }
-}
-
-function escapePattern(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 }

@@ -7,18 +7,22 @@
 import { createLocalTaskHost } from './a2a/local-task-host.ts'
 import type { A2ASettings } from './a2a/options.ts'
 import { a2aRoutes } from './a2a/routes.ts'
+import type { TaskHost } from './a2a/task-host.ts'
 import { adminGate, OPEN_WARNING } from './admin/gate.ts'
 import type { AdminSettings } from './admin/options.ts'
-import { adminPath, adminRoutes } from './admin/routes.ts'
+import { adminPath, adminRoutes, type FindRuns } from './admin/routes.ts'
 import type { Servable } from './agents/contract.ts'
 import type { Nothing, Served, ServedOf } from './agents/served.ts'
 import { createLocalRecords } from './gateway/local-records.ts'
 import type { GatewaySettings } from './gateway/options.ts'
-import { gatewayRoutes } from './gateway/routes.ts'
+import { type GatewayRoutesOptions, gatewayRoutes } from './gateway/routes.ts'
+import { askedAtHandshake } from './http/authentication.ts'
 import { type Middleware, type Part, type RequestState, refusing } from './http/context.ts'
 import { createDispatch } from './http/dispatch.ts'
 import { withDrain } from './http/drain.ts'
 import { createKeyReader, type KeyReader, keyHeaders } from './http/key-headers.ts'
+import { createNoAddress, withNoAddress } from './http/no-address.ts'
+import { platformOf } from './http/platform.ts'
 import {
   type CountRequest,
   countInStore,
@@ -26,10 +30,11 @@ import {
   createRateLimit,
   type RateLimitSettings,
 } from './http/rate-limit.ts'
-import { createMatcher, type Route } from './http/router.ts'
+import { createMatcher, joinPath, type Route } from './http/router.ts'
 import { correctionRoutes } from './http/routes/correction-routes.ts'
 import { followedRoutes } from './http/routes/followed-routes.ts'
 import { healthRoute } from './http/routes/health-route.ts'
+import { indexRoute, linkHeader, linksTo } from './http/routes/index-route.ts'
 import { listRoutes } from './http/routes/list-routes.ts'
 import { runRoutes } from './http/routes/run-routes.ts'
 import { toolRoutes } from './http/routes/tool-routes.ts'
@@ -42,20 +47,27 @@ import { resolveSwagger, type SwaggerOptions } from './openapi/options.ts'
 import { docsRoutes } from './openapi/routes.ts'
 import type { HandlerOptions, Settings, State } from './options.ts'
 import type { HostSettings, RunHost } from './runs/host.ts'
+import { type Life, withLife } from './runs/life.ts'
 import { createLocalHost } from './runs/local-host.ts'
 import {
   correctionsIn,
   createGatewayOf,
+  createLifeOf,
   createService,
   documentParts,
+  hasIndex,
   hasTools,
   logSocketError,
+  logTrustError,
   NOT_STORED,
+  namedPaths,
   openService,
   type Service,
+  withoutAddress,
 } from './service.ts'
 import type { SocketServer } from './socket/io/server.ts'
-import { type Cors, createCors } from './web/cors.ts'
+import { createAddressReader } from './web/client-address.ts'
+import { createCors } from './web/cors.ts'
 
 /**
  * Answers a request. The second argument is for the entries of the runtimes; anything else in its place, such as
@@ -103,10 +115,13 @@ export function createHandler<
   const countStream = metricsExporter?.core.openStream
   const readKeys = createKeyReader(settings.providers)
   const host = createHost(settings.state, runs)
+  const life = createLifeOf(service)
+  const tasks = settings.a2a && createTaskHost(service, life)
   const { cors, socketCors } = createAllCors(settings)
+  const tellNoAddress = createNoAddress(log, withoutAddress(settings))
   const corsOf = (part: Part) => (part === 'socket' ? socketCors : part === 'admin' ? undefined : cors)
 
-  const routes = [
+  const mounted = [
     ...runRoutes({ prefix, catalog, readKeys, runs, host, countStream, ...runRequests(settings) }),
     ...followedRoutes({ prefix, host, listAnonymous: settings.runs.listAnonymous, countStream }),
     ...(settings.registry === undefined ? [] : listRoutes(prefix, catalog)),
@@ -118,30 +133,44 @@ export function createHandler<
       listAnonymous: settings.runs.listAnonymous,
       store: correctionsIn(settings.state),
     }),
-    healthRoute(prefix, () => isReady(settings.state)),
+    healthRoute(prefix, life.isReady),
     ...(hasTools(settings)
       ? toolRoutes(prefix, createToolCatalog({ ...settings, toolServers: settings.admin?.manager }))
       : []),
     ...(metricsExporter === undefined ? [] : metricsRoutes(prefix, metricsExporter, catalog)),
-    ...(settings.admin === undefined ? [] : mountAdmin(settings, settings.admin)),
-    ...(settings.a2a === undefined ? [] : mountA2A(service, settings.a2a, readKeys)),
-    ...(settings.gateway === undefined ? [] : mountGateway(service, settings.gateway, host, socketCors)),
+    ...(settings.admin === undefined ? [] : mountAdmin(settings, settings.admin, { host, tasks })),
+    ...(settings.a2a && tasks ? mountA2A(service, settings.a2a, { readKeys, host: tasks }) : []),
+    ...(settings.gateway === undefined
+      ? []
+      : mountGateway(service, settings.gateway, { host, onNoAddress: tellNoAddress })),
   ]
 
+  const links = linksTo(namedPaths(settings), mounted)
+  const index = hasIndex(settings) ? joinPath(prefix) : undefined
+  const routes = index === undefined ? mounted : [...mounted, indexRoute(index, links)]
   const territory = { path: adminPath(prefix), part: 'admin' } as const
   const find = createMatcher(routes, settings.admin === undefined ? [] : [territory])
   const gate = settings.admin === undefined ? [] : [adminGate(settings.admin.authenticate)]
-  const handler = createDispatch({
+  const dispatch = createDispatch({
     find,
-    middleware: [...limited(settings, middleware), ...gate],
+    middleware: [...limited(settings, middleware, tellNoAddress), ...gate],
     corsOf,
+    publicUrl: settings.publicUrl,
     fallback,
     production,
     log,
+    addressOf: createAddressReader(settings.trustProxy, error => logTrustError(log, error)),
     logsRequests: settings.logsRequests,
+    link: linkHeader(index, links),
     readKeys,
   })
-  return withDrain(handler, service.working.drain)
+  const handler = (request: Request, argument?: unknown): Promise<Response> => {
+    life.onRequest(platformOf(argument).isIsolated === true)
+    return dispatch(request, argument)
+  }
+  const { trustProxy, rateLimit } = settings
+  if ((trustProxy ?? rateLimit?.trustedHeader) === undefined) withNoAddress(handler, tellNoAddress)
+  return withDrain(withLife(handler, life), service.working.drain)
 }
 
 /**
@@ -156,9 +185,13 @@ export function openapi(options: HandlerOptions, swagger: Partial<SwaggerOptions
 }
 
 /** The rate limiter comes before all other middleware, but where it goes by a key: that may be what they find out. */
-function limited({ rateLimit, state }: Settings, middleware: readonly Middleware[]): readonly Middleware[] {
+function limited(
+  { rateLimit, state }: Settings,
+  middleware: readonly Middleware[],
+  onNobody: () => void,
+): readonly Middleware[] {
   if (rateLimit === undefined) return middleware
-  const limiter = createRateLimit(rateLimit, countOf(rateLimit, state))
+  const limiter = createRateLimit(rateLimit, countOf(rateLimit, state), onNobody)
   return rateLimit.key === undefined ? [limiter, ...middleware] : [...middleware, limiter]
 }
 
@@ -166,17 +199,6 @@ function countOf({ shared, windowMs }: RateLimitSettings, state: State): CountRe
   if (!shared) return createLocalCount({ windowMs })
   if (state.kind === 'hosted') return state.countRequests(windowMs)
   return key => state.store.transact(tx => countInStore(tx, key, windowMs))
-}
-
-/** A store at hand is looked at; objects elsewhere are there. */
-function isReady(state: State): boolean {
-  if (state.kind === 'hosted') return true
-  try {
-    state.store.transact(tx => tx.count('health'))
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** The socket may be open to other origins than the rest. */
@@ -187,10 +209,18 @@ function createAllCors({ cors: setting, gateway, providers }: Settings) {
   return { cors, socketCors }
 }
 
-function mountAdmin({ prefix, toolkits, limits, log, state }: Settings, settings: AdminSettings): Route[] {
+function mountAdmin(
+  { prefix, toolkits, limits, log, state }: Settings,
+  settings: AdminSettings,
+  { host, tasks }: { readonly host: RunHost; readonly tasks: TaskHost | undefined },
+): Route[] {
   if (settings.authenticate === undefined) log({ level: 'warn', event: 'admin.open', message: OPEN_WARNING })
   const checkServed = refusing(sharedCheck(state, 'Tool servers need'))
-  return adminRoutes({ prefix, settings, toolkits, maxBodyBytes: limits.maxBodyBytes, checkServed })
+  const findRuns: FindRuns = async ref => {
+    const [runs, found] = await Promise.all([host.find(ref), tasks?.find(ref)])
+    return { runs, tasks: found ?? [] }
+  }
+  return adminRoutes({ prefix, settings, toolkits, maxBodyBytes: limits.maxBodyBytes, findRuns, checkServed })
 }
 
 /** What is refused without: see {@link sharedCheck}. */
@@ -201,10 +231,9 @@ const SHARED =
 function mountGateway(
   service: Service,
   gateway: GatewaySettings,
-  host: RunHost,
-  cors: Cors | undefined,
+  { host, onNoAddress }: Pick<GatewayRoutesOptions, 'onNoAddress'> & { readonly host: RunHost },
 ): Route[] {
-  const { state, publicUrl } = service.settings
+  const { state, middleware } = service.settings
   const isLocal = state.kind === 'local' || gateway.server !== undefined
   const fetch = isLocal ? createLocalGateway(service, gateway, host).fetch : state.connectGateway()
   if (gateway.server !== undefined) return []
@@ -213,7 +242,8 @@ function mountGateway(
   )
   const { path, authenticate } = gateway
   const decidesItself = authenticate !== undefined
-  return gatewayRoutes({ path, decidesItself, fetch, cors, publicUrl, checkServed })
+  const asked = askedAtHandshake(middleware)
+  return gatewayRoutes({ path, decidesItself, askedAtHandshake: asked, fetch, checkServed, onNoAddress })
 }
 
 /** The socket's server in this process. */
@@ -233,15 +263,21 @@ function createLocalGateway(service: Service, settings: GatewaySettings, host: R
   return createGatewayOf(service, settings, { host, records })
 }
 
-function mountA2A({ settings, a2aAgents, tasks }: Service, a2a: A2ASettings, readKeys: KeyReader): Route[] {
-  const { production, publicUrl, state, metricsExporter } = settings
+function createTaskHost({ settings: { state }, a2aAgents, tasks }: Service, life: Life): TaskHost {
+  if (state.kind === 'hosted') return state.createTaskHost()
   const agentOf = (name: string) => a2aAgents.resolve('agent', name)
-  const host =
-    state.kind === 'hosted'
-      ? state.createTaskHost()
-      : createLocalTaskHost({ ...state, settings: tasks, agentOf })
+  const host = createLocalTaskHost({ ...state, settings: tasks, agentOf })
   // What outlives a process may have been left behind by the one before.
-  if (state.kind === 'local' && !state.isVolatile) host.resume?.()
+  life.atBeginning(() => host.resume?.())
+  return host
+}
+
+function mountA2A(
+  { settings, a2aAgents }: Service,
+  a2a: A2ASettings,
+  { readKeys, host }: { readonly readKeys: KeyReader; readonly host: TaskHost },
+): Route[] {
+  const { production, publicUrl, state, metricsExporter } = settings
   return a2aRoutes({
     settings: a2a,
     agents: a2aAgents,

@@ -31,6 +31,7 @@ export type {
   FinishEvent,
   FinishReason,
   Kind,
+  ModelUsage,
   RunEvent,
   RunInput,
   Runnable,
@@ -74,7 +75,7 @@ export {
   type TeamContext,
   type TeamStrategy,
 } from './agents/team.ts'
-export type { Tool, ToolContext } from './agents/tool.ts'
+export { type ArgsOf, type Tool, type ToolContext, type ToolOf, type ToolsOf, tool } from './agents/tool.ts'
 export type {
   KeptDefinition,
   ServerCallOptions,
@@ -118,14 +119,22 @@ export {
   type VerifyCredential,
 } from './http/authentication.ts'
 export type { Context, Log, LogEntry, Middleware, Part } from './http/context.ts'
+export type { ErrorStory } from './http/error-story.ts'
 export type { JsonSchema } from './http/json-schema.ts'
 export type { ProviderConfig, Providers } from './http/key-headers.ts'
 export { type Identity, type Platform, platform } from './http/platform.ts'
 export type { RateLimitOptions } from './http/rate-limit.ts'
 export type { AgentSummary, TeamSummary, WorkflowSummary } from './http/routes/list-routes.ts'
+export type {
+  OAuthFlow,
+  OAuthFlowName,
+  SecurityOptions,
+  SecurityRequirement,
+  SecurityScheme,
+  SecuritySchemes,
+} from './http/security.ts'
 export type { ToolDetail, ToolSummary } from './http/tool-catalog.ts'
 export { buildInput, type FileUploadOptions } from './http/upload.ts'
-export type { ModelPrice } from './metrics/core.ts'
 export {
   type Attachable,
   type AuthenticateScraper,
@@ -139,7 +148,9 @@ export type { SwaggerOptions } from './openapi/options.ts'
 export type { DocsAssets, DocsFile } from './openapi/page.ts'
 export type { HandlerOptions, HostedState, LimitOptions, RunsOptions, State } from './options.ts'
 export type { DisconnectPolicy } from './runs/host.ts'
+export type { ModelPrice, Pricing } from './runs/pricing.ts'
 export type { RunRecord, RunStatus } from './runs/record.ts'
-export { type LocalState, memoryState, type Retention } from './state/state.ts'
+export { type LocalState, type MemoryStateOptions, memoryState, type Retention } from './state/state.ts'
+export type { TrustProxy } from './web/client-address.ts'
 export type { CorsOptions, CorsSetting } from './web/cors.ts'
 export type { Problem } from './web/problem.ts'

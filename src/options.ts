@@ -5,6 +5,7 @@
  */
 
 import * as v from 'valibot'
+import { CardSecuritySchemesSchema } from './a2a/card-security.ts'
 import { type A2AOptions, type A2ASettings, resolveA2A } from './a2a/options.ts'
 import type { TaskHost } from './a2a/task-host.ts'
 import { type AdminOptions, AdminSchema, type AdminSettings, resolveAdmin } from './admin/options.ts'
@@ -28,6 +29,13 @@ import {
   type RateLimitSettings,
   resolveRateLimit,
 } from './http/rate-limit.ts'
+import {
+  resolveSecurity,
+  type SecurityOptions,
+  SecuritySchema,
+  SecuritySchemesSchema,
+  type SecuritySettings,
+} from './http/security.ts'
 import { type FileUploadOptions, resolveUpload, type UploadSettings } from './http/upload.ts'
 import type { MetricsCore, MetricsKeeper } from './metrics/core.ts'
 import type { MetricsExporter } from './metrics/exporter.ts'
@@ -39,14 +47,17 @@ import {
   type SwaggerSettings,
 } from './openapi/options.ts'
 import type { DisconnectPolicy, HostSettings, RunHost } from './runs/host.ts'
+import { MAX_PARTS } from './runs/input.ts'
+import { isPrice, type ModelPrice, type Pricing } from './runs/pricing.ts'
 import type { SessionSettings } from './runs/sessions.ts'
 import type { SocketServer } from './socket/io/server.ts'
 import { type LocalState, memoryState } from './state/state.ts'
 import { headerName, isObject, validate } from './validation.ts'
+import { isTrustProxy, TRUST_PROXY, type TrustProxy } from './web/client-address.ts'
 import type { CorsSetting } from './web/cors.ts'
 
 /** What a handler serves and how. Every member is optional; an unknown or wrong one is a start-up error that names it. */
-export interface HandlerOptions {
+export interface HandlerOptions extends SecurityOptions {
   /** Agents by the name under which they are served. They win over registered ones of the same name. */
   readonly agents?: Readonly<Record<string, Servish<ServableAgent>>>
   /** Teams by name. */
@@ -68,7 +79,11 @@ export interface HandlerOptions {
   readonly fallback?: (request: Request) => Response | Promise<Response>
   /** Masks the text of server errors. Default: on, unless `NODE_ENV` is `development` or `test`. */
   readonly production?: boolean
-  /** Lets pages of other origins call. Default false; `true` is any origin, without credentials. */
+  /**
+   * Lets pages of other origins call. Default false: what a browser says that such a page sent, and that changes something, is
+   * answered 403 with `cross_site_request`. `true` is any origin, without credentials: with a cookie it is refused likewise.
+   * An origin that is named may send cookies even without `credentials`, which lets its pages read the answers as well.
+   */
   readonly cors?: CorsSetting
   /** Bounds on requests. */
   readonly limits?: LimitOptions
@@ -80,6 +95,13 @@ export interface HandlerOptions {
   readonly toolLibrary?: Readonly<Record<string, Tool>>
   /** Serves an OpenAPI document of what is served. Default: off. */
   readonly swagger?: SwaggerOptions
+  /**
+   * Who is believed about the client's address: the number of proxies before the service, the header that the nearest one
+   * sets, or a function that knows proxies by their address. It holds for limits by address of requests and sockets, for the
+   * places that clients without an identity share (uploads, runs, tasks, push notifications), for `context.ip` and for the log.
+   * Default: nobody, so that behind a proxy all clients have the proxy's address.
+   */
+  readonly trustProxy?: TrustProxy
   /** Limits the requests of one client: `true` (100 a minute by address), or how. Default: off. */
   readonly rateLimit?: boolean | RateLimitOptions
   /**
@@ -99,9 +121,17 @@ export interface HandlerOptions {
   readonly gateway?: true | GatewayOptions
   /** Lets administrators manage tool servers (MCP) and see the toolkits: `true`, or how. Default: off. */
   readonly admin?: boolean | AdminOptions
+  /**
+   * Prices in USD for a million tokens, by `provider/id` or `id` of the model. Metrics show by them what runs cost that do not
+   * tell it themselves: of a team or workflow, the sum of what its agents used. Default: none.
+   */
+  readonly pricing?: Pricing
   /** Counts every run, and is what `GET /metrics` shows. Default: nothing is counted. */
   readonly metricsExporter?: MetricsExporter
-  /** The address under which clients reach the service, without a path: `https://agents.example.com`. Default: the request's. */
+  /**
+   * The address under which clients reach the service, without a path: `https://agents.example.com`. Its pages are the own ones,
+   * also behind a proxy that changes `Host`. Default: the request's.
+   */
   readonly publicUrl?: string
 }
 
@@ -129,7 +159,10 @@ export type State = LocalState | HostedState
 
 /** Bounds on requests. */
 export interface LimitOptions {
-  /** Most bytes of a JSON body; more is answered 413. Default 1,048,576. */
+  /**
+   * Most bytes of a JSON body; more is answered 413. Default 1,048,576. Whatever its size, it may be nested 200 deep, have
+   * 500,000 values, and 1,000 parts in a message.
+   */
   readonly maxBodyBytes?: number
 }
 
@@ -170,7 +203,10 @@ export interface RunsOptions {
   readonly maxFollowers?: number
   /** Most followed runs at work at a time; one more is answered 429. Default 1,000. */
   readonly maxRunning?: number
-  /** The same, of one owner. Default 100. */
+  /**
+   * The same, of one client: of an identity, else of an address (of IPv6 the network of 64 bits), else of all of whom neither
+   * is known. Default 100.
+   */
   readonly maxRunningPerOwner?: number
 }
 
@@ -188,10 +224,13 @@ export interface Settings
       | 'gateway'
       | 'admin'
       | 'metricsExporter'
+      | 'pricing'
       | 'fileUpload'
       | 'rateLimit'
+      | 'trustProxy'
       | 'swagger'
       | 'publicUrl'
+      | keyof SecurityOptions
     >
   > {
   /** Undefined where A2A is off. */
@@ -201,14 +240,19 @@ export interface Settings
   /** Undefined where there are no admin routes. */
   readonly admin: AdminSettings | undefined
   readonly metricsExporter: MetricsExporter | undefined
+  readonly pricing: Pricing | undefined
   /** Undefined where there is no document. */
   readonly swagger: SwaggerSettings | undefined
   /** Undefined where requests are not limited. */
   readonly rateLimit: RateLimitSettings | undefined
+  /** Undefined where no proxy is believed. */
+  readonly trustProxy: TrustProxy | undefined
   readonly logsRequests: boolean
   /** Undefined where files are not taken. */
   readonly fileUpload: UploadSettings | undefined
   readonly publicUrl: string | undefined
+  /** Who is let in, as it is told. */
+  readonly security: SecuritySettings
   readonly registry: Registry | undefined
   readonly fallback: HandlerOptions['fallback']
   readonly limits: Required<LimitOptions>
@@ -284,15 +328,15 @@ const a2a = v.strictObject({
   description: v.optional(v.string()),
   default: v.optional(v.string()),
   cardForm: v.optional(v.picklist(['hybrid', '1.0'], "must be 'hybrid' or '1.0'")),
-  securitySchemes: v.optional(record),
-  security: v.optional(v.array(record)),
+  securitySchemes: v.optional(CardSecuritySchemesSchema),
+  security: v.optional(SecuritySchema),
   documentationUrl: v.optional(v.string()),
   iconUrl: v.optional(v.string()),
   inputModes: v.optional(strings),
   outputModes: v.optional(strings),
   listAnonymous: v.optional(v.boolean('must be true or false')),
   maxBodyBytes: v.optional(count),
-  maxParts: v.optional(count),
+  maxParts: v.optional(v.pipe(count, v.maxValue(MAX_PARTS, `must be ${MAX_PARTS} or less`))),
   maxHistory: v.optional(count),
   maxTasksPerOwner: v.optional(count),
   maxSubscribers: v.optional(count),
@@ -375,6 +419,8 @@ const OptionsSchema = v.strictObject({
   registry: v.optional(v.union([v.literal(false), registry], 'must be a Registry or false')),
   prefix: v.optional(path),
   middleware: v.optional(v.array(func, 'must be an array of functions')),
+  securitySchemes: v.optional(SecuritySchemesSchema),
+  security: v.optional(SecuritySchema),
   fallback: v.optional(func),
   production: v.optional(v.boolean('must be true or false')),
   cors: v.optional(corsSetting),
@@ -400,6 +446,7 @@ const OptionsSchema = v.strictObject({
       ),
     ),
   ),
+  trustProxy: v.optional(v.custom<TrustProxy>(isTrustProxy, TRUST_PROXY)),
   rateLimit: v.optional(
     v.union(
       [
@@ -426,6 +473,7 @@ const OptionsSchema = v.strictObject({
           maxRequestSize: v.optional(count),
           timeoutMs: v.optional(duration),
           maxConcurrent: v.optional(count),
+          maxTotalSize: v.optional(count),
         }),
       ],
       'must be true, false or an object of options',
@@ -468,6 +516,15 @@ const OptionsSchema = v.strictObject({
   metricsExporter: v.optional(
     v.custom<MetricsExporter>(value => isFunction(Object(value).attach), 'must be a MetricsExporter'),
   ),
+  pricing: v.optional(
+    v.pipe(
+      record,
+      v.record(
+        v.string(),
+        v.custom<ModelPrice>(isPrice, 'must be { prompt, completion } in USD for a million tokens'),
+      ),
+    ),
+  ),
   publicUrl: v.optional(
     v.pipe(v.string(), v.check(isOrigin, 'must be an origin such as https://agents.example.com')),
   ),
@@ -489,6 +546,8 @@ export function resolveOptions(options: HandlerOptions): Settings {
   if (gateway !== undefined) checkGateway(gateway, options)
   const registry = options.registry === false ? undefined : (options.registry ?? defaultRegistry())
   const production = options.production ?? isProduction()
+  const providers = { ...DEFAULT_PROVIDERS, ...options.providers }
+  const security = resolveSecurity(options, { middleware: options.middleware ?? [], providers })
   return {
     ...withDefaults(PLAIN_DEFAULTS, options),
     registry,
@@ -497,14 +556,17 @@ export function resolveOptions(options: HandlerOptions): Settings {
     admin: given(options.admin, admin => resolveAdmin(admin, { production, registry })),
     limits: withDefaults({ maxBodyBytes: 1024 * 1024 }, options.limits),
     log: options.logger === false ? () => {} : guarded(options.logger ?? consoleLog),
-    providers: { ...DEFAULT_PROVIDERS, ...options.providers },
+    providers,
+    security,
     runs: withDefaults(RUN_DEFAULTS, options.runs),
     state: options.state ?? memoryState(),
-    a2a: given(options.a2a, resolveA2A),
+    a2a: given(options.a2a, a2a => resolveA2A(a2a, security)),
     gateway,
     metricsExporter: options.metricsExporter,
+    pricing: options.pricing,
     swagger: options.swagger?.enabled ? resolveSwagger(options.swagger) : undefined,
     rateLimit: given(options.rateLimit, resolveRateLimit),
+    trustProxy: options.trustProxy,
     logsRequests: isFunction(options.logger),
     fileUpload: given(options.fileUpload, resolveUpload),
     publicUrl: options.publicUrl,

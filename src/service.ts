@@ -10,21 +10,27 @@ import { toolServersIn } from './admin/kept.ts'
 import type { CorrectionStore } from './agents/corrections.ts'
 import type { MemoryKeeper, SessionKeeper } from './agents/memory.ts'
 import type { ToolServers } from './agents/tool-servers.ts'
-import { messageOf, ServableError } from './errors.ts'
+import { ServableError } from './errors.ts'
 import { createGateway, type GatewayParts } from './gateway/gateway.ts'
+import { authenticateBy } from './gateway/handshake.ts'
 import type { GatewaySettings } from './gateway/options.ts'
 import { type Catalog, createCatalog, type Sources } from './http/catalog.ts'
 import type { Log } from './http/context.ts'
 import { localCorrections } from './http/corrections.ts'
+import { logFailure, logThrown } from './http/failure-log.ts'
 import { createKeyReader } from './http/key-headers.ts'
 import { joinPath } from './http/router.ts'
 import type { MetricsExporter } from './metrics/exporter.ts'
 import { createStoreKeeper } from './metrics/store-keeper.ts'
 import type { DocumentParts } from './openapi/document.ts'
 import type { SwaggerSettings } from './openapi/options.ts'
+import type { DocumentSecurity } from './openapi/security.ts'
 import { type HandlerOptions, resolveOptions, type Settings, type State } from './options.ts'
+import type { RunFailure } from './runs/failures.ts'
 import type { HostSettings } from './runs/host.ts'
-import type { RunFailure } from './runs/run.ts'
+import { createLife, type Life } from './runs/life.ts'
+import type { Meter } from './runs/meter.ts'
+import { refOf } from './runs/record.ts'
 import { appendSession, readSession } from './runs/sessions.ts'
 import { createWorkingRuns, type WorkingRuns } from './runs/working.ts'
 import type { SocketServer } from './socket/io/server.ts'
@@ -46,12 +52,13 @@ export interface Service {
 
 /** What the OpenAPI document tells of. */
 export function documentParts({ settings, catalog }: Service, swagger: SwaggerSettings): DocumentParts {
-  const { prefix, providers, registry, fileUpload, metricsExporter, a2a } = settings
+  const { prefix, registry, fileUpload, metricsExporter, a2a } = settings
   return {
     swagger,
     prefix,
     catalog,
-    providers,
+    security: documentSecurity(settings),
+    hasIndex: hasIndex(settings),
     hasLists: registry !== undefined,
     hasUploads: fileUpload !== undefined,
     hasTools: hasTools(settings),
@@ -62,6 +69,44 @@ export function documentParts({ settings, catalog }: Service, swagger: SwaggerSe
       hasPush: a2a.push !== undefined,
       hasExtendedCard: a2a.extendedCard !== undefined,
     },
+  }
+}
+
+/** Who is let in where, as far as it is known. */
+function documentSecurity({ security, providers, admin, metricsExporter, a2a }: Settings): DocumentSecurity {
+  const { challenge = 'Bearer' } = a2a?.extendedCard ?? {}
+  return {
+    ...security,
+    providers,
+    guarded: {
+      ...(admin?.authenticate && { admin: 'bearer' }),
+      ...(metricsExporter?.authenticate && { metrics: 'bearer' }),
+      // The challenge begins with the name of what it asks for (RFC 9110, section 11.6.1).
+      ...(a2a?.extendedCard && { card: challenge.split(' ', 1)[0]?.toLowerCase() ?? 'bearer' }),
+    },
+  }
+}
+
+/** Whether there is an index of what is mounted: it does not take the place of the host's own page. */
+export function hasIndex({ prefix, fallback }: Settings): boolean {
+  return joinPath(prefix) !== '/' || fallback === undefined
+}
+
+/** What the index tells of, where it is mounted. */
+export function namedPaths({ prefix, swagger, a2a, gateway }: Settings): Readonly<Record<string, string>> {
+  const at = (...path: string[]) => joinPath(prefix, ...path)
+  return {
+    ...(swagger?.assets && { docs: at(swagger.docsPath) }),
+    ...(swagger && { spec: at(swagger.specPath) }),
+    ...Object.fromEntries(['agents', 'teams', 'workflows', 'registry'].map(name => [name, at(name)])),
+    run: at('agents', ':name', 'run'),
+    stream: at('agents', ':name', 'stream'),
+    runs: at('runs'),
+    tools: at('tools'),
+    health: at('health'),
+    metrics: at('metrics'),
+    ...(a2a && { card: '/.well-known/agent-card.json', a2a: joinPath(a2a.basePath) }),
+    ...(gateway && { socket: joinPath(gateway.path) }),
   }
 }
 
@@ -92,14 +137,13 @@ export function createService(options: HandlerOptions): Service {
   const settings = resolveOptions(options)
   const { production, log } = settings
   const onFailure = (failure: RunFailure) => logFailure(log, failure)
-  const { metricsExporter } = settings
   const catalog = createCatalog(settings)
   const working = createWorkingRuns()
   const runs = {
     ...settings.runs,
     production,
     onFailure,
-    meter: metricsExporter?.core,
+    meter: meterOf(settings),
     working,
     memory: memoryIn(settings, catalog),
   }
@@ -117,21 +161,36 @@ export function createService(options: HandlerOptions): Service {
       maxHistory,
       maxFollowers: maxSubscribers,
       push,
-      onGivenUp: (taskId, why) =>
+      onGivenUp: ({ id, owner }, why) =>
         log({
           level: 'warn',
           event: 'push.given_up',
-          taskId: taskId.slice(0, 8),
+          taskId: refOf(id, owner),
           message: `The receiver is told no more: ${why}`,
         }),
     },
   }
 }
 
+/** Counts runs, by the prices of this handler. */
+function meterOf({ metricsExporter, pricing }: Settings): Meter | undefined {
+  return pricing === undefined ? metricsExporter?.core : metricsExporter?.core.pricedBy(pricing)
+}
+
+/** The life of a service beside its requests. */
+export function createLifeOf({ settings, working }: Service): Life {
+  const { state, log, metricsExporter } = settings
+  return createLife({
+    state: state.kind === 'local' ? state : undefined,
+    working,
+    flush: () => metricsExporter?.core.flush(),
+    onError: error => logThrown(log, { event: 'state.failed' }, error),
+  })
+}
+
 /** Keeps what is counted where the state is kept; in memory, that is the exporter itself. */
 function keepMetrics({ core }: MetricsExporter, state: State, log: Log): void {
-  const onError = (error: unknown) =>
-    log({ level: 'error', event: 'metrics.failed', message: messageOf(error) })
+  const onError = (error: unknown) => logThrown(log, { event: 'metrics.failed' }, error)
   if (state.kind === 'hosted') core.connect(each => state.keepMetrics(each, onError))
   else if (!state.isVolatile) core.connect(each => createStoreKeeper(each, state.store, onError))
 }
@@ -194,26 +253,44 @@ export function createGatewayOf(
   own: Pick<GatewayParts, 'host' | 'records' | 'engine'>,
 ): SocketServer {
   const { runs, gatewayCatalog, settings: all } = service
+  const readKeys = createKeyReader(all.providers)
+  const authenticate = settings.authenticate ?? authenticateBy(all.middleware, { log: all.log, readKeys })
   const server = createGateway({
     ...own,
-    settings,
+    settings: { ...settings, ...(authenticate && { authenticate }) },
     runs,
     catalog: gatewayCatalog,
-    readKeys: createKeyReader(all.providers),
+    readKeys,
     limits: settings.limits,
     whyUnfollowed: all.runs.store === 'none' ? NOT_STORED : undefined,
-    onError: error => logSocketError(all.log, error),
+    onError: (error, requestId, secrets) => logSocketError(all.log, error, requestId, secrets),
   })
   all.metricsExporter?.core.socketCounts.add(() => server.size)
   return server
 }
 
 /** What went wrong with a socket, beside its runs. */
-export function logSocketError(log: Log, error: unknown): void {
-  log({ level: 'error', event: 'socket.failed', message: messageOf(error) })
+export function logSocketError(
+  log: Log,
+  error: unknown,
+  requestId?: string,
+  secrets?: readonly string[],
+): void {
+  logThrown(log, { event: 'socket.failed', ...(requestId !== undefined && { requestId }) }, error, secrets)
 }
 
-/** A run's id is a capability, so a log line shows the start of it only. */
-function logFailure(log: Log, { runId, ...failure }: RunFailure): void {
-  log({ level: 'error', event: 'run.failed', ...failure, runId: runId.slice(0, 8) })
+/** `trustProxy` threw: nobody was believed. */
+export function logTrustError(log: Log, error: unknown): void {
+  logThrown(log, { event: 'trust_proxy.failed' }, error)
+}
+
+/** What becomes of the limits that go by address, for clients that have none. */
+export function withoutAddress({ rateLimit, gateway }: Settings): string[] {
+  const isCounted = rateLimit !== undefined && rateLimit.key === undefined
+  return [
+    ...(isCounted ? ['for `rateLimit` all of them are one client'] : []),
+    ...(gateway !== undefined && gateway.server === undefined
+      ? ['`gateway.limits.maxSocketsPerIp` does not bound them']
+      : []),
+  ]
 }

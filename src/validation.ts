@@ -18,18 +18,71 @@ export const headerName: v.GenericSchema<string> = v.pipe(
   v.regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be a header name'),
 )
 
-/** The checked value. Throws a `ServableError` with `code` that names every wrong field; `whole` names the value itself. */
+/** Fields that one error tells a client of. */
+const MAX_ISSUES = 5
+
+/** Values of a body that is small enough for a second look. */
+const FEW_VALUES = 1000
+
+/**
+ * An array of so many items at the most. Its length is checked first: of one that is longer no item is looked at.
+ * `message` says what to send where it is no array.
+ */
+export function list<T>(
+  item: v.GenericSchema<unknown, T>,
+  max: number,
+  message: string = 'must be an array',
+): v.GenericSchema<unknown, T[]> {
+  const bound = `must have ${max} entries at the most`
+  return v.pipe(
+    v.custom<unknown[]>(Array.isArray, message),
+    v.check(({ length }) => length <= max, bound),
+    v.array(item),
+    // The same bound for documents, which do not read the check above.
+    v.maxLength(max, bound),
+  )
+}
+
+/**
+ * The checked value. Throws a `ServableError` with `code` that names the wrong fields, five at the most; `whole` names
+ * the value itself. A large value is looked at up to its first mistake.
+ */
 export function validate<T>(
   schema: v.GenericSchema<unknown, T>,
   value: unknown,
   code: ErrorCode,
   whole: string,
 ): T {
-  const result = v.safeParse(schema, value)
+  const result = v.safeParse(schema, value, { abortEarly: true })
   if (result.success) return result.output
-  const issues = result.issues.map(toIssue)
+  // A deployment is told all that is wrong with its own options.
+  const isOurs = code === 'invalid_options'
+  const { issues: found = result.issues } =
+    isOurs || hasFewValues(value) ? v.safeParse(schema, value) : result
+  const issues = found.slice(0, isOurs ? undefined : MAX_ISSUES).map(toIssue)
   const text = issues.map(({ path, message }) => `\`${path === '' ? whole : path}\` ${message}`)
-  throw new ServableError(code, text.slice(0, 5).join('; '), { issues })
+  throw new ServableError(code, text.slice(0, MAX_ISSUES).join('; '), { issues })
+}
+
+function isParent(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
+
+/** Counts the values inside a value, and stops once they are more than a few. */
+function hasFewValues(value: unknown): boolean {
+  const waiting = [value]
+  let count = 0
+  while (waiting.length > 0) {
+    const next = waiting.pop()
+    // A text has its characters for members, each a text again.
+    if (!isParent(next)) continue
+    if (Array.isArray(next) && next.length > FEW_VALUES) return false
+    for (const name in next) {
+      if (++count > FEW_VALUES) return false
+      waiting.push(next[name])
+    }
+  }
+  return true
 }
 
 /**
@@ -38,14 +91,20 @@ export function validate<T>(
  */
 function toIssue(issue: v.BaseIssue<unknown>): Issue {
   const path = v.getDotPath(issue) ?? ''
-  const inner = issue.issues?.map(toIssue).reduce(furthest)
-  if (inner === undefined || inner.path === '') return { path, message: messageOf(issue) }
-  return { path: path === '' ? inner.path : `${path}.${inner.path}`, message: inner.message }
+  const best = issue.issues?.reduce(furthest)
+  if (best === undefined || depthOf(best) === 0) return { path, message: messageOf(issue) }
+  const inner = toIssue(best)
+  return { path: [path, inner.path].filter(Boolean).join('.'), message: inner.message }
 }
 
-function furthest(best: Issue, next: Issue): Issue {
-  const isFurther = best.path === '' || next.path.split('.').length > best.path.split('.').length
-  return isFurther ? next : best
+function furthest(best: v.BaseIssue<unknown>, next: v.BaseIssue<unknown>): v.BaseIssue<unknown> {
+  return depthOf(next) > depthOf(best) ? next : best
+}
+
+/** How far a check got. A value of the right type whose content is wrong got further than a value of another type. */
+function depthOf({ kind, path, issues }: v.BaseIssue<unknown>): number {
+  const isWrongValue = kind === 'validation' ? 0.5 : 0
+  return (path?.length ?? 0) + isWrongValue + Math.max(0, ...(issues?.map(depthOf) ?? []))
 }
 
 /** The schema's own message; a plain one in place of valibot's, which would repeat what the client sent. */

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { isProduction } from '../src/environment.ts'
+import { isProduction, nameResolver } from '../src/environment.ts'
 
 afterEach(() => {
   vi.unstubAllEnvs()
@@ -44,5 +44,47 @@ describe('isProduction', () => {
       },
     )
     expect(isProductionWith({ env })).toBe(true)
+  })
+})
+
+describe('nameResolver', () => {
+  /** What it makes of what the runtime's `lookup` does. */
+  function resolverWith(lookup: (host: string) => Promise<unknown>) {
+    vi.stubGlobal('process', { getBuiltinModule: () => ({ lookup }) })
+    return nameResolver()!
+  }
+
+  it('gives the addresses of a name, and no alias', async () => {
+    const resolve = resolverWith(async () => [
+      { address: '1.1.1.1' },
+      { address: 'a.example' },
+      { address: '::1' },
+    ])
+    expect(await resolve('x.example')).toEqual(['1.1.1.1', '::1'])
+  })
+
+  it('rejects where the lookup fails', async () => {
+    const resolve = resolverWith(() => Promise.reject(new Error('EAI_AGAIN')))
+    await expect(resolve('x.example')).rejects.toThrow('EAI_AGAIN')
+  })
+
+  it('rejects where the lookup has no end', async () => {
+    vi.useFakeTimers()
+    try {
+      const resolve = resolverWith(() => new Promise(() => {}))
+      const lost = expect(resolve('x.example')).rejects.toThrow('takes too long')
+      await vi.advanceTimersByTimeAsync(60_000)
+      await lost
+      expect(vi.getTimerCount()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it('is none where names cannot be looked up', () => {
+    for (const process of [undefined, {}, { getBuiltinModule: () => undefined }]) {
+      vi.stubGlobal('process', process)
+      expect(nameResolver()).toBeUndefined()
+    }
   })
 })

@@ -172,6 +172,23 @@ describe('redact', () => {
     expect(redact('e', ['e', 'd'])).toBe('[redacted]')
   })
 
+  it('takes out a secret that is too long for a pattern', () => {
+    const long = '(x+'.repeat(100_000)
+    expect(redact(`no ${long}!`, [long, 'y'])).toBe('no [redacted]!')
+    expect(redact('y', [long, 'y'])).toBe('[redacted]')
+  })
+
+  it('does what one pattern of all secrets would do', () => {
+    const texts = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 12 })
+    fc.assert(
+      fc.property(texts, fc.array(texts, { maxLength: 4 }), (text, secrets) => {
+        const known = secrets.filter(secret => secret !== '').sort((a, b) => b.length - a.length)
+        const pattern = new RegExp(known.join('|'), 'g')
+        expect(redact(text, secrets)).toBe(known.length === 0 ? text : text.replace(pattern, '[redacted]'))
+      }),
+    )
+  })
+
   it('ignores empty secrets', () => {
     expect(redact('text', ['', ''])).toBe('text')
   })

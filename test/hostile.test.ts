@@ -136,7 +136,10 @@ describe('options that cannot work', () => {
     ['a workflow of nothing', () => new Workflow(untyped(undefined))],
     ['an agent named `.`', () => new Agent({ name: '.', run: () => '' })],
     ['an agent named `..`', () => new Agent({ name: '..', register: false, run: () => '' })],
-    ['an agent whose tools are no array', () => new Agent({ name: 'a', run: () => '', tools: untyped(5) })],
+    [
+      'an agent whose tools are no array',
+      () => new Agent({ name: 'a', run: () => '', tools: untyped<[]>(5) }),
+    ],
     ['a step without a function', () => steps().step('a', untyped<() => string>(undefined))],
     ['a workflow with steps and a run', () => new Workflow({ name: 'w', steps: steps(), run: () => '' })],
   ])('%s', (_, make) => {

@@ -6,11 +6,12 @@ import {
   type Handler,
   type HandlerOptions,
   MetricsExporter,
+  type Middleware,
   type RunInput,
   type State,
   textOf,
 } from '../../src/index.ts'
-import { KINDS, piece, readOrder } from '../soak/orders.ts'
+import { HOSTILE, KINDS, piece, readOrder } from '../soak/orders.ts'
 
 const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
@@ -42,14 +43,22 @@ const agentOf = (name: string) =>
     },
   })
 
+/** Whoever says so has an identity, so that the service can tell who means no good. */
+const identify: Middleware = (request, context, next) => {
+  const id = request.headers.get('x-client')
+  if (id !== null) context.identity = { id }
+  return next()
+}
+
 /** The options of the service. Little is kept, and not for long, so that how much there is does not depend on the pace. */
 export function soakOptions(state: State, retentionMs: number): HandlerOptions {
   return {
     production: true,
     registry: false,
-    agents: Object.fromEntries(KINDS.map(kind => [kind, agentOf(kind)])),
+    agents: Object.fromEntries([...KINDS, HOSTILE].map(name => [name, agentOf(name)])),
+    middleware: [identify],
     state,
-    a2a: { default: 'tasks', maxTasksPerOwner: 300 },
+    a2a: { default: 'tasks', maxTasksPerOwner: 300, push: { allow: ['127.0.0.1'], maxTries: 2 } },
     gateway: { recovery: { maxMs: 5000 } },
     fileUpload: true,
     metricsExporter: new MetricsExporter({ pricing: { 'acme/model-1': { prompt: 3, completion: 15 } } }),

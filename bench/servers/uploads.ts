@@ -1,4 +1,4 @@
-/** Two ways to take files: a run with them, and what the runtime does by itself. */
+/** Ways to take files: a run with them, what the runtime does by itself, and runs that are in no hurry. */
 
 import { createHandler, type RunEvent, type RunInput } from '../../src/index.ts'
 
@@ -7,20 +7,23 @@ const sizeOf = (input: RunInput): number =>
     ? 0
     : input.reduce((sum, part) => sum + ('data' in part ? String(part.data).length : 0), 0)
 
-/** Says how many characters of base64 it was given. */
-const size = {
-  kind: 'agent',
-  name: 'size',
-  async *stream(input: RunInput): AsyncGenerator<RunEvent> {
-    yield { type: 'text', text: String(sizeOf(input)) }
-    yield { type: 'finish', finishReason: 'stop' }
-  },
-} as const
+/** Says how many characters of base64 it was given, after so long. */
+const sizeAgent = (afterMs: number) =>
+  ({
+    kind: 'agent',
+    name: 'size',
+    async *stream(input: RunInput): AsyncGenerator<RunEvent> {
+      if (afterMs > 0) await new Promise(resolve => setTimeout(resolve, afterMs))
+      yield { type: 'text', text: String(sizeOf(input)) }
+      yield { type: 'finish', finishReason: 'stop' }
+    },
+  }) as const
+
+const common = { registry: false, logger: false } as const
 
 const handler = createHandler({
-  agents: { size },
-  registry: false,
-  logger: false,
+  ...common,
+  agents: { size: sizeAgent(0) },
   fileUpload: { maxRequestSize: 640 * 1024 * 1024 },
 })
 
@@ -33,3 +36,10 @@ export async function uploads(request: Request, platform?: unknown): Promise<Res
   }
   return new Response(String(bytes))
 }
+
+/** At the defaults of uploads, with an agent that keeps what it was given for a while. */
+export const crowdedUploads: (request: Request, platform?: unknown) => Promise<Response> = createHandler({
+  ...common,
+  agents: { size: sizeAgent(2000) },
+  fileUpload: true,
+})

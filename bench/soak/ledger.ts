@@ -22,6 +22,8 @@ export class Ledger {
   /** Streams and sockets that were cut. */
   cuts = 0
   scrapes = 0
+  /** Hostile requests that were answered. */
+  hostile = 0
   #highest = new Map<string, number>()
 
   /** A run that has ended as its order said; one that waits was cancelled. */

@@ -4,6 +4,9 @@
 export const KINDS = ['json', 'streams', 'followed', 'sockets', 'tasks', 'uploads'] as const
 export type Kind = (typeof KINDS)[number]
 
+/** The client that means no good, and the agent that it asks, which nobody counts. */
+export const HOSTILE = 'hostile'
+
 /** How a run ends: by itself, after a call of a tool, by a throw, or when it is stopped. */
 export type Fate = 'answer' | 'tool' | 'fail' | 'wait'
 

@@ -4,9 +4,10 @@ import { createParser } from 'eventsource-parser'
 import { io, type Socket } from 'socket.io-client'
 import type { Ledger } from './ledger.ts'
 import { type Fate, type Kind, type Order, textOfOrder, writeOrder } from './orders.ts'
+import type { Receivers, ToldTask } from './receivers.ts'
 
 /** Milliseconds after which an answer is taken for lost. */
-const PATIENCE_MS = 30_000
+export const PATIENCE_MS = 30_000
 
 /** A way to be busy; rejects with what is wrong. */
 export type Act = (url: string, ledger: Ledger) => Promise<void>
@@ -28,7 +29,7 @@ export function whatOf(error: unknown): string {
 
 const upTo = (max: number) => Math.floor(Math.random() * max)
 const oneOf = <T>(...choices: readonly T[]): T => choices[upTo(choices.length)]!
-const sleep = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
+export const sleep = (ms: number): Promise<void> => new Promise<void>(resolve => setTimeout(resolve, ms))
 
 let orders = 0
 /** An order that no other run has. */
@@ -37,7 +38,8 @@ function orderOf(fate: Fate, pieces = 1 + upTo(40), pauseMs = oneOf(0, 0, 1, 5))
 }
 const anyEnd = () => oneOf<Fate>('answer', 'answer', 'answer', 'tool', 'fail')
 
-function expect(isRight: boolean, what: string, detail: () => string): void {
+/** Throws what is told as a fault where it is not right. */
+export function expect(isRight: boolean, what: string, detail: () => string): void {
   if (!isRight) throw new Wrong(what, detail())
 }
 
@@ -167,6 +169,8 @@ const cutStream: Act = async (url, ledger) => {
   const id = response.headers.get('x-run-id')
   const cancelled =
     order.fate === 'wait' ? sleep(upTo(100)).then(() => post(`${url}/api/runs/${id}/cancel`, {})) : undefined
+  // Where something else goes wrong before, that is told.
+  cancelled?.catch(() => {})
   while (!(await listener.read(response, { after: 1 + upTo(1500), now: () => leaving.abort() }))) {
     ledger.cuts++
     leaving = new AbortController()
@@ -349,12 +353,15 @@ async function taskOf(response: Response): Promise<Task> {
 const sentTask: Act = async (url, ledger) => {
   const order = orderOf(anyEnd())
   const params = { message: messageOf(order), configuration: { blocking: true } }
-  const task = await taskOf(await rpc(url, 'message/send', params))
+  expectTask(await taskOf(await rpc(url, 'message/send', params)), order)
+  ledger.note('tasks', order)
+}
+
+function expectTask(task: Task, order: Order): void {
   const says = () => `${JSON.stringify(task).slice(0, 800)} for ${writeOrder(order)}`
   expect(task.status.state === TASK_ENDS[order.fate], 'not the state of a task', says)
   const text = task.artifacts?.[0]?.parts.map(part => part.text).join('')
   expect(text === textOfOrder(order), 'not the text of a task', says)
-  ledger.note('tasks', order)
 }
 
 const cancelledTask: Act = async (url, ledger) => {
@@ -388,6 +395,32 @@ const streamedTask: Act = async (url, ledger) => {
   ledger.note('tasks', order)
 }
 
+/** A task that a receiver is told of: all of it, in order, its end once. */
+const pushedTask =
+  (receivers: Receivers): Act =>
+  async (url, ledger) => {
+    const order = orderOf(anyEnd(), 1 + upTo(10))
+    const path = `/${order.tag}`
+    const isEnd = ({ status }: ToldTask) => status.state === TASK_ENDS[order.fate]
+    const hearing = receivers.heard(path, told => told.some(isEnd))
+    try {
+      const pushNotificationConfig = { url: receivers.quickUrl + path }
+      const params = { message: messageOf(order), configuration: { blocking: true, pushNotificationConfig } }
+      expectTask(await taskOf(await rpc(url, 'message/send', params)), order)
+      const told = await inTime(hearing, 'a task that its receiver was not told of')
+      const says = () => `${JSON.stringify(told).slice(0, 800)} for ${writeOrder(order)}`
+      expect(told.filter(isEnd).length === 1 && isEnd(told.at(-1)!), 'not the end that was told', says)
+      const text = told
+        .at(-1)
+        ?.artifacts?.[0]?.parts.map(part => part.text)
+        .join('')
+      expect(text === textOfOrder(order), 'not the text that was told', says)
+    } finally {
+      receivers.forget(path)
+    }
+    ledger.note('tasks', order)
+  }
+
 const upload: Act = async (url, ledger) => {
   const order = orderOf(oneOf('answer', 'tool'), 5)
   const form = new FormData()
@@ -417,7 +450,9 @@ export async function readMetrics(url: string): Promise<string> {
 }
 
 /** Who is busy at a time, and with what. */
-export const CLIENTS: readonly (readonly [who: Kind | 'scrapes', acts: readonly Act[]])[] = [
+export const clientsOf = (
+  receivers: Receivers,
+): readonly (readonly [who: Kind | 'scrapes', acts: readonly Act[]])[] => [
   ['json', [json]],
   ['json', [json]],
   ['streams', [wholeStream, leftStream]],
@@ -428,6 +463,7 @@ export const CLIENTS: readonly (readonly [who: Kind | 'scrapes', acts: readonly 
   ['sockets', [socketVisit]],
   ['tasks', [sentTask, cancelledTask, streamedTask]],
   ['tasks', [sentTask, cancelledTask, streamedTask]],
+  ['tasks', [pushedTask(receivers)]],
   ['uploads', [upload]],
   ['scrapes', [scrape]],
 ]

@@ -4,9 +4,9 @@
  * @module
  */
 
+import type { SecurityRequirement } from '../http/security.ts'
 import {
-  type SecurityRequirement,
-  type SecuritySchemes,
+  type CardSecuritySchemes,
   securityRequirementsV1,
   securitySchemesV1,
   securitySchemesV03,
@@ -27,7 +27,7 @@ export interface CardDescription {
   /** Media types that every skill takes unless it says otherwise. */
   readonly inputModes: readonly string[]
   readonly outputModes: readonly string[]
-  readonly securitySchemes: SecuritySchemes
+  readonly securitySchemes: CardSecuritySchemes
   /** Any one of these lets a client in; none: no credentials are needed. */
   readonly security: readonly SecurityRequirement[]
   readonly documentationUrl: string | undefined
@@ -155,7 +155,7 @@ function cardV03Proto(card: CardDescription): Json {
   return {
     ...cardV03(card),
     ...securityOf({
-      securitySchemes: securitySchemesV1(securitySchemesV03(card.securitySchemes) as SecuritySchemes),
+      securitySchemes: securitySchemesV1(securitySchemesV03(card.securitySchemes) as CardSecuritySchemes),
       security: securityRequirementsV1(card.security),
     }),
   }
@@ -167,7 +167,7 @@ function hybridCard(card: CardDescription): Json {
   return { ...old, ...now, ...securityOf({ securitySchemes: hybridSchemes(card.securitySchemes) }) }
 }
 
-function hybridSchemes(schemes: SecuritySchemes): Json {
+function hybridSchemes(schemes: CardSecuritySchemes): Json {
   const now = securitySchemesV1(schemes)
   return Object.fromEntries(
     Object.entries(securitySchemesV03(schemes)).map(([name, old]) => [name, { ...old, ...now[name] }]),

@@ -4,52 +4,50 @@
  * @module
  */
 
+import * as v from 'valibot'
+import {
+  type OAuthFlow,
+  type OAuthFlowName,
+  SchemeSchema,
+  type SecurityRequirement,
+  type SecurityScheme,
+  schemesOf,
+} from '../http/security.ts'
 import { compact } from './wire/record.ts'
 
 /** One way to get a token (specification, section 4.5.7). */
-export interface OAuthFlow {
-  /** Where the user consents: `authorizationCode` and `implicit`. */
-  readonly authorizationUrl?: string | undefined
-  /** Where tokens are issued: all but `implicit`. */
-  readonly tokenUrl?: string | undefined
-  readonly refreshUrl?: string | undefined
+export interface CardFlow extends OAuthFlow {
   /** `deviceCode` only. */
   readonly deviceAuthorizationUrl?: string | undefined
   /** `authorizationCode` only, and told by cards of 1.0 only. */
   readonly pkceRequired?: boolean | undefined
-  /** What each scope allows, by its name. */
-  readonly scopes: Readonly<Record<string, string>>
 }
 
 /** The name of a way to get a token. `deviceCode` is of 1.0 alone, and cards of 0.3 do not tell it. */
-export type OAuthFlowName = 'authorizationCode' | 'clientCredentials' | 'deviceCode' | 'implicit' | 'password'
+export type CardFlowName = OAuthFlowName | 'deviceCode'
 
-/** How clients prove who they are, in the form of OpenAPI 3 (section 4.5.1). */
-export type SecurityScheme = { readonly description?: string | undefined } & (
-  | { readonly type: 'apiKey'; readonly in: 'query' | 'header' | 'cookie'; readonly name: string }
-  | { readonly type: 'http'; readonly scheme: string; readonly bearerFormat?: string | undefined }
-  | {
-      readonly type: 'oauth2'
-      /** Cards of 1.0 tell one flow: the first in the order of {@link OAuthFlowName}. */
-      readonly flows: Readonly<Partial<Record<OAuthFlowName, OAuthFlow>>>
-      readonly oauth2MetadataUrl?: string | undefined
-    }
-  | { readonly type: 'openIdConnect'; readonly openIdConnectUrl: string }
-  | { readonly type: 'mutualTLS' }
-)
+/** How clients prove who they are, in the form of OpenAPI 3 (section 4.5.1), with what cards know beyond 3.0.3. */
+export type CardSecurityScheme =
+  | Exclude<SecurityScheme, { readonly type: 'oauth2' }>
+  | ({ readonly description?: string | undefined } & (
+      | {
+          readonly type: 'oauth2'
+          /** Cards of 1.0 tell one flow: the first in the order of the alphabet. */
+          readonly flows: Readonly<Partial<Record<CardFlowName, CardFlow>>>
+          readonly oauth2MetadataUrl?: string | undefined
+        }
+      | { readonly type: 'mutualTLS' }
+    ))
 
 /** Schemes by name. */
-export type SecuritySchemes = Readonly<Record<string, SecurityScheme>>
-
-/** Schemes that must be met together, each with the scopes that are needed. */
-export type SecurityRequirement = Readonly<Record<string, readonly string[]>>
+export type CardSecuritySchemes = Readonly<Record<string, CardSecurityScheme>>
 
 type Json = Record<string, unknown>
 type Encoders = {
-  [K in SecurityScheme['type']]: (scheme: Extract<SecurityScheme, { type: K }>) => Json
+  [K in CardSecurityScheme['type']]: (scheme: Extract<CardSecurityScheme, { type: K }>) => Json
 }
 
-const FLOWS: readonly OAuthFlowName[] = [
+const FLOWS: readonly CardFlowName[] = [
   'authorizationCode',
   'clientCredentials',
   'deviceCode',
@@ -74,27 +72,27 @@ const V1: Encoders = {
   mutualTLS: ({ description }) => ({ mtlsSecurityScheme: compact({ description }) }),
 }
 
-function firstFlow(flows: Readonly<Partial<Record<OAuthFlowName, OAuthFlow>>>): Json {
+function firstFlow(flows: Readonly<Partial<Record<CardFlowName, CardFlow>>>): Json {
   const name = FLOWS.find(name => flows[name] !== undefined)
   return name === undefined ? {} : { [name]: compact({ ...flows[name] }) }
 }
 
 /** Schemes as cards of 1.0 tell them (section 4.5). */
-export function securitySchemesV1(schemes: SecuritySchemes): Record<string, Json> {
+export function securitySchemesV1(schemes: CardSecuritySchemes): Record<string, Json> {
   return mapValues(schemes, scheme => {
-    const encode = V1[scheme.type] as (scheme: SecurityScheme) => Json
+    const encode = V1[scheme.type] as (scheme: CardSecurityScheme) => Json
     return encode(scheme)
   })
 }
 
 /** Schemes as cards of 0.2 and 0.3 tell them: their own form, without what only 1.0 knows. */
-export function securitySchemesV03(schemes: SecuritySchemes): Record<string, Json> {
+export function securitySchemesV03(schemes: CardSecuritySchemes): Record<string, Json> {
   return mapValues(schemes, scheme =>
     scheme.type === 'oauth2' ? { ...scheme, flows: knownFlows(scheme.flows) } : { ...scheme },
   )
 }
 
-function knownFlows({ deviceCode: _, ...flows }: Readonly<Partial<Record<OAuthFlowName, OAuthFlow>>>): Json {
+function knownFlows({ deviceCode: _, ...flows }: Readonly<Partial<Record<CardFlowName, CardFlow>>>): Json {
   return mapValues(flows, ({ pkceRequired: _, ...flow }) => flow)
 }
 
@@ -102,6 +100,33 @@ function knownFlows({ deviceCode: _, ...flows }: Readonly<Partial<Record<OAuthFl
 export function securityRequirementsV1(requirements: readonly SecurityRequirement[]): Json[] {
   return requirements.map(requirement => ({ schemes: mapValues(requirement, list => ({ list })) }))
 }
+
+const text = v.optional(v.string())
+
+const FlowSchema = v.strictObject({
+  authorizationUrl: text,
+  tokenUrl: text,
+  refreshUrl: text,
+  deviceAuthorizationUrl: text,
+  pkceRequired: v.optional(v.boolean()),
+  scopes: v.record(v.string(), v.string()),
+})
+
+/** What cards tell otherwise than OpenAPI 3.0.3 does. */
+const OWN: Readonly<Record<string, v.GenericSchema<unknown>>> = {
+  mutualTLS: v.strictObject({ description: text, type: v.literal('mutualTLS') }),
+  oauth2: v.strictObject({
+    description: text,
+    type: v.literal('oauth2'),
+    flows: v.record(v.picklist(FLOWS), FlowSchema),
+    oauth2MetadataUrl: text,
+  }),
+}
+
+/** Checks `a2a.securitySchemes`. */
+export const CardSecuritySchemesSchema: v.GenericSchema<unknown> = schemesOf(
+  v.lazy(scheme => OWN[String(Object(scheme).type)] ?? SchemeSchema),
+)
 
 function mapValues<T, R>(record: Readonly<Record<string, T>>, map: (value: T) => R): Record<string, R> {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]))

@@ -6,6 +6,7 @@
 
 import type { Kind } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
+import { checkRequirements, type SecurityRequirement } from '../http/security.ts'
 import {
   type AgentCard,
   type CardDescription,
@@ -15,7 +16,7 @@ import {
   type CardSkill,
   encodeCard,
 } from './card-forms.ts'
-import type { SecurityRequirement, SecuritySchemes } from './card-security.ts'
+import type { CardSecuritySchemes } from './card-security.ts'
 import { BASIC_MODES } from './modes.ts'
 
 /** What a card tells of an agent. Every servable fits. */
@@ -51,7 +52,7 @@ export interface CardOptions {
   /** Whether clients that have proved who they are get another card. Default false. */
   readonly extendedAgentCard?: boolean | undefined
   /** How clients prove who they are, in the form of OpenAPI 3. */
-  readonly securitySchemes?: SecuritySchemes | undefined
+  readonly securitySchemes?: CardSecuritySchemes | undefined
   /** Which of the schemes let a client in: any one of these, each all of its schemes. */
   readonly security?: readonly SecurityRequirement[] | undefined
   readonly documentationUrl?: string | undefined
@@ -106,9 +107,9 @@ export function describeCard(agents: readonly CardSubject[], options: CardOption
   const skills = agents.map(skillOf)
   const [first] = skills
   if (first === undefined) throw new ServableError('invalid_options', 'A card needs one agent or more')
-  checkSecurity(options)
   const url = addressOf(options.url)
   const { provider, securitySchemes = {}, security = [], signatures = [] } = options
+  checkRequirements(security, securitySchemes, 'security')
   const only = skills.length === 1 ? first : undefined
   const names = skills.map(({ name }) => name).join(', ')
   return {
@@ -159,13 +160,4 @@ function addressOf(url: string): string {
     throw new ServableError('invalid_options', '`url` must be an absolute http or https address')
   }
   return url.replace(/\/+$/, '')
-}
-
-function checkSecurity({ securitySchemes = {}, security = [] }: CardOptions): void {
-  const unknown = security.flatMap(Object.keys).find(name => !Object.hasOwn(securitySchemes, name))
-  if (unknown === undefined) return
-  throw new ServableError(
-    'invalid_options',
-    `\`security\` names \`${unknown}\`, which is not in \`securitySchemes\``,
-  )
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isServableError, reportError, ServableError } from '../errors.ts'
+import { isServableError, isUntold, messageOf, reportError, ServableError } from '../errors.ts'
 import type { RequestState } from '../http/context.ts'
 import type { KeyReader } from '../http/key-headers.ts'
 import { queryOf } from '../http/router.ts'
@@ -47,13 +47,13 @@ export function versionOf(request: Request): Version | undefined {
   throw new ServableError('version_not_supported', 'Use the protocol version 1.0, 0.3 or 0.2')
 }
 
-/** The body as JSON. Throws `parse_error` where it is none, as both bindings call it. */
+/** The body as JSON. Throws `parse_error` where it is none or is nested too deep, as both bindings call it. */
 export async function readParams(request: Request, maxBytes: number): Promise<unknown> {
   try {
     return await readJson(request, maxBytes)
   } catch (cause) {
     if (isServableError(cause) && cause.code !== 'invalid_body') throw cause
-    throw new ServableError('parse_error', 'The body must be JSON', { cause })
+    throw new ServableError('parse_error', messageOf(cause), { cause })
   }
 }
 
@@ -86,11 +86,17 @@ export interface StreamWriter {
   failure(report: ReturnType<typeof reportError>): string
 }
 
+/** How a stream is answered. */
+export interface StreamOptions extends Pick<BindingOptions, 'production' | 'countStream'> {
+  /** Told what ends it before its end. */
+  readonly tell: (error: unknown) => void
+}
+
 /** Updates as SSE (section 11.7 of the specification, 9.4.2 for JSON-RPC). A client that leaves stops nothing. */
 export function streamResponse(
   updates: UpdateSource,
   writer: StreamWriter,
-  { production, countStream }: Pick<BindingOptions, 'production' | 'countStream'>,
+  { production, countStream, tell }: StreamOptions,
 ): Reply {
   let hasFailed = false
   const source: PulledSource = {
@@ -103,6 +109,7 @@ export function streamResponse(
       } catch (error) {
         hasFailed = true
         updates.leave()
+        if (isUntold(error)) tell(error)
         return writer.failure(reportError(error, production, 'internal_error'))
       }
     },

@@ -14,7 +14,7 @@ export function createExtendedCard(
   if (extendedCard === undefined) return undefined
   const { authenticate, challenge = 'Bearer' } = extendedCard
   return async ({ request, state, agent, wire }) => {
-    const identity = await identifyBy(authenticate, request).catch(error => {
+    const identity = await identifyBy(authenticate, request, state).catch(error => {
       // Whoever is refused is told how to ask (RFC 9110, section 15.5.2).
       state.responseHeaders.set('www-authenticate', challenge)
       throw error

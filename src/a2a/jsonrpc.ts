@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type ErrorReport, isServableError, reportError, ServableError } from '../errors.ts'
+import { type ErrorReport, isServableError, isUntold, reportError, ServableError } from '../errors.ts'
 import type { Answer, RequestState } from '../http/context.ts'
 import { requireJson } from '../web/body.ts'
 import { discard, jsonReply } from '../web/reply.ts'
@@ -77,6 +77,7 @@ export async function answerJsonRpc(
     return rpc.id === undefined ? noContent(response) : response
   } catch (error) {
     if (!isServableError(error)) throw error
+    if (isUntold(error)) state.tellThrown('request.failed', error, request)
     return answerError(reportError(error, options.production, 'internal_error'), progress)
   }
 }
@@ -125,7 +126,7 @@ async function perform(
       },
       failure: report => `data: ${JSON.stringify({ jsonrpc: '2.0', id, error: jsonRpcError(report) })}\n\n`,
     },
-    options,
+    { ...options, tell: error => state.tellThrown('stream.failed', error, request) },
   )
 }
 
@@ -148,7 +149,14 @@ function requireRpcJson(request: Request): void {
 /** The id of whatever came, to answer with; null where there is none that could be. */
 function idIn(body: unknown): Id {
   const { id } = Object(body) as { id?: unknown }
-  return typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id)) ? id : null
+  return isShortText(id) || (typeof id === 'number' && Number.isFinite(id)) ? id : null
+}
+
+/** Most characters of an id: each event of a stream repeats it. */
+const MAX_ID = 1000
+
+function isShortText(id: unknown): id is string {
+  return typeof id === 'string' && id.length <= MAX_ID
 }
 
 /** Checks the envelope. A batch is refused as a whole. */
@@ -156,10 +164,13 @@ function checkRpc(body: unknown): RpcRequest {
   if (Array.isArray(body))
     throw new ServableError('invalid_request', 'Batches are not taken: send one request at a time')
   const { jsonrpc, id, method, params } = Object(body) as Record<string, unknown>
-  const isId = id === undefined || id === null || typeof id === 'string' || Number.isInteger(id)
+  const isId = id === undefined || id === null || isShortText(id) || Number.isInteger(id)
   if (jsonrpc !== '2.0') throw new ServableError('invalid_request', '`jsonrpc` must be "2.0"')
   if (typeof method !== 'string') throw new ServableError('invalid_request', '`method` must be text')
-  if (!isId) throw new ServableError('invalid_request', '`id` must be text, a whole number or null')
+  if (!isId) {
+    const text = `\`id\` must be text of ${MAX_ID} characters at the most, a whole number or null`
+    throw new ServableError('invalid_request', text)
+  }
   if (params !== undefined && (typeof params !== 'object' || params === null)) {
     throw new ServableError('invalid_params', '`params` must be an object')
   }

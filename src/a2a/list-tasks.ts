@@ -1,9 +1,11 @@
+import { encodeCursor } from '../runs/cursor.ts'
 import type { Viewer } from '../runs/host.ts'
 import { readPage } from '../runs/page.ts'
 import { partitionOf } from '../runs/record.ts'
+import { sizeOf } from '../state/size.ts'
 import type { Transaction } from '../state/store.ts'
-import type { ListRequest } from './model.ts'
-import { type StoredTask, TASKS } from './task-record.ts'
+import type { ListRequest, Task, TaskPage } from './model.ts'
+import { type StoredTask, TASKS, toDocument, withHistory } from './task-record.ts'
 
 /** A page of tasks as their light documents. */
 export interface StoredPage {
@@ -22,4 +24,51 @@ export function listTasks(tx: Transaction, owner: Viewer, request: ListRequest):
   const where = { cursor: pageToken || undefined, limit: pageSize }
   const { values, next = '' } = readPage<StoredTask>(tx, TASKS, filter, where)
   return { tasks: values, nextPageToken: next, totalSize: tx.countMatching(TASKS, filter) }
+}
+
+/** Most bytes of the tasks of a page, by estimate: each may be as large as a message and a run. */
+const MAX_PAGE_BYTES = 32 * 1024 * 1024
+
+/** A page as it is answered: it ends early where its tasks are too large together, but has one in any case. */
+export class PageFiller {
+  readonly #page: StoredPage
+  readonly #request: ListRequest
+  readonly #tasks: Task[] = []
+  #bytes = 0
+  #last: StoredTask | undefined
+  #isCut = false
+
+  constructor(page: StoredPage, request: ListRequest) {
+    this.#page = page
+    this.#request = request
+  }
+
+  /** Adds the next task of the page. False where it finds no room, and none after it is to be added. */
+  add(stored: StoredTask, task: Task): boolean {
+    const listed = forList(task, this.#request)
+    this.#bytes += sizeOf(listed) ?? 0
+    if (this.#bytes > MAX_PAGE_BYTES && this.#last !== undefined) this.#isCut = true
+    if (this.#isCut) return false
+    this.#last = stored
+    this.#tasks.push(listed)
+    return true
+  }
+
+  /** The page with what was added. */
+  done(): TaskPage {
+    const { nextPageToken, totalSize } = this.#page
+    const cutAfter = this.#isCut ? this.#last : undefined
+    return {
+      tasks: this.#tasks,
+      pageSize: this.#request.pageSize,
+      nextPageToken: cutAfter === undefined ? nextPageToken : encodeCursor(toDocument(cutAfter)),
+      totalSize,
+    }
+  }
+}
+
+/** The task with as much of it as a list is to show. */
+function forList(task: Task, { historyLength, includeArtifacts }: ListRequest): Task {
+  const { artifacts, ...rest } = withHistory(task, historyLength)
+  return includeArtifacts ? { ...rest, artifacts: artifacts ?? [] } : rest
 }

@@ -7,18 +7,22 @@
 import type { RunOptions } from '../agents/contract.ts'
 import { isTerminal } from '../agents/event.ts'
 import { ServableError } from '../errors.ts'
+import { placeOf, takePlace } from '../runs/admission.ts'
+import { notStored } from '../runs/failures.ts'
 import type { Follower, Viewer } from '../runs/host.ts'
 import { LogFollower } from '../runs/log-follower.ts'
 import { writeLog } from '../runs/log-writer.ts'
-import { partitionOf } from '../runs/record.ts'
+import { idsOf, partitionOf } from '../runs/record.ts'
 import { afterRecovery } from '../runs/recovery.ts'
 import { keepMsOf } from '../runs/retention.ts'
 import { type Run, startRun, type Target } from '../runs/run.ts'
 import { createWatch, type Watch } from '../runs/watch.ts'
 import { nameWorker, type WorkerName } from '../runs/worker-name.ts'
+import { sizeOf } from '../state/size.ts'
 import type { Retention } from '../state/state.ts'
 import type { Store, Transaction } from '../state/store.ts'
-import { listTasks } from './list-tasks.ts'
+import { listTasks, PageFiller } from './list-tasks.ts'
+import { logOf } from './log-name.ts'
 import { makeRoom } from './make-room.ts'
 import {
   isSettledState,
@@ -30,21 +34,25 @@ import {
 } from './model.ts'
 import { Opening } from './opening.ts'
 import { toRunInput } from './parts.ts'
-import type { PushConfig, PushRequest, Sent } from './push/config.ts'
+import type { PushConfig, PushRequest } from './push/config.ts'
 import type { DelivererOptions } from './push/deliverer.ts'
 import { markDue } from './push/kept.ts'
 import { createPush, type Push } from './push/push.ts'
 import type { Delivered, TaskHost, TaskMessage, TaskSettings, TaskView } from './task-host.ts'
 import {
   AT_WORK,
+  type FoundTask,
+  footingAtWork,
   forgetTask,
-  logOf,
+  isTooLarge,
+  putTask,
   type StoredTask,
   saveBody,
   statusNow,
   TASKS,
   type TaskEntry,
   toDocument,
+  toFound,
   viewOf,
 } from './task-record.ts'
 import { Turn } from './turn.ts'
@@ -105,7 +113,7 @@ class LocalTaskHost implements TaskHost {
           const atWork = this.#atWork.get(id)
           return atWork && { changed: this.#watchOf(id).changed, isTask: atWork.isTask }
         },
-        onGivenUp: settings.onGivenUp,
+        onGivenUp: (id, why) => settings.onGivenUp({ id, owner: this.#ownerOf(id) }, why),
         upkeep,
       })
     this.#worker = nameWorker(options.store)
@@ -158,10 +166,22 @@ class LocalTaskHost implements TaskHost {
 
   async follow(id: string, viewer: Viewer, after: number): Promise<Follower> {
     this.#transact(tx => this.#find(tx, id, viewer))
-    return new LogFollower(this.#options.store, logOf(id), after, this.#watchOf(id))
+    const isKept = (tx: Transaction) => tx.get(TASKS, id) !== undefined
+    const { store } = this.#options
+    return new LogFollower({ store, log: logOf(id), after, watch: this.#watchOf(id), isKept })
   }
 
   async settled(id: string, viewer: Viewer): Promise<Task> {
+    // Whoever waits for it gets it, however little room there is.
+    const letGo = this.#options.store.hold?.(logOf(id))
+    try {
+      return await this.#settled(id, viewer)
+    } finally {
+      letGo?.()
+    }
+  }
+
+  async #settled(id: string, viewer: Viewer): Promise<Task> {
     const view = await this.get(id, viewer)
     if (isSettledState(view.task.status.state)) return view.task
     const work = this.#atWork.get(id)
@@ -185,42 +205,56 @@ class LocalTaskHost implements TaskHost {
     const { state } = before.task.status
     if (state === 'canceled') return { task: before.task, wasCanceled: true }
     if (isTerminalState(state)) throw notCancelable(state)
-    const atWork = this.#atWork.get(id)
-    atWork?.run.cancel()
-    if (atWork !== undefined) await atWork.ended
-    else {
-      this.#transact(tx => this.#conclude(tx, id, statusNow('canceled')))
+    const letGo = this.#options.store.hold?.(logOf(id))
+    try {
+      const atWork = this.#atWork.get(id)
+      atWork?.run.cancel()
+      if (atWork !== undefined) await atWork.ended
+      else this.#transact(tx => this.#conclude(tx, id, statusNow('canceled')))
+      const { task } = await this.get(id, viewer)
+      if (task.status.state !== 'canceled') throw notCancelable(task.status.state)
+      return { task, wasCanceled: false }
+    } finally {
+      letGo?.()
     }
-    const { task } = await this.get(id, viewer)
-    if (task.status.state !== 'canceled') throw notCancelable(task.status.state)
-    return { task, wasCanceled: false }
+  }
+
+  async find(ref: string): Promise<readonly FoundTask[]> {
+    return this.#transact(tx => {
+      const tasks = idsOf(tx, TASKS, ref).map(id => this.#lookUp(tx, id))
+      return tasks.flatMap(task => (task === undefined ? [] : [toFound(task)]))
+    })
   }
 
   async list(owner: Viewer, request: ListRequest): Promise<TaskPage> {
     return this.#transact(tx => {
-      const { tasks, ...page } = listTasks(tx, owner, request)
-      return { ...page, pageSize: request.pageSize, tasks: tasks.map(task => viewOf(tx, task).task) }
+      const page = listTasks(tx, owner, request)
+      const filler = new PageFiller(page, request)
+      page.tasks.every(task => filler.add(task, viewOf(tx, task).task))
+      return filler.done()
     })
   }
 
   /** A new task. */
-  #open(tx: Transaction, { taskId, message, owner, pushConfig }: TaskMessage, { name }: Target): Begun {
+  #open(tx: Transaction, sent: TaskMessage, { name }: Target): Begun {
+    const { taskId, message, owner } = sent
     const earlier = tx.get<StoredTask>(TASKS, taskId)
     if (earlier !== undefined) throw atWork()
-    this.#checkRoom(tx, owner)
+    for (const { id } of tx.expired<StoredTask>(TASKS, Date.now(), 100)) forgetTask(tx, id)
+    makeRoom(tx, partitionOf(owner), this.#options.settings.maxTasksPerOwner)
     const contextId = message.contextId ?? crypto.randomUUID()
     const status = statusNow('submitted')
     const instance = this.#worker.own
     return this.#begin(
       tx,
       { id: taskId, contextId, status, agent: name, owner, isAtWork: false, instance, turns: 0 },
-      message,
-      pushConfig,
+      sent,
     )
   }
 
   /** A task that waits for its client goes on. */
-  #resume(tx: Transaction, { taskId, message, owner, pushConfig }: TaskMessage): Begun {
+  #resume(tx: Transaction, sent: TaskMessage): Begun {
+    const { taskId, message, owner } = sent
     const task = this.#find(tx, taskId, owner)
     const { contextId = task.contextId } = message
     if (contextId !== task.contextId) {
@@ -233,14 +267,14 @@ class LocalTaskHost implements TaskHost {
       )
     }
     if (task.isAtWork) throw atWork()
-    if (task.turns * 2 >= this.#options.settings.maxHistory) {
+    if (task.turns * 2 >= this.#options.settings.maxHistory || isTooLarge(tx, task)) {
       throw new ServableError('unsupported_operation', 'The history of the task is full: begin a new one')
     }
-    return this.#begin(tx, task, message, pushConfig)
+    return this.#begin(tx, task, sent)
   }
 
-  /** Writes down that the agent is at work on a message. */
-  #begin(tx: Transaction, before: StoredTask, said: Message, pushConfig: Sent | undefined): Begun {
+  /** Writes down that the agent is at work on a message. Throws `too_many_runs` where as many as may be are at work. */
+  #begin(tx: Transaction, before: StoredTask, { message: said, client, pushConfig }: TaskMessage): Begun {
     const { id, contextId } = before
     const status = statusNow('working', undefined, before.status)
     const task = {
@@ -250,14 +284,15 @@ class LocalTaskHost implements TaskHost {
       instance: this.#worker.own,
       turns: before.turns + 1,
     }
-    tx.put(TASKS, toDocument(task))
-    tx.put(AT_WORK, { ...toDocument(task), tags: {}, value: task.instance })
+    putTask(tx, task)
+    const place = placeOf(toDocument(task), { instance: task.instance, client })
+    takePlace(tx, AT_WORK, place, this.#options.settings, footingAtWork(task, sizeOf(said) ?? 0))
     const message = { ...said, taskId: id, contextId }
     append(tx, id, { type: 'history', message })
     const seq = append(tx, id, { type: 'status', taskId: id, contextId, status })
     if (pushConfig !== undefined) {
       const config = { ...pushConfig, id: pushConfig.id ?? id }
-      this.#push?.perform(tx, { act: 'set', taskId: id, config }, () => seq - 1)
+      this.#push?.perform(tx, { act: 'set', taskId: id, config, client }, () => seq - 1)
     }
     if (task.turns > 1) return { task, view: viewOf(tx, task) }
     return { task, view: { task: { id, contextId, status, artifacts: [], history: [message] }, seq } }
@@ -265,11 +300,12 @@ class LocalTaskHost implements TaskHost {
 
   #work(
     { task, view }: Begun,
-    { message, options, mayWait }: TaskMessage,
+    { message, options, mayWait, secrets = [] }: TaskMessage,
     target: Target,
   ): Promise<Delivered> {
-    const { settings, store } = this.#options
+    const { store } = this.#options
     const { id } = task
+    const settings = this.#settingsOf(id)
     const turn = new Turn(task)
     const opening = new Opening(task, view, { turn, mayWait: mayWait || mayAnswerWithMessage(target) })
     const run = startRun(
@@ -277,6 +313,7 @@ class LocalTaskHost implements TaskHost {
       toRunInput(message),
       { ...options, ...ofTask(task, message, options) },
       settings,
+      { secrets: () => secrets },
     )
     const ended = writeLog(run, {
       store,
@@ -303,7 +340,10 @@ class LocalTaskHost implements TaskHost {
       this.#settle(id)
       this.#letGo(id)
     }
-    void ended.then(end, end)
+    void ended.then(end, thrown => {
+      settings.onFailure?.(notStored(run.id, target, { options, secrets, thrown }))
+      end()
+    })
     return opening.delivered.then(delivered => {
       if ('view' in delivered) {
         atWork.isTask = true
@@ -313,6 +353,14 @@ class LocalTaskHost implements TaskHost {
       }
       return delivered
     })
+  }
+
+  /** The log finds the task of a run that fails. */
+  #settingsOf(taskId: string): TaskSettings {
+    const { settings } = this.#options
+    const { onFailure } = settings
+    if (onFailure === undefined) return settings
+    return { ...settings, onFailure: failure => onFailure({ ...failure, taskId }) }
   }
 
   /** A task whose end could not be written is ended now, if the store can be written again. */
@@ -334,14 +382,14 @@ class LocalTaskHost implements TaskHost {
     const seq = append(tx, id, entry ?? { type: 'status', taskId: id, contextId, status }, isEnd)
     const ended = { ...task, status, isAtWork: false }
     const keepMs = keepMsOf(this.#options.settings, this.#options.retention)
-    tx.put(TASKS, toDocument(ended, isEnd ? Date.now() + keepMs : undefined))
+    putTask(tx, ended, isEnd ? Date.now() + keepMs : undefined)
     tx.delete(AT_WORK, id)
     saveBody(tx, ended, seq)
     this.#watches.get(id)?.changed.fire()
     if (this.#push === undefined) return
     // Should this process end now, another one tells them.
     markDue(tx, id)
-    queueMicrotask(() => this.#push?.deliverer.sweep())
+    queueMicrotask(() => this.#push?.deliverer.poke(id))
   }
 
   #find(tx: Transaction, id: string, viewer: Viewer): StoredTask {
@@ -361,16 +409,9 @@ class LocalTaskHost implements TaskHost {
     return tx.get<StoredTask>(TASKS, id)?.value
   }
 
-  #checkRoom(tx: Transaction, owner: Viewer): void {
-    const { maxTasksPerOwner, maxRunning, maxRunningPerOwner } = this.#options.settings
-    const partition = partitionOf(owner)
-    const now = Date.now()
-    for (const { id } of tx.expired<StoredTask>(TASKS, now, 100)) forgetTask(tx, id)
-    const mayWork = owner === null ? maxRunning : maxRunningPerOwner
-    if (tx.count(AT_WORK) >= maxRunning || tx.count(AT_WORK, partition) >= mayWork) {
-      throw new ServableError('too_many_runs', 'Too many tasks are at work already: try again later')
-    }
-    makeRoom(tx, partition, maxTasksPerOwner)
+  /** Null too for a task that is gone: then nobody's id is told whole. */
+  #ownerOf(id: string): Viewer {
+    return this.#options.store.transact(tx => tx.get<StoredTask>(TASKS, id))?.value.owner ?? null
   }
 
   #watchOf(id: string): Watch {

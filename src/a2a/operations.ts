@@ -5,10 +5,11 @@
  */
 
 import { ServableError } from '../errors.ts'
+import { createStoredClientOf, type StoredClientOf } from '../http/client-of.ts'
 import type { RequestState } from '../http/context.ts'
 import type { Viewer } from '../runs/host.ts'
 import type { AgentChooser } from './choose-agent.ts'
-import { isTerminalState, type ListRequest, type SendRequest, type Task, type Wire } from './model.ts'
+import { isTerminalState, type SendRequest, type Wire } from './model.ts'
 import { checkModes } from './modes.ts'
 import type { PushRequest } from './push/config.ts'
 import type { Delivered, TaskHost, TaskMessage } from './task-host.ts'
@@ -72,8 +73,14 @@ export type OperationName =
 /** All operations by name. */
 export type Operations = Readonly<Record<OperationName, Operation>>
 
+/** The same, with what is made for them. */
+interface OperationParts extends OperationsOptions {
+  readonly storedClientOf: StoredClientOf
+}
+
 /** Makes the operations. */
-export function createOperations(options: OperationsOptions): Operations {
+export function createOperations(given: OperationsOptions): Operations {
+  const options = { ...given, storedClientOf: createStoredClientOf() }
   const { host } = options
   return {
     send: call => send(call, options),
@@ -104,7 +111,7 @@ export function createOperations(options: OperationsOptions): Operations {
   }
 }
 
-async function send(call: Call, options: OperationsOptions): Promise<Answer> {
+async function send(call: Call, options: OperationParts): Promise<Answer> {
   const { wire, owner } = call
   const request = wire.decode.send(call.params)
   const delivered = await deliver(request, call, options, true)
@@ -117,7 +124,7 @@ async function send(call: Call, options: OperationsOptions): Promise<Answer> {
   return { value: wire.encode.sent({ task: withHistory(task, historyLength) }) }
 }
 
-async function stream(call: Call, options: OperationsOptions): Promise<Answer> {
+async function stream(call: Call, options: OperationParts): Promise<Answer> {
   const request = call.wire.decode.send(call.params)
   const delivered = await deliver(request, call, options, false)
   if ('message' in delivered) return { updates: messageOnly(delivered.message) }
@@ -147,18 +154,13 @@ async function list({ wire, params, owner }: Call, options: OperationsOptions): 
     throw new ServableError('invalid_params', '`contextId` is needed where requests have no identity')
   }
   const page = await options.host.list(owner, request)
-  return { value: wire.encode.page({ ...page, tasks: page.tasks.map(task => forList(task, request)) }) }
-}
-
-function forList(task: Task, { historyLength, includeArtifacts }: ListRequest): Task {
-  const { artifacts, ...rest } = withHistory(task, historyLength)
-  return includeArtifacts ? { ...rest, artifacts: artifacts ?? [] } : rest
+  return { value: wire.encode.page(page) }
 }
 
 async function deliver(
   request: SendRequest,
   call: Call,
-  options: OperationsOptions,
+  options: OperationParts,
   isWaiting: boolean,
 ): Promise<Delivered> {
   const { message, configuration, metadata } = request
@@ -177,8 +179,16 @@ async function deliver(
   const common = {
     message,
     owner,
+    client: await options.storedClientOf(call.state),
     mayWait,
-    options: { userId: owner ?? undefined, identity: owner ?? undefined, apiKeys, metadata },
+    options: {
+      userId: owner ?? undefined,
+      identity: owner ?? undefined,
+      apiKeys,
+      metadata,
+      requestId: call.state.requestId,
+    },
+    secrets: call.state.secretsOf(call.request),
     pushConfig: configuration.pushConfig,
   }
   const taskMessage: TaskMessage =
@@ -191,11 +201,12 @@ async function deliver(
 /** Sets, gets, lists or deletes push notification configs of a task. */
 async function push(
   act: PushRequest['act'],
-  { wire, params, owner }: Call,
-  { host, hasPush }: OperationsOptions,
+  { wire, params, owner, state }: Call,
+  { host, hasPush, storedClientOf }: OperationParts,
 ): Promise<Answer> {
   if (!hasPush) throw noPush()
-  const request = wire.push.decode(act, params)
+  const asked = wire.push.decode(act, params)
+  const request = asked.act === 'set' ? { ...asked, client: await storedClientOf(state) } : asked
   const configs = await host.push(owner, request)
   if (act === 'list') return { value: wire.push.encodeList(request.taskId, configs) }
   const [config] = configs

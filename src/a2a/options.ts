@@ -6,7 +6,13 @@
 
 import type { ServableAgent, Servish } from '../agents/contract.ts'
 import { withDefaults } from '../defaults.ts'
-import type { SecurityRequirement, SecuritySchemes } from './card-security.ts'
+import {
+  checkRequirements,
+  NO_SECURITY,
+  type SecurityRequirement,
+  type SecuritySettings,
+} from '../http/security.ts'
+import type { CardSecuritySchemes } from './card-security.ts'
 import type { ExtendedCardOptions, SignCard } from './cards.ts'
 import { BASIC_MODES, DEFAULT_INPUT_MODES } from './modes.ts'
 import { PUSH_DEFAULTS, type PushOptions, type PushSettings } from './push/options.ts'
@@ -37,9 +43,12 @@ export interface A2AOptions {
    * `1.0` satisfies a strict validator of 1.0.
    */
   readonly cardForm?: 'hybrid' | '1.0'
-  /** Security schemes by name, as OpenAPI has them. They are shown on cards; middleware is what enforces them. */
-  readonly securitySchemes?: SecuritySchemes
-  /** Which of them a request needs: one of the list, with its scopes. */
+  /**
+   * Security schemes by name, as OpenAPI has them. They are shown on cards; middleware is what enforces them. Default: the
+   * handler's `securitySchemes`, which are those of ready-made authentication by default.
+   */
+  readonly securitySchemes?: CardSecuritySchemes
+  /** Which of them a request needs: one of the list, with its scopes. Default: as the handler's, unless there are own schemes. */
   readonly security?: readonly SecurityRequirement[]
   readonly documentationUrl?: string
   readonly iconUrl?: string
@@ -51,11 +60,14 @@ export interface A2AOptions {
   readonly listAnonymous?: boolean
   /** Most bytes of a request's body. Default 10,485,760. */
   readonly maxBodyBytes?: number
-  /** Most parts of a message. Default 100. */
+  /** Most parts of a message: 1,000 or less. Default 100. */
   readonly maxParts?: number
-  /** Most messages of a task's history; past it the task takes no more. Default 200. */
+  /** Most messages of a task's history; past it, or past some 64 MiB in memory, the task takes no more. Default 200. */
   readonly maxHistory?: number
-  /** Most tasks of one owner that are kept; past it the oldest ended one leaves. Default 10,000. */
+  /**
+   * Most tasks of one owner that are kept; past it the oldest ended one leaves. All who have no identity are one owner: there,
+   * where none has ended, the oldest that waits for its client leaves. Default 10,000.
+   */
   readonly maxTasksPerOwner?: number
   /** Most streams that follow one task at a time. Default 100. */
   readonly maxSubscribers?: number
@@ -86,17 +98,21 @@ export type A2ASettings = Required<Omit<A2AOptions, Unset | 'push'>> &
     readonly push: PushSettings | undefined
   }
 
-/** Fills in the defaults. */
-export function resolveA2A({ push, ...options }: A2AOptions): A2ASettings {
+/** Fills in the defaults. Throws `invalid_options` where `security` names a scheme that is not there. */
+export function resolveA2A(
+  { push, ...options }: A2AOptions,
+  { schemes, required }: SecuritySettings = NO_SECURITY,
+): A2ASettings {
   const given = push === true ? {} : push
+  checkRequirements(options.security ?? [], options.securitySchemes ?? schemes, 'a2a.security')
   return withDefaults<A2ASettings>(
     {
       push: given ? withDefaults(PUSH_DEFAULTS, given) : undefined,
       basePath: '/',
       version: '1.0.0',
       cardForm: 'hybrid',
-      securitySchemes: {},
-      security: [],
+      securitySchemes: schemes,
+      security: options.securitySchemes === undefined ? required : [],
       inputModes: DEFAULT_INPUT_MODES,
       outputModes: BASIC_MODES,
       listAnonymous: false,

@@ -4,10 +4,11 @@
  * @module
  */
 
-import { type ErrorReport, isServableError, reportError, ServableError } from '../errors.ts'
+import { type ErrorReport, isServableError, isUntold, reportError, ServableError } from '../errors.ts'
 import type { Endpoint, RequestState } from '../http/context.ts'
 import { joinPath, queryOf, type Route } from '../http/router.ts'
 import { isObject } from '../validation.ts'
+import { RETRY_AFTER } from '../web/problem.ts'
 import { sseMessage } from '../web/sse.ts'
 import {
   type BindingOptions,
@@ -147,13 +148,19 @@ function answering(
       if ('response' in answer) return answer.response
       if ('value' in answer)
         return new Response(JSON.stringify(answer.value), { headers: { 'content-type': type } })
-      return streamResponse(answer.updates, writerOf(generation), options)
+      const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
+      return streamResponse(answer.updates, writerOf(generation), { ...options, tell })
     } catch (error) {
       if (!isServableError(error)) throw error
-      const { status, body } = errorOf(reportError(error, options.production, 'internal_error'))
-      return new Response(JSON.stringify(body), { status, headers: { 'content-type': type } })
+      if (isUntold(error)) state.tellThrown('request.failed', error, request)
+      return answerError(errorOf(reportError(error, options.production, 'internal_error')), type)
     }
   }
+}
+
+function answerError({ status, body }: ReturnType<Generation['errorOf']>, type: string): Response {
+  const headers = { 'content-type': type, ...(status === 429 && { 'retry-after': RETRY_AFTER }) }
+  return new Response(JSON.stringify(body), { status, headers })
 }
 
 function writerOf({ wire, errorOf }: Generation): StreamWriter {
@@ -168,8 +175,8 @@ async function paramsOf({ from, path }: Picked, request: Request, maxBodyBytes: 
   if (from === 'query') return { ...Object.fromEntries(queryOf(request.url)), ...path }
   requireA2AJson(request)
   const body = await readParams(request, maxBodyBytes)
-  // What the path says holds (section 11.3.3).
-  return isObject(body) ? { ...body, ...path } : body
+  // What the path says holds (section 11.3.3). Not a copy: it may have half a million names.
+  return isObject(body) ? Object.assign(body, path) : body
 }
 
 function requireA2AJson(request: Request): void {

@@ -11,6 +11,7 @@ import type { Target } from '../runs/run.ts'
 import type { ListRequest, Message, Task, TaskPage } from './model.ts'
 import type { PushConfig, PushRequest, Sent } from './push/config.ts'
 import type { PushSettings } from './push/options.ts'
+import type { FoundTask } from './task-record.ts'
 
 /** What holds for every task of a handler. */
 export interface TaskSettings extends HostSettings {
@@ -21,7 +22,7 @@ export interface TaskSettings extends HostSettings {
   /** Undefined where nobody is told. */
   readonly push: PushSettings | undefined
   /** Told of a receiver that is given up. */
-  readonly onGivenUp: (taskId: string, why: string) => void
+  readonly onGivenUp: (task: { readonly id: string; readonly owner: Viewer }, why: string) => void
 }
 
 /** A message on its way to an agent. */
@@ -32,10 +33,14 @@ export interface TaskMessage {
   /** Undefined where the message continues a task: the task knows its agent. */
   readonly target: Target | undefined
   readonly owner: Viewer
+  /** Whose place the task takes while its agent is at work; its owner's where nobody is named. */
+  readonly client?: string | undefined
   /** The answer waits for the agent anyway, so that it may be a bare message after any silence. */
   readonly mayWait: boolean
   /** Keys and user of the run; the host adds ids and metadata. */
   readonly options: RunOptions
+  /** What the request held that must stand in no log. It is in memory only. */
+  readonly secrets?: readonly string[] | undefined
   /** Who is to be told of the task from here on. */
   readonly pushConfig?: Sent | undefined
 }
@@ -67,6 +72,8 @@ export interface TaskHost {
    * `task_not_cancelable` for one that has ended otherwise.
    */
   cancel(id: string, viewer: Viewer): Promise<{ readonly task: Task; readonly wasCanceled: boolean }>
+  /** Those that a reference out of the log may stand for, whoever's they are: for an administrator. */
+  find(ref: string): Promise<readonly FoundTask[]>
   list(owner: Viewer, request: ListRequest): Promise<TaskPage>
   /**
    * Sets, gets, lists or deletes push notification configs of a task; gives those that were asked for. Throws

@@ -4,10 +4,20 @@
  * @module
  */
 
-import { partitionOf } from '../runs/record.ts'
+import { partitionOf, refTag } from '../runs/record.ts'
 import { readLog } from '../state/read-log.ts'
-import type { Document, Transaction } from '../state/store.ts'
-import type { ArtifactUpdate, Message, StatusUpdate, Task, TaskArtifact, TaskStatus } from './model.ts'
+import { sizeOfText } from '../state/size.ts'
+import type { Document, Footing, Leaving, Transaction } from '../state/store.ts'
+import { logOf } from './log-name.ts'
+import {
+  type ArtifactUpdate,
+  isInterruptedState,
+  type Message,
+  type StatusUpdate,
+  type Task,
+  type TaskArtifact,
+  type TaskStatus,
+} from './model.ts'
 import { deletePushes } from './push/kept.ts'
 import type { TaskView } from './task-host.ts'
 
@@ -32,6 +42,17 @@ export interface StoredTask {
   readonly turns: number
 }
 
+/** A task as an administrator finds it. */
+export interface FoundTask extends Pick<StoredTask, 'id' | 'contextId' | 'agent' | 'owner'> {
+  readonly status: Omit<TaskStatus, 'message'>
+}
+
+/** What a task has said is its client's: an administrator finds where it stands. */
+export function toFound({ id, contextId, agent, owner, status }: StoredTask): FoundTask {
+  const { state, timestamp } = status
+  return { id, contextId, agent, owner, status: { state, timestamp } }
+}
+
 /** What a task has said and made, up to an entry of its log. */
 export interface TaskBody {
   readonly artifacts: readonly TaskArtifact[]
@@ -45,21 +66,39 @@ export type TaskEntry =
   | ArtifactUpdate
   | { readonly type: 'history'; readonly message: Message }
 
-/** Name of a task's log. */
-export function logOf(taskId: string): string {
-  return `task:${taskId}`
-}
-
 /** The document of a task. Lists go by the status, newest first. */
 export function toDocument(task: StoredTask, expiresAt?: number): Document<StoredTask> {
   return {
     id: task.id,
     partition: partitionOf(task.owner),
     at: Date.parse(task.status.timestamp),
-    tags: { contextId: task.contextId, state: task.status.state },
+    tags: { contextId: task.contextId, state: task.status.state, ...refTag(task.id, task.owner) },
     value: task,
     ...(expiresAt !== undefined && { expiresAt }),
   }
+}
+
+/** Writes the light document of a task; one that has ended goes at `expiresAt`, or before where there is no room. */
+export function putTask(tx: Transaction, task: StoredTask, expiresAt?: number): void {
+  const leaves = expiresAt === undefined ? leavesUnended(task) : 'first'
+  tx.put(TASKS, toDocument(task, expiresAt), { thing: logOf(task.id), leaves })
+}
+
+/** A client may never come back to a task that waits for it, and must not keep all others out until then. */
+function leavesUnended({ status }: StoredTask): Leaving | undefined {
+  return isInterruptedState(status.state) ? 'last' : undefined
+}
+
+/** Bytes that are kept for the end of a turn, so that it can be written where there is room for nothing else. */
+const END_BYTES = 4096
+
+/** How often an end names the context, which the client chose. */
+const NAMES_OF_CONTEXT = 8
+
+/** How a task at work stands in a store: with the message that its agent is at work on, which weighs so many bytes. */
+export function footingAtWork({ id, contextId }: StoredTask, messageBytes: number): Footing {
+  const weight = messageBytes + END_BYTES + NAMES_OF_CONTEXT * sizeOfText(JSON.stringify(contextId))
+  return { thing: logOf(id), weight }
 }
 
 /** Deletes all that is kept of a task. */
@@ -90,6 +129,16 @@ export function viewOf(tx: Transaction, stored: StoredTask): TaskView {
   return { task: { id, contextId, status, artifacts, history }, seq }
 }
 
+/** Bytes, by estimate, of a task that takes no more messages: each answer about it may have all of it. */
+const MAX_TASK_BYTES = 64 * 1024 * 1024
+
+/** Whether a task has said and been told so much that it is to take no more. */
+export function isTooLarge(tx: Transaction, stored: StoredTask): boolean {
+  let bytes = 0
+  for (const { data } of readLog(tx, logOf(stored.id))) bytes += sizeOfText(data)
+  return bytes > MAX_TASK_BYTES
+}
+
 /** Entries of a log that are read anew each time before what they say is kept beside it. */
 const SAVE_EVERY = 256
 
@@ -97,7 +146,9 @@ const SAVE_EVERY = 256
 export function saveBody(tx: Transaction, stored: StoredTask, seq: number): void {
   const kept = tx.get<TaskBody>(BODIES, stored.id)?.value
   if (seq - (kept?.seq ?? 0) < SAVE_EVERY) return
-  tx.put(BODIES, { ...toDocument(stored), tags: {}, value: readBody(tx, stored.id) })
+  const document = { ...toDocument(stored), tags: {}, value: readBody(tx, stored.id) }
+  // The log says it all: this is only quicker to read.
+  tx.put(BODIES, document, { thing: logOf(stored.id), leaves: 'alone' })
 }
 
 function readBody(tx: Transaction, id: string): TaskBody {

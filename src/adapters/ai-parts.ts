@@ -6,10 +6,10 @@
 
 import type { FinishReason, RunEvent, RunResult, Usage } from '../agents/contract.ts'
 import { isServableError, messageOf, ServableError } from '../errors.ts'
+import { withoutKeyText } from '../key-text.ts'
 import { toFinishReason, toUsage } from './ending.ts'
 import { type Fields, fieldsOf, objectIn, textIn } from './fields.ts'
 import { artifactOf } from './generated-file.ts'
-import { withoutKeyText } from './key-text.ts'
 import { ToolCalls } from './tool-calls.ts'
 
 /** Reads the parts of one run, in their order. */
@@ -85,7 +85,7 @@ export class AiParts {
         if (fields.preliminary !== true) yield* this.#calls.end(id, { result: fields.output })
         return
       case 'tool-error':
-        yield* this.#calls.end(id, failed(fields.error))
+        yield* this.#calls.end(id, failed(fields.error), fields.error)
         return
       case 'tool-output-denied':
         yield* this.#calls.end(id, { error: 'The call was not allowed' })

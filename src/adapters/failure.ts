@@ -6,8 +6,8 @@
  */
 
 import { isServableError, messageOf, ServableError } from '../errors.ts'
+import { withoutKeyText } from '../key-text.ts'
 import { fieldsOf } from './fields.ts'
-import { withoutKeyText } from './key-text.ts'
 
 /** Names of errors that stand for a provider's failure without saying its status. */
 const NAMES: ReadonlySet<unknown> = new Set([

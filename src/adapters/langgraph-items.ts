@@ -1,5 +1,5 @@
 import type { FinishReason, RunEvent, RunResult, Usage } from '../agents/contract.ts'
-import { addUsage } from '../agents/fold.ts'
+import { addUsage } from '../agents/usage.ts'
 import { toFinishReason, toUsage } from './ending.ts'
 import { callMethod, type Fields, fieldsOf, hasMethods, listIn, objectIn, textIn } from './fields.ts'
 import { ToolCalls } from './tool-calls.ts'

@@ -1,4 +1,5 @@
 import type { RunEvent } from '../agents/contract.ts'
+import { withThrown } from '../agents/thrown.ts'
 import { textIn } from './fields.ts'
 
 /** How a tool call ended. */
@@ -59,12 +60,12 @@ export class ToolCalls {
     if (args !== undefined && !this.#running(id)?.hasArgs) yield* this.args(id, JSON.stringify(args))
   }
 
-  /** The call has ended. One that never began cannot. */
-  *end(id: string, how: CallEnd): Generator<RunEvent> {
+  /** The call has ended. One that never began cannot. `thrown` is what it failed with, for the log. */
+  *end(id: string, how: CallEnd, thrown?: unknown): Generator<RunEvent> {
     const call = this.#running(id)
     if (call === undefined) return
     call.hasEnded = true
-    yield { type: 'tool_call_end', toolCallId: call.id, ...how }
+    yield withThrown({ type: 'tool_call_end', toolCallId: call.id, ...how }, thrown)
   }
 
   #running(id: string): Told | undefined {

@@ -6,7 +6,8 @@
 
 import { ServableError } from '../errors.ts'
 import { identifyBy } from '../http/authentication.ts'
-import type { Context, Middleware } from '../http/context.ts'
+import { type Context, type Middleware, peerOf } from '../http/context.ts'
+import { isCrossSite } from '../http/cross-site.ts'
 import { isResponse } from '../web/response.ts'
 import type { AuthenticateAdmin } from './options.ts'
 
@@ -23,7 +24,7 @@ export function adminGate(authenticate: AuthenticateAdmin | undefined): Middlewa
     else {
       // Whoever is refused is told how to ask (RFC 9110, section 15.5.2).
       context.responseHeaders.set('www-authenticate', 'Bearer')
-      const answer = await identifyBy(authenticate, request)
+      const answer = await identifyBy(authenticate, request, context)
       if (isResponse(answer)) return answer
       context.responseHeaders.delete('www-authenticate')
       context.identity = answer
@@ -39,21 +40,17 @@ const LOOPBACK_ADDRESS = /^(127(\.\d{1,3}){3}|::1|::ffff:127(\.\d{1,3}){3})$/i
  * Throws `forbidden` unless the request comes from this machine, asks for it under a name of its own (another's name may be
  * made to lead here) and is made by no page of another origin.
  */
-function checkOwnMachine(request: Request, { ip }: Context): void {
-  const { hostname, host } = new URL(request.url)
+function checkOwnMachine(request: Request, context: Context): void {
+  const { hostname } = new URL(request.url)
   const asked = request.headers.get('host')?.replace(/:\d*$/, '') ?? hostname
   const isHere =
     LOOPBACK_NAME.test(hostname) &&
     LOOPBACK_NAME.test(asked) &&
-    (ip === undefined || LOOPBACK_ADDRESS.test(ip))
-  const origin = request.headers.get('origin')
-  const site = request.headers.get('sec-fetch-site')
-  const isOfPage =
-    (origin !== null && origin !== `http://${host}` && origin !== `https://${host}`) ||
-    (site !== null && site !== 'same-origin' && site !== 'none')
+    [context.ip, peerOf(context)].every(ip => ip === undefined || LOOPBACK_ADDRESS.test(ip))
   // Whoever passes it on for somebody says for whom.
   const isPassedOn = [...request.headers.keys()].some(name =>
     /^(forwarded|x-forwarded-.*|x-real-ip|via)$/.test(name),
   )
-  if (!isHere || isOfPage || isPassedOn) throw new ServableError('forbidden', OPEN_WARNING)
+  if (!isHere || isPassedOn || isCrossSite(request, undefined))
+    throw new ServableError('forbidden', OPEN_WARNING)
 }

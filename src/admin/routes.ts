@@ -1,5 +1,5 @@
 /**
- * `/admin/mcp` and `/admin/toolkits`. Every act is told to the log and to the manager's event bus.
+ * `/admin/mcp`, `/admin/runs` and `/admin/toolkits`. Every act is told to the log and to the manager's event bus.
  *
  * @module
  */
@@ -22,9 +22,16 @@ export interface AdminRoutesOptions {
   readonly settings: AdminSettings
   readonly toolkits: readonly Toolkit[]
   readonly maxBodyBytes: number
+  /** Finds what is kept of a run or task, by what the log says of its id. */
+  readonly findRuns: FindRuns
   /** Throws `unsupported_operation` where a request cannot reach tool servers that last. */
   readonly checkServed: (state: RequestState) => void
 }
+
+/** What is kept of the runs and tasks that a reference out of the log may stand for. */
+export type FindRuns = (
+  ref: string,
+) => Promise<{ readonly runs: readonly object[]; readonly tasks: readonly object[] }>
 
 /** Most bytes of a definition. */
 const MAX_DEFINITION = 262_144
@@ -65,7 +72,7 @@ export function adminRoutes(options: AdminRoutesOptions): Route[] {
   }))
 }
 
-function operationsOf({ settings, toolkits, maxBodyBytes }: AdminRoutesOptions): Operation[] {
+function operationsOf({ settings, toolkits, maxBodyBytes, findRuns }: AdminRoutesOptions): Operation[] {
   const onServer =
     (work: (servers: ToolServers, id: string) => Promise<ToolServer>): Act =>
     async (_, id, about) => {
@@ -118,6 +125,20 @@ function operationsOf({ settings, toolkits, maxBodyBytes }: AdminRoutesOptions):
         return serversOf(settings).tools(id)
       },
     },
+    {
+      method: 'GET',
+      path: 'runs/:id',
+      action: 'find_runs',
+      act: async (_, id, about) => {
+        about({ id })
+        const found = REFERENCE.test(id) ? await findRuns(id) : { runs: [], tasks: [] }
+        if (found.runs.length + found.tasks.length > 0) return found
+        throw new ServableError(
+          'run_not_found',
+          'Nothing is kept of such a run: of plain runs nothing ever is',
+        )
+      },
+    },
     { method: 'GET', path: 'toolkits', action: 'list_toolkits', act: () => listToolkits(toolkits) },
     {
       method: 'GET',
@@ -131,6 +152,9 @@ function operationsOf({ settings, toolkits, maxBodyBytes }: AdminRoutesOptions):
     },
   ]
 }
+
+/** An id, or the beginning of one that the log shows where it has no owner. */
+const REFERENCE = /^[\da-f]{8}(-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12})?$/
 
 function serversOf({ manager }: AdminSettings): ToolServers {
   if (manager !== undefined) return manager.servers

@@ -4,7 +4,7 @@ import type { RunEvent, RunInput, RunOptions, RunResult, ServableAgent } from '.
 import type { CorrectionStore } from './corrections.ts'
 import { type BodyResult, perform, type RunContext, runThrough } from './perform.ts'
 import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
-import { callTool, type Tool } from './tool.ts'
+import { callTool, type Tool, type ToolsOf } from './tool.ts'
 
 /** What the function of an agent gets beside the input. */
 export interface AgentContext extends RunContext {
@@ -20,7 +20,11 @@ export interface AgentContext extends RunContext {
 }
 
 /** How an agent is made. */
-export interface AgentConfig<Output = unknown, Name extends string = string> {
+export interface AgentConfig<
+  Output = unknown,
+  Name extends string = string,
+  Schemas extends readonly unknown[] = readonly unknown[],
+> {
   /** The name under which clients reach it: 1 to 200 characters. */
   readonly name: Name
   readonly description?: string
@@ -30,7 +34,8 @@ export interface AgentConfig<Output = unknown, Name extends string = string> {
    */
   readonly run: (input: RunInput, context: AgentContext) => BodyResult
   readonly model?: { readonly provider: string; readonly id: string }
-  readonly tools?: readonly Tool[]
+  /** Its tools. The arguments of one's `execute` have the type of its `parameters`, where that is a Standard Schema. */
+  readonly tools?: ToolsOf<Schemas>
   /**
    * A schema of the structured output, shown to clients as `hasStructuredOutput`. A typed client takes the type of the
    * output from a Standard Schema.
@@ -60,7 +65,12 @@ export interface AgentConfig<Output = unknown, Name extends string = string> {
  *   },
  * })
  */
-export class Agent<Output = unknown, Name extends string = string> implements ServableAgent {
+export class Agent<
+  Output = unknown,
+  Name extends string = string,
+  Schemas extends readonly unknown[] = readonly unknown[],
+> implements ServableAgent
+{
   readonly kind = 'agent'
   readonly name: Name
   readonly description: string | undefined
@@ -73,7 +83,7 @@ export class Agent<Output = unknown, Name extends string = string> implements Se
   readonly events: EventBus
   readonly #body: AgentConfig['run']
 
-  constructor(config: AgentConfig<Output, Name>) {
+  constructor(config: AgentConfig<Output, Name, Schemas>) {
     checkConfig(config, 'Agent')
     checkTools(config)
     if (typeof config.run !== 'function') {
@@ -82,7 +92,8 @@ export class Agent<Output = unknown, Name extends string = string> implements Se
     this.name = config.name
     this.description = config.description
     this.model = config.model
-    this.tools = config.tools ?? []
+    // Each takes what its own schema gives: whoever calls one by its name has that checked.
+    this.tools = (config.tools ?? []) as readonly Tool[]
     this.output = config.output
     this.capabilities = config.capabilities ?? []
     this.corrections = config.corrections
@@ -113,7 +124,7 @@ export class Agent<Output = unknown, Name extends string = string> implements Se
   }
 }
 
-function checkTools({ name, tools = [] }: AgentConfig): void {
+function checkTools({ name, tools = [] }: { readonly name: string; readonly tools?: unknown }): void {
   const isTool = (tool: unknown) =>
     typeof Object(tool).name === 'string' && typeof Object(tool).execute === 'function'
   if (Array.isArray(tools) && tools.every(isTool)) return

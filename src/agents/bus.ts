@@ -23,6 +23,8 @@ export interface OpenPayload extends Partial<BusPayload> {
 export interface ToolPayload extends BusPayload {
   readonly toolCallId: string
   readonly toolName: string
+  /** Whose call it is, where it is not the run's own. */
+  readonly agent?: string | undefined
 }
 
 /** What an administrator did, or tried to. */

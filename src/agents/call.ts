@@ -12,6 +12,8 @@ import { errorOf, isRunEvent } from './event.ts'
 import { Fold } from './fold.ts'
 import type { RunContext, Yielded } from './perform.ts'
 import { optionsFor } from './provider-key.ts'
+import { thrownWith, withThrown } from './thrown.ts'
+import { usageOf } from './usage.ts'
 
 /** Runs another servable; yields its events but the last, and returns its result. Throws when it fails. */
 export async function* callServable(
@@ -31,9 +33,17 @@ export async function* callServable(
     if (event.type === 'error') throw errorOf(event)
     fold.add(event)
     if (event.type === 'finish') break
-    yield event
+    yield ofServable(event, servable.name)
   }
-  return fold.result({ runId: context.runId, durationMs: elapsedSince(startedAt) })
+  const result = fold.result({ runId: context.runId, durationMs: elapsedSince(startedAt) })
+  return { ...result, usage: usageOf(servable, result.usage) }
+}
+
+/** A tool call says whose it is; of one inside of a team inside, that is known already. */
+function ofServable(event: RunEvent, agent: string): RunEvent {
+  if (event.type !== 'tool_call_start' && event.type !== 'tool_call_end') return event
+  if (event.agent !== undefined) return event
+  return withThrown({ ...event, agent }, thrownWith(event))
 }
 
 /** Puts `work` between a `step` event that tells its start and one that tells its end. */
@@ -49,7 +59,8 @@ export async function* asStep<T>(
     yield { type: 'step', name, index, status: 'completed', durationMs: elapsedSince(startedAt) }
     return value
   } catch (error) {
-    yield { type: 'step', name, index, status: 'failed', durationMs: elapsedSince(startedAt) }
+    const durationMs = elapsedSince(startedAt)
+    yield withThrown({ type: 'step', name, index, status: 'failed', durationMs }, error)
     throw error
   }
 }

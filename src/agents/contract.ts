@@ -49,10 +49,23 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined
   /** The id of the run: a UUID unless the caller chose one. */
   readonly runId?: string | undefined
+  /** The id of the request that started the run, as the log has it: of a socket's run, of the request that opened it. */
+  readonly requestId?: string | undefined
   /** The request's place in a distributed trace (W3C Trace Context), to be passed on. */
   readonly traceparent?: string | undefined
   /** What a transport knows beyond this, such as A2A's task and context ids. */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** What one model used of a run. */
+export interface ModelUsage {
+  /** `provider/id`; absent where the servable that used it names no model. */
+  readonly model?: string | undefined
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly totalTokens: number
+  /** In USD, where it is told; else a price of the deployment may say. */
+  readonly cost?: number | undefined
 }
 
 /** Tokens that a run used, in whole tokens. */
@@ -62,6 +75,8 @@ export interface Usage {
   readonly totalTokens: number
   /** What the run cost in USD, where the servable knows. */
   readonly cost?: number | undefined
+  /** What each model used, of a run with others inside of it: a team's members, the agents of a workflow's steps. */
+  readonly models?: readonly ModelUsage[] | undefined
 }
 
 /** One tool call of a run. */
@@ -71,6 +86,8 @@ export interface ToolCall {
   readonly args?: unknown
   readonly result?: unknown
   readonly error?: string | undefined
+  /** Whose call it is, where it is not the run's own: the name of a team's member, or of a workflow's agent. */
+  readonly agent?: string | undefined
 }
 
 /** Why a run ended, unless it failed. */
@@ -126,7 +143,12 @@ export type RunOutcome = string | Partial<RunResult> | undefined
 export type RunEvent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'thinking'; readonly text: string }
-  | { readonly type: 'tool_call_start'; readonly toolCall: { readonly id: string; readonly name: string } }
+  | {
+      readonly type: 'tool_call_start'
+      readonly toolCall: { readonly id: string; readonly name: string }
+      /** Whose call it is, where it is not the run's own: the name of a team's member, or of a workflow's agent. */
+      readonly agent?: string | undefined
+    }
   | { readonly type: 'tool_call_delta'; readonly toolCallId: string; readonly argumentsDelta: string }
   | {
       readonly type: 'tool_call_end'
@@ -135,6 +157,8 @@ export type RunEvent =
       /** What the tool failed with; masked in production unless `code` is one that the caller can mend. */
       readonly error?: string | undefined
       readonly code?: string | undefined
+      /** As with `tool_call_start`. */
+      readonly agent?: string | undefined
     }
   | StepEvent
   | ArtifactEvent

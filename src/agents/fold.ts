@@ -16,28 +16,14 @@ import type {
   Step,
   StepEvent,
   ToolCall,
-  Usage,
 } from './contract.ts'
+import { NO_USAGE } from './usage.ts'
 
 /** What a result needs beyond the events. */
 export interface RunFacts {
   readonly runId: string
   /** Milliseconds from the start of the run to its end. */
   readonly durationMs: number
-}
-
-/** Usage of a run that tells none. */
-export const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 }
-
-/** Adds two usages up; the cost is known where either one's is. */
-export function addUsage(a: Usage, b: Usage): Usage {
-  const cost = a.cost === undefined && b.cost === undefined ? undefined : (a.cost ?? 0) + (b.cost ?? 0)
-  return {
-    promptTokens: a.promptTokens + b.promptTokens,
-    completionTokens: a.completionTokens + b.completionTokens,
-    totalTokens: a.totalTokens + b.totalTokens,
-    ...(cost !== undefined && { cost }),
-  }
 }
 
 /**
@@ -49,9 +35,7 @@ export class Fold {
   #length = 0
   #text = ''
   #finish: FinishEvent | undefined
-  #calls:
-    | Map<string, { name: string; args: string; result?: unknown; error?: string | undefined }>
-    | undefined
+  #calls: Map<string, Call> | undefined
   #steps: Step[] | undefined
   #artifacts: Map<string, Artifact> | undefined
 
@@ -123,7 +107,8 @@ export class Fold {
     this.#calls ??= new Map()
     if (event.type === 'tool_call_start') {
       this.#grow(event.toolCall.name.length)
-      this.#calls.set(event.toolCall.id, { name: event.toolCall.name, args: '' })
+      const { toolCall, agent } = event
+      this.#calls.set(toolCall.id, { name: toolCall.name, args: '', ...(isText(agent) && { agent }) })
       return
     }
     const call = this.#calls.get(event.toolCallId)
@@ -156,6 +141,19 @@ export class Fold {
   }
 }
 
+/** A tool call so far. */
+interface Call {
+  readonly name: string
+  args: string
+  readonly agent?: string
+  result?: unknown
+  error?: string | undefined
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
 /** Characters that a value has as JSON; of text, its own. */
 function lengthOf(result: unknown): number {
   if (typeof result === 'string') return result.length
@@ -171,10 +169,7 @@ function sizeOf(part: ContentPart): number {
   return lengthOf(part.data)
 }
 
-function toToolCall([toolCallId, call]: [
-  string,
-  { name: string; args: string; result?: unknown },
-]): ToolCall {
+function toToolCall([toolCallId, call]: [string, Call]): ToolCall {
   const { name, args, ...outcome } = call
   return { toolCallId, toolName: name, ...(args !== '' && { args: parseArgs(args) }), ...outcome }
 }

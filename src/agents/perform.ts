@@ -12,9 +12,10 @@ import type { Kind, RunEvent, RunInput, RunOptions, RunOutcome, RunResult } from
 import { eventsOfOutcome, isAsyncIterable, isIterable, isOutcome } from './derive.ts'
 import { elapsedSince } from './elapsed.ts'
 import { errorOf, isRunEvent, isTerminal } from './event.ts'
-import { Fold, NO_USAGE } from './fold.ts'
+import { Fold } from './fold.ts'
 import { closeQuietly, Reading } from './reading.ts'
 import { secretsOf } from './redacted.ts'
+import { NO_USAGE } from './usage.ts'
 
 /** The options of a run with what a body may count on. */
 export interface RunContext extends RunOptions {
@@ -246,11 +247,16 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
         return bus.emit('run.stream.chunk', { ...who, text: event.text })
       case 'tool_call_start':
         this.#toolNames.set(event.toolCall.id, event.toolCall.name)
-        return bus.emit('tool.call', { ...who, toolCallId: event.toolCall.id, toolName: event.toolCall.name })
+        return bus.emit('tool.call', {
+          ...who,
+          ...ofAgent(event),
+          toolCallId: event.toolCall.id,
+          toolName: event.toolCall.name,
+        })
       case 'tool_call_end': {
         const toolName = this.#toolNames.get(event.toolCallId) ?? 'unknown'
         this.#toolNames.delete(event.toolCallId)
-        const tool = { ...who, toolCallId: event.toolCallId, toolName }
+        const tool = { ...who, ...ofAgent(event), toolCallId: event.toolCallId, toolName }
         if (event.error === undefined) return bus.emit('tool.result', { ...tool, result: event.result })
         return bus.emit('tool.error', { ...tool, error: this.#clean(event.error) })
       }
@@ -313,6 +319,11 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
     const { kind, name } = this.#performer
     return { kind, name, runId: this.#context!.runId }
   }
+}
+
+/** Whose call it is, where it is not the run's own. */
+function ofAgent({ agent }: { readonly agent?: string | undefined }): { readonly agent?: string } {
+  return agent === undefined ? {} : { agent }
 }
 
 /** What a stream gives; undefined for what is none. Text and arrays are none. */

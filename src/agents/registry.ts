@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isProduction } from '../environment.ts'
 import { ServableError } from '../errors.ts'
 import type { Kind, Servable, ServableAgent, ServableTeam, ServableWorkflow } from './contract.ts'
 import type { ToolServerSource } from './tool-servers.ts'
@@ -28,16 +29,32 @@ export const KINDS: readonly Kind[] = ['agent', 'team', 'workflow']
 /** Longest name in characters, so that a name fits a path, a log line and a metric label. */
 export const MAX_NAME_LENGTH = 200
 
-/** Holds servables by kind and name. The same kind and name again replaces, as a hot reload does. */
+/** Most names that are warned of. */
+const MAX_WARNED = 100
+
+/**
+ * Holds servables by kind and name. The same kind and name again replaces, as a hot reload does; the first time, a warning on
+ * the console says so, since two agents of one name are a mistake more often than that. Where both come in one turn of the event
+ * loop, as modules do that are loaded together, it is no reload: outside production the second one throws `invalid_options`.
+ */
 export class Registry {
+  /** Names whose replacement was told. */
+  readonly #warned = new Set<string>()
+  /** Names that came in this turn. */
+  readonly #fresh = new Set<string>()
   readonly #entries: ReadonlyMap<Kind, Map<string, Servable>> = new Map(KINDS.map(kind => [kind, new Map()]))
   /** The manager of tool servers that was made last. */
   toolServers: ToolServerSource | undefined
 
-  /** Adds or replaces. Throws `invalid_options` for a wrong `kind` or `name`. */
+  /** Adds or replaces. Throws `invalid_options` for a wrong `kind` or `name`, and as the class says. */
   register(servable: Servable): void {
     checkServable(servable, '`register`')
-    this.#of(servable.kind).set(servable.name, servable)
+    const { kind, name } = servable
+    const before = this.#of(kind).get(name)
+    if (before !== undefined && before !== servable) this.#replaces(kind, name)
+    this.#of(kind).set(name, servable)
+    if (this.#fresh.size === 0) queueMicrotask(() => this.#fresh.clear())
+    this.#fresh.add(`${kind}:${name}`)
   }
 
   /** Takes a name away; true where there was one. */
@@ -63,6 +80,23 @@ export class Registry {
       teams: [...this.#of('team').keys()],
       workflows: [...this.#of('workflow').keys()],
     }
+  }
+
+  /** Warns once a name: what makes an agent for every request would fill the console. */
+  #replaces(kind: Kind, name: string): void {
+    const key = `${kind}:${name}`
+    if (this.#fresh.has(key) && !isProduction()) {
+      throw new ServableError(
+        'invalid_options',
+        `There are two of kind ${kind} named \`${name}\`: give one of them another name, or make it with \`register: false\``,
+      )
+    }
+    if (this.#warned.has(key) || this.#warned.size >= MAX_WARNED) return
+    this.#warned.add(key)
+    const message =
+      `A second ${kind} named \`${name}\` has taken the place of the first. After a hot reload that is as it should be; ` +
+      'else give one of them another name, or make it with `register: false`'
+    console.warn(JSON.stringify({ level: 'warn', event: 'registry.replaced', kind, name, message }))
   }
 
   #of(kind: Kind): Map<string, Servable> {

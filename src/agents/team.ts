@@ -10,11 +10,11 @@ import type {
   ServableAgent,
   ServableTeam,
 } from './contract.ts'
-import { addUsage, NO_USAGE } from './fold.ts'
 import { merge } from './merge.ts'
 import { type BodyResult, perform, type RunContext, runThrough, type Yielded } from './perform.ts'
 import { checkConfig, checkName, checkRunnable, type RegisterOption, registerAs } from './registry.ts'
 import { SpeakingOrder } from './speaking-order.ts'
+import { addUsage, NO_USAGE } from './usage.ts'
 
 /** What a strategy gets beside the input. */
 export interface TeamContext extends RunContext {

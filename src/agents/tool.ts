@@ -5,14 +5,24 @@
  */
 
 import { isServableError, messageOf } from '../errors.ts'
-import type { RunEvent } from './contract.ts'
+import type { RunEvent, RunOptions } from './contract.ts'
+import { withThrown } from './thrown.ts'
 
 /** What a tool may know of the run that calls it. */
-export interface ToolContext {
+export interface ToolContext
+  extends Pick<RunOptions, 'sessionId' | 'userId' | 'identity' | 'requestId' | 'traceparent'> {
   readonly runId: string
   readonly toolCallId: string
   /** Fires when the run ends early. */
   readonly signal: AbortSignal
+}
+
+/** What the context of a tool has of its run's: who asks and for what, and no provider key. */
+export function toolContextOf(
+  { runId, sessionId, userId, identity, requestId, traceparent }: RunOptions & { readonly runId: string },
+  call: Pick<ToolContext, 'toolCallId' | 'signal'>,
+): ToolContext {
+  return { runId, sessionId, userId, identity, requestId, traceparent, ...call }
 }
 
 /** A named function with described parameters that an agent can call. */
@@ -29,6 +39,44 @@ export interface Tool<Args = unknown, Result = unknown> {
 }
 
 /**
+ * The arguments that a schema checks: of a Standard Schema (valibot, zod, ArkType) what it gives, of anything else unknown.
+ */
+export type ArgsOf<Schema> = Schema extends { readonly '~standard': { readonly types?: infer Types } }
+  ? NonNullable<Types> extends { readonly output: infer Output }
+    ? Output
+    : unknown
+  : unknown
+
+/** A tool whose arguments have the type of its schema. */
+export interface ToolOf<Schema, Result = unknown> {
+  readonly name: string
+  readonly description?: string | undefined
+  readonly parameters?: Schema
+  execute(args: ArgsOf<Schema>, context: ToolContext): Result | Promise<Result>
+}
+
+/** Tools, each with the arguments of its own schema. */
+export type ToolsOf<Schemas extends readonly unknown[]> = {
+  readonly [Place in keyof Schemas]: ToolOf<Schemas[Place]>
+}
+
+/**
+ * Gives a tool as it is, with the arguments of `execute` typed by its schema: for one that is written apart from its agent.
+ *
+ * @example
+ * const forecast = tool({
+ *   name: 'forecast',
+ *   parameters: v.object({ city: v.string() }),
+ *   execute: ({ city }) => `Sunny in ${city}`,
+ * })
+ */
+export function tool<Schema = unknown, Result = unknown>(
+  definition: ToolOf<Schema, Result>,
+): Tool<ArgsOf<Schema>, Result> {
+  return definition
+}
+
+/**
  * Calls `tool` and tells it as `tool_call_start`, `tool_call_delta` (the arguments as JSON) and `tool_call_end`;
  * returns the tool's result. A tool that throws gives a `tool_call_end` with `error`, then the throw goes on to
  * the caller, which may catch it and go on.
@@ -36,17 +84,17 @@ export interface Tool<Args = unknown, Result = unknown> {
 export async function* callTool<Args, Result>(
   tool: Tool<Args, Result>,
   args: Args,
-  run: Pick<ToolContext, 'runId' | 'signal'>,
+  run: RunOptions & Pick<ToolContext, 'runId' | 'signal'>,
 ): AsyncGenerator<RunEvent, Result> {
   const toolCallId = crypto.randomUUID()
   yield { type: 'tool_call_start', toolCall: { id: toolCallId, name: tool.name } }
   yield { type: 'tool_call_delta', toolCallId, argumentsDelta: JSON.stringify(args) ?? 'null' }
   let result: Result
   try {
-    result = await tool.execute(args, { runId: run.runId, toolCallId, signal: run.signal })
+    result = await tool.execute(args, toolContextOf(run, { toolCallId, signal: run.signal }))
   } catch (error) {
     const code = isServableError(error) ? { code: error.code } : {}
-    yield { type: 'tool_call_end', toolCallId, error: messageOf(error), ...code }
+    yield withThrown({ type: 'tool_call_end', toolCallId, error: messageOf(error), ...code }, error)
     throw error
   }
   yield { type: 'tool_call_end', toolCallId, result: result ?? null }

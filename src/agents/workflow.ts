@@ -10,9 +10,9 @@ import type {
   ServableWorkflow,
   Usage,
 } from './contract.ts'
-import { addUsage, NO_USAGE } from './fold.ts'
 import { type BodyResult, perform, type RunContext, runThrough, type Yielded } from './perform.ts'
 import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
+import { addUsage, NO_USAGE } from './usage.ts'
 
 /** What a step gets beside the value of the step before. */
 export interface StepContext extends RunContext {

@@ -5,8 +5,8 @@ import {
   RetryError,
   UnsupportedFunctionalityError,
 } from 'ai'
-import { withoutKeyText } from '../adapters/key-text.ts'
 import { isServableError, messageOf, ServableError } from '../errors.ts'
+import { withoutKeyText } from '../key-text.ts'
 
 /** Most characters of a provider's own words. */
 const MAX_TEXT = 500

@@ -1,10 +1,10 @@
 import { aside } from '../agents/call.ts'
 import type { RunResult, ServableAgent, Usage } from '../agents/contract.ts'
-import { addUsage, NO_USAGE } from '../agents/fold.ts'
 import type { Yielded } from '../agents/perform.ts'
 import { optionsFor } from '../agents/provider-key.ts'
 import type { TeamContext, TeamStrategy } from '../agents/team.ts'
 import type { Tool } from '../agents/tool.ts'
+import { addUsage, NO_USAGE, usageOf } from '../agents/usage.ts'
 import { ServableError } from '../errors.ts'
 import { callModel, type ModelSettings } from './call-model.ts'
 import { toUserMessage } from './messages.ts'
@@ -54,7 +54,8 @@ export function lead(options: LeadOptions): TeamStrategy {
         signal: context.signal,
       }),
     )
-    return { finishReason: answer.finishReason, ...usageOf(answer.usage, results) }
+    const own = answer.usage && usageOf({ model: info }, answer.usage)
+    return { finishReason: answer.finishReason, ...sumOf(own, results) }
   }
 }
 
@@ -85,7 +86,7 @@ function memberTool(
 }
 
 /** Of the lead and of all that it asked; absent where nobody says. */
-function usageOf(own: Usage | undefined, results: readonly RunResult[]): { usage?: Usage } {
+function sumOf(own: Usage | undefined, results: readonly RunResult[]): { usage?: Usage } {
   if (own === undefined && results.length === 0) return {}
   return { usage: results.reduce((sum, { usage }) => addUsage(sum, usage), own ?? NO_USAGE) }
 }

@@ -4,7 +4,7 @@ import type { BusPayload } from '../agents/bus.ts'
 import type { RunEvent, RunInput, RunOutcome } from '../agents/contract.ts'
 import type { Correction } from '../agents/corrections.ts'
 import type { Yielded } from '../agents/perform.ts'
-import type { Tool } from '../agents/tool.ts'
+import type { Tool, ToolsOf } from '../agents/tool.ts'
 import { messageOf, ServableError } from '../errors.ts'
 import { callModel, type ModelAnswer, type ModelCall, type ModelSettings } from './call-model.ts'
 import { isRefusal } from './failure.ts'
@@ -24,8 +24,11 @@ export interface ModelKeys {
 export type ModelSource = LanguageModel | ((keys: ModelKeys) => LanguageModel)
 
 /** How an agent that a model answers for is made. */
-export interface ModelAgentConfig<Output = unknown, Name extends string = string>
-  extends Pick<
+export interface ModelAgentConfig<
+  Output = unknown,
+  Name extends string = string,
+  Schemas extends readonly unknown[] = readonly unknown[],
+> extends Pick<
       AgentConfig<Output, Name>,
       'name' | 'description' | 'output' | 'capabilities' | 'corrections' | 'register' | 'events'
     >,
@@ -37,8 +40,11 @@ export interface ModelAgentConfig<Output = unknown, Name extends string = string
   readonly model: ModelSource
   /** What the model is told before all else; or what says it for a run. Never shown to clients. */
   readonly instructions?: string | ((context: AgentContext) => string | Promise<string>)
-  /** Tools that the model may call; or what gives them for a run, such as `() => manager.tools()`. */
-  readonly tools?: readonly Tool[] | ((context: AgentContext) => readonly Tool[] | Promise<readonly Tool[]>)
+  /**
+   * Tools that the model may call; or what gives them for a run, such as `() => manager.tools()`. The arguments of one's
+   * `execute` have the type of its `parameters`, where that is a Standard Schema.
+   */
+  readonly tools?: ToolsOf<Schemas> | ((context: AgentContext) => readonly Tool[] | Promise<readonly Tool[]>)
   /**
    * Remembers what was said in a session, in the state of the deployment. A conversation that the provider refuses with 400 or
    * 413 is told once more without the older half of its turns. Default true.
@@ -62,8 +68,12 @@ const MAX_CORRECTIONS = 20
  *   tools: [forecast],
  * })
  */
-export class ModelAgent<Output = unknown, Name extends string = string> extends Agent<Output, Name> {
-  constructor(config: ModelAgentConfig<Output, Name>) {
+export class ModelAgent<
+  Output = unknown,
+  Name extends string = string,
+  Schemas extends readonly unknown[] = readonly unknown[],
+> extends Agent<Output, Name> {
+  constructor(config: ModelAgentConfig<Output, Name, Schemas>) {
     const { name, description, output, capabilities, corrections, register, events, tools } = config
     super({
       name,

@@ -7,7 +7,7 @@
 import { type JSONSchema7, jsonSchema, type Schema, type ToolSet, tool } from 'ai'
 import type { RunContext } from '../agents/perform.ts'
 import { secretsOf, withoutKeys } from '../agents/redacted.ts'
-import type { Tool, ToolContext } from '../agents/tool.ts'
+import { type Tool, type ToolContext, toolContextOf } from '../agents/tool.ts'
 import { isServableError, messageOf, redact, ServableError } from '../errors.ts'
 import { toJsonSchema } from '../http/json-schema.ts'
 import { misfitOf } from './misfit.ts'
@@ -32,7 +32,7 @@ export function toModelTools(tools: readonly Tool[], run: RunContext): ModelTool
       ...(each.description !== undefined && { description: each.description }),
       inputSchema: toSchema(each.parameters),
       execute: (args: unknown, { toolCallId, abortSignal }) =>
-        execute(each, args, { runId: run.runId, toolCallId, signal: abortSignal ?? run.signal }, run),
+        execute(each, args, toolContextOf(run, { toolCallId, signal: abortSignal ?? run.signal }), run),
     })
   }
   return { set, nameOf: name => names.get(name) ?? name }
@@ -44,8 +44,9 @@ async function execute(each: Tool, args: unknown, context: ToolContext, run: Run
     return withoutKeys(await each.execute(args, context), run)
   } catch (cause) {
     const text = redact(messageOf(cause), secretsOf(run))
-    if (isServableError(cause)) throw new ServableError(cause.code, text, { issues: cause.issues })
-    throw new Error(text)
+    // The cause is for the log alone, which cuts keys out of it.
+    if (isServableError(cause)) throw new ServableError(cause.code, text, { issues: cause.issues, cause })
+    throw new Error(text, { cause })
   }
 }
 

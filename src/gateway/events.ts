@@ -5,7 +5,7 @@
  */
 
 import type { ErrorEvent, FinishEvent, RunEvent } from '../agents/contract.ts'
-import { NO_USAGE } from '../agents/fold.ts'
+import { NO_USAGE } from '../agents/usage.ts'
 
 /** An event with its payload, to which the run's id comes. */
 export type ServerEvent = readonly [name: string, payload: object]
@@ -18,11 +18,11 @@ export function serverEventOf(event: Exclude<RunEvent, FinishEvent | ErrorEvent>
       return ['agent.chunk', { chunk: event.text }]
     case 'tool_call_start': {
       const { id, name } = event.toolCall
-      return ['agent.tool.call', { toolName: name, args: null, toolCallId: id }]
+      return ['agent.tool.call', { toolName: name, args: null, toolCallId: id, ...ofAgent(event) }]
     }
     case 'tool_call_end': {
       const { toolCallId, error } = event
-      return ['agent.tool.done', error === undefined ? { toolCallId } : { toolCallId, error }]
+      return ['agent.tool.done', { toolCallId, ...(error !== undefined && { error }), ...ofAgent(event) }]
     }
     case 'tool_call_delta':
       return ['agent.tool.delta', rest]
@@ -32,6 +32,10 @@ export function serverEventOf(event: Exclude<RunEvent, FinishEvent | ErrorEvent>
     case 'message':
       return [`agent.${type}`, rest]
   }
+}
+
+function ofAgent({ agent }: { readonly agent?: string | undefined }): { readonly agent?: string } {
+  return agent === undefined ? {} : { agent }
 }
 
 /** What is told at the end of a run, with all of its text. */

@@ -8,8 +8,9 @@ import type { EngineLimits } from '../socket/engine/options.ts'
 import { type Admission, mayComeBack, type Namespace, type Socket } from '../socket/io/namespace.ts'
 import { createSocketServerWith, type SocketServer } from '../socket/io/server.ts'
 import { createPlainProtocol, PLAIN_PING } from './plain.ts'
-import { type Admitted, createReception, type Reception, type ReceptionParts } from './reception.ts'
-import type { GatewaySession, Peer, SessionData } from './session.ts'
+import { createReception, type Missed, type Reception, type ReceptionParts } from './reception.ts'
+import type { GatewaySession, Peer } from './session.ts'
+import { readSessionData, type SessionData } from './session-data.ts'
 
 /** What a gateway needs. */
 export interface GatewayParts extends ReceptionParts {
@@ -44,11 +45,14 @@ export function createGateway(parts: GatewayParts): SocketServer {
   )
 }
 
-/** The handlers of the namespace. The session of a socket is found by the socket, its data in `data` of the socket. */
+/**
+ * The handlers of the namespace. The session of a socket is found by the socket. `data` of the socket is the session's
+ * from the moment on that it is admitted: a socket may sleep before anything else is said.
+ */
 function namespaceOf(reception: Reception): Namespace {
   const sessions = new WeakMap<Socket, GatewaySession>()
+  const returns = new WeakMap<object, Missed>()
   const open = (socket: Socket, data: SessionData) => {
-    socket.data = data
     const session = reception.open(peerOf(socket), data, socket.handshake)
     sessions.set(socket, session)
     return session
@@ -56,28 +60,26 @@ function namespaceOf(reception: Reception): Namespace {
   return {
     async authenticate(handshake): Promise<Admission> {
       try {
-        const admitted = await reception.admit(handshake)
-        const { private: session } = admitted.data
-        return { data: admitted, ...(session && { session }) }
+        const { data, missed } = await reception.admit(handshake)
+        if (missed !== undefined) returns.set(data, missed)
+        const { private: session } = data
+        return { data, ...(session && { session }) }
       } catch (thrown) {
         return { error: reception.refusal(thrown, handshake) }
       }
     },
     onConnect(socket) {
-      const { data, missed } = socket.data as Admitted
+      const data = socket.data as SessionData
       // Others may have come while this one was looked at.
       if (reception.isFull(data)) return socket.disconnect()
       const session = open(socket, data)
+      const missed = returns.get(data)
       if (missed !== undefined) void session.resume(missed.record, missed.seen)
     },
-    onRestore: socket => void open(socket, socket.data as SessionData),
-    mayRecover: (socket, data) => {
-      const { identity } = (data as Admitted).data
-      return identity?.id === sessions.get(socket)?.identity?.id
-    },
+    onRestore: socket => void open(socket, readSessionData(socket.data)),
+    mayRecover: (socket, data) => (data as SessionData).identity?.id === sessions.get(socket)?.identity?.id,
     onRecover(socket) {
-      const { data } = socket.data as Admitted
-      socket.data = sessions.get(socket)?.renew(data)
+      socket.data = sessions.get(socket)?.renew(socket.data as SessionData)
     },
     onEvent: (socket, event, [payload], ack) => sessions.get(socket)?.take(event, payload, ack),
     onDisconnect(socket, reason) {

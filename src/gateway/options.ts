@@ -30,9 +30,15 @@ export interface GatewayOptions {
   readonly path?: string
   /** The namespace that clients join. Default `/service`. */
   readonly namespace?: string
-  /** Decides at CONNECT who may join. Default: who the middleware says it is, and whoever it lets through. */
+  /**
+   * Decides at CONNECT who may join. Default: who the middleware says it is, and whoever it lets through. Of ready-made
+   * authentication a client that sends no credential in a header is asked for `auth.token` at CONNECT.
+   */
   readonly authenticate?: AuthenticateSocket
-  /** The origins whose pages may connect. Default: the handler's `cors`; a page of the same origin always may. */
+  /**
+   * The origins whose pages may connect. Default: the handler's `cors`; a page of the same origin always may. Where any origin
+   * may, it may without cookies.
+   */
   readonly origins?: CorsSetting
   /**
    * Lets a client that lost its connection go on where it was: its runs go on for `maxMs` milliseconds (default
@@ -51,7 +57,7 @@ export interface GatewayOptions {
 
 /** Bounds on the clients of the event socket. On Workers each counts in one object. */
 export interface GatewayLimits {
-  /** Bytes of a message and of a polling payload. Default 1,000,000. */
+  /** Bytes of a message as it is sent (text as UTF-8), and of a polling payload. Default 1,000,000. */
   readonly maxPayload?: number
   /** Attachments of one event: 10, which is the default, at the most. */
   readonly maxAttachments?: number
@@ -61,7 +67,7 @@ export interface GatewayLimits {
   readonly maxEventsPerSecond?: number
   /** Connections in all. Default 10,000. */
   readonly maxSockets?: number
-  /** Connections of one address. Default 100. */
+  /** Connections of one address, of IPv6 one network of 64 bits, where the address is known. Default 100. */
   readonly maxSocketsPerIp?: number
   /** Sockets of one identity. Default 100. */
   readonly maxSocketsPerIdentity?: number

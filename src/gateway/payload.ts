@@ -6,7 +6,7 @@
 
 import * as v from 'valibot'
 import { ServableError } from '../errors.ts'
-import { type RunBody, runBodyFields, shortText } from '../runs/input.ts'
+import { MAX_PARTS, type RunBody, runBodyFields, shortText } from '../runs/input.ts'
 import { isObject, validate } from '../validation.ts'
 import { toBase64 } from '../web/base64.ts'
 
@@ -56,7 +56,8 @@ export function keyIn(auth: unknown): string | undefined {
 /** A payload as it would have come over HTTP: a part's `data` may be an attachment, which agents get as base64. */
 export function asJson(payload: unknown): Record<string, unknown> {
   const { input } = Object(payload) as { input?: unknown }
-  if (!Array.isArray(input)) return payload as Record<string, unknown>
+  // A longer one is refused as it is.
+  if (!Array.isArray(input) || input.length > MAX_PARTS) return payload as Record<string, unknown>
   const parts = input.map(part => {
     const { data } = Object(part) as { data?: unknown }
     return data instanceof Uint8Array ? { ...part, data: toBase64(data) } : part

@@ -10,8 +10,10 @@ import type { Connection } from '../socket/engine/connection.ts'
 import type { Ack } from '../socket/io/namespace.ts'
 import type { PlainHandlers } from '../socket/io/server.ts'
 import { isObject } from '../validation.ts'
+import { parseJson } from '../web/json.ts'
 import { type Reception, tooManySockets } from './reception.ts'
-import type { GatewaySession, Peer, SessionData } from './session.ts'
+import type { GatewaySession, Peer } from './session.ts'
+import { readSessionData, type SessionData } from './session-data.ts'
 
 /** The frame that asks whether the client is there. */
 export const PLAIN_PING = '{"event":"ping"}'
@@ -28,7 +30,8 @@ interface Frame {
 /** A client, from its first frame on. */
 interface PlainClient {
   session: GatewaySession | undefined
-  data: SessionData
+  /** Undefined until it is known who it is. */
+  data: SessionData | undefined
   /** What came before it was admitted. */
   waiting: Frame[] | undefined
 }
@@ -46,7 +49,7 @@ export function createPlainProtocol(reception: Reception, onError: (error: unkno
 
   const join = async (connection: Connection, first: Frame) => {
     const isConnect = first.event === 'connect'
-    const joining: PlainClient = { session: undefined, data: {}, waiting: isConnect ? [] : [first] }
+    const joining: PlainClient = { session: undefined, data: undefined, waiting: isConnect ? [] : [first] }
     connection.context = joining
     const handshake = { ...connection.handshake, nsp: '', auth: authIn(first) }
     try {
@@ -94,7 +97,7 @@ export function createPlainProtocol(reception: Reception, onError: (error: unkno
       if (session !== undefined) reception.close(session, false)
     },
     snapshot: connection => clientOf(connection)?.data,
-    restore: (connection, data) => void enter(connection, data as SessionData),
+    restore: (connection, data) => void enter(connection, readSessionData(data)),
   }
 }
 
@@ -106,7 +109,7 @@ function authIn({ event, data }: Frame): Readonly<Record<string, unknown>> {
 /** Reads a frame; undefined where it is none. */
 function frameOf(text: string): Frame | undefined {
   try {
-    const { event, data, id } = Object(JSON.parse(text)) as Record<string, unknown>
+    const { event, data, id } = Object(parseJson(text)) as Record<string, unknown>
     const isId = id === undefined || typeof id === 'number' || (typeof id === 'string' && id.length <= 100)
     return typeof event === 'string' && isId ? { event, data, id } : undefined
   } catch {

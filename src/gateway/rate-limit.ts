@@ -12,7 +12,9 @@ export class RateLimit {
   /** Whether one more may go through. */
   take(): boolean {
     const now = performance.now()
-    this.#tokens = Math.min(this.#perSecond, this.#tokens + ((now - this.#at) / 1000) * this.#perSecond)
+    // Not every runtime's clock is monotonic: one that was set back takes nothing away.
+    const seconds = Math.max(0, now - this.#at) / 1000
+    this.#tokens = Math.min(this.#perSecond, this.#tokens + seconds * this.#perSecond)
     this.#at = now
     if (this.#tokens < 1) return false
     this.#tokens--

@@ -5,31 +5,35 @@
  */
 
 import { Counter } from '../counter.ts'
-import { messageOf, redact, reportError, ServableError } from '../errors.ts'
+import { isUntold, redact, reportError, ServableError } from '../errors.ts'
+import { createStoredClientOf } from '../http/client-of.ts'
 import { type Identity, isIdentity } from '../http/platform.ts'
+import { credentialsIn } from '../http/secrets.ts'
+import type { Handshake } from '../socket/engine/connection.ts'
 import type { SocketHandshake } from '../socket/io/namespace.ts'
 import { isResponse } from '../web/response.ts'
 import type { GatewaySettings } from './options.ts'
 import { keyIn } from './payload.ts'
 import { readPlace, type Seen } from './place.ts'
 import { RateLimit } from './rate-limit.ts'
-import { lastRun, type SocketRecord, type SocketRecords } from './records.ts'
-import { type GatewayRoom, GatewaySession, type Peer, type SessionData } from './session.ts'
+import { hasMissed, lastRun, type SocketRecord, type SocketRecords } from './records.ts'
+import { type GatewayRoom, GatewaySession, type Peer } from './session.ts'
+import type { SessionData } from './session-data.ts'
 
 /** What the reception needs. */
-export interface ReceptionParts extends GatewayRoom {
+export interface ReceptionParts extends Omit<GatewayRoom, 'storedClientOf'> {
   readonly settings: GatewaySettings
 }
 
 /** What `authenticate` found, on its way to the session. */
-export interface Admitted {
+interface Admitted {
   readonly data: SessionData
   /** What the client missed, where it was here before. */
   readonly missed?: Missed
 }
 
 /** A socket of an earlier connection, and what its client has seen. */
-interface Missed {
+export interface Missed {
   readonly pid: string
   readonly record: SocketRecord
   readonly seen: Seen
@@ -47,7 +51,7 @@ export interface Reception {
   /** Whether its identity has as many sockets as may be. */
   isFull(data: SessionData): boolean
   /** `handshake` is the connection's: its sessions share one rate of events. */
-  open(peer: Peer, data: SessionData, handshake: object): GatewaySession
+  open(peer: Peer, data: SessionData, handshake: Handshake): GatewaySession
   close(session: GatewaySession, mayReturn: boolean): void
 }
 
@@ -55,6 +59,7 @@ export interface Reception {
 export function createReception(parts: ReceptionParts): Reception {
   const { settings, records } = parts
   const { maxSocketsPerIdentity } = settings.limits
+  const room = { ...parts, storedClientOf: createStoredClientOf() }
   const identities = new Counter()
   const rates = new WeakMap<object, RateLimit>()
   const isFull = ({ identity }: SessionData) => identities.count(identity?.id) >= maxSocketsPerIdentity
@@ -63,7 +68,12 @@ export function createReception(parts: ReceptionParts): Reception {
     async admit(handshake) {
       const apiKey = keyIn(handshake.auth)
       const identity = await identify(handshake, settings)
-      const data = { ...(identity && { identity }), ...(apiKey !== undefined && { apiKey }) }
+      const { requestId } = handshake
+      const data = {
+        ...(identity && { identity }),
+        ...(apiKey !== undefined && { apiKey }),
+        ...(requestId !== undefined && { requestId }),
+      }
       if (isFull(data)) throw tooManySockets()
       if (records === undefined) return { data }
       const missed = await find(records, handshake, identity?.id ?? null)
@@ -78,14 +88,18 @@ export function createReception(parts: ReceptionParts): Reception {
     refusal(thrown, handshake) {
       const secrets = secretsOf(handshake)
       const { code, message } = reportError(thrown, parts.runs.production, 'internal_error')
-      if (code === 'internal_error') parts.onError(new Error(redact(messageOf(thrown), secrets)))
+      if (isUntold(thrown)) parts.onError(thrown, handshake.requestId, secrets)
       return { message: redact(message, secrets), data: { code } }
     },
     open(peer, data, handshake) {
       identities.add(data.identity?.id)
       const rate = rates.get(handshake) ?? new RateLimit(parts.limits.maxEventsPerSecond)
       rates.set(handshake, rate)
-      return new GatewaySession(parts, peer, data, rate)
+      return new GatewaySession(room, peer, data, {
+        ip: handshake.ip,
+        rate,
+        secrets: () => secretsIn(handshake),
+      })
     },
     close(session, mayReturn) {
       identities.remove(session.identity?.id)
@@ -105,17 +119,21 @@ async function find(
   const record = await records.take(pid, owner)
   if (record === undefined) return undefined
   const seen = readPlace(offset, record.id, lastRun(record))
-  if (seen !== undefined) return { pid, record, seen }
-  // Its client is here, and cannot go on with it.
+  if (seen !== undefined && hasMissed(record, seen)) return { pid, record, seen }
+  // Its client is here, and cannot go on with it: it is told so, as it gets another socket.
   await records.drop(pid, record.generation)
   return undefined
 }
 
 /** What of a handshake may be found in what `authenticate` throws, and is to go no further. */
-function secretsOf({ auth, headers }: SocketHandshake): string[] {
-  const { authorization = '', cookie = '' } = headers
-  const texts = Object.values(auth).filter(value => typeof value === 'string')
-  return [authorization, authorization.replace(/^\S+ /, ''), cookie, ...texts]
+function secretsOf(handshake: SocketHandshake): string[] {
+  const texts = Object.values(handshake.auth).filter(value => typeof value === 'string')
+  return [...secretsIn(handshake), ...texts]
+}
+
+/** The credentials of the request that opened a connection, as far as it is remembered. */
+function secretsIn({ url, headers }: Handshake): string[] {
+  return credentialsIn({ url, headers: new Headers(headers) })
 }
 
 /** Why one more is refused. */

@@ -7,6 +7,7 @@
 
 import type { RunHost } from '../runs/host.ts'
 import type { Transaction } from '../state/store.ts'
+import type { Seen } from './place.ts'
 
 /** The n-th run of a socket, and whether it ends with its socket. */
 export type NumberedRun = readonly [n: number, runId: string, isBound: boolean]
@@ -18,7 +19,7 @@ export interface SocketRecord {
   readonly owner: string | null
   /** How many connections it has had: what an earlier one says of it counts no more. */
   readonly generation: number
-  /** Its last runs. */
+  /** Its last runs, by number. */
   readonly runs: readonly NumberedRun[]
 }
 
@@ -45,12 +46,23 @@ export interface SocketRecords {
 /** The collection of such records. */
 export const SOCKETS = 'socket'
 
-/** Runs of one socket that are known when its client comes back, beside those that are under way. */
-const MAX_RUNS = 64
+/**
+ * Runs of one socket that are known when its client comes back, beside those that are under way: some 13 kB. A client that
+ * has missed more is not brought back, and so is told.
+ */
+const MAX_RUNS = 256
 
 /** The number of the socket's last run. */
 export function lastRun({ runs }: SocketRecord): number {
   return runs.at(-1)?.[0] ?? 0
+}
+
+/** Whether the record has every run that a client has not seen the end of. */
+export function hasMissed(record: SocketRecord, { begun, open }: Seen): boolean {
+  const known = new Set(record.runs.map(([n]) => n))
+  const last = lastRun(record)
+  for (let n = begun + 1; n <= last; n++) if (!known.has(n)) return false
+  return [...open.keys()].every(n => known.has(n))
 }
 
 /** Adds a run. The record lives until `expiresAt` at the most, should nobody say that its client has left. */
@@ -63,8 +75,9 @@ export function addRun(
 ): boolean {
   const before = tx.get<SocketRecord>(SOCKETS, pid)?.value
   if (before !== undefined && before.generation > generation) return false
-  const earlier = before?.runs ?? []
-  const runs = [...earlier.filter(([n], at) => open.includes(n) || earlier.length - at < MAX_RUNS), run]
+  // Runs that begin at once may be written down in another order.
+  const all = [...(before?.runs ?? []), run].sort(([a], [b]) => a - b)
+  const runs = all.filter(([n], at) => open.includes(n) || all.length - at <= MAX_RUNS)
   put(tx, pid, { id, owner, generation, runs }, expiresAt)
   return true
 }

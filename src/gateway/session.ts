@@ -5,8 +5,9 @@
  */
 
 import type { Kind, RunEvent, RunOptions } from '../agents/contract.ts'
-import { redact, reportError, ServableError } from '../errors.ts'
+import { isServableError, isUntold, redact, reportError, ServableError } from '../errors.ts'
 import type { Catalog } from '../http/catalog.ts'
+import type { StoredClientOf } from '../http/client-of.ts'
 import { digestKey } from '../http/idempotency.ts'
 import type { KeyReader } from '../http/key-headers.ts'
 import type { Identity } from '../http/platform.ts'
@@ -18,7 +19,11 @@ import { asJson, parseCancel, parseRun, type RunPayload, unknownEvent } from './
 import { Place, type Seen } from './place.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { SocketRecord, SocketRecords } from './records.ts'
+import type { SessionData } from './session-data.ts'
 import { Teller } from './teller.ts'
+
+/** Takes what was thrown, of which client, and what of it must stand in no log. */
+export type OnSocketError = (error: unknown, requestId?: string, secrets?: readonly string[]) => void
 
 /** What all sessions of a gateway share. */
 export interface GatewayRoom {
@@ -27,12 +32,13 @@ export interface GatewayRoom {
   readonly host: RunHost
   readonly readKeys: KeyReader
   readonly limits: Required<GatewayLimits>
+  readonly storedClientOf: StoredClientOf
   /** Undefined where clients cannot come back. */
   readonly records: SocketRecords | undefined
   /** Why there can be no followed runs, if so. */
   readonly whyUnfollowed: string | undefined
-  /** Told what goes wrong where no client waits for it. */
-  readonly onError: (error: unknown) => void
+  /** Told what goes wrong, beside the runs. */
+  readonly onError: OnSocketError
 }
 
 /** Where a session's events go. */
@@ -43,14 +49,12 @@ export interface Peer {
   touch(): void
 }
 
-/** What is known of a client. Small JSON: a socket that sleeps takes it along, with its key and into no store. */
-export interface SessionData {
-  readonly identity?: Identity
-  readonly apiKey?: string
-  /** How a client that comes back names its socket, and how many connections that has had. */
-  readonly private?: { readonly pid: string; readonly id: string; readonly generation: number }
-  /** The number of its last run. */
-  begun?: number
+/** The connection of a client. Its sessions share one rate of events. */
+export interface SessionConnection {
+  readonly ip: string | undefined
+  readonly rate: RateLimit
+  /** What of the handshake must stand in no log. */
+  readonly secrets: () => readonly string[]
 }
 
 /** A run that a session tells of. */
@@ -58,6 +62,13 @@ interface OpenRun {
   readonly cancel: (() => void) | undefined
   /** Nobody is told of it any more. */
   readonly leave: () => void
+}
+
+/** A run whose client is back, and has seen its log up to an entry. */
+interface MissedRun {
+  readonly n: number
+  readonly runId: string
+  readonly after: number
 }
 
 /** A run that is about to be told. */
@@ -81,19 +92,19 @@ export class GatewaySession {
   readonly #peer: Peer
   #data: SessionData
   readonly #runs = new Map<string, OpenRun>()
-  readonly #place: Place
-  readonly #rate: RateLimit
+  #place: Place
+  readonly #connection: SessionConnection
   /** Runs that have begun, or are about to. */
   #count = 0
   /** Whether the client is gone, and may come back. */
   #left: 'away' | 'gone' | undefined
 
-  constructor(room: GatewayRoom, peer: Peer, data: SessionData, rate: RateLimit) {
+  constructor(room: GatewayRoom, peer: Peer, data: SessionData, connection: SessionConnection) {
     this.#room = room
     this.#peer = peer
     this.#data = data
     this.#place = new Place(data.private?.id ?? '', data.begun)
-    this.#rate = rate
+    this.#connection = connection
   }
 
   get identity(): Identity | undefined {
@@ -110,11 +121,12 @@ export class GatewaySession {
   async take(event: string, payload: unknown, ack: Ack | undefined): Promise<void> {
     if (this.#left !== undefined) return
     try {
-      if (!this.#rate.take()) throw tooFast(this.#room.limits)
+      if (!this.#connection.rate.take()) throw tooFast(this.#room.limits)
       const begun = await this.#perform(event, payload)
       ack?.({ runId: begun.runId })
       begun.tell()
     } catch (thrown) {
+      this.#tellThrown(thrown, keyOf(payload))
       const { code, message } = reportError(thrown, this.#room.runs.production, 'internal_error')
       const error = redact(message, [this.#data.apiKey ?? '', keyOf(payload)])
       ack?.({ error, code })
@@ -122,30 +134,50 @@ export class GatewaySession {
     }
   }
 
-  /** Goes on where the client has seen everything: nothing is told twice. */
-  async resume({ runs }: SocketRecord, { begun, open }: Seen): Promise<void> {
+  /**
+   * Goes on where the client has seen everything: nothing is told twice. Many runs may have ended meanwhile, so they are read
+   * some at a time; those still at work are as many as a socket may have, and cannot hold up the others.
+   */
+  async resume({ id, runs }: SocketRecord, { begun, open }: Seen): Promise<void> {
     const missed = runs.flatMap(([n, runId]) => {
       const after = n > begun ? 0 : open.get(n)
       return after === undefined ? [] : [{ n, runId, after }]
     })
+    // A run that nothing was told of yet is none that the client has seen begin: it may be cut off again.
+    this.#place = new Place(id, begun)
     for (const { n, runId, after } of missed) {
-      this.#place.begin(n, after)
+      if (n <= begun) this.#place.begin(n, after)
       this.#expect(runId)
       this.#count++
     }
-    for (const { n, runId, after } of missed) {
-      try {
-        const tell = await this.#follow(runId, n, after)
-        tell()
-      } catch (thrown) {
-        const { code, message } = reportError(thrown, this.#room.runs.production, 'internal_error')
-        // A log that is not kept any more will not be read later either.
-        const isOver = code === 'run_not_found'
-        const place = isOver ? this.#place.advance(n, after, true) : undefined
-        this.#peer.send('agent.error', { error: message, code, runId }, place)
-        this.#end(runId)
-      }
+    const queue = missed.values()
+    const readOn = async () => {
+      for (const run of queue) await this.#resumeRun(run)
     }
+    const atOnce = Math.min(missed.length, 2 * this.#room.limits.maxRunsPerSocket)
+    await Promise.all(Array.from({ length: atOnce }, readOn))
+  }
+
+  async #resumeRun({ n, runId, after }: MissedRun): Promise<void> {
+    if (this.#left !== undefined) return
+    if (n > this.#place.begun) this.#place.begin(n)
+    try {
+      const tell = await this.#follow(runId, n, after)
+      await tell()
+    } catch (thrown) {
+      // A log that is not kept any more will not be read later either.
+      const isOver = isServableError(thrown) && thrown.code === 'run_not_found'
+      this.#tellUnread(thrown, runId, isOver ? this.#place.advance(n, after, true) : undefined)
+      this.#end(runId)
+    }
+  }
+
+  /** A run's log cannot be read. Without a place its client may read the rest when it comes back. */
+  #tellUnread(thrown: unknown, runId: string, place: string | undefined): void {
+    this.#tellThrown(thrown)
+    if (this.#left !== undefined) return
+    const { code, message } = reportError(thrown, this.#room.runs.production, 'internal_error')
+    this.#peer.send('agent.error', { error: message, code, runId }, place)
   }
 
   /** The connection is gone; `mayReturn` says whether its client may go on with another one. */
@@ -153,7 +185,14 @@ export class GatewaySession {
     this.#left = mayReturn ? 'away' : 'gone'
     for (const { leave } of this.#runs.values()) leave()
     this.#runs.clear()
-    if (this.#place.begun > 0) void this.#tellLeft().catch(this.#room.onError)
+    if (this.#place.begun > 0) void this.#tellLeft().catch(thrown => this.#tellThrown(thrown))
+  }
+
+  /** What the client cannot mend is for the log. */
+  #tellThrown(thrown: unknown, key = ''): void {
+    if (!isUntold(thrown)) return
+    const { apiKey = '', requestId } = this.#data
+    this.#room.onError(thrown, requestId, [apiKey, key, ...this.#connection.secrets()])
   }
 
   async #tellLeft(): Promise<void> {
@@ -199,7 +238,8 @@ export class GatewaySession {
     const { input, sessionId, userId, apiKey = this.#data.apiKey, idempotencyKey } = asked
     const apiKeys = this.#room.readKeys(NO_HEADERS, apiKey)
     const identity = this.#owner ?? undefined
-    const options: RunOptions = { sessionId, userId: identity ?? userId, identity, apiKeys }
+    const { requestId } = this.#data
+    const options: RunOptions = { sessionId, userId: identity ?? userId, identity, apiKeys, requestId }
     const { records, runs, whyUnfollowed } = this.#room
     const isBackground = asked.background === true
     const isKept = records !== undefined && this.#data.private !== undefined
@@ -214,8 +254,10 @@ export class GatewaySession {
       input,
       options: { ...options, runId: ownId },
       owner: this.#owner,
+      client: await this.#room.storedClientOf({ owner: this.#owner, ip: this.#connection.ip }),
       isBackground: isBackground || isKept,
       key: key || undefined,
+      secrets: this.#connection.secrets(),
     })
     // Asked again while it is told already.
     if (this.#runs.has(runId)) return { runId, tell: () => void this.#count-- }
@@ -250,14 +292,21 @@ export class GatewaySession {
     this.#peer.touch()
     const { pid, id, generation } = own
     const socket = { id, owner: this.#owner, generation }
-    const isOurs = await records.begin(pid, socket, [n, runId, isBound], this.#place.open)
-    // Another connection has taken the place of this one, and does not know of the run.
-    if (!isOurs && isBound) await host.cancel(runId, this.#owner).catch(this.#room.onError)
+    let isOurs = false
+    try {
+      isOurs = await records.begin(pid, socket, [n, runId, isBound], this.#place.open)
+    } catch (error) {
+      this.#place.advance(n, 0, true)
+      throw error
+    } finally {
+      // It is not written down, or another connection has taken the place of this one: nobody will ask for it.
+      if (!isOurs && isBound) await host.cancel(runId, this.#owner).catch(thrown => this.#tellThrown(thrown))
+    }
     if (this.#left !== undefined) await this.#tellLeft()
   }
 
   #startPlain(target: Target, input: RunPayload['input'], options: PlainOptions): Begun {
-    const run = startRun(target, input, options, this.#room.runs)
+    const run = startRun(target, input, options, this.#room.runs, { secrets: this.#connection.secrets })
     this.#runs.set(run.id, { cancel: run.cancel, leave: run.cancel })
     const teller = this.#tellerOf(run.id, undefined, 0)
     const tell = async () => {
@@ -275,13 +324,13 @@ export class GatewaySession {
     return { runId: run.id, tell: () => void tell() }
   }
 
-  async #follow(runId: string, n: number, after: number): Promise<() => void> {
+  async #follow(runId: string, n: number, after: number): Promise<() => Promise<void>> {
     // From the beginning: the answer at the end has the text that was told before.
     const follower = await this.#room.host.follow(runId, this.#owner, 0)
     if (this.#left !== undefined) follower.leave()
     else this.#runs.set(runId, { cancel: undefined, leave: () => follower.leave() })
     const teller = this.#tellerOf(runId, n, after)
-    return () => void this.#tellFollowed(follower, teller, runId)
+    return () => this.#tellFollowed(follower, teller, runId)
   }
 
   async #tellFollowed(follower: Follower, teller: Teller, runId: string): Promise<void> {
@@ -293,9 +342,9 @@ export class GatewaySession {
           teller.tell(JSON.parse(data) as RunEvent)
         }
       }
-    } catch {
-      // The log cannot be read, as with a stream over HTTP: its client may come back for the rest.
+    } catch (thrown) {
       follower.leave()
+      this.#tellUnread(thrown, runId, undefined)
     }
     teller.stop()
     this.#end(runId)

@@ -5,16 +5,20 @@
  */
 
 import * as v from 'valibot'
-import { isServableError, ServableError } from '../errors.ts'
+import { isServableError, isUntold, ServableError } from '../errors.ts'
 import { headerName, isObject, validate } from '../validation.ts'
 import { sha256 } from '../web/digest.ts'
 import { problemResponse } from '../web/problem.ts'
 import { isResponse } from '../web/response.ts'
-import { type Context, isProbe, type Middleware } from './context.ts'
+import { type Context, type Middleware, RequestState } from './context.ts'
 import { ANY_PROVIDER_HEADER } from './key-headers.ts'
 import { type Identity, isIdentity } from './platform.ts'
+import type { SecurityScheme } from './security.ts'
 
-/** Checks a token or key. Undefined and a throw refuse. */
+/**
+ * Checks a token or key. Undefined and a throw refuse. Of a socket whose client gave it in `auth.token` the request is the
+ * first one of its connection, with no headers but `authorization`, `cookie`, `origin`, `user-agent` and that of the credential.
+ */
 export type VerifyCredential = (
   credential: string,
   request: Request,
@@ -35,25 +39,36 @@ export interface ApiKeyOptions extends CredentialOptions {
 
 /**
  * Lets in whoever sends `Authorization: Bearer` with a token that is known (RFC 6750), as the identity that it stands for.
- * Agent cards and health are open; parts with an `authenticate` of their own are left to it; all else is refused.
+ * What tells nothing is open (`context.isOpen`): agent cards, health, the documentation page without its document. Parts with
+ * an `authenticate` of their own are left to it; all else is refused. A client of the event socket that cannot send headers
+ * gives the token as `auth.token` at its handshake.
  *
  * @example
  * createHandler({ middleware: [bearerAuth({ tokens: { [env.TOKEN]: 'ada' } })] })
  */
 export function bearerAuth(options: CredentialOptions): Middleware {
-  return authenticating('Bearer', findBearer(options, 'bearerAuth'))
+  return authenticating(verifierOf(options, 'bearerAuth'), {
+    challenge: 'Bearer',
+    name: 'bearer',
+    scheme: { type: 'http', scheme: 'bearer', description: 'Token for this service' },
+    read: bearerIn,
+    write: (headers, token) => headers.set('authorization', `Bearer ${token}`),
+  })
 }
 
-/** The same for a key in a header of its own. */
+/** The same for a key in a header of its own. At a socket's handshake it is `auth.token` too: `auth.apiKey` is a provider's. */
 export function apiKeyAuth(options: ApiKeyOptions): Middleware {
   const verify = verifierOf(options, 'apiKeyAuth', ApiKeySchema)
   const { header = 'x-service-key' } = options
   if (header.toLowerCase() === ANY_PROVIDER_HEADER) {
     throw new ServableError('invalid_options', '`apiKeyAuth`: `x-api-key` is for the key of a model provider')
   }
-  return authenticating(`ApiKey header="${header}"`, async request => {
-    const key = request.headers.get(header)
-    return key === null || key === '' ? undefined : verify(key, request)
+  return authenticating(verify, {
+    challenge: `ApiKey header="${header}"`,
+    name: schemeNameOf(header),
+    scheme: { type: 'apiKey', in: 'header', name: header, description: 'Key for this service' },
+    read: headers => headers.get(header) || undefined,
+    write: (headers, key) => headers.set(header, key),
   })
 }
 
@@ -66,47 +81,83 @@ export function apiKeyAuth(options: ApiKeyOptions): Middleware {
 export function bearerIdentity(
   options: CredentialOptions,
 ): (request: Request) => Promise<Identity | undefined> {
-  return findBearer(options, 'bearerIdentity')
-}
-
-/** Finds whom the token of `Authorization: Bearer` stands for (RFC 6750, section 2.1). */
-function findBearer(
-  options: CredentialOptions,
-  name: string,
-): (request: Request) => Promise<Identity | undefined> {
-  const verify = verifierOf(options, name)
+  const verify = verifierOf(options, 'bearerIdentity')
   return async request => {
-    const [, token] = /^Bearer +(\S+)\s*$/i.exec(request.headers.get('authorization') ?? '') ?? []
+    const token = bearerIn(request.headers)
     return token === undefined ? undefined : verify(token, request)
   }
 }
 
+/** The token of `Authorization: Bearer` (RFC 6750, section 2.1). */
+function bearerIn(headers: Headers): string | undefined {
+  return /^Bearer +(\S+)\s*$/i.exec(headers.get('authorization') ?? '')?.[1]
+}
+
 /**
  * Whom a part's own `authenticate` finds; its response, where it answers itself. Throws `unauthorized` where it finds nobody or
- * throws, and its `ServableError`.
+ * throws (what, the log is told), and its `ServableError`.
  */
 export async function identifyBy(
   authenticate: (request: Request) => unknown,
   request: Request,
+  context: Context,
 ): Promise<Identity | Response> {
   let answer: unknown
   try {
     answer = await authenticate(request)
   } catch (cause) {
     if (isServableError(cause)) throw cause
+    tellThrown(cause, request, context)
     throw new ServableError('unauthorized', 'Not authorized', { cause })
   }
   if (isResponse(answer) || isIdentity(answer)) return answer
   throw new ServableError('unauthorized', 'Not authorized')
 }
 
-function authenticating(
-  challenge: string,
-  identify: (request: Request) => Promise<Identity | undefined>,
-): Middleware {
-  return async (request, context, next) => {
-    if (isOpen(request, context)) return next()
-    const identity = await identify(request).catch(() => undefined)
+/** How a credential travels, and how that is told. */
+export interface Credential {
+  /** What a refusal asks for, as `WWW-Authenticate` has it. */
+  readonly challenge: string
+  /** The name of its security scheme. */
+  readonly name: string
+  readonly scheme: SecurityScheme
+  readonly read: (headers: Headers) => string | undefined
+  /** Throws for what no header can hold. */
+  readonly write: (headers: Headers, credential: string) => void
+}
+
+/** What marks ready-made authentication among the middleware. */
+const CREDENTIAL = Symbol.for('servable.credential')
+
+/** What a middleware asks for, if it is ready-made. */
+export function credentialOf(middleware: Middleware): Credential | undefined {
+  return (middleware as { readonly [CREDENTIAL]?: Credential })[CREDENTIAL]
+}
+
+/**
+ * The middleware that is asked again at the handshake of a socket, now with what the client says there: ready-made
+ * authentication, and all that stands behind it and may go by the identity.
+ */
+export function askedAtHandshake(middleware: readonly Middleware[]): readonly Middleware[] {
+  const first = middleware.findIndex(each => credentialOf(each) !== undefined)
+  return first === -1 ? [] : middleware.slice(first)
+}
+
+/** The name of the security scheme of a header. */
+export function schemeNameOf(header: string): string {
+  // Headers are told apart where names of providers may not be.
+  return header.toLowerCase().replace(/[^\w.-]/g, '_')
+}
+
+function authenticating(verify: VerifyCredential, credential: Credential): Middleware {
+  const middleware: Middleware = async (request, context, next) => {
+    if (context.isOpen) return next()
+    const given = credential.read(request.headers)
+    // Whatever wraps the context has its reasons: there nothing waits for the handshake.
+    const mayWait = given === undefined && context instanceof RequestState
+    if (mayWait && context.leaveToHandshake(middleware)) return next()
+    const find = async () => (given === undefined ? undefined : await verify(given, request))
+    const identity = await find().catch(thrown => tellThrown(thrown, request, context))
     if (isIdentity(identity)) {
       context.identity = identity
       return next()
@@ -115,13 +166,16 @@ function authenticating(
     return problemResponse(error, {
       requestId: context.requestId,
       production: true,
-      headers: { 'www-authenticate': challenge },
+      headers: { 'www-authenticate': credential.challenge },
     })
   }
+  return Object.assign(middleware, { [CREDENTIAL]: credential })
 }
 
-function isOpen(request: Request, context: Context): boolean {
-  return context.part === 'card' || context.decidesItself || isProbe(request, context)
+/** Whoever cannot be let in is refused; why that is, an operator reads in the log. */
+function tellThrown(thrown: unknown, request: Request, context: Context): void {
+  if (!isUntold(thrown)) return
+  if (context instanceof RequestState) context.tellThrown('authenticate.failed', thrown, request)
 }
 
 /** A variable that is unset becomes one of these where it is the name of a field. */

@@ -5,16 +5,24 @@
  */
 
 import { ServableError } from '../errors.ts'
+import { refOf } from '../runs/record.ts'
+import type { AddressReader } from '../web/client-address.ts'
 import { Reply, toResponse } from '../web/reply.ts'
 import { checkResponse } from '../web/response.ts'
+import { logThrown } from './failure-log.ts'
+import type { KeyReader } from './key-headers.ts'
 import { type Identity, isIdentity, type Platform, platform } from './platform.ts'
-import type { Match } from './router.ts'
+import type { Match, Route } from './router.ts'
+import { credentialsIn } from './secrets.ts'
 import { continueTrace } from './trace.ts'
 
 /** The part of the service that a request is for. `router` also stands for paths that match nothing. */
 export type Part = 'router' | 'runs' | 'a2a' | 'card' | 'socket' | 'metrics' | 'docs' | 'admin' | 'health'
 
-/** One entry of the log: `event` says what happened, the rest is numbers, names and outcomes. */
+/**
+ * One entry of the log: `event` says what happened, the rest is numbers, names and outcomes; of a failure, `error` is an
+ * `ErrorStory`.
+ */
 export interface LogEntry {
   readonly level: 'info' | 'warn' | 'error'
   readonly event: string
@@ -34,9 +42,14 @@ export interface Context {
   identity?: Identity | undefined
   /** The part has an `authenticate` of its own, which decides who may use it. */
   readonly decidesItself: boolean
+  /**
+   * Ready-made authentication asks nobody here, since the answer tells nothing that is to be kept: agent cards, a health check,
+   * the page of the documentation without its document (a browser that opens it, and its files), and what decides by itself.
+   */
+  readonly isOpen: boolean
   /** The `traceparent` of this hop, where the request came with one (W3C Trace Context). */
   readonly traceparent: string | undefined
-  /** The client's address where the runtime vouches for it. */
+  /** The client's address, without a port, where the runtime or the option `trustProxy` vouches for it. */
   readonly ip: string | undefined
   /** Keeps the runtime alive until the promise settles; does nothing where the runtime needs no such call. */
   readonly waitUntil: (promise: Promise<unknown>) => void
@@ -48,6 +61,11 @@ export interface Context {
 /** Whether a health check asks no more than whether requests are served: open to all, and not counted. */
 export function isProbe(request: Request, { part }: Context): boolean {
   return part === 'health' && !request.url.includes('?')
+}
+
+/** The address of whoever is connected, be it a proxy's. */
+export function peerOf(context: Context): string | undefined {
+  return context instanceof RequestState ? context.peer : context.ip
 }
 
 /** Wraps every request of every part: answers itself, or calls `next` and passes its response on. */
@@ -65,27 +83,72 @@ export type Answer = Response | Reply
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 
+/** What the contexts of all requests of a handler have in common. */
+export interface RequestTools {
+  readonly log: Log
+  /** Finds the client's address. */
+  readonly addressOf: AddressReader
+  /** To keep the keys of a failed request out of the log. */
+  readonly readKeys: KeyReader
+}
+
 /** The context as the handler itself keeps it, from the first look at the request to the last at its response. */
 export class RequestState implements Context {
   readonly requestId: string
+  readonly #request: Request
   readonly #arrivedAt = performance.now()
   /** Where the request leads; undefined for nothing, and until it is known. */
   match: Match
   readonly log: Log
   readonly #platform: Platform
+  readonly #addressOf: AddressReader
+  readonly #readKeys: KeyReader
+  /** Null until somebody asks for it. */
+  #ip: string | undefined | null = null
   readonly traceparent: string | undefined
   #identity: Identity | undefined
-  /** The run that the request started, once there is one. */
+  /** Who asks is found out at the handshake of the socket that the request is for. */
+  #isUndecided = false
+  /** The run that the request started or is about, once there is one. */
   runId: string | undefined
+  /** Who alone reads that run, where the request has started it for an identity. */
+  #runOwner: string | null = null
   /** What was set for the response, where anything was. */
   setHeaders: Headers | undefined
 
-  constructor(request: Request, platform: Platform, log: Log) {
-    const given = request.headers.get('x-request-id')
+  constructor(request: Request, platform: Platform, { log, addressOf, readKeys }: RequestTools) {
+    this.#request = request
+    this.#readKeys = readKeys
+    const { headers } = request
+    const given = headers.get('x-request-id')
     this.requestId = given !== null && REQUEST_ID.test(given) ? given : crypto.randomUUID()
-    this.traceparent = continueTrace(request.headers.get('traceparent'))
+    this.traceparent = continueTrace(headers.get('traceparent'))
     this.log = log
     this.#platform = platform
+    this.#addressOf = addressOf
+  }
+
+  /** The request has started a run. */
+  started(runId: string): void {
+    this.runId = runId
+    this.#runOwner = this.owner
+  }
+
+  /** The run's id as the log shows it. */
+  get runRef(): string | undefined {
+    return this.runId && refOf(this.runId, this.#runOwner)
+  }
+
+  /** What of the request must stand in no log. */
+  secretsOf(request: Request): string[] {
+    return [...Object.values(this.#readKeys(request.headers, undefined) ?? {}), ...credentialsIn(request)]
+  }
+
+  /** Tells the log of a throw that the request met. */
+  tellThrown(event: string, thrown: unknown, request: Request): void {
+    const { requestId, part, runRef } = this
+    const entry = { event, requestId, part, ...(runRef !== undefined && { runId: runRef }) }
+    logThrown(this.log, entry, thrown, this.secretsOf(request))
   }
 
   /** Milliseconds since the request came. */
@@ -104,7 +167,26 @@ export class RequestState implements Context {
   }
 
   get decidesItself(): boolean {
-    return this.match?.found === 'route' && this.match.route.decidesItself === true
+    return this.#route?.decidesItself === true
+  }
+
+  get isOpen(): boolean {
+    if (this.part === 'card' || this.decidesItself || isProbe(this.#request, this)) return true
+    return this.#route?.isOpenTo?.(this.#request) === true
+  }
+
+  /**
+   * Leaves the decision to the handshake of the socket that the request is for; false where this middleware is not asked again
+   * there. Until then nobody asks, whoever else says so.
+   */
+  leaveToHandshake(middleware: Middleware): boolean {
+    if (this.#route?.askedAtHandshake?.includes(middleware) !== true) return false
+    this.#isUndecided = true
+    return true
+  }
+
+  get #route(): Route | undefined {
+    return this.match?.found === 'route' ? this.match.route : undefined
   }
 
   get params(): Readonly<Record<string, string>> {
@@ -132,6 +214,12 @@ export class RequestState implements Context {
   }
 
   get ip(): string | undefined {
+    if (this.#ip === null) this.#ip = this.#addressOf(this.#request.headers, this.#platform.ip)
+    return this.#ip
+  }
+
+  /** The address of whoever is connected, be it a proxy's. */
+  get peer(): string | undefined {
     return this.#platform.ip
   }
 
@@ -141,11 +229,12 @@ export class RequestState implements Context {
 
   /** What the runtime knows of the request, and who asks, for an endpoint that is a server of its own. */
   get platform(): Platform {
-    const { ip, isIsolated, upgrade } = this.#platform
+    const { isIsolated, upgrade } = this.#platform
     return platform({
-      ip,
+      ip: this.ip,
       isIsolated,
-      identity: this.#identity,
+      identity: this.#isUndecided ? undefined : this.#identity,
+      requestId: this.requestId,
       waitUntil: this.waitUntil,
       upgrade: upgrade && (handlers => this.#platform.upgrade?.(handlers)),
     })

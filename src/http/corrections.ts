@@ -15,7 +15,7 @@ import type {
 import { readPage } from '../runs/page.ts'
 import { partitionOf } from '../runs/record.ts'
 import type { Store, Transaction } from '../state/store.ts'
-import { isObject, validate } from '../validation.ts'
+import { isObject, list, validate } from '../validation.ts'
 
 const text = (max: number) =>
   v.optional(
@@ -42,12 +42,7 @@ export const CorrectionSchema: v.GenericSchema<unknown, CorrectionInput> = v.pip
     sessionId: text(500),
     userId: text(500),
     scope: text(500),
-    tags: v.optional(
-      v.pipe(
-        v.array(v.pipe(v.string(), v.maxLength(100, 'must have 100 characters at the most'))),
-        v.maxLength(50, 'must be 50 at the most'),
-      ),
-    ),
+    tags: v.optional(list(v.pipe(v.string(), v.maxLength(100, 'must have 100 characters at the most')), 50)),
   }),
 )
 
@@ -88,7 +83,7 @@ export function addCorrection(tx: Transaction, correction: Correction, owner: st
   const [newest] = tx.list(CORRECTIONS, { partition, limit: 1 })
   // A fraction tells those of one millisecond apart.
   const at = Math.max(Date.parse(createdAt), (newest?.at ?? 0) + 0.001)
-  tx.put(CORRECTIONS, { id, partition, at, tags: { agent }, value: correction })
+  tx.put(CORRECTIONS, { id, partition, at, tags: { agent }, value: correction }, { leaves: 'first' })
 }
 
 /** Reads a page, newest first. Throws `invalid_query` for a cursor that is none. */

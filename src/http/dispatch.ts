@@ -1,53 +1,70 @@
 /**
- * Takes a request through the service: route ▸ CORS preflight ▸ middleware ▸ endpoint ▸ errors ▸ headers.
+ * Takes a request through the service: route ▸ CORS preflight ▸ cross-site check ▸ middleware ▸ endpoint ▸ errors ▸ headers.
  *
  * @module
  */
 
-import { isServableError, messageOf, redact, ServableError } from '../errors.ts'
+import { isServableError, isUntold, ServableError } from '../errors.ts'
 import type { Cors } from '../web/cors.ts'
+import { isAddressed } from '../web/host.ts'
 import { plain } from '../web/plain.ts'
 import { problemResponse } from '../web/problem.ts'
 import { Reply } from '../web/reply.ts'
 import { checkResponse, withHeaders, withoutBody } from '../web/response.ts'
-import { type Answer, compose, type Log, type Middleware, type Part, RequestState } from './context.ts'
-import type { KeyReader } from './key-headers.ts'
+import {
+  type Answer,
+  compose,
+  type Log,
+  type Middleware,
+  type Part,
+  RequestState,
+  type RequestTools,
+} from './context.ts'
+import { checkCrossSite } from './cross-site.ts'
 import { platformOf } from './platform.ts'
 import { type Match, type Matcher, pathnameOf } from './router.ts'
 import { traceIdOf } from './trace.ts'
 
 /** What dispatching needs. */
-export interface DispatchOptions {
+export interface DispatchOptions extends RequestTools {
   readonly find: Matcher
   readonly middleware: readonly Middleware[]
   /** By part; none for one that is not to be called across origins. */
   readonly corsOf: (part: Part) => Cors | undefined
+  /** The address under which clients reach the service, where it is not the request's. */
+  readonly publicUrl: string | undefined
   /** Answers what matches nothing; its responses are passed on untouched. */
   readonly fallback: ((request: Request) => Response | Promise<Response>) | undefined
   readonly production: boolean
-  readonly log: Log
   /** Whether each request is told to the log. */
   readonly logsRequests: boolean
-  /** To keep the keys of a failed request out of the log. */
-  readonly readKeys: KeyReader
+  /** The `Link` header of an answer that found nothing. */
+  readonly link: string | undefined
 }
 
 /** Builds the handler function. It never rejects: every failure is a response. */
 export function createDispatch(
   options: DispatchOptions,
 ): (request: Request, platform?: unknown) => Promise<Response> {
-  const { find, corsOf, fallback, log } = options
+  const { find, corsOf, publicUrl, fallback, log } = options
   const serve = compose(options.middleware, (request, state) => answerMatch(request, state, options))
 
   const answer = async (request: Request, state: RequestState): Promise<Response> => {
     let reached: Answer
     try {
+      if (!isAddressed(request))
+        throw new ServableError('invalid_header', '`Host` must be a host, with a port or without')
       state.match = find(request.method, pathnameOf(request.url))
       if (state.match === undefined && fallback !== undefined) {
         return checkResponse(await fallback(request), '`fallback`')
       }
-      reached =
-        corsOf(state.part)?.preflight(request, methodsOf(state.match)) ?? (await serve(request, state))
+      const cors = corsOf(state.part)
+      const preflight = cors?.preflight(request, methodsOf(state.match))
+      // What leads to no route changes nothing.
+      if (preflight === undefined && state.match?.found === 'route') {
+        checkCrossSite(request, state.part, { cors, publicUrl })
+      }
+      reached = preflight ?? (await serve(request, state))
       if (!(reached instanceof Reply)) checkResponse(reached, 'middleware')
     } catch (error) {
       reached = explain(error, request, state, options)
@@ -62,7 +79,7 @@ export function createDispatch(
   }
 
   const respond = options.logsRequests ? answerAndTell : answer
-  return (request, argument) => respond(request, new RequestState(request, platformOf(argument), log))
+  return (request, argument) => respond(request, new RequestState(request, platformOf(argument), options))
 }
 
 /** Makes the response that leaves: with the headers that every one has, and without a body where `HEAD` asks. */
@@ -92,11 +109,11 @@ const UUID = /\b([\da-f]{8})-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b/gi
 /** Most characters of a path in the log. */
 const MAX_PATH = 500
 
-/** One entry a request: no query and no header, which may hold keys; of a run's id, which is a capability, the start. */
+/** One entry a request: no query and no header, which may hold keys. */
 function tellRequest(
   log: Log,
   request: Request,
-  { requestId, part, runId, identity, traceparent }: RequestState,
+  { requestId, part, runRef, ip, identity, traceparent }: RequestState,
   answer: { readonly status: number; readonly durationMs: number },
 ): void {
   log({
@@ -108,7 +125,8 @@ function tellRequest(
     part,
     ...answer,
     requestId,
-    ...(runId !== undefined && { runId: runId.slice(0, 8) }),
+    ...(runRef !== undefined && { runId: runRef }),
+    ...(ip !== undefined && { ip: plain(ip) }),
     ...(identity !== undefined && { identity: plain(identity.id) }),
     ...(traceparent !== undefined && { traceId: traceIdOf(traceparent) }),
   })
@@ -127,7 +145,13 @@ function answerMatch(
   if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: { allow } })
   const error = new ServableError('method_not_allowed', `This path answers ${allow}`)
   const { requestId } = state
-  return problemResponse(error, { requestId, production: options.production, headers: { allow } })
+  const headers = { allow, ...linkOf(options) }
+  return problemResponse(error, { requestId, production: options.production, headers })
+}
+
+/** Whoever has come to the wrong place is told where to look. */
+function linkOf({ link }: DispatchOptions): { readonly link?: string } {
+  return link === undefined ? {} : { link }
 }
 
 function methodsOf(match: Match): readonly string[] {
@@ -135,19 +159,12 @@ function methodsOf(match: Match): readonly string[] {
   return match.found === 'path' ? match.allow : [match.route.method]
 }
 
-/** Turns a throw into a response. What nobody threw on purpose is logged; failed runs have been logged already. */
+/** Turns a throw into a response. What the client cannot mend is logged; failed runs have been logged already. */
 function explain(error: unknown, request: Request, state: RequestState, options: DispatchOptions): Response {
-  const { requestId, part, runId, log } = state
+  const { requestId, runId } = state
   const secrets = Object.values(options.readKeys(request.headers, undefined) ?? {})
-  if (!isServableError(error)) {
-    log({
-      level: 'error',
-      event: 'request.failed',
-      requestId,
-      part,
-      message: redact(messageOf(error), secrets),
-    })
-  }
-  const headers = runId === undefined ? undefined : { 'x-run-id': runId }
+  if (isUntold(error)) state.tellThrown('request.failed', error, request)
+  const isLost = state.match?.found !== 'route' && isServableError(error) && error.code === 'not_found'
+  const headers = { ...(runId !== undefined && { 'x-run-id': runId }), ...(isLost && linkOf(options)) }
   return problemResponse(error, { requestId, production: options.production, secrets, headers })
 }

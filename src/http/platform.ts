@@ -21,6 +21,8 @@ export interface Platform {
   readonly ip?: string | undefined
   /** Who asks, where whoever passes the request on has found that out. */
   readonly identity?: Identity | undefined
+  /** The id of the request, where whoever passes the request on has given it one. */
+  readonly requestId?: string | undefined
   /** Keeps the runtime alive until a promise settles, after the response too. */
   readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined
   /** Requests of one deployment do not share memory: what is kept there is not found again. */
@@ -42,6 +44,8 @@ export interface RawSocket {
   close(code?: number, reason?: string): void
   /** Bytes that wait for a slow reader; undefined where the runtime does not say. */
   readonly bufferedAmount?: number | undefined
+  /** What `snapshot` of the handlers gives has changed, for a socket that outlives the server's memory. Never throws. */
+  changed?(): void
 }
 
 /** What a runtime tells of a WebSocket. None of them may throw. */
@@ -59,8 +63,6 @@ export interface RawSocketHandlers {
    * where there is nothing to keep.
    */
   snapshot?(): unknown
-  /** Changes whenever `snapshot` would give something else. */
-  readonly version?: number
 }
 
 /**

@@ -7,7 +7,9 @@
 import { withDefaults } from '../defaults.ts'
 import { ServableError } from '../errors.ts'
 import type { Transaction } from '../state/store.ts'
+import { type AddressReader, createAddressReader } from '../web/client-address.ts'
 import { sha256 } from '../web/digest.ts'
+import { addressKey } from '../web/ip-address.ts'
 import { type Context, isProbe, type Middleware } from './context.ts'
 
 /** How requests are limited. */
@@ -22,8 +24,8 @@ export interface RateLimitOptions {
    */
   readonly key?: (request: Request, context: Context) => string | undefined
   /**
-   * A header that a proxy of yours sets to the client's address (the last one in it counts), such as `x-forwarded-for`.
-   * Anybody can send it where no proxy does. Default: none, but what the runtime vouches for.
+   * A header that a proxy of yours sets to the client's address (the last one in it counts), such as `x-forwarded-for`, for
+   * this limit alone. Prefer the handler's `trustProxy`, which holds for all that goes by address. Default: none.
    */
   readonly trustedHeader?: string
   /** Counts in the state, for all processes or isolates together. Default false: each by itself. */
@@ -56,14 +58,22 @@ const MAX_CLIENTS = 100_000
 /** Milliseconds between two sweeps at the least; a sweep happens with a request, never by a timer. */
 const SWEEP_EVERY_MS = 60_000
 
+/** Most characters of a client's name: what a proxy says of an address is as long as it likes. */
+const MAX_NAME = 200
+
+/** Whether a window holds. One that begins in the future is left from before the clock was set back: it is begun anew. */
+function isOpen(endsAt: number, windowMs: number, now: number): boolean {
+  return endsAt > now && endsAt - windowMs <= now
+}
+
 /** Counts in this process. */
 export function createLocalCount({ windowMs }: Pick<RateLimitSettings, 'windowMs'>): CountRequest {
   const windows = new Map<string, { count: number; endsAt: number }>()
   let sweptAt = 0
   const sweep = (now: number) => {
-    if (now - sweptAt < SWEEP_EVERY_MS) return
+    if (Math.abs(now - sweptAt) < SWEEP_EVERY_MS) return
     sweptAt = now
-    for (const [key, { endsAt }] of windows) if (endsAt <= now) windows.delete(key)
+    for (const [key, { endsAt }] of windows) if (!isOpen(endsAt, windowMs, now)) windows.delete(key)
   }
   const begin = (key: string, now: number) => {
     const window = { count: 0, endsAt: now + windowMs }
@@ -78,7 +88,7 @@ export function createLocalCount({ windowMs }: Pick<RateLimitSettings, 'windowMs
     const now = Date.now()
     sweep(now)
     const known = windows.get(key)
-    const window = known !== undefined && known.endsAt > now ? known : begin(key, now)
+    const window = known !== undefined && isOpen(known.endsAt, windowMs, now) ? known : begin(key, now)
     window.count++
     return window
   }
@@ -90,26 +100,35 @@ export const WINDOWS = 'rate-window'
 /** Counts in a store. Past windows are swept as new ones begin. */
 export function countInStore(tx: Transaction, key: string, windowMs: number): Window {
   const now = Date.now()
-  const before = tx.get<number>(WINDOWS, key)
-  const isOpen = before !== undefined && (before.expiresAt ?? 0) > now
-  if (!isOpen) for (const { id } of tx.expired(WINDOWS, now, 100)) tx.delete(WINDOWS, id)
-  const count = isOpen ? before.value + 1 : 1
-  const endsAt = isOpen ? (before.expiresAt ?? now) : now + windowMs
-  tx.put(WINDOWS, { id: key, partition: '', at: now, tags: {}, value: count, expiresAt: endsAt })
+  const known = tx.get<number>(WINDOWS, key)
+  const before = isOpen(known?.expiresAt ?? 0, windowMs, now) ? known : undefined
+  if (before === undefined) for (const { id } of tx.expired(WINDOWS, now, 100)) tx.delete(WINDOWS, id)
+  const count = (before?.value ?? 0) + 1
+  const endsAt = before?.expiresAt ?? now + windowMs
+  tx.put(
+    WINDOWS,
+    { id: key, partition: '', at: now, tags: {}, value: count, expiresAt: endsAt },
+    { leaves: 'first' },
+  )
   return { count, endsAt }
 }
 
 /** Clients whose address nobody knows share one window. */
 const NOBODY = 'unknown'
 
-/** Makes the middleware. Health is not counted. */
-export function createRateLimit(settings: RateLimitSettings, count: CountRequest): Middleware {
+/** Makes the middleware. Health is not counted. `onNobody` is told where a request's address is not known. */
+export function createRateLimit(
+  settings: RateLimitSettings,
+  count: CountRequest,
+  onNobody: () => void,
+): Middleware {
   const { windowMs, max } = settings
+  const clientOf = settings.key === undefined ? byAddress(settings, onNobody) : byKey(settings.key)
   const policy = `"default";q=${max};w=${Math.ceil(windowMs / 1000)}`
   return async (request, context, next) => {
-    const key = isProbe(request, context) ? undefined : await clientOf(request, context, settings)
+    const key = isProbe(request, context) ? undefined : await clientOf(request, context)
     if (key === undefined) return next()
-    const { count: used, endsAt } = await count(key)
+    const { count: used, endsAt } = await count(key.slice(0, MAX_NAME))
     const seconds = Math.max(1, Math.ceil((endsAt - Date.now()) / 1000))
     const { responseHeaders } = context
     responseHeaders.set('ratelimit', `"default";r=${Math.max(0, max - used)};t=${seconds}`)
@@ -120,36 +139,25 @@ export function createRateLimit(settings: RateLimitSettings, count: CountRequest
   }
 }
 
-/** Whose request it is. A key may be a secret, and long: it is counted by its digest. */
-async function clientOf(
-  request: Request,
-  context: Context,
-  { key, trustedHeader }: RateLimitSettings,
-): Promise<string | undefined> {
-  if (key === undefined) {
-    const said = trustedHeader === undefined ? null : request.headers.get(trustedHeader)
-    return networkOf(said?.split(',').at(-1)?.trim() || context.ip || NOBODY)
+/** Whose request it is; undefined for one that is not counted. */
+type ClientOf = (request: Request, context: Context) => string | undefined | Promise<string | undefined>
+
+function byAddress({ trustedHeader }: RateLimitSettings, onNobody: () => void): ClientOf {
+  const addressOf: AddressReader = createAddressReader(trustedHeader, () => {})
+  return ({ headers }, { ip }) => {
+    const address = addressOf(headers, ip)
+    if (address !== undefined) return addressKey(address)
+    onNobody()
+    return NOBODY
   }
-  const given: unknown = key(request, context)
-  if (given === undefined) return undefined
-  if (typeof given === 'string') return sha256(given)
-  throw new ServableError('internal_error', '`rateLimit.key` must give text or undefined, at once')
 }
 
-/** The address without a port; of IPv6 the network of 64 bits, since a client has all of it. */
-export function networkOf(address: string): string {
-  const [, bracketed, v4] = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/.exec(address) ?? []
-  const bare = (bracketed ?? v4 ?? address).toLowerCase()
-  const [, mapped] = /^::ffff:([\d.]+)$/.exec(bare) ?? []
-  if (mapped !== undefined) return mapped
-  if (!bare.includes(':')) return bare
-  const [head = '', tail] = bare.replace(/%.*$/, '').split('::')
-  const before = head.split(':').filter(group => group !== '')
-  const after = (tail ?? '').split(':').filter(group => group !== '')
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
-  const groups = [...before, ...Array<string>(zeros).fill('0'), ...after]
-  return `${groups
-    .slice(0, 4)
-    .map(group => group.replace(/^0+(?=.)/, ''))
-    .join(':')}::/64`
+/** A key may be a secret, and long: it is counted by its digest. */
+function byKey(key: NonNullable<RateLimitOptions['key']>): ClientOf {
+  return (request, context) => {
+    const given: unknown = key(request, context)
+    if (given === undefined) return undefined
+    if (typeof given === 'string') return sha256(given)
+    throw new ServableError('internal_error', '`rateLimit.key` must give text or undefined, at once')
+  }
 }

@@ -8,7 +8,7 @@
 
 import { IttyRouter } from 'itty-router'
 import { ServableError } from '../errors.ts'
-import type { Endpoint, Part } from './context.ts'
+import type { Endpoint, Middleware, Part } from './context.ts'
 
 /** A route: what it answers, where, and for which part. `GET` answers `HEAD` as well. */
 export interface Route {
@@ -18,6 +18,10 @@ export interface Route {
   readonly part: Part
   /** It has an `authenticate` of its own, which decides who may use it. */
   readonly decidesItself?: boolean
+  /** Whether the answer tells this request nothing that is to be kept. Default: it does. */
+  readonly isOpenTo?: (request: Request) => boolean
+  /** The middleware that is asked again at the handshake of a socket, and may leave its decision to that. */
+  readonly askedAtHandshake?: readonly Middleware[]
   readonly endpoint: Endpoint
 }
 

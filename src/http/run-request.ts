@@ -12,6 +12,7 @@ import type { Target } from '../runs/run.ts'
 import { readJson, requireJson } from '../web/body.ts'
 import { isMultipart } from '../web/multipart.ts'
 import type { Catalog } from './catalog.ts'
+import { clientOf } from './client-of.ts'
 import type { RequestState } from './context.ts'
 import { digestKey, idempotencyKeyOf } from './idempotency.ts'
 import type { KeyReader } from './key-headers.ts'
@@ -38,6 +39,8 @@ export interface RunRequest {
   readonly owner: string | null
   /** How the run is followed; undefined for a plain run. */
   readonly followed: Followed | undefined
+  /** What of the request must stand in no log; of a followed run alone. */
+  readonly secrets: readonly string[] | undefined
   /** To be called once the input is not needed any more; undefined where it holds no place. */
   readonly release: (() => void) | undefined
 }
@@ -73,8 +76,10 @@ export async function readRunRequest(
       identity: owner ?? undefined,
       apiKeys,
       traceparent,
+      requestId: state.requestId,
     }
-    return { target, body, options: run, owner, followed, release }
+    const secrets = followed && state.secretsOf(request)
+    return { target, body, options: run, owner, followed, secrets, release }
   } catch (error) {
     release?.()
     throw error
@@ -88,7 +93,8 @@ function readRunJson(request: Request, { maxBodyBytes }: RunRequestOptions): Pro
 
 /** The body that a form with files stands for. */
 function readForm(request: Request, state: RequestState, { readUpload }: RunRequestOptions): Promise<Upload> {
-  if (readUpload !== undefined) return readUpload(request, state.isIsolated)
+  const uploader = { client: clientOf(state), isIsolated: state.isIsolated }
+  if (readUpload !== undefined) return readUpload(request, uploader)
   throw new ServableError(
     'unsupported_media_type',
     'Files are not taken here (turn on `fileUpload`): the `content-type` must be `application/json`',

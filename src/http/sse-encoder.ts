@@ -30,17 +30,18 @@ export function sseOfRun(run: Run): SseSource {
   }
 }
 
-/** The SSE encoder of a followed run: what its log has ready goes out as one chunk. */
-export function sseOfFollower(follower: Follower): SseSource {
+/** The SSE encoder of a followed run: what its log has ready goes out as one chunk. `tell` hears why it broke off. */
+export function sseOfFollower(follower: Follower, tell: (error: unknown) => void): SseSource {
   return pulled({
     cancel: () => follower.leave(),
     async next() {
       try {
         const entries = await follower.next()
         return entries?.map(({ seq, data }) => sseMessage(seq, data)).join('')
-      } catch {
+      } catch (error) {
         // The log cannot be read: the stream closes without an end, and its client may come back for the rest.
         follower.leave()
+        tell(error)
         return undefined
       }
     },

@@ -8,8 +8,9 @@ import type { ContentPart, RunInput } from '../agents/contract.ts'
 import { withDefaults } from '../defaults.ts'
 import { ServableError } from '../errors.ts'
 import { toBase64 } from '../web/base64.ts'
-import { readForm } from '../web/multipart.ts'
+import { declaredSize, readForm } from '../web/multipart.ts'
 import { agrees, HEAD_BYTES, sniff } from './file-types.ts'
+import { UploadPlaces } from './upload-places.ts'
 
 /** How files are taken. */
 export interface FileUploadOptions {
@@ -23,13 +24,24 @@ export interface FileUploadOptions {
   readonly maxRequestSize?: number
   /** Milliseconds that a request may take to arrive. Default 120,000. */
   readonly timeoutMs?: number
-  /** Uploads at a time that are read, or that a plain run has in memory; one more is answered 429. Default 16. */
+  /**
+   * Uploads at a time that are read, or that a plain run has in memory. One client (an identity, else an address) may have as
+   * many of these places as it leaves free: half, where nobody else has any. Who finds none waits up to 15 s while others
+   * arrive, and is answered 429 then; meanwhile an upload of less than 1,024 bytes a second over 10 s is answered 408. Default 16.
+   */
   readonly maxConcurrent?: number
+  /**
+   * Bytes of all these uploads together, shared likewise; a single one within `maxRequestSize` is taken in any case. In memory
+   * an upload is three to six times as much. Default 268,435,456; on Workers 33,554,432.
+   */
+  readonly maxTotalSize?: number
 }
 
-/** The options with their defaults; the size of a request depends on the runtime. */
-export type UploadSettings = Required<Omit<FileUploadOptions, 'allowedMimeTypes' | 'maxRequestSize'>> &
-  Pick<FileUploadOptions, 'allowedMimeTypes' | 'maxRequestSize'>
+type Sizes = 'maxRequestSize' | 'maxTotalSize'
+
+/** The options with their defaults; the sizes depend on the runtime. */
+export type UploadSettings = Required<Omit<FileUploadOptions, 'allowedMimeTypes' | Sizes>> &
+  Pick<FileUploadOptions, 'allowedMimeTypes' | Sizes>
 
 const DEFAULTS: UploadSettings = {
   maxFileSize: 52_428_800,
@@ -38,9 +50,16 @@ const DEFAULTS: UploadSettings = {
   maxConcurrent: 16,
 }
 
-const MAX_REQUEST_SIZE = 64 * 1024 * 1024
+const SIZES: Required<Pick<FileUploadOptions, Sizes>> = {
+  maxRequestSize: 64 * 1024 * 1024,
+  maxTotalSize: 256 * 1024 * 1024,
+}
+
 /** An isolate has 128 MB in all. */
-const MAX_ISOLATED_REQUEST_SIZE = 32 * 1024 * 1024
+const ISOLATED_SIZES: typeof SIZES = {
+  maxRequestSize: 32 * 1024 * 1024,
+  maxTotalSize: 32 * 1024 * 1024,
+}
 
 /** Fields of a form that are no files. */
 const MAX_FIELDS = 50
@@ -58,41 +77,47 @@ export interface Upload {
   readonly release: () => void
 }
 
-/** Reads a form. */
-export type UploadReader = (request: Request, isIsolated: boolean) => Promise<Upload>
+/** Whose form it is, and whether it is read where memory is scarce. */
+export interface Uploader {
+  readonly client: string
+  readonly isIsolated: boolean
+}
 
-/** Makes the reader. Throws `body_too_large`, `invalid_body`, `unsupported_media_type` and `rate_limited`. */
+/** Reads a form. */
+export type UploadReader = (request: Request, uploader: Uploader) => Promise<Upload>
+
+/**
+ * Makes the reader. Throws `body_too_large`, `invalid_body`, `unsupported_media_type`, `rate_limited` and `upload_too_slow`.
+ */
 export function createUploadReader(settings: UploadSettings, runTimeoutMs: number): UploadReader {
-  const take = createPlaces(settings.maxConcurrent, settings.timeoutMs + runTimeoutMs)
-  return async (request, isIsolated) => {
-    const release = take()
+  const { timeoutMs, maxConcurrent } = settings
+  const leaseMs = timeoutMs + runTimeoutMs
+  let places: UploadPlaces | undefined
+  return async (request, { client, isIsolated }) => {
+    const defaults = isIsolated ? ISOLATED_SIZES : SIZES
+    const { maxRequestSize = defaults.maxRequestSize, maxTotalSize = defaults.maxTotalSize } = settings
+    // One handler is served by one runtime.
+    places ??= new UploadPlaces({
+      maxConcurrent,
+      maxTotalSize: Math.max(maxTotalSize, maxRequestSize),
+      leaseMs,
+    })
+    const size = declaredSize(request, maxRequestSize)
+    const place = await places.take(client, size, () => request.signal)
+    const release = () => place.release()
     try {
-      const maxBytes = settings.maxRequestSize ?? (isIsolated ? MAX_ISOLATED_REQUEST_SIZE : MAX_REQUEST_SIZE)
-      const form = await readForm(request, { maxBytes, timeoutMs: settings.timeoutMs })
+      const form = await readForm(request, {
+        maxBytes: maxRequestSize,
+        maxParts: settings.maxFiles + MAX_FIELDS,
+        timeoutMs,
+        watcher: place,
+      })
+      place.isArriving = false
       return { body: await bodyOf(form, settings), release }
     } catch (error) {
       release()
       throw error
     }
-  }
-}
-
-/** So many places; one that is not given back, as where a response is thrown away unread, is free again after `leaseMs`. */
-function createPlaces(max: number, leaseMs: number): () => () => void {
-  const taken = new Map<symbol, number>()
-  return () => {
-    const now = Date.now()
-    // The first is the oldest.
-    for (const [place, since] of taken) {
-      if (now - since <= leaseMs) break
-      taken.delete(place)
-    }
-    if (taken.size >= max) {
-      throw new ServableError('rate_limited', 'Too many uploads are under way: try again later')
-    }
-    const place = Symbol()
-    taken.set(place, now)
-    return () => void taken.delete(place)
   }
 }
 

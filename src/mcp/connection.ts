@@ -184,7 +184,7 @@ export class Connection {
 
   /** Resolves once the server was heard of within `maxAgeMs`, or is lost. */
   async confirm(maxAgeMs: number): Promise<void> {
-    if (this.#state !== 'open' || Date.now() - this.#confirmedAt < maxAgeMs) return
+    if (this.#state !== 'open' || Math.abs(Date.now() - this.#confirmedAt) < maxAgeMs) return
     this.#changed()
     await this.#refreshing
   }

@@ -7,7 +7,7 @@
 import * as v from 'valibot'
 import type { KeptDefinition, ToolServerDefinition } from '../agents/tool-servers.ts'
 import { ServableError } from '../errors.ts'
-import { headerName, isObject, validate } from '../validation.ts'
+import { headerName, isObject, list, validate } from '../validation.ts'
 
 /** How a tool server is reached, all secrets in it. */
 export type Reach =
@@ -43,9 +43,10 @@ const value = v.pipe(bounded, v.regex(/^[^\0\r\n]*$/, 'must hold no line break a
 /** A header's value goes as bytes (RFC 9110, section 5.5). */
 const headerValue = v.pipe(bounded, v.regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be of Latin-1 characters'))
 
-const few = v.check<Record<string, string>, string>(
-  entries => Object.keys(entries).length <= MAX_NAMES,
-  `must have ${MAX_NAMES} entries at the most`,
+/** An object of names and values, which are counted before they are looked at. */
+const few = v.pipe(
+  v.custom<Record<string, unknown>>(isObject, 'must be an object of names and values'),
+  v.check(entries => Object.keys(entries).length <= MAX_NAMES, `must have ${MAX_NAMES} entries at the most`),
 )
 
 const Definition = v.strictObject({
@@ -64,26 +65,21 @@ const Definition = v.strictObject({
   ),
   headers: v.optional(
     v.pipe(
+      few,
       v.record(
         v.pipe(
           headerName,
           v.check(name => !OWN_HEADERS.test(name), 'is a header that cannot be set'),
         ),
         headerValue,
-        'must be an object of names and values',
       ),
-      few,
     ),
   ),
   command: v.optional(v.pipe(value, v.minLength(1, 'must not be empty'))),
-  args: v.optional(
-    v.pipe(
-      v.array(value, 'must be an array'),
-      v.maxLength(MAX_NAMES, `must have ${MAX_NAMES} entries at the most`),
-    ),
-  ),
+  args: v.optional(list(value, MAX_NAMES)),
   env: v.optional(
     v.pipe(
+      few,
       v.record(
         v.pipe(
           v.string(),
@@ -91,9 +87,7 @@ const Definition = v.strictObject({
           v.check(name => !LOADER_VARIABLES.test(name), 'is a variable that cannot be set'),
         ),
         value,
-        'must be an object of names and values',
       ),
-      few,
     ),
   ),
   autoConnect: v.optional(v.boolean('must be true or false')),

@@ -53,7 +53,7 @@ function bounded(response: Response, maxBytes: number): Response {
   let size = 0
   const counter = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
-      if (isStream && Date.now() - since > WINDOW_MS) {
+      if (isStream && Math.abs(Date.now() - since) > WINDOW_MS) {
         since = Date.now()
         size = 0
       }

@@ -147,7 +147,8 @@ export class Link {
   async #connected(): Promise<Connection> {
     if (!this.definition.isWanted) throw failed(`\`${this.definition.name}\` is disconnected`)
     // Who calls need not wait for the next try; but many callers are not many tries.
-    const isDue = this.#opening !== undefined || Date.now() - this.#triedAt >= this.#options.retryMs
+    const sinceTry = Math.abs(Date.now() - this.#triedAt)
+    const isDue = this.#opening !== undefined || sinceTry >= this.#options.retryMs
     if (this.#connection === undefined && isDue) await this.connect()
     if (this.#connection !== undefined) return this.#connection
     throw failed(`\`${this.definition.name}\` cannot be used: ${this.#error ?? 'it is not connected'}`)

@@ -7,6 +7,7 @@
 import type { Kind, Usage } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
 import type { Meter, RunMeter } from '../runs/meter.ts'
+import { costOf, type Pricing } from '../runs/pricing.ts'
 import type { Target } from '../runs/run.ts'
 import { sumUp } from './batches.ts'
 import { type LiveEvent, LiveFeed, type Watcher } from './live.ts'
@@ -14,15 +15,9 @@ import { type CountTaker, RunCounter, type Subject, wellFormed } from './run-cou
 import { keyOf, type Snapshot } from './snapshot.ts'
 import { OTHER, type RunSample, Stats, type StatsJson } from './stats.ts'
 
-/** Prices of a model in USD for a million tokens. */
-export interface ModelPrice {
-  readonly prompt: number
-  readonly completion: number
-}
-
-/** The bounds of a core, and its prices by `provider/id` or `id` of a model. */
+/** The bounds of a core, and its own prices. */
 export interface CoreSettings {
-  readonly pricing: Readonly<Record<string, ModelPrice>>
+  readonly pricing: Pricing
   readonly maxNames: number
   readonly maxTools: number
   readonly maxViewers: number
@@ -50,6 +45,8 @@ export interface MetricsKeeper {
   snapshot(): Promise<Snapshot>
   /** Follows what happens everywhere; undefined where this process's feed is all there is. */
   readonly watch?: () => Promise<Watcher>
+  /** Writes what waits to be written. */
+  readonly flush?: () => void
   /** Whether somebody watches elsewhere. */
   readonly isWatched?: () => boolean
 }
@@ -94,9 +91,17 @@ export class MetricsCore implements Meter, CountTaker {
     this.#keeper ??= make(this)
   }
 
-  start({ kind, name, servable }: Target, runId: string): RunMeter {
+  /** Has what was counted written now, where that is done here. */
+  readonly flush = (): void => this.#keeper?.flush?.()
+
+  start({ kind, name, servable }: Target, runId: string, pricing?: Pricing): RunMeter {
     if (this.#attached > 0) this.#noteServed(kind, (servable as { name?: string }).name ?? name, runId)
-    return this.begin({ kind, name, model: modelOf(servable) })
+    return this.begin({ kind, name, model: modelOf(servable), pricing })
+  }
+
+  /** Counts the runs of a handler that has prices: they hold where the core has none of a model. */
+  pricedBy(pricing: Pricing): Meter {
+    return { start: (target, runId) => this.start(target, runId, pricing) }
   }
 
   /** A run begins. */
@@ -125,14 +130,9 @@ export class MetricsCore implements Meter, CountTaker {
     this.#keeper?.changed()
   }
 
-  costOf({ model }: Subject, usage: Usage): number | undefined {
-    if (usage.cost !== undefined) return usage.cost
-    if (model === undefined) return undefined
-    const { pricing } = this.#settings
-    const name = [`${model.provider}/${model.id}`, model.id].find(each => Object.hasOwn(pricing, each))
-    const price = name === undefined ? undefined : pricing[name]
-    if (price === undefined) return undefined
-    return (usage.promptTokens * price.prompt + usage.completionTokens * price.completion) / 1e6
+  costOf({ model, pricing }: Subject, usage: Usage): number | undefined {
+    const own = this.#settings.pricing
+    return costOf(usage, model, pricing === undefined ? [own] : [own, pricing])
   }
 
   /** The bus of an agent is heard: from now on runs that are served are told apart. */

@@ -8,7 +8,8 @@ import type { BusPayload, EventBus } from '../agents/bus.ts'
 import type { Kind } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
 import type { Identity } from '../http/platform.ts'
-import { MetricsCore, type ModelPrice } from './core.ts'
+import { isPrice, type Pricing } from '../runs/pricing.ts'
+import { MetricsCore } from './core.ts'
 import { type MetricsJson, toMetricsJson } from './json.ts'
 import { toPrometheus } from './prometheus.ts'
 import type { RunCounter } from './run-counter.ts'
@@ -21,10 +22,10 @@ export type AuthenticateScraper = (
 /** The options of a {@link MetricsExporter}. */
 export interface MetricsExporterOptions {
   /**
-   * Prices in USD for a million tokens, by `provider/id` or `id` of the model. A run's own `usage.cost` comes before it;
-   * where nobody knows a price there is no cost.
+   * Prices in USD for a million tokens, by `provider/id` or `id` of the model. A run's own `usage.cost` comes before it, and
+   * it before the `pricing` of the handler; where nobody knows a price there is no cost.
    */
-  readonly pricing?: Readonly<Record<string, ModelPrice>>
+  readonly pricing?: Pricing
   /** Decides who may read, of those whom the middleware lets through. Default: all of them. */
   readonly authenticate?: AuthenticateScraper
   /** Most names that are counted by themselves; runs of others are counted as `other`. Default 1,000. */
@@ -154,9 +155,7 @@ function checkOptions(options: object, pricing: object, bounds: Readonly<Record<
   if (authenticate !== undefined && typeof authenticate !== 'function')
     throw wrong('`authenticate` must be a function')
   for (const [model, price] of Object.entries(pricing)) {
-    const { prompt, completion } = Object(price) as Partial<ModelPrice>
-    const isPrice = [prompt, completion].every(each => typeof each === 'number' && each >= 0)
-    if (!isPrice)
+    if (!isPrice(price))
       throw wrong(`\`pricing.${model}\` must be { prompt, completion } in USD for a million tokens`)
   }
 }

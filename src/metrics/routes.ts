@@ -8,7 +8,7 @@ import { KINDS } from '../agents/registry.ts'
 import { ServableError } from '../errors.ts'
 import { identifyBy } from '../http/authentication.ts'
 import type { Catalog } from '../http/catalog.ts'
-import type { Endpoint } from '../http/context.ts'
+import type { Endpoint, RequestState } from '../http/context.ts'
 import { joinPath, queryOf, type Route } from '../http/router.ts'
 import { jsonReply, Reply, sseReply } from '../web/reply.ts'
 import { isResponse } from '../web/response.ts'
@@ -32,7 +32,7 @@ export function metricsRoutes(prefix: string, exporter: MetricsExporter, catalog
     path: joinPath(prefix, 'metrics', suffix),
     part: 'metrics',
     decidesItself: exporter.authenticate !== undefined,
-    endpoint: async (request, state) => (await refusal(request, exporter)) ?? answer(request, state),
+    endpoint: async (request, state) => (await refusal(request, state, exporter)) ?? answer(request, state),
   })
   return [
     route('', async request => {
@@ -76,9 +76,13 @@ function withServed(snapshot: Snapshot, catalog: Catalog): Snapshot {
 }
 
 /** What refuses the request, if the exporter's own `authenticate` does. */
-async function refusal(request: Request, { authenticate }: MetricsExporter): Promise<Response | undefined> {
+async function refusal(
+  request: Request,
+  state: RequestState,
+  { authenticate }: MetricsExporter,
+): Promise<Response | undefined> {
   if (authenticate === undefined) return undefined
-  const answer = await identifyBy(authenticate, request)
+  const answer = await identifyBy(authenticate, request, state)
   return isResponse(answer) ? answer : undefined
 }
 

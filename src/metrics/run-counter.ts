@@ -1,13 +1,16 @@
 import type { ErrorEvent, FinishEvent, Kind, RunEvent, Usage } from '../agents/contract.ts'
 import type { RunMeter } from '../runs/meter.ts'
+import type { Pricing } from '../runs/pricing.ts'
 import { OTHER, OUTCOMES, type Outcome, type RunSample } from './stats.ts'
-import { cleanDuration, cleanUsage } from './usage.ts'
+import { cleanCost, cleanDuration, cleanParts, cleanUsage } from './usage.ts'
 
 /** What a run is, to be counted. */
 export interface Subject {
   readonly kind: Kind
   readonly name: string
   readonly model: { readonly provider: string; readonly id: string } | undefined
+  /** The prices of the handler that serves it. */
+  readonly pricing?: Pricing | undefined
 }
 
 /** Who takes what was counted. */
@@ -53,12 +56,13 @@ export class RunCounter implements RunMeter {
     this.#hasEnded = true
     const told = event.type === 'finish' ? event.usage : undefined
     const usage = told && cleanUsage(told)
+    const cost = told && this.#taker.costOf(this.#subject, cleanParts(told))
     const sample: RunSample = {
       outcome: outcomeOf(event),
       durationMs: cleanDuration(durationMs),
       firstTextMs: this.#firstTextMs,
       usage,
-      cost: usage && this.#taker.costOf(this.#subject, usage),
+      cost: cleanCost(cost),
       tools: this.#tools,
     }
     this.#taker.ended(this.#subject, sample, event.type === 'error' ? event.code : undefined)

@@ -44,6 +44,7 @@ export function createStoreKeeper(
   }
   return {
     changed: () => writeIn(WRITE_AFTER_MS),
+    flush: write,
     async snapshot() {
       write()
       const kept = store.transact(tx => readStats(tx))

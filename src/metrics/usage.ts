@@ -1,4 +1,5 @@
-import type { Usage } from '../agents/contract.ts'
+import type { ModelUsage, Usage } from '../agents/contract.ts'
+import { partsOf } from '../agents/usage.ts'
 
 /** More than any run uses: so no sum leaves what numbers can hold. */
 const MAX_TOKENS = 1e12
@@ -12,6 +13,24 @@ export function cleanUsage({ promptTokens, completionTokens, totalTokens, cost }
     totalTokens: bounded(totalTokens, MAX_TOKENS),
   }
   return isAmount(cost) ? { ...usage, cost: Math.min(cost, MAX_COST) } : usage
+}
+
+/** The same with what each model used, to be priced. */
+export function cleanParts(usage: Usage): Usage {
+  const models = partsOf(usage).slice(0, MAX_PARTS).map(cleanPart)
+  return { ...cleanUsage(usage), ...(models.length > 0 && { models }) }
+}
+
+/** More models than any run has. */
+const MAX_PARTS = 1000
+
+function cleanPart(part: ModelUsage): ModelUsage {
+  return { ...cleanUsage(part), ...(typeof part.model === 'string' && { model: part.model }) }
+}
+
+/** A cost in USD; undefined for what is none. */
+export function cleanCost(cost: unknown): number | undefined {
+  return isAmount(cost) ? Math.min(cost, MAX_COST) : undefined
 }
 
 /** A duration in milliseconds; 0 for what is none. */

@@ -8,6 +8,7 @@
 import { joinPath } from '../http/router.ts'
 import { answer, eventStream, json, type Operation, operation, parameter, type Row } from './operation.ts'
 import { ref, type Schema } from './schemas.ts'
+import { type Secured, secured } from './security.ts'
 
 /** What of A2A is served. */
 export interface A2AParts {
@@ -16,11 +17,18 @@ export interface A2AParts {
   readonly hasExtendedCard: boolean
 }
 
+/** What reading cards demands. */
+export interface CardDemands {
+  readonly card: Secured
+  readonly extendedCard: Secured
+}
+
 /** Whose operations they are, and how their ids end. */
 interface Place {
   readonly base: string
   readonly suffix: string
   readonly parameters: readonly Schema[]
+  readonly demands: CardDemands
 }
 
 const object: Schema = { type: 'object' }
@@ -29,10 +37,15 @@ const object: Schema = { type: 'object' }
 const ofA2A = (what: string): Schema => ({ ...object, description: `${what} of the A2A specification` })
 
 /** The operations of all agents together at `path`, and of each agent below. */
-export function a2aOperations(parts: A2AParts, agent: Schema): Row[] {
+export function a2aOperations(parts: A2AParts, agent: Schema, demands: CardDemands): Row[] {
   const { path } = parts
-  const all: Place = { base: path, suffix: '', parameters: [] }
-  const each: Place = { base: joinPath(path, 'agents/{name}'), suffix: 'OfAgent', parameters: [agent] }
+  const all: Place = { base: path, suffix: '', parameters: [], demands }
+  const each: Place = {
+    base: joinPath(path, 'agents/{name}'),
+    suffix: 'OfAgent',
+    parameters: [agent],
+    demands,
+  }
   return [
     ['/.well-known/agent-card.json', { get: card('getAgentCard', all) }],
     ['/.well-known/agent.json', { get: card('getAgentCardByOldName', all) }],
@@ -44,12 +57,13 @@ export function a2aOperations(parts: A2AParts, agent: Schema): Row[] {
   ]
 }
 
-function card(id: string, { suffix, parameters }: Place): Operation {
+function card(id: string, { suffix, parameters, demands }: Place): Operation {
   const summary = suffix === '' ? 'The A2A card of the agents' : 'The A2A card of one agent'
   return operation('discovery', `${id}${suffix}`, summary, {
     parameters,
     responses: { 200: answer('The card', json(ofA2A('AgentCard'))) },
     problems: [400, 404],
+    ...demands.card,
   })
 }
 
@@ -82,7 +96,8 @@ const message = {
 type Act = (id: string, summary: string, own: readonly Schema[], content: Schema, body?: Schema) => Operation
 
 /** The HTTP+JSON binding (section 11 of A2A 1.0). */
-function restOperations({ base, suffix, parameters }: Place, { hasPush, hasExtendedCard }: A2AParts): Row[] {
+function restOperations(place: Place, { hasPush, hasExtendedCard }: A2AParts): Row[] {
+  const { base, suffix, parameters, demands } = place
   const at = (path: string) => joinPath(base, path)
   const act: Act = (id, summary, own, content, body) =>
     operation('run', `${id}${suffix}`, summary, {
@@ -120,12 +135,15 @@ function restOperations({ base, suffix, parameters }: Place, { hasPush, hasExten
       },
     ],
     ...(hasExtendedCard
-      ? [
+      ? secured(
           [
-            at('extendedAgentCard'),
-            { get: act('getExtendedAgentCard', 'The extended card', [], json(ofA2A('AgentCard'))) },
-          ] satisfies Row,
-        ]
+            [
+              at('extendedAgentCard'),
+              { get: act('getExtendedAgentCard', 'The extended card', [], json(ofA2A('AgentCard'))) },
+            ],
+          ],
+          demands.extendedCard,
+        )
       : []),
     ...(hasPush ? pushOperations(at('tasks/{id}/pushNotificationConfigs'), act) : []),
   ]

@@ -15,21 +15,16 @@ import {
 } from './operation.ts'
 import { ref, type Schema } from './schemas.ts'
 
-/** The name of the security scheme of these operations. */
-export const ADMIN_SCHEME = 'admin_token'
-
-/** What `admin.authenticate` asks for is its own affair; a bearer token is what it asks for as a rule. */
-export const adminScheme: Schema = {
-  type: 'http',
-  scheme: 'bearer',
-  description: 'Token of an administrator',
-}
-
 const example = { name: 'weather', transport: 'http', url: 'https://tools.example.com/mcp' }
 
 /** The operations by path, below the prefix. */
 export function adminOperations(): readonly Row[] {
   const id = parameter('path', 'id', 'Id of the tool server', { type: 'string', format: 'uuid' })
+  const runId = parameter(
+    'path',
+    'id',
+    'What the log has as `runId` or `taskId`: all of an id, or its beginning',
+  )
   const toolkitId = parameter('path', 'id', 'Id of the toolkit')
   const server = json(ref('ToolServer'))
   const listOf = (name: string) => json({ type: 'array', items: ref(name) })
@@ -44,7 +39,6 @@ export function adminOperations(): readonly Row[] {
           requestBody: { required: true, content: json(ref('ToolServerBody'), example) },
           responses: { 201: answer('It is kept', server) },
           problems: [400, 401, 403, 404, 409, 413, 415],
-          security,
         }),
       },
     ],
@@ -69,6 +63,14 @@ export function adminOperations(): readonly Row[] {
       },
     ],
     [
+      'admin/runs/{id}',
+      {
+        get: act('findRuns', 'Find a run or task by the id that stands in the log', json(ref('FoundRuns')), {
+          parameters: [runId],
+        }),
+      },
+    ],
+    [
       'admin/toolkits',
       { get: act('listToolkits', 'List toolkits', listOf('Toolkit'), { problems: [401, 403] }) },
     ],
@@ -83,8 +85,6 @@ export function adminOperations(): readonly Row[] {
   ]
 }
 
-const security = [{ [ADMIN_SCHEME]: [] }]
-
 function act(
   operationId: string,
   summary: string,
@@ -92,5 +92,5 @@ function act(
   how: Partial<OperationParts> = {},
 ): Operation {
   const responses = { 200: answer('Done', content) }
-  return operation('admin', operationId, summary, { responses, problems: [401, 403, 404], security, ...how })
+  return operation('admin', operationId, summary, { responses, problems: [401, 403, 404], ...how })
 }

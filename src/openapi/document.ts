@@ -7,10 +7,10 @@
 import type { Kind } from '../agents/contract.ts'
 import { KINDS } from '../agents/registry.ts'
 import type { Catalog } from '../http/catalog.ts'
-import { ANY_PROVIDER_HEADER, type Providers } from '../http/key-headers.ts'
 import { joinPath } from '../http/router.ts'
+import type { SecurityRequirement } from '../http/security.ts'
 import { type A2AParts, a2aOperations } from './a2a-operations.ts'
-import { ADMIN_SCHEME, adminOperations, adminScheme } from './admin-operations.ts'
+import { adminOperations } from './admin-operations.ts'
 import {
   answer,
   eventStream,
@@ -23,13 +23,23 @@ import {
 } from './operation.ts'
 import type { SwaggerSettings } from './options.ts'
 import { createSchemas, ref, type Schema } from './schemas.ts'
+import {
+  type DocumentSecurity,
+  demanded,
+  guardedBy,
+  keyed,
+  open,
+  secured,
+  securitySchemes,
+} from './security.ts'
 
 /** What the document tells of. */
 export interface DocumentParts {
   readonly swagger: SwaggerSettings
   readonly prefix: string
   readonly catalog: Catalog
-  readonly providers: Providers
+  readonly security: DocumentSecurity
+  readonly hasIndex: boolean
   readonly hasLists: boolean
   readonly hasUploads: boolean
   readonly hasTools: boolean
@@ -46,6 +56,8 @@ export interface OpenApiDocument {
   readonly servers?: SwaggerSettings['servers']
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Readonly<Record<string, Operations>>
+  /** What every operation demands that says nothing else: any one of these. */
+  readonly security?: readonly SecurityRequirement[]
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>
     readonly securitySchemes: Readonly<Record<string, Schema>>
@@ -57,7 +69,7 @@ const MAX_NAMES = 200
 
 /** Makes the document. */
 export function createDocument(parts: DocumentParts): OpenApiDocument {
-  const { swagger, providers, hasMetrics, hasAdmin } = parts
+  const { swagger, security, hasMetrics, hasAdmin } = parts
   const { title, version, description, servers } = swagger
   return {
     openapi: '3.0.3',
@@ -67,8 +79,9 @@ export function createDocument(parts: DocumentParts): OpenApiDocument {
     paths: pathsOf(parts),
     components: {
       schemas: createSchemas(),
-      securitySchemes: { ...securitySchemes(providers), ...(hasAdmin && { [ADMIN_SCHEME]: adminScheme }) },
+      securitySchemes: securitySchemes(security),
     },
+    ...demanded(security),
   }
 }
 
@@ -82,7 +95,7 @@ const TAGS = [
 ] as const
 
 function pathsOf(parts: DocumentParts): OpenApiDocument['paths'] {
-  const { swagger, hasLists, hasTools, hasMetrics, hasAdmin, a2a } = parts
+  const { swagger, security, hasLists, hasIndex, hasTools, hasMetrics, hasAdmin, a2a } = parts
   const prefix = swagger.routePrefix ?? parts.prefix
   const at = (path: string) => joinPath(prefix, path)
   const paths: Record<string, Operations> = {}
@@ -99,14 +112,17 @@ function pathsOf(parts: DocumentParts): OpenApiDocument['paths'] {
     ...(hasLists ? listOperations() : []),
     specOperation(swagger.specPath),
     correctionOperations(parts),
-    healthOperation(),
+    ...(hasIndex ? [indexOperation()] : []),
+    ...secured([healthOperation()], open(security)),
     ...(hasTools ? toolOperations() : []),
-    ...(hasAdmin ? adminOperations() : []),
-    ...(hasMetrics ? metricsOperations() : []),
+    ...(hasAdmin ? secured(adminOperations(), guardedBy('admin', security)) : []),
+    ...(hasMetrics ? secured(metricsOperations(), guardedBy('metrics', security)) : []),
   ]
   for (const [path, operations] of own) add(at(path), operations)
   if (a2a !== undefined) {
-    for (const [path, operations] of a2aOperations(a2a, nameParameter('agent', parts))) add(path, operations)
+    const demands = { card: open(security), extendedCard: guardedBy('card', security) }
+    const rows = a2aOperations(a2a, nameParameter('agent', parts), demands)
+    for (const [path, operations] of rows) add(path, operations)
   }
   return paths
 }
@@ -149,7 +165,8 @@ function runBody({ hasUploads }: DocumentParts): Schema {
   return { required: true, content: { ...content, 'multipart/form-data': { schema: form } } }
 }
 
-const RUN_PROBLEMS = [400, 401, 404, 413, 415, 422, 429, 500, 502, 504] as const
+const RUN_PROBLEMS = [400, 401, 403, 404, 413, 415, 422, 429, 500, 502, 504] as const
+const UPLOAD_PROBLEMS = [...RUN_PROBLEMS, 408] as const
 
 const title = (kind: Kind) => `${kind[0]?.toUpperCase()}${kind.slice(1)}`
 
@@ -177,8 +194,8 @@ function startOperation(
     parameters: runParameters(kind, parts),
     requestBody: runBody(parts),
     responses: { 200: content, 202: answer('The run has begun', json(ref('RunRecord')), runIdHeader) },
-    problems: RUN_PROBLEMS,
-    security: keySecurity(parts.providers),
+    problems: parts.hasUploads ? UPLOAD_PROBLEMS : RUN_PROBLEMS,
+    ...keyed(parts.security),
   })
 }
 
@@ -192,7 +209,7 @@ function correctionOperations(parts: DocumentParts): Row {
         parameters: [name],
         requestBody: { required: true, content: json(ref('CorrectionBody'), example) },
         responses: { 201: answer('It is kept', json(ref('Correction'))) },
-        problems: [400, 401, 404, 413, 415],
+        problems: [400, 401, 403, 404, 413, 415, 429],
       }),
       get: operation('run', 'listCorrections', 'List corrections, newest first', {
         parameters: [name, ...pageParameters()],
@@ -263,7 +280,7 @@ function followedOperations(): readonly Row[] {
         post: operation('runs', 'cancelRun', 'Cancel a followed run', {
           parameters: [runId],
           responses: { 200: record },
-          problems: [401, 404, 409],
+          problems: [401, 403, 404, 409],
         }),
       },
     ],
@@ -336,6 +353,14 @@ const metricsOperations = (): readonly Row[] => [
   ],
 ]
 
+function indexOperation(): Row {
+  const responses = { 200: answer('Links by what they lead to', json(ref('Index'))) }
+  return [
+    '',
+    { get: operation('operation', 'getIndex', 'What is mounted, and where', { responses, problems: [401] }) },
+  ]
+}
+
 function healthOperation(): Row {
   const versions = 'Tell versions too: for identities with the scope `admin`'
   const content = json(ref('Health'))
@@ -354,31 +379,4 @@ function healthOperation(): Row {
 function specOperation(path: string): Row {
   const responses = { 200: answer('OpenAPI 3.0.3', json({ type: 'object' })) }
   return [path, { get: operation('operation', 'getSpec', 'This document', { responses, problems: [401] }) }]
-}
-
-function schemeNames(providers: Providers): [name: string, header: string][] {
-  return [
-    ...Object.entries(providers).map(([id, { header }]): [string, string] => [id, header]),
-    ['any', ANY_PROVIDER_HEADER],
-  ]
-}
-
-function securitySchemes(providers: Providers): Record<string, Schema> {
-  return Object.fromEntries(
-    schemeNames(providers).map(([id, name]) => [
-      // Headers are told apart where names of providers may not be.
-      name.toLowerCase().replace(/[^\w.-]/g, '_'),
-      {
-        type: 'apiKey',
-        in: 'header',
-        name,
-        description: id === 'any' ? 'Key for whatever model provider is used' : `Key for ${id}`,
-      },
-    ]),
-  )
-}
-
-/** A run needs no key, and takes any of them. */
-function keySecurity(providers: Providers): readonly Readonly<Record<string, readonly string[]>>[] {
-  return [{}, ...Object.keys(securitySchemes(providers)).map(name => ({ [name]: [] }))]
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { SecurityRequirement } from '../http/security.ts'
 import { ref, type Schema } from './schemas.ts'
 
 /** One operation of an OpenAPI document. */
@@ -14,7 +15,8 @@ export interface Operation {
   readonly parameters?: readonly Schema[]
   readonly requestBody?: Schema
   readonly responses: Readonly<Record<string, Schema>>
-  readonly security?: readonly Readonly<Record<string, readonly string[]>>[]
+  /** Any one of these lets a client in; an empty list everyone. Default: as the document says. */
+  readonly security?: readonly SecurityRequirement[]
 }
 
 /** Operations by method. */
@@ -28,6 +30,7 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   401: 'Nobody is identified',
   403: 'That may not be done',
   404: 'There is no such thing',
+  408: 'The upload was too slow while others waited',
   409: 'The run has ended',
   413: 'The body is too large',
   415: 'The content type is not taken',

@@ -7,6 +7,9 @@
 import { ServableError } from '../errors.ts'
 import type { RequestState } from '../http/context.ts'
 import { joinPath, type Route } from '../http/router.ts'
+import type { SecuritySettings } from '../http/security.ts'
+import { type Ask, asksFirst, asksOf } from './asks.ts'
+import { PAGE_SCRIPT } from './page-script.ts'
 
 /** The files of Swagger UI that the page needs. */
 export const DOCS_FILES = ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png'] as const
@@ -24,7 +27,7 @@ export interface PageOptions {
   readonly publicPrefix: string
   readonly docsPath: string
   readonly specPath: string
-  readonly title: string
+  readonly security: SecuritySettings
   readonly assets: DocsAssets | undefined
 }
 
@@ -50,36 +53,76 @@ const HEADERS = {
 /** The script that starts it, which is no file of Swagger UI's. */
 const START = 'start.js'
 
-/** The page, and what it loads. */
+/** The page, and what it loads. All of it is the same for every deployment, but for paths and names of headers. */
 export function pageRoutes(options: PageOptions): Route[] {
   const path = joinPath(options.prefix, options.docsPath)
+  const asks = asksOf(options.security)
   return [
-    { method: 'GET', path, part: 'docs', endpoint: () => answerPage(options) },
+    {
+      method: 'GET',
+      path,
+      part: 'docs',
+      isOpenTo: isNavigation,
+      endpoint: request => answerPage(request, options, asks),
+    },
     {
       method: 'GET',
       path: joinPath(path, 'assets/:file'),
       part: 'docs',
+      isOpenTo: () => true,
       endpoint: (_, state) => answerFile(state, options),
     },
   ]
 }
 
-function answerPage({ title, assets, publicPrefix, docsPath }: PageOptions): Response {
+/** Whether a person opens it in a browser (Fetch Metadata), which over plain HTTP says no more than that it wants HTML. */
+function isNavigation({ headers }: Request): boolean {
+  const accepted = headers.get('accept') ?? ''
+  return headers.get('sec-fetch-mode') === 'navigate' || accepted.includes('text/html')
+}
+
+function answerPage(request: Request, options: PageOptions, asks: readonly Ask[]): Response {
+  const { assets, publicPrefix, docsPath, specPath, security } = options
   if (assets === undefined) throw new ServableError('not_found', NO_ASSETS)
   const own = joinPath(publicPrefix, docsPath, 'assets')
+  const ask = asksFirst(asks, security, request) ? ' data-ask="first"' : ''
   const html = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
+<title>API documentation</title>
 <link rel="icon" href="${own}/favicon-32x32.png">
 <link rel="stylesheet" href="${own}/swagger-ui.css">
-<div id="docs"></div>
+<style>${STYLE}</style>
+${asks.length === 0 ? '' : formOf(asks)}
+<p id="note" role="alert" hidden></p>
+<div id="docs" data-spec="${joinPath(publicPrefix, specPath)}"${ask}></div>
+<noscript><p>This page needs JavaScript.</p></noscript>
 <script src="${own}/swagger-ui-bundle.js"></script>
 <script src="${own}/${START}"></script>
 </html>
 `
   return new Response(html, { headers: { ...HEADERS, 'content-type': 'text/html; charset=utf-8' } })
+}
+
+const STYLE = `
+body { margin: 0 }
+#ask, #note, noscript p { margin: 2rem auto; max-width: 40rem; padding: 0 1rem; font-family: sans-serif }
+#ask label, #ask input { display: block; box-sizing: border-box; width: 100%; margin: 0.5rem 0 }
+#ask input, #ask button { font: inherit; padding: 0.5rem }
+`
+
+/** Asks for credentials. No field has a name, so that not even a form that is sent unscripted would put one into the address. */
+function formOf(asks: readonly Ask[]): string {
+  const fields = asks.map(({ header, prefix, label }) => {
+    const data = `data-header="${escapeHtml(header)}" data-prefix="${escapeHtml(prefix)}"`
+    return `<label>${escapeHtml(label)}<input type="password" autocomplete="off" ${data}></label>`
+  })
+  return `<form id="ask" hidden>
+<p>This documentation is for users of the service.</p>
+${fields.join('\n')}
+<button>Show it</button>
+</form>`
 }
 
 const NO_ASSETS =
@@ -89,25 +132,13 @@ async function answerFile({ params }: RequestState, options: PageOptions): Promi
   const { file = '' } = params
   if (file === START) {
     const headers = { ...HEADERS, 'content-type': 'text/javascript; charset=utf-8' }
-    return new Response(startScript(joinPath(options.publicPrefix, options.specPath)), { headers })
+    return new Response(PAGE_SCRIPT, { headers })
   }
   const known = DOCS_FILES.find(each => each === file)
   if (known === undefined || options.assets === undefined) {
     throw new ServableError('not_found', 'There is no such file of the documentation')
   }
   return options.assets(known)
-}
-
-/** Keys are not kept in the browser: a page that is opened again knows none. */
-function startScript(url: string): string {
-  const settings = {
-    url,
-    dom_id: '#docs',
-    tryItOutEnabled: true,
-    persistAuthorization: false,
-    deepLinking: true,
-  }
-  return `SwaggerUIBundle(${JSON.stringify(settings)})\n`
 }
 
 function escapeHtml(text: string): string {

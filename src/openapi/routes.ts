@@ -5,9 +5,9 @@ import { pageRoutes } from './page.ts'
 
 /** `GET {specPath}`, the document as it is now, and `GET {docsPath}`, the page that shows it. */
 export function docsRoutes(parts: DocumentParts): Route[] {
-  const { prefix, swagger } = parts
-  const { docsPath, specPath, title, assets, routePrefix: publicPrefix = prefix } = swagger
-  return [specRoute(parts), ...pageRoutes({ prefix, publicPrefix, docsPath, specPath, title, assets })]
+  const { prefix, swagger, security } = parts
+  const { docsPath, specPath, assets, routePrefix: publicPrefix = prefix } = swagger
+  return [specRoute(parts), ...pageRoutes({ prefix, publicPrefix, docsPath, specPath, security, assets })]
 }
 
 function specRoute(parts: DocumentParts): Route {

@@ -87,6 +87,18 @@ function adminSchemas(): Record<string, Schema> {
       requiresCredentials: flag,
       configFields: list(object({ name: text, description: maybeText, required: flag, secret: flag })),
     }),
+    FoundRuns: object({
+      runs: list({ allOf: [ref('RunRecord'), object({ owner: maybeText })] }),
+      tasks: list(
+        object({
+          id: text,
+          contextId: text,
+          agent: text,
+          owner: maybeText,
+          status: object({ state: text, timestamp: moment }),
+        }),
+      ),
+    }),
     ToolkitDetail: { allOf: [ref('Toolkit'), object({ tools: list(ref('ToolSummary')) })] },
   }
 }
@@ -102,6 +114,14 @@ export function createSchemas(): Record<string, Schema> {
       completionTokens: count,
       totalTokens: count,
       'cost?': { ...amount, description: 'USD' },
+      'models?': list(ref('ModelUsage')),
+    }),
+    ModelUsage: object({
+      'model?': { ...text, description: '`provider/id`' },
+      promptTokens: count,
+      completionTokens: count,
+      totalTokens: count,
+      'cost?': { ...amount, description: 'USD' },
     }),
     ToolCall: object({
       toolCallId: text,
@@ -109,6 +129,7 @@ export function createSchemas(): Record<string, Schema> {
       'args?': anything,
       'result?': anything,
       'error?': text,
+      'agent?': { ...text, description: "Whose call it is, where it is not the run's own" },
     }),
     Artifact: object({ artifactId: text, 'name?': text, parts: list(ref('ContentPart')) }),
     RunResult: object({
@@ -127,9 +148,15 @@ export function createSchemas(): Record<string, Schema> {
       oneOf: [
         event('text', { text }),
         event('thinking', { text }),
-        event('tool_call_start', { toolCall: object({ id: text, name: text }) }),
+        event('tool_call_start', { toolCall: object({ id: text, name: text }), 'agent?': text }),
         event('tool_call_delta', { toolCallId: text, argumentsDelta: text }),
-        event('tool_call_end', { toolCallId: text, 'result?': anything, 'error?': text, 'code?': text }),
+        event('tool_call_end', {
+          toolCallId: text,
+          'result?': anything,
+          'error?': text,
+          'code?': text,
+          'agent?': text,
+        }),
         event('step', {
           name: text,
           status: { type: 'string', enum: ['started', 'progress', 'completed', 'failed'] },
@@ -167,6 +194,7 @@ export function createSchemas(): Record<string, Schema> {
       'result?': ref('RunResult'),
       'error?': object({ code: text, message: text }),
     }),
+    Index: object({ _links: named(object({ href: text, 'templated?': flag })) }),
     RunPage: object({ runs: list(ref('RunRecord')), nextCursor: maybeText }),
     Correction: {
       allOf: [ref('CorrectionBody'), object({ id: text, agent: text, createdAt: moment })],

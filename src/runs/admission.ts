@@ -1,7 +1,7 @@
 import { ServableError } from '../errors.ts'
-import type { Transaction } from '../state/store.ts'
+import type { Document, Footing, Transaction } from '../state/store.ts'
 import type { HostSettings, IdempotencyKey } from './host.ts'
-import { KEYS, partitionOf, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
+import { KEYS, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
 
 /** What is kept of an idempotency key. */
 export interface KeyUse {
@@ -9,17 +9,62 @@ export interface KeyUse {
   readonly fingerprint: string
 }
 
-/** Writes down a run that is about to start. Throws `too_many_runs` where as many as may be are at work. */
-export function admitRun(
-  tx: Transaction,
-  run: StoredRun,
-  bounds: Pick<HostSettings, 'maxRunning' | 'maxRunningPerOwner'>,
-): void {
-  checkRunning(tx, run.owner, bounds)
-  const document = toDocument(run)
-  tx.put(RUNS, document)
-  tx.put(RUNNING, { ...document, tags: {}, value: run.instance })
+/** Bytes that are kept for the end of a run, so that it can be written where there is room for nothing else. */
+const END_BYTES = 2048
+
+/** How much may be at work at a time: in all, and of one client. */
+export type WorkBounds = Pick<HostSettings, 'maxRunning' | 'maxRunningPerOwner'>
+
+/** A run, and whose place it takes. */
+export interface AdmittedRun {
+  readonly run: StoredRun
+  /** Its owner's where nobody is named. */
+  readonly client?: string | undefined
+  /** When it has ended for certain, where nobody who knows better may tell. */
+  readonly expiresAt?: number | undefined
+  /** Bytes that it holds in memory while it is at work. Default 0. */
+  readonly inputBytes?: number | undefined
 }
+
+/** Writes down a run that is about to start. Throws `too_many_runs` where as many as may be are at work. */
+export function admitRun(tx: Transaction, admitted: AdmittedRun, bounds: WorkBounds): void {
+  const { run, client, expiresAt, inputBytes = 0 } = admitted
+  const document = toDocument(run)
+  const thing = run.record.id
+  const place = placeOf(document, { instance: run.instance, client, expiresAt })
+  takePlace(tx, RUNNING, place, bounds, { thing, weight: inputBytes + END_BYTES })
+  tx.put(RUNS, document, { thing })
+}
+
+/** The place of what is at work. Its partition is the client who has it: its owner where nobody is named. */
+export function placeOf(
+  document: Document,
+  { instance, client, expiresAt }: Omit<AdmittedRun, 'run'> & { readonly instance: string },
+): Document<string> {
+  const { id, at, partition } = document
+  const place = { id, at, partition: client ?? partition, tags: {}, value: instance }
+  return expiresAt === undefined ? place : { ...place, expiresAt }
+}
+
+/** Takes a place among those of a collection. Throws `too_many_runs` where all are taken, or all that one client may have. */
+export function takePlace(
+  tx: Transaction,
+  collection: string,
+  place: Document<string>,
+  { maxRunning, maxRunningPerOwner }: WorkBounds,
+  footing?: Footing,
+): void {
+  if (place.expiresAt !== undefined) {
+    for (const { id } of tx.expired(collection, Date.now(), EXPIRED_AT_ONCE)) tx.delete(collection, id)
+  }
+  if (tx.count(collection) >= maxRunning) throw tooManyRuns(`${maxRunning} are`)
+  if (tx.count(collection, place.partition) >= maxRunningPerOwner) {
+    throw tooManyRuns(`${maxRunningPerOwner} of one client are`)
+  }
+  tx.put(collection, place, footing)
+}
+
+const EXPIRED_AT_ONCE = 100
 
 /** The run for which a key has been used; undefined for a new key. Throws `idempotency_mismatch` for another body. */
 export function useOfKey(tx: Transaction, key: IdempotencyKey): KeyUse | undefined {
@@ -34,21 +79,10 @@ export function useOfKey(tx: Transaction, key: IdempotencyKey): KeyUse | undefin
 /** Ties a key to a run. */
 export function reserveKey(tx: Transaction, key: IdempotencyKey, runId: string, expiresAt?: number): void {
   const value: KeyUse = { runId, fingerprint: key.fingerprint }
-  tx.put<KeyUse>(KEYS, { id: key.id, partition: '', at: Date.now(), tags: {}, expiresAt, value })
-}
-
-/** Runs without an owner count in all only: nothing tells one client from another. */
-function checkRunning(
-  tx: Transaction,
-  owner: string | null,
-  { maxRunning, maxRunningPerOwner }: Pick<HostSettings, 'maxRunning' | 'maxRunningPerOwner'>,
-): void {
-  if (tx.count(RUNNING) >= maxRunning) throw tooManyRuns(`${maxRunning} followed runs are`)
-  if (owner !== null && tx.count(RUNNING, partitionOf(owner)) >= maxRunningPerOwner) {
-    throw tooManyRuns(`${maxRunningPerOwner} of your runs are`)
-  }
+  const document = { id: key.id, partition: '', at: Date.now(), tags: {}, expiresAt, value }
+  tx.put<KeyUse>(KEYS, document, { thing: runId })
 }
 
 function tooManyRuns(what: string): ServableError {
-  return new ServableError('too_many_runs', `${what} at work already: try again later`)
+  return new ServableError('too_many_runs', `Too many runs, ${what} at work already: try again later`)
 }

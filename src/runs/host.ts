@@ -7,7 +7,7 @@
 
 import type { Kind, RunInput, RunOptions } from '../agents/contract.ts'
 import type { LogEntry } from '../state/store.ts'
-import type { RunRecord, RunStatus, RunSummary } from './record.ts'
+import type { FoundRun, RunRecord, RunStatus, RunSummary } from './record.ts'
 import type { RunSettings, Target } from './run.ts'
 
 /** What a run does when all who watch it have left: ends, goes on, or goes on for so long. */
@@ -20,7 +20,7 @@ export interface HostSettings extends RunSettings {
   readonly maxBytes: number
   /** Most followers of one run at a time. */
   readonly maxFollowers: number
-  /** Most followed runs at work at a time: in all, and of one owner. */
+  /** Most followed runs at work at a time: in all, and of one client. */
   readonly maxRunning: number
   readonly maxRunningPerOwner: number
   /** Milliseconds for which an ended run is kept. */
@@ -40,9 +40,13 @@ export interface StartRequest {
   /** As for a plain run, without `signal`: the host decides what ends it. */
   readonly options: RunOptions
   readonly owner: string | null
+  /** Whose place it takes while it is at work; its owner's where nobody is named. */
+  readonly client?: string | undefined
   /** It outlives its client, whatever the policy says. */
   readonly isBackground: boolean
   readonly key?: IdempotencyKey | undefined
+  /** What the request held that must stand in no log. It is in memory only. */
+  readonly secrets?: readonly string[] | undefined
 }
 
 /** Reads a log: batches of entries as they come, in order, and undefined at the end. */
@@ -90,6 +94,8 @@ export interface RunHost {
   /** Waits for the end; `signal` says that the one who waits has left. */
   wait(id: string, viewer: Viewer, signal: AbortSignal): Promise<RunRecord>
   list(owner: Viewer, query: RunQuery): Promise<RunPage>
+  /** Those that a reference out of the log may stand for, whoever's they are: for an administrator. */
+  find(ref: string): Promise<readonly FoundRun[]>
   /** Throws `run_ended` for a run that has completed or failed. Cancelling twice is no error. */
   cancel(id: string, viewer: Viewer): Promise<RunRecord>
 }

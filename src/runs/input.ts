@@ -6,7 +6,7 @@
 
 import * as v from 'valibot'
 import type { ContentPart, RunInput } from '../agents/contract.ts'
-import { isObject, validate } from '../validation.ts'
+import { isObject, list, validate } from '../validation.ts'
 
 const data = v.pipe(v.string(), v.nonEmpty('must be base64 or a URL, not empty'))
 const mimeType = v.pipe(
@@ -22,11 +22,14 @@ export const ContentPartSchema: v.GenericSchema<unknown, ContentPart> = v.varian
   v.object({ type: v.literal('file'), data, mimeType, filename: v.optional(v.string()) }),
 ])
 
-/** The message of a run: text that is not empty, or one part or more. */
+/** Parts of one message. */
+export const MAX_PARTS = 1000
+
+/** The message of a run: text that is not empty, or 1 to 1,000 parts. */
 export const RunInputSchema: v.GenericSchema<unknown, RunInput> = v.union(
   [
     v.pipe(v.string(), v.nonEmpty('must not be empty')),
-    v.pipe(v.array(ContentPartSchema), v.nonEmpty('must hold one part or more')),
+    v.pipe(list(ContentPartSchema, MAX_PARTS), v.nonEmpty('must hold one part or more')),
   ],
   'must be text or an array of content parts',
 )

@@ -6,10 +6,12 @@
 
 import type { ErrorEvent, FinishEvent, RunResult } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
+import { sizeOf } from '../state/size.ts'
 import type { Retention } from '../state/state.ts'
 import type { Store, Transaction } from '../state/store.ts'
 import { admitRun, type KeyUse, reserveKey, useOfKey } from './admission.ts'
 import { eventToJson } from './event-json.ts'
+import { notStored } from './failures.ts'
 import type {
   Follower,
   HostSettings,
@@ -23,7 +25,16 @@ import type {
 import { listRuns } from './list.ts'
 import { LiveRun } from './live-run.ts'
 import { LogFollower } from './log-follower.ts'
-import { KEYS, RESULTS, RUNNING, RUNS, type RunRecord, type StoredRun } from './record.ts'
+import {
+  type FoundRun,
+  idsOf,
+  KEYS,
+  RESULTS,
+  RUNNING,
+  RUNS,
+  type RunRecord,
+  type StoredRun,
+} from './record.ts'
 import { afterRecovery } from './recovery.ts'
 import { foldLog, forgetRun, keepMsOf, sealRun, sweep } from './retention.ts'
 import { startRun } from './run.ts'
@@ -98,17 +109,28 @@ class LocalHost implements RunHost {
     const { status } = this.#find(id, viewer).record
     // A run that has ended is a log like any other: reading it takes nobody's place.
     const watch = status === 'running' ? this.#live.get(id)?.watch : undefined
-    return new LogFollower(this.#store, id, after, watch)
+    const isKept = (tx: Transaction) => tx.get(RUNS, id) !== undefined
+    return new LogFollower({ store: this.#store, log: id, after, watch, isKept })
   }
 
   async wait(id: string, viewer: Viewer, signal: AbortSignal): Promise<RunRecord> {
-    const follower = await this.follow(id, viewer, Number.MAX_SAFE_INTEGER)
+    // Whoever waits for it gets it, however little room there is.
+    const letGo = this.#store.hold?.(id)
+    try {
+      await this.#ended(await this.follow(id, viewer, Number.MAX_SAFE_INTEGER), signal)
+      return await this.get(id, viewer)
+    } finally {
+      letGo?.()
+    }
+  }
+
+  /** Resolves once the run has ended, or the one who waits has left. */
+  async #ended(follower: Follower, signal: AbortSignal): Promise<void> {
     const leave = () => follower.leave()
     signal.addEventListener('abort', leave)
     try {
       if (signal.aborted) leave()
       await follower.next()
-      return await this.get(id, viewer)
     } finally {
       signal.removeEventListener('abort', leave)
       leave()
@@ -119,15 +141,27 @@ class LocalHost implements RunHost {
     return this.#transact(tx => listRuns(tx, owner, query))
   }
 
+  async find(ref: string): Promise<readonly FoundRun[]> {
+    return this.#transact(tx => {
+      const runs = idsOf(tx, RUNS, ref).map(id => this.#lookUp(tx, id))
+      return runs.flatMap(run => (run === undefined ? [] : [{ ...run.record, owner: run.owner }]))
+    })
+  }
+
   async cancel(id: string, viewer: Viewer): Promise<RunRecord> {
     const before = await this.get(id, viewer)
     if (before.status === 'cancelled') return before
-    const live = this.#live.get(id)
-    if (live !== undefined) await live.cancel()
-    else if (before.status === 'running') this.#transact(tx => this.#finishUnattended(tx, id, CANCELLED))
-    const after = await this.get(id, viewer)
-    if (after.status === 'cancelled') return after
-    throw new ServableError('run_ended', `The run is ${after.status} and can no longer be cancelled`)
+    const letGo = this.#store.hold?.(id)
+    try {
+      const live = this.#live.get(id)
+      if (live !== undefined) await live.cancel()
+      else if (before.status === 'running') this.#transact(tx => this.#finishUnattended(tx, id, CANCELLED))
+      const after = await this.get(id, viewer)
+      if (after.status === 'cancelled') return after
+      throw new ServableError('run_ended', `The run is ${after.status} and can no longer be cancelled`)
+    } finally {
+      letGo?.()
+    }
   }
 
   /** The run of the request's id or key, or a new one. Nothing awaits in here, so one key starts one run. */
@@ -138,7 +172,7 @@ class LocalHost implements RunHost {
     // Strictly later than the one before, so that a list goes on where it was while runs come.
     this.#lastAt = Math.max(Date.now(), this.#lastAt + 0.001)
     const run = newRun({ id, at: this.#lastAt, instance: this.#worker.own }, request)
-    admitRun(tx, run, this.#settings)
+    admitRun(tx, { run, client: request.client, inputBytes: sizeOf(request.input) }, this.#settings)
     if (key) reserveKey(tx, key, id)
     return { run, isNew: true }
   }
@@ -150,8 +184,9 @@ class LocalHost implements RunHost {
     return useOfKey(tx, key) && run
   }
 
-  #launch(id: string, { target, input, options, isBackground }: StartRequest): void {
-    const run = startRun(target, input, { ...options, runId: id }, this.#settings)
+  #launch(id: string, request: StartRequest): void {
+    const { target, input, options, isBackground, secrets = [] } = request
+    const run = startRun(target, input, { ...options, runId: id }, this.#settings, { secrets: () => secrets })
     const live = new LiveRun(run, {
       store: this.#store,
       settings: this.#settings,
@@ -165,7 +200,10 @@ class LocalHost implements RunHost {
       live.watch.changed.fire()
       this.#onEnded?.(id)
     }
-    void live.ended.then(letGo, letGo)
+    void live.ended.then(letGo, thrown => {
+      this.#settings.onFailure?.(notStored(id, target, { options, secrets, thrown }))
+      letGo()
+    })
   }
 
   /** A run whose end could not be written is ended now, if the store can be written again. */
@@ -210,7 +248,8 @@ class LocalHost implements RunHost {
 
   #sweep(): void {
     const now = Date.now()
-    if (now - this.#sweptAt < SWEEP_EVERY_MS && ++this.#begun < SWEEP_EVERY_RUNS) return
+    // The clock may have been set back since.
+    if (Math.abs(now - this.#sweptAt) < SWEEP_EVERY_MS && ++this.#begun < SWEEP_EVERY_RUNS) return
     this.#sweptAt = now
     this.#begun = 0
     this.#transact(tx => sweep(tx, this.#retention, now))

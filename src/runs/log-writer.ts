@@ -7,7 +7,7 @@
 import type { ErrorEvent, FinishEvent, RunEvent, RunResult } from '../agents/contract.ts'
 import { isTerminal } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
-import { ServableError } from '../errors.ts'
+import { isServableError, ServableError } from '../errors.ts'
 import type { Store, Transaction } from '../state/store.ts'
 import type { Wake } from '../wake.ts'
 import type { Run } from './run.ts'
@@ -85,7 +85,7 @@ class LogWriter {
     } catch (error) {
       // After its end a run cannot fail: a store that cannot be written has the last word.
       if (isTerminal(event)) throw error
-      this.#run.fail(error)
+      this.#run.fail(isFull(error) ? noRoom(error) : error)
     }
   }
 
@@ -115,7 +115,7 @@ class LogWriter {
     try {
       this.#flush()
     } catch (error) {
-      this.#run.fail(error)
+      this.#run.fail(isFull(error) ? noRoom(error) : error)
     }
   }
 
@@ -130,10 +130,16 @@ class LogWriter {
     const { id, durationMs } = this.#run
     if (this.#turn !== undefined) clearTimeout(this.#turn)
     const result = event.type === 'finish' ? this.#fold.result({ runId: id, durationMs }) : undefined
-    store.transact(tx => {
-      this.#append(tx)
-      finish(tx, event, result)
-    })
+    try {
+      store.transact(tx => {
+        this.#append(tx)
+        finish(tx, event, result)
+      })
+    } catch (error) {
+      if (!isFull(error)) throw error
+      // What it said last, or its result, is too much. There always is room for an end that says so.
+      store.transact(tx => finish(tx, NO_ROOM, undefined))
+    }
   }
 
   #grow(by: number): void {
@@ -143,4 +149,17 @@ class LogWriter {
       throw new ServableError('run_too_large', `The run's events are larger than ${maxBytes} bytes`)
     }
   }
+}
+
+const NO_ROOM_TEXT = 'There is no room in memory for all that the run gives'
+
+/** The end of a run that does not fit. */
+const NO_ROOM: ErrorEvent = { type: 'error', code: 'run_too_large', error: NO_ROOM_TEXT }
+
+function noRoom(cause: unknown): ServableError {
+  return new ServableError('run_too_large', NO_ROOM_TEXT, { cause })
+}
+
+function isFull(error: unknown): boolean {
+  return isServableError(error) && error.code === 'state_full'
 }

@@ -5,7 +5,7 @@
  */
 
 import type { ErrorEvent, FinishEvent, FinishReason, Kind, RunResult } from '../agents/contract.ts'
-import type { Document } from '../state/store.ts'
+import type { Document, Transaction } from '../state/store.ts'
 
 /** Where a run stands. Only `running` changes. */
 export type RunStatus = 'running' | 'completed' | 'input_required' | 'failed' | 'cancelled'
@@ -41,6 +41,12 @@ export interface RunRecord {
 /** A record as lists show it. */
 export type RunSummary = Omit<RunRecord, 'result'>
 
+/** A record as an administrator finds it. */
+export interface FoundRun extends RunSummary {
+  /** The identity that owns it; null where there is none. */
+  readonly owner: string | null
+}
+
 /** What is stored of a run; its result stands apart, so that lists stay light. */
 export interface StoredRun {
   readonly record: RunSummary
@@ -65,6 +71,37 @@ export function partitionOf(owner: string | null): string {
   return owner === null ? 'anonymous' : `owner:${owner}`
 }
 
+/**
+ * An id as logs show it. Where it has an owner nobody else reads by it, so it is whole; else whoever knows all of it may
+ * read what it names, so it is the beginning, by which an administrator finds the rest.
+ */
+export function refOf(id: string, owner: string | null): string {
+  return owner === null ? id.slice(0, REF_LENGTH) : id
+}
+
+/** Characters of an id that show nothing but which it is. */
+const REF_LENGTH = 8
+
+/** The tag by which a document is found that logs show the beginning of alone. */
+export function refTag(id: string, owner: string | null): Readonly<Record<string, string>> {
+  return owner === null ? { ref: refOf(id, owner) } : {}
+}
+
+/** Whether a reference out of the log is all of an id. */
+export function isWholeId(ref: string): boolean {
+  return ref.length > REF_LENGTH
+}
+
+/** Documents that one reference may stand for: by chance there are two. */
+const MAX_FOUND = 10
+
+/** The ids that a reference out of the log may stand for. */
+export function idsOf(tx: Transaction, collection: string, ref: string): string[] {
+  if (isWholeId(ref)) return [ref]
+  const filter = { partition: partitionOf(null), tags: { ref } }
+  return tx.list(collection, { ...filter, limit: MAX_FOUND }).map(({ id }) => id)
+}
+
 /** The document of a stored run. */
 export function toDocument(run: StoredRun, expiresAt?: number): Document<StoredRun> {
   const { id, kind, name, status, sessionId } = run.record
@@ -72,7 +109,7 @@ export function toDocument(run: StoredRun, expiresAt?: number): Document<StoredR
     id,
     partition: partitionOf(run.owner),
     at: run.at,
-    tags: { kind, name, status, ...(sessionId !== undefined && { sessionId }) },
+    tags: { kind, name, status, ...(sessionId !== undefined && { sessionId }), ...refTag(id, run.owner) },
     value: run,
     ...(expiresAt !== undefined && { expiresAt }),
   }

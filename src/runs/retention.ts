@@ -36,8 +36,10 @@ export function sealRun(tx: Transaction, id: string, { event, json, result, keep
   if (stored?.record.status !== 'running' || tx.append(id, json, true) === undefined) return false
   const expiresAt = Date.now() + keepMs
   const document = toDocument({ ...stored, record: ended(stored.record, event) }, expiresAt)
-  tx.put(RUNS, document)
-  if (result !== undefined) tx.put(RESULTS, { ...document, expiresAt: undefined, tags: {}, value: result })
+  tx.put(RUNS, document, { thing: id, leaves: stored.keyId === null ? 'first' : 'last' })
+  if (result !== undefined) {
+    tx.put(RESULTS, { ...document, expiresAt: undefined, tags: {}, value: result }, { thing: id })
+  }
   tx.delete(RUNNING, id)
   return true
 }

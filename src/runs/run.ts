@@ -23,8 +23,9 @@ import { type MemoryKeeper, memoryOf } from '../agents/memory.ts'
 import { selectKey } from '../agents/provider-key.ts'
 import { type Reading, readingOf } from '../agents/reading.ts'
 import { secretsOf } from '../agents/redacted.ts'
-import { isClientErrorCode, messageOf, redact, reportError, ServableError } from '../errors.ts'
+import { asTold, isClientErrorCode, messageOf, redact, reportError, ServableError } from '../errors.ts'
 import { breathe, Pace } from '../wake.ts'
+import { FailureNotes, type InnerFailure, type RunFailure } from './failures.ts'
 import type { Meter, RunMeter } from './meter.ts'
 import type { WorkingRuns } from './working.ts'
 
@@ -49,22 +50,12 @@ export interface RunSettings {
   readonly maxLength: number
   /** Keeps what agents remember; undefined where they remember nothing. */
   readonly memory?: MemoryKeeper | undefined
-  /** Told of every run that fails, with the text before masking but without keys. */
+  /** Told of all that fails, each once, with the text before masking but without keys. */
   readonly onFailure?: (failure: RunFailure) => void
   /** Told of every run. */
   readonly meter?: Meter | undefined
   /** Those at work, for a server that closes. */
   readonly working?: WorkingRuns | undefined
-}
-
-/** A failed run, for the log. */
-export interface RunFailure {
-  readonly kind: Kind
-  readonly name: string
-  readonly runId: string
-  readonly code: string
-  /** The text of what was thrown, provider keys removed. */
-  readonly message: string
 }
 
 const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
@@ -83,9 +74,12 @@ export function startRun(
   return new Run(target, input, options, settings, caller)
 }
 
-/** Who waits for a run. The signal cancels it; it is looked at once the run is armed. */
+/** Who has asked for a run. */
 export interface Caller {
-  readonly signal: AbortSignal
+  /** Cancels it; it is looked at once the run is armed. */
+  readonly signal?: AbortSignal
+  /** What the request held that must stand in no log, beside the keys of the run. */
+  readonly secrets?: () => readonly string[]
 }
 
 /** What is known of a run before it starts. */
@@ -102,6 +96,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   readonly #options: RunOptions
   readonly #settings: RunSettings
   #caller: Caller | undefined
+  readonly #secrets: Caller['secrets']
+  readonly #notes: FailureNotes | undefined
   readonly #abort = new AbortController()
   readonly #meter: RunMeter | undefined
   readonly #startedAt = performance.now()
@@ -133,6 +129,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#settings = settings
     this.#meter = quietly(() => settings.meter?.start(target, this.id))
     this.#caller = caller
+    this.#secrets = caller?.secrets
+    this.#notes = settings.onFailure && new FailureNotes(failure => this.#tellInner(failure))
     this.#options = {
       ...options,
       runId: this.id,
@@ -204,7 +202,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     return new Promise((resolve, reject) => {
       this.read(event => {
         if (event === undefined) resolve(fold.result({ runId: this.id, durationMs: this.durationMs }))
-        else if (event.type === 'error') reject(errorOf(event))
+        else if (event.type === 'error') reject(asTold(errorOf(event)))
         else return this.#fold(event, fold)
         return false
       })
@@ -287,6 +285,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
 
   /** What the reader sees of an event of the servable. */
   #toPass(event: RunEvent): RunEvent {
+    this.#notes?.see(event)
     if (event.type === 'error') return this.#end(this.#toErrorEvent(errorOf(event)))
     if (isTerminal(event)) return this.#end(checkJson(event))
     if (this.#meter !== undefined) this.#measure(event)
@@ -303,14 +302,28 @@ export class Run implements AsyncIterableIterator<RunEvent> {
 
   #toErrorEvent(thrown: unknown): ErrorEvent {
     const { code, message } = reportError(thrown, this.#settings.production, 'agent_failed')
-    const { kind, name } = this.#target
-    const text = this.#withoutKeys(messageOf(thrown))
-    try {
-      this.#settings.onFailure?.({ kind, name, runId: this.id, code, message: text })
-    } catch {
-      // A log that throws must not keep the run from ending.
+    if (this.#notes !== undefined) {
+      const story = this.#notes.end(thrown)
+      this.#tellFailure({ event: 'run.failed', code, message: messageOf(thrown), thrown: story })
     }
     return { type: 'error', error: this.#withoutKeys(message), code }
+  }
+
+  /** Tells that a tool or a step failed, and that the run went on. */
+  #tellInner({ code, message, thrown, ...failure }: InnerFailure): void {
+    const known = code ?? reportError(thrown, false, 'agent_failed').code
+    this.#tellFailure({ ...failure, code: known, message: message ?? messageOf(thrown), thrown })
+  }
+
+  #tellFailure(failure: Pick<RunFailure, 'event' | 'of' | 'code' | 'message' | 'thrown'>): void {
+    const { kind, name } = this.#target
+    const { identity = null, requestId } = this.#options
+    const message = this.#withoutKeys(failure.message)
+    quietly(() => {
+      const secrets = [...secretsOf(this.#options), ...(this.#secrets?.() ?? [])]
+      const run = { kind, name, runId: this.id, owner: identity, requestId, secrets }
+      this.#settings.onFailure?.({ ...failure, ...run, message })
+    })
   }
 
   /** Closes everything. With a `reason` the servable's signal fires: it is still at work. */
@@ -318,6 +331,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#ended = true
     this.#stopTimer()
     this.#settings.working?.delete(this)
+    if (terminal.type === 'finish') this.#notes?.settle()
     if (this.#meter !== undefined) this.#measureEnd(this.#meter, terminal)
     this.#signal?.removeEventListener('abort', this.cancel)
     if (reason !== undefined) abortWith(this.#abort, reason)

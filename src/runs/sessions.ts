@@ -44,7 +44,7 @@ export function appendSession(
   tx.delete(SESSIONS, idOf(key))
   const excess = tx.count(SESSIONS, partition) - settings.maxSessions + 1
   if (excess > 0) for (const { id } of tx.oldest(SESSIONS, excess, partition)) tx.delete(SESSIONS, id)
-  tx.put(SESSIONS, { id: idOf(key), partition, at: now, tags: {}, expiresAt, value })
+  tx.put(SESSIONS, { id: idOf(key), partition, at: now, tags: {}, expiresAt, value }, { leaves: 'first' })
   return expiresAt
 }
 

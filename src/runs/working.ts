@@ -11,6 +11,10 @@ interface Cancellable {
 export interface WorkingRuns {
   add(run: Cancellable): void
   delete(run: Cancellable): void
+  /** How many are at work. */
+  readonly size: number
+  /** Resolves once none is at work. */
+  idle(): Promise<void>
   /** Resolves once none is at work; after `graceMs` milliseconds those that are get cancelled. */
   drain(graceMs: number): Promise<void>
 }
@@ -25,6 +29,10 @@ export function createWorkingRuns(): WorkingRuns {
       runs.delete(run)
       if (runs.size === 0) ended.fire()
     },
+    get size() {
+      return runs.size
+    },
+    idle: () => (runs.size === 0 ? Promise.resolve() : ended.wait()),
     async drain(graceMs) {
       if (runs.size === 0) return
       const timer = setTimeout(ended.fire, graceMs)

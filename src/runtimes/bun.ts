@@ -7,12 +7,15 @@
 import { BrandedPlatform, type Platform, type RawSocket, type RawSocketHandlers } from '../http/platform.ts'
 import {
   type CloseOptions,
+  checkHandler,
   closeServer,
   createPending,
   type Fetch,
   type RunningServer,
   resolveAddress,
+  SERVE_EXAMPLE,
   type ServeOptions,
+  serveAlive,
   urlOf,
 } from './server.ts'
 
@@ -112,6 +115,12 @@ class BunPlatform extends BrandedPlatform implements Platform {
   }
 }
 
+/** The request with an absolute address: Bun gives a bare path where there is no `Host`, as HTTP/1.0 may have it. */
+function absolute(request: Request, port: number): Request {
+  if (!request.url.startsWith('/') || request.headers.get('host')) return request
+  return new Request(`http://localhost:${port}${request.url}`, request)
+}
+
 /**
  * Serves a handler with `Bun.serve`. `idleTimeout` is off: Bun would cut an answer that is silent for ten seconds. So is
  * the bound on bodies, 128 MiB, since the handler has its own.
@@ -120,7 +129,12 @@ class BunPlatform extends BrandedPlatform implements Platform {
  * const server = await serve(createHandler({ agents }), { port: 3000 })
  */
 export async function serve(handler: Fetch, options?: ServeOptions): Promise<RunningServer> {
-  const { port, hostname } = resolveAddress(options)
+  checkHandler(handler, 'serve', SERVE_EXAMPLE)
+  const address = resolveAddress(options)
+  return serveAlive(handler, () => listenTo(handler, address))
+}
+
+function listenTo(handler: Fetch, { port, hostname }: Required<ServeOptions>): RunningServer {
   const pending = createPending()
   const server = Bun.serve({
     port,
@@ -129,7 +143,7 @@ export async function serve(handler: Fetch, options?: ServeOptions): Promise<Run
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     async fetch(request, self) {
       const platform = new BunPlatform(request, self, pending.add)
-      const response = await handler(request, platform)
+      const response = await handler(absolute(request, self.port), platform)
       return platform.isUpgraded ? undefined : response
     },
     websocket: {

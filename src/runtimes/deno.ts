@@ -7,12 +7,15 @@
 import { BrandedPlatform, isWebSocket, type Platform, type RawSocketHandlers } from '../http/platform.ts'
 import {
   type CloseOptions,
+  checkHandler,
   closeServer,
   createPending,
   type Fetch,
   type RunningServer,
   resolveAddress,
+  SERVE_EXAMPLE,
   type ServeOptions,
+  serveAlive,
   urlOf,
 } from './server.ts'
 import { connect, type StandardSocket } from './standard-socket.ts'
@@ -92,7 +95,12 @@ class DenoPlatform extends BrandedPlatform implements Platform {
  * const server = await serve(createHandler({ agents }), { port: 3000 })
  */
 export async function serve(handler: Fetch, options?: ServeOptions): Promise<RunningServer> {
-  const { port, hostname } = resolveAddress(options)
+  checkHandler(handler, 'serve', SERVE_EXAMPLE)
+  const address = resolveAddress(options)
+  return serveAlive(handler, () => listenTo(handler, address))
+}
+
+function listenTo(handler: Fetch, { port, hostname }: Required<ServeOptions>): RunningServer {
   const pending = createPending()
   const stop = new AbortController()
   const sockets = new Set<StandardSocket>()

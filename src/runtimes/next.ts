@@ -4,8 +4,12 @@
  * @module
  */
 
+import { ServableError } from '../errors.ts'
+import { tellNoAddress } from '../http/no-address.ts'
 import { platform } from '../http/platform.ts'
-import type { Fetch } from './server.ts'
+import { createAddressReader, isTrustProxy } from '../web/client-address.ts'
+import { isHost } from '../web/host.ts'
+import { checkHandler, type Fetch } from './server.ts'
 
 export type { Fetch }
 
@@ -18,7 +22,7 @@ export interface RouteOptions {
   readonly waitUntil?: (promise: Promise<unknown>) => void
   /**
    * A header that a proxy of yours sets to the client's address (the last one in it counts), such as `x-forwarded-for`.
-   * Anybody can send it where no proxy does, and Next keeps what was sent. Default: none, and the address is unknown.
+   * Prefer `trustProxy` of `createHandler`. Default: none. Without either the address is unknown: Next does not tell it.
    */
   readonly trustedHeader?: string
 }
@@ -34,17 +38,22 @@ export type Route = Readonly<
 /**
  * Makes the exports of a catch-all `route.ts`, such as `app/api/[...path]/route.ts`. Where the handler serves another
  * `prefix`, or `/.well-known` and a socket as well, put a route file there too. A route handler can make no WebSocket: the
- * event socket has long polling, which needs `skipTrailingSlashRedirect` in `next.config`.
+ * event socket has long polling, which needs `skipTrailingSlashRedirect` in `next.config`. Throws `invalid_options`.
  *
  * @example
  * export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = route(handler)
  */
-export function route(handler: Fetch, { waitUntil, trustedHeader }: RouteOptions = {}): Route {
+export function route(handler: Fetch, options: RouteOptions = {}): Route {
+  checkHandler(handler, 'route', 'route(createHandler({ agents: { … } }))')
+  const { waitUntil, trustedHeader } = checked(options)
+  // At the start, since no request will say more.
+  if (trustedHeader === undefined) tellNoAddress(handler)
+  const addressOf = createAddressReader(trustedHeader, () => {})
   const answer: RouteHandler = async request =>
     handler(
       asSent(request),
       platform({
-        ip: trustedHeader && addressIn(request.headers.get(trustedHeader)),
+        ip: addressOf(request.headers, undefined),
         isIsolated: 'EdgeRuntime' in globalThis,
         waitUntil: waitUntil ?? hostsWaitUntil(),
       }),
@@ -60,25 +69,43 @@ export function route(handler: Fetch, { waitUntil, trustedHeader }: RouteOptions
   }
 }
 
+function checked(options: RouteOptions): RouteOptions {
+  const { waitUntil, trustedHeader, ...others } = options
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined) {
+    throw wrong(`\`${unknown}\` is no option: use \`waitUntil\` and \`trustedHeader\``)
+  }
+  if (waitUntil !== undefined && typeof waitUntil !== 'function') {
+    throw wrong('`waitUntil` must be a function, such as `after` of `next/server`')
+  }
+  const isHeader = typeof trustedHeader === 'string' && isTrustProxy(trustedHeader)
+  if (trustedHeader === undefined || isHeader) return options
+  throw wrong('`trustedHeader` must be a header name, such as `x-forwarded-for`')
+}
+
+function wrong(what: string): ServableError {
+  return new ServableError('invalid_options', `route: ${what}`)
+}
+
 /**
  * The request at the address that the client asked for. Next's has the name by which the server was started, so that
- * every page would be a foreign one to the event socket, and cards would name an address that nobody reaches.
+ * every page would be a foreign one to the event socket, and cards would name an address that nobody reaches. Of a `Host` that
+ * is none nothing is left.
  */
 function asSent(request: Request): Request {
   const host = request.headers.get('host')
   const url = new URL(request.url)
   if (host === null || host === url.host) return request
-  url.host = host
-  // A host without a port leaves the port as it was.
-  if (host.toLowerCase() === url.hostname) url.port = ''
-  const { method, headers, body, signal } = request
+  const { method, body, signal } = request
+  const headers = new Headers(request.headers)
+  if (isHost(host)) {
+    const asked = new URL(`${url.protocol}//${host}`)
+    url.hostname = asked.hostname
+    url.port = asked.port
+  } else headers.delete('host')
   // `duplex` is a must for a body that is a stream (Fetch, section 5.4); the types of the platform know no such member.
   const init: RequestInit & { duplex: 'half' } = { method, headers, body, signal, duplex: 'half' }
   return new Request(url, init)
-}
-
-function addressIn(field: string | null): string | undefined {
-  return field?.split(',').at(-1)?.trim() || undefined
 }
 
 /** How a hosting platform tells Next, and whoever asks, of the request at work ("Deploying", `after`). */

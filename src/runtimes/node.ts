@@ -9,16 +9,20 @@ import type { ServerRequest } from 'srvx'
 import { serve as listen } from 'srvx/node'
 import { BrandedPlatform, isWebSocket, type Platform } from '../http/platform.ts'
 import type { Reply } from '../web/reply.ts'
+import { withHost } from './node/host.ts'
 import { respond } from './node/respond.ts'
 import { acceptSockets } from './node/sockets.ts'
 import {
   type CloseOptions,
+  checkHandler,
   closeServer,
   createPending,
   type Fetch,
   type RunningServer,
   resolveAddress,
+  SERVE_EXAMPLE,
   type ServeOptions,
+  serveAlive,
   urlOf,
 } from './server.ts'
 
@@ -31,7 +35,12 @@ export type { CloseOptions, Fetch, RunningServer, ServeOptions }
  * const server = await serve(createHandler({ agents }), { port: 3000 })
  */
 export async function serve(handler: Fetch, options?: ServeOptions): Promise<RunningServer> {
-  const { port, hostname } = resolveAddress(options)
+  checkHandler(handler, 'serve', SERVE_EXAMPLE)
+  const address = resolveAddress(options)
+  return serveAlive(handler, () => listenTo(handler, address))
+}
+
+async function listenTo(handler: Fetch, { port, hostname }: Required<ServeOptions>): Promise<RunningServer> {
   const pending = createPending()
   const server = listen({
     port,
@@ -40,7 +49,7 @@ export async function serve(handler: Fetch, options?: ServeOptions): Promise<Run
     gracefulShutdown: false,
     // Other upgrades, such as to HTTP/2, are declined by answering as if nobody had asked (RFC 9110, section 7.8).
     node: { shouldUpgradeCallback: ({ headers }) => isWebSocket(headers.upgrade) },
-    fetch: request => handler(request, new NodePlatform(request)),
+    fetch: request => handler(withHost(request), new NodePlatform(request)),
   })
   const sockets = acceptSockets(server.node?.server, handler, pending.add)
   await server.ready()

@@ -2,6 +2,7 @@
 
 import { ServableError } from '../errors.ts'
 import { drainOf } from '../http/drain.ts'
+import { beginLife } from '../runs/life.ts'
 
 /** What can be served: a handler, or the `fetch` of a socket endpoint. */
 export type Fetch = (request: Request, platform?: unknown) => Response | Promise<Response>
@@ -32,6 +33,17 @@ export interface CloseOptions {
   readonly graceMs?: number
 }
 
+/** Throws `invalid_options`, saying what to give, where what is to be served is no function of a request. */
+export function checkHandler(handler: unknown, what: string, example: string): asserts handler is Fetch {
+  if (typeof handler === 'function') return
+  const { fetch } = Object(handler) as { readonly fetch?: unknown }
+  const hint = typeof fetch === 'function' ? ' (not the object around it: give its `fetch`)' : ''
+  throw new ServableError('invalid_options', `\`${what}\` needs a handler${hint}: \`${example}\``)
+}
+
+/** The example of a `serve` without a handler. */
+export const SERVE_EXAMPLE = 'serve(createHandler({ agents: { … } }), { port: 3000 })'
+
 /** The defaults of {@link ServeOptions}. */
 export function resolveAddress(options: ServeOptions = {}): Required<ServeOptions> {
   const unknown = Object.keys(options).find(name => name !== 'port' && name !== 'hostname')
@@ -47,6 +59,27 @@ export function resolveAddress(options: ServeOptions = {}): Required<ServeOption
 /** The address of a server, with IPv6 in brackets (RFC 3986, section 3.2.2). */
 export function urlOf(hostname: string, port: number): string {
   return `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`
+}
+
+/** Serves a handler whose life begins before anything is asked of it, and ends with its server. Throws `invalid_options`. */
+export async function serveAlive(
+  handler: Fetch,
+  listen: () => RunningServer | Promise<RunningServer>,
+): Promise<RunningServer> {
+  const end = beginLife(handler)
+  try {
+    const server = await listen()
+    return {
+      ...server,
+      async close(options) {
+        await server.close(options)
+        await end()
+      },
+    }
+  } catch (error) {
+    await end()
+    throw error
+  }
 }
 
 /** The steps of closing, as a runtime takes them. */

@@ -1,11 +1,20 @@
+import { ServableError } from '../errors.ts'
+import { Budget, type Part } from './budget.ts'
 import { alone } from './presence.ts'
-import type { Document, Filter, ListQuery, LogEntry, Store, Transaction } from './store.ts'
+import { sizeOfEntry, weigh } from './size.ts'
+import type { Document, Filter, Footing, ListQuery, LogEntry, Store, Transaction } from './store.ts'
 import { Timeline } from './timeline.ts'
+
+/** A document, and how it stands in the budget. */
+interface Kept {
+  readonly document: Document
+  readonly part: Part
+}
 
 interface Collection {
   /** No document expires before this. */
   soonest: number
-  readonly byId: Map<string, Document>
+  readonly byId: Map<string, Kept>
   readonly all: Timeline
   readonly partitions: Map<string, Timeline>
 }
@@ -13,11 +22,24 @@ interface Collection {
 interface Log {
   readonly entries: string[]
   sealed: boolean
+  bytes: number
 }
 
-/** A store in the memory of the process: it is gone when the process ends. Its users bound what they put into it. */
-export function memoryStore(): Store {
-  const tx = new MemoryTransaction()
+/** A store in memory. */
+export interface MemoryStore extends Store {
+  /** Bytes that it may hold. Less than before holds from the next write on. */
+  maxBytes: number
+  /** Bytes that it holds, by estimate. */
+  readonly usedBytes: number
+}
+
+/**
+ * A store in the memory of the process: it is gone when the process ends. Where it would hold more than `maxBytes`, what
+ * may leave does so, and without that the write is refused with `state_full`. Default: no limit.
+ */
+export function memoryStore(maxBytes: number = Number.POSITIVE_INFINITY): MemoryStore {
+  const budget = new Budget(maxBytes)
+  const tx = new MemoryTransaction(budget)
   const presence = alone()
   return {
     get instance() {
@@ -25,13 +47,26 @@ export function memoryStore(): Store {
     },
     isShared: false,
     isAlive: other => presence.isAlive(other),
+    get maxBytes() {
+      return budget.max
+    },
+    set maxBytes(bytes) {
+      budget.max = bytes
+    },
+    get usedBytes() {
+      return budget.used
+    },
+    hold: thing => budget.hold(thing),
     transact(work) {
-      tx.begin()
       try {
-        return work(tx)
+        const result = work(tx)
+        tx.fit()
+        return result
       } catch (error) {
         tx.rollBack()
         throw error
+      } finally {
+        tx.end()
       }
     },
     close() {},
@@ -42,29 +77,51 @@ export function memoryStore(): Store {
 class MemoryTransaction implements Transaction {
   readonly #collections = new Map<string, Collection>()
   readonly #logs = new Map<string, Log>()
+  readonly #budget: Budget
   #undo: (() => void)[] = []
 
-  begin(): void {
-    if (this.#undo.length > 0) this.#undo = []
+  constructor(budget: Budget) {
+    this.#budget = budget
+  }
+
+  /** Makes room for what was written. Throws `state_full` where that cannot be, before anything has left. */
+  fit(): void {
+    if (this.#budget.used <= this.#budget.max) return
+    if (!this.#budget.mayFit) {
+      throw new ServableError('state_full', 'There is no room in memory for more: try again later')
+    }
+    for (let leaver = this.#budget.leaver(); leaver !== undefined; leaver = this.#budget.leaver()) {
+      const parts = 'part' in leaver ? [leaver.part] : leaver.parts
+      for (const { collection, id } of parts) this.delete(collection, id)
+      if ('thing' in leaver) this.deleteLog(leaver.thing)
+    }
   }
 
   rollBack(): void {
     for (const undo of this.#undo.reverse()) undo()
-    this.#undo = []
+  }
+
+  /** Holds on to nothing of what was replaced. */
+  end(): void {
+    if (this.#undo.length > 0) this.#undo = []
+    this.#budget.begin()
   }
 
   get<T>(collection: string, id: string): Document<T> | undefined {
-    return this.#collections.get(collection)?.byId.get(id) as Document<T> | undefined
+    return this.#find(collection, id)?.document as Document<T> | undefined
   }
 
-  put<T>(collection: string, document: Document<T>): void {
-    const before = this.get(collection, document.id)
-    this.#undo.push(() => (before ? this.#write(collection, before) : this.#remove(collection, document.id)))
-    this.#write(collection, document)
+  put<T>(collection: string, given: Document<T>, { thing, leaves, weight = 0 }: Footing = {}): void {
+    const { document, bytes } = weigh(given)
+    const { id } = document
+    const before = this.#find(collection, id)
+    this.#undo.push(() => (before ? this.#write(collection, before) : this.#remove(collection, id)))
+    const part = { collection, id, thing, leaves, at: this.#budget.next(), bytes: bytes + weight }
+    this.#write(collection, { document, part })
   }
 
   delete(collection: string, id: string): void {
-    const before = this.get(collection, id)
+    const before = this.#find(collection, id)
     if (before === undefined) return
     this.#undo.push(() => this.#write(collection, before))
     this.#remove(collection, id)
@@ -106,16 +163,20 @@ class MemoryTransaction implements Transaction {
   append(name: string, data: string, seal = false): number | undefined {
     let log = this.#logs.get(name)
     if (log === undefined) {
-      log = { entries: [], sealed: false }
+      log = { entries: [], sealed: false, bytes: 0 }
       this.#logs.set(name, log)
     }
     if (log.sealed) return undefined
     const { entries } = log
     const seq = entries.push(data)
+    const bytes = sizeOfEntry(data)
     log.sealed = seal
+    this.#grow(name, log, bytes)
     this.#undo.push(() => {
       entries.pop()
       log.sealed = false
+      this.#grow(name, log, -bytes)
+      if (entries.length === 0) this.#logs.delete(name)
     })
     return seq
   }
@@ -135,12 +196,27 @@ class MemoryTransaction implements Transaction {
   deleteLog(name: string): void {
     const log = this.#logs.get(name)
     if (log === undefined) return
-    this.#undo.push(() => this.#logs.set(name, log))
+    this.#undo.push(() => {
+      this.#logs.set(name, log)
+      this.#budget.grow(name, log.bytes)
+    })
     this.#logs.delete(name)
+    this.#budget.grow(name, -log.bytes)
   }
 
-  #write(name: string, document: Document): void {
+  #grow(name: string, log: Log, by: number): void {
+    log.bytes += by
+    this.#budget.grow(name, by)
+  }
+
+  #find(collection: string, id: string): Kept | undefined {
+    return this.#collections.get(collection)?.byId.get(id)
+  }
+
+  #write(name: string, kept: Kept): void {
+    const { document, part } = kept
     this.#remove(name, document.id)
+    this.#budget.add(part)
     let collection = this.#collections.get(name)
     if (collection === undefined) {
       collection = {
@@ -151,7 +227,7 @@ class MemoryTransaction implements Transaction {
       }
       this.#collections.set(name, collection)
     }
-    collection.byId.set(document.id, document)
+    collection.byId.set(document.id, kept)
     collection.soonest = Math.min(collection.soonest, expiryOf(document))
     collection.all.put(document)
     let partition = collection.partitions.get(document.partition)
@@ -164,8 +240,10 @@ class MemoryTransaction implements Transaction {
 
   #remove(name: string, id: string): void {
     const collection = this.#collections.get(name)
-    const before = collection?.byId.get(id)
-    if (collection === undefined || before === undefined) return
+    const kept = collection?.byId.get(id)
+    if (collection === undefined || kept === undefined) return
+    const before = kept.document
+    this.#budget.remove(kept.part)
     collection.byId.delete(id)
     collection.all.delete(before)
     const partition = collection.partitions.get(before.partition)

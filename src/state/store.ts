@@ -22,6 +22,22 @@ export interface Document<T = unknown> {
   readonly value: T
 }
 
+/**
+ * When a thing may leave a store that has no room left: before others, or once no others may. `alone`: this document
+ * leaves before all others, without its thing; it is a convenience.
+ */
+export type Leaving = 'alone' | 'first' | 'last'
+
+/** How a document stands in a store of bounded size. Other stores do not look at it, and none gives it back. */
+export interface Footing {
+  /** The thing that it is a part of. All parts of a thing, and the log of its name, leave together. Absent: it is one. */
+  readonly thing?: string | undefined
+  /** Absent: not on its account. */
+  readonly leaves?: Leaving | undefined
+  /** Bytes in memory that it stands for beside itself, such as the input of a run at work. */
+  readonly weight?: number | undefined
+}
+
 /** Which documents are meant. */
 export interface Filter {
   readonly partition: string
@@ -49,7 +65,7 @@ export interface LogEntry {
 export interface Transaction {
   get<T>(collection: string, id: string): Document<T> | undefined
   /** Adds a document or replaces the one of the same id. */
-  put<T>(collection: string, document: Document<T>): void
+  put<T>(collection: string, document: Document<T>, footing?: Footing): void
   delete(collection: string, id: string): void
   /** Documents of a partition, newest first (by `at`, then `id`). */
   list<T>(collection: string, query: ListQuery): Document<T>[]
@@ -81,7 +97,9 @@ export interface Store {
   readonly isShared: boolean
   /** Whether the worker of that name is still there. */
   isAlive(instance: string): boolean
-  /** Runs `work` as one: all of it is written, or, when it throws, nothing. */
+  /** Keeps a thing from leaving, until what this gives is called. Stores of unbounded size have none. */
+  hold?(thing: string): () => void
+  /** Runs `work` as one: all of it is written, or, when it throws, nothing. Throws `state_full` where there is no room. */
   transact<T>(work: (tx: Transaction) => T): T
   /** Lets go of files and handles. */
   close(): void

@@ -21,11 +21,11 @@ function compareTexts(a: string, b: string): number {
 }
 
 /**
- * Documents in the order of time. Adding at the end, finding and leaving out are cheap however many there are: what
+ * Documents, or what stands for them, in the order of time. Adding at the end, finding and leaving out are cheap however many there are: what
  * is deleted leaves a hole, and the holes are closed once they are half of it.
  */
-export class Timeline {
-  #places: { place: Place; document: Document | undefined }[] = []
+export class Timeline<T extends Place = Document> {
+  #places: { place: Place; document: T | undefined }[] = []
   #size = 0
   /** No document is before this index: what goes first leaves no holes to look through. */
   #head = 0
@@ -35,7 +35,7 @@ export class Timeline {
   }
 
   /** Adds a document, or replaces the one of the same place. */
-  put(document: Document): void {
+  put(document: T): void {
     const index = this.#search(document)
     const found = this.#places[index]
     const { at, id } = document
@@ -62,7 +62,7 @@ export class Timeline {
   }
 
   /** Newest first, from before `after` on. */
-  *newest(after?: Place): Generator<Document> {
+  *newest(after?: Place): Generator<T> {
     let index = after === undefined ? this.#places.length : this.#search(after)
     while (index-- > 0) {
       const document = this.#places[index]?.document
@@ -70,7 +70,7 @@ export class Timeline {
     }
   }
 
-  *oldest(): Generator<Document> {
+  *oldest(): Generator<T> {
     for (let index = this.#head; index < this.#places.length; index++) {
       const document = this.#places[index]?.document
       if (document !== undefined) yield document

@@ -10,7 +10,7 @@ import { ServableError } from '../errors.ts'
 export interface AddressPolicy {
   /** Hosts (`localhost`), hosts with a port (`127.0.0.1:3000`) and ranges (`10.0.0.0/8`) that may be asked. */
   readonly allow: readonly string[]
-  /** The addresses of a name; undefined where the runtime cannot say. */
+  /** The addresses of a name, at least one; rejects where it cannot be looked up. Undefined where the runtime cannot say. */
   readonly resolve: ((host: string) => Promise<readonly string[]>) | undefined
   /** Takes `http:` for hosts that `allow` names, and for no others. */
   readonly isHttpsOnly?: boolean
@@ -62,9 +62,18 @@ const CARRYING: readonly (readonly [range: string, at: number])[] = [
 /** Endings of names that never are public (RFC 6761, 6762, 8375; `internal` is kept private by ICANN). */
 const PRIVATE_NAMES = /(^|\.)(localhost|local|svc|internal|intranet|lan|home|corp|home\.arpa|onion)$/
 
+/** `address_refused` for a name of which nobody can say now where it leads; later somebody may. */
+export class UnknownNameError extends ServableError {
+  constructor(host: string, cause: unknown) {
+    const text = `The address's name \`${host.slice(0, 100)}\` cannot be looked up: check its spelling, or try again later`
+    super('address_refused', text, { cause })
+  }
+}
+
 /**
  * Throws `address_refused` unless the URL is of `http:` or `https:`, without credentials, and leads to a public
- * address or to one that `allow` names. A name is refused where one of its addresses is.
+ * address or to one that `allow` names. A name is refused where one of its addresses is, and where it has none: the error is
+ * an {@link UnknownNameError} then.
  */
 export async function checkAddress(url: URL, { allow, resolve, isHttpsOnly }: AddressPolicy): Promise<void> {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refused('must begin with http: or https:')
@@ -76,12 +85,33 @@ export async function checkAddress(url: URL, { allow, resolve, isHttpsOnly }: Ad
   if (isHttpsOnly && url.protocol === 'http:' && !isInRange) throw refused('must begin with https:')
   if (own !== undefined) return checkBytes(own, host, allow)
   if (!host.includes('.') || PRIVATE_NAMES.test(host)) throw notPublic(host)
-  const addresses = (await resolve?.(host)) ?? []
-  for (const address of addresses) {
+  if (resolve !== undefined) await checkName(host, resolve, allow)
+}
+
+async function checkName(
+  host: string,
+  resolve: NonNullable<AddressPolicy['resolve']>,
+  allow: readonly string[],
+): Promise<void> {
+  for (const address of await lookUp(host, resolve)) {
     const bytes = parseAddress(address.replace(/%.*$/, ''))
     if (bytes === undefined) throw notPublic(host)
     checkBytes(bytes, host, allow)
   }
+}
+
+async function lookUp(
+  host: string,
+  resolve: NonNullable<AddressPolicy['resolve']>,
+): Promise<readonly string[]> {
+  let addresses: readonly string[]
+  try {
+    addresses = await resolve(host)
+  } catch (cause) {
+    throw new UnknownNameError(host, cause)
+  }
+  if (addresses.length === 0) throw new UnknownNameError(host, undefined)
+  return addresses
 }
 
 /** The host without brackets and without the dot of the root. */
@@ -103,7 +133,7 @@ function names(entry: string, url: URL, host: string): boolean {
   )
 }
 
-function checkBytes(bytes: Bytes, host: string, allow: readonly string[]): void {
+function checkBytes(bytes: AddressBytes, host: string, allow: readonly string[]): void {
   if (allow.some(range => isWithin(bytes, range))) return
   for (const [range, at] of CARRYING) {
     if (isWithin(bytes, range)) return checkBytes(bytes.slice(at, at + 4), host, allow)
@@ -111,10 +141,11 @@ function checkBytes(bytes: Bytes, host: string, allow: readonly string[]): void 
   if (REFUSED.some(range => isWithin(bytes, range))) throw notPublic(host)
 }
 
-type Bytes = readonly number[]
+/** The 4 or 16 bytes of an address. */
+export type AddressBytes = readonly number[]
 
 /** Whether an address is of a range such as `10.0.0.0/8`. */
-function isWithin(bytes: Bytes, range: string): boolean {
+function isWithin(bytes: AddressBytes, range: string): boolean {
   if (!isRange(range)) return false
   const [base = '', length] = range.split('/')
   const prefix = parseAddress(base)
@@ -135,19 +166,19 @@ export function isRange(text: string): boolean {
   )
 }
 
-/** The 4 or 16 bytes of an address; undefined for a name. */
-function parseAddress(text: string): Bytes | undefined {
+/** The bytes of an address; undefined for a name. */
+export function parseAddress(text: string): AddressBytes | undefined {
   return parseV4(text) ?? parseV6(text)
 }
 
-function parseV4(text: string): Bytes | undefined {
+function parseV4(text: string): AddressBytes | undefined {
   if (!/^\d{1,3}(\.\d{1,3}){3}$/.test(text)) return undefined
   const bytes = text.split('.').map(Number)
   return bytes.every(byte => byte < 256) ? bytes : undefined
 }
 
 /** RFC 4291, section 2.2. */
-function parseV6(text: string): Bytes | undefined {
+function parseV6(text: string): AddressBytes | undefined {
   if (!/^[\da-f:.]+$/i.test(text) || !text.includes(':')) return undefined
   const [head = '', tail, ...rest] = text.split('::')
   if (rest.length > 0) return undefined
@@ -159,7 +190,7 @@ function parseV6(text: string): Bytes | undefined {
   return [...before, ...new Array<number>(missing).fill(0), ...after]
 }
 
-function toBytes(groups: string): Bytes | undefined {
+function toBytes(groups: string): AddressBytes | undefined {
   if (groups === '') return []
   const bytes: number[] = []
   const parts = groups.split(':')

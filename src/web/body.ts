@@ -4,7 +4,8 @@
  * @module
  */
 
-import { ServableError } from '../errors.ts'
+import { isServableError, ServableError } from '../errors.ts'
+import { parseJson } from './json.ts'
 
 /**
  * The body as text. Throws `body_too_large` once more than `maxBytes` have come or were declared; nothing more is
@@ -16,18 +17,24 @@ export async function readText(request: Request, maxBytes: number): Promise<stri
   if (Number(declared) > maxBytes) throw tooLarge(maxBytes)
   const text = await request.text().catch(throwUnreadable)
   // HTTP servers hold a body to its declared length; a request made by hand need not.
-  if (text.length * 3 > maxBytes && new TextEncoder().encode(text).byteLength > maxBytes)
-    throw tooLarge(maxBytes)
+  if (isLonger(text, maxBytes)) throw tooLarge(maxBytes)
   return text
 }
 
-/** The body as JSON. Throws `invalid_body` where it is none, and as {@link readText} does. */
+/** Whether text has more bytes than that as UTF-8, in which a UTF-16 unit is three at the most. */
+export function isLonger(text: string, maxBytes: number): boolean {
+  if (text.length * 3 <= maxBytes) return false
+  return text.length > maxBytes || new TextEncoder().encode(text).byteLength > maxBytes
+}
+
+/** The body as JSON. Throws `invalid_body` where it is none, as {@link parseJson} does, and as {@link readText} does. */
 export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
   const text = await readText(request, maxBytes)
   try {
     // A byte order mark is no part of JSON, and may be ignored (RFC 8259, section 8.1).
-    return JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text)
+    return parseJson(text.startsWith('\uFEFF') ? text.slice(1) : text)
   } catch (cause) {
+    if (isServableError(cause)) throw cause
     throw new ServableError('invalid_body', 'The body must be JSON', { cause })
   }
 }

@@ -10,8 +10,20 @@ import { isServableError, ServableError } from '../errors.ts'
 /** Bounds on a form. */
 export interface FormBounds {
   readonly maxBytes: number
+  /** Fields and files, which are counted before any is made: half a million empty ones fit into 32 MiB. */
+  readonly maxParts: number
   /** Milliseconds that it may take to arrive. */
   readonly timeoutMs: number
+  /** Whoever watches it arrive. A `ServableError` that it throws ends the reading. */
+  readonly watcher?: FormWatcher | undefined
+}
+
+/** Watches a form arrive. */
+export interface FormWatcher {
+  /** So many bytes more have come. */
+  add(bytes: number): void
+  /** Called once a second, also while nothing comes. */
+  check(): void
 }
 
 /** Whether the body is declared as a form with files. */
@@ -20,17 +32,18 @@ export function isMultipart(request: Request): boolean {
 }
 
 /**
- * The form. Throws `body_too_large`, or `invalid_body` for what is no form, is cut off or takes too long. That a form is
+ * The form. Throws `body_too_large`, or `invalid_body` for what is no form, has too many parts, is cut off or takes too long. That a form is
  * cut off is seen here: Deno's parser takes one that ends at any of its boundaries.
  */
-export async function readForm(request: Request, { maxBytes, timeoutMs }: FormBounds): Promise<FormData> {
-  const declared = Number(request.headers.get('content-length') ?? 0)
-  if (declared > maxBytes) throw tooLarge(maxBytes)
+export async function readForm(request: Request, bounds: FormBounds): Promise<FormData> {
+  declaredSize(request, bounds.maxBytes)
   if (request.body === null) throw new ServableError('invalid_body', 'The body must be a form: it is empty')
   const type = request.headers.get('content-type') ?? ''
-  const { body, failure, stop } = counted(request.body, closeDelimiter(type), maxBytes, timeoutMs)
+  const boundary = boundaryIn(type)
+  const { body, failure, stop } = counted(request.body, `--${boundary}`, bounds)
   try {
-    const headers = { 'content-type': type }
+    // The parser is given the boundary that is counted by: of a type with two it might take the other one.
+    const headers = { 'content-type': `multipart/form-data; boundary="${boundary}"` }
     return await new Response(body, { headers }).formData()
   } catch (cause) {
     const why = failure()
@@ -42,21 +55,41 @@ export async function readForm(request: Request, { maxBytes, timeoutMs }: FormBo
   }
 }
 
+/** Bytes that a body is declared to have; 0 where it is not said. Throws `body_too_large`. */
+export function declaredSize(request: Request, maxBytes: number): number {
+  const declared = Number(request.headers.get('content-length') ?? 0)
+  if (declared > maxBytes) throw tooLarge(maxBytes)
+  // What is no number is not said.
+  return Math.max(0, declared) || 0
+}
+
 /** Most characters of a boundary (RFC 2046, 5.1.1). */
 const MAX_BOUNDARY = 70
 
-/** What a whole form ends with (RFC 2046, 5.1.1), but for white space. Throws `invalid_body` where no boundary is given. */
-function closeDelimiter(type: string): string {
+/** A boundary that can stand in quotes as it is, and is the same bytes in a body. */
+const BOUNDARY = new RegExp(`^[ !#-[\\]-~]{1,${MAX_BOUNDARY}}$`)
+
+/** What stands, after two dashes, before each part and at the end (RFC 2046, 5.1.1). Throws `invalid_body` without a boundary. */
+function boundaryIn(type: string): string {
   const [, quoted, token = ''] = /;\s*boundary=(?:"([^"]*)"|([^\s;]*))/i.exec(type) ?? []
   const boundary = quoted ?? token
-  if (boundary !== '' && boundary.length <= MAX_BOUNDARY) return `--${boundary}--`
+  if (BOUNDARY.test(boundary)) return boundary
   const text = `The content type must have a \`boundary\` of 1 to ${MAX_BOUNDARY} characters`
   throw new ServableError('invalid_body', text)
 }
 
-/** The same bytes, until they are too many, too late or end without `end`. */
-function counted(body: ReadableStream<Uint8Array>, end: string, maxBytes: number, timeoutMs: number) {
+/** Milliseconds between two checks of whoever watches. */
+const CHECK_MS = 1000
+
+/** The same bytes, until they or their parts are too many, too late, not wanted any more or end without a last delimiter. */
+function counted(
+  body: ReadableStream<Uint8Array>,
+  delimiter: string,
+  { maxBytes, maxParts, timeoutMs, watcher }: FormBounds,
+) {
   const reader = body.getReader()
+  const end = `${delimiter}--`
+  const partsIn = createPartCounter(delimiter)
   const last = createTail(end.length + 8)
   let failure: ServableError | undefined
   let size = 0
@@ -66,6 +99,16 @@ function counted(body: ReadableStream<Uint8Array>, end: string, maxBytes: number
     void reader.cancel().then(undefined, () => {})
     fail?.(failure)
   }
+  /** Whether reading goes on after what `watcher` is told. */
+  const goesOn = (tell: () => void) => {
+    try {
+      tell()
+    } catch (error) {
+      give(isServableError(error) ? error : new ServableError('internal_error', 'The form cannot be read'))
+    }
+    return failure === undefined
+  }
+  const checks = watcher && setInterval(() => goesOn(() => watcher.check()), CHECK_MS)
   const timer = setTimeout(
     () => give(new ServableError('invalid_body', `The form took longer than ${timeoutMs} ms to arrive`)),
     timeoutMs,
@@ -83,11 +126,37 @@ function counted(body: ReadableStream<Uint8Array>, end: string, maxBytes: number
       last.add(value)
       size += value.byteLength
       if (size > maxBytes) give(tooLarge(maxBytes))
-      else controller.enqueue(value)
+      else if (partsIn(value) > maxParts) give(tooManyParts(maxParts))
+      else if (goesOn(() => watcher?.add(value.byteLength))) controller.enqueue(value)
     },
     cancel: reason => reader.cancel(reason),
   })
-  return { body: stream, failure: () => failure, stop: () => clearTimeout(timer) }
+  const stop = () => {
+    clearTimeout(timer)
+    if (checks !== undefined) clearInterval(checks)
+  }
+  return { body: stream, failure: () => failure, stop }
+}
+
+const LINE_FEED = 10
+
+/** Counts the parts that have begun in the bytes so far: the lines that begin with the delimiter, but for the last one. */
+function createPartCounter(delimiter: string): (chunk: Uint8Array) => number {
+  const pattern = new TextEncoder().encode(`\n${delimiter}`)
+  // The first line needs no line break before it.
+  let matched = 1
+  let lines = 0
+  return chunk => {
+    for (const byte of chunk) {
+      // A line feed is nowhere else in the pattern: what does not go on may begin anew, and nothing in between.
+      if (byte === pattern[matched]) matched++
+      else matched = byte === LINE_FEED ? 1 : 0
+      if (matched < pattern.length) continue
+      lines++
+      matched = 0
+    }
+    return lines - 1
+  }
 }
 
 /** Holds the last bytes of those that pass. */
@@ -101,6 +170,10 @@ function createTail(length: number) {
     },
     text: () => new TextDecoder('latin1').decode(bytes),
   }
+}
+
+function tooManyParts(maxParts: number): ServableError {
+  return new ServableError('invalid_body', `A form may have ${maxParts} fields and files at the most`)
 }
 
 function tooLarge(maxBytes: number): ServableError {

@@ -28,6 +28,7 @@ const STATUS = {
   runs_not_stored: 400,
   unauthorized: 401,
   forbidden: 403,
+  cross_site_request: 403,
   not_found: 404,
   agent_not_found: 404,
   team_not_found: 404,
@@ -41,12 +42,14 @@ const STATUS = {
   too_many_tool_servers: 409,
   address_refused: 400,
   method_not_allowed: 405,
+  upload_too_slow: 408,
   run_ended: 409,
   body_too_large: 413,
   unsupported_media_type: 415,
   idempotency_mismatch: 422,
   too_many_runs: 429,
   too_many_followers: 429,
+  state_full: 429,
   rate_limited: 429,
   parse_error: 400,
   invalid_request: 400,
@@ -80,6 +83,7 @@ const TITLES: Readonly<Record<(typeof STATUS)[ErrorCode], string>> = {
   403: 'Forbidden',
   404: 'Not Found',
   405: 'Method Not Allowed',
+  408: 'Request Timeout',
   409: 'Conflict',
   413: 'Content Too Large',
   415: 'Unsupported Media Type',
@@ -91,7 +95,7 @@ const TITLES: Readonly<Record<(typeof STATUS)[ErrorCode], string>> = {
 }
 
 /** Seconds after which what was refused for being too much may be tried again (RFC 9110, section 10.2.3). */
-const RETRY_AFTER = '1'
+export const RETRY_AFTER = '1'
 
 /** What an error response needs beside the error. */
 export interface ProblemOptions {
@@ -113,7 +117,8 @@ export function problemResponse(
   const status = STATUS[code]
   const problem: Problem = {
     type: 'about:blank',
-    title: production && status >= 500 ? MASK : TITLES[status],
+    // What every failure of its status is called tells nothing of this one.
+    title: production && status === 500 ? MASK : TITLES[status],
     status,
     detail: message,
     error: message,

@@ -16,13 +16,13 @@ import {
 import { describe, expect, it, vi } from 'vitest'
 import { agentCard, agentCards, type CardOptions } from '../../src/a2a/card.ts'
 import type { AgentCard, CardGeneration } from '../../src/a2a/card-forms.ts'
-import type { SecuritySchemes } from '../../src/a2a/card-security.ts'
+import type { CardSecuritySchemes } from '../../src/a2a/card-security.ts'
 
 const url = 'https://agents.example/a2a'
 const options: CardOptions = { url, provider: { organization: 'Example', url: 'https://example.com' } }
 const echo = { kind: 'agent' as const, name: 'echo', description: 'Says it again' }
 
-const SCHEMES: SecuritySchemes = {
+const SCHEMES: CardSecuritySchemes = {
   key: { type: 'apiKey', in: 'header', name: 'x-key', description: 'A key' },
   bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
   oauth: {
@@ -137,7 +137,7 @@ describe('agentCard', () => {
 
   it('tells one flow in 1.0, the safest that is there', () => {
     const flow = { tokenUrl: 'https://id.example/t', scopes: {} }
-    const schemes: SecuritySchemes = {
+    const schemes: CardSecuritySchemes = {
       oauth: { type: 'oauth2', flows: { password: flow, deviceCode: flow } },
     }
     const card = cardOf('1.0', { ...options, securitySchemes: schemes })

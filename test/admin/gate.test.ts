@@ -220,7 +220,7 @@ describe('`admin: true`', () => {
 
 describe('acts', () => {
   it('are told on the bus and in the log: who, what and which, and no secret', async () => {
-    const { handler, ask, manager } = make({ authenticate })
+    const { handler, ask, manager } = make({ authenticate, allow: ['tools.example.com'] })
     const acts: object[] = []
     manager.events.on('admin.act', act => acts.push(act))
     const withToken = { authorization: 'Bearer right' }

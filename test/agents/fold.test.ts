@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { addUsage, Fold, NO_USAGE } from '../../src/agents/fold.ts'
+import { Fold } from '../../src/agents/fold.ts'
+import { addUsage, NO_USAGE } from '../../src/agents/usage.ts'
 import type { ArtifactEvent, RunEvent } from '../../src/index.ts'
 
 const facts = { runId: 'r', durationMs: 7 }

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, type MockInstance, onTestFinished, vi } from 'vitest'
 import {
   Agent,
   createHandler,
@@ -12,7 +12,7 @@ import {
   Team,
   Workflow,
 } from '../../src/index.ts'
-import { speaker, untyped } from '../support.ts'
+import { speaker, turn, untyped } from '../support.ts'
 
 const servable = (kind: string, name: string, more: object = { run: async () => ({}) }): Servable =>
   untyped({ kind, name, ...more })
@@ -26,7 +26,13 @@ const runs = async (handler: (request: Request) => Promise<Response>, path: stri
   return handler(new Request(`http://h/api/${path}/run`, { method: 'POST', body, headers }))
 }
 
+let warned: MockInstance<typeof console.warn>
+beforeEach(() => {
+  warned = vi.spyOn(console, 'warn').mockImplementation(() => {})
+})
+
 afterEach(() => {
+  warned.mockRestore()
   for (const kind of ['agent', 'team', 'workflow'] as const) {
     for (const { name } of defaultRegistry().all(kind)) defaultRegistry().unregister(kind, name)
   }
@@ -146,10 +152,11 @@ describe('Registry', () => {
     expect(registry.all('agent').map(({ name }) => name)).toEqual(['same', 'another'])
   })
 
-  it('replaces what has the same kind and name', () => {
+  it('replaces what has the same kind and name', async () => {
     const registry = new Registry()
     const second = servable('agent', 'a')
     registry.register(servable('agent', 'a'))
+    await turn()
     registry.register(second)
     expect(registry.all('agent')).toEqual([second])
     expect(registry.get('agent', 'a')).toBe(second)
@@ -212,5 +219,68 @@ describe('defaultRegistry', () => {
   it('is one for all copies of the library in a process', () => {
     expect(defaultRegistry()).toBe(defaultRegistry())
     expect(Reflect.get(globalThis, Symbol.for('servable.registry'))).toBe(defaultRegistry())
+  })
+})
+
+describe('a second of one kind and name', () => {
+  const make = (registry: Registry, name = 'twice') => new Agent({ name, register: registry, run: () => 'x' })
+
+  it('takes the place of the first when it comes later, as in a hot reload, and a warning says so once', async () => {
+    const registry = new Registry()
+    make(registry)
+    expect(warned).not.toHaveBeenCalled()
+    await turn()
+    make(registry)
+    await turn()
+    const last = make(registry)
+    expect(registry.get('agent', 'twice')).toBe(last)
+    expect(warned.mock.calls.map(([line]) => JSON.parse(line))).toEqual([
+      {
+        level: 'warn',
+        event: 'registry.replaced',
+        kind: 'agent',
+        name: 'twice',
+        message: expect.stringContaining('register: false'),
+      },
+    ])
+  })
+
+  it('is refused in the same turn, as where modules are loaded together', () => {
+    const registry = new Registry()
+    const first = make(registry)
+    const refused = expect.objectContaining({ code: 'invalid_options' })
+    expect(() => make(registry)).toThrow(refused)
+    expect(() => make(registry)).toThrow('`twice`')
+    expect(registry.get('agent', 'twice')).toBe(first)
+    make(registry, 'another')
+  })
+
+  it('takes the place of the first in production, also in the same turn', () => {
+    vi.stubEnv('NODE_ENV', 'production')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const registry = new Registry()
+    make(registry)
+    const last = make(registry)
+    expect(registry.get('agent', 'twice')).toBe(last)
+    expect(warned).toHaveBeenCalledTimes(1)
+  })
+
+  it('is no second where it is the same, of another kind, or the first has left', () => {
+    const registry = new Registry()
+    const first = make(registry)
+    registry.register(first)
+    new Workflow({ name: 'twice', register: registry, steps: steps().step('s', () => 'x') })
+    registry.unregister('agent', 'twice')
+    make(registry)
+    expect(warned).not.toHaveBeenCalled()
+  })
+
+  it('is refused where both are given to one handler', () => {
+    const one = speaker('one', 'x')
+    const other = new Agent({ name: 'one', register: false, run: () => 'y' })
+    const registry = new Registry()
+    for (const options of [{ serve: [one, other] }, { agents: { one }, serve: [other] }]) {
+      expect(() => createHandler({ registry, ...options })).toThrow('there are two agents named `one`')
+    }
   })
 })

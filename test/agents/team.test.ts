@@ -9,6 +9,7 @@ import {
   sequence,
   Team,
   type TeamConfig,
+  type Tool,
 } from '../../src/index.ts'
 import { startRun } from '../../src/runs/run.ts'
 import { drain, foreign, never, speaker, terminalsIn, textIn, turn, untyped } from '../support.ts'
@@ -334,5 +335,51 @@ describe('parallel', () => {
     await over.promise
     expect(turned).toBe(true)
     await reading
+  })
+})
+
+describe("a member's tool calls", () => {
+  const add: Tool = { name: 'add', execute: () => 3 }
+  const caller = (name: string) =>
+    new Agent({
+      name,
+      register: false,
+      tools: [add],
+      async *run(_, context) {
+        yield* context.callTool('add', {})
+      },
+    })
+
+  it('say whose they are, in events and results, however deep', async () => {
+    const inner = new Team({ name: 'inner', register: false, members: [caller('deep')], strategy: sequence })
+    const asMember = {
+      ...caller('x'),
+      name: 'inner',
+      kind: 'agent',
+      stream: inner.stream.bind(inner),
+    } as const
+    const team = new Team({
+      name: 't',
+      register: false,
+      members: [caller('a'), untyped(asMember)],
+      strategy: sequence,
+    })
+    const events = await drain(team.stream('hi'))
+    const told = events.flatMap(event =>
+      event.type === 'tool_call_start' || event.type === 'tool_call_end' ? [[event.type, event.agent]] : [],
+    )
+    expect(told).toEqual([
+      ['tool_call_start', 'a'],
+      ['tool_call_end', 'a'],
+      ['tool_call_start', 'deep'],
+      ['tool_call_end', 'deep'],
+    ])
+    const { toolCalls } = await team.run('hi')
+    expect(toolCalls.map(({ agent }) => agent)).toEqual(['a', 'deep'])
+  })
+
+  it('of an agent by itself say nothing of it', async () => {
+    const { toolCalls } = await caller('a').run('hi')
+    expect(toolCalls).toEqual([{ toolCallId: expect.any(String), toolName: 'add', args: {}, result: 3 }])
   })
 })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { Agent } from '../../src/agents/agent.ts'
 import { callTool, type ToolContext } from '../../src/agents/tool.ts'
 import type { RunEvent, Tool } from '../../src/index.ts'
 import { drain } from '../support.ts'
@@ -45,6 +46,22 @@ describe('callTool', () => {
     const { events } = await call({ name: 't', execute: (_, context) => seen.push(context) }, {})
     expect(seen).toMatchObject([{ runId: 'r', signal: run.signal }])
     expect(events[0]).toMatchObject({ toolCall: { id: seen[0]?.toolCallId } })
+  })
+
+  it('tells the tool who asks and in which session and request, and no key', async () => {
+    const seen: ToolContext[] = []
+    const look: Tool = { name: 'look', execute: (_, context) => void seen.push(context) }
+    const agent = new Agent({
+      name: 'a',
+      register: false,
+      tools: [look],
+      run: (_, context) => context.callTool('look', {}),
+    })
+    const who = { userId: 'ada', identity: 'ada', sessionId: 's', requestId: 'q', traceparent: 't' }
+    await agent.run('hi', { ...who, runId: 'r', apiKey: 'k', apiKeys: { '*': 'k' } })
+    expect(seen).toEqual([
+      { ...who, runId: 'r', toolCallId: expect.any(String), signal: expect.any(AbortSignal) },
+    ])
   })
 
   it('waits for a tool that answers later', async () => {

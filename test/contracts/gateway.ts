@@ -8,6 +8,7 @@ import { narrowPlainCases, plainCases } from './gateway/plain.ts'
 import { recoveryCases } from './gateway/recovery.ts'
 import { runCases } from './gateway/runs.ts'
 import type { SettingsName } from './gateway/service.ts'
+import { tokenCases } from './gateway/tokens.ts'
 import type { Deployment } from './runs/client.ts'
 import { served } from './served.ts'
 
@@ -39,7 +40,11 @@ export function gatewayContract(deploy: Deploy): void {
     canaryCases(server)
   })
   describe('with an `authenticate` of its own', () => guardedCases(served(() => deploy('guarded'))))
-  describe('with names of its own', () => scopedCases(served(() => deploy('scoped'))))
+  describe('with names of its own and ready-made authentication', () => {
+    const server = served(() => deploy('scoped'))
+    scopedCases(server)
+    tokenCases(server)
+  })
   describe('with narrow bounds', () => {
     const server = served(() => deploy('narrow'))
     narrowPlainCases(server)

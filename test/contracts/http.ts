@@ -5,6 +5,7 @@ import { canaryCases, logCases } from './http/canary.ts'
 import { connectionCases, smokeCases } from './http/connections.ts'
 import { failureCases, hostileCases } from './http/failures.ts'
 import type { Host } from './http/host.ts'
+import { hostCases } from './http/hosts.ts'
 import { keyCases } from './http/keys.ts'
 import { listCases } from './http/lists.ts'
 import { refusalCases } from './http/refusals.ts'
@@ -24,6 +25,7 @@ export function httpContract(start: () => Promise<Runtime>, host: Host = {}): vo
     runCases(server)
     listCases(server)
     refusalCases(server, host)
+    hostCases(server, host)
     failureCases(server)
     surroundingCases(server, host)
     keyCases(server)

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createHandler, type GatewayOptions, textOf } from '../../src/index.ts'
 import { connect, settled } from './wire.ts'
 
@@ -63,5 +63,28 @@ describe('while it is not known yet who connects', () => {
     const wire = await connect(handler)
     for (let frame = 0; frame < 100; frame++) wire.says('{"event":"agent.run"}')
     expect(wire.closed).toBe(1002)
+  })
+})
+
+describe('followed runs of clients without an identity', () => {
+  it('are counted by address, over all their sockets', async () => {
+    const handler = createHandler({
+      registry: false,
+      logger: false,
+      agents: { waits: { run: () => new Promise<never>(() => {}) } },
+      gateway: true,
+      runs: { maxRunningPerOwner: 2, timeoutMs: 5000 },
+    })
+    const begin = async (ip: string | undefined) => {
+      const wire = await connect(handler, ip === undefined ? {} : { ip })
+      const data = { name: 'waits', input: 'x', background: true, userId: crypto.randomUUID() }
+      wire.says(JSON.stringify({ event: 'agent.run', data, id: 1 }))
+      await vi.waitFor(() => expect(wire.got.some(got => got.includes('"ack"'))).toBe(true))
+      return JSON.parse(wire.got.find(got => got.includes('"ack"')) ?? '').data.code as string | undefined
+    }
+    const codes = []
+    for (const ip of ['192.0.2.1', '192.0.2.1', '192.0.2.1', '192.0.2.2', undefined])
+      codes.push(await begin(ip))
+    expect(codes).toEqual([undefined, undefined, 'too_many_runs', undefined, undefined])
   })
 })

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { createLocalRecords } from '../../src/gateway/local-records.ts'
-import { SOCKETS } from '../../src/gateway/records.ts'
+import { hasMissed, SOCKETS } from '../../src/gateway/records.ts'
 import type { RunHost } from '../../src/runs/host.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import type { Store } from '../../src/state/store.ts'
@@ -125,12 +125,31 @@ describe('the records of sockets', () => {
     expect(cancel.mock.calls.map(([id]) => id)).toEqual(['a', 'b', 'c'])
   })
 
+  it('keep runs by number, in whatever order they are told', async () => {
+    const { records } = make()
+    for (const n of [2, 1, 4, 3]) await records.begin('pid', socket, [n, `run ${n}`, true], [])
+    expect((await records.take('pid', 'ann'))?.runs.map(([n]) => n)).toEqual([1, 2, 3, 4])
+  })
+
+  it.each<[string, number, number[], boolean]>([
+    ['has seen everything', 9, [], true],
+    ['has missed what is known', 4, [], true],
+    ['is in the middle of a run that is known', 9, [2, 7], true],
+    ['has missed a run that is forgotten', 3, [], false],
+    ['has seen nothing', 0, [], false],
+    ['is in the middle of a run that is forgotten', 9, [3], false],
+  ])('know all that a client has missed who %s: %i, %j is %s', (_, begun, open, isKnown) => {
+    const runs = [2, 5, 6, 7, 8, 9].map(n => [n, `run ${n}`, true] as const)
+    const seen = { begun, open: new Map(open.map(n => [n, 1])) }
+    expect(hasMissed({ ...socket, runs }, seen)).toBe(isKnown)
+  })
+
   it('keep the last runs of many, and forget a socket that nobody asks for', async () => {
     const { records, count } = make()
-    for (let n = 1; n <= 100; n++) await records.begin('pid', socket, [n, `run ${n}`, true], [3])
+    for (let n = 1; n <= 300; n++) await records.begin('pid', socket, [n, `run ${n}`, true], [3])
     const runs = (await records.take('pid', 'ann'))?.runs
     // The third one is under way.
-    expect([runs?.length, runs?.[0]?.[0], runs?.[1]?.[0], runs?.at(-1)?.[0]]).toEqual([65, 3, 37, 100])
+    expect([runs?.length, runs?.[0]?.[0], runs?.[1]?.[0], runs?.at(-1)?.[0]]).toEqual([257, 3, 45, 300])
     await vi.advanceTimersByTimeAsync(7000)
     await records.drop('nobody', 1)
     expect(count()).toBe(0)

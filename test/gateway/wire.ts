@@ -22,13 +22,18 @@ export class Wire implements RawSocket {
   }
 }
 
-/** Opens one that is plain. */
-export async function connect(handler: Handler): Promise<Wire> {
+/** Opens one that is plain. One that is refused has no handlers. */
+export async function connect(
+  handler: Handler,
+  { headers = {}, ip }: { headers?: Record<string, string>; ip?: string } = {},
+): Promise<Wire> {
   const wire = new Wire()
-  const request = new Request('http://127.0.0.1/socket.io/', { headers: { upgrade: 'websocket' } })
+  const url = 'http://127.0.0.1/socket.io/'
+  const request = new Request(url, { headers: { ...headers, upgrade: 'websocket' } })
   await handler(
     request,
     platform({
+      ip,
       upgrade: handlers => {
         wire.handlers = handlers
         handlers.open(wire)

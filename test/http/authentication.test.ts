@@ -22,6 +22,7 @@ function make(middleware: Middleware, own = false) {
     logger: false,
     agents,
     a2a: true,
+    swagger: { enabled: true, assets: () => new Response('a file') },
     gateway: own ? { authenticate } : true,
     metricsExporter: new MetricsExporter(own ? { authenticate } : {}),
     middleware: [middleware],
@@ -93,13 +94,33 @@ describe('bearerAuth', () => {
       '/api/metrics/stream',
       '/api/agents',
       '/api/runs',
-      poll,
       '/',
       '/nothing',
       '/api/tools',
     ]
     for (const path of paths) expect((await ask(path)).status, path).toBe(401)
   })
+
+  it.each([bearerAuth({ tokens }), apiKeyAuth({ tokens })])(
+    'opens the page of the documentation to browsers, and not its document: %#',
+    async middleware => {
+      const { ask } = make(middleware)
+      const html = { accept: 'text/html,application/xhtml+xml;q=0.9' }
+      const statusOf = async (path: string, headers?: Record<string, string>) =>
+        (await ask(`/api/docs${path}`, headers)).status
+      expect(await statusOf('', html)).toBe(200)
+      expect(await statusOf('', { 'sec-fetch-mode': 'navigate' })).toBe(200)
+      expect(await statusOf('/assets/start.js')).toBe(200)
+      expect(await statusOf('/assets/swagger-ui.css')).toBe(200)
+      for (const headers of [undefined, { accept: '*/*' }, { 'sec-fetch-mode': 'cors' }]) {
+        expect(await statusOf('', headers)).toBe(401)
+      }
+      for (const path of ['/spec.json', '/assets', '/assets/a/b', '/x']) {
+        expect(await statusOf(path, html), path).toBe(401)
+        expect(await statusOf(path, { ...html, 'sec-fetch-mode': 'navigate' }), path).toBe(401)
+      }
+    },
+  )
 
   it.each<[string, unknown]>([
     ['nothing', undefined],

@@ -1,6 +1,8 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, it } from 'vitest'
 import * as examples from '../../examples/agents.ts'
 import {
+  Agent,
   createHandler,
   type HandlerOptions,
   type LogEntry,
@@ -15,10 +17,43 @@ import { secret, secretHeaders } from '../contracts/secrets.ts'
 const FORGED = 'a\r\n{"level":"error"}\u001b[31m\u2028\u0085\u202e'
 
 const entries: LogEntry[] = []
+const CREDENTIALS = Object.keys(secretHeaders())
+
+/** Whose request it is, as a host may know it anywhere. */
+const asked = new AsyncLocalStorage<Request>()
+
+/** Tells all that it knows, and all that the request said, in whatever way an error can. */
+const leaker = new Agent({
+  name: 'leaker',
+  register: false,
+  async *run(_, { apiKey, apiKeys, ...context }) {
+    const request = asked.getStore()
+    const sent = CREDENTIALS.map(name => request?.headers.get(name))
+    const known = JSON.stringify([apiKey, apiKeys, sent, request?.url, FORGED])
+    const telling = { name: 'tell', execute: () => Promise.reject(new TypeError(known)) }
+    // The run goes on, so the tool's failure is told by itself.
+    for await (const event of forgiving(context.callTool(telling, {}))) yield event
+    const cause = Object.assign(new Error(known), { code: known })
+    const error = new AggregateError([known, new Error(known)], known, { cause })
+    error.name = known
+    throw error
+  },
+})
+
+async function* forgiving<T>(events: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* events
+  } catch {
+    // It can do without.
+  }
+}
+
 const options: HandlerOptions = {
-  serve: Object.values(examples),
+  serve: [...Object.values(examples), leaker],
   registry: new Registry(),
+  production: true,
   runs: { listAnonymous: true },
+  middleware: [(request, _, next) => asked.run(request, next)],
   logger: entry => void entries.push(entry),
   a2a: { default: 'echo' },
   gateway: true,
@@ -59,7 +94,7 @@ async function targets(): Promise<Target[]> {
     { method: 'GET', path: '/api/agents/%zz/run' },
   ]
   return [...documented, ...others].flatMap(({ method, path }) =>
-    ['echo', 'summarizer', encodeURIComponent(FORGED)].map(name => ({
+    ['echo', 'summarizer', 'leaker', encodeURIComponent(FORGED)].map(name => ({
       method,
       path: path.replaceAll(/\{\w+\}/g, name),
     })),
@@ -139,14 +174,18 @@ function textsOf(value: unknown): string[] {
 
 describe('every route, sent secrets and forged lines', () => {
   it('tells and logs neither, and counts neither', async () => {
-    const told = await askAll()
-    expect(told.length).toBeGreaterThan(150)
-    expect(told.filter(text => text.includes('sk-canary'))).toEqual([])
+    const answers = await askAll()
+    expect(answers.length).toBeGreaterThan(150)
+    expect(answers.filter(text => text.includes('sk-canary'))).toEqual([])
 
-    expect(entries.length).toBeGreaterThanOrEqual(told.length)
+    expect(entries.length).toBeGreaterThanOrEqual(answers.length)
     const logged = entries.flatMap(textsOf)
     expect(logged.filter(text => text.includes('sk-canary'))).toEqual([])
-    expect(logged.filter(text => /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u.test(text))).toEqual([])
+    const lines = logged.flatMap(text => text.split(/\n(?= {4}at )/))
+    expect(lines.filter(text => /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u.test(text))).toEqual([])
+    const told = entries.filter(({ error }) => error !== undefined)
+    expect(new Set(told.map(({ event }) => event))).toEqual(new Set(['run.failed', 'tool.failed']))
+    expect(told.every(({ error }) => /\n {4}at .*canaries\.test/.test(Object(error).stack))).toBe(true)
 
     const counted = await (await handler(new Request('http://127.0.0.1/api/metrics'))).text()
     expect(counted).not.toMatch(/sk-canary|\\u001b|level/)

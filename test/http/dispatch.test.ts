@@ -363,7 +363,14 @@ describe('the log', () => {
     const { entries, response } = await logged(failing('inside'), get('/api/agents'))
     const requestId = response.headers.get('x-request-id')
     expect(entries).toEqual([
-      { level: 'error', event: 'request.failed', requestId, part: 'router', message: 'inside' },
+      {
+        level: 'error',
+        event: 'request.failed',
+        requestId,
+        part: 'router',
+        message: 'inside',
+        error: { name: 'Error', message: 'inside', stack: expect.stringContaining('dispatch.test.ts') },
+      },
     ])
   })
 
@@ -384,6 +391,8 @@ describe('the log', () => {
         code: 'agent_failed',
         message: 'inside',
         runId: response.headers.get('x-run-id')?.slice(0, 8),
+        requestId: response.headers.get('x-request-id'),
+        error: { name: 'Error', message: 'inside', stack: expect.stringContaining('dispatch.test.ts') },
       },
     ])
   })

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createLocalCount, networkOf } from '../../src/http/rate-limit.ts'
+import { createLocalCount } from '../../src/http/rate-limit.ts'
 import { bearerAuth, createHandler, type HandlerOptions, memoryState, platform } from '../../src/index.ts'
 import { sqliteState } from '../../src/runtimes/sqlite.ts'
 
@@ -131,27 +131,46 @@ describe('a rate limit', () => {
     }
   })
 
-  it.each([
-    ['1.2.3.4', '1.2.3.4'],
-    ['1.2.3.4:5678', '1.2.3.4'],
-    ['::ffff:1.2.3.4', '1.2.3.4'],
-    ['[::FFFF:1.2.3.4]:80', '1.2.3.4'],
-    ['2001:db8::1', '2001:db8:0:0::/64'],
-    ['2001:0DB8:0000:0000:ffff::1', '2001:db8:0:0::/64'],
-    ['[2001:db8:0:1:2:3:4:5]:443', '2001:db8:0:1::/64'],
-    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-    ['::1', '0:0:0:0::/64'],
-    ['unknown', 'unknown'],
-    ['::::', '0:0:0:0::/64'],
-  ])('takes %s for %s', (address, network) => {
-    expect(networkOf(address)).toBe(network)
-  })
-
   it('is the same for all addresses of a network, and all ports of an address', async () => {
     const ask = make({ rateLimit: { max: 1, trustedHeader: 'x-real-ip' } })
     const from = async (address: string) => (await ask('/x', undefined, { 'x-real-ip': address })).status
     expect([await from('2001:db8::1'), await from('2001:db8::2')]).toEqual([404, 429])
     expect([await from('1.2.3.4:1'), await from('1.2.3.4:2')]).toEqual([404, 429])
+  })
+
+  it.each([
+    ['in this process', undefined],
+    ['in a store in memory', memoryState()],
+    ['in SQLite', sqliteState({ path: ':memory:' })],
+  ])('begins a window anew where the clock is set back behind its start: %s', async (_, state) => {
+    const shared = state !== undefined
+    const ask = make({ ...(state && { state }), rateLimit: { max: 1, windowMs: 10_000, shared } })
+    const status = async () => (await ask(CARD, '1.2.3.4')).status
+    expect([await status(), await status()]).toEqual([200, 429])
+    // Within the window all is as before.
+    vi.advanceTimersByTime(5000)
+    vi.setSystemTime(Date.now() - 4000)
+    expect(await status()).toBe(429)
+    vi.setSystemTime(Date.now() - 3_600_000)
+    const again = await ask(CARD, '1.2.3.4')
+    expect([again.status, again.headers.get('ratelimit')]).toEqual([200, '"default";r=0;t=10'])
+    expect(await status()).toBe(429)
+    vi.advanceTimersByTime(10_000)
+    expect(await status()).toBe(200)
+  })
+
+  it('sweeps on where the clock has been set back', () => {
+    const count = createLocalCount({ windowMs: 1000 })
+    count('early')
+    vi.setSystemTime(Date.now() - 3_600_000)
+    const before = count('early')
+    expect(before).toMatchObject({ count: 1, endsAt: Date.now() + 1000 })
+  })
+
+  it('counts a name by its first characters, however long it is', async () => {
+    const ask = make({ rateLimit: { max: 1, trustedHeader: 'x-real-ip' } })
+    const from = async (address: string) => (await ask('/x', undefined, { 'x-real-ip': address })).status
+    expect([await from(`${'a'.repeat(300)}1`), await from(`${'a'.repeat(300)}2`)]).toEqual([404, 429])
   })
 
   it('forgets windows that are past, and holds no more clients than it may', () => {

@@ -5,6 +5,8 @@ import { describe, expect, it } from 'vitest'
 import * as examples from '../../examples/agents.ts'
 import {
   Agent,
+  apiKeyAuth,
+  bearerAuth,
   createHandler,
   type HandlerOptions,
   MetricsExporter,
@@ -29,7 +31,11 @@ const options: HandlerOptions = {
   fileUpload: true,
   toolLibrary: { add: { name: 'add', parameters: { type: 'object' }, execute: () => 3 } },
   toolkits: [{ name: 'empty', tools: [], configFields: [{ name: 'key', secret: true }] }],
-  admin: { manager: new ToolServerManager({ register: false }), authenticate: () => ({ id: 'ada' }) },
+  admin: {
+    manager: new ToolServerManager({ register: false }),
+    allow: ['tools.example.com'],
+    authenticate: () => ({ id: 'ada' }),
+  },
   metricsExporter: new MetricsExporter(),
   providers: {
     'my provider': { header: 'x-my-api-key', matches: ['mine'] },
@@ -47,6 +53,9 @@ const options: HandlerOptions = {
 const handler = createHandler(options)
 const ask = (path: string, init?: RequestInit) => handler(new Request(`http://127.0.0.1${path}`, init))
 const read = async (): Promise<OpenApiDocument> => (await ask('/api/docs/spec.json')).json()
+
+const tokens = { token: 'ada' }
+const bearerScheme = { type: 'http', scheme: 'bearer' } as const
 
 /** A copy, since validators write on what they are given. */
 const copy = <T>(value: T): T => JSON.parse(JSON.stringify(value))
@@ -69,6 +78,16 @@ describe('the OpenAPI document', () => {
     expect(openapi({ registry: false }).info).toEqual({ title: 'Service API', version: '1.0.0' })
   })
 
+  it('tells of slow uploads where there are uploads, and of too little room where something is kept', async () => {
+    const problemsOf = ({ paths }: OpenApiDocument, path: string) =>
+      Object.keys(paths[`/api/agents/{name}/${path}`]?.post?.responses ?? {})
+    const [all, plain] = [await read(), openapi({ registry: false })]
+    expect(problemsOf(all, 'run')).toContain('408')
+    expect(problemsOf(plain, 'run')).not.toContain('408')
+    for (const path of ['run', 'stream', 'corrections'])
+      expect(problemsOf(plain, path), path).toContain('429')
+  })
+
   it('has the key headers as security schemes, and needs none of them', async () => {
     const { components, paths } = await read()
     expect(Object.values(components.securitySchemes).map(({ name }) => name)).toEqual([
@@ -78,6 +97,7 @@ describe('the OpenAPI document', () => {
       'x-my-api-key',
       'x-mine',
       'x-api-key',
+      undefined,
       undefined,
     ])
     expect(components.securitySchemes.admin_token).toMatchObject({ type: 'http', scheme: 'bearer' })
@@ -123,6 +143,7 @@ describe('the OpenAPI document', () => {
       '/v1/runs/{id}/cancel',
       '/v1/docs/spec.json',
       '/v1/agents/{name}/corrections',
+      '/v1',
       '/v1/health',
     ])
     expect(tags.map(({ name }) => name)).not.toContain('metrics')
@@ -154,7 +175,8 @@ function nullable(schema: unknown): unknown {
 describe('the page', () => {
   const htmlOf = async (path: string, options: HandlerOptions) => {
     const own = createHandler({ registry: false, logger: false, ...options })
-    const response = await own(new Request(`http://127.0.0.1${path}`))
+    const headers = { accept: 'text/html' }
+    const response = await own(new Request(`http://127.0.0.1${path}`, { headers }))
     return { own, html: await response.text() }
   }
   const assets = () => new Response('a file')
@@ -178,15 +200,167 @@ describe('the page', () => {
       swagger: { enabled: true, routePrefix: '/v1/ai', assets },
     })
     expect(html).toContain('src="/v1/ai/docs/assets/start.js"')
-    const start = await own(new Request('http://127.0.0.1/api/docs/assets/start.js'))
-    expect(await start.text()).toContain('"/v1/ai/docs/spec.json"')
+    expect(html).toContain('data-spec="/v1/ai/docs/spec.json"')
+    expect((await own(new Request('http://127.0.0.1/api/docs/assets/start.js'))).status).toBe(200)
   })
 
-  it('says its title as text, whatever it is', async () => {
-    const title = '</title><script>alert(1)</script>'
-    const { html } = await htmlOf('/api/docs', { swagger: { enabled: true, title, assets } })
-    expect(html).not.toContain(title)
-    expect(html).not.toContain('alert(1)</script>')
+  it('says nothing of the deployment', async () => {
+    const { html } = await htmlOf('/api/docs', {
+      agents: { secretive: { run: async () => ({ text: 'x' }) as never } },
+      middleware: [apiKeyAuth({ tokens: { 'sk-canary': 'somebody' }, header: 'x-other-key' })],
+      securitySchemes: {
+        undisclosed: { type: 'apiKey', in: 'header', name: "x-'key'&", description: 'internal' },
+        cookie: { type: 'apiKey', in: 'cookie', name: 'sid' },
+      },
+      swagger: { enabled: true, title: 'Our titles', description: 'internal', assets },
+    })
+    for (const word of ['secretive', 'canary', 'somebody', 'titles', 'internal', 'undisclosed', 'sid']) {
+      expect(html, word).not.toContain(word)
+    }
+    // But the name of a header, as a refusal says it.
+    expect(html).toContain('data-header="x-&#39;key&#39;&#38;"')
+  })
+
+  it.each<[string, HandlerOptions, string[], boolean]>([
+    ['nobody', {}, [], false],
+    ['bearerAuth', { middleware: [bearerAuth({ tokens })] }, ['authorization'], true],
+    ['apiKeyAuth', { middleware: [apiKeyAuth({ tokens, header: 'X-Key' })] }, ['x-key'], true],
+    [
+      'both',
+      { middleware: [bearerAuth({ tokens }), apiKeyAuth({ tokens })] },
+      ['authorization', 'x-service-key'],
+      true,
+    ],
+    ['its own middleware', { securitySchemes: { token: bearerScheme } }, ['authorization'], false],
+    [
+      'OpenID Connect and a cookie',
+      {
+        middleware: [bearerAuth({ tokens })],
+        securitySchemes: {
+          login: { type: 'openIdConnect', openIdConnectUrl: 'https://id.example/.well-known' },
+          session: { type: 'apiKey', in: 'cookie', name: 'sid' },
+        },
+      },
+      ['authorization'],
+      true,
+    ],
+    [
+      'whoever likes to',
+      { middleware: [bearerAuth({ tokens })], security: [{}, { bearer: [] }] },
+      ['authorization'],
+      false,
+    ],
+  ])('asks for what the service wants: %s', async (_, options, headers, isFirst) => {
+    const { html } = await htmlOf('/api/docs', { ...options, swagger: { enabled: true, assets } })
+    expect([...html.matchAll(/data-header="([^"]*)"/g)].map(([, header]) => header)).toEqual(headers)
+    expect(html.includes('data-ask="first"')).toBe(isFirst)
+    expect(html).not.toMatch(/<input[^>]* name=/)
+  })
+})
+
+describe('who is let in', () => {
+  const { middleware: _, ...rest } = options
+  const documentOf = (more: HandlerOptions) => openapi({ ...rest, ...more })
+  /** The operations by what they demand, of those that say it themselves. */
+  const saying = ({ paths }: OpenApiDocument, security: unknown) =>
+    Object.values(paths)
+      .flatMap(path => Object.values(path))
+      .filter(operation => JSON.stringify(operation.security) === JSON.stringify(security))
+      .map(({ operationId }) => operationId)
+  const OPEN = ['getHealth', 'getAgentCard', 'getAgentCardByOldName', 'getAgentCardOfAgent']
+  const KEYS = [
+    'x-provider-a-api-key',
+    'x-provider-b-api-key',
+    'x-provider-c-api-key',
+    'x-my-api-key',
+    'x-mine',
+    'x-api-key',
+  ]
+
+  it.each<[string, HandlerOptions, object, object[]]>([
+    ['bearerAuth', { middleware: [bearerAuth({ tokens })] }, { bearer: bearerScheme }, [{ bearer: [] }]],
+    [
+      'apiKeyAuth',
+      { middleware: [apiKeyAuth({ tokens, header: 'X-Tenant-Key' })] },
+      { 'x-tenant-key': { type: 'apiKey', in: 'header', name: 'X-Tenant-Key' } },
+      [{ 'x-tenant-key': [] }],
+    ],
+    [
+      'both, which both refuse',
+      { middleware: [bearerAuth({ tokens }), (_r, _c, next) => next(), apiKeyAuth({ tokens })] },
+      { bearer: bearerScheme, 'x-service-key': { type: 'apiKey' } },
+      [{ bearer: [], 'x-service-key': [] }],
+    ],
+  ])('is told of ready-made authentication: %s', async (_, more, schemes, demanded) => {
+    const document = documentOf(more)
+    expect(document.components.securitySchemes).toMatchObject(schemes)
+    expect(document.security).toEqual(demanded)
+    expect(saying(document, [])).toEqual(expect.arrayContaining(OPEN))
+    expect(saying(document, [])).toHaveLength(OPEN.length)
+    const [demand] = demanded
+    const run = document.paths['/api/agents/{name}/run']?.post
+    expect(run?.security).toEqual([demand, ...KEYS.map(name => ({ ...demand, [name]: [] }))])
+    await SwaggerParser.validate(copy(document) as never)
+    expect(await new Validator().validate(copy(document) as never)).toMatchObject({ valid: true })
+  })
+
+  it('holds of what is answered', async () => {
+    const own = createHandler({ ...rest, middleware: [bearerAuth({ tokens })], admin: false })
+    const asked = async (path: string, headers?: Record<string, string>) =>
+      (await own(new Request(`http://127.0.0.1${path}`, { headers: headers ?? {} }))).status
+    const document = documentOf({ middleware: [bearerAuth({ tokens })], admin: false })
+    for (const [path, { get }] of Object.entries(document.paths)) {
+      if (get === undefined || get.operationId.startsWith('getExtended')) continue
+      const isOpen = JSON.stringify(get.security) === '[]'
+      const at = path.replace('{name}', 'echo').replace(/\{\w+\}/g, 'x')
+      expect((await asked(at)) === 401, at).toBe(!isOpen)
+      if (!at.includes('stream') && !at.includes('subscribe')) {
+        expect(await asked(at, { authorization: 'Bearer token' }), at).not.toBe(401)
+      }
+    }
+  })
+
+  it('is told of a deployment’s own middleware as it says', () => {
+    const session = { type: 'apiKey', in: 'cookie', name: 'sid' } as const
+    const document = documentOf({ securitySchemes: { session, token: bearerScheme } })
+    expect(document.components.securitySchemes).toMatchObject({ session, token: bearerScheme })
+    expect(document.security).toEqual([{ session: [] }, { token: [] }])
+    // Nobody knows what it leaves open.
+    expect(saying(document, [])).toEqual([])
+    const together = [{ session: [], token: [] }]
+    const both = documentOf({ securitySchemes: { session, token: bearerScheme }, security: together })
+    expect(both.security).toEqual(together)
+  })
+
+  it('stands in place of what ready-made authentication says of itself', () => {
+    const login = { type: 'openIdConnect', openIdConnectUrl: 'https://id.example/.well-known' } as const
+    const document = documentOf({ middleware: [bearerAuth({ tokens })], securitySchemes: { login } })
+    expect(document.components.securitySchemes).not.toHaveProperty('bearer')
+    expect(document.security).toEqual([{ login: [] }])
+    expect(saying(document, [])).toHaveLength(OPEN.length)
+  })
+
+  it('is told of parts with an `authenticate` of their own', () => {
+    const authenticate = () => ({ id: 'ada' })
+    const document = documentOf({
+      middleware: [bearerAuth({ tokens })],
+      metricsExporter: new MetricsExporter({ authenticate }),
+      a2a: { extendedCard: { authenticate, challenge: 'Basic realm="cards"' } },
+    })
+    expect(document.components.securitySchemes).toMatchObject({
+      admin_token: { type: 'http', scheme: 'bearer' },
+      metrics_token: { type: 'http', scheme: 'bearer' },
+      card_token: { type: 'http', scheme: 'basic' },
+    })
+    expect(saying(document, [{ metrics_token: [] }])).toEqual(['scrapeMetrics', 'getMetrics', 'watchMetrics'])
+    expect(saying(document, [{ card_token: [] }])).toHaveLength(2)
+    expect(saying(document, [{ admin_token: [] }]).length).toBeGreaterThan(5)
+  })
+
+  it('is not told where nobody says it', () => {
+    const document = documentOf({ middleware: [(_request, _context, next) => next()] })
+    expect(document).not.toHaveProperty('security')
+    expect(saying(document, [])).toEqual([])
   })
 })
 
@@ -350,6 +524,12 @@ describe('the server', async () => {
       }
       await expectDocumented(`${mcp}/{id}`, 'delete', await ask(`${mcp}/${one}`, { method: 'DELETE' }))
     }
+    const followed = await post('/api/agents/echo/run', { input: 'x', background: true })
+    const { runId } = await followed.json()
+    for (const one of [runId.slice(0, 8), 'nobody']) {
+      await expectDocumented('/api/admin/runs/{id}', 'get', await ask(`/api/admin/runs/${one}`))
+    }
+    await expectDocumented('/api', 'get', await ask('/api'))
     await expectDocumented('/api/admin/toolkits', 'get', await ask('/api/admin/toolkits'))
     for (const one of ['empty', 'nothing']) {
       await expectDocumented('/api/admin/toolkits/{id}', 'get', await ask(`/api/admin/toolkits/${one}`))

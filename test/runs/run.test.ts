@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Agent, type AgentConfig, type RunEvent, type RunOptions, ServableError } from '../../src/index.ts'
-import { type RunFailure, type RunSettings, startRun, type Target } from '../../src/runs/run.ts'
+import type { RunFailure } from '../../src/runs/failures.ts'
+import { type RunSettings, startRun, type Target } from '../../src/runs/run.ts'
 import { breathe, deferred } from '../../src/wake.ts'
 import { drain, listenersOf, never, terminalsIn, textIn, turn, untyped } from '../support.ts'
 

@@ -1,4 +1,4 @@
-/** Clients made from the OpenAPI document by two generators: they compile, and run agents. */
+/** Clients made from the OpenAPI document of a guarded service by two generators: they compile, and run agents. */
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -26,7 +26,8 @@ describe('generated clients', () => {
     folder = await mkdtemp(join(tmpdir(), 'servable-clients-'))
     await cp(join(root, 'test/openapi/clients'), folder, { recursive: true })
     await run('npm', 'install', '--no-audit', '--no-fund', '--no-package-lock')
-    const document = await fetch(`${server().url}/api/docs/spec.json`)
+    const headers = { authorization: 'Bearer token-of-ada' }
+    const document = await fetch(`${server().url}/bearer/api/docs/spec.json`, { headers })
     await writeFile(join(folder, 'openapi.json'), await document.text())
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))

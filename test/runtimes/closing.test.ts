@@ -1,4 +1,5 @@
 /** Servers that are told to end by SIGTERM: runs end first, within a bound. */
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { clientOf, ended, start, stock, textOf } from '../contracts/gateway/client.ts'
@@ -105,9 +106,25 @@ describe.each(RUNTIMES)('servable on %s that is told to end', (name, startRuntim
     const [outlives, never] = [await begin('outlives'), await begin('never')]
     tell()
     await closed()
+    expect(await readdir(folder.path)).toEqual(['runs.db'])
     const next = await open(env)
     const read = async (path: string | null) => (await fetch(`${next.server().url}${path}`)).json()
     expect(await read(outlives)).toMatchObject({ status: 'completed', result: { text: 'before after' } })
     expect(await read(never)).toMatchObject({ status: 'cancelled' })
+  })
+
+  it('leaves nothing beside its database, of two processes the last one to end', async () => {
+    const folder = await newFolder()
+    onTestFinished(() => folder.remove())
+    const env = { FOLDER: folder.path, DATABASE: join(folder.path, 'runs.db'), GRACE_MS: SHORT }
+    const [one, two] = [await open(env), await open(env)]
+    const kinds = async () => (await readdir(folder.path)).map(name => name.replace(/^.*[-.]/, '')).toSorted()
+    expect(await kinds()).toEqual(['db', 'lock', 'lock', 'shm', 'wal'])
+    one.tell()
+    await one.closed()
+    expect(await kinds()).toEqual(['db', 'lock', 'shm', 'wal'])
+    two.tell()
+    await two.closed()
+    expect(await kinds()).toEqual(['db'])
   })
 })

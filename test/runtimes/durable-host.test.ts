@@ -26,6 +26,7 @@ function durableHost({ open, ask }: ReturnType<typeof door>): RunHost {
     get: (id, viewer) => ask({ method: 'get', id, viewer }),
     wait: (id, viewer) => ask({ method: 'wait', id, viewer }),
     cancel: (id, viewer) => ask({ method: 'cancel', id, viewer }),
+    find: ref => ask({ method: 'find', ref }),
     list: (owner, query) => ask({ method: 'list', owner, query }),
     async follow(id, viewer, after) {
       const leaving = new AbortController()
@@ -88,7 +89,7 @@ describe('durableState', () => {
   runHostContract(make, { atOnce: 10, countsAll: false })
 
   it('forgets a run when its time has come, and its key after that', async () => {
-    const { host, close } = await make({ retentionMs: 50, timeoutMs: 400 })
+    const { host, close } = await make({ retentionMs: 500, timeoutMs: 400 })
     try {
       const [owner, key] = [unique('owner'), newKey()]
       const { id } = await begin(host, [{ say: 'hi' }], { owner, key })

@@ -6,7 +6,11 @@ import { createTestHarness } from 'wrangler'
 import { root } from './process.ts'
 
 /** Starts a Worker of `entries` that counts what is made (`counting.ts`), with the Durable Object classes `Servable…`. */
-export async function startEvicting(entry: string, names: readonly string[]) {
+export async function startEvicting(
+  entry: string,
+  names: readonly string[],
+  vars: Readonly<Record<string, string>> = {},
+) {
   const folder = await mkdtemp(join(tmpdir(), 'servable-evicting-'))
   const configPath = join(folder, 'wrangler.json')
   const bindings = names.map(name => ({
@@ -20,6 +24,7 @@ export async function startEvicting(entry: string, names: readonly string[]) {
       main: join(root, 'test/runtimes/entries', entry),
       compatibility_date: '2026-10-01',
       compatibility_flags: ['enable_request_signal'],
+      vars,
       durable_objects: { bindings },
       migrations: [{ tag: 'v1', new_sqlite_classes: bindings.map(({ class_name }) => class_name) }],
     }),

@@ -17,18 +17,21 @@ import { noted, openGate, own } from '../contracts/runs/client.ts'
 import { served } from '../contracts/served.ts'
 import { startEvicting } from './evicting.ts'
 
-describe('an object that leaves memory while its clients stay', () => {
-  const server = served(() => startEvicting('hibernation.ts', ['Run', 'Index', 'Gateway']))
+const startGateway = (vars: { RECOVERY?: 'on'; AUTHENTICATE?: 'on'; TOKENS?: 'on' }) =>
+  startEvicting('hibernation.ts', ['Run', 'Index', 'Gateway'], vars)
 
-  /** Takes the object out of memory, its sockets staying as they are; gives how often it was made before. */
-  async function evict(): Promise<number> {
-    const made = await server().made()
-    await server().worker.evictDurableObject('ServableGateway', {
-      name: 'gateway:0',
-      webSockets: 'hibernate',
-    })
-    return made
-  }
+type Evicting = Awaited<ReturnType<typeof startGateway>>
+
+/** Takes the object out of memory, its sockets staying as they are; gives how often it was made before. */
+async function evictOf({ made, worker }: Evicting): Promise<number> {
+  const before = await made()
+  await worker.evictDurableObject('ServableGateway', { name: 'gateway:0', webSockets: 'hibernate' })
+  return before
+}
+
+describe('an object that leaves memory while its clients stay', () => {
+  const server = served(() => startGateway({ RECOVERY: 'on' }))
+  const evict = () => evictOf(server())
 
   async function open(auth: object, headers: Record<string, string> = {}): Promise<[Socket, Client]> {
     const socket = stock(server, { transports: ['websocket'], auth, extraHeaders: headers })
@@ -106,5 +109,73 @@ describe('an object that leaves memory while its clients stay', () => {
     socket.disconnect()
     const [, other] = await open({})
     expect(textOf(await play(other, 'agent.run', { name: 'echo', input: 'here' }))).toBe('here')
+  })
+})
+
+/** What a client says of itself, to the middleware, to `authenticate` and by a token: each deployment hears one of them. */
+const said = (user: string) => ({
+  auth: { apiKey: 'sk-test-HAND', user, token: `token-of-${user}` },
+  extraHeaders: { 'x-test-user': user },
+})
+
+describe.each([
+  ['the middleware, with recovery', { RECOVERY: 'on' }],
+  ['the middleware, without recovery', {}],
+  ['`authenticate`, with recovery', { RECOVERY: 'on', AUTHENTICATE: 'on' }],
+  ['`authenticate`, without recovery', { AUTHENTICATE: 'on' }],
+  ['`auth.token`, without recovery', { TOKENS: 'on' }],
+] as const)('a client that is let in by %s, when its object sleeps before it has run anything', (_, vars) => {
+  const server = served(() => startGateway(vars))
+
+  /** The next run has the owner and the key of the handshake, whatever the client claims by now. */
+  async function expectKnown(client: Client, user: string): Promise<void> {
+    const before = await evictOf(server())
+    const told = await play(client, 'agent.run', { name: 'told', input: 'x', userId: 'victim' })
+    expect(structuredOf(told)).toMatchObject({ userId: user })
+    const keys = await play(client, 'agent.run', { name: 'keys-a', input: 'x' })
+    expect(structuredOf(keys).apiKey).toBe('HAND')
+    expect(await server().made()).toBe(before + 1)
+  }
+
+  it('keeps its identity and its key on WebSocket', async () => {
+    const user = own('ann')
+    const socket = stock(server, { transports: ['websocket'], ...said(user) })
+    await connected(socket)
+    await expectKnown(clientOf(socket), user)
+    expect(socket.connected).toBe(true)
+  })
+
+  it('keeps them when it came by polling', async () => {
+    const user = own('ann')
+    const socket = stock(server, said(user))
+    await connected(socket)
+    await vi.waitFor(() => expect(socket.io.engine.transport.name).toBe('websocket'), WAIT)
+    // The server has seen the client move once it has answered on the new transport.
+    await clientOf(socket).ask('no.such.event')
+    await expectKnown(clientOf(socket), user)
+    expect(socket.connected).toBe(true)
+  })
+
+  it('keeps them when it joins the namespace for a second time', async () => {
+    const user = own('ann')
+    const socket = stock(server, { transports: ['websocket'], ...said(user) })
+    await connected(socket)
+    await evictOf(server())
+    const manager = socket.io
+    // Holds the connection while the namespace is left.
+    const other = manager.socket('/nowhere')
+    other.connect()
+    socket.disconnect()
+    const again = connected(socket)
+    socket.connect()
+    await again
+    await expectKnown(clientOf(socket), user)
+    other.disconnect()
+  })
+
+  it('keeps them on a plain WebSocket', async () => {
+    const user = own('ann')
+    const { auth, extraHeaders: headers } = said(user)
+    await expectKnown(await plain(server, { connect: auth, headers }), user)
   })
 })

@@ -14,6 +14,8 @@ const APPS = {
 } as const
 
 export interface NextApps {
+  /** Where they were built, and where they run. */
+  readonly folder: string
   /** Starts an app that is built, with environment variables. */
   start(app: keyof typeof APPS, env?: Record<string, string>): Promise<Deployment>
   remove(): Promise<void>
@@ -33,6 +35,7 @@ export async function buildNextApps(): Promise<NextApps> {
   await run(folder, join(root, 'node_modules/.bin/bun'), 'install', '--no-save')
   for (const path of Object.values(APPS)) await run(folder, bin('next'), 'build', join(folder, path))
   return {
+    folder,
     async start(app, env = {}) {
       const { ready, ...started } = await start({
         command: bin('next'),

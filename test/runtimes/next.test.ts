@@ -6,14 +6,25 @@
  * no memory to share in the Edge runtime.
  */
 import { existsSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
 import { chromium } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { a2aContract } from '../contracts/a2a.ts'
 import { adminContract } from '../contracts/admin.ts'
 import { aiContract } from '../contracts/ai.ts'
 import { clientContract, clientServer } from '../contracts/client.ts'
-import { clientOf, connected, plain, play, refusal, stock, textOf } from '../contracts/gateway/client.ts'
+import {
+  clientOf,
+  connected,
+  plain,
+  play,
+  refusal,
+  stock,
+  textOf,
+  WAIT,
+} from '../contracts/gateway/client.ts'
 import { runCases } from '../contracts/gateway/runs.ts'
+import { NARROW } from '../contracts/gateway/service.ts'
 import { ask, expectProblem, jsonRequest, post, run } from '../contracts/http/client.ts'
 import { httpContract } from '../contracts/http.ts'
 import { countingCases } from '../contracts/metrics/counting.ts'
@@ -41,6 +52,26 @@ describe('a Node route', () => {
     ))
 })
 
+describe('a Node route over a database', () => {
+  const files = async () => (await readdir(apps.folder)).filter(name => name.startsWith('kept.db'))
+
+  it('opens it when it is asked, not when it is built, and leaves nothing beside it when it ends', async () => {
+    expect(await files()).toEqual([])
+    const app = await deploy('kept')('')
+    try {
+      const request = jsonRequest({ input: 'x' }, { prefer: 'respond-async' })
+      const answer = await fetch(`${app.url}/api/agents/echo/run`, request)
+      expect(answer.status).toBe(202)
+      // Else the connection is in use, and the server does not end by itself.
+      await answer.text()
+      expect((await files()).length).toBeGreaterThan(1)
+    } finally {
+      await app.stop()
+    }
+    expect(await files()).toEqual(['kept.db'])
+  })
+})
+
 adminContract('a Node route', () => deploy('admin')(''))
 
 describe('a model-backed agent on a Node route', () => aiContract(deploy('ai')))
@@ -60,6 +91,11 @@ describe('the gateway in a Node route', () => {
     return clientOf(socket)
   })
 
+  it('has told the log that nobody says the address of its clients', async () => {
+    await connected(stock(server))
+    await vi.waitFor(() => expect(server().log()).toContain('limits.no_address'), WAIT)
+  })
+
   it('ends the connection of a client that wants a WebSocket and nothing else', async () => {
     const socket = stock(server, { transports: ['websocket'], reconnection: false })
     expect((await refusal(socket)).message).toBe('websocket error')
@@ -72,6 +108,23 @@ describe('the gateway in a Node route', () => {
     expect(socket.io.engine.transport.name).toBe('polling')
     const events = await play(clientOf(socket), 'agent.run', { name: 'echo', input: 'after all' })
     expect(textOf(events)).toBe('after all')
+  })
+})
+
+describe('the gateway with `trustProxy` in a Node route', () => {
+  const server = served(() => deploy('gateway')('narrow'))
+
+  it('counts clients behind one proxy by what that says, and not by what they say', async () => {
+    let forged = 0
+    const openFor = async (address: string) => {
+      const headers = { 'x-forwarded-for': `9.9.9.${++forged}, ${address}` }
+      return (await fetch(`${server().url}/socket.io/?EIO=4&transport=polling`, { headers })).status
+    }
+    const own = Array.from({ length: NARROW.maxSocketsPerIp }, () => openFor('1.1.1.1'))
+    expect(new Set(await Promise.all(own))).toEqual(new Set([200]))
+    expect(await openFor('1.1.1.1')).toBe(503)
+    expect(await openFor('2.2.2.2')).toBe(200)
+    expect(server().log()).not.toContain('limits.no_address')
   })
 })
 

@@ -2,9 +2,19 @@
 import { existsSync } from 'node:fs'
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
-import { clientOf, connected, stock } from '../contracts/gateway/client.ts'
+import { describe, expect, it, vi } from 'vitest'
+import {
+  clientOf,
+  connected,
+  type Plain,
+  plain,
+  play,
+  stock,
+  textOf,
+  WAIT,
+} from '../contracts/gateway/client.ts'
 import { runCases } from '../contracts/gateway/runs.ts'
+import { NARROW } from '../contracts/gateway/service.ts'
 import { ask, expectAlive } from '../contracts/http/client.ts'
 import { connectionCases, smokeCases } from '../contracts/http/connections.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
@@ -16,10 +26,21 @@ import { root, start } from './process.ts'
 const command = '/usr/sbin/nginx'
 const isThere = existsSync(command)
 
-/** What the notes say, for this server and on a free port. */
-async function configFor(server: Runtime, port: number, folder: string): Promise<string> {
-  const notes = await readFile(join(root, 'docs/deploy.md'), 'utf8')
-  const [, shown = ''] = /^```nginx\n([\s\S]*?)^```$/m.exec(notes) ?? []
+const notes = await readFile(join(root, 'docs/deploy.md'), 'utf8')
+const [shown = '', shownForSeveral = ''] = Array.from(
+  notes.matchAll(/^```nginx\n([\s\S]*?)^```$/gm),
+  ([, text]) => text,
+)
+
+const UPSTREAM = /^upstream[\s\S]*?^}$/m
+
+/** What the notes say, for these servers and on a free port. */
+function configFor(servers: readonly Runtime[], port: number, folder: string): string {
+  const text = servers.length === 1 ? shown : shown.replace(UPSTREAM, shownForSeveral)
+  const placed = servers.reduce(
+    (config, { url }, index) => config.replace(`127.0.0.1:${3000 + index}`, new URL(url).host),
+    text,
+  )
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   return `
     daemon off;
@@ -30,25 +51,40 @@ async function configFor(server: Runtime, port: number, folder: string): Promise
     http {
       access_log off;
       ${paths.map(name => `${name}_temp_path ${folder}/${name};`).join('\n')}
-      ${shown.replace('127.0.0.1:3000', new URL(server.url).host).replace('listen 80', `listen 127.0.0.1:${port}`)}
+      ${placed.replace('listen 80', `listen 127.0.0.1:${port}`)}
     }`
 }
 
-/** Starts a server and nginx before it. */
-async function startBehind(entry: string): Promise<Deployment> {
-  const [server, folder, port] = [await startNode(entry), await newFolder(), await freePort()]
+/** Starts servers and nginx before them. */
+async function startBehind(entry: string, { SETTINGS = '', processes = 1 } = {}): Promise<Deployment> {
+  const servers = await Promise.all(
+    Array.from({ length: processes }, () => startNode(entry, SETTINGS === '' ? {} : { env: { SETTINGS } })),
+  )
+  const [folder, port] = [await newFolder(), await freePort()]
   // nginx, started by root, works as somebody else.
   await chmod(folder.path, 0o755)
   const config = join(folder.path, 'nginx.conf')
-  await writeFile(config, await configFor(server, port, folder.path))
+  await writeFile(config, configFor(servers, port, folder.path))
   const args = ['-p', folder.path, '-c', config]
   const nginx = await start({ command, args, until: /start worker process \d+/ })
   const stop = async () => {
     await nginx.stop()
-    await server.stop()
+    for (const server of servers) await server.stop()
     await folder.remove()
   }
-  return { ...server, url: `http://127.0.0.1:${port}`, folder: undefined, stop }
+  return { ...servers[0]!, url: `http://127.0.0.1:${port}`, folder: undefined, stop }
+}
+
+/** Opens sockets, and lets go of them all in the end. */
+async function openAll(openings: readonly (() => Promise<Plain>)[], then = async () => {}): Promise<void> {
+  const opened: Plain[] = []
+  try {
+    for (const open of openings) opened.push(await open())
+    await then()
+  } finally {
+    for (const socket of opened) socket.leave()
+    await Promise.all(opened.map(({ closed }) => closed))
+  }
 }
 
 describe.skipIf(!isThere)(isThere ? 'behind nginx' : 'behind nginx (skipped: needs nginx)', () => {
@@ -81,6 +117,56 @@ describe.skipIf(!isThere)(isThere ? 'behind nginx' : 'behind nginx (skipped: nee
       const upgraded = new Promise(resolve => socket.io.engine.once('upgrade', resolve))
       await connected(socket)
       expect(await upgraded).toMatchObject({ name: 'websocket' })
+    })
+  })
+
+  describe('the event socket with `trustProxy`', () => {
+    const server = served(() => startBehind('test/runtimes/entries/gateway-node.ts', { SETTINGS: 'narrow' }))
+    /** Opens a socket of a client that has this address; it may send headers of its own. */
+    const from = (localAddress: string, headers: Record<string, string> = {}) =>
+      plain(server, { localAddress, headers, connect: {} })
+    /** Waits until those of the test before have gone. */
+    const once = (check: () => Promise<void>) => vi.waitFor(check, WAIT)
+
+    it('has more clients than one address may have', async () => {
+      const addresses = Array.from(
+        { length: NARROW.maxSocketsPerIp + 1 },
+        (_, index) => `127.0.0.${index + 2}`,
+      )
+      await once(async () => void (await openAll(addresses.map(address => () => from(address)))))
+    })
+
+    it('bounds one address still, whatever its clients say of themselves', async () => {
+      const forged = (index: number) => ({
+        'x-forwarded-for': `9.9.9.${index}`,
+        'x-real-ip': `9.9.9.${index}`,
+        forwarded: `for=9.9.9.${index}`,
+      })
+      await once(async () => {
+        const own = Array.from(
+          { length: NARROW.maxSocketsPerIp },
+          (_, index) => () => from('127.0.0.2', forged(index)),
+        )
+        await openAll(own, async () => {
+          await expect(from('127.0.0.2', forged(99))).rejects.toThrow('status 503')
+          await openAll([() => from('127.0.0.3', { 'x-forwarded-for': '127.0.0.2' })])
+        })
+      })
+    })
+  })
+
+  describe('with several processes', () => {
+    const server = served(() => startBehind('test/runtimes/entries/gateway-node.ts', { processes: 2 }))
+
+    it('clients that poll reach the process that has their session', async () => {
+      const sockets = Array.from({ length: 6 }, () =>
+        stock(server, { transports: ['polling'], reconnection: false }),
+      )
+      await Promise.all(sockets.map(connected))
+      for (const socket of sockets) {
+        const events = await play(clientOf(socket), 'agent.run', { name: 'echo', input: 'to the same one' })
+        expect(textOf(events)).toBe('to the same one')
+      }
     })
   })
 })

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { io } from 'socket.io-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Handler } from '../../src/index.ts'
+import { serve } from '../../src/runtimes/node.ts'
 import { calls, says, startProvider } from '../ai/provider.ts'
 import { serveTools } from '../contracts/admin/served-tools.ts'
 import { type Runtime, startBun, startDeno, startNode, startWorkerd, startWrangler } from './harness.ts'
@@ -34,7 +35,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 function fromSources(text: string): string {
   return text
     .replace(/'servable\/(socket|mcp|client|adapters|ai|signing)'/g, "'../../../src/$1/index.ts'")
-    .replace(/'servable\/(\w+)'/g, (_, entry) => `'../../../src/runtimes/${entry}.ts'`)
+    .replace(/'servable\/([\w-]+)'/g, (_, entry) => `'../../../src/runtimes/${entry}.ts'`)
     .replaceAll("'servable'", "'../../../src/index.ts'")
 }
 
@@ -188,6 +189,37 @@ describe('README', () => {
     expect((await ask(handler, '/agents/shout/run', 'hi')).status).toBe(401)
     const allowed = await ask(handler, '/agents/shout/run', 'hi', { authorization: 'Bearer let-me-in' })
     expect(allowed.status).toBe(200)
+  })
+
+  it('shows users that are written down once', async () => {
+    const handler = await load('users.ts')
+    const bearer = { authorization: 'Bearer let-me-in' }
+    expect((await ask(handler, '/agents/shout/run', 'hi')).status).toBe(401)
+    expect((await ask(handler, '/agents/shout/run', 'hi', bearer)).status).toBe(200)
+    const get = (path: string, headers = {}) => handler(new Request(`http://127.0.0.1${path}`, { headers }))
+    expect((await get('/api/docs', { accept: 'text/html' })).status).toBe(200)
+    const document = await (await get('/api/docs/spec.json', bearer)).json()
+    const card = await (await get('/.well-known/agent-card.json')).json()
+    for (const { securitySchemes } of [document.components, card]) {
+      expect(securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'bearer' })
+    }
+    const server = await serve(handler, { port: 0 })
+    try {
+      for (const [token, isKnown] of [
+        ['let-me-in', true],
+        ['let-him-in', false],
+      ] as const) {
+        const client = io(`${server.url}/service`, { auth: { token }, transports: ['websocket'] })
+        const joined = await new Promise(resolve => {
+          client.once('connect', () => resolve(true))
+          client.once('connect_error', () => resolve(false))
+        })
+        client.disconnect()
+        expect(joined).toBe(isKnown)
+      }
+    } finally {
+      await server.close()
+    }
   })
 
   it.each([

@@ -10,6 +10,7 @@ import { root } from './process.ts'
 const program = `
   import { sqliteState } from './src/runtimes/sqlite.ts'
   const { store } = sqliteState({ path: process.env.DATABASE })
+  store.transact(() => {})
   console.log(store.instance)
   setInterval(() => {}, 1000)
 `
@@ -17,7 +18,11 @@ const program = `
 describe('sqliteState', () => {
   let folder: Folder
   const children: ChildProcess[] = []
-  const open = () => sqliteState({ path: join(folder.path, 'runs.db') }).store
+  const open = () => {
+    const { store } = sqliteState({ path: join(folder.path, 'runs.db') })
+    store.transact(() => {})
+    return store
+  }
   const locks = async () => (await readdir(folder.path)).filter(name => name.endsWith('.lock'))
   /** Another process that has the database open, and its instance. */
   const other = async () => {

@@ -2,7 +2,7 @@ import { canonicalizeAgentCard } from '@a2a-js/sdk'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { agentCards, type CardOptions } from '../../src/a2a/card.ts'
-import type { SecuritySchemes } from '../../src/a2a/card-security.ts'
+import type { CardSecuritySchemes } from '../../src/a2a/card-security.ts'
 import { canonicalJson, signedPartV1 } from '../../src/signing/canonical.ts'
 
 const text = fc.string({ maxLength: 8 })
@@ -47,7 +47,7 @@ const options: fc.Arbitrary<CardOptions> = fc
     fc.dictionary(fc.string({ minLength: 1, maxLength: 5 }), scheme, { maxKeys: 3, noNullPrototype: true }),
   )
   .map(([rest, schemes]) => {
-    const securitySchemes = schemes as unknown as SecuritySchemes
+    const securitySchemes = schemes as unknown as CardSecuritySchemes
     const security = Object.keys(schemes).map(name => ({ [name]: [] }))
     return { ...rest, url: 'https://agents.example/a2a', securitySchemes, security } as CardOptions
   })

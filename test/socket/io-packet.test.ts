@@ -20,6 +20,7 @@ import {
   MAX_ATTACHMENTS,
   type Packet,
 } from '../../src/socket/io/packet.ts'
+import { MAX_JSON_DEPTH } from '../../src/web/json.ts'
 import { randomPacket, seeded } from './frames.ts'
 
 const encoder = new Encoder()
@@ -189,6 +190,12 @@ describe('Decoder', () => {
     expect(decodeAll(['51-["x",{"_placeholder":true,"num":0}]', '2["y"]'])).toEqual([undefined, 'invalid'])
   })
 
+  it('has each attachment in one place alone: written out, it would be many times what was sent', () => {
+    const placeholder = { _placeholder: true, num: 0 }
+    const text = `51-["x",${JSON.stringify([placeholder, placeholder])}]`
+    expect(decodeAll([text, new Uint8Array([1])])).toEqual([undefined, 'invalid'])
+  })
+
   it.each([1, -1, 0.5, '0', null])('refuses a placeholder for attachment %s of one', num => {
     const text = `51-["x",${JSON.stringify({ _placeholder: true, num })}]`
     expect(decodeAll([text, new Uint8Array()])).toEqual([undefined, 'invalid'])
@@ -202,10 +209,12 @@ describe('Decoder', () => {
     expect(decodeAll(['50-["x"]', '2["y"]']).every(packet => packet !== 'invalid')).toBe(true)
   })
 
-  it('reads JSON however deep it is', () => {
-    const depth = 3000
-    const text = `51-["x",${'['.repeat(depth)}{"_placeholder":true,"num":0}${']'.repeat(depth)}]`
-    expect(decodeAll([text, new Uint8Array()])[1]).toMatchObject({ type: EVENT })
+  it('reads JSON as deep as may be, and refuses what is deeper', () => {
+    const nested = (depth: number) =>
+      `51-["x",${'['.repeat(depth)}{"_placeholder":true,"num":0}${']'.repeat(depth)}]`
+    // The arguments and the placeholder count as well.
+    expect(decodeAll([nested(MAX_JSON_DEPTH - 2), new Uint8Array()])[1]).toMatchObject({ type: EVENT })
+    for (const depth of [MAX_JSON_DEPTH - 1, 6000]) expect(decodeAll([nested(depth)])).toEqual(['invalid'])
   })
 
   it('changes no prototype', () => {

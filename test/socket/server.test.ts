@@ -413,6 +413,10 @@ describe('a client that joins and leaves while it is looked at', () => {
   })
 })
 
+/** A socket as a snapshot has it, and one whose data is not known. */
+const LAYER = { nsp: '/', id: 'a', pid: 'b', last: 0, data: 'ann' }
+const OTHER = { ...LAYER, data: 'unknown' }
+
 describe('a snapshot', () => {
   const make = (main: Namespace) => server(main, { recovery: true })
   const echo: Namespace = {
@@ -474,6 +478,44 @@ describe('a snapshot', () => {
     second.endpoint.restore(kept, raw)
     second.pass(20_000)
     expect(raw.closed).toEqual([{ code: 1000, reason: 'ping timeout' }])
+  })
+
+  it.each([
+    ['null', () => null],
+    ['text', () => 'x'],
+    ['a session without a heartbeat', (kept: object) => ({ ...kept, heartbeat: undefined })],
+    ['sockets that are no list', (kept: object) => ({ ...kept, layer: {} })],
+    ['a socket that is none', (kept: object) => ({ ...kept, layer: [{ nsp: '/' }] })],
+    ['a namespace that is not served', (kept: object) => ({ ...kept, layer: [{ ...LAYER, nsp: '/gone' }] })],
+    ['data that the namespace does not take', (kept: object) => ({ ...kept, layer: [LAYER, OTHER] })],
+  ])('that is %s closes the socket, and leaves nothing of it', async (_, broken) => {
+    const first = make(echo)
+    const client = await first.socket()
+    await joined(client)
+    const left: unknown[] = []
+    const second = make({
+      onRestore({ data }) {
+        if (data === 'unknown') throw new Error('who is it?')
+      },
+      onDisconnect: own => left.push(own.data),
+    })
+    const raw = recordedSocket(0)
+    const kept = broken(client.handlers.snapshot?.() as object) as never
+    expect(() => second.endpoint.restore(kept, raw)).toThrow()
+    expect(raw.closed[0]).toMatchObject({ code: 1012 })
+    expect(second.endpoint.size).toBe(0)
+  })
+
+  it('is to be taken again when `data` is given anew, and when it says that it has changed', async () => {
+    const sockets: Socket[] = []
+    const { socket } = make({ onConnect: own => void sockets.push(own) })
+    const client = await socket()
+    await joined(client)
+    const before = client.changes
+    for (const own of sockets) own.data = { n: 1 }
+    expect(client.changes).toBe(before + 1)
+    for (const own of sockets) own.touch()
+    expect(client.changes).toBe(before + 2)
   })
 
   it('is refused where `data` is too large to be kept', async () => {

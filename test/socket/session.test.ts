@@ -239,6 +239,61 @@ describe('an upgrade', () => {
   })
 })
 
+describe('a client without binary frames', () => {
+  const bytes = new Uint8Array([0, 255, 128])
+  const onMessage: EngineOptions['onMessage'] = (connection, data) => connection.send(data)
+
+  it('gets base64 after a sleep too', async () => {
+    const [first, second] = [engine({ onMessage }), engine({ onMessage })]
+    const client = await first.socket('&b64=1')
+    client.says(bytes)
+    expect(client.sent.at(-1)).toBe('bAP+A')
+    const kept = JSON.parse(JSON.stringify(client.handlers.snapshot?.()))
+    const raw = recordedSocket(0)
+    const handlers = second.endpoint.restore(kept, raw)
+    handlers.message(raw, 'bAP+A')
+    expect(raw.sent).toEqual(['bAP+A'])
+  })
+
+  it.each<[string, string, string | Uint8Array]>([
+    ['that moves from polling', '&b64=1', 'bAP+A'],
+    ['whose new transport has some', '&b64=', bytes],
+  ])('%s gets what waited for it as it can take it', async (_, query, expected) => {
+    const { poll, request, socket } = engine({ onMessage })
+    const sid = await poll()
+    await request(`&transport=polling&sid=${sid}`, { method: 'POST', body: 'bAP+A' })
+    const client = await socket(`&sid=${sid}${query}`)
+    client.says('2probe')
+    client.says('5')
+    expect(client.sent).toEqual(['3probe', expected])
+  })
+})
+
+describe('a message', () => {
+  it.each([
+    ['of text', `4${'x'.repeat(99)}`, 'x'],
+    ['of characters of three bytes', `4${'€'.repeat(33)}`, 'x'],
+    ['of characters of four', `4${'😀'.repeat(24)}xxx`, 'x'],
+    ['of bytes', new Uint8Array(100), 1],
+    ['of bytes as base64', `b${'A'.repeat(96)}`, 'AAAA'],
+  ])('%s may have as many bytes as it may, and none more', async (_, frame, more) => {
+    const onMessage = vi.fn()
+    const { socket, reasons } = engine({ maxPayload: 100, onMessage })
+    const client = await socket()
+    client.says(frame)
+    expect([onMessage.mock.calls.length, reasons()]).toEqual([1, []])
+    client.says(typeof frame === 'string' ? frame + more : new Uint8Array(101))
+    expect([onMessage.mock.calls.length, reasons()]).toEqual([1, ['payload too large']])
+  })
+
+  it('that a runtime itself found too large ends the session for that reason', async () => {
+    const { socket, reasons } = engine()
+    const client = await socket()
+    client.handlers.close(client, 1009, '')
+    expect(reasons()).toEqual(['payload too large'])
+  })
+})
+
 describe('an engine', () => {
   it('takes no more sessions than it may, and none after its end', async () => {
     const { poll, request, endpoint, reasons } = engine({ maxSessions: 2 })

@@ -5,6 +5,8 @@ export interface RecordedSocket extends RawSocket {
   readonly sent: (string | Uint8Array)[]
   readonly closed: { code: number | undefined; reason: string | undefined }[]
   bufferedAmount?: number
+  /** How often it was told that its snapshot has changed. */
+  changes: number
 }
 
 /** Makes one. Give a `bufferedAmount` where the runtime is to say what waits. */
@@ -12,6 +14,8 @@ export function recordedSocket(bufferedAmount?: number): RecordedSocket {
   const socket: RecordedSocket = {
     sent: [],
     closed: [],
+    changes: 0,
+    changed: () => void socket.changes++,
     send: data => void socket.sent.push(data),
     close: (code, reason) => void socket.closed.push({ code, reason }),
   }

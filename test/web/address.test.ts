@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type AddressPolicy, checkAddress, isRange } from '../../src/web/address.ts'
+import { type AddressPolicy, checkAddress, isRange, UnknownNameError } from '../../src/web/address.ts'
 
 const check = (url: string, policy: Partial<AddressPolicy> = {}) =>
   checkAddress(new URL(url), { allow: [], resolve: undefined, ...policy }).then(
@@ -118,7 +118,24 @@ describe('checkAddress', () => {
     expect(await check('http://odd.example/', { resolve: async () => ['no address'] })).toBe(
       'address_refused',
     )
-    expect(await check('http://none.example/', { resolve: async () => [] })).toBe('passes')
+  })
+
+  it('refuses a name that leads nowhere or cannot be looked up, and says so', async () => {
+    const url = new URL('http://none.example/')
+    const failing = async () => {
+      throw new Error('getaddrinfo EAI_AGAIN none.example')
+    }
+    for (const resolve of [async () => [], failing]) {
+      const refusal = checkAddress(url, { allow: [], resolve })
+      await expect(refusal).rejects.toBeInstanceOf(UnknownNameError)
+      await expect(refusal).rejects.toMatchObject({
+        code: 'address_refused',
+        message: expect.stringContaining('`none.example` cannot be looked up'),
+      })
+      expect(await check(url.href, { resolve, allow: ['none.example'] })).toBe('passes')
+    }
+    // Where the runtime cannot look names up.
+    expect(await check(url.href, { resolve: undefined })).toBe('passes')
   })
 
   it('refuses every spelling of every loopback and private address', async () => {

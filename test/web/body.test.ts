@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { readJson, readText, requireJson } from '../../src/web/body.ts'
+import { isLonger, readJson, readText, requireJson } from '../../src/web/body.ts'
 
 const encoder = new TextEncoder()
 
@@ -22,6 +22,17 @@ function request(chunks: readonly (string | Uint8Array)[], length?: number | str
 }
 
 const TOO_LARGE = { code: 'body_too_large' }
+
+describe('isLonger', () => {
+  it('counts the bytes of UTF-8', () => {
+    const units = fc.string({ unit: 'binary' })
+    fc.assert(
+      fc.property(units, fc.nat(40), (text, bound) => {
+        expect(isLonger(text, bound)).toBe(encoder.encode(text).length > bound)
+      }),
+    )
+  })
+})
 
 describe('readText', () => {
   it.each<[string, number | undefined]>([

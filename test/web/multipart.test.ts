@@ -2,7 +2,7 @@ import { array, assert, asyncProperty, nat, record, string, uint8Array } from 'f
 import { describe, expect, it } from 'vitest'
 import { isMultipart, readForm } from '../../src/web/multipart.ts'
 
-const BOUNDS = { maxBytes: 1_000_000, timeoutMs: 10_000 }
+const BOUNDS = { maxBytes: 1_000_000, maxParts: 8, timeoutMs: 10_000 }
 
 /** The bytes of a form and its content type. */
 async function encode(form: FormData): Promise<{ bytes: Uint8Array; type: string }> {
@@ -57,6 +57,37 @@ describe('a form', () => {
       }),
     ))
 
+  it('has as many parts as may be, or is refused, however it is cut into pieces', () =>
+    assert(
+      asyncProperty(parts, nat(60), async (form, size) => {
+        const { bytes, type } = await encode(form)
+        const count = [...form].length
+        const readWith = (maxParts: number) =>
+          readForm(request(bytes, type, size + 1), { ...BOUNDS, maxParts })
+        expect([...(await readWith(count))]).toHaveLength(count)
+        await expect(readWith(count - 1)).rejects.toMatchObject({ code: 'invalid_body' })
+      }),
+    ))
+
+  it('is read no further than its last part that may be', async () => {
+    const part = '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n\r\n'
+    const bytes = new TextEncoder().encode(part.repeat(10_000))
+    let read = 0
+    const counted = new Proxy(bytes, {
+      get(target, name) {
+        const value = Reflect.get(target, name)
+        if (name !== 'slice') return typeof value === 'function' ? value.bind(target) : value
+        return (from: number, to: number) => {
+          read = to
+          return target.slice(from, to)
+        }
+      },
+    })
+    const sent = request(counted, 'multipart/form-data; boundary=b', 1000)
+    await expect(readForm(sent, BOUNDS)).rejects.toMatchObject({ code: 'invalid_body' })
+    expect(read).toBeLessThan(5000)
+  })
+
   it('is refused where it is cut off anywhere', () =>
     assert(
       asyncProperty(parts, nat(), nat(60), async (form, at, size) => {
@@ -73,6 +104,18 @@ describe('a form', () => {
     const type = 'Multipart/Form-Data; charset=utf-8; Boundary="a b"'
     const form = await readForm(request(new TextEncoder().encode(body), type, 7), BOUNDS)
     expect(form.get('input')).toBe('hi')
+  })
+
+  it.each([
+    'multipart/form-data; note="; boundary=a;"; boundary=x--a',
+    'multipart/form-data; boundary=x--a; boundary=a',
+    'multipart/form-data; boundary=a; boundary=x--a',
+  ])('has no more parts than may be, whatever else its type says: %s', async type => {
+    // Where one boundary ends a form, the other one does, too.
+    const part = '--x--a\r\ncontent-disposition: form-data; name="a"\r\n\r\nv\r\n'
+    const bytes = new TextEncoder().encode(`${part.repeat(100)}--x--a--`)
+    const reading = readForm(request(bytes, type, 1000), BOUNDS)
+    await expect(reading).rejects.toMatchObject({ code: 'invalid_body' })
   })
 
   it.each<[string, boolean]>([

@@ -21,6 +21,7 @@ const STATUS: Record<ErrorCode, number> = {
   version_not_supported: 400,
   unauthorized: 401,
   forbidden: 403,
+  cross_site_request: 403,
   not_found: 404,
   agent_not_found: 404,
   tool_not_found: 404,
@@ -38,12 +39,14 @@ const STATUS: Record<ErrorCode, number> = {
   method_not_found: 404,
   task_not_found: 404,
   method_not_allowed: 405,
+  upload_too_slow: 408,
   run_ended: 409,
   body_too_large: 413,
   unsupported_media_type: 415,
   idempotency_mismatch: 422,
   too_many_runs: 429,
   too_many_followers: 429,
+  state_full: 429,
   rate_limited: 429,
   invalid_options: 500,
   internal_error: 500,
@@ -85,7 +88,8 @@ describe('problemResponse', () => {
       const { body } = await problem(new ServableError(code, 'what went wrong'), true)
       const shown = status < 500 ? 'what went wrong' : 'Internal server error'
       expect(body).toMatchObject({ detail: shown, error: shown, code, requestId: 'request-1' })
-      if (status >= 500) expect(body.title).toBe('Internal server error')
+      const titles: Record<number, string> = { 500: shown, 502: 'Bad Gateway', 504: 'Gateway Timeout' }
+      if (status >= 500) expect(body.title).toBe(titles[status])
     },
   )
 

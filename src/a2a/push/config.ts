@@ -5,6 +5,7 @@
  */
 
 import * as v from 'valibot'
+import { list } from '../../validation.ts'
 import { check } from '../wire/decode.ts'
 import { optionalText, required, text } from '../wire/fields.ts'
 import { compact, type RecordOf } from '../wire/record.ts'
@@ -25,7 +26,13 @@ export interface PushConfig {
 
 /** What a client asks about the configs of a task. */
 export type PushRequest =
-  | { readonly act: 'set'; readonly taskId: string; readonly config: Sent }
+  | {
+      readonly act: 'set'
+      readonly taskId: string
+      readonly config: Sent
+      /** Whose places are taken to tell it; one of all who are unknown where nobody is named. */
+      readonly client?: string | undefined
+    }
   | { readonly act: 'get' | 'delete'; readonly taskId: string; readonly id: string }
   | { readonly act: 'list'; readonly taskId: string }
 
@@ -83,7 +90,7 @@ export function configOfV1(record: RecordOf): v.GenericSchema<unknown, Sent> {
 /** A config as clients of 0.3 write it, with schemes of which the first one counts. */
 export function configOfV03(record: RecordOf): v.GenericSchema<unknown, Sent> {
   const authentication = v.pipe(
-    record({ schemes: v.optional(v.array(scheme), []), credentials: v.optional(headerText) }),
+    record({ schemes: v.optional(list(scheme, 16), []), credentials: v.optional(headerText) }),
     v.check(
       ({ schemes, credentials }) => credentials === undefined || schemes.length > 0,
       'must name the scheme of its credentials',

@@ -8,10 +8,20 @@
 import type { Store, Transaction } from '../../state/store.ts'
 import { createWake, type Wake } from '../../wake.ts'
 import { type StoredTask, TASKS } from '../task-record.ts'
-import { claimDue, findPush, type KeptPush, markDue, nextDue, savePush } from './kept.ts'
+import {
+  type Claiming,
+  claimDue,
+  claimDueOf,
+  findPush,
+  type KeptPush,
+  markDue,
+  nextDue,
+  savePush,
+} from './kept.ts'
+import { Lanes, type Place, SLOW_MS } from './lanes.ts'
 import { type Notice, nextNotice } from './notice.ts'
 import type { PushSettings } from './options.ts'
-import type { Sender } from './sender.ts'
+import type { Reception, Sender } from './sender.ts'
 
 /** An agent at work. */
 export interface Growing {
@@ -36,11 +46,18 @@ export interface DelivererOptions {
   readonly onGivenUp: (kept: KeptPush, why: string) => void
 }
 
-/** Receivers that are told at a time. */
-const MAX_AT_ONCE = 64
+/** Configs that are due and are looked at to find those that may be told; and now and then, where none of them may. */
+const LOOK_AT = 256
+const LOOK_FAR = 10_000
+
+/** Milliseconds between two such far looks, and to the next look where some that are due have to wait. */
+const LOOK_AGAIN_MS = 1000
 
 /** Milliseconds after which a task is looked at whose agent is at work elsewhere. */
 const LOOK_MS = 1000
+
+/** A wait is made shorter or longer by such factors. */
+const SPREAD = [0.75, 1.25] as const
 
 /** What a worker does next. */
 type Step =
@@ -54,9 +71,13 @@ export class Deliverer {
   readonly #holder = crypto.randomUUID()
   /** Those whose worker is here, by the generation of their config. */
   readonly #held = new Set<string>()
-  #telling = 0
+  readonly #lanes = new Lanes()
   /** Fires when one less is told. */
   readonly #room = createWake()
+  /** Some that are due have to wait. */
+  #isBehind = false
+  #isToSweep = false
+  #farAt = 0
 
   constructor(options: DelivererOptions) {
     this.#options = options
@@ -64,23 +85,56 @@ export class Deliverer {
 
   /** Something has happened to a task: its receivers are told, but for those that wait for their next try. Never throws. */
   poke(taskId: string): void {
-    this.#guarded(() => this.#options.store.transact(tx => markDue(tx, taskId)))
-    this.sweep()
+    this.#guarded(() => this.#claim(taskId))
   }
 
   /** Goes on with all that is due, also with what others have left behind. Never throws. */
   sweep(): void {
-    this.#guarded(() => {
-      const room = MAX_AT_ONCE - this.#telling
-      // Whoever ends makes room, and sweeps.
-      if (room <= 0) return
-      const { due, next } = this.#options.store.transact(tx => ({
-        due: claimDue(tx, Date.now(), { holder: this.#holder, until: this.#leaseEnd(), limit: room }),
-        next: nextDue(tx),
-      }))
-      for (const kept of due) this.#start(kept)
+    this.#guarded(() => this.#claim(undefined))
+  }
+
+  /** Takes in hand what is due and may be told now, a task's own first: it need not wait behind what others have to wait for. */
+  #claim(taskId: string | undefined): void {
+    const places = new Map<string, Place>()
+    const claiming = {
+      now: Date.now(),
+      holder: this.#holder,
+      until: this.#leaseEnd(),
+      maxWaitMs: this.#maxWaitMs,
+      admits: (kept: KeptPush) => {
+        const place = this.#lanes.enter(kept)
+        if (place !== undefined) places.set(kept.generation, place)
+        return place !== undefined
+      },
+    }
+    let claimed: readonly KeptPush[] = []
+    try {
+      const { own, any, next } = this.#options.store.transact(tx => {
+        if (taskId !== undefined) markDue(tx, taskId)
+        const own = taskId === undefined ? [] : claimDueOf(tx, taskId, claiming)
+        return { own, ...this.#claimAny(tx, claiming) }
+      })
+      claimed = [...own, ...any]
       if (next !== undefined) this.#options.schedule(next)
-    })
+    } finally {
+      // What could not be written is in nobody's hands.
+      const isWritten = new Set(claimed.map(({ generation }) => generation))
+      for (const [generation, place] of places) if (!isWritten.has(generation)) place.leave()
+    }
+    // Each has the place that it was admitted with.
+    for (const kept of claimed) this.#start(kept, places.get(kept.generation)!)
+  }
+
+  /** Those of all tasks, and when to look again. */
+  #claimAny(tx: Transaction, claiming: Claiming): { any: KeptPush[]; next: number | undefined } {
+    let { claimed, isAll } = claimDue(tx, LOOK_AT, claiming)
+    const { now } = claiming
+    if (!isAll && claimed.length === 0 && now - this.#farAt >= LOOK_AGAIN_MS) {
+      this.#farAt = now
+      ;({ claimed, isAll } = claimDue(tx, LOOK_FAR, claiming))
+    }
+    this.#isBehind = !isAll
+    return { any: claimed, next: isAll ? nextDue(tx) : now + LOOK_AGAIN_MS }
   }
 
   /** A store that cannot be used now may be later. */
@@ -92,40 +146,49 @@ export class Deliverer {
     }
   }
 
-  #start(kept: KeptPush): void {
-    if (this.#held.has(kept.generation)) return
+  #start(kept: KeptPush, place: Place): void {
+    if (this.#held.has(kept.generation)) return place.leave()
     this.#held.add(kept.generation)
     // A store that cannot be written now is due again when the lease has ended.
-    const work = this.#work(kept).catch(() => {})
+    const work = this.#work(kept, place).catch(() => {})
     this.#options.keepAlive(work.then(() => this.sweep()))
   }
 
   /** Tells a receiver all that there is, and what comes while its task's agent is at work here. */
-  async #work(kept: KeptPush): Promise<void> {
+  async #work(kept: KeptPush, place: Place): Promise<void> {
     try {
-      await this.#tellAll(kept)
+      await this.#tellAll(kept, place)
     } finally {
       // At once, so that whoever pokes next finds that nobody is at work.
       this.#held.delete(kept.generation)
     }
   }
 
-  async #tellAll(kept: KeptPush): Promise<void> {
+  async #tellAll(kept: KeptPush, first: Place): Promise<void> {
     // What was looked at and is nothing to tell.
     let seen = kept.seq
+    let told = kept
+    let place: Place | undefined = first
     while (true) {
-      while (this.#telling >= MAX_AT_ONCE) await this.#room.wait()
-      this.#telling++
+      place ??= this.#lanes.enter(told)
+      if (place === undefined) {
+        await this.#room.wait()
+        continue
+      }
       let step: Step
       try {
         step = this.#options.store.transact(tx => this.#next(tx, kept, seen))
-        if (step.act === 'tell' && !(await this.#tell(step.kept, step.notice))) return
+        if (step.act === 'tell' && !(await this.#tell(step.kept, step.notice, place))) return
       } finally {
-        this.#leave()
+        place.leave()
+        place = undefined
+        this.#makeRoom()
       }
       if (step.act === 'stop') return
-      if (step.act === 'tell') seen = step.notice.seq
-      else {
+      if (step.act === 'tell') {
+        seen = step.notice.seq
+        told = { ...kept, failures: 0 }
+      } else {
         seen = step.seq
         await step.changed.wait()
       }
@@ -133,11 +196,14 @@ export class Deliverer {
   }
 
   /** One less is told. */
-  #leave(): void {
-    const wasFull = this.#telling >= MAX_AT_ONCE
-    this.#telling--
+  #makeRoom(): void {
     this.#room.fire()
-    if (wasFull) this.sweep()
+    if (!this.#isBehind || this.#isToSweep) return
+    this.#isToSweep = true
+    queueMicrotask(() => {
+      this.#isToSweep = false
+      this.sweep()
+    })
   }
 
   /** What is next for a receiver. The store says in the same transaction who works on it until when. */
@@ -162,9 +228,9 @@ export class Deliverer {
   }
 
   /** Whether the receiver has it, so that the next one may follow. */
-  async #tell(kept: KeptPush, notice: Notice): Promise<boolean> {
-    const { sender, settings, onGivenUp } = this.#options
-    const reception = await sender.send(kept, notice)
+  async #tell(kept: KeptPush, notice: Notice, place: Place): Promise<boolean> {
+    const { settings, onGivenUp } = this.#options
+    const reception = await this.#send(kept, notice, place)
     if (reception.how === 'taken') {
       return this.#save({ ...kept, seq: notice.seq, upTo: undefined, failures: 0 }, this.#leaseEnd())
     }
@@ -177,8 +243,21 @@ export class Deliverer {
     const { retryMs, maxRetryMs } = settings
     const backoff = Math.min(maxRetryMs, retryMs * 2 ** (failures - 1))
     // Spread, so that many that failed together do not come back together.
-    this.#save(released, Date.now() + backoff * (0.75 + Math.random() / 2))
+    this.#save(released, Date.now() + backoff * (SPREAD[0] + Math.random() * (SPREAD[1] - SPREAD[0])))
     return false
+  }
+
+  /** Sends a notice; a receiver that takes long leaves its place to others, and is remembered for it. */
+  async #send(kept: KeptPush, notice: Notice, place: Place): Promise<Reception> {
+    let isSlow = false
+    const timer = setTimeout(() => {
+      isSlow = true
+      if (place.goSlow()) this.#makeRoom()
+    }, SLOW_MS)
+    const reception = await this.#options.sender.send(kept, notice)
+    clearTimeout(timer)
+    this.#lanes.note(kept, reception.how === 'taken' && !isSlow)
+    return reception
   }
 
   /** Whether it could be written: a config that was replaced meanwhile is another's. */
@@ -192,6 +271,15 @@ export class Deliverer {
   }
 
   #leaseEnd(): number {
-    return Date.now() + this.#options.settings.timeoutMs * 2
+    return Date.now() + this.#leaseMs
+  }
+
+  get #leaseMs(): number {
+    return this.#options.settings.timeoutMs * 2
+  }
+
+  /** Nothing is due later than this from the moment at which it was written. */
+  get #maxWaitMs(): number {
+    return Math.max(this.#leaseMs, LOOK_MS, this.#options.settings.maxRetryMs * SPREAD[1])
   }
 }

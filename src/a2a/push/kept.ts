@@ -6,6 +6,7 @@
 
 import { ServableError } from '../../errors.ts'
 import type { Document, Transaction } from '../../state/store.ts'
+import { logOf } from '../log-name.ts'
 import type { PushConfig } from './config.ts'
 
 /** The collection of configs. A document's partition is its task; it expires when it is due. */
@@ -15,6 +16,8 @@ export const PUSH = 'task-push'
 export interface KeptPush {
   readonly taskId: string
   readonly config: PushConfig
+  /** Whose places are taken to tell it. */
+  readonly client?: string | undefined
   /** Another one each time that the config is set. */
   readonly generation: string
   /** The last entry of the task's log that the receiver has. */
@@ -58,15 +61,16 @@ export function addPush(
   tx: Transaction,
   taskId: string,
   config: PushConfig,
-  { seq, max }: { readonly seq: number; readonly max: number },
+  { seq, max, client }: { readonly seq: number; readonly max: number; readonly client: string | undefined },
 ): KeptPush {
   const others = tx.list<KeptPush>(PUSH, { partition: taskId, limit: ALL })
   const before = others.find(({ id }) => id === idOf(taskId, config.id))
   if (before === undefined && others.length >= max) {
     throw new ServableError('invalid_params', `A task has ${max} push notification configs at the most`)
   }
-  const kept = { taskId, config, generation: crypto.randomUUID(), seq, failures: 0, isDead: false }
-  tx.put(PUSH, documentOf(kept, Date.now(), before?.at ?? Date.now() + others.length / ALL))
+  const generation = crypto.randomUUID()
+  const kept = { taskId, config, client, generation, seq, failures: 0, isDead: false }
+  put(tx, kept, Date.now(), before?.at ?? Date.now() + others.length / ALL)
   return kept
 }
 
@@ -83,7 +87,7 @@ export function deletePushes(tx: Transaction, taskId: string): void {
 /** Writes how far a config is, and when it is due again. The caller has looked whether it still is the one it read. */
 export function savePush(tx: Transaction, kept: KeptPush, dueAt: number | undefined): void {
   const before = tx.get<KeptPush>(PUSH, idOf(kept.taskId, kept.config.id))
-  if (before !== undefined) tx.put(PUSH, documentOf(kept, dueAt, before.at))
+  if (before !== undefined) put(tx, kept, dueAt, before.at)
 }
 
 /** Makes those of a task due that are at rest: neither in anybody's hands, nor waiting for their next try, nor given up. */
@@ -98,22 +102,59 @@ export function nextDue(tx: Transaction): number | undefined {
   return tx.expired<KeptPush>(PUSH, Number.MAX_SAFE_INTEGER, 1)[0]?.expiresAt
 }
 
-/** Takes those in hand that are due, whoever had them before; `until` is when others may. */
+/** How configs are taken in hand. */
+export interface Claiming {
+  readonly now: number
+  readonly holder: string
+  /** When others may take them. */
+  readonly until: number
+  /** The longest for which any config may have to wait. */
+  readonly maxWaitMs: number
+  /** Whether one may be told now. */
+  readonly admits: (kept: KeptPush) => boolean
+}
+
+/** Takes those of a task in hand that are due and may be told, whoever had them before. */
+export function claimDueOf(tx: Transaction, taskId: string, claiming: Claiming): KeptPush[] {
+  const all = tx.list<KeptPush>(PUSH, { partition: taskId, limit: ALL })
+  return claim(
+    tx,
+    all.filter(({ expiresAt = Number.POSITIVE_INFINITY }) => expiresAt <= claiming.now),
+    claiming,
+  )
+}
+
+/** The same, of the first `limit` that are due, of all tasks; `isAll` says that there are no more, and none is left. */
 export function claimDue(
   tx: Transaction,
-  now: number,
-  { holder, until, limit }: { readonly holder: string; readonly until: number; readonly limit: number },
+  limit: number,
+  claiming: Claiming,
+): { readonly claimed: KeptPush[]; readonly isAll: boolean } {
+  const { now, maxWaitMs } = claiming
+  const soonest = nextDue(tx) ?? now
+  // None was to wait for so long: the clock has been set back since.
+  const until = soonest > now + maxWaitMs ? Number.MAX_SAFE_INTEGER : now
+  const due = tx.expired<KeptPush>(PUSH, until, limit)
+  const claimed = claim(tx, due, claiming)
+  return { claimed, isAll: due.length < limit && claimed.length === due.length }
+}
+
+function claim(
+  tx: Transaction,
+  due: readonly Document<KeptPush>[],
+  { holder, until, admits }: Claiming,
 ): KeptPush[] {
-  return tx.expired<KeptPush>(PUSH, now, limit).map(({ value }) => {
+  return due.flatMap(({ value }) => {
+    if (!admits(value)) return []
     const kept = { ...value, holder }
     savePush(tx, kept, until)
-    return kept
+    return [kept]
   })
 }
 
-function documentOf(kept: KeptPush, dueAt: number | undefined, at: number): Document<KeptPush> {
+function put(tx: Transaction, kept: KeptPush, dueAt: number | undefined, at: number): void {
   const { taskId, config } = kept
-  return {
+  const document: Document<KeptPush> = {
     id: idOf(taskId, config.id),
     partition: taskId,
     at,
@@ -121,4 +162,5 @@ function documentOf(kept: KeptPush, dueAt: number | undefined, at: number): Docu
     value: kept,
     ...(dueAt !== undefined && { expiresAt: dueAt }),
   }
+  tx.put(PUSH, document, { thing: logOf(taskId) })
 }

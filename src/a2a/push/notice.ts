@@ -5,8 +5,9 @@
  */
 
 import type { Transaction } from '../../state/store.ts'
+import { logOf } from '../log-name.ts'
 import type { ArtifactUpdate } from '../model.ts'
-import { logOf, type StoredTask, type TaskEntry, taskAt } from '../task-record.ts'
+import { type StoredTask, type TaskEntry, taskAt } from '../task-record.ts'
 import { v1 } from '../wire/v1.ts'
 import { v03 } from '../wire/v03.ts'
 import type { KeptPush } from './kept.ts'

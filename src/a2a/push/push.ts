@@ -46,7 +46,8 @@ export function createPush({ store, settings, growing, onGivenUp, upkeep }: Crea
       switch (request.act) {
         case 'set': {
           const config = { ...request.config, id: request.config.id ?? taskId }
-          return [addPush(tx, taskId, config, { seq: seqNow(), max: settings.maxConfigs }).config]
+          const { client } = request
+          return [addPush(tx, taskId, config, { seq: seqNow(), max: settings.maxConfigs, client }).config]
         }
         case 'get':
           return [readPush(tx, taskId, request.id).config]

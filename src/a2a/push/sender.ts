@@ -1,5 +1,5 @@
 import { ServableError } from '../../errors.ts'
-import { type AddressPolicy, checkAddress } from '../../web/address.ts'
+import { type AddressPolicy, checkAddress, UnknownNameError } from '../../web/address.ts'
 import type { KeptPush } from './kept.ts'
 import type { Notice } from './notice.ts'
 import type { PushSettings } from './options.ts'
@@ -67,6 +67,7 @@ function encoded(id: string): string {
 
 /** What is told of a failure: nothing that the receiver or its address could put into a log. */
 function failureOf(error: unknown): Reception {
+  if (error instanceof UnknownNameError) return { how: 'failed', why: 'its name cannot be looked up' }
   if (error instanceof ServableError) return { how: 'gone', why: 'its address may not be told any more' }
   const isLate = Object(error).name === 'TimeoutError'
   return { how: 'failed', why: isLate ? 'it did not answer in time' : 'it cannot be reached' }

@@ -5,7 +5,8 @@
  */
 
 import * as v from 'valibot'
-import { validate } from '../../validation.ts'
+import { MAX_PARTS } from '../../runs/input.ts'
+import { list, validate } from '../../validation.ts'
 import type { GetRequest, ListRequest, Message, Part, TaskRequest, TaskState, Wire } from '../model.ts'
 import { anyObject, moment, oneOf, optionalText, queryFlag, required, texts } from './fields.ts'
 import { orEmpty, type RecordOf } from './record.ts'
@@ -31,9 +32,9 @@ export function check<T>(schema: v.GenericSchema<unknown, T>, params: unknown): 
   return validate(schema, params, 'invalid_params', 'params')
 }
 
-/** The parts of a message: one or more. */
+/** The parts of a message: one or more, and no more than any deployment takes. */
 export function parts(part: v.GenericSchema<unknown, Part>): v.GenericSchema<unknown, Part[]> {
-  return v.pipe(v.array(part, 'must be an array of parts'), v.nonEmpty('must hold one part or more'))
+  return v.pipe(list(part, MAX_PARTS, 'must be an array of parts'), v.nonEmpty('must hold one part or more'))
 }
 
 type Header = Omit<Message, 'parts' | 'referenceTaskIds'> & { referenceTaskIds?: string[] | undefined }

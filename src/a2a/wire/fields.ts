@@ -5,7 +5,7 @@
  */
 
 import * as v from 'valibot'
-import { isObject } from '../../validation.ts'
+import { isObject, list } from '../../validation.ts'
 import type { Metadata } from '../model.ts'
 
 /** Largest value of a field of 32 bits. */
@@ -28,8 +28,8 @@ export const optionalText: v.OptionalSchema<
   ),
 )
 
-/** A list of text. */
-export const texts: v.GenericSchema<unknown, string[]> = v.array(text, 'must be an array of strings')
+/** A list of text: the ids of extensions or tasks, media types. */
+export const texts: v.GenericSchema<unknown, string[]> = list(text, 100, 'must be an array of strings')
 
 /** A JSON object, passed on untouched. */
 export const anyObject: v.GenericSchema<unknown, Metadata> = v.custom<Metadata>(

@@ -46,7 +46,8 @@ export function followedRoutes({ prefix, host, listAnonymous, countStream }: Fol
       // Asking for the head follows nothing: leaving could end the run.
       if (request.method === 'HEAD') return headOfStream(await host.get(id, state.owner))
       const follower = await host.follow(id, state.owner, startOf(request))
-      return streamOfRun(counted(sseOfFollower(follower), countStream), id)
+      const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
+      return streamOfRun(counted(sseOfFollower(follower, tell), countStream), id)
     }),
     route('POST', '/:id/cancel', async (_, state) => {
       return jsonOfRecord(await host.cancel(runIdOf(state), state.owner))

@@ -7,12 +7,13 @@
 import type { Kind, RunResult } from '../../agents/contract.ts'
 import { errorOf } from '../../agents/event.ts'
 import { KINDS } from '../../agents/registry.ts'
-import { ServableError } from '../../errors.ts'
+import { asTold, ServableError } from '../../errors.ts'
 import type { RunHost } from '../../runs/host.ts'
 import type { RunRecord } from '../../runs/record.ts'
-import { type Run, type RunSettings, startRun } from '../../runs/run.ts'
+import { type Caller, type Run, type RunSettings, startRun } from '../../runs/run.ts'
 import { jsonReply, Reply, sseReply } from '../../web/reply.ts'
 import { counted, type SseSource, type StreamCount } from '../../web/sse.ts'
+import { createStoredClientOf, type StoredClientOf } from '../client-of.ts'
 import type { Endpoint, RequestState } from '../context.ts'
 import { joinPath, type Route } from '../router.ts'
 import { type Followed, type RunRequest, type RunRequestOptions, readRunRequest } from '../run-request.ts'
@@ -26,8 +27,14 @@ export interface RunRoutesOptions extends RunRequestOptions {
   readonly countStream: StreamCount | undefined
 }
 
+/** The same, with what is made for them. */
+interface RunRouteParts extends RunRoutesOptions {
+  readonly storedClientOf: StoredClientOf
+}
+
 /** The run and stream routes of every kind. */
-export function runRoutes(options: RunRoutesOptions): Route[] {
+export function runRoutes(given: RunRoutesOptions): Route[] {
+  const options = { ...given, storedClientOf: createStoredClientOf() }
   return KINDS.flatMap(kind => {
     const path = joinPath(options.prefix, `${kind}s`, ':name')
     return [
@@ -41,7 +48,7 @@ function route(path: string, endpoint: Endpoint): Route {
   return { method: 'POST', path, part: 'router', endpoint }
 }
 
-function answerJson(kind: Kind, options: RunRoutesOptions): Endpoint {
+function answerJson(kind: Kind, options: RunRouteParts): Endpoint {
   return async (request, state) => {
     const asked = await readRunRequest(kind, request, state, options)
     try {
@@ -58,7 +65,7 @@ function answerJson(kind: Kind, options: RunRoutesOptions): Endpoint {
   }
 }
 
-function answerStream(kind: Kind, options: RunRoutesOptions): Endpoint {
+function answerStream(kind: Kind, options: RunRouteParts): Endpoint {
   const count = options.countStream
   return async (request, state) => {
     const asked = await readRunRequest(kind, request, state, options)
@@ -71,7 +78,8 @@ function answerStream(kind: Kind, options: RunRoutesOptions): Endpoint {
     try {
       const record = await startFollowed(asked, followed, state, options)
       if (followed.isAsync) return accepted(record, options.prefix)
-      const source = sseOfFollower(await options.host.follow(record.id, asked.owner, 0))
+      const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
+      const source = sseOfFollower(await options.host.follow(record.id, asked.owner, 0), tell)
       return streamOfRun(counted(source, count), record.id)
     } finally {
       release?.()
@@ -86,31 +94,50 @@ function startPlain(
   options: RunRoutesOptions,
 ): Run {
   const { target, body } = asked
-  const run = startRun(target, body.input, asked.options, options.runs, request)
-  state.runId = run.id
+  const run = startRun(target, body.input, asked.options, options.runs, new Asker(request, state))
+  state.started(run.id)
   // Who has been waiting for long may have left.
   if (state.ageMs > SOON_MS) run.arm()
   return run
+}
+
+/** Who has sent a request. */
+class Asker implements Caller {
+  readonly #request: Request
+  readonly #state: RequestState
+
+  constructor(request: Request, state: RequestState) {
+    this.#request = request
+    this.#state = state
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal
+  }
+
+  readonly secrets = (): readonly string[] => this.#state.secretsOf(this.#request)
 }
 
 /** Milliseconds in which hardly a client gives up. */
 const SOON_MS = 10
 
 async function startFollowed(
-  { target, body, options: run, owner }: RunRequest,
+  { target, body, options: run, owner, secrets }: RunRequest,
   { isBackground, key }: Followed,
   state: RequestState,
-  options: RunRoutesOptions,
+  options: RunRouteParts,
 ): Promise<RunRecord> {
   const record = await options.host.start({
     target,
     input: body.input,
     options: run,
     owner,
+    client: await options.storedClientOf(state),
     isBackground,
     key,
+    secrets,
   })
-  state.runId = record.id
+  state.started(record.id)
   return record
 }
 
@@ -135,7 +162,7 @@ function accepted(record: RunRecord, prefix: string): Reply {
 function resultOf({ result, error, status }: RunRecord): RunResult {
   if (result !== undefined) return result
   const { code, message } = error ?? { code: 'agent_failed', message: `The run is ${status}` }
-  throw errorOf({ type: 'error', code, error: message })
+  throw asTold(errorOf({ type: 'error', code, error: message }))
 }
 
 /** A tool may have given what JSON cannot say. Its own text could hold anything, so it is not told. */

@@ -3,7 +3,7 @@ import type { StoredPage } from '../../a2a/list-tasks.ts'
 import type { ListRequest, Task } from '../../a2a/model.ts'
 import type { PushConfig, PushRequest } from '../../a2a/push/config.ts'
 import type { Delivered, TaskView } from '../../a2a/task-host.ts'
-import type { StoredTask } from '../../a2a/task-record.ts'
+import type { FoundTask, StoredTask } from '../../a2a/task-record.ts'
 import type { Correction, CorrectionPage, CorrectionQuery } from '../../agents/corrections.ts'
 import type { SessionKey } from '../../agents/memory.ts'
 import { ServableError } from '../../errors.ts'
@@ -11,7 +11,7 @@ import type { NumberedRun, SocketRecord } from '../../gateway/records.ts'
 import type { Window } from '../../http/rate-limit.ts'
 import type { Batch } from '../../metrics/core.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
-import type { RunRecord, StoredRun } from '../../runs/record.ts'
+import { type FoundRun, isWholeId, partitionOf, type RunRecord, type StoredRun } from '../../runs/record.ts'
 import type { SessionSettings } from '../../runs/sessions.ts'
 import type { ToolServerRequest } from './durable-tool-servers.ts'
 import type { Share } from './metrics-object.ts'
@@ -26,8 +26,11 @@ export interface RunStub {
   get(viewer: Viewer): Promise<Answer<RunRecord>>
   wait(viewer: Viewer): Promise<Answer<RunRecord>>
   cancel(viewer: Viewer): Promise<Answer<RunRecord>>
+  /** Itself, whoever's it is, or nothing. */
+  find(id: string): Promise<Answer<readonly FoundRun[]>>
   follow(viewer: Viewer, after: number): Promise<Answer<ReadableStream<Uint8Array>>>
   taskDeliver(message: DeliverMessage): Promise<Answer<Delivered>>
+  taskFind(id: string): Promise<Answer<readonly FoundTask[]>>
   taskGet(viewer: Viewer): Promise<Answer<TaskView>>
   taskSettled(viewer: Viewer): Promise<Answer<Task>>
   taskFollow(viewer: Viewer, after: number): Promise<Answer<ReadableStream<Uint8Array>>>
@@ -35,14 +38,31 @@ export interface RunStub {
   taskCancel(viewer: Viewer): Promise<Answer<{ task: Task; wasCanceled: boolean }>>
 }
 
+/** A task whose agent is about to set to work. */
+export interface AdmittedTask {
+  readonly id: string
+  readonly owner: Viewer
+  /** Whose place it takes. */
+  readonly client: string
+  readonly isNew: boolean
+}
+
 /** What an index object answers. */
 export interface IndexStub {
-  admit(run: StoredRun): Promise<Answer<void>>
+  /** Throws `too_many_runs` where the owner, or the client, has as many runs at work as may be. */
+  admit(run: StoredRun, client: string): Promise<Answer<void>>
   update(run: StoredRun, expiresAt: number | undefined): Promise<void>
   remove(id: string): Promise<void>
+  /** Ids of a collection that a reference out of the log may stand for. */
+  idsOf(collection: string, reference: string): Promise<readonly string[]>
   list(owner: Viewer, query: RunQuery): Promise<Answer<RunPage>>
-  /** Throws `too_many_runs` where the owner has as many tasks as may be. */
-  admitTask(owner: Viewer): Promise<Answer<void>>
+  /**
+   * Whether a place was taken: a task at work has one. Throws `too_many_runs` where the owner has as many tasks as may be, or
+   * the client as many at work.
+   */
+  admitTask(task: AdmittedTask): Promise<Answer<boolean>>
+  /** Its agent is not at work after all. */
+  restTask(id: string): Promise<void>
   updateTask(task: StoredTask, expiresAt: number | undefined): Promise<void>
   removeTask(id: string): Promise<void>
   listTasks(owner: Viewer, request: ListRequest): Promise<Answer<StoredPage>>
@@ -98,6 +118,15 @@ const NAMES = {
 /** Finds the bindings by their names. Throws `invalid_options` that says what to write where one is missing. */
 export function findBindings(): Bindings {
   return { runs: find(...NAMES.runs), index: find(...NAMES.index) }
+}
+
+/** The ids that a reference out of the log may stand for: those without an owner are in one index. */
+export async function referredTo(
+  { index }: Bindings,
+  collection: string,
+  ref: string,
+): Promise<readonly string[]> {
+  return isWholeId(ref) ? [ref] : index.getByName(partitionOf(null)).idsOf(collection, ref)
 }
 
 /** The same, for the objects of the event socket. */

@@ -14,8 +14,8 @@ import type {
   StartRequest,
   Viewer,
 } from '../../runs/host.ts'
-import { partitionOf, type RunRecord, type RunSummary } from '../../runs/record.ts'
-import type { Bindings, IndexStub } from './bindings.ts'
+import { type FoundRun, partitionOf, RUNS, type RunRecord, type RunSummary } from '../../runs/record.ts'
+import { type Bindings, type IndexStub, referredTo } from './bindings.ts'
 import { followerOf, unwrap } from './rpc.ts'
 
 /** Milliseconds after which a run that is listed but has no object will not begin any more. */
@@ -35,7 +35,8 @@ class DurableHost implements RunHost {
     this.#settings = settings
   }
 
-  async start({ target, input, options, owner, isBackground, key }: StartRequest): Promise<RunRecord> {
+  async start(request: StartRequest): Promise<RunRecord> {
+    const { target, input, options, owner, isBackground, key, secrets } = request
     const { kind, name, scope } = target
     let id = options.runId ?? crypto.randomUUID()
     if (key !== undefined) {
@@ -52,7 +53,9 @@ class DurableHost implements RunHost {
       input,
       options: { ...options, signal: undefined },
       owner,
+      client: request.client ?? partitionOf(owner),
       isBackground,
+      secrets,
     }
     return unwrap(this.#run(id).start(message))
   }
@@ -71,6 +74,11 @@ class DurableHost implements RunHost {
 
   cancel(id: string, viewer: Viewer): Promise<RunRecord> {
     return unwrap(this.#run(id).cancel(viewer))
+  }
+
+  async find(ref: string): Promise<readonly FoundRun[]> {
+    const ids = await referredTo(this.#bindings, RUNS, ref)
+    return (await Promise.all(ids.map(id => unwrap(this.#run(id).find(id))))).flat()
   }
 
   async list(owner: Viewer, query: RunQuery): Promise<RunPage> {

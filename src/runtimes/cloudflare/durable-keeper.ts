@@ -65,7 +65,7 @@ class DurableKeeper implements MetricsKeeper {
   /** Sends soon, after the response of whoever is served now, and kept alive by its context. */
   changed(): void {
     const now = Date.now()
-    if (now - this.#scheduledAt < LOST_MS) return
+    if (Math.abs(now - this.#scheduledAt) < LOST_MS) return
     this.#scheduledAt = now
     waitUntil(
       sleep(COLLECT_MS).then(() => {

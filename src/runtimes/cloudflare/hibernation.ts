@@ -12,7 +12,7 @@ import {
   type RawSocket,
   type RawSocketHandlers,
 } from '../../http/platform.ts'
-import type { SocketEndpoint } from '../../socket/engine/engine.ts'
+import { RESTART, type SocketEndpoint } from '../../socket/engine/engine.ts'
 import type { EngineLimits, EngineSettings } from '../../socket/engine/options.ts'
 import type { SessionSnapshot } from '../../socket/engine/session.ts'
 import type { HibernatingSocket, ObjectState, SocketPair } from './platform.ts'
@@ -80,7 +80,6 @@ export class Hibernation {
   alarm(): void {
     this.#alarmAt = Number.POSITIVE_INFINITY
     this.#server.tick(this.#pingInterval / 2)
-    for (const end of this.#sockets.values()) end.save()
     this.#schedule()
   }
 
@@ -94,12 +93,18 @@ export class Hibernation {
     return new Response(null, init)
   }
 
-  /** A socket goes on from its attachment; one that never said who it is has none. */
+  /** A socket goes on from its attachment. One that has none, or one that cannot be read, is nobody: it is closed. */
   #wake(socket: HibernatingSocket): void {
-    const snapshot = socket.deserializeAttachment() as SessionSnapshot | null
-    if (snapshot === null) return void socket.close(1012)
     const end = this.#connect(socket, undefined)
-    end.handlers = this.#server.restore(snapshot, end)
+    try {
+      const snapshot = socket.deserializeAttachment()
+      // It never said who it is.
+      if (snapshot === null) return end.close(RESTART)
+      end.handlers = this.#server.restore(snapshot as SessionSnapshot, end)
+    } catch (error) {
+      this.#onError(error)
+      end.close(RESTART)
+    }
   }
 
   #connect(socket: HibernatingSocket, handlers: RawSocketHandlers | undefined): HibernatingEnd {
@@ -131,7 +136,7 @@ class HibernatingEnd implements RawSocket {
   handlers: RawSocketHandlers | undefined
   readonly #socket: HibernatingSocket
   readonly #onError: (error: unknown) => void
-  #savedVersion: number | undefined
+  #isChanged = false
 
   constructor(
     socket: HibernatingSocket,
@@ -149,18 +154,23 @@ class HibernatingEnd implements RawSocket {
 
   message(message: string | ArrayBuffer): void {
     this.handlers?.message(this, typeof message === 'string' ? message : new Uint8Array(message))
-    this.save()
   }
 
   closed(code: number, reason: string): void {
     this.handlers?.close(this, code, reason)
   }
 
+  /** Whoever changed it may have more to change in this turn; the object cannot sleep before that is over. */
+  changed(): void {
+    if (this.#isChanged) return
+    this.#isChanged = true
+    queueMicrotask(() => this.#save())
+  }
+
   /** Keeps what the socket needs to go on, where that has changed. */
-  save(): void {
-    const version = this.handlers?.version
-    if (version === this.#savedVersion) return
-    this.#savedVersion = version
+  #save(): void {
+    if (!this.#isChanged) return
+    this.#isChanged = false
     try {
       const snapshot = this.handlers?.snapshot?.()
       if (snapshot !== undefined) this.#socket.serializeAttachment(snapshot)
@@ -173,7 +183,7 @@ class HibernatingEnd implements RawSocket {
 
   send(data: string | Uint8Array): void {
     // What the client is told may rest on what is to be kept.
-    this.save()
+    this.#save()
     try {
       this.#socket.send(data)
     } catch {

@@ -8,7 +8,7 @@ import { DurableObject } from 'cloudflare:workers'
 import { listTasks, type StoredPage } from '../../a2a/list-tasks.ts'
 import { makeRoom } from '../../a2a/make-room.ts'
 import type { ListRequest } from '../../a2a/model.ts'
-import { type StoredTask, TASKS, toDocument as toTaskDocument } from '../../a2a/task-record.ts'
+import { AT_WORK, type StoredTask, TASKS, toDocument as toTaskDocument } from '../../a2a/task-record.ts'
 import { TOOL_SERVERS } from '../../admin/kept.ts'
 import type { Correction, CorrectionPage, CorrectionQuery } from '../../agents/corrections.ts'
 import type { SessionKey } from '../../agents/memory.ts'
@@ -24,25 +24,29 @@ import {
 } from '../../gateway/records.ts'
 import { addCorrection, CORRECTIONS, listCorrections } from '../../http/corrections.ts'
 import { countInStore, WINDOWS, type Window } from '../../http/rate-limit.ts'
-import { admitRun, reserveKey, useOfKey } from '../../runs/admission.ts'
+import { admitRun, reserveKey, takePlace, useOfKey } from '../../runs/admission.ts'
 import { decodeCursor } from '../../runs/cursor.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
 import { listRuns } from '../../runs/list.ts'
-import { KEYS, partitionOf, RUNNING, RUNS, type StoredRun, toDocument } from '../../runs/record.ts'
+import { idsOf, KEYS, partitionOf, RUNNING, RUNS, type StoredRun, toDocument } from '../../runs/record.ts'
 import { appendSession, readSession, SESSIONS, type SessionSettings } from '../../runs/sessions.ts'
 import { openToolServers, type Service } from '../../service.ts'
-import { findBindings } from './bindings.ts'
+import { type AdmittedTask, findBindings } from './bindings.ts'
 import { createDurableHost } from './durable-host.ts'
 import { ToolServerKeeper, type ToolServerRequest } from './durable-tool-servers.ts'
 import type { ObjectClass, ObjectState } from './platform.ts'
-import { type Answer, answer } from './rpc.ts'
+import { type Answer, type Answerer, answering } from './rpc.ts'
 import { type ObjectStore, objectStore } from './sql.ts'
+
+/** Milliseconds that an object may be late to tell of an end. */
+const LATE_MS = 60_000
 
 /** Makes the class, bounded by what `service` gives. */
 export function indexObjectClass(service: () => Service): ObjectClass {
   return class ServableIndex extends DurableObject {
     readonly #state: ObjectState
     readonly #store: ObjectStore
+    readonly #answer: Answerer = answering(() => service().settings.log)
     #toolServers: ToolServerKeeper | undefined
 
     constructor(state: ObjectState, env: unknown) {
@@ -52,10 +56,12 @@ export function indexObjectClass(service: () => Service): ObjectClass {
       this.#store = objectStore(state.storage)
     }
 
-    admit(run: StoredRun): Promise<Answer<void>> {
-      return answer(() => {
+    admit(run: StoredRun, client: string): Promise<Answer<void>> {
+      return this.#answer(() => {
+        const { runs } = service()
         this.#store.transact(tx => {
-          if (tx.get(RUNS, run.record.id) === undefined) admitRun(tx, run, service().runs)
+          if (tx.get(RUNS, run.record.id) !== undefined) return
+          admitRun(tx, { run, client, expiresAt: workExpiry(runs) }, runs)
         })
       })
     }
@@ -75,7 +81,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
     }
 
     list(owner: Viewer, query: RunQuery): Promise<Answer<RunPage>> {
-      return answer(() => {
+      return this.#answer(() => {
         if (query.cursor !== undefined) decodeCursor(query.cursor)
         if (this.#store.isEmpty()) return { runs: [], nextCursor: null }
         return this.#store.transact(tx => listRuns(tx, owner, query))
@@ -83,7 +89,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
     }
 
     reserve(key: IdempotencyKey, runId: string, expiresAt: number): Promise<Answer<string>> {
-      return answer(async () => {
+      return this.#answer(async () => {
         const use = this.#store.transact(tx => {
           const earlier = useOfKey(tx, key)
           if (earlier === undefined) reserveKey(tx, key, runId, expiresAt)
@@ -94,24 +100,45 @@ export function indexObjectClass(service: () => Service): ObjectClass {
       })
     }
 
-    admitTask(owner: Viewer): Promise<Answer<void>> {
-      return answer(() => {
-        const { maxTasksPerOwner } = service().tasks
-        // What leaves the list goes on until its own object's time has come.
-        this.#store.transact(tx => makeRoom(tx, partitionOf(owner), maxTasksPerOwner))
+    async idsOf(collection: string, reference: string): Promise<readonly string[]> {
+      return this.#store.isEmpty() ? [] : this.#store.transact(tx => idsOf(tx, collection, reference))
+    }
+
+    admitTask({ id, owner, client, isNew }: AdmittedTask): Promise<Answer<boolean>> {
+      return this.#answer(() => {
+        const { tasks } = service()
+        return this.#store.transact(tx => {
+          // What leaves the list goes on until its own object's time has come.
+          if (isNew) makeRoom(tx, partitionOf(owner), tasks.maxTasksPerOwner)
+          if (tx.get(AT_WORK, id) !== undefined) return false
+          const expiresAt = workExpiry(tasks)
+          const place = { id, partition: client, at: Date.now(), tags: {}, value: '', expiresAt }
+          takePlace(tx, AT_WORK, place, tasks)
+          return true
+        })
       })
     }
 
     async updateTask(task: StoredTask, expiresAt: number | undefined): Promise<void> {
-      this.#store.transact(tx => tx.put(TASKS, toTaskDocument(task, expiresAt)))
+      this.#store.transact(tx => {
+        tx.put(TASKS, toTaskDocument(task, expiresAt))
+        if (!task.isAtWork) tx.delete(AT_WORK, task.id)
+      })
+    }
+
+    async restTask(id: string): Promise<void> {
+      this.#store.transact(tx => tx.delete(AT_WORK, id))
     }
 
     async removeTask(id: string): Promise<void> {
-      this.#store.transact(tx => tx.delete(TASKS, id))
+      this.#store.transact(tx => {
+        tx.delete(TASKS, id)
+        tx.delete(AT_WORK, id)
+      })
     }
 
     listTasks(owner: Viewer, request: ListRequest): Promise<Answer<StoredPage>> {
-      return answer(() => {
+      return this.#answer(() => {
         if (request.pageToken) decodeCursor(request.pageToken)
         if (this.#store.isEmpty()) return { tasks: [], nextPageToken: '', totalSize: 0 }
         return this.#store.transact(tx => listTasks(tx, owner, request))
@@ -150,7 +177,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
     }
 
     listCorrections(query: CorrectionQuery): Promise<Answer<CorrectionPage>> {
-      return answer(() => {
+      return this.#answer(() => {
         if (query.cursor !== undefined) decodeCursor(query.cursor)
         if (this.#store.isEmpty()) return { corrections: [], nextCursor: null }
         return this.#store.transact(tx => listCorrections(tx, query))
@@ -175,7 +202,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
 
     /** What is connected from here lives as long as the object is in memory; what is kept is connected again. */
     toolServers(request: ToolServerRequest): Promise<Answer<unknown>> {
-      return answer(() => {
+      return this.#answer(() => {
         this.#toolServers ??= new ToolServerKeeper(openToolServers(service().settings, this.#store))
         return this.#toolServers.answer(request)
       })
@@ -219,6 +246,11 @@ export function indexObjectClass(service: () => Service): ObjectClass {
       else if (left === 0) await this.#store.clear()
     }
   }
+}
+
+/** When what is at work has ended for certain, though its object could not tell. */
+function workExpiry({ timeoutMs }: { readonly timeoutMs: number }): number {
+  return Date.now() + timeoutMs + LATE_MS
 }
 
 /** When the record of a socket that is at work goes: its runs have ended by then, and nobody can come back to them. */

@@ -4,7 +4,9 @@
  * @module
  */
 
-import { type ErrorCode, type Issue, isServableError, ServableError } from '../../errors.ts'
+import { asTold, type ErrorCode, type Issue, isUntold, reportError, ServableError } from '../../errors.ts'
+import type { Log } from '../../http/context.ts'
+import { logThrown } from '../../http/failure-log.ts'
 import type { Follower } from '../../runs/host.ts'
 import type { LogEntry } from '../../state/store.ts'
 import { KEEP_ALIVE_MS } from '../../web/sse.ts'
@@ -19,21 +21,27 @@ export type Answer<T> =
       readonly issues: readonly Issue[]
     }
 
-/** Answers with what `work` gives; with its `ServableError` where it throws one. Other throws go on as they are. */
-export async function answer<T>(work: () => T | Promise<T>): Promise<Answer<T>> {
-  try {
-    return { ok: true, value: await work() }
-  } catch (error) {
-    if (!isServableError(error)) throw error
-    return { ok: false, code: error.code, message: error.message, issues: error.issues }
+/** Answers with what `work` gives, or with what it throws. */
+export type Answerer = <T>(work: () => T | Promise<T>) => Promise<Answer<T>>
+
+/** Makes an answerer. A stack and causes do not cross, so the log is told of them here. */
+export function answering(log: () => Log): Answerer {
+  return async work => {
+    try {
+      return { ok: true, value: await work() }
+    } catch (error) {
+      if (isUntold(error)) logThrown(log(), { event: 'object.failed' }, error)
+      const { code, message, issues } = reportError(error, false, 'internal_error')
+      return { ok: false, code, message, issues }
+    }
   }
 }
 
-/** The value of an answer; its error is thrown. */
+/** The value of an answer; its error is thrown, of which the log has been told. */
 export async function unwrap<T>(asked: Promise<Answer<T>>): Promise<T> {
   const answered = await asked
   if (answered.ok) return answered.value
-  throw new ServableError(answered.code, answered.message, { issues: answered.issues })
+  throw asTold(new ServableError(answered.code, answered.message, { issues: answered.issues }))
 }
 
 /** A log as bytes, one line an entry. RPC carries byte streams only; back-pressure and cancelling cross with it. */

@@ -8,12 +8,12 @@ import type { Kind, RunInput, RunOptions } from '../../agents/contract.ts'
 import { ServableError } from '../../errors.ts'
 import type { RunHost, Viewer } from '../../runs/host.ts'
 import { createLocalHost, newRun } from '../../runs/local-host.ts'
-import { RUNS, type RunRecord, type StoredRun } from '../../runs/record.ts'
+import { type FoundRun, RUNS, type RunRecord, type StoredRun } from '../../runs/record.ts'
 import type { Target } from '../../runs/run.ts'
 import type { Service } from '../../service.ts'
 import { indexOf, Kept } from './kept.ts'
 import type { ObjectState } from './platform.ts'
-import { type Answer, answer, streamOf, unwrap } from './rpc.ts'
+import { type Answer, type Answerer, answering, streamOf, unwrap } from './rpc.ts'
 import type { ObjectStore } from './sql.ts'
 import { RETRY_MS, resolveHere, WATCH_MS } from './upkeep.ts'
 
@@ -26,7 +26,10 @@ export interface StartMessage {
   readonly input: RunInput
   readonly options: RunOptions
   readonly owner: string | null
+  /** Whose place it takes. */
+  readonly client: string
   readonly isBackground: boolean
+  readonly secrets?: readonly string[] | undefined
 }
 
 /** Keeps the run of one object. */
@@ -36,12 +39,14 @@ export class RunKeeper {
   readonly #service: Service
   readonly #host: RunHost
   readonly #kept: Kept<StoredRun>
+  readonly #answer: Answerer
   #isIndexed = false
 
   constructor(state: ObjectState, store: ObjectStore, service: Service) {
     this.#state = state
     this.#store = store
     this.#service = service
+    this.#answer = answering(() => service.settings.log)
     this.#kept = new Kept(store, {
       collection: RUNS,
       missing: () => new ServableError('run_not_found', 'There is no such run'),
@@ -57,11 +62,11 @@ export class RunKeeper {
   }
 
   start(message: StartMessage): Promise<Answer<RunRecord>> {
-    return answer(async () => {
+    return this.#answer(async () => {
       const { catalog, gatewayCatalog } = this.#service
       const names = message.scope === 'gateway' ? gatewayCatalog : catalog
       const target = resolveHere(names, message.kind, message.name)
-      const { id, owner, input, isBackground } = message
+      const { id, owner, client, input, isBackground, secrets } = message
       const options = { ...message.options, runId: id }
       await this.#kept.expire()
       if (this.#kept.document() === undefined) {
@@ -69,16 +74,16 @@ export class RunKeeper {
           { id, at: Date.now(), instance: this.#store.instance },
           { target, options, owner, key: undefined },
         )
-        await unwrap(indexOf(owner).admit(run))
+        await unwrap(indexOf(owner).admit(run, client))
       }
-      const record = await this.#host.start({ target, input, options, owner, isBackground })
+      const record = await this.#host.start({ target, input, options, owner, client, isBackground, secrets })
       await this.#state.storage.setAlarm(Date.now() + WATCH_MS)
       return record
     })
   }
 
   get(viewer: Viewer): Promise<Answer<RunRecord>> {
-    return answer(async () => {
+    return this.#answer(async () => {
       const record = await this.#host.get(await this.#kept.id(), viewer)
       // An eviction may have ended the run: its index is told before anyone is.
       if (record.status !== 'running' && !this.#isIndexed) await this.#settle()
@@ -87,15 +92,24 @@ export class RunKeeper {
   }
 
   wait(viewer: Viewer): Promise<Answer<RunRecord>> {
-    return answer(async () => this.#host.wait(await this.#kept.id(), viewer, new AbortController().signal))
+    return this.#answer(async () =>
+      this.#host.wait(await this.#kept.id(), viewer, new AbortController().signal),
+    )
   }
 
   follow(viewer: Viewer, after: number): Promise<Answer<ReadableStream<Uint8Array>>> {
-    return answer(async () => streamOf(await this.#host.follow(await this.#kept.id(), viewer, after)))
+    return this.#answer(async () => streamOf(await this.#host.follow(await this.#kept.id(), viewer, after)))
+  }
+
+  find(id: string): Promise<Answer<readonly FoundRun[]>> {
+    return this.#answer(async () => {
+      await this.#kept.expire()
+      return this.#kept.document() === undefined ? [] : this.#host.find(id)
+    })
   }
 
   cancel(viewer: Viewer): Promise<Answer<RunRecord>> {
-    return answer(async () => {
+    return this.#answer(async () => {
       const record = await this.#host.cancel(await this.#kept.id(), viewer)
       await this.#settle()
       return record

@@ -8,9 +8,9 @@ import { DurableObject } from 'cloudflare:workers'
 import type { Task } from '../../a2a/model.ts'
 import type { PushConfig, PushRequest } from '../../a2a/push/config.ts'
 import type { Delivered, TaskView } from '../../a2a/task-host.ts'
-import { TASKS } from '../../a2a/task-record.ts'
+import { type FoundTask, TASKS } from '../../a2a/task-record.ts'
 import type { Viewer } from '../../runs/host.ts'
-import { RUNS, type RunRecord } from '../../runs/record.ts'
+import { type FoundRun, RUNS, type RunRecord } from '../../runs/record.ts'
 import type { Service } from '../../service.ts'
 import type { ObjectClass, ObjectState } from './platform.ts'
 import type { Answer } from './rpc.ts'
@@ -52,6 +52,14 @@ export function runObjectClass(service: () => Service): ObjectClass {
 
     cancel(viewer: Viewer): Promise<Answer<RunRecord>> {
       return this.#run.cancel(viewer)
+    }
+
+    find(id: string): Promise<Answer<readonly FoundRun[]>> {
+      return this.#run.find(id)
+    }
+
+    taskFind(id: string): Promise<Answer<readonly FoundTask[]>> {
+      return this.#task.find(id)
     }
 
     taskDeliver(message: DeliverMessage): Promise<Answer<Delivered>> {

@@ -9,7 +9,7 @@ import type { Message, Task } from '../../a2a/model.ts'
 import type { PushConfig, PushRequest, Sent } from '../../a2a/push/config.ts'
 import { nextDue } from '../../a2a/push/kept.ts'
 import type { Delivered, TaskHost, TaskView } from '../../a2a/task-host.ts'
-import { type StoredTask, TASKS } from '../../a2a/task-record.ts'
+import { type FoundTask, type StoredTask, TASKS } from '../../a2a/task-record.ts'
 import type { RunOptions } from '../../agents/contract.ts'
 import { ServableError } from '../../errors.ts'
 import type { Viewer } from '../../runs/host.ts'
@@ -17,7 +17,7 @@ import type { Target } from '../../runs/run.ts'
 import type { Service } from '../../service.ts'
 import { indexOf, Kept } from './kept.ts'
 import type { ObjectState } from './platform.ts'
-import { type Answer, answer, streamOf, unwrap } from './rpc.ts'
+import { type Answer, type Answerer, answering, streamOf, unwrap } from './rpc.ts'
 import type { ObjectStore } from './sql.ts'
 import { RETRY_MS, resolveHere, WATCH_MS } from './upkeep.ts'
 
@@ -28,8 +28,11 @@ export interface DeliverMessage {
   /** The agent of a new task; undefined where the message continues one. */
   readonly agent: string | undefined
   readonly owner: Viewer
+  /** Whose place the task takes. */
+  readonly client: string
   readonly mayWait: boolean
   readonly options: RunOptions
+  readonly secrets?: readonly string[] | undefined
   readonly pushConfig?: Sent | undefined
 }
 
@@ -42,10 +45,12 @@ export class TaskKeeper {
   /** The status that the index has heard of last. */
   #told: string | undefined
   readonly #kept: Kept<StoredTask>
+  readonly #answer: Answerer
 
   constructor(state: ObjectState, store: ObjectStore, service: Service) {
     this.#state = state
     this.#store = store
+    this.#answer = answering(() => service.settings.log)
     this.#kept = new Kept(store, {
       collection: TASKS,
       missing: () => new ServableError('task_not_found', 'Task not found'),
@@ -67,20 +72,32 @@ export class TaskKeeper {
   }
 
   deliver({ agent, ...message }: DeliverMessage): Promise<Answer<Delivered>> {
-    return answer(async () => {
+    return this.#answer(async () => {
+      const isNew = agent !== undefined
       // A message that continues a task finds one, or nothing is written.
-      if (agent === undefined) await this.#kept.id()
-      else await unwrap(indexOf(message.owner).admitTask(message.owner))
-      await this.#setAlarm(Date.now() + WATCH_MS)
-      return this.#host.deliver({
-        ...message,
-        target: agent === undefined ? undefined : this.#agentOf(agent),
+      if (!isNew) await this.#kept.id()
+      const target = isNew ? this.#agentOf(agent) : undefined
+      const { taskId: id, owner, client } = message
+      const index = indexOf(owner)
+      let isTaken = false
+      await this.#kept.inTurn(async () => {
+        isTaken = await unwrap(index.admitTask({ id, owner, client, isNew }))
       })
+      let hasTask = false
+      try {
+        await this.#setAlarm(Date.now() + WATCH_MS)
+        const delivered = await this.#host.deliver({ ...message, target })
+        hasTask = 'view' in delivered
+        return delivered
+      } finally {
+        // It was refused, or is a bare message: nobody will tell of its end.
+        if (isTaken && !hasTask) await index.restTask(id)
+      }
     })
   }
 
   get(viewer: Viewer): Promise<Answer<TaskView>> {
-    return answer(async () => {
+    return this.#answer(async () => {
       const view = await this.#host.get(await this.#kept.id(), viewer)
       // An eviction may have ended the task: its index is told before anyone is.
       if (this.#isUntold()) await this.settle()
@@ -88,8 +105,15 @@ export class TaskKeeper {
     })
   }
 
+  find(id: string): Promise<Answer<readonly FoundTask[]>> {
+    return this.#answer(async () => {
+      await this.#kept.expire()
+      return this.#kept.document() === undefined ? [] : this.#host.find(id)
+    })
+  }
+
   settled(viewer: Viewer): Promise<Answer<Task>> {
-    return answer(async () => {
+    return this.#answer(async () => {
       const task = await this.#host.settled(await this.#kept.id(), viewer)
       await this.settle()
       return task
@@ -97,15 +121,15 @@ export class TaskKeeper {
   }
 
   push(viewer: Viewer, request: PushRequest): Promise<Answer<readonly PushConfig[]>> {
-    return answer(async () => this.#host.push(viewer, { ...request, taskId: await this.#kept.id() }))
+    return this.#answer(async () => this.#host.push(viewer, { ...request, taskId: await this.#kept.id() }))
   }
 
   follow(viewer: Viewer, after: number): Promise<Answer<ReadableStream<Uint8Array>>> {
-    return answer(async () => streamOf(await this.#host.follow(await this.#kept.id(), viewer, after)))
+    return this.#answer(async () => streamOf(await this.#host.follow(await this.#kept.id(), viewer, after)))
   }
 
   cancel(viewer: Viewer): Promise<Answer<{ task: Task; wasCanceled: boolean }>> {
-    return answer(async () => {
+    return this.#answer(async () => {
       const canceled = await this.#host.cancel(await this.#kept.id(), viewer)
       await this.settle()
       return canceled

@@ -5,7 +5,7 @@
  */
 
 import { BrandedPlatform, isWebSocket, type Platform, type RawSocketHandlers } from '../../http/platform.ts'
-import type { Fetch } from '../server.ts'
+import { checkHandler, type Fetch } from '../server.ts'
 import { connect, type StandardSocket } from '../standard-socket.ts'
 
 /**
@@ -35,6 +35,7 @@ export type WorkerFetch = (request: Request, env: unknown, context: WorkerContex
  * export default { fetch: worker(createHandler({ agents })) } satisfies ExportedHandler
  */
 export function worker(handler: Fetch): WorkerFetch {
+  checkHandler(handler, 'worker', 'worker(createHandler({ agents: { … } }))')
   return async (request, _env, context) => handler(request, new WorkerPlatform(request, context))
 }
 

@@ -12,6 +12,7 @@ import { NodeRequest } from 'srvx/node'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import { isWebSocket, platform, type RawSocket, type RawSocketHandlers } from '../../http/platform.ts'
 import type { Fetch } from '../server.ts'
+import { withHost } from './host.ts'
 
 /** The part of an HTTP server that is used: of Node's three kinds, each. */
 interface UpgradeSource {
@@ -26,6 +27,9 @@ const MAX_PONGS = 1024 * 1024
 
 const OPEN = 1
 
+/** The code of a connection that ends with too large a message (RFC 6455, section 7.4.1). */
+const TOO_LARGE = 1009
+
 /**
  * ws reads; what is sent is framed here (RFC 6455, section 5.2), into one buffer a message, and what is sent in one go
  * leaves in one write. Without compression a frame is complete in itself, so both may write to one stream.
@@ -36,6 +40,8 @@ class NodeSocket implements RawSocket {
   readonly handlers: RawSocketHandlers
   /** All that are open. */
   readonly sockets: Set<WebSocket>
+  /** The client has sent more than it may. */
+  isTooLarge = false
   #waiting: Buffer[] | undefined
   #waitingBytes = 0
 
@@ -131,7 +137,7 @@ export function acceptSockets(
   source?.on('upgrade', (req, stream, head) => {
     stream.on('error', ignore)
     let isUpgraded = false
-    const request = new NodeRequest({ req })
+    const request = withHost(new NodeRequest({ req }))
     const own = platform({
       get ip() {
         return req.socket.remoteAddress
@@ -195,7 +201,7 @@ function connect(
   sockets.add(socket)
   socket.on('message', onMessage)
   socket.on('ping', onPing)
-  socket.on('error', ignore)
+  socket.on('error', onError)
   socket.on('close', onClose)
   handlers.open(end)
 }
@@ -212,10 +218,15 @@ function onPing(this: WebSocket, data: Buffer): void {
   if ((this as Connected)[END].bufferedAmount < MAX_PONGS) this.pong(data)
 }
 
+function onError(this: WebSocket, { code }: Error & { readonly code?: string }): void {
+  if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') (this as Connected)[END].isTooLarge = true
+}
+
 function onClose(this: WebSocket, code: number, reason: Buffer): void {
   const end = (this as Connected)[END]
   end.sockets.delete(this)
-  end.handlers.close(end, code, reason.toString())
+  // ws itself tells only the client why.
+  end.handlers.close(end, end.isTooLarge ? TOO_LARGE : code, reason.toString())
 }
 
 /** Refuses an upgrade: nobody but us speaks HTTP on this connection any more (RFC 9112). */

@@ -9,10 +9,12 @@ export interface Handshake {
   readonly url: string
   /** Of the headers those that the option `headers` names, in lower case. None after a sleep. */
   readonly headers: Readonly<Record<string, string>>
-  /** The client's address, where the runtime vouches for it. */
+  /** The client's address, where the runtime or `trustProxy` vouches for it. */
   readonly ip?: string
   /** Who asks, where the platform object of the request says so. */
   readonly identity?: Identity
+  /** The id of the request, where the platform object of the request has one. */
+  readonly requestId?: string
 }
 
 /** One client, whatever transport it is on. */

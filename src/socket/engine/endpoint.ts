@@ -5,6 +5,8 @@
  */
 
 import { isWebSocket, type Platform, type RawSocket, type RawSocketHandlers } from '../../http/platform.ts'
+import { type AddressReader, createAddressReader } from '../../web/client-address.ts'
+import { isAddressed } from '../../web/host.ts'
 import type { Handshake } from './connection.ts'
 import type { EngineSettings } from './options.ts'
 import { openResponse, poll, post } from './polling.ts'
@@ -24,11 +26,18 @@ export interface EndpointOptions {
 /** Answers a request that may be answered. */
 export type Endpoint = (request: Request, platform: Platform) => Response | Promise<Response>
 
+/** What opening a session needs beside that. */
+interface Opening extends EndpointOptions {
+  readonly addressOf: AddressReader
+}
+
 /** Makes the endpoint of an engine. */
-export function createEndpoint(engine: EndpointOptions): Endpoint {
-  const { settings } = engine
+export function createEndpoint(options: EndpointOptions): Endpoint {
+  const { settings } = options
+  const engine = { ...options, addressOf: createAddressReader(settings.trustProxy, settings.onError) }
   const path = withoutSlash(settings.path)
   return (request, platform) => {
+    if (!isAddressed(request)) return refuse('badRequest')
     const { pathname, searchParams } = new URL(request.url)
     if (withoutSlash(pathname) !== path) return refuse('notFound')
     if (settings.plain && isPlain(request, searchParams)) return open(engine, request, platform, true)
@@ -45,21 +54,28 @@ export function openFrame(sid: string, upgrades: readonly string[], settings: En
   return `0${JSON.stringify({ sid, upgrades, pingInterval, pingTimeout, maxPayload })}`
 }
 
+/** Whether the client asks for base64 in place of binary frames (the stock client's `forceBase64`). */
+export function wantsText(url: string): boolean {
+  return Boolean(new URL(url).searchParams.get('b64'))
+}
+
 function handshakeOf(
   request: Request,
-  { ip, identity }: Platform,
-  { headers: names }: EngineSettings,
+  { ip: peer, identity, requestId }: Platform,
+  { settings: { headers: names }, addressOf }: Opening,
 ): Handshake {
   const headers: Record<string, string> = {}
   for (const name of names) {
     const value = request.headers.get(name)
     if (value !== null) headers[name] = value
   }
+  const ip = addressOf(request.headers, peer)
   return {
     url: request.url,
     headers,
     ...(ip !== undefined && { ip }),
     ...(identity !== undefined && { identity }),
+    ...(requestId !== undefined && { requestId }),
   }
 }
 
@@ -76,14 +92,9 @@ function whatIsWrong(request: Request, query: URLSearchParams, { upgrade }: Plat
   return isWebSocket === isUpgrade(request) ? undefined : 'badRequest'
 }
 
-function open(
-  engine: EndpointOptions,
-  request: Request,
-  platform: Platform,
-  isPlainSocket = false,
-): Response {
+function open(engine: Opening, request: Request, platform: Platform, isPlainSocket = false): Response {
   if (request.method !== 'GET') return refuse('badMethod')
-  const handshake = handshakeOf(request, platform, engine.settings)
+  const handshake = handshakeOf(request, platform, engine)
   if (engine.isFull(handshake)) return refuse('tooMany')
   if (isUpgrade(request)) {
     const { maxPayload } = engine.settings
@@ -109,7 +120,7 @@ function goOn(
   // A session is the one's who opened it, whoever else has come to know its id.
   const isOwn = session?.handshake.identity?.id === platform.identity?.id
   if (session === undefined || session.isClosed || !isOwn) return refuse('unknownSession')
-  if (isUpgrade(request)) return moveToSocket(session, settings, platform)
+  if (isUpgrade(request)) return moveToSocket(session, request, settings, platform)
   if (session.transport === 'websocket') return refuse('badRequest')
   if (request.method === 'GET') return poll(session)
   if (request.method === 'POST' && session.isOpen) return post(session, request, settings.maxPayload)
@@ -117,11 +128,16 @@ function goOn(
 }
 
 /** A client has one WebSocket a session: a second one is closed ("WebSocket"). */
-function moveToSocket(session: Session, settings: EngineSettings, platform: Platform): Response {
+function moveToSocket(
+  session: Session,
+  request: Request,
+  settings: EngineSettings,
+  platform: Platform,
+): Response {
   const isTaken = session.attempt !== undefined || session.transport === 'websocket' || !session.isOpen
   if (isTaken) return platform.upgrade?.(SURPLUS) ?? refuse('badRequest')
   const until = settings.now() + settings.upgradeTimeout
-  const attempt = new UpgradeSocket(settings.maxPayload, session, until)
+  const attempt = new UpgradeSocket(settings.maxPayload, session, until, wantsText(request.url))
   session.attempt = attempt
   const response = platform.upgrade?.(attempt)
   if (response !== undefined) return response

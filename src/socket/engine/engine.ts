@@ -6,13 +6,17 @@
 
 import { Counter } from '../../counter.ts'
 import { type Platform, platformOf, type RawSocket, type RawSocketHandlers } from '../../http/platform.ts'
+import { addressKey } from '../../web/ip-address.ts'
 import type { Connection, Handshake } from './connection.ts'
-import { createEndpoint, openFrame } from './endpoint.ts'
+import { createEndpoint, openFrame, wantsText } from './endpoint.ts'
 import { type EngineOptions, type EngineSettings, resolveEngine } from './options.ts'
 import { refuse } from './refusal.ts'
 import { Session, type SessionEvents, type SessionSettings, type SessionSnapshot } from './session.ts'
 import { createTicker } from './ticker.ts'
 import { SessionSocket } from './upgrade.ts'
+
+/** "Service Restart" of the registry of close codes (RFC 6455, section 11.7): the client may connect again. */
+export const RESTART = 1012
 
 /** A server for the event socket, of either protocol. */
 export interface SocketEndpoint {
@@ -34,7 +38,8 @@ export interface SocketEndpoint {
   readonly size: number
   /**
    * Goes on with a WebSocket that outlived its server's memory, from what `snapshot` of its handlers gave. Its next
-   * messages go to the handlers that this gives; `open` of them is not called.
+   * messages go to the handlers that this gives; `open` of them is not called. A snapshot that cannot be read closes the
+   * socket with 1012, so that its client connects again, and throws.
    */
   readonly restore: (snapshot: SessionSnapshot, socket: RawSocket) => RawSocketHandlers
   /** Ends all connections and stops the timer. New requests are refused. */
@@ -77,11 +82,11 @@ export function createEngineWith(options: EngineOptions, hooks: EngineHooks): So
     const id = settings.generateId(handshake)
     const session = new Session(id, handshake, sessionSettings, events, settings.now(), isPlain)
     sessions.set(session.id, session)
-    addresses.add(handshake.ip)
+    addresses.add(keyOf(handshake))
     ticker.start()
     if (socket !== undefined) {
       if (!isPlain) socket.send(openFrame(session.id, [], settings))
-      session.openSocket(socket)
+      session.openSocket(socket, !isPlain && wantsText(handshake.url))
     }
     guard(settings, () => options.onOpen?.(session))
     return session
@@ -90,8 +95,10 @@ export function createEngineWith(options: EngineOptions, hooks: EngineHooks): So
     settings,
     sessions,
     open,
-    isFull: ({ ip }) =>
-      isClosed || sessions.size >= settings.maxSessions || addresses.count(ip) >= settings.maxSessionsPerIp,
+    isFull: handshake =>
+      isClosed ||
+      sessions.size >= settings.maxSessions ||
+      addresses.count(keyOf(handshake)) >= settings.maxSessionsPerIp,
   })
 
   return {
@@ -115,14 +122,26 @@ export function createEngineWith(options: EngineOptions, hooks: EngineHooks): So
       ticker.stop()
     },
     restore(snapshot, socket) {
-      const session = Session.restore(snapshot, socket, sessionSettings, events, settings.now())
-      sessions.set(session.id, session)
-      addresses.add(snapshot.handshake.ip)
-      ticker.start()
-      hooks.restore?.(session, snapshot.layer)
+      let session: Session | undefined
+      try {
+        session = Session.restore(snapshot, socket, sessionSettings, events, settings.now())
+        sessions.set(session.id, session)
+        addresses.add(keyOf(session.handshake))
+        ticker.start()
+        hooks.restore?.(session, snapshot.layer)
+      } catch (error) {
+        // Half a client is none, least of all one without its identity.
+        socket.close(RESTART)
+        session?.end('transport close')
+        throw error
+      }
       return new SessionSocket(settings.maxPayload, session, undefined)
     },
   }
+}
+
+function keyOf({ ip }: Handshake): string | undefined {
+  return ip === undefined ? undefined : addressKey(ip)
 }
 
 /** A check that throws allows nothing. */
@@ -162,7 +181,7 @@ function createEvents(
     snapshot: session => hooks.snapshot?.(session),
     close(session, reason) {
       if (session.isClosed) sessions.delete(session.id)
-      addresses.remove(session.handshake.ip)
+      addresses.remove(keyOf(session.handshake))
       guard(settings, () => onClose?.(session, reason))
     },
   }

@@ -3,6 +3,7 @@
 import { withDefaults } from '../../defaults.ts'
 import { ServableError } from '../../errors.ts'
 import type { Platform } from '../../http/platform.ts'
+import { isTrustProxy, TRUST_PROXY, type TrustProxy } from '../../web/client-address.ts'
 import type { Connection, Handshake } from './connection.ts'
 import type { CloseReason } from './session.ts'
 
@@ -18,14 +19,16 @@ export interface EngineLimits {
   readonly connectTimeout?: number
   /** How long a client may take to move from polling to WebSocket. Default 10,000. */
   readonly upgradeTimeout?: number
-  /** Bytes of a message and of a polling payload. Default 1,000,000. */
+  /** Bytes of a message as it is sent (text as UTF-8), and of a polling payload. Default 1,000,000. */
   readonly maxPayload?: number
   /** Bytes that may wait for one client before it is sent more; one that reads no faster is closed. Default 4 MiB. */
   readonly maxBufferedBytes?: number
   /** Clients at once; more are refused with HTTP 503. Default 10,000. */
   readonly maxSessions?: number
-  /** The same, of one address where the runtime vouches for it. Default 1,000. */
+  /** The same, of one address where the runtime or `trustProxy` vouches for it; of IPv6 a network of 64 bits. Default 1,000. */
   readonly maxSessionsPerIp?: number
+  /** Who is believed about a client's address. Default: nobody, so that behind a proxy all clients have the proxy's. */
+  readonly trustProxy?: TrustProxy
   /** Takes WebSockets without an `EIO` in their query: every frame of theirs is a message. Default false. */
   readonly plain?: boolean
   /** The frame that a plain connection is pinged with; its client's answer is for the handlers to tell. */
@@ -56,7 +59,7 @@ export interface EngineHandlers {
 export interface EngineOptions extends EngineLimits, EngineHandlers {}
 
 /** The limits with their defaults. */
-export type EngineSettings = Required<EngineLimits>
+export type EngineSettings = Required<Omit<EngineLimits, 'trustProxy'>> & Pick<EngineLimits, 'trustProxy'>
 
 const DEFAULTS: EngineSettings = {
   path: '/engine.io/',
@@ -92,6 +95,9 @@ const NUMBERS = [
 /** Fills in the defaults; `path` is that of the protocol on top. Throws `invalid_options` for what cannot be. */
 export function resolveEngine(options: EngineLimits, path: string = DEFAULTS.path): EngineSettings {
   const settings = withDefaults({ ...DEFAULTS, path }, options)
+  if (settings.trustProxy !== undefined && !isTrustProxy(settings.trustProxy)) {
+    throw new ServableError('invalid_options', `\`trustProxy\` ${TRUST_PROXY}`)
+  }
   for (const name of NUMBERS) {
     const value: unknown = settings[name]
     if (!Number.isSafeInteger(value) || Number(value) < 1) {

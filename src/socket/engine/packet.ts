@@ -1,7 +1,7 @@
 /**
  * The packets of Engine.IO v4 (its protocol text, "Packet encoding"). A frame is a packet as a WebSocket carries it:
  * text that begins with the packet's type, or the bytes of a binary message as they are. A polling payload is frames
- * with a separator between them, binary ones in base64.
+ * with a separator between them, binary ones in base64; a client that has no binary frames sends them so on a WebSocket too.
  *
  * @module
  */
@@ -17,6 +17,8 @@ export const CLOSE = 49
 export const PONG = 51
 export const MESSAGE = 52
 export const NOOP = 54
+/** What begins bytes in base64. */
+export const BASE64 = 98
 
 export const CLOSE_FRAME = '1'
 export const PING_FRAME = '2'
@@ -40,13 +42,22 @@ export function isFrame(frame: Frame): boolean {
   return type >= OPEN && type <= NOOP
 }
 
+/** A frame as text, whatever it is. */
+export function textFrame(frame: Frame): string {
+  return typeof frame === 'string' ? frame : BINARY_PREFIX + toBase64(frame)
+}
+
+/** The frame that a text stands for: itself, or the bytes that it has in base64. Undefined for what is no base64. */
+export function readTextFrame(text: string): Frame | undefined {
+  return text.startsWith(BINARY_PREFIX) ? fromBase64(text.slice(1)) : text
+}
+
 /** Frames as the body of an HTTP request or response. */
 export function encodePayload(frames: readonly Frame[]): string {
   let payload = ''
   for (let i = 0; i < frames.length; i++) {
     if (i > 0) payload += SEPARATOR
-    const frame = frames[i]!
-    payload += typeof frame === 'string' ? frame : BINARY_PREFIX + toBase64(frame)
+    payload += textFrame(frames[i]!)
   }
   return payload
 }
@@ -57,14 +68,10 @@ export function decodePayload(payload: string): Frame[] | undefined {
   for (let start = 0; start <= payload.length; ) {
     const separator = payload.indexOf(SEPARATOR, start)
     const end = separator === -1 ? payload.length : separator
-    const frame = decodePart(payload.slice(start, end))
+    const frame = readTextFrame(payload.slice(start, end))
     if (frame === undefined || !isFrame(frame)) return undefined
     frames.push(frame)
     start = end + 1
   }
   return frames
-}
-
-function decodePart(part: string): Frame | undefined {
-  return part.startsWith(BINARY_PREFIX) ? fromBase64(part.slice(1)) : part
 }

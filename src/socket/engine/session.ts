@@ -5,9 +5,12 @@
  * @module
  */
 
+import { ServableError } from '../../errors.ts'
+import { isLonger } from '../../web/body.ts'
 import type { Connection, Handshake } from './connection.ts'
 import { Heartbeat } from './heartbeat.ts'
 import {
+  BASE64,
   CLOSE,
   CLOSE_FRAME,
   encodePayload,
@@ -18,6 +21,8 @@ import {
   NOOP_FRAME,
   PING_FRAME,
   PONG,
+  readTextFrame,
+  textFrame,
 } from './packet.ts'
 import { SendQueue } from './send-queue.ts'
 
@@ -37,6 +42,8 @@ export interface SocketSink {
   send(frame: Frame): void
   close(code?: number, reason?: string): void
   readonly bufferedAmount?: number | undefined
+  /** What `snapshot` of the session gives has changed. */
+  changed?(): void
 }
 
 /** A `GET` that waits for packets. */
@@ -85,6 +92,8 @@ export interface SessionSettings {
 export interface SessionSnapshot {
   readonly sid: string
   readonly isPlain?: boolean
+  /** The client takes no binary frames. */
+  readonly isTextOnly?: boolean
   /** Without headers and query, which may hold credentials. */
   readonly handshake: Handshake
   readonly heartbeat: readonly [pingAt: number | null, pongBy: number | null]
@@ -113,8 +122,6 @@ export class Session implements Connection {
   readonly handshake: Handshake
   readonly isPlain: boolean
   context: unknown
-  /** Changes with what `snapshot` gives. */
-  version = 0
   /** A `POST` is being read: a second one at once ends the session. */
   isPosting = false
   /** The upgrade that is under way; there is one at the most. */
@@ -127,6 +134,8 @@ export class Session implements Connection {
   /** Made when something first has to wait: a session that begins on WebSocket needs none. */
   #queue: SendQueue | undefined
   #socket: SocketSink | undefined
+  /** The client takes no binary frames. */
+  #isTextOnly = false
   #poll: PollSink | undefined
   #isPollTold = false
   #state: 'open' | 'lingering' | 'closed' = 'open'
@@ -152,7 +161,7 @@ export class Session implements Connection {
     this.#admitBy = now + settings.connectTimeout
   }
 
-  /** Puts a session on WebSocket back from what `snapshot` gave. */
+  /** Puts a session on WebSocket back from what `snapshot` gave. Throws `internal_error` for anything else. */
   static restore(
     snapshot: SessionSnapshot,
     socket: SocketSink,
@@ -160,11 +169,13 @@ export class Session implements Connection {
     events: SessionEvents,
     now: number,
   ): Session {
+    if (!isSessionSnapshot(snapshot)) throw unreadable('the session')
     const { sid, handshake, isPlain } = snapshot
     const session = new Session(sid, handshake, settings, events, now, isPlain)
     session.#heartbeat.restore(snapshot.heartbeat)
     session.admit()
     session.#socket = socket
+    session.#isTextOnly = snapshot.isTextOnly === true
     return session
   }
 
@@ -175,6 +186,7 @@ export class Session implements Connection {
     return {
       sid: this.id,
       ...(this.isPlain && { isPlain: true }),
+      ...(this.#isTextOnly && { isTextOnly: true }),
       handshake: { ...this.handshake, url: withoutQuery(this.handshake.url), headers: {} },
       heartbeat: this.#heartbeat.snapshot(),
       layer: this.#events.snapshot?.(this),
@@ -210,7 +222,7 @@ export class Session implements Connection {
   }
 
   touch(): void {
-    this.version++
+    this.#socket?.changed?.()
   }
 
   admit(): void {
@@ -248,7 +260,7 @@ export class Session implements Connection {
   receive(frame: Frame): void {
     if (this.#state !== 'open') return
     if (Number.isFinite(this.#admitBy) && this.#settings.admission === 'packet') this.admit()
-    if (frame.length > this.#settings.maxPayload) return this.end('payload too large')
+    if (this.#isTooLong(frame)) return this.end('payload too large')
     if (typeof frame !== 'string' || this.isPlain) return this.#events.message(this, frame)
     switch (frame.charCodeAt(0)) {
       case MESSAGE:
@@ -259,10 +271,24 @@ export class Session implements Connection {
         return this.end('client close')
       case NOOP:
         return
+      case BASE64:
+        return this.#receiveBase64(frame)
       default:
         // The server alone opens and pings, and an upgrade is asked for on the new transport.
         return this.end('parse error')
     }
+  }
+
+  #isTooLong(frame: Frame): boolean {
+    const { maxPayload } = this.#settings
+    return typeof frame === 'string' ? isLonger(frame, maxPayload) : frame.length > maxPayload
+  }
+
+  /** Bytes of a client that sends no binary frames. */
+  #receiveBase64(text: string): void {
+    const bytes = readTextFrame(text)
+    if (bytes === undefined) this.end('parse error')
+    else this.#events.message(this, bytes)
   }
 
   /** The earliest time at which a tick has something to do. */
@@ -286,9 +312,13 @@ export class Session implements Connection {
     else if (beat === 'ping') this.#ping()
   }
 
-  /** Puts the session on a WebSocket, and what waits with it: at its opening, or at the end of an upgrade. */
-  openSocket(socket: SocketSink): void {
+  /**
+   * Puts the session on a WebSocket, and what waits with it: at its opening, or at the end of an upgrade. `isTextOnly`: bytes go
+   * out as base64.
+   */
+  openSocket(socket: SocketSink, isTextOnly: boolean): void {
     this.#socket = socket
+    this.#isTextOnly = isTextOnly
     this.attempt = undefined
     this.touch()
     const poll = this.#takePoll()
@@ -387,7 +417,8 @@ export class Session implements Connection {
     this.sendFrame(this.isPlain ? this.#settings.plainPing : PING_FRAME)
   }
 
-  #write(socket: SocketSink, frame: Frame): void {
+  #write(socket: SocketSink, given: Frame): void {
+    const frame = this.#isTextOnly ? textFrame(given) : given
     socket.send(frame)
     if (socket.bufferedAmount !== undefined) return
     // The runtime does not say what waits: what came before a ping is read once its pong is there.
@@ -396,6 +427,26 @@ export class Session implements Connection {
     if (this.#heartbeat.pingNow(this.#settings.now()))
       socket.send(this.isPlain ? this.#settings.plainPing : PING_FRAME)
   }
+}
+
+/** A snapshot comes back from where it was kept: it may be another version's, or broken. */
+function isSessionSnapshot(value: unknown): value is SessionSnapshot {
+  const { sid, handshake, heartbeat } = Object(value) as Partial<SessionSnapshot>
+  const { url, headers } = Object(handshake) as Partial<Handshake>
+  const isTime = (time: unknown) => time === null || typeof time === 'number'
+  return (
+    typeof sid === 'string' &&
+    typeof url === 'string' &&
+    Object(headers) === headers &&
+    Array.isArray(heartbeat) &&
+    heartbeat.length === 2 &&
+    heartbeat.every(isTime)
+  )
+}
+
+/** Of a snapshot that is none. It repeats nothing of it, for it may hold a key. */
+export function unreadable(what: string): ServableError {
+  return new ServableError('internal_error', `A snapshot cannot be read: ${what} in it is none`)
 }
 
 /** A query may hold credentials. */

@@ -7,7 +7,7 @@
 
 import type { RawSocket, RawSocketHandlers } from '../../http/platform.ts'
 import { type Frame, PROBE_FRAME, PROBED_FRAME } from './packet.ts'
-import type { Attempt, Session, SessionSnapshot } from './session.ts'
+import type { Attempt, CloseReason, Session, SessionSnapshot } from './session.ts'
 
 /**
  * Milliseconds that a poll which comes after the probe is held. The client may have completed the upgrade on its
@@ -43,16 +43,12 @@ export class SessionSocket implements RawSocketHandlers {
     this.#session?.receive(data)
   }
 
-  close(): void {
-    this.#session?.end('transport close')
+  close(_socket: RawSocket, code: number): void {
+    this.#session?.end(reasonOf(code))
   }
 
   snapshot(): SessionSnapshot | undefined {
     return this.#session?.snapshot()
-  }
-
-  get version(): number {
-    return this.#session?.version ?? 0
   }
 }
 
@@ -64,12 +60,14 @@ export class UpgradeSocket implements RawSocketHandlers, Attempt {
   readonly #until: number
   #holdUntil = Number.POSITIVE_INFINITY
   #socket: RawSocket | undefined
+  readonly #isTextOnly: boolean
   #isOver = false
   #hasMoved = false
 
-  /** `until`: when the client must have completed the upgrade. */
-  constructor(maxPayload: number, session: Session, until: number) {
+  /** `until`: when the client must have completed the upgrade. `isTextOnly`: it takes no binary frames. */
+  constructor(maxPayload: number, session: Session, until: number, isTextOnly: boolean) {
     this.maxPayload = maxPayload
+    this.#isTextOnly = isTextOnly
     this.#session = session
     this.#until = until
   }
@@ -89,20 +87,16 @@ export class UpgradeSocket implements RawSocketHandlers, Attempt {
     if (data === PROBE_FRAME) return this.#answerProbe(socket)
     if (data !== UPGRADE_FRAME || !this.isProbed) return this.abort()
     this.#hasMoved = true
-    this.#session.openSocket(socket)
+    this.#session.openSocket(socket, this.#isTextOnly)
   }
 
-  close(): void {
-    if (this.#hasMoved) this.#session.end('transport close')
+  close(_socket: RawSocket, code: number): void {
+    if (this.#hasMoved) this.#session.end(reasonOf(code))
     else this.#leave()
   }
 
   snapshot(): SessionSnapshot | undefined {
     return this.#hasMoved ? this.#session.snapshot() : undefined
-  }
-
-  get version(): number {
-    return this.#session.version
   }
 
   holdPoll(now: number): void {
@@ -135,4 +129,11 @@ export class UpgradeSocket implements RawSocketHandlers, Attempt {
     this.#session.attempt = undefined
     this.#session.releasePoll()
   }
+}
+
+/** A runtime that bounds messages by itself has closed with this (RFC 6455, section 7.4.1). */
+const TOO_LARGE = 1009
+
+function reasonOf(code: number): CloseReason {
+  return code === TOO_LARGE ? 'payload too large' : 'transport close'
 }

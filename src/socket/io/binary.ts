@@ -27,24 +27,29 @@ export function takeBinary(value: unknown): { readonly value: unknown; readonly 
   return { value: take(value, attachments), attachments }
 }
 
-/** Puts attachments where their placeholders are, in place. False where one stands for none. */
+/**
+ * Puts attachments where their placeholders are, in place. False where one stands for none, or for that of another one: no
+ * encoder writes that, and whoever writes each of them out would have many times what was sent.
+ */
 export function putBinary(root: unknown[], attachments: readonly Uint8Array[]): boolean {
+  const left: (Uint8Array | undefined)[] = [...attachments]
   const waiting: Holder[] = [root as unknown as Holder]
   for (let holder = waiting.pop(); holder !== undefined; holder = waiting.pop()) {
     for (const key of Object.keys(holder)) {
       const value = holder[key]
       if (typeof value !== 'object' || value === null) continue
       if (!('_placeholder' in value) || value._placeholder !== true) waiting.push(value as Holder)
-      else if (!put(holder, key, value, attachments)) return false
+      else if (!put(holder, key, value, left)) return false
     }
   }
   return true
 }
 
-function put(holder: Holder, key: string, placeholder: object, attachments: readonly Uint8Array[]): boolean {
-  const bytes =
-    'num' in placeholder && typeof placeholder.num === 'number' ? attachments[placeholder.num] : undefined
+function put(holder: Holder, key: string, placeholder: object, left: (Uint8Array | undefined)[]): boolean {
+  const num = 'num' in placeholder && typeof placeholder.num === 'number' ? placeholder.num : -1
+  const bytes = left[num]
   if (bytes === undefined) return false
+  left[num] = undefined
   holder[key] = bytes
   return true
 }

@@ -6,9 +6,16 @@
 
 import { reportError } from '../../errors.ts'
 import type { Connection } from '../engine/connection.ts'
+import { unreadable } from '../engine/session.ts'
 import { Decoder } from './decoder.ts'
 import type { Ack, Admission, Namespace, SocketHandshake } from './namespace.ts'
-import { NamespaceSocket, numberOf, type SocketRoom, type SocketSnapshot } from './namespace-socket.ts'
+import {
+  isSocketSnapshot,
+  NamespaceSocket,
+  numberOf,
+  type SocketRoom,
+  type SocketSnapshot,
+} from './namespace-socket.ts'
 import { ACK, CONNECT, CONNECT_ERROR, DISCONNECT, EVENT, encodeControl, type Packet } from './packet.ts'
 import type { Recovery } from './recovery.ts'
 
@@ -59,13 +66,15 @@ export class Client {
     for (const socket of this.#sockets) socket.log?.pong()
   }
 
-  /** Puts sockets back from what `snapshot` gave. */
-  restore(snapshots: readonly SocketSnapshot[]): void {
+  /** Puts sockets back from what `snapshot` gave. Throws for what cannot be read, or is not taken. */
+  restore(snapshots: unknown): void {
+    if (!Array.isArray(snapshots)) throw unreadable('the sockets')
     for (const snapshot of snapshots) {
+      if (!isSocketSnapshot(snapshot)) throw unreadable('a socket')
       const namespace = this.#room.namespaces.get(snapshot.nsp)
-      if (namespace === undefined) continue
+      if (namespace === undefined) throw unreadable('the namespace')
       const socket = this.#add(namespace, snapshot)
-      this.#call(() => namespace.onRestore?.(socket))
+      namespace.onRestore?.(socket)
     }
   }
 

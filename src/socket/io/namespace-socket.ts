@@ -33,6 +33,13 @@ export interface SocketSnapshot {
   readonly data: unknown
 }
 
+/** Whether a value that was kept is what `snapshot` gives. `data` is for the handlers to check. */
+export function isSocketSnapshot(value: unknown): value is SocketSnapshot {
+  const { nsp, id, pid, last } = Object(value) as Partial<Record<keyof SocketSnapshot, unknown>>
+  const isPid = pid === undefined || typeof pid === 'string'
+  return typeof nsp === 'string' && typeof id === 'string' && isPid && typeof last === 'number'
+}
+
 interface Question {
   readonly resolve: (answer: unknown[] | undefined) => void
   readonly until: number
@@ -47,10 +54,10 @@ export class NamespaceSocket implements Socket {
   /** Private: a client that names it goes on where it was. */
   readonly pid: string | undefined
   readonly log: EventLog | undefined
-  data: unknown
   /** Until when its client may come back, while it is away. */
   awayUntil = 0
   readonly #room: SocketRoom
+  #data: unknown
   #connection: Connection | undefined
   #questions: Map<number, Question> | undefined
   #asked = 0
@@ -69,8 +76,17 @@ export class NamespaceSocket implements Socket {
     this.nsp = nsp
     this.id = id
     this.pid = pid
-    this.data = data
+    this.#data = data
     this.log = room.maxLogBytes === undefined ? undefined : new EventLog(room.maxLogBytes, last)
+  }
+
+  get data(): unknown {
+    return this.#data
+  }
+
+  set data(data: unknown) {
+    this.#data = data
+    this.touch()
   }
 
   get isConnected(): boolean {

@@ -61,7 +61,7 @@ export interface Socket {
   readonly isConnected: boolean
   /** So much waits for the client that whoever can should wait before saying more. */
   readonly isCongested: boolean
-  /** To be called after `data` has changed, where snapshots are taken. */
+  /** To be called after something inside `data` has changed, where snapshots are taken. Giving it anew is noticed. */
   touch(): void
   /** Sends an event. Bytes among the arguments, at any depth, go as attachments. With recovery on nothing is lost. */
   emit(event: string, ...args: unknown[]): void
@@ -82,7 +82,7 @@ export interface Namespace {
    */
   readonly authenticate?: (handshake: SocketHandshake) => Admission | Promise<Admission>
   readonly onConnect?: (socket: Socket, handshake: SocketHandshake) => void
-  /** The socket goes on from a snapshot, with the `data` that it had. */
+  /** The socket goes on from a snapshot, with the `data` that it had. A throw closes its connection. */
   readonly onRestore?: (socket: Socket) => void
   /** `ack` is there where the client wants an answer. */
   readonly onEvent?: (

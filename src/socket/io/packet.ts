@@ -6,6 +6,7 @@
  * @module
  */
 
+import { parseJson } from '../../web/json.ts'
 import { isBinary, takeBinary } from './binary.ts'
 
 /** The types of packets, as their digits. */
@@ -169,12 +170,12 @@ function withArguments(
   return type === ACK || type === BINARY_ACK ? { type: ACK, nsp, id, data } : undefined
 }
 
-/** The JSON from `at` on: an array, an object or text. */
+/** The JSON from `at` on: an array, an object or text. Undefined for what is none, or nested too deep. */
 function parse(text: string, at: number): unknown {
   const first = text.charCodeAt(at)
   if (first !== BRACKET && first !== BRACE && first !== QUOTE) return undefined
   try {
-    return JSON.parse(text.slice(at))
+    return parseJson(text.slice(at))
   } catch {
     return undefined
   }

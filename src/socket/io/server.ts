@@ -127,7 +127,7 @@ export function createSocketServerWith(options: SocketServerOptions, plain?: Pla
         if (connection.isPlain) return plain?.restore(connection, layer)
         const client = new Client(room, connection)
         connection.context = client
-        client.restore(layer as SocketSnapshot[])
+        client.restore(layer)
       },
     },
   )

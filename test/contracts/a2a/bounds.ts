@@ -18,6 +18,7 @@ import {
   reaches,
   type Server,
   send,
+  sendCall,
   sendForTask,
   subscribe,
   subscribeCall,
@@ -52,6 +53,19 @@ export function requestBoundCases(server: Server): void {
       const heard = await send(server, tongue, { base, parts: [...parts, ...parts] })
       expectError(tongue, heard, 'invalidParams')
     })
+  })
+
+  it.each(tongues)('refuses JSON that is nested too deep, and keeps nothing of it: %s', async (_, tongue) => {
+    const contextId = own('context')
+    const { path, init } = sendCall(tongue, { contextId, metadata: { deep: 'DEEP' } })
+    const deep = (depth: number) => ({
+      path,
+      init: { ...init, body: String(init.body).replace('"DEEP"', '['.repeat(depth) + ']'.repeat(depth)) },
+    })
+    expectError(tongue, await hear(server, tongue, deep(6000)), 'parseError')
+    const { tasks } = await list(server, TONGUES.rpc1, { contextId })
+    expect(tasks).toEqual([])
+    expect((await hear(server, tongue, deep(100))).error).toBeUndefined()
   })
 
   it.each(tongues)('refuses a context or an id of megabytes, or takes it: %s', async (_, tongue) => {
@@ -89,6 +103,30 @@ export function boundCases(server: Server): void {
     for (let count = 0; count < 3; count++) await sendForTask(server, tongue, { headers, agent: 'clerk' })
     await eventually(async () => expectTooMany(tongue, await send(server, tongue, { headers })))
     expect((await sendForTask(server, tongue, { headers: as(own('other')) })).state).toBe('completed')
+  })
+
+  it.each([
+    ['an owner', true],
+    ['a client without an identity', false],
+  ])('refuses %s one task at work too many, until one has ended', async (_, isOwner) => {
+    const tongue = TONGUES.rpc1
+    const headers = isOwner ? as(own('owner')) : {}
+    // One that ended a moment ago may still be counted.
+    const begin = async () => {
+      const begun: Awaited<ReturnType<typeof atWork>>[] = []
+      await eventually(async () => void begun.push(await atWork(server, tongue, { headers })))
+      return begun[0]!
+    }
+    const [first, second] = [await begin(), await begin()]
+    expectTooMany(tongue, await send(server, tongue, { headers }))
+    // A message that is refused gives nobody a place.
+    expect((await send(server, tongue, { headers, taskId: first.id })).error).toBeDefined()
+    expectTooMany(tongue, await send(server, tongue, { headers }))
+    expect((await sendForTask(server, tongue, { headers: as(own('other')) })).state).toBe('completed')
+    for (const { gate } of [first, second]) await openGate(server, gate)
+    await eventually(async () => {
+      expect((await send(server, tongue, { headers })).error).toBeUndefined()
+    })
   })
 
   it("lets a full owner's oldest ended task leave the list", async () => {

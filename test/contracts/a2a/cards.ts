@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { askAs, NO_HOSTS } from '../http/hosts.ts'
 import { agents } from './agents.ts'
 import type { Fields, Json, Server } from './client.ts'
 import { PUBLIC_URL } from './service.ts'
@@ -136,6 +137,19 @@ export function cardCases(server: Server): void {
       expect([response.status, await response.text()]).toEqual([200, ''])
       expect((await fetch(`${server().url}${path}`)).headers.get('x-middleware')).toBe('card')
     })
+  })
+
+  it('states no address that is none, and every other one as the client has asked for it', async () => {
+    for (const host of NO_HOSTS) {
+      const { status, text } = await askAs(server, host, PATHS[0]!)
+      // Who stands before the handler may have put a host of its own there.
+      if (status === 200) expect(URL.canParse(JSON.parse(text).url), host).toBe(true)
+      else expect(status, host).toBe(400)
+    }
+    for (const host of ['agents.example', 'agents.example.:8080', '[::1]:3000']) {
+      const { text } = await askAs(server, host, PATHS[0]!)
+      expect(JSON.parse(text).url).toBe(`http://${host}`)
+    }
   })
 
   it('is named after the only agent, or after nobody', async () => {

@@ -124,6 +124,8 @@ const HOSTILE = [
   'file:///etc/passwd',
   'javascript:alert(1)',
   'https://224.0.0.1/',
+  // Nowhere (RFC 6761, section 6.4).
+  'https://nothing.invalid/',
   'https://255.255.255.255/',
 ]
 

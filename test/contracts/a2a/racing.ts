@@ -17,9 +17,16 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise(resolve => setTimeout(resolve, 0))
 }
 
-/** Lets a task end and be cancelled at the same time; what everyone who looks has seen. */
+/**
+ * Lets a task end and be cancelled at the same time; what everyone who looks has seen. Its agent takes 1 to 128 turns: on whatever
+ * machine, some cancels come before its end and some after it.
+ */
 async function race(server: Server, round: number) {
-  const { id } = await sendForTask(server, tongue, { agent: 'soon', text: String(round % 8), wait: false })
+  const { id } = await sendForTask(server, tongue, {
+    agent: 'soon',
+    text: String(2 ** (round % 8)),
+    wait: false,
+  })
   await turns((round >> 3) % 5)
   const cancelled = await cancel(server, tongue, id)
   const after = await getTask(server, tongue, id)

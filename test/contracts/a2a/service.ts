@@ -36,7 +36,10 @@ export const CARD_TOKEN = 'token-of-a-reader'
 
 const SETTINGS = {
   usual: {},
-  tight: { a2a: { maxHistory: 4, maxTasksPerOwner: 3, maxSubscribers: 2 } },
+  tight: {
+    a2a: { maxHistory: 4, maxTasksPerOwner: 3, maxSubscribers: 2 },
+    runs: { maxRunningPerOwner: 2 },
+  },
   short: { runs: { timeoutMs: 400 } },
   full: {
     a2a: {
@@ -108,7 +111,7 @@ export function a2aOptions(state: State, name = 'usual'): HandlerOptions {
     registry: false,
     middleware: [identify, guard],
     a2a: { ...common, ...a2a },
-    runs: { ...runs, maxRunning: 100_000, maxRunningPerOwner: 100_000 },
+    runs: { maxRunning: 100_000, maxRunningPerOwner: 100_000, ...runs },
   }
 }
 

@@ -53,6 +53,8 @@ export function refusingCases(server: Server): void {
     'http://[::1]/',
     'ftp://127.0.0.1/',
     'http://user:password@127.0.0.1/',
+    // Nowhere (RFC 6761, section 6.4).
+    'http://nothing.invalid/',
   ])('refuses the address %s', async url => {
     await refuse({ ...definition, name: newName(), url }, 400, 'address_refused')
   })

@@ -125,6 +125,26 @@ export function boundCases(server: Server): void {
     }, WAIT)
   })
 
+  it('counts the address that a proxy adds, whatever the client has sent before it', async () => {
+    let forged = 0
+    const headersFor = (address: string) => ({ 'x-forwarded-for': `9.9.9.${++forged}, ${address}` })
+    const from = (address: string) => stock(server, { ...socketOnly, extraHeaders: headersFor(address) })
+    const poll = async (address: string) => {
+      const url = `${server().url}/socket.io/?EIO=4&transport=polling`
+      return (await fetch(url, { headers: headersFor(address) })).status
+    }
+    await vi.waitFor(async () => {
+      const sockets = Array.from({ length: NARROW.maxSocketsPerIp }, () => from('1.1.1.1'))
+      try {
+        await Promise.all(sockets.map(connected))
+        expect(await poll('1.1.1.1')).toBe(503)
+        expect(await poll('2.2.2.2')).toBe(200)
+      } finally {
+        for (const socket of sockets) socket.disconnect()
+      }
+    }, WAIT)
+  })
+
   it('still serves', async () => {
     const client = clientOf(stock(server, { ...socketOnly, reconnection: true }))
     await play(client, 'agent.run', { name: 'echo', input: 'x' })

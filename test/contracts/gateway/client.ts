@@ -114,16 +114,20 @@ export interface Plain extends Client {
   readonly closed: Promise<number>
 }
 
-/** Opens a plain WebSocket; `connect` is what its first frame says, if it has one. Rejects with a refusal's status. */
+/** Opens a plain WebSocket, from `localAddress` if that is given; `connect` is what its first frame says, if it has one. Rejects with a refusal's status. */
 export async function plain(
   server: Server,
   {
     connect,
     path = '/socket.io/',
     headers = {},
-  }: { connect?: object; path?: string; headers?: Record<string, string> } = {},
+    localAddress,
+  }: { connect?: object; path?: string; headers?: Record<string, string>; localAddress?: string } = {},
 ): Promise<Plain> {
-  const socket = new WebSocket(server().url.replace('http', 'ws') + path, { headers })
+  const socket = new WebSocket(server().url.replace('http', 'ws') + path, {
+    headers,
+    ...(localAddress !== undefined && { localAddress }),
+  })
   const frames: (Got & { id?: unknown })[] = []
   const got: Got[] = []
   const closed = new Promise<number>(resolve => socket.on('close', resolve))

@@ -85,6 +85,9 @@ export function narrowPlainCases(server: Server): void {
       const client = await plain(server, { connect: {} })
       client.tell('agent.run', { name: 'echo', input: 'x'.repeat(20_000) })
       expect(await client.closed).toBe(1009)
+      const other = await plain(server, { connect: {} })
+      other.tell('agent.run', { name: 'echo', input: '€'.repeat(4000) })
+      expect(await other.closed).toBe(1009)
     })
   })
 }

@@ -1,6 +1,7 @@
 /** Clients that lose their connection and come back. */
 import type { Socket } from 'socket.io-client'
 import { describe, expect, it, vi } from 'vitest'
+import type { WebSocket } from 'ws'
 import { as, isNoted, noted, openGate, own } from '../runs/client.ts'
 import {
   type Client,
@@ -223,17 +224,40 @@ export function recoveryCases(server: Server): void {
     expect(textOf(events)).toBe('before after')
   })
 
-  it('remembers a run at work, however many others begin and end', async () => {
-    const socket = open()
+  it('has the answer of every run that ended while nothing reached it, and each once', async () => {
+    const owner = as(own('ann'))
+    const socket = open({ extraHeaders: owner })
     const client = clientOf(socket)
     const gate = own('gate')
-    const runId = await start(client, 'agent.run', { name: 'gated', input: gate })
-    for (let run = 0; run < 70; run++) await play(client, 'agent.run', { name: 'shout', input: 'x' })
-    await stayAway(socket)
-    await openGate(server, gate)
-    await comeBack(socket)
+    const atWork = await start(client, 'agent.run', { name: 'gated', input: gate })
+    await vi.waitFor(() => expect(textOf(told(client, atWork))).toBe('before '), WAIT)
+    const { ws } = socket.io.engine.transport as unknown as { ws: WebSocket }
+    // What arrives is lost, and nobody knows yet.
+    ws.onmessage = () => {}
+    const inputs = Array.from({ length: 95 }, (_item, index) => `answer ${index}`)
+    const completed = async () => {
+      const response = await fetch(`${server().url}/api/runs?status=completed&limit=100`, { headers: owner })
+      return (await response.json()).runs.length
+    }
+    // So few that they are no more at a time than a socket may have.
+    for (let sent = 0; sent < inputs.length; ) {
+      const some = inputs.slice(sent, sent + 7)
+      for (const input of some) socket.emit('agent.run', { name: 'echo', input })
+      sent += some.length
+      await vi.waitFor(async () => expect(await completed()).toBe(sent), WAIT)
+    }
+    const back = connected(socket)
+    ws.terminate()
+    await back
     expect(socket.recovered).toBe(true)
-    expect(textOf(await ended(client, runId))).toBe('before after')
+    const ends = () => client.got.filter(({ event }) => event === 'agent.done' || event === 'agent.error')
+    await vi.waitFor(() => expect(ends()).toHaveLength(inputs.length), WAIT)
+    const texts = ends().map(({ data }) => (data.output as { text: string } | undefined)?.text)
+    expect(new Set(texts)).toEqual(new Set(inputs))
+    // The run that was at work all the while goes on, and there is room for more.
+    await openGate(server, gate)
+    expect(textOf(await ended(client, atWork))).toBe('before after')
+    await play(client, 'agent.run', { name: 'echo', input: 'after' })
   })
 
   it('lets a background run go on when its client leaves for good', async () => {

@@ -4,16 +4,18 @@
  */
 import {
   Agent,
+  bearerAuth,
   createHandler,
   type GatewayOptions,
   type Handler,
   type HandlerOptions,
+  type Middleware,
   Registry,
   ServableError,
   type State,
   textOf,
 } from '../../../src/index.ts'
-import { teams, workflows } from '../fixture/agents.ts'
+import { agents as fixture, teams, workflows } from '../fixture/agents.ts'
 import { SECRET } from '../fixture/misbehaving.ts'
 import { notes, sleep } from '../fixture/record.ts'
 import { identify } from '../identify.ts'
@@ -94,13 +96,24 @@ const SETTINGS = {
   },
   narrow: { limits: NARROW },
   scoped: {
-    agents: { only: new Agent({ name: 'only', run: () => 'alone', register: false }) },
+    agents: { told: fixture.told!, only: new Agent({ name: 'only', run: () => 'alone', register: false }) },
     registry: late,
   },
 } as const satisfies Record<string, GatewayOptions>
 
 /** The names of the settings with which the service is started. */
 export type SettingsName = keyof typeof SETTINGS
+
+/** A token says whom it is of. */
+const tokens = bearerAuth({
+  verify: token => (token.startsWith('token-of-') ? { id: token.slice('token-of-'.length) } : undefined),
+})
+
+/** Goes by who was found before it. */
+const notBanned: Middleware = (_request, { identity }, next) => {
+  if (identity?.id.startsWith('banned')) throw new ServableError('forbidden', 'You are banned')
+  return next()
+}
 
 /** The options of the service. */
 export function gatewayOptions(state: State, name = 'usual'): HandlerOptions {
@@ -111,8 +124,14 @@ export function gatewayOptions(state: State, name = 'usual'): HandlerOptions {
     workflows,
     state,
     cors: ['https://other.example'],
-    middleware: [identify, (request, _context, next) => (isRefused(request) ? refused() : next())],
+    middleware: [
+      identify,
+      (request, _context, next) => (isRefused(request) ? refused() : next()),
+      ...(name === 'scoped' ? [tokens, notBanned] : []),
+    ],
     gateway: SETTINGS[name as SettingsName],
+    // A proxy may stand before it, as nginx does in the tests.
+    ...(name === 'narrow' && { trustProxy: 1 }),
   }
 }
 

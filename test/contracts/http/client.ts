@@ -221,7 +221,9 @@ export async function hangUp(server: Server, lines: readonly string[], body: str
 function send(server: Server, lines: readonly string[], body: string | Uint8Array): Socket {
   const { hostname, port } = new URL(server().url)
   const socket = connect(Number(port), hostname)
-  const head = [...lines, `host: ${hostname}:${port}`, 'connection: close', '', ''].join('\r\n')
+  const saysWhere = lines.some(line => /^host:| HTTP\/1\.0$/i.test(line))
+  const host = saysWhere ? [] : [`host: ${hostname}:${port}`]
+  const head = [...lines, ...host, 'connection: close', '', ''].join('\r\n')
   socket.write(Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)]))
   return socket
 }

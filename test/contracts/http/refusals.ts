@@ -66,7 +66,14 @@ const badBodies: readonly [what: string, body: string, path: string | undefined]
   ['an `input` under `constructor`', '{"constructor":{"prototype":{"input":"x"}}}', 'input'],
   ['a part under `__proto__`', '{"input":[{"__proto__":{"type":"text","text":"x"}}]}', 'input.0.type'],
   ['brackets without end', `{"input":${'['.repeat(100_000)}`, undefined],
-  ['a hundred thousand levels', `{"input":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 'input.0.type'],
+  ['a hundred thousand levels', `{"input":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, undefined],
+  [
+    'as many levels where nobody looks',
+    `{"input":"x","more":${'['.repeat(6000)}${']'.repeat(6000)}}`,
+    undefined,
+  ],
+  ['too many parts', `{"input":[${'{"type":"text","text":"x"},'.repeat(1000)}0]}`, 'input'],
+  ['half a million wrong parts', `{"input":[${'0,'.repeat(500_000)}0]}`, undefined],
 ]
 
 function bodyCases(server: Server): void {
@@ -192,12 +199,19 @@ function pathCases(server: Server): void {
     await expectProblem(server, answer, 404, 'agent_not_found')
   })
 
-  it.each(['/', '/api', '/api/nothing', '/api/agents/echo', '/api/agents/echo/walk', '/api/agents//run'])(
+  it.each(['/', '/api/nothing', '/api/agents/echo', '/api/agents/echo/walk', '/api/agents//run'])(
     'finds nothing at %s',
     async path => {
-      await expectProblem(server, await ask(server, path), 404, 'not_found')
+      const answer = await ask(server, path)
+      await expectProblem(server, answer, 404, 'not_found')
+      expect(answer.headers.get('link')).toContain('; rel="index"')
     },
   )
+
+  it('says at its prefix what is mounted', async () => {
+    const { status, text } = await ask(server, '/api')
+    expect([status, JSON.parse(text)]).toMatchObject([200, { _links: { agents: { href: '/api/agents' } } }])
+  })
 }
 
 function encodingCases(server: Server): void {

@@ -37,11 +37,36 @@ export function amountCases(hosted: Hosted, countsAll: boolean): void {
     await waitFor(() => begin(host, [], { owner, key }).then(Boolean, () => false))
   })
 
-  it('refuse one run too many of all without an owner', async () => {
+  it('refuse a client without an owner one run too many, and no other client', async () => {
+    const { host } = hosted()
+    const [one, other] = [unique('address'), unique('address')]
+    const first = [
+      await begin(host, [never()], { client: one }),
+      await begin(host, [never()], { client: one }),
+    ]
+    const refused = begin(host, [], { client: one })
+    await expect(refused).rejects.toMatchObject({ code: 'too_many_runs' })
+    await expect(refused).rejects.not.toMatchObject({ message: expect.stringContaining(one) })
+    const second = await begin(host, [never()], { client: other })
+    for (const { id } of first) await host.cancel(id, null)
+    await waitFor(() => begin(host, [], { client: one }).then(Boolean, () => false))
+    await host.cancel(second.id, null)
+  })
+
+  it('refuse one run too many of all who are unknown', async () => {
+    const { host } = hosted()
+    const started = [await begin(host, [never()]), await begin(host, [never()])]
+    await expect(begin(host, [])).rejects.toMatchObject({ code: 'too_many_runs' })
+    for (const { id } of started) await host.cancel(id, null)
+    await waitFor(() => begin(host, []).then(Boolean, () => false))
+  })
+
+  it('refuse one run too many of all clients without an owner together', async () => {
     const { host } = hosted()
     const started = []
-    for (let i = 0; i < 4; i++) started.push(await begin(host, [never()]))
-    await expect(begin(host, [])).rejects.toMatchObject({ code: 'too_many_runs' })
+    for (let i = 0; i < 4; i++) started.push(await begin(host, [never()], { client: unique('address') }))
+    const fifth = begin(host, [], { client: unique('address') })
+    await expect(fifth).rejects.toMatchObject({ code: 'too_many_runs' })
     for (const { id } of started) await host.cancel(id, null)
     await waitFor(() => begin(host, []).then(Boolean, () => false))
   })

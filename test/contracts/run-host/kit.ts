@@ -25,15 +25,16 @@ export type Hosted = () => TestHost
 /** A run to start. Its owner is nobody, and it is in the background, unless it is said otherwise. */
 export interface Begin {
   readonly owner?: Viewer
+  readonly client?: string
   readonly isBackground?: boolean
   readonly key?: IdempotencyKey
   readonly options?: RunOptions
 }
 
 export function begin(host: RunHost, acts: readonly Act[], given: Begin = {}): Promise<RunRecord> {
-  const { owner = null, isBackground = true, key, options = {} } = given
+  const { owner = null, client, isBackground = true, key, options = {} } = given
   const target = { kind: 'agent', name: 'scripted', servable: scripted } as const
-  return host.start({ target, input: JSON.stringify(acts), options, owner, isBackground, key })
+  return host.start({ target, input: JSON.stringify(acts), options, owner, client, isBackground, key })
 }
 
 /** A name that no other test has. */

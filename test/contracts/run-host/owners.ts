@@ -27,6 +27,27 @@ export function ownerCases(hosted: Hosted): void {
     await expect(host.cancel(id, viewer)).rejects.toMatchObject(notFound)
   })
 
+  it('do not hide a run from an administrator who knows its id', async () => {
+    const { host } = hosted()
+    const owner = unique('owner')
+    const { id } = await begin(host, [{ say: 'hi' }], { owner })
+    await ending(host, id, owner)
+    expect(await host.find(id)).toMatchObject([{ id, owner, status: 'completed' }])
+    // Of a run with an owner, logs show all of the id.
+    expect(await host.find(id.slice(0, 8))).toEqual([])
+  })
+
+  it('do not hide a run without one from an administrator who knows the beginning of its id', async () => {
+    const { host } = hosted()
+    const { id } = await begin(host, [{ gate: unique('never') }])
+    for (const ref of [id, id.slice(0, 8)]) {
+      expect(await host.find(ref)).toMatchObject([{ id, owner: null, status: 'running' }])
+    }
+    await host.cancel(id, null)
+    expect(await host.find(id.slice(0, 8))).toMatchObject([{ id, status: 'cancelled' }])
+    expect(await host.find('00000000')).toEqual([])
+  })
+
   it('leave a run without one to everyone who knows its id', async () => {
     const { host } = hosted()
     const { id } = await begin(host, [{ say: 'hi' }])

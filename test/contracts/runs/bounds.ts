@@ -71,14 +71,23 @@ export function boundCases(server: Server): void {
   })
 
   it('refuses one run too many, and takes another once one has ended', async () => {
-    const gated = await acceptAll(server, 3)
+    const gated = await acceptAll(server, 2)
     await expectProblem(server, await start(server), 429, 'too_many_runs')
+    // What a client merely claims opens nothing.
+    const claimed = await post(server, '/api/agents/echo/run', { ...input, userId: own('user') }, async)
+    await expectProblem(server, claimed, 429, 'too_many_runs')
     const keyed = await start(server, { 'idempotency-key': own('key') })
     await expectProblem(server, keyed, 429, 'too_many_runs')
     expect((await run(server, '/api/agents/echo/run')).text).toBe('one two')
     const [first] = gated
     await cancel(server, first?.id ?? '')
     await eventually(async () => expect((await start(server)).status).toBe(202))
+    await finish(server, gated)
+  })
+
+  it('has room for others while a client without an identity has all that it may have', async () => {
+    const gated = await acceptAll(server, 2)
+    expect((await start(server, as(own('owner')))).status).toBe(202)
     await finish(server, gated)
   })
 
@@ -93,7 +102,7 @@ export function boundCases(server: Server): void {
   })
 
   it('does not use up a key with a run that was refused', async () => {
-    const gated = await acceptAll(server, 3)
+    const gated = await acceptAll(server, 2)
     const key = { 'idempotency-key': own('key') }
     await expectProblem(server, await start(server, key), 429, 'too_many_runs')
     await finish(server, gated)

@@ -60,12 +60,26 @@ export function canaryCases(server: Server): void {
 
 /** When all has been done. */
 export function runLogCases(server: Server): void {
-  it('holds no key, no whole id of a run, and nothing that went unhandled', () => {
+  it('has where a followed run failed, and in which request, once', async () => {
+    const requestId = own('request')
+    const headers = { 'x-request-id': requestId, 'idempotency-key': own('key') }
+    await post(server, '/api/agents/leaks-keys/run', body, headers)
+    const lines = () =>
+      server()
+        .log()
+        .split('\n')
+        .filter(line => line.includes(requestId) && line.includes('run.failed'))
+    await eventually(() => expect(lines().length).toBe(1))
+    expect(lines()[0]).toMatch(/"stack":"Error: [^"]*\\n {4}at /)
+  })
+
+  it('holds no key, no id that is enough to read a run, and nothing that went unhandled', async () => {
     const log = server().log()
     expect(log).not.toMatch(/sk-(test|canary)/)
     expect(log).not.toMatch(/unhandled|uncaught|exited with/i)
     const told = log.split('\n').flatMap(line => [...line.matchAll(/"runId":"([^"]+)"/g)])
     expect(told.length).toBeGreaterThan(0)
-    for (const [, runId] of told) expect(runId).toHaveLength(8)
+    const whole = new Set(told.flatMap(([, runId = '']) => (runId.length === 8 ? [] : [runId])))
+    for (const id of whole) expect((await ask(server, `/api/runs/${id}`)).status).toBe(404)
   })
 }

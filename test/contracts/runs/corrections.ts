@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { expectProblem } from '../http/client.ts'
+import { expectProblem, jsonRequest } from '../http/client.ts'
 import { as, ask, type Fields, own, post, type Server, uuid } from './client.ts'
 
 interface Page {
@@ -95,6 +95,14 @@ export function correctionCases(server: Server): void {
     ])('are refused with %s', async (_, wrong, names) => {
       const problem = await expectProblem(server, await post(server, path, wrong), 400, 'invalid_body')
       expect(problem.detail).toContain(names)
+    })
+
+    it('are refused where they are nested too deep, and listed all the same', async () => {
+      const headers = as(own('ann'))
+      const deep = `{"originalValue":1,"correctedValue":${'['.repeat(6000)}${']'.repeat(6000)}}`
+      const answer = await ask(server, path, { ...jsonRequest({}, headers), body: deep })
+      await expectProblem(server, answer, 400, 'invalid_body')
+      expect((await ask(server, path, { headers })).status).toBe(200)
     })
 
     it.each(['limit=0', 'limit=101', 'limit=x', 'cursor=nonsense'])('are not listed by %s', async query => {

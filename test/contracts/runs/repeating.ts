@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { expectProblem, jsonRequest, notesOf, run, stream } from '../http/client.ts'
 import {
   as,
+  ask,
   beginStream,
   ended,
   type Fields,
@@ -31,6 +32,14 @@ export function repeatingCases(server: Server): void {
 }
 
 function sameCases(server: Server): void {
+  it('is refused with a body that is nested too deep, and free for another', async () => {
+    const headers = withKey(own('key'))
+    const deep = `{"input":"one two","more":${'['.repeat(6000)}${']'.repeat(6000)}}`
+    const init = { ...jsonRequest({}, headers), body: deep }
+    await expectProblem(server, await ask(server, `${echo}/run`, init), 400, 'invalid_body')
+    expect((await post(server, `${echo}/run`, input, headers)).status).toBe(200)
+  })
+
   it('gives the same run, on the JSON and on the stream route', async () => {
     const headers = withKey(own('key'))
     const first = await post(server, `${echo}/run`, input, headers)

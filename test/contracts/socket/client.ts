@@ -63,8 +63,8 @@ export async function wire(server: Server, path: string): Promise<Wire> {
 }
 
 /** Opens a session on WebSocket, and takes its first packet. */
-export async function openWire(server: Server, path: string): Promise<Wire & Opened> {
-  const opened = await wire(server, `/${path}/?EIO=4&transport=websocket`)
+export async function openWire(server: Server, path: string, query = ''): Promise<Wire & Opened> {
+  const opened = await wire(server, `/${path}/?EIO=4&transport=websocket${query}`)
   return { ...opened, ...openPacket(String(await opened.next())) }
 }
 

@@ -73,6 +73,16 @@ export function pollingCases(server: Server): void {
     await expectGone(session)
   })
 
+  it('counts bytes, and not characters', async () => {
+    const [session, other] = [await open(), await open()]
+    const payload = `4${'€'.repeat((MAX_PAYLOAD - 1) / 3)}`
+    expect((await session.post(payload)).status).toBe(200)
+    expect(await session.read()).toBe(payload)
+    const response = await other.post(`${payload}x`).catch(() => undefined)
+    if (response !== undefined) expect(response.status).toBe(413)
+    await expectGone(other)
+  })
+
   it('takes as much as it said', async () => {
     const session = await open()
     const payload = `4${'x'.repeat(MAX_PAYLOAD - 1)}`
@@ -167,7 +177,28 @@ export function socketCases(server: Server): void {
   it('closes upon a message that is too large', async () => {
     const client = await open()
     client.send(`4${'x'.repeat(MAX_PAYLOAD)}`)
-    expect(await client.closed).toBeGreaterThan(0)
+    expect(await client.closed).toBe(1009)
+  })
+
+  it('counts the bytes of a message, and not its characters', async () => {
+    const client = await open()
+    const frame = `4${'€'.repeat((MAX_PAYLOAD - 1) / 3)}`
+    client.send(frame)
+    expect(await client.next()).toBe(frame)
+    client.send(`${frame}x`)
+    expect(await client.closed).toBe(1009)
+  })
+
+  it('takes bytes as base64, and gives them back so to who asks for it', async () => {
+    const [plain, asking] = [await open(), await openWire(server, 'engine.io', '&b64=1')]
+    for (const client of [plain, asking]) client.send('bAP+A')
+    expect(await plain.next()).toEqual([0, 255, 128])
+    expect(await asking.next()).toBe('bAP+A')
+    asking.send(new Uint8Array())
+    expect(await asking.next()).toBe('b')
+    plain.close()
+    asking.send('b%%%')
+    expect(await asking.closed).toBe(1002)
   })
 
   it('takes as much as it said', async () => {

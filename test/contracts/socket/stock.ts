@@ -77,6 +77,23 @@ export function stockCases(server: Server): void {
       expect(await socket.emitWithAck('message-with-ack', Buffer.from([4]))).toEqual(Buffer.from([4]))
     })
 
+    it('sends and gets bytes as base64, where it has no binary frames', async () => {
+      const socket = open('', { forceBase64: true })
+      const bytes = Buffer.from([0, 255, 128, 10])
+      expect(await socket.emitWithAck('message-with-ack', { deep: [bytes] })).toEqual({ deep: [bytes] })
+      await vi.waitFor(() => expect(socket.io.engine.transport.name).toBe(transport))
+      const frames: unknown[] = []
+      socket.io.engine.on('packet', ({ data }) => frames.push(data))
+      const raw = (
+        socket.io.engine.transport as { ws?: { on(event: 'message', on: (...got: unknown[]) => void): void } }
+      ).ws
+      raw?.on('message', (_data, isBinary) => frames.push(isBinary ? 'a binary frame' : 'text'))
+      const back = once(socket, 'message-back')
+      socket.emit('message', bytes, new Uint8Array())
+      expect(await back).toEqual([bytes, Buffer.from([])])
+      expect(frames).not.toContain('a binary frame')
+    })
+
     it('has two namespaces on one connection', async () => {
       const main = open()
       const custom = main.io.socket('/custom', { auth: { token: 'abc' } })
@@ -113,6 +130,17 @@ export function stockCases(server: Server): void {
       }
       await vi.waitFor(() => expect(got.length).toBeGreaterThanOrEqual(100))
       expect(got).toEqual(Array.from({ length: 100 }, (_item, i) => i + 1))
+    })
+
+    it('nothing, where it was cut off for sending too much', async () => {
+      const socket = open()
+      await once(socket, 'connect')
+      const { id } = socket
+      const back = once(socket, 'connect')
+      socket.emit('count', 'x'.repeat(1_000_000))
+      await back
+      expect(socket.recovered).toBe(false)
+      await vi.waitFor(async () => expect(await socket.emitWithAck('departed', id)).toBe(true))
     })
 
     it('or starts anew where it missed too much', async () => {

@@ -6,20 +6,27 @@ import { getRun, runAgent, streamAgent } from './sdk/sdk.gen'
 
 declare const process: { env: { SERVER: string } }
 const baseUrl = process.env.SERVER
+const token = 'token-of-ada'
 
 /** Also a record is an answer to a run: to the header `Prefer: respond-async`. */
 const textOf = (answer: { text: string } | object | undefined) =>
   answer !== undefined && 'text' in answer ? answer.text : undefined
 
 async function withFetch() {
-  const api = createClient<paths>({ baseUrl })
-  const path: paths['/api/agents/{name}/run']['post']['parameters']['path'] = { name: 'echo' }
-  const { data } = await api.POST('/api/agents/{name}/run', { params: { path }, body: { input: 'typed' } })
-  const wrong = await api.POST('/api/agents/{name}/run', { params: { path }, body: { input: '' } })
+  const api = createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${token}` } })
+  const path: paths['/bearer/api/agents/{name}/run']['post']['parameters']['path'] = { name: 'echo' }
+  const { data } = await api.POST('/bearer/api/agents/{name}/run', {
+    params: { path },
+    body: { input: 'typed' },
+  })
+  const wrong = await api.POST('/bearer/api/agents/{name}/run', { params: { path }, body: { input: '' } })
   // @ts-expect-error No agent has this name.
   const unknown: typeof path = { name: 'no' }
-  const nobody = await api.POST('/api/agents/{name}/run', { params: { path: unknown }, body: { input: 'x' } })
-  const listed = await api.GET('/api/agents')
+  const nobody = await api.POST('/bearer/api/agents/{name}/run', {
+    params: { path: unknown },
+    body: { input: 'x' },
+  })
+  const listed = await api.GET('/bearer/api/agents')
   return {
     text: textOf(data),
     wrong: wrong.error?.code,
@@ -29,7 +36,8 @@ async function withFetch() {
 }
 
 async function withSdk() {
-  client.setConfig({ baseUrl })
+  // The document says where it goes.
+  client.setConfig({ baseUrl, auth: ({ type }) => (type === 'http' ? token : undefined) })
   const { data } = await runAgent({ path: { name: 'echo' }, body: { input: 'typed' } })
   const keyed = await runAgent({
     path: { name: 'echo' },

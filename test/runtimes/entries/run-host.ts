@@ -31,6 +31,7 @@ type Call =
   | { method: 'start'; request: Omit<StartRequest, 'target'> }
   | { method: 'get' | 'wait' | 'cancel'; id: string; viewer: string | null }
   | { method: 'follow'; id: string; viewer: string | null; after: number }
+  | { method: 'find'; ref: string }
   | { method: 'list'; owner: string | null; query: RunQuery }
   | { method: 'openGate' | 'countOf' | 'wasStopped' | 'crash'; about: string }
 
@@ -50,6 +51,8 @@ async function answer(call: Call, signal: AbortSignal): Promise<unknown> {
       return host[call.method](call.id, call.viewer)
     case 'wait':
       return host.wait(call.id, call.viewer, signal)
+    case 'find':
+      return host.find(call.ref)
     case 'list':
       return host.list(call.owner, call.query)
     case 'follow':

@@ -1,6 +1,23 @@
 import process from 'node:process'
-import { type Handler, memoryState } from '../../../../../../src/index.ts'
+import { Agent, createHandler, type Handler, memoryState } from '../../../../../../src/index.ts'
 import { type Route, route } from '../../../../../../src/runtimes/next.ts'
+import { sqliteState } from '../../../../../../src/runtimes/sqlite.ts'
+
+/** Made when the module is imported, as apps do it: `next build` does so too. */
+const kept: Handler = createHandler({
+  registry: false,
+  agents: {
+    echo: new Agent({
+      name: 'echo',
+      register: false,
+      async *run(input) {
+        yield String(input)
+      },
+    }),
+  },
+  a2a: { push: true },
+  state: sqliteState({ path: 'kept.db' }),
+})
 
 /** The services of the contracts, in memory. Only the one that ENTRY names is loaded, with the settings SETTINGS. */
 const services: Readonly<Record<string, () => Promise<Handler>>> = {
@@ -26,6 +43,7 @@ const services: Readonly<Record<string, () => Promise<Handler>>> = {
     const { aiHandler, aiOptions } = await import('../../../../../contracts/ai/service.ts')
     return aiHandler(aiOptions(memoryState(), process.env.SETTINGS ?? ''))
   },
+  kept: async () => kept,
   client: async () => (await import('../../../../../contracts/client/exercise.ts')).answerExercise,
   async gateway() {
     const { gatewayHandler, gatewayOptions } = await import('../../../../../contracts/gateway/service.ts')

@@ -1,0 +1,81 @@
+/**
+ * Requests that a page of another origin has its visitor's browser send, cookies and all, without asking first
+ * (cross-site request forgery).
+ *
+ * @module
+ */
+
+import { ServableError } from '../errors.ts'
+import type { Cors } from '../web/cors.ts'
+import type { Part } from './context.ts'
+
+/** What the check needs to know of the deployment. */
+export interface CrossSiteOptions {
+  /** Who may call across origins; undefined where nobody may. */
+  readonly cors: Cors | undefined
+  readonly publicUrl: string | undefined
+}
+
+/**
+ * Throws `cross_site_request` where a browser says that a page of another origin sent a request that changes something,
+ * unless CORS lets that origin in. Requests of which no browser says anything pass, and so do those with a token in
+ * `Authorization`, which no page can send without a preflight.
+ */
+export function checkCrossSite(request: Request, part: Part, { cors, publicUrl }: CrossSiteOptions): void {
+  if (!changesSomething(request, part) || !isCrossSite(request, publicUrl) || hasToken(request)) return
+  if (cors !== undefined && letsIn(cors, request)) return
+  throw new ServableError(
+    'cross_site_request',
+    `A page of another origin sent this request. ${fixOf(part, cors)}`,
+  )
+}
+
+/**
+ * Whether a browser says that a page of another origin sent the request. `Sec-Fetch-Site` decides where it is there
+ * (W3C Fetch Metadata, section 2.4), since the browser knows the address that it asked; else an `Origin` that is not the
+ * service's own does.
+ */
+export function isCrossSite({ headers, url }: Request, publicUrl: string | undefined): boolean {
+  const site = headers.get('sec-fetch-site')
+  if (site !== null) return site !== 'same-origin' && site !== 'none'
+  const origin = headers.get('origin')
+  return origin !== null && origin !== publicUrl && !isSameHost(origin, url)
+}
+
+/** Safe methods change nothing (RFC 9110, section 9.2.1), but for those of the socket, which open connections. */
+function changesSomething({ method }: Request, part: Part): boolean {
+  if (method === 'OPTIONS') return false
+  return part === 'socket' || (method !== 'GET' && method !== 'HEAD')
+}
+
+/** Schemes may differ: behind a proxy that ends TLS, the request's is not the one that the browser asked with. */
+function isSameHost(origin: string, url: string): boolean {
+  if (!URL.canParse(origin)) return false
+  const { protocol, host } = new URL(origin)
+  // With the scheme of the origin, so that its default port is the same as none.
+  const own = `${protocol}//${new URL(url).host}`
+  return URL.canParse(own) && new URL(own).host === host
+}
+
+/** Schemes of credentials that a browser remembers, and adds by itself as it does with cookies. */
+const REMEMBERED = /^(basic|digest|negotiate|ntlm)\b/i
+
+function hasToken({ headers }: Request): boolean {
+  const credentials = headers.get('authorization') ?? ''
+  return credentials !== '' && !REMEMBERED.test(credentials)
+}
+
+/** Where any origin may call, it may without credentials: then nothing that a browser adds by itself may come along. */
+function letsIn(cors: Cors, { headers }: Request): boolean {
+  if (cors.isOpen) return !headers.has('cookie') && !headers.has('authorization')
+  const origin = headers.get('origin')
+  return origin !== null && cors.allows(origin)
+}
+
+function fixOf(part: Part, cors: Cors | undefined): string {
+  if (part === 'admin') return 'The admin routes take none: they have no CORS'
+  const option = part === 'socket' ? '`gateway.origins` (by default `cors`)' : '`cors`'
+  if (cors?.isOpen)
+    return `${option} lets any origin in, but without credentials: name the origins that may send them`
+  return `Name its origin in ${option} to let it in, or in \`publicUrl\` where it is the service's own`
+}

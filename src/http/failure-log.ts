@@ -1,0 +1,41 @@
+/**
+ * Failures as entries of the log: what was thrown with its causes and stack, in which request and which run.
+ *
+ * @module
+ */
+
+import type { RunFailure } from '../runs/failures.ts'
+import { refOf } from '../runs/record.ts'
+import type { Log, LogEntry } from './context.ts'
+import { cleanText, storyOf } from './error-story.ts'
+
+/** Tells the log what was thrown. `entry` says where. */
+export function logThrown(
+  log: Log,
+  entry: Pick<LogEntry, 'event'> & Partial<LogEntry>,
+  thrown: unknown,
+  secrets: readonly string[] = [],
+): void {
+  const error = storyOf(thrown, secrets)
+  log({ level: 'error', ...entry, message: error.message, error })
+}
+
+/** Tells the log of a failure of a run, or in one. What the run survived is a warning. */
+export function logFailure(log: Log, failure: RunFailure): void {
+  const { event, kind, name, of, code, message, runId, owner, requestId, taskId, thrown, secrets } = failure
+  const inner = { 'tool.failed': 'tool', 'step.failed': 'step' } as const
+  const isInner = event === 'tool.failed' || event === 'step.failed'
+  log({
+    level: isInner ? 'warn' : 'error',
+    event,
+    kind,
+    name,
+    ...(isInner && { [inner[event]]: cleanText(of ?? 'unknown', secrets) }),
+    code,
+    message: cleanText(message, secrets),
+    runId: refOf(runId, owner),
+    ...(taskId !== undefined && { taskId: refOf(taskId, owner) }),
+    ...(requestId !== undefined && { requestId }),
+    ...(thrown !== undefined && { error: storyOf(thrown, secrets) }),
+  })
+}

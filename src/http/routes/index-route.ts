@@ -1,0 +1,52 @@
+/**
+ * `GET {prefix}`: what is mounted, and where.
+ *
+ * @module
+ */
+
+import { jsonReply } from '../../web/reply.ts'
+import type { Route } from '../router.ts'
+
+/** A link as HAL has it; a templated one is a URI template (RFC 6570). */
+export interface Link {
+  readonly href: string
+  readonly templated?: true
+}
+
+/** Links by what they lead to. */
+export type Links = Readonly<Record<string, Link>>
+
+/** The links to those of the named paths at which there is a route. */
+export function linksTo(paths: Readonly<Record<string, string>>, routes: readonly Route[]): Links {
+  const mounted = new Set(routes.map(({ path }) => path))
+  const links = Object.entries(paths).filter(([, path]) => mounted.has(path))
+  return Object.fromEntries(links.map(([name, path]) => [name, toLink(path)]))
+}
+
+function toLink(path: string): Link {
+  if (!path.includes(':')) return { href: path }
+  return { href: path.replace(/:(\w+)/g, '{$1}'), templated: true }
+}
+
+/** The route. */
+export function indexRoute(path: string, links: Links): Route {
+  return {
+    method: 'GET',
+    path,
+    part: 'router',
+    endpoint: () => jsonReply({ _links: { self: { href: path }, ...links } }),
+  }
+}
+
+/**
+ * The `Link` header of an answer that found nothing (RFC 8288): where the index is, and the documentation (RFC 8631).
+ * Undefined where there is neither.
+ */
+export function linkHeader(index: string | undefined, { docs, spec }: Links): string | undefined {
+  const links = [
+    ...(index === undefined ? [] : [`<${index}>; rel="index"`]),
+    ...(docs === undefined ? [] : [`<${docs.href}>; rel="service-doc"`]),
+    ...(spec === undefined ? [] : [`<${spec.href}>; rel="service-desc"`]),
+  ]
+  return links.length === 0 ? undefined : links.join(', ')
+}

@@ -1,0 +1,94 @@
+/**
+ * The script of the documentation page: it reads the document, with what its reader gives where that is asked for, and shows
+ * it. What was given stays in the memory of the page. The same for every deployment; what differs stands in the page.
+ */
+export const PAGE_SCRIPT = `(() => {
+  const root = document.getElementById('docs')
+  const form = document.getElementById('ask')
+  const note = document.getElementById('note')
+  const { spec, ask } = root.dataset
+
+  const given = () => {
+    const headers = {}
+    for (const { value, dataset } of form.querySelectorAll('input')) {
+      if (value.trim() !== '') headers[dataset.header] = dataset.prefix + value.trim()
+    }
+    return headers
+  }
+
+  const say = text => {
+    note.textContent = text
+    note.hidden = false
+  }
+
+  const askFor = isRefused => {
+    form.hidden = false
+    form.querySelector('input').focus()
+    if (isRefused) say('This was not accepted.')
+  }
+
+  const load = async headers => {
+    const { ok, status, text } = await read(headers)
+    if (ok) return show(JSON.parse(text), headers)
+    const isRefused = status === 401 || status === 403
+    if (isRefused && form !== null) return askFor(Object.keys(headers).length > 0)
+    const why = status === undefined ? '' : ' (the service answered ' + status + ')'
+    say((isRefused ? 'You are not let in' : 'The documentation cannot be read now') + why + '.')
+  }
+
+  const read = async given => {
+    let headers
+    try {
+      headers = new Headers(given)
+    } catch {
+      // No header can hold it, so it is nobody's.
+      return { status: 401 }
+    }
+    try {
+      const response = await fetch(spec, { headers })
+      return { ok: response.ok, status: response.status, text: await response.text() }
+    } catch {
+      return {}
+    }
+  }
+
+  const show = (document_, headers) => {
+    form?.remove()
+    note.remove()
+    document.title = document_.info.title
+    const ui = SwaggerUIBundle({
+      spec: document_,
+      dom_id: '#docs',
+      tryItOutEnabled: true,
+      persistAuthorization: false,
+      deepLinking: true,
+      onComplete: () => {
+        ui.specActions.updateUrl(spec)
+        authorize(ui, document_, headers)
+      },
+    })
+  }
+
+  /** Runs go with what was given, as if it had been told to "Authorize". */
+  const authorize = (ui, { security = [], components }, headers) => {
+    for (const name of security.flatMap(Object.keys)) {
+      const schema = components.securitySchemes[name]
+      const isKey = schema.type === 'apiKey'
+      const value = headers[isKey ? schema.name.toLowerCase() : 'authorization']?.replace(/^Bearer /, '')
+      if (value === undefined || (isKey && schema.in !== 'header')) continue
+      ui.authActions.authorize({ [name]: { name, schema, value, token: { access_token: value } } })
+    }
+  }
+
+  form?.addEventListener('submit', async event => {
+    event.preventDefault()
+    const button = form.querySelector('button')
+    button.disabled = true
+    note.hidden = true
+    await load(given())
+    button.disabled = false
+  })
+  if (ask === 'first') askFor(false)
+  else load({})
+})()
+`

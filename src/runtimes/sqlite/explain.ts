@@ -1,0 +1,72 @@
+/**
+ * Says why a database cannot be opened, and what to do about it.
+ *
+ * @module
+ */
+
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { messageOf, ServableError } from '../../errors.ts'
+
+/** Result codes of SQLite that say something of the file (sqlite.org/rescode.html). */
+const CORRUPT = 11
+const NOT_A_DATABASE = 26
+
+/** Those that may pass by themselves: busy, locked, out of memory, interrupted, failing disk, full disk. */
+const PASSING: ReadonlySet<number> = new Set([5, 6, 7, 9, 10, 13])
+
+/** The error to throw for one that opening `path` threw: `invalid_options` that names the path and the fix, if it is that. */
+export function explain(path: string, cause: unknown): unknown {
+  const code = resultOf(cause)
+  if (code !== undefined && PASSING.has(code)) return cause
+  const why = whyNot(path, code) ?? `${messageOf(cause)}. Give \`path\` a file that can be read and written`
+  const text = `sqliteState: the database \`${path}\` cannot be opened: ${why}`
+  return new ServableError('invalid_options', text, { cause })
+}
+
+/** The primary result code: Node and Bun have it in `errcode`, Deno only says it in words. */
+function resultOf(error: unknown): number | undefined {
+  const { errcode } = Object(error) as { readonly errcode?: unknown }
+  if (typeof errcode === 'number') return errcode & 0xff
+  const text = messageOf(error)
+  if (/not a database/.test(text)) return NOT_A_DATABASE
+  if (/malformed/.test(text)) return CORRUPT
+  return /locked|busy/.test(text) ? 5 : undefined
+}
+
+function whyNot(path: string, code: number | undefined): string | undefined {
+  if (code === NOT_A_DATABASE) return 'the file is no SQLite database. Give `path` another one, or a new name'
+  if (code === CORRUPT) return 'the file is damaged. Put back a copy of it, or give `path` a new name'
+  const folder = dirname(path)
+  try {
+    if (!existsSync(folder)) {
+      return `the folder \`${folder}\` does not exist. Make it, or give \`path\` a file in another one`
+    }
+    if (!statSync(folder).isDirectory()) return `\`${folder}\` is no folder. Give \`path\` a file in one`
+    if (existsSync(path)) {
+      if (statSync(path).isDirectory())
+        return 'it is a folder. Give `path` a file in it, such as `servable.db`'
+      const denied = access(path)
+      if (denied !== undefined) return `${denied} Let this process read and write the file`
+    }
+    const denied = access(folder)
+    if (denied !== undefined) {
+      return `${denied} Let this process write into the folder \`${folder}\`: files beside the database are made there`
+    }
+  } catch {
+    // Not even looking is allowed: what opening it said tells more.
+  }
+  return undefined
+}
+
+/** Why a file or folder cannot be read and written; undefined where it can. */
+function access(path: string): string | undefined {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK)
+    return undefined
+  } catch (error) {
+    const { code } = Object(error) as { readonly code?: unknown }
+    if (code === 'EROFS') return 'it is on a file system that is read-only.'
+    return code === 'EACCES' || code === 'EPERM' ? 'this process lacks the permission.' : undefined
+  }
+}

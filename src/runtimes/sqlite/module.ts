@@ -1,0 +1,39 @@
+import process from 'node:process'
+import type * as Sqlite from 'node:sqlite'
+import { ServableError } from '../../errors.ts'
+
+/**
+ * `node:sqlite`, looked up when it is first needed: an import would end a runtime without it before anyone could say why.
+ * Throws `invalid_options`.
+ */
+export function sqliteModule(): typeof Sqlite {
+  const found = process.getBuiltinModule?.('node:sqlite') as typeof Sqlite | undefined
+  if (typeof found?.DatabaseSync === 'function') return found
+  throw new ServableError(
+    'invalid_options',
+    `\`sqliteState\` needs \`node:sqlite\`, which ${runtimeName()} does not have: ${adviceFor(process.versions)}`,
+  )
+}
+
+/** What runs this, by its versions. Bun and Deno say which Node they are like as well. */
+export function runtimeName({ bun, deno, node }: Versions = process.versions): string {
+  if (bun !== undefined) return `Bun ${bun}`
+  return deno === undefined ? `Node ${node}` : `Deno ${deno}`
+}
+
+interface Versions {
+  readonly bun?: string | undefined
+  readonly deno?: string | undefined
+  readonly node?: string | undefined
+}
+
+/** Which version has it. */
+export function adviceFor({ bun, deno, node = '' }: Versions): string {
+  if (bun !== undefined) return 'use a newer Bun (1.4.4 has it)'
+  if (deno !== undefined) return 'use Deno 2.2 or newer'
+  const [major = 0, minor = 0] = node.split('.').map(Number)
+  const isFlagged = major === 22 && minor >= 5 && minor < 13
+  return isFlagged
+    ? 'start it with `--experimental-sqlite`, or use Node 22.13 or newer'
+    : 'use Node 22.13 or newer (22.5 with `--experimental-sqlite`), or `memoryState()`'
+}

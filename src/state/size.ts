@@ -1,0 +1,105 @@
+/**
+ * Estimates of what values take in memory: two bytes a character, and what engines need for objects around them.
+ *
+ * @module
+ */
+
+import type { Document } from './store.ts'
+
+/** Bytes of a character: engines take one where all of a text is Latin, two otherwise. */
+const CHARACTER = 2
+const STRING = 24
+const NUMBER = 16
+const ARRAY = 48
+const OBJECT = 56
+/** Beside its name, and a value that is no number. */
+const MEMBER = 16
+
+/** A document's places in its collection and in the orders of time. */
+const DOCUMENT = 640
+const ENTRY = 88
+
+/** Nothing is larger, but for what refers to itself. */
+const MOST = 2 ** 31
+
+/** Bytes of a text. */
+export function sizeOfText(text: string): number {
+  return STRING + CHARACTER * text.length
+}
+
+/** Bytes of a log's entry. */
+export function sizeOfEntry(data: string): number {
+  return ENTRY + CHARACTER * data.length
+}
+
+/**
+ * A document and its bytes. What JSON has no word for is made what JSON makes of it: an object of a class may hold any
+ * amount that nobody sees.
+ */
+export function weigh<T>(document: Document<T>): { readonly document: Document<T>; readonly bytes: number } {
+  const { id, partition, tags, value } = document
+  const size = sizeOf(value)
+  if (size === undefined) return weigh({ ...document, value: JSON.parse(JSON.stringify(value)) as T })
+  let bytes = DOCUMENT + CHARACTER * (id.length + partition.length) + size
+  for (const tag in tags) bytes += MEMBER + sizeOfText(tags[tag] ?? '')
+  return { document, bytes }
+}
+
+/** Bytes of a value; undefined where it is, or holds, what JSON has no word for: a `Date`, a `Map`, an object of a class. */
+export function sizeOf(value: unknown): number | undefined {
+  if (typeof value === 'string') return sizeOfText(value)
+  // A list of its own, and no recursion: what clients send may be nested as deeply as they like.
+  const rest: unknown[] = [value]
+  let size = 0
+  while (rest.length > 0 && size < MOST) {
+    const one = rest.pop()
+    const own = sizeOfOne(one, rest)
+    if (own === undefined) return undefined
+    size += own
+  }
+  return size
+}
+
+/** Bytes of a value without what it holds, which is added to `rest`. */
+function sizeOfOne(value: unknown, rest: unknown[]): number | undefined {
+  switch (typeof value) {
+    case 'string':
+      return sizeOfText(value)
+    case 'number':
+      return NUMBER
+    case 'boolean':
+    case 'undefined':
+      return 0
+    case 'object':
+      return value === null ? 0 : sizeOfObject(value, rest)
+    default:
+      return undefined
+  }
+}
+
+function sizeOfObject(value: object, rest: unknown[]): number | undefined {
+  if (Array.isArray(value)) {
+    for (const item of value) if (needsLook(item)) rest.push(item)
+    return ARRAY + value.length * NUMBER
+  }
+  if (!isPlain(value)) return undefined
+  let size = OBJECT
+  const members = value as Record<string, unknown>
+  for (const name in members) {
+    const member = members[name]
+    size += MEMBER + CHARACTER * name.length
+    if (typeof member === 'string') size += sizeOfText(member)
+    else if (needsLook(member)) rest.push(member)
+  }
+  return size
+}
+
+/** The place of such a one has room for it. */
+function needsLook(item: unknown): boolean {
+  return typeof item !== 'number' && typeof item !== 'boolean' && item !== null
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}

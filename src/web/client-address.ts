@@ -1,0 +1,104 @@
+/**
+ * The address of a client whose requests proxies pass on.
+ *
+ * @module
+ */
+
+import { addressIn } from './ip-address.ts'
+import { entriesOf, forwardedFor } from './proxy-headers.ts'
+
+/**
+ * Who is believed about a client's address:
+ *
+ * - A number from 1 to 32: so many proxies stand before the service, and each adds the address of its own client to the end
+ *   of `X-Forwarded-For`. `1` takes the last address in it.
+ * - The name of a header that the nearest proxy sets, such as `cf-connecting-ip` or `x-real-ip`. Of a list the last address
+ *   counts. In `forwarded` it is the last `for` (RFC 7239).
+ * - A function that says whether an address is a proxy's. It is asked for the connection's own address first (undefined where
+ *   the runtime knows none), then for the addresses of `X-Forwarded-For` from its end. The first one for which it gives
+ *   anything but `true` is the client's.
+ *
+ * A number and a name believe whoever connects: use them where clients reach the service through the proxy alone.
+ */
+export type TrustProxy = number | string | ((peer: string | undefined) => boolean)
+
+/** Most proxies between a client and the service. */
+const MAX_HOPS = 32
+
+/** What a {@link TrustProxy} must be, for an error. */
+export const TRUST_PROXY: string = `must be a number of proxies from 1 to ${MAX_HOPS}, the name of a header, or a function`
+
+/** The name of a header (RFC 9110, section 5.1). */
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
+
+/** Whether other code's value is a {@link TrustProxy}. */
+export function isTrustProxy(value: unknown): value is TrustProxy {
+  if (typeof value === 'number') return Number.isInteger(value) && value >= 1 && value <= MAX_HOPS
+  return typeof value === 'function' || (typeof value === 'string' && HEADER_NAME.test(value))
+}
+
+/** Gives the client's address; undefined where nobody says it. `peer` is the connection's own address. */
+export type AddressReader = (headers: Headers, peer: string | undefined) => string | undefined
+
+/**
+ * Makes the reader. What a header says counts where it is an IP address; otherwise the connection's own address counts.
+ * `onError` is told what a function of `trust` throws; then nobody is believed.
+ */
+export function createAddressReader(
+  trust: TrustProxy | undefined,
+  onError: (error: unknown) => void,
+): AddressReader {
+  const find = finderOf(trust, onError)
+  return (headers, peer) => {
+    const own = peer ? (addressIn(peer) ?? peer) : undefined
+    return find(headers, own) ?? own
+  }
+}
+
+function finderOf(trust: TrustProxy | undefined, onError: (error: unknown) => void): AddressReader {
+  if (trust === undefined) return () => undefined
+  if (typeof trust === 'number') return headers => atHop(headers, trust)
+  if (typeof trust === 'function') return (headers, own) => beforeProxies(headers, own, trust, onError)
+  if (trust.toLowerCase() === 'forwarded') return headers => forwardedFor(headers.get(trust))
+  return headers => lastIn(headers.get(trust))
+}
+
+/** Where there are fewer addresses than proxies, a proxy wrote the first one: nobody stands before it. */
+function atHop(headers: Headers, hops: number): string | undefined {
+  let found = ''
+  let hop = 0
+  for (const entry of entriesOf(headers.get('x-forwarded-for'))) {
+    found = entry
+    if (++hop === hops) break
+  }
+  return addressIn(found)
+}
+
+function lastIn(field: string | null): string | undefined {
+  const [last = ''] = entriesOf(field)
+  return addressIn(last)
+}
+
+/** Undefined where nobody is to be believed. */
+function beforeProxies(
+  headers: Headers,
+  own: string | undefined,
+  isProxy: (peer: string | undefined) => unknown,
+  onError: (error: unknown) => void,
+): string | undefined {
+  try {
+    // `true` alone: a promise would believe everybody.
+    if (isProxy(own) !== true) return undefined
+    let client: string | undefined
+    let hops = 0
+    for (const entry of entriesOf(headers.get('x-forwarded-for'))) {
+      client = addressIn(entry)
+      if (client === undefined || ++hops > MAX_HOPS) return undefined
+      if (isProxy(client) !== true) break
+    }
+    return client
+  } catch (error) {
+    onError(error)
+    return undefined
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * The address of a client, written in one way, and what it is counted by.
+ *
+ * @module
+ */
+
+import { type AddressBytes, parseAddress } from './address.ts'
+
+/** Brackets and a port, as proxies write them (RFC 7239, section 6). */
+const BRACKETED = /^\[([^\]]*:[^\]]*)\](?::(?:\d{1,5}|_[\w.-]+))?$/
+const WITH_PORT = /^([\d.]+):(?:\d{1,5}|_[\w.-]+)$/
+
+/**
+ * The address alone, without a port and a zone: of an IPv4 address inside an IPv6 one the IPv4 address, of IPv6 the text of
+ * RFC 5952. Undefined for what is no address.
+ */
+export function addressIn(text: string): string | undefined {
+  const bytes = bytesIn(text)
+  if (bytes === undefined) return undefined
+  if (bytes.length === 4) return bytes.join('.')
+  return new URL(`http://[${groupsOf(bytes).join(':')}]/`).hostname.slice(1, -1)
+}
+
+/**
+ * What an address is counted by: IPv4 by itself, IPv6 by its network of 64 bits, since a client has all of it. What is no
+ * address is counted as it is.
+ */
+export function addressKey(address: string): string {
+  const bytes = bytesIn(address)
+  if (bytes === undefined) return address.toLowerCase()
+  if (bytes.length === 4) return bytes.join('.')
+  return `${groupsOf(bytes).slice(0, 4).join(':')}::/64`
+}
+
+function bytesIn(text: string): AddressBytes | undefined {
+  const [, bracketed] = BRACKETED.exec(text) ?? []
+  const [, v4] = WITH_PORT.exec(text) ?? []
+  const bytes = parseAddress((bracketed ?? v4 ?? text).replace(/%[\w.-]+$/, ''))
+  return bytes !== undefined && isMapped(bytes) ? bytes.slice(12) : bytes
+}
+
+/** An IPv4 address inside an IPv6 one (RFC 4291, section 2.5.5.2). */
+function isMapped(bytes: AddressBytes): boolean {
+  return bytes.length === 16 && bytes.slice(0, 12).every((byte, at) => byte === (at < 10 ? 0 : 255))
+}
+
+function groupsOf(bytes: AddressBytes): string[] {
+  return Array.from({ length: 8 }, (_, at) =>
+    (((bytes[at * 2] ?? 0) << 8) | (bytes[at * 2 + 1] ?? 0)).toString(16),
+  )
+}

@@ -1,0 +1,68 @@
+/**
+ * Parses JSON of strangers: how deep it is nested and how many values it has are bounded before anything is made of it.
+ *
+ * @module
+ */
+
+import { ServableError } from '../errors.ts'
+
+/** Most levels of arrays and objects. Recursive code has stack for them on every runtime. */
+export const MAX_JSON_DEPTH = 200
+
+/** Most values of one text. A small value such as `{}` takes some thirty times its length in memory. */
+export const MAX_JSON_VALUES = 500_000
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const OPEN_BRACKET = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_BRACKET = 0x5d
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+
+/**
+ * The value of a JSON text (RFC 8259; section 9 lets a parser set such bounds). Throws `invalid_body` for one that is
+ * nested too deep or has too many values, and a `SyntaxError` for what is no JSON.
+ */
+export function parseJson(text: string): unknown {
+  if (text.length > MAX_JSON_DEPTH) checkBounds(text)
+  return JSON.parse(text)
+}
+
+/** Counts what opens and what separates, outside of strings. Whether it is JSON, the parser says. */
+function checkBounds(text: string): void {
+  let depth = 0
+  let values = 1
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE:
+        at = endOfString(text, at)
+        break
+      case OPEN_BRACKET:
+      case OPEN_BRACE:
+        values++
+        if (++depth > MAX_JSON_DEPTH) throw new ServableError('invalid_body', TOO_DEEP)
+        break
+      case CLOSE_BRACKET:
+      case CLOSE_BRACE:
+        depth--
+        break
+      case COMMA:
+        values++
+    }
+    if (values > MAX_JSON_VALUES) throw new ServableError('invalid_body', TOO_MANY)
+  }
+}
+
+const TOO_DEEP = `The JSON must be nested ${MAX_JSON_DEPTH} deep at the most`
+const TOO_MANY = `The JSON must have ${MAX_JSON_VALUES} values at the most`
+
+/** Where the string that begins at `from` ends: the first quote that no backslash escapes, or the end of the text. */
+function endOfString(text: string, from: number): number {
+  for (let at = text.indexOf('"', from + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+    let before = at
+    while (text.charCodeAt(before - 1) === BACKSLASH) before--
+    if ((at - before) % 2 === 0) return at
+  }
+  return text.length
+}

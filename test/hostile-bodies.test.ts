@@ -1,0 +1,209 @@
+/**
+ * Bodies at their bound, made of the smallest wrong items, at every place where a client may put them. What is counted is
+ * work: how often anything looks at a value of the body.
+ */
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { Agent, createHandler, type HandlerOptions, memoryState, openapi, Registry } from '../src/index.ts'
+import { ToolServerManager } from '../src/mcp/index.ts'
+import { MAX_JSON_VALUES } from '../src/web/json.ts'
+import { connect, settled } from './gateway/wire.ts'
+
+/** Few enough for the parser, with room for what stands around them: an item with a value inside it counts as two. */
+const COUNT = MAX_JSON_VALUES / 2 - 100
+
+/** More than anybody may look at; an object of many names takes long to make. */
+const NAMES = 30_000
+
+/** Looks at a wrong value: its tag, its length, a few of its members, for each schema that it may be meant for. */
+const FEW_LOOKS = 20_000
+
+const many = (item: string) => `[${`${item},`.repeat(COUNT - 1)}${item}]`
+const HOSTILE: readonly [name: string, json: string][] = [
+  ...['0', '{}', '[]', '""', 'null', 'true', '[0]'].map(item => [`many ${item}`, many(item)] as const),
+  ['many names', `{${Array.from({ length: NAMES }, (_, at) => `"${at.toString(36)}":0`).join()}}`],
+].map(([name = '', json = '']) => [name, json])
+
+const options: HandlerOptions = {
+  production: true,
+  logger: false,
+  registry: new Registry(),
+  agents: { echo: new Agent({ name: 'echo', register: false, run: () => 'hi', corrections: true }) },
+  middleware: [
+    (_, context, next) => {
+      context.identity = { id: 'ada' }
+      return next()
+    },
+  ],
+  state: memoryState(),
+  limits: { maxBodyBytes: 16_000_000 },
+  a2a: { default: 'echo', push: true, maxBodyBytes: 16_000_000 },
+  gateway: { limits: { maxPayload: 16_000_000 } },
+  admin: { manager: new ToolServerManager({ register: false }), authenticate: () => ({ id: 'ada' }) },
+}
+const handler = createHandler(options)
+
+/** Where a hostile value stands: each `@` in turn is where it may stand in a body. */
+const HTTP: readonly [path: string, bodies: readonly string[]][] = [
+  [
+    '/api/agents/echo/run',
+    [
+      '@',
+      '{"input":@}',
+      '{"input":[@]}',
+      '{"input":[{"type":@}]}',
+      '{"input":[{"type":"file","data":"aGk=","mimeType":@}]}',
+      '{"input":"x","sessionId":@,"userId":@,"apiKey":@,"background":@}',
+    ],
+  ],
+  ['/api/agents/echo/stream', ['{"input":@}']],
+  ['/api/agents/echo/corrections', ['@', '{"originalValue":1,"correctedValue":2,"tags":@,"field":@}']],
+  [
+    '/api/admin/mcp',
+    [
+      '@',
+      '{"name":"a","transport":"http","url":"https://h.example/","headers":@}',
+      '{"name":"a","transport":"stdio","command":"c","args":@,"env":@}',
+      '{"name":@,"transport":@,"url":@}',
+    ],
+  ],
+  [
+    '/v1/message:send',
+    ['@', '{"message":@}', '{"message":{"messageId":"1","role":"ROLE_USER","content":@}}'],
+  ],
+  ['/message:send', ['{"message":{"messageId":"1","role":"ROLE_USER","parts":@}}']],
+  ['/message:stream', ['{"message":{"messageId":"1","role":"ROLE_USER","parts":@}}']],
+  ['/tasks/none/pushNotificationConfigs', ['{"url":@,"token":@,"authentication":@}']],
+]
+
+const message = (rest: string) => `{"message":{"messageId":"1",${rest}}}`
+const RPC: readonly [method: string, params: readonly string[]][] = [
+  [
+    'SendMessage',
+    [
+      '@',
+      '{"message":@}',
+      message('"role":"ROLE_USER","parts":@'),
+      message('"role":"ROLE_USER","parts":[@]'),
+      message('"role":"ROLE_USER","parts":[{"text":@}]'),
+      message('"role":@,"parts":[{"text":"x"}],"extensions":@,"referenceTaskIds":@'),
+      message('"role":"ROLE_USER","parts":[{"text":"x"}],"extensions":@'),
+      '{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"x"}]},"configuration":{"acceptedOutputModes":@}}',
+    ],
+  ],
+  [
+    'message/send',
+    [
+      message('"role":"user","parts":@'),
+      message('"role":"user","parts":[{"kind":"file","file":@}]'),
+      '{"message":{"messageId":"1","role":"user","parts":[{"kind":"text","text":"x"}]},"configuration":{"pushNotificationConfig":{"url":"https://h.example/","authentication":{"schemes":@}}}}',
+    ],
+  ],
+  // Any object is taken for a query: what it does not know is ignored.
+  ['ListTasks', ['{"contextId":@,"status":@,"pageSize":@,"pageToken":@}']],
+  ['tasks/pushNotificationConfig/set', ['{"taskId":@,"pushNotificationConfig":@}']],
+  ...['GetTask', 'tasks/get', 'tasks/cancel', 'CreateTaskPushNotificationConfig'].map(
+    method => [method, ['@', '{"id":@,"contextId":@,"pageSize":@,"url":@}']] as const,
+  ),
+].map(([method, params]) => [method as string, params as readonly string[]])
+
+const EVENTS = [
+  '{"event":"agent.run","data":@}',
+  '{"event":"agent.run","data":{"name":"echo","input":@}}',
+  '{"event":"agent.run","data":{"name":@,"input":"x"}}',
+  '{"event":"connect","data":@}',
+  '{"event":"connect","data":{"apiKey":@}}',
+]
+
+/** Bodies with one hostile value each: at each `@` in turn, `0` at the others. */
+function* placed(template: string, hostile: string): Generator<string> {
+  const pieces = template.split('@')
+  for (let at = 1; at < pieces.length; at++) {
+    yield pieces.slice(0, at).join('0') + hostile + pieces.slice(at).join('0')
+  }
+}
+
+/** Counts looks at what `JSON.parse` gives, at whatever depth. */
+function countLooks(): { looks: number } {
+  const count = { looks: 0 }
+  const parse = JSON.parse
+  const watched = (value: unknown): unknown => {
+    if (typeof value !== 'object' || value === null) return value
+    return new Proxy(value, {
+      get(target, name) {
+        count.looks++
+        return watched(Reflect.get(target, name))
+      },
+      has(target, name) {
+        count.looks++
+        return Reflect.has(target, name)
+      },
+    })
+  }
+  vi.spyOn(JSON, 'parse').mockImplementation((text, reviver) => watched(parse(text, reviver)))
+  return count
+}
+
+/** Of JSON-RPC 2.0, section 5.1: an invalid request, invalid params. */
+const REFUSALS = [-32600, -32602]
+
+afterEach(() => void vi.restoreAllMocks())
+
+const init = (body: string) => ({ method: 'POST', body, headers: { 'content-type': 'application/json' } })
+
+describe.each(HOSTILE)('a body of %s', (_, hostile) => {
+  it.each(HTTP)('is refused at %s for next to no work', async (path, templates) => {
+    for (const body of templates.flatMap(template => [...placed(template, hostile)])) {
+      const count = countLooks()
+      const response = await handler(new Request(`http://127.0.0.1${path}`, init(body)))
+      vi.restoreAllMocks()
+      const text = await response.text()
+      expect([400, 413]).toContain(response.status)
+      expect(text.length).toBeLessThan(3000)
+      expect(JSON.parse(text).issues?.length ?? 0).toBeLessThanOrEqual(5)
+      expect(count.looks).toBeLessThan(FEW_LOOKS)
+    }
+  })
+
+  it.each(RPC)('is refused by %s of A2A for next to no work', async (method, templates) => {
+    for (const params of templates.flatMap(template => [...placed(template, hostile)])) {
+      const count = countLooks()
+      const body = `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`
+      const response = await handler(new Request('http://127.0.0.1/', init(body)))
+      vi.restoreAllMocks()
+      const text = await response.text()
+      expect(text.length).toBeLessThan(3000)
+      expect(REFUSALS).toContain(JSON.parse(text).error.code)
+      expect(count.looks).toBeLessThan(FEW_LOOKS)
+    }
+  })
+
+  it('is refused as a frame of a socket for next to no work', async () => {
+    for (const frame of EVENTS.flatMap(template => [...placed(template, hostile)])) {
+      const wire = await connect(handler)
+      const count = countLooks()
+      wire.says(frame)
+      await settled()
+      await vi.waitFor(() => expect(wire.got.length + (wire.closed ?? 0)).toBeGreaterThan(0))
+      vi.restoreAllMocks()
+      expect(wire.got.join().length).toBeLessThan(3000)
+      expect(count.looks).toBeLessThan(FEW_LOOKS)
+      wire.close()
+    }
+  })
+})
+
+it('stands at every operation of the document that takes JSON', () => {
+  const { paths } = openapi(options, { enabled: true })
+  const taking = Object.entries(paths).filter(([, item]) =>
+    Object.values(item).some(operation => JSON.stringify(operation).includes('"requestBody"')),
+  )
+  // Teams and workflows take what agents take, and an agent's own A2A endpoint what the common one takes.
+  const generic = (path: string) =>
+    path
+      .replace(/\{[^}]*\}/g, '*')
+      .replace(/\/(teams|workflows)\//, '/agents/')
+      .replace(/^\/agents\/\*\/?/, '/')
+  const swept = ['/', ...HTTP.map(([path]) => path.replace(/echo|none/, '*'))]
+  const missing = taking.map(([path]) => generic(path)).filter(path => !swept.includes(path))
+  expect([...new Set(missing)]).toEqual([])
+})

@@ -1,0 +1,47 @@
+import process from 'node:process'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createLife } from '../../src/runs/life.ts'
+import { createWorkingRuns } from '../../src/runs/working.ts'
+import { memoryStore } from '../../src/state/memory.ts'
+import type { LocalState } from '../../src/state/state.ts'
+
+/** A state whose closing fails. */
+function make() {
+  const failure = new Error('the folder is gone')
+  const state: LocalState = {
+    kind: 'local',
+    store: memoryStore(),
+    retention: {},
+    isVolatile: false,
+    retain: () => () => {
+      throw failure
+    },
+  }
+  const working = createWorkingRuns()
+  const onError = vi.fn()
+  return { failure, working, onError, life: createLife({ state, working, flush() {}, onError }) }
+}
+
+describe('the end of a life', () => {
+  it('tells of a state that cannot be closed once the last run in the background has ended', async () => {
+    const rejections = vi.fn()
+    process.on('unhandledRejection', rejections)
+    onTestFinished(() => void process.off('unhandledRejection', rejections))
+    const { failure, working, onError, life } = make()
+    const end = life.begin()
+    const run = { cancel() {} }
+    working.add(run)
+    await end()
+    expect(onError).not.toHaveBeenCalled()
+    working.delete(run)
+    await vi.waitFor(() => expect([onError.mock.calls, rejections.mock.calls].flat(2)).toContain(failure))
+    expect(rejections).not.toHaveBeenCalled()
+    expect(onError).toHaveBeenCalledExactlyOnceWith(failure)
+  })
+
+  it('rejects where nothing is at work, so that whoever closes the server knows', async () => {
+    const { failure, onError, life } = make()
+    await expect(life.begin()()).rejects.toBe(failure)
+    expect(onError).not.toHaveBeenCalled()
+  })
+})

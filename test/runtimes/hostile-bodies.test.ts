@@ -1,0 +1,40 @@
+/** Bodies at their bound, sent to a process that has little memory: what they cost is seen by whether it is there after. */
+import { describe, expect, it } from 'vitest'
+import { served } from '../contracts/served.ts'
+import { startNode } from './harness.ts'
+
+const MIB = 1024 * 1024
+
+/** As many items as fit into so many bytes. */
+const filled = (before: string, item: string, after: string, bytes: number) =>
+  `${before}${`${item},`.repeat((bytes - before.length - after.length) / (item.length + 1) - 1)}${item}${after}`
+
+const message =
+  '{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"1","role":"ROLE_USER"'
+
+const BODIES: readonly [name: string, path: string, body: string][] = [
+  ['an input of zeros', '/api/agents/mirror/run', filled('{"input":[', '0', ']}', MIB)],
+  ['an input of empty objects', '/api/agents/mirror/run', filled('{"input":[', '{}', ']}', MIB)],
+  ['parts that are empty', '/', filled(`${message},"parts":[`, '{}', ']}}}', 10 * MIB)],
+  ['extensions that are numbers', '/', filled(`${message},"parts":[],"extensions":[`, '0', ']}}}', 10 * MIB)],
+  ['parts that are right', '/', filled(`${message},"parts":[`, '{"text":""}', ']}}}', 10 * MIB)],
+]
+
+describe('Node with a heap of 256 MiB', () => {
+  const server = served(() =>
+    startNode('test/runtimes/entries/a2a-node.ts', { env: { NODE_OPTIONS: '--max-old-space-size=256' } }),
+  )
+
+  it.each(BODIES)('refuses %s, eight at a time, and lives', async (_, path, body) => {
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
+    const answers = Array.from({ length: 8 }, async () => {
+      const response = await fetch(server().url + path, init)
+      const text = await response.text()
+      expect(text.length).toBeLessThan(3000)
+      // JSON-RPC tells errors in the body of a 200.
+      return response.status === 400 || 'error' in JSON.parse(text)
+    })
+    expect(await Promise.all(answers)).toEqual(Array(8).fill(true))
+    expect((await fetch(`${server().url}/api/health`)).status).toBe(200)
+  })
+})
