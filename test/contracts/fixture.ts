@@ -98,8 +98,10 @@ const others: Readonly<Record<string, Handler>> = {
   upload: createHandler({
     ...common,
     prefix: '/upload',
-    fileUpload: { maxFileSize: 1000, maxFiles: 3, maxRequestSize: 20_000, timeoutMs: 1500 },
+    fileUpload: { maxFileSize: 1000, maxFiles: 3, maxRequestSize: 20_000 },
   }),
+  /** Waits for a form for a short time. */
+  brief: createHandler({ ...common, prefix: '/brief', fileUpload: { timeoutMs: 300 } }),
   images: createHandler({
     ...common,
     prefix: '/images',

@@ -59,11 +59,11 @@ function uploadCases(server: Server): void {
 
   it('must arrive in time', async () => {
     const lines = [
-      'POST /upload/agents/parts/run HTTP/1.1',
+      'POST /brief/agents/parts/run HTTP/1.1',
       'content-type: multipart/form-data; boundary=b',
       'content-length: 1000',
     ]
     const answer = await raw(server, lines, '--b\r\n')
-    expect([answer.status, JSON.parse(answer.text).detail]).toEqual([400, expect.stringContaining('1500 ms')])
+    expect([answer.status, JSON.parse(answer.text).detail]).toEqual([400, expect.stringContaining('300 ms')])
   })
 }
