@@ -64,6 +64,7 @@ const SERVER_CODES = [
   'provider_failed',
   'run_timeout',
   'interrupted',
+  'state_unavailable',
   'invalid_agent_response',
   'tool_failed',
   'tool_server_failed',

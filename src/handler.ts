@@ -116,6 +116,7 @@ export function createHandler<
   const readKeys = createKeyReader(settings.providers)
   const host = createHost(settings.state, runs)
   const life = createLifeOf(service)
+  life.regularly(() => void host.lookAfter?.())
   const tasks = settings.a2a && createTaskHost(service, life)
   const { cors, socketCors } = createAllCors(settings)
   const tellNoAddress = createNoAddress(log, withoutAddress(settings))
@@ -198,7 +199,7 @@ function limited(
 function countOf({ shared, windowMs }: RateLimitSettings, state: State): CountRequest {
   if (!shared) return createLocalCount({ windowMs })
   if (state.kind === 'hosted') return state.countRequests(windowMs)
-  return key => state.store.transact(tx => countInStore(tx, key, windowMs))
+  return key => state.store.write(tx => countInStore(tx, key, windowMs))
 }
 
 /** The socket may be open to other origins than the rest. */
@@ -268,7 +269,8 @@ function createTaskHost({ settings: { state }, a2aAgents, tasks }: Service, life
   const agentOf = (name: string) => a2aAgents.resolve('agent', name)
   const host = createLocalTaskHost({ ...state, settings: tasks, agentOf })
   // What outlives a process may have been left behind by the one before.
-  life.atBeginning(() => host.resume?.())
+  life.atBeginning(() => void host.resume?.())
+  life.regularly(() => void host.lookAfter?.())
   return host
 }
 

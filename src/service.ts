@@ -183,7 +183,7 @@ export function createLifeOf({ settings, working }: Service): Life {
   return createLife({
     state: state.kind === 'local' ? state : undefined,
     working,
-    flush: () => metricsExporter?.core.flush(),
+    flush: async () => metricsExporter?.core.flush(),
     onError: error => logThrown(log, { event: 'state.failed' }, error),
   })
 }
@@ -212,8 +212,8 @@ function sessionsIn({ state, runs }: Settings): SessionKeeper {
   if (state.kind === 'hosted') return state.keepSessions(runs)
   const { store } = state
   return {
-    read: async key => store.transact(tx => readSession(tx, key)),
-    append: async (key, messages) => void store.transact(tx => appendSession(tx, key, messages, runs)),
+    read: async key => store.read(tx => readSession(tx, key)),
+    append: async (key, messages) => void (await store.write(tx => appendSession(tx, key, messages, runs))),
   }
 }
 

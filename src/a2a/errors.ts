@@ -129,6 +129,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   invalid_event: INTERNAL,
   run_too_large: INTERNAL,
   interrupted: INTERNAL,
+  state_unavailable: { ...INTERNAL, http: 503, status: 'UNAVAILABLE' },
   provider_failed: { ...INTERNAL, http: 502, status: 'UNAVAILABLE' },
   run_timeout: { ...INTERNAL, http: 504, status: 'DEADLINE_EXCEEDED' },
 }

@@ -3,7 +3,7 @@ import type { Viewer } from '../runs/host.ts'
 import { readPage } from '../runs/page.ts'
 import { partitionOf } from '../runs/record.ts'
 import { sizeOf } from '../state/size.ts'
-import type { Transaction } from '../state/store.ts'
+import type { Reader } from '../state/store.ts'
 import type { ListRequest, Task, TaskPage } from './model.ts'
 import { type StoredTask, TASKS, toDocument, withHistory } from './task-record.ts'
 
@@ -15,7 +15,7 @@ export interface StoredPage {
 }
 
 /** A page of an owner's tasks, newest status first. Throws `invalid_query` for a token that is none. */
-export function listTasks(tx: Transaction, owner: Viewer, request: ListRequest): StoredPage {
+export function listTasks(tx: Reader, owner: Viewer, request: ListRequest): StoredPage {
   const { contextId, state, pageSize, pageToken, updatedAfter } = request
   const tags: Record<string, string> = {}
   if (contextId !== undefined) tags.contextId = contextId

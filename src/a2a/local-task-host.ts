@@ -11,16 +11,16 @@ import { placeOf, takePlace } from '../runs/admission.ts'
 import { notStored } from '../runs/failures.ts'
 import type { Follower, Viewer } from '../runs/host.ts'
 import { LogFollower } from '../runs/log-follower.ts'
-import { writeLog } from '../runs/log-writer.ts'
+import { type LogWriting, writeLog } from '../runs/log-writer.ts'
 import { idsOf, partitionOf } from '../runs/record.ts'
-import { afterRecovery } from '../runs/recovery.ts'
+import { createRecovery, type Recovery } from '../runs/recovery.ts'
 import { keepMsOf } from '../runs/retention.ts'
 import { type Run, startRun, type Target } from '../runs/run.ts'
 import { createWatch, type Watch } from '../runs/watch.ts'
 import { nameWorker, type WorkerName } from '../runs/worker-name.ts'
 import { sizeOf } from '../state/size.ts'
 import type { Retention } from '../state/state.ts'
-import type { Store, Transaction } from '../state/store.ts'
+import type { Reader, Store, Transaction } from '../state/store.ts'
 import { listTasks, PageFiller } from './list-tasks.ts'
 import { logOf } from './log-name.ts'
 import { makeRoom } from './make-room.ts'
@@ -86,7 +86,7 @@ interface Begun {
 /** A task at work here. */
 interface AtWork {
   readonly run: Run
-  readonly ended: Promise<void>
+  readonly writing: LogWriting
   /** It is known that there will be a task, and no bare message. */
   isTask: boolean
 }
@@ -94,8 +94,9 @@ interface AtWork {
 class LocalTaskHost implements TaskHost {
   readonly #options: LocalTaskHostOptions
   readonly #worker: WorkerName
-  /** Every look at the store comes through here, so that dead processes' tasks have ended before anything is read. */
-  readonly #transact: Store['transact']
+  readonly #store: Store
+  /** Every look at the store comes after one of this, so that dead processes' tasks have ended before anything is read. */
+  readonly #recovery: Recovery
   readonly #atWork = new Map<string, AtWork>()
   /** Those who follow a task, whether its agent is at work or waits. */
   readonly #watches = new Map<string, Watch>()
@@ -104,6 +105,7 @@ class LocalTaskHost implements TaskHost {
   constructor(options: LocalTaskHostOptions) {
     this.#options = options
     const { store, settings, upkeep } = options
+    this.#store = store
     this.#push =
       settings.push &&
       createPush({
@@ -113,11 +115,11 @@ class LocalTaskHost implements TaskHost {
           const atWork = this.#atWork.get(id)
           return atWork && { changed: this.#watchOf(id).changed, isTask: atWork.isTask }
         },
-        onGivenUp: (id, why) => settings.onGivenUp({ id, owner: this.#ownerOf(id) }, why),
+        onGivenUp: async (id, why) => settings.onGivenUp({ id, owner: await this.#ownerOf(id) }, why),
         upkeep,
       })
-    this.#worker = nameWorker(options.store)
-    this.#transact = afterRecovery(options.store, {
+    this.#worker = nameWorker(store)
+    this.#recovery = createRecovery(store, {
       worker: this.#worker,
       collection: AT_WORK,
       end: (tx, id) => this.#conclude(tx, id, statusNow('failed')),
@@ -127,8 +129,9 @@ class LocalTaskHost implements TaskHost {
   async deliver(message: TaskMessage): Promise<Delivered> {
     const { target, pushConfig } = message
     if (pushConfig !== undefined) await this.#pushOrThrow().sender.check(pushConfig.url)
+    await this.#recovery.look()
     // The view is as it is before the agent's first word: a stream begins there and misses nothing.
-    const begun = this.#transact(tx =>
+    const begun = await this.#store.write(tx =>
       target === undefined ? this.#resume(tx, message) : this.#open(tx, message, target),
     )
     return this.#work(begun, message, target ?? this.#options.agentOf(begun.task.agent))
@@ -137,22 +140,34 @@ class LocalTaskHost implements TaskHost {
   async push(viewer: Viewer, request: PushRequest): Promise<readonly PushConfig[]> {
     const push = this.#pushOrThrow()
     if (request.act === 'set') await push.sender.check(request.config.url)
-    const configs = this.#transact(tx => {
-      const task = this.#find(tx, request.taskId, viewer)
-      return push.perform(tx, request, () => viewOf(tx, task).seq)
+    await this.#recovery.look()
+    const { taskId } = request
+    if (request.act === 'get' || request.act === 'list') {
+      return this.#store.read(tx => {
+        this.#find(tx, taskId, viewer)
+        return push.look(tx, request)
+      })
+    }
+    const configs = await this.#store.write(tx => {
+      const task = this.#find(tx, taskId, viewer)
+      return push.change(tx, request, () => viewOf(tx, task).seq)
     })
-    if (request.act === 'set') push.deliverer.poke(request.taskId)
+    if (request.act === 'set') push.deliverer.poke(taskId)
     return configs
   }
 
-  resume(): void {
-    try {
-      // Ends what others have left behind, so that receivers are told.
-      this.#transact(() => {})
-    } catch {
-      // Whoever asks for a task next tries again.
-    }
+  async resume(): Promise<void> {
+    // Receivers are told of what others have left behind as well.
+    await this.lookAfter()
     this.#push?.deliverer.sweep()
+  }
+
+  async lookAfter(): Promise<void> {
+    try {
+      await this.#recovery.look()
+    } catch {
+      // Whoever asks next looks again.
+    }
   }
 
   #pushOrThrow(): Push {
@@ -161,19 +176,26 @@ class LocalTaskHost implements TaskHost {
   }
 
   async get(id: string, viewer: Viewer): Promise<TaskView> {
-    return this.#transact(tx => viewOf(tx, this.#find(tx, id, viewer)))
+    await this.#recovery.look()
+    return this.#store.read(tx => viewOf(tx, this.#find(tx, id, viewer)))
   }
 
   async follow(id: string, viewer: Viewer, after: number): Promise<Follower> {
-    this.#transact(tx => this.#find(tx, id, viewer))
-    const isKept = (tx: Transaction) => tx.get(TASKS, id) !== undefined
-    const { store } = this.#options
-    return new LogFollower({ store, log: logOf(id), after, watch: this.#watchOf(id), isKept })
+    await this.#recovery.look()
+    await this.#store.read(tx => this.#find(tx, id, viewer))
+    return new LogFollower({
+      store: this.#store,
+      log: logOf(id),
+      after,
+      watch: this.#watchOf(id),
+      isKept: tx => tx.get(TASKS, id) !== undefined,
+      look: () => this.#recovery.look(),
+    })
   }
 
   async settled(id: string, viewer: Viewer): Promise<Task> {
     // Whoever waits for it gets it, however little room there is.
-    const letGo = this.#options.store.hold?.(logOf(id))
+    const letGo = this.#store.hold?.(logOf(id))
     try {
       return await this.#settled(id, viewer)
     } finally {
@@ -186,7 +208,7 @@ class LocalTaskHost implements TaskHost {
     if (isSettledState(view.task.status.state)) return view.task
     const work = this.#atWork.get(id)
     if (work !== undefined) {
-      await work.ended.catch(() => this.#settle(id))
+      await work.writing.tried()
       return (await this.get(id, viewer)).task
     }
     const follower = await this.follow(id, viewer, view.seq)
@@ -205,12 +227,12 @@ class LocalTaskHost implements TaskHost {
     const { state } = before.task.status
     if (state === 'canceled') return { task: before.task, wasCanceled: true }
     if (isTerminalState(state)) throw notCancelable(state)
-    const letGo = this.#options.store.hold?.(logOf(id))
+    const letGo = this.#store.hold?.(logOf(id))
     try {
       const atWork = this.#atWork.get(id)
       atWork?.run.cancel()
-      if (atWork !== undefined) await atWork.ended
-      else this.#transact(tx => this.#conclude(tx, id, statusNow('canceled')))
+      if (atWork !== undefined) await atWork.writing.tried()
+      else await this.#store.write(tx => this.#conclude(tx, id, statusNow('canceled')))
       const { task } = await this.get(id, viewer)
       if (task.status.state !== 'canceled') throw notCancelable(task.status.state)
       return { task, wasCanceled: false }
@@ -220,14 +242,16 @@ class LocalTaskHost implements TaskHost {
   }
 
   async find(ref: string): Promise<readonly FoundTask[]> {
-    return this.#transact(tx => {
+    await this.#recovery.look()
+    return this.#store.read(tx => {
       const tasks = idsOf(tx, TASKS, ref).map(id => this.#lookUp(tx, id))
       return tasks.flatMap(task => (task === undefined ? [] : [toFound(task)]))
     })
   }
 
   async list(owner: Viewer, request: ListRequest): Promise<TaskPage> {
-    return this.#transact(tx => {
+    await this.#recovery.look()
+    return this.#store.read(tx => {
       const page = listTasks(tx, owner, request)
       const filler = new PageFiller(page, request)
       page.tasks.every(task => filler.add(task, viewOf(tx, task).task))
@@ -285,6 +309,7 @@ class LocalTaskHost implements TaskHost {
       turns: before.turns + 1,
     }
     putTask(tx, task)
+    this.#recovery.enlist(tx)
     const place = placeOf(toDocument(task), { instance: task.instance, client })
     takePlace(tx, AT_WORK, place, this.#options.settings, footingAtWork(task, sizeOf(said) ?? 0))
     const message = { ...said, taskId: id, contextId }
@@ -292,7 +317,7 @@ class LocalTaskHost implements TaskHost {
     const seq = append(tx, id, { type: 'status', taskId: id, contextId, status })
     if (pushConfig !== undefined) {
       const config = { ...pushConfig, id: pushConfig.id ?? id }
-      this.#push?.perform(tx, { act: 'set', taskId: id, config, client }, () => seq - 1)
+      this.#push?.change(tx, { act: 'set', taskId: id, config, client }, () => seq - 1)
     }
     if (task.turns > 1) return { task, view: viewOf(tx, task) }
     return { task, view: { task: { id, contextId, status, artifacts: [], history: [message] }, seq } }
@@ -303,7 +328,6 @@ class LocalTaskHost implements TaskHost {
     { message, options, mayWait, secrets = [] }: TaskMessage,
     target: Target,
   ): Promise<Delivered> {
-    const { store } = this.#options
     const { id } = task
     const settings = this.#settingsOf(id)
     const turn = new Turn(task)
@@ -315,12 +339,14 @@ class LocalTaskHost implements TaskHost {
       settings,
       { secrets: () => secrets },
     )
-    const ended = writeLog(run, {
-      store,
+    const writing = writeLog(run, {
+      store: this.#store,
       log: logOf(id),
       changed: this.#watchOf(id).changed,
       maxBytes: settings.maxBytes,
       maxLength: settings.maxLength,
+      working: settings.working,
+      onStuck: thrown => settings.onFailure?.(notStored(run.id, target, { options, secrets, thrown })),
       encode: event =>
         isTerminal(event) ? [] : opening.entriesOf(event).map(entry => JSON.stringify(entry)),
       finish: (tx, event) => {
@@ -330,26 +356,22 @@ class LocalTaskHost implements TaskHost {
         this.#conclude(tx, id, status, entries.at(-1))
       },
     })
-    const atWork = { run, ended, isTask: false }
+    const atWork = { run, writing, isTask: false }
     this.#atWork.set(id, atWork)
-    const end = () => {
+    void writing.ended.then(() => {
       this.#atWork.delete(id)
       // Whoever tells receivers of it waits for no more.
       this.#watches.get(id)?.changed.fire()
       opening.settle()
-      this.#settle(id)
+      this.#tellStatus(id)
       this.#letGo(id)
-    }
-    void ended.then(end, thrown => {
-      settings.onFailure?.(notStored(run.id, target, { options, secrets, thrown }))
-      end()
     })
     return opening.delivered.then(delivered => {
       if ('view' in delivered) {
         atWork.isTask = true
         this.#watches.get(id)?.changed.fire()
         this.#push?.deliverer.poke(id)
-        this.#settle(id)
+        this.#tellStatus(id)
       }
       return delivered
     })
@@ -363,13 +385,17 @@ class LocalTaskHost implements TaskHost {
     return { ...settings, onFailure: failure => onFailure({ ...failure, taskId }) }
   }
 
-  /** A task whose end could not be written is ended now, if the store can be written again. */
-  #settle(id: string): void {
+  #tellStatus(id: string): void {
+    const { onStatus } = this.#options
+    if (onStatus !== undefined) void this.#readStatus(id).then(task => task && onStatus(task))
+  }
+
+  async #readStatus(id: string): Promise<StoredTask | undefined> {
     try {
-      const task = this.#transact(tx => this.#lookUp(tx, id))
-      if (task !== undefined) this.#options.onStatus?.(task)
+      return await this.#store.read(tx => this.#lookUp(tx, id))
     } catch {
-      // Whoever asks for the task next tries again.
+      // Whoever asks for the task next is told.
+      return undefined
     }
   }
 
@@ -385,44 +411,44 @@ class LocalTaskHost implements TaskHost {
     putTask(tx, ended, isEnd ? Date.now() + keepMs : undefined)
     tx.delete(AT_WORK, id)
     saveBody(tx, ended, seq)
-    this.#watches.get(id)?.changed.fire()
-    if (this.#push === undefined) return
-    // Should this process end now, another one tells them.
-    markDue(tx, id)
-    queueMicrotask(() => this.#push?.deliverer.poke(id))
+    // Should this process end now, another one tells receivers.
+    if (this.#push !== undefined) markDue(tx, id)
+    // Once it is written.
+    queueMicrotask(() => {
+      this.#watches.get(id)?.changed.fire()
+      this.#push?.deliverer.poke(id)
+    })
   }
 
-  #find(tx: Transaction, id: string, viewer: Viewer): StoredTask {
+  #find(tx: Reader, id: string, viewer: Viewer): StoredTask {
     const task = this.#lookUp(tx, id)
     if (task !== undefined && (task.owner === null || task.owner === viewer)) return task
     throw new ServableError('task_not_found', 'Task not found')
   }
 
-  /** A task as it is by now: gone when its time has come, failed when its agent was left at work by one that is gone. */
-  #lookUp(tx: Transaction, id: string): StoredTask | undefined {
-    const document = tx.get<StoredTask>(TASKS, id)
-    if (document === undefined) return undefined
-    const { value: task, expiresAt = Number.POSITIVE_INFINITY } = document
-    if (expiresAt <= Date.now()) return this.#options.leavesExpired ? undefined : forgetTask(tx, id)
-    if (!task.isAtWork || this.#atWork.has(id) || this.#worker.mayWork(task.instance)) return task
-    this.#conclude(tx, id, statusNow('failed'))
-    return tx.get<StoredTask>(TASKS, id)?.value
+  /** A task as it is by now: gone when its time has come. */
+  #lookUp(tx: Reader, id: string): StoredTask | undefined {
+    const { value, expiresAt = Number.POSITIVE_INFINITY } = tx.get<StoredTask>(TASKS, id) ?? {}
+    return expiresAt <= Date.now() ? undefined : value
   }
 
   /** Null too for a task that is gone: then nobody's id is told whole. */
-  #ownerOf(id: string): Viewer {
-    return this.#options.store.transact(tx => tx.get<StoredTask>(TASKS, id))?.value.owner ?? null
+  async #ownerOf(id: string): Promise<Viewer> {
+    try {
+      return (await this.#store.read(tx => tx.get<StoredTask>(TASKS, id)))?.value.owner ?? null
+    } catch {
+      return null
+    }
   }
 
   #watchOf(id: string): Watch {
     let watch = this.#watches.get(id)
     if (watch === undefined) {
-      const { settings, store } = this.#options
-      watch = createWatch(settings.maxFollowers, {
+      watch = createWatch(this.#options.settings.maxFollowers, {
         onCount: count => {
           if (count === 0) this.#letGo(id)
         },
-        tellsAll: () => !store.isShared || this.#atWork.has(id),
+        tellsAll: () => !this.#store.isShared || this.#atWork.has(id),
       })
       this.#watches.set(id, watch)
     }

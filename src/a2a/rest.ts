@@ -8,7 +8,7 @@ import { type ErrorReport, isServableError, isUntold, reportError, ServableError
 import type { Endpoint, RequestState } from '../http/context.ts'
 import { joinPath, queryOf, type Route } from '../http/router.ts'
 import { isObject } from '../validation.ts'
-import { RETRY_AFTER } from '../web/problem.ts'
+import { retryHeaders } from '../web/problem.ts'
 import { sseMessage } from '../web/sse.ts'
 import {
   type BindingOptions,
@@ -159,7 +159,7 @@ function answering(
 }
 
 function answerError({ status, body }: ReturnType<Generation['errorOf']>, type: string): Response {
-  const headers = { 'content-type': type, ...(status === 429 && { 'retry-after': RETRY_AFTER }) }
+  const headers = { 'content-type': type, ...retryHeaders(status) }
   return new Response(JSON.stringify(body), { status, headers })
 }
 

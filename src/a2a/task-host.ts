@@ -80,6 +80,8 @@ export interface TaskHost {
    * `push_not_supported` where that is off, and `address_refused`.
    */
   push(viewer: Viewer, request: PushRequest): Promise<readonly PushConfig[]>
-  /** Goes on with what an earlier process has left behind. */
-  resume?(): void
+  /** Goes on with what an earlier process has left behind. Never rejects. */
+  resume?(): Promise<void>
+  /** Ends what others have left at work, where that is not done by itself. Never rejects. */
+  lookAfter?(): Promise<void>
 }

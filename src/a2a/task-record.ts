@@ -7,7 +7,7 @@
 import { partitionOf, refTag } from '../runs/record.ts'
 import { readLog } from '../state/read-log.ts'
 import { sizeOfText } from '../state/size.ts'
-import type { Document, Footing, Leaving, Transaction } from '../state/store.ts'
+import type { Document, Footing, Leaving, Reader, Transaction } from '../state/store.ts'
 import { logOf } from './log-name.ts'
 import {
   type ArtifactUpdate,
@@ -109,7 +109,7 @@ export function forgetTask(tx: Transaction, id: string): undefined {
 }
 
 /** A task as it was when an entry of its log, a status, was written. */
-export function taskAt(tx: Transaction, { id, contextId, status }: StoredTask, seq: number): Task {
+export function taskAt(tx: Reader, { id, contextId, status }: StoredTask, seq: number): Task {
   const artifacts = new Map<string, TaskArtifact>()
   const history: Message[] = []
   let now = status
@@ -123,7 +123,7 @@ export function taskAt(tx: Transaction, { id, contextId, status }: StoredTask, s
 }
 
 /** A task with all that its log says. */
-export function viewOf(tx: Transaction, stored: StoredTask): TaskView {
+export function viewOf(tx: Reader, stored: StoredTask): TaskView {
   const { artifacts, history, seq } = readBody(tx, stored.id)
   const { id, contextId, status } = stored
   return { task: { id, contextId, status, artifacts, history }, seq }
@@ -133,7 +133,7 @@ export function viewOf(tx: Transaction, stored: StoredTask): TaskView {
 const MAX_TASK_BYTES = 64 * 1024 * 1024
 
 /** Whether a task has said and been told so much that it is to take no more. */
-export function isTooLarge(tx: Transaction, stored: StoredTask): boolean {
+export function isTooLarge(tx: Reader, stored: StoredTask): boolean {
   let bytes = 0
   for (const { data } of readLog(tx, logOf(stored.id))) bytes += sizeOfText(data)
   return bytes > MAX_TASK_BYTES
@@ -151,7 +151,7 @@ export function saveBody(tx: Transaction, stored: StoredTask, seq: number): void
   tx.put(BODIES, document, { thing: logOf(stored.id), leaves: 'alone' })
 }
 
-function readBody(tx: Transaction, id: string): TaskBody {
+function readBody(tx: Reader, id: string): TaskBody {
   const kept = tx.get<TaskBody>(BODIES, id)?.value
   const artifacts = new Map(kept?.artifacts.map(artifact => [artifact.artifactId, artifact]))
   const history = [...(kept?.history ?? [])]

@@ -1,5 +1,5 @@
 import type { KeptDefinition, ToolServerStore } from '../agents/tool-servers.ts'
-import type { Store, Transaction } from '../state/store.ts'
+import type { Reader, Store } from '../state/store.ts'
 
 /** The collection of tool servers. */
 export const TOOL_SERVERS = 'toolserver'
@@ -12,21 +12,21 @@ const ALL = 1_000_000
 /** Keeps definitions of tool servers in a store. */
 export function toolServersIn(store: Store): ToolServerStore {
   // A list begins with the newest.
-  const allIn = (tx: Transaction) =>
+  const allIn = (tx: Reader) =>
     tx
       .list<KeptDefinition>(TOOL_SERVERS, { partition: PARTITION, limit: ALL })
       .map(({ value }) => value)
       .reverse()
   return {
     isShared: store.isShared,
-    all: () => store.transact(allIn),
+    all: () => store.read(allIn),
     put(definition, check) {
       const { id, name, createdAt: at } = definition
-      store.transact(tx => {
+      return store.write(tx => {
         check?.(allIn(tx))
         tx.put(TOOL_SERVERS, { id, partition: PARTITION, at, tags: { name }, value: definition })
       })
     },
-    remove: id => store.transact(tx => tx.delete(TOOL_SERVERS, id)),
+    remove: id => store.write(tx => tx.delete(TOOL_SERVERS, id)),
   }
 }

@@ -139,10 +139,10 @@ export interface ToolServerChange {
 export interface ToolServerStore {
   /** Others may write into it at the same time. */
   readonly isShared: boolean
-  all(): readonly KeptDefinition[]
-  /** Throws where `check` does, which sees what is there; nothing is written then. */
-  put(definition: KeptDefinition, check?: (others: readonly KeptDefinition[]) => void): void
-  remove(id: string): void
+  all(): readonly KeptDefinition[] | Promise<readonly KeptDefinition[]>
+  /** Throws, or rejects, where `check` does, which sees what is there; nothing is written then. */
+  put(definition: KeptDefinition, check?: (others: readonly KeptDefinition[]) => void): void | Promise<void>
+  remove(id: string): void | Promise<void>
 }
 
 /** A definition as it is kept. */

@@ -44,21 +44,21 @@ export function createLocalRecords({
     if (at >= timerAt) return
     if (timer !== undefined) clearTimeout(timer)
     timerAt = at
-    timer = setTimeout(sweep, Math.min(at - Date.now() + 1, MAX_TIMER_MS))
+    timer = setTimeout(() => void sweep(), Math.min(at - Date.now() + 1, MAX_TIMER_MS))
     // A server that has nothing else to do may end.
     ;(timer as { unref?(): void }).unref?.()
   }
-  const sweep = () => {
+  const sweep = async () => {
     timerAt = Number.POSITIVE_INFINITY
     try {
-      lookAfter()
+      await lookAfter()
     } catch (error) {
       onError(error)
       watch(Date.now() + RETRY_MS)
     }
   }
-  const lookAfter = () => {
-    const { expired, soonest } = store.transact(tx => {
+  const lookAfter = async () => {
+    const { expired, soonest } = await store.write(tx => {
       const expired = takeExpired(tx, Date.now())
       return { expired, soonest: tx.expired(SOCKETS, Number.MAX_SAFE_INTEGER, 1)[0]?.expiresAt }
     })
@@ -68,15 +68,15 @@ export function createLocalRecords({
 
   return {
     begin: async (pid, socket, run, open) =>
-      store.transact(tx => addRun(tx, pid, socket, run, { open, expiresAt: latest() })),
-    take: async (pid, owner) => store.transact(tx => takeRecord(tx, pid, owner, latest())),
+      store.write(tx => addRun(tx, pid, socket, run, { open, expiresAt: latest() })),
+    take: async (pid, owner) => store.write(tx => takeRecord(tx, pid, owner, latest())),
     async away(pid, generation) {
       const until = Date.now() + maxMs
-      if (store.transact(tx => expireRecord(tx, pid, generation, until))) watch(until)
+      if (await store.write(tx => expireRecord(tx, pid, generation, until))) watch(until)
     },
     async drop(pid, generation) {
-      store.transact(tx => expireRecord(tx, pid, generation, 0))
-      sweep()
+      await store.write(tx => expireRecord(tx, pid, generation, 0))
+      await sweep()
     },
   }
 }

@@ -14,7 +14,7 @@ import type {
 } from '../agents/corrections.ts'
 import { readPage } from '../runs/page.ts'
 import { partitionOf } from '../runs/record.ts'
-import type { Store, Transaction } from '../state/store.ts'
+import type { Reader, Store, Transaction } from '../state/store.ts'
 import { isObject, list, validate } from '../validation.ts'
 
 const text = (max: number) =>
@@ -87,7 +87,7 @@ export function addCorrection(tx: Transaction, correction: Correction, owner: st
 }
 
 /** Reads a page, newest first. Throws `invalid_query` for a cursor that is none. */
-export function listCorrections(tx: Transaction, { agent, owner, ...page }: CorrectionQuery): CorrectionPage {
+export function listCorrections(tx: Reader, { agent, owner, ...page }: CorrectionQuery): CorrectionPage {
   const filter = { partition: partitionOf(owner), tags: { agent } }
   const { values, next = null } = readPage<Correction>(tx, CORRECTIONS, filter, page)
   return { corrections: values, nextCursor: next }
@@ -96,7 +96,7 @@ export function listCorrections(tx: Transaction, { agent, owner, ...page }: Corr
 /** Keeps corrections in a store. */
 export function localCorrections(store: Store): Required<CorrectionStore> {
   return {
-    add: (correction, owner) => store.transact(tx => addCorrection(tx, correction, owner)),
-    list: query => store.transact(tx => listCorrections(tx, query)),
+    add: async (correction, owner) => store.write(tx => addCorrection(tx, correction, owner)),
+    list: async query => store.read(tx => listCorrections(tx, query)),
   }
 }

@@ -46,13 +46,13 @@ class LocalToolServers implements ToolServers {
   }
 
   async list(): Promise<readonly ToolServer[]> {
-    const links = this.#sync()
+    const links = await this.#sync()
     await soon(links.map(link => link.confirm()))
     return links.map(({ view }) => view)
   }
 
   async get(id: string): Promise<ToolServer> {
-    const link = this.#link(id)
+    const link = await this.#link(id)
     await soon([link.confirm()])
     return link.view
   }
@@ -71,22 +71,22 @@ class LocalToolServers implements ToolServers {
       ...shownOf(reach),
       reach: await this.#options.seal.close(JSON.stringify(reach), id),
     }
-    this.#options.store.put(kept, others => this.#checkRoom(name, others))
-    const link = this.#link(id)
+    await this.#options.store.put(kept, others => this.#checkRoom(name, others))
+    const link = await this.#link(id)
     if (autoConnect) await link.connect()
     return link.view
   }
 
   async remove(id: string): Promise<ToolServer> {
-    const { view } = this.#link(id)
-    this.#options.store.remove(id)
-    this.#sync()
+    const { view } = await this.#link(id)
+    await this.#options.store.remove(id)
+    await this.#sync()
     return { ...view, status: 'disconnected', toolCount: 0, error: null, connectedAt: null }
   }
 
   async connect(id: string): Promise<ToolServer> {
-    const link = this.#link(id)
-    this.#want(link, true)
+    const link = await this.#link(id)
+    await this.#want(link, true)
     link.disconnect()
     await link.connect()
     // Another one may have begun anew meanwhile.
@@ -95,14 +95,14 @@ class LocalToolServers implements ToolServers {
   }
 
   async disconnect(id: string): Promise<ToolServer> {
-    const link = this.#link(id)
-    this.#want(link, false)
+    const link = await this.#link(id)
+    await this.#want(link, false)
     link.disconnect()
     return link.view
   }
 
   async tools(id?: string): Promise<readonly ServerTool[]> {
-    const links = id === undefined ? this.#sync() : [this.#link(id)]
+    const links = id === undefined ? await this.#sync() : [await this.#link(id)]
     // Those that were found a moment ago have their say as well.
     await soon(links.filter(({ isNew }) => isNew).map(link => link.connect()))
     return withinBounds(links.flatMap(toolsOf))
@@ -112,7 +112,8 @@ class LocalToolServers implements ToolServers {
     checkArguments(args)
     const dot = name.indexOf('.')
     const server = name.slice(0, dot)
-    const link = dot === -1 ? undefined : this.#sync().find(({ definition }) => definition.name === server)
+    const links = dot === -1 ? [] : await this.#sync()
+    const link = links.find(({ definition }) => definition.name === server)
     if (link !== undefined) return link.call(name.slice(dot + 1), args ?? {}, signal)
     throw new ServableError('tool_not_found', `There is no tool server with a tool \`${name.slice(0, 200)}\``)
   }
@@ -125,8 +126,8 @@ class LocalToolServers implements ToolServers {
   }
 
   /** Brings the links in line with what is kept, which others may have changed. In the order of the definitions. */
-  #sync(): Link[] {
-    const definitions = this.#options.store.all()
+  async #sync(): Promise<Link[]> {
+    const definitions = await this.#options.store.all()
     this.#watchOthers(definitions.length > 0)
     const ids = new Set(definitions.map(({ id }) => id))
     for (const [id, link] of this.#links) {
@@ -149,29 +150,29 @@ class LocalToolServers implements ToolServers {
   #watchOthers(isNeeded: boolean): void {
     if (!this.#options.store.isShared || isNeeded === (this.#watch !== undefined)) return
     if (this.#watch !== undefined) clearInterval(this.#watch)
-    this.#watch = isNeeded ? setInterval(() => this.#syncQuietly(), WATCH_MS) : undefined
+    this.#watch = isNeeded ? setInterval(() => void this.#syncQuietly(), WATCH_MS) : undefined
     ;(this.#watch as { unref?(): void } | undefined)?.unref?.()
   }
 
   /** A store that cannot be read now is read the next time. */
-  #syncQuietly(): void {
+  async #syncQuietly(): Promise<void> {
     try {
-      this.#sync()
+      await this.#sync()
     } catch {
       // Nobody waits for it.
     }
   }
 
-  #link(id: string): Link {
-    const link = this.#sync().find(({ definition }) => definition.id === id)
+  async #link(id: string): Promise<Link> {
+    const link = (await this.#sync()).find(({ definition }) => definition.id === id)
     if (link !== undefined) return link
     throw new ServableError('tool_server_not_found', 'There is no tool server with this id')
   }
 
-  #want(link: Link, isWanted: boolean): void {
+  async #want(link: Link, isWanted: boolean): Promise<void> {
     if (link.definition.isWanted === isWanted) return
     link.definition = { ...link.definition, isWanted }
-    this.#options.store.put(link.definition)
+    await this.#options.store.put(link.definition)
   }
 
   #linkOptions(): LinkOptions {
@@ -184,7 +185,7 @@ class LocalToolServers implements ToolServers {
       maxRetryMs,
       reach: async definition => {
         // Another process may have removed it since.
-        const isKept = this.#options.store.all().some(({ id }) => id === definition.id)
+        const isKept = (await this.#options.store.all()).some(({ id }) => id === definition.id)
         if (!isKept) throw new ServableError('tool_server_not_found', 'The tool server was removed')
         const reach = JSON.parse(await this.#options.seal.open(definition.reach, definition.id)) as Reach
         // What may be asked and started is settled anew by every start of the service.

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Transaction } from '../state/store.ts'
+import type { Reader, Transaction } from '../state/store.ts'
 import type { Batch } from './core.ts'
 import { fromKey, inOrder, keyOf, type Snapshot } from './snapshot.ts'
 import { OTHER, Stats, type StatsJson } from './stats.ts'
@@ -33,7 +33,7 @@ export function addBatch(
 }
 
 /** All that is kept, by key. */
-export function readStats(tx: Transaction): [key: string, stats: StatsJson][] {
+export function readStats(tx: Reader): [key: string, stats: StatsJson][] {
   return tx
     .list<StatsJson>(METRICS, { partition: '', limit: MAX_DOCUMENTS })
     .map(({ id, value }) => [id, value])

@@ -46,7 +46,7 @@ export interface MetricsKeeper {
   /** Follows what happens everywhere; undefined where this process's feed is all there is. */
   readonly watch?: () => Promise<Watcher>
   /** Writes what waits to be written. */
-  readonly flush?: () => void
+  readonly flush?: () => void | Promise<void>
   /** Whether somebody watches elsewhere. */
   readonly isWatched?: () => boolean
 }
@@ -92,7 +92,7 @@ export class MetricsCore implements Meter, CountTaker {
   }
 
   /** Has what was counted written now, where that is done here. */
-  readonly flush = (): void => this.#keeper?.flush?.()
+  readonly flush = async (): Promise<void> => this.#keeper?.flush?.()
 
   start({ kind, name, servable }: Target, runId: string, pricing?: Pricing): RunMeter {
     if (this.#attached > 0) this.#noteServed(kind, (servable as { name?: string }).name ?? name, runId)

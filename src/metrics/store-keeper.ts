@@ -8,6 +8,9 @@ const WRITE_AFTER_MS = 100
 /** Milliseconds after which a store that could not be written is tried again. */
 const RETRY_MS = 2000
 
+/** Milliseconds for which a write waits for another process that writes: then it is tried again later. */
+const PATIENCE_MS = 250
+
 /** Batches that wait for the store; past it the oldest are lost. */
 const MAX_UNWRITTEN = 1000
 
@@ -22,32 +25,52 @@ export function createStoreKeeper(
 ): MetricsKeeper {
   let timer: ReturnType<typeof setTimeout> | undefined
   let unwritten: Batch[] = []
+  let writing: Promise<void> | undefined
   const writeIn = (ms: number) => {
-    timer ??= setTimeout(write, ms)
+    timer ??= setTimeout(() => {
+      timer = undefined
+      void flush()
+    }, ms)
   }
-  const write = () => {
-    if (timer !== undefined) clearTimeout(timer)
-    timer = undefined
+  const take = () => {
     const batch = core.take()
     if (batch !== undefined) unwritten.push(batch)
+  }
+  const writeNow = async () => {
+    if (timer !== undefined) clearTimeout(timer)
+    timer = undefined
+    take()
     if (unwritten.length === 0) return
+    const batches = [...unwritten]
     try {
-      store.transact(tx => {
-        for (const each of unwritten) addBatch(tx, each)
-      })
-      unwritten = []
+      await store.write(tx => {
+        for (const each of batches) addBatch(tx, each)
+      }, PATIENCE_MS)
+      unwritten = unwritten.slice(batches.length)
     } catch (error) {
       unwritten = unwritten.slice(-MAX_UNWRITTEN)
       onError(error)
       writeIn(RETRY_MS)
     }
   }
+  const write = () => {
+    writing ??= writeNow().finally(() => {
+      writing = undefined
+    })
+    return writing
+  }
+  /** What is being written may not be all that there is. */
+  const flush = async () => {
+    await writing
+    await write()
+  }
   return {
     changed: () => writeIn(WRITE_AFTER_MS),
-    flush: write,
+    flush,
     async snapshot() {
-      write()
-      const kept = store.transact(tx => readStats(tx))
+      // What is being written must not count twice.
+      await flush()
+      const kept = await store.read(readStats)
       return sumUp([...kept, ...unwritten.flatMap(({ stats }) => stats)], [core.gauges()])
     },
   }

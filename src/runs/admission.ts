@@ -1,5 +1,5 @@
 import { ServableError } from '../errors.ts'
-import type { Document, Footing, Transaction } from '../state/store.ts'
+import type { Document, Footing, Reader, Transaction } from '../state/store.ts'
 import type { HostSettings, IdempotencyKey } from './host.ts'
 import { KEYS, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
 
@@ -67,7 +67,7 @@ export function takePlace(
 const EXPIRED_AT_ONCE = 100
 
 /** The run for which a key has been used; undefined for a new key. Throws `idempotency_mismatch` for another body. */
-export function useOfKey(tx: Transaction, key: IdempotencyKey): KeyUse | undefined {
+export function useOfKey(tx: Reader, key: IdempotencyKey): KeyUse | undefined {
   const use = tx.get<KeyUse>(KEYS, key.id)?.value
   if (use === undefined || use.fingerprint === key.fingerprint) return use
   throw new ServableError(

@@ -98,4 +98,6 @@ export interface RunHost {
   find(ref: string): Promise<readonly FoundRun[]>
   /** Throws `run_ended` for a run that has completed or failed. Cancelling twice is no error. */
   cancel(id: string, viewer: Viewer): Promise<RunRecord>
+  /** Looks after what others have left behind, where that is not done by itself. Never rejects. */
+  lookAfter?(): Promise<void>
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { LOOK_MS } from '../state/presence.ts'
 import type { LocalState } from '../state/state.ts'
 import { breathe } from '../wake.ts'
 import type { WorkingRuns } from './working.ts'
@@ -17,7 +18,7 @@ export interface LifeOptions {
   readonly state: LocalState | undefined
   readonly working: WorkingRuns
   /** Writes what waits to be written. */
-  readonly flush: () => void
+  readonly flush: () => Promise<void>
   /**
    * Told of a state that cannot be opened, and again where that is for another reason; and of one that cannot be closed when nobody
    * waits for that any more.
@@ -29,31 +30,38 @@ export interface LifeOptions {
 export interface Life {
   /** Is done once the state is open, with the first request or before. */
   atBeginning(work: () => void): void
+  /** Is done each {@link LOOK_MS} milliseconds while a server serves and others may use the state at the same time. */
+  regularly(work: () => void): void
   /** A request comes. Nothing that it needs is missing from here: what cannot be opened is told by whatever needs it. */
   onRequest(isIsolated: boolean): void
-  /** Whether the state can be used. What is kept elsewhere is there. */
-  isReady(): boolean
-  /** A server begins: opens the state and keeps it open until it ends. Throws `invalid_options` where that cannot be. */
-  begin(): End
+  /** Whether the state can be read and written now. What is kept elsewhere can. */
+  isReady(): Promise<boolean>
+  /** A server begins: opens the state and keeps it open until it ends. Rejects with `invalid_options` where that cannot be. */
+  begin(): Promise<End>
 }
+
+/** Milliseconds for which a state that another process is writing is not yet said to be unready. */
+const READY_PATIENCE_MS = 100
 
 /** Makes a {@link Life}. */
 export function createLife({ state, working, flush, onError }: LifeOptions): Life {
   const works: (() => void)[] = []
+  const regularWorks: (() => void)[] = []
   // In memory there is nothing to open, and nothing is left of those before.
   let hasBegun = state === undefined || state.isVolatile
+  let opening: Promise<boolean> | undefined
   let told: string | undefined
 
-  const open = () => {
-    state?.store.transact(() => {})
+  const open = async () => {
+    await state?.store.read(() => {})
     if (hasBegun) return
     hasBegun = true
     for (const work of works) work()
   }
   /** Whether that can be done with the state. Why not is told once, until it can. */
-  const can = (use: () => void): boolean => {
+  const can = async (use: () => unknown): Promise<boolean> => {
     try {
-      use()
+      await use()
       told = undefined
       return true
     } catch (error) {
@@ -62,27 +70,43 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
       return false
     }
   }
+  const lookRegularly = (): (() => void) => {
+    if (state?.store.isShared !== true) return () => {}
+    const timer = setInterval(() => {
+      for (const work of regularWorks) work()
+    }, LOOK_MS)
+    ;(timer as { unref?(): void }).unref?.()
+    return () => clearInterval(timer)
+  }
 
   return {
     atBeginning: work => void works.push(work),
+    regularly: work => void regularWorks.push(work),
     onRequest(isIsolated) {
       if (isIsolated) state?.confine?.()
-      if (!hasBegun) can(open)
+      if (hasBegun || opening !== undefined) return
+      opening = can(open).finally(() => {
+        opening = undefined
+      })
     },
-    isReady: () => can(() => state?.store.transact(tx => void tx.count('health'))),
-    begin() {
-      open()
+    isReady: () => can(() => state?.store.write(() => {}, READY_PATIENCE_MS)),
+    async begin() {
+      await open()
       const letGo = state?.retain?.()
       if (letGo === undefined) return async () => {}
+      const stopLooking = lookRegularly()
       const close = async () => {
         await working.idle()
         // Whoever reads a run keeps its end in the same turn.
         await breathe()
-        flush()
+        await working.kept()
+        stopLooking()
+        await flush()
         letGo()
       }
       return async () => {
         await breathe()
+        await working.kept()
         const closed = close()
         // Runs in the background go on, and the state stays open for them.
         if (working.size > 0) void closed.catch(onError)
@@ -100,7 +124,7 @@ export function withLife<H extends object>(handler: H, life: Life): H {
 }
 
 /** Begins the life of a handler; nothing where it is other code's, such as a function around a handler. */
-export function beginLife(handler: object): End {
+export async function beginLife(handler: object): Promise<End> {
   const begin = (handler as { readonly [BEGIN]?: Life['begin'] })[BEGIN]
   return begin === undefined ? async () => {} : begin()
 }

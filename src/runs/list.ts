@@ -1,10 +1,10 @@
-import type { Transaction } from '../state/store.ts'
+import type { Reader } from '../state/store.ts'
 import type { RunPage, RunQuery, Viewer } from './host.ts'
 import { readPage } from './page.ts'
 import { partitionOf, RUNS, type StoredRun } from './record.ts'
 
 /** A page of an owner's runs, newest first. Throws `invalid_query` for a cursor that is none. */
-export function listRuns(tx: Transaction, owner: Viewer, { cursor, limit, ...filters }: RunQuery): RunPage {
+export function listRuns(tx: Reader, owner: Viewer, { cursor, limit, ...filters }: RunQuery): RunPage {
   const tags: Record<string, string> = {}
   for (const [tag, value] of Object.entries(filters)) if (value !== undefined) tags[tag] = value
   const filter = { partition: partitionOf(owner), tags }

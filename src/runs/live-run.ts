@@ -8,7 +8,7 @@ import { isTerminal } from '../agents/event.ts'
 import type { Store } from '../state/store.ts'
 import { eventToJson } from './event-json.ts'
 import type { HostSettings } from './host.ts'
-import { writeLog } from './log-writer.ts'
+import { type LogWriting, writeLog } from './log-writer.ts'
 import { sealRun } from './retention.ts'
 import type { Run } from './run.ts'
 import { createWatch, type Watch } from './watch.ts'
@@ -20,13 +20,16 @@ export interface LiveRunOptions {
   /** Milliseconds for which the record is kept. */
   readonly keepMs: number
   readonly isBackground: boolean
+  /** Told of an end that cannot be written, which is tried again until it can. */
+  readonly onStuck: (error: unknown) => void
 }
 
 /** A run under way and those who follow it. */
 export class LiveRun {
   readonly watch: Watch
-  /** Resolves once the last event is stored. */
+  /** Resolves once the last event is stored. Never rejects. */
   readonly ended: Promise<void>
+  readonly #writing: LogWriting
   readonly #run: Run
   readonly #options: LiveRunOptions
   #hasEnded = false
@@ -38,17 +41,18 @@ export class LiveRun {
     this.watch = createWatch(options.settings.maxFollowers, {
       onCount: count => this.#onFollowers(count),
     })
-    this.ended = this.#work().finally(() => this.#end())
+    this.#writing = this.#work()
+    this.ended = this.#writing.ended.then(() => this.#end())
   }
 
-  /** Cancels the run and waits until its end is stored. */
+  /** Cancels the run and waits until its end is stored. Rejects where it cannot be stored now. */
   async cancel(): Promise<void> {
     this.#run.cancel()
-    await this.ended
+    await this.#writing.tried()
   }
 
-  #work(): Promise<void> {
-    const { store, settings, keepMs } = this.#options
+  #work(): LogWriting {
+    const { store, settings, keepMs, onStuck } = this.#options
     const { id } = this.#run
     return writeLog(this.#run, {
       store,
@@ -56,6 +60,8 @@ export class LiveRun {
       changed: this.watch.changed,
       maxBytes: settings.maxBytes,
       maxLength: settings.maxLength,
+      working: settings.working,
+      onStuck,
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
       finish: (tx, event, result) => {
         sealRun(tx, id, { event, json: eventToJson(event), result, keepMs })

@@ -8,7 +8,7 @@ import type { ErrorEvent, FinishEvent, RunResult } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
 import { sizeOf } from '../state/size.ts'
 import type { Retention } from '../state/state.ts'
-import type { Store, Transaction } from '../state/store.ts'
+import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
 import { admitRun, type KeyUse, reserveKey, useOfKey } from './admission.ts'
 import { eventToJson } from './event-json.ts'
 import { notStored } from './failures.ts'
@@ -35,7 +35,7 @@ import {
   type RunRecord,
   type StoredRun,
 } from './record.ts'
-import { afterRecovery } from './recovery.ts'
+import { createRecovery, type Recovery } from './recovery.ts'
 import { foldLog, forgetRun, keepMsOf, sealRun, sweep } from './retention.ts'
 import { startRun } from './run.ts'
 import { nameWorker, type WorkerName } from './worker-name.ts'
@@ -69,8 +69,8 @@ class LocalHost implements RunHost {
   readonly #retention: Retention
   readonly #leavesExpired: boolean
   readonly #onEnded: LocalHostOptions['onEnded']
-  /** Every look at the store comes through here, so that dead processes' runs have ended before anything is read. */
-  readonly #transact: Store['transact']
+  /** Every look at the store comes after one of this, so that dead processes' runs have ended before anything is read. */
+  readonly #recovery: Recovery
   readonly #live = new Map<string, LiveRun>()
   #sweptAt = 0
   /** Runs since then. */
@@ -84,7 +84,7 @@ class LocalHost implements RunHost {
     this.#settings = settings
     this.#retention = retention
     this.#onEnded = onEnded
-    this.#transact = afterRecovery(store, {
+    this.#recovery = createRecovery(store, {
       worker: this.#worker,
       collection: RUNNING,
       end: (tx, id) => this.#finishUnattended(tx, id, INTERRUPTED),
@@ -92,25 +92,36 @@ class LocalHost implements RunHost {
   }
 
   async start(request: StartRequest): Promise<RunRecord> {
-    this.#sweep()
+    await this.#recovery.look()
+    await this.#sweep()
     const id = request.options.runId ?? crypto.randomUUID()
-    const { run, isNew } = this.#transact(tx => this.#reserve(tx, id, request))
+    const { run, isNew } = await this.#store.write(tx => this.#reserve(tx, id, request))
     if (isNew) this.#launch(id, request)
     return run.record
   }
 
   async get(id: string, viewer: Viewer): Promise<RunRecord> {
-    const { record } = this.#find(id, viewer)
-    const result = this.#transact(tx => tx.get<RunResult>(RESULTS, id))
-    return { ...record, ...(result && { result: result.value }) }
+    await this.#recovery.look()
+    return this.#store.read(tx => {
+      const { record } = this.#find(tx, id, viewer)
+      const result = tx.get<RunResult>(RESULTS, id)
+      return { ...record, ...(result && { result: result.value }) }
+    })
   }
 
   async follow(id: string, viewer: Viewer, after: number): Promise<Follower> {
-    const { status } = this.#find(id, viewer).record
+    await this.#recovery.look()
+    const { status } = await this.#store.read(tx => this.#find(tx, id, viewer).record)
     // A run that has ended is a log like any other: reading it takes nobody's place.
     const watch = status === 'running' ? this.#live.get(id)?.watch : undefined
-    const isKept = (tx: Transaction) => tx.get(RUNS, id) !== undefined
-    return new LogFollower({ store: this.#store, log: id, after, watch, isKept })
+    return new LogFollower({
+      store: this.#store,
+      log: id,
+      after,
+      watch,
+      isKept: tx => tx.get(RUNS, id) !== undefined,
+      look: () => this.#recovery.look(),
+    })
   }
 
   async wait(id: string, viewer: Viewer, signal: AbortSignal): Promise<RunRecord> {
@@ -138,11 +149,13 @@ class LocalHost implements RunHost {
   }
 
   async list(owner: Viewer, query: RunQuery): Promise<RunPage> {
-    return this.#transact(tx => listRuns(tx, owner, query))
+    await this.#recovery.look()
+    return this.#store.read(tx => listRuns(tx, owner, query))
   }
 
   async find(ref: string): Promise<readonly FoundRun[]> {
-    return this.#transact(tx => {
+    await this.#recovery.look()
+    return this.#store.read(tx => {
       const runs = idsOf(tx, RUNS, ref).map(id => this.#lookUp(tx, id))
       return runs.flatMap(run => (run === undefined ? [] : [{ ...run.record, owner: run.owner }]))
     })
@@ -155,7 +168,9 @@ class LocalHost implements RunHost {
     try {
       const live = this.#live.get(id)
       if (live !== undefined) await live.cancel()
-      else if (before.status === 'running') this.#transact(tx => this.#finishUnattended(tx, id, CANCELLED))
+      else if (before.status === 'running') {
+        await this.#store.write(tx => this.#finishUnattended(tx, id, CANCELLED))
+      }
       const after = await this.get(id, viewer)
       if (after.status === 'cancelled') return after
       throw new ServableError('run_ended', `The run is ${after.status} and can no longer be cancelled`)
@@ -164,14 +179,23 @@ class LocalHost implements RunHost {
     }
   }
 
+  async lookAfter(): Promise<void> {
+    try {
+      await this.#recovery.look()
+    } catch {
+      // Whoever asks next looks again.
+    }
+  }
+
   /** The run of the request's id or key, or a new one. Nothing awaits in here, so one key starts one run. */
   #reserve(tx: Transaction, id: string, request: StartRequest): { run: StoredRun; isNew: boolean } {
     const { key } = request
-    const earlier = this.#lookUp(tx, id) ?? (key && this.#runOfKey(tx, key))
+    const earlier = this.#lookUpOrForget(tx, id) ?? (key && this.#runOfKey(tx, key))
     if (earlier !== undefined) return { run: earlier, isNew: false }
     // Strictly later than the one before, so that a list goes on where it was while runs come.
     this.#lastAt = Math.max(Date.now(), this.#lastAt + 0.001)
     const run = newRun({ id, at: this.#lastAt, instance: this.#worker.own }, request)
+    this.#recovery.enlist(tx)
     admitRun(tx, { run, client: request.client, inputBytes: sizeOf(request.input) }, this.#settings)
     if (key) reserveKey(tx, key, id)
     return { run, isNew: true }
@@ -180,7 +204,7 @@ class LocalHost implements RunHost {
   /** A run that is gone takes its key with it, so it is looked up before the key is compared. */
   #runOfKey(tx: Transaction, key: IdempotencyKey): StoredRun | undefined {
     const kept = tx.get<KeyUse>(KEYS, key.id)?.value
-    const run = kept && this.#lookUp(tx, kept.runId)
+    const run = kept && this.#lookUpOrForget(tx, kept.runId)
     return useOfKey(tx, key) && run
   }
 
@@ -192,52 +216,39 @@ class LocalHost implements RunHost {
       settings: this.#settings,
       keepMs: this.#keepMs,
       isBackground,
+      onStuck: thrown => this.#settings.onFailure?.(notStored(id, target, { options, secrets, thrown })),
     })
     this.#live.set(id, live)
-    const letGo = () => {
+    void live.ended.then(() => {
       this.#live.delete(id)
-      this.#settle(id)
       live.watch.changed.fire()
       this.#onEnded?.(id)
-    }
-    void live.ended.then(letGo, thrown => {
-      this.#settings.onFailure?.(notStored(id, target, { options, secrets, thrown }))
-      letGo()
     })
-  }
-
-  /** A run whose end could not be written is ended now, if the store can be written again. */
-  #settle(id: string): void {
-    try {
-      this.#transact(tx => this.#lookUp(tx, id))
-    } catch {
-      // Whoever asks for the run next tries again.
-    }
   }
 
   get #keepMs(): number {
     return keepMsOf(this.#settings, this.#retention)
   }
 
-  #find(id: string, viewer: Viewer): StoredRun {
-    const run = this.#transact(tx => this.#lookUp(tx, id))
+  #find(tx: Reader, id: string, viewer: Viewer): StoredRun {
+    const run = this.#lookUp(tx, id)
     if (run !== undefined && (run.owner === null || run.owner === viewer)) return run
     throw new ServableError('run_not_found', 'There is no such run')
   }
 
-  /** A run as it is by now: gone when its time has come, ended when nobody works on it any more. */
-  #lookUp(tx: Transaction, id: string): StoredRun | undefined {
+  /** A run as it is by now: gone when its time has come. */
+  #lookUp(tx: Reader, id: string): StoredRun | undefined {
     const document = tx.get<StoredRun>(RUNS, id)
-    if (document === undefined) return undefined
-    const { value: run, expiresAt = Number.POSITIVE_INFINITY } = document
-    if (expiresAt <= Date.now()) return this.#leavesExpired ? undefined : forgetRun(tx, run)
-    if (run.record.status !== 'running' || !this.#isAbandoned(run)) return run
-    this.#finishUnattended(tx, id, INTERRUPTED)
-    return tx.get<StoredRun>(RUNS, id)?.value
+    const { value, expiresAt = Number.POSITIVE_INFINITY } = document ?? {}
+    return expiresAt <= Date.now() ? undefined : value
   }
 
-  #isAbandoned({ record, instance }: StoredRun): boolean {
-    return !this.#live.has(record.id) && !this.#worker.mayWork(instance)
+  /** The same; one that is gone makes room for another one of its id. */
+  #lookUpOrForget(tx: Transaction, id: string): StoredRun | undefined {
+    const run = this.#lookUp(tx, id)
+    const gone = run === undefined && !this.#leavesExpired ? tx.get<StoredRun>(RUNS, id) : undefined
+    if (gone !== undefined) forgetRun(tx, gone.value)
+    return run
   }
 
   /** Ends a run that nobody here is working on. */
@@ -246,13 +257,13 @@ class LocalHost implements RunHost {
     sealRun(tx, id, { event, json: eventToJson(event), result, keepMs: this.#keepMs })
   }
 
-  #sweep(): void {
+  #sweep(): Soon<void> {
     const now = Date.now()
     // The clock may have been set back since.
     if (Math.abs(now - this.#sweptAt) < SWEEP_EVERY_MS && ++this.#begun < SWEEP_EVERY_RUNS) return
     this.#sweptAt = now
     this.#begun = 0
-    this.#transact(tx => sweep(tx, this.#retention, now))
+    return this.#store.write(tx => sweep(tx, this.#retention, now))
   }
 }
 

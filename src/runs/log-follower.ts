@@ -1,4 +1,5 @@
-import type { LogEntry, Store, Transaction } from '../state/store.ts'
+import type { LogEntry, Reader, Soon, Store } from '../state/store.ts'
+import { mayPass } from '../state/patient.ts'
 import { createWake } from '../wake.ts'
 import type { Follower } from './host.ts'
 import type { Watch } from './watch.ts'
@@ -8,6 +9,9 @@ const BATCH = 64
 
 /** Milliseconds between looks at a run that another process has at work: only the store tells of it. */
 const POLL_MS = 250
+
+/** Milliseconds for which a store that cannot be read is asked again; then who follows is told. */
+const READ_PATIENCE_MS = 15_000
 
 /** Which log is followed. */
 export interface Followed {
@@ -19,7 +23,15 @@ export interface Followed {
   /** Undefined where nobody tells of what is new. */
   readonly watch: Watch | undefined
   /** Whether there still is what the log is of: one that is gone gets no more entries, nor an end. */
-  readonly isKept: (tx: Transaction) => boolean
+  readonly isKept: (tx: Reader) => boolean
+  /** Ends what the dead have left at work. Rejects where that cannot be done now. */
+  readonly look: () => Soon<void>
+}
+
+/** What was read. */
+interface Page {
+  readonly entries: readonly LogEntry[]
+  readonly isOver: boolean
 }
 
 /**
@@ -39,17 +51,22 @@ export class LogFollower implements Follower {
 
   async next(): Promise<readonly LogEntry[] | undefined> {
     while (!this.#hasLeft) {
-      const { entries, isOver } = this.#read()
-      if (entries.length > 0) return entries
+      // Armed first: what is written while this reads wakes it as well.
+      const changed = this.#changed()
+      const { entries, isOver } = await this.#readPatiently()
+      if (entries.length > 0) return this.#given(entries)
       if (isOver) break
-      await this.#change()
+      await changed()
     }
     this.leave()
     return undefined
   }
 
   ready(): readonly LogEntry[] {
-    return this.#hasLeft ? [] : this.#read().entries
+    const page = this.#hasLeft ? undefined : this.#read()
+    // What is not there at once is what `next` waits for.
+    if (page instanceof Promise) void page.catch(() => {})
+    return page === undefined || page instanceof Promise ? [] : this.#given(page.entries)
   }
 
   leave(): void {
@@ -60,21 +77,43 @@ export class LogFollower implements Follower {
     watch?.changed.fire()
   }
 
-  /** Waits until there may be something new: for a word, and where others write unheard, no longer than a while. */
-  async #change(): Promise<void> {
-    const { watch } = this.#followed
+  /** What waits until there may be something new: for a word, and where others write unheard, no longer than a while. */
+  #changed(): () => Promise<void> {
+    const { watch, look } = this.#followed
     const changed = watch?.changed ?? createWake()
-    const timer = watch?.tellsAll() ? undefined : setTimeout(() => changed.fire(), POLL_MS)
-    await changed.wait()
-    if (timer !== undefined) clearTimeout(timer)
+    const word = changed.wait()
+    return async () => {
+      if (watch?.tellsAll()) return word
+      const timer = setTimeout(changed.fire, POLL_MS)
+      await word
+      clearTimeout(timer)
+      await Promise.resolve(look()).catch(() => {})
+    }
   }
 
-  #read(): { entries: LogEntry[]; isOver: boolean } {
+  /** A store that fails for a while keeps nobody from hearing the rest. */
+  async #readPatiently(): Promise<Page> {
+    const until = performance.now() + READ_PATIENCE_MS
+    while (true) {
+      try {
+        return await this.#read()
+      } catch (error) {
+        if (this.#hasLeft || !mayPass(error) || performance.now() > until) throw error
+        await new Promise(resolve => setTimeout(resolve, POLL_MS))
+      }
+    }
+  }
+
+  #read(): Soon<Page> {
     const { store, log, isKept } = this.#followed
-    return store.transact(tx => {
+    return store.read(tx => {
       const entries = tx.read(log, this.#after, BATCH)
-      this.#after = entries.at(-1)?.seq ?? this.#after
       return { entries, isOver: entries.length === 0 && (tx.isSealed(log) || !isKept(tx)) }
     })
+  }
+
+  #given(entries: readonly LogEntry[]): readonly LogEntry[] {
+    this.#after = entries.at(-1)?.seq ?? this.#after
+    return entries
   }
 }

@@ -7,13 +7,22 @@
 import type { ErrorEvent, FinishEvent, RunEvent, RunResult } from '../agents/contract.ts'
 import { isTerminal } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
-import { isServableError, ServableError } from '../errors.ts'
-import type { Store, Transaction } from '../state/store.ts'
-import type { Wake } from '../wake.ts'
+import { isServableError, reportError, ServableError } from '../errors.ts'
+import { mayPass } from '../state/patient.ts'
+import type { Soon, Store, Transaction } from '../state/store.ts'
+import { deferred, type Wake } from '../wake.ts'
 import type { Run } from './run.ts'
+import type { WorkingRuns } from './working.ts'
 
-/** Events that may wait for the end of a turn of the event loop. */
+/** Events that may wait to be written; while there are more, the run waits. */
 const MAX_BUFFERED = 256
+
+/** Milliseconds for which a run goes on while what it says cannot be written; then it fails. */
+const APPEND_PATIENCE_MS = 15_000
+
+/** Milliseconds between two tries of writing an end: the second one waits so long, the later ones longer and longer. */
+const END_RETRY_MS = 50
+const MAX_END_RETRY_MS = 1000
 
 /** What a log writer needs. */
 export interface LogWriterOptions {
@@ -25,121 +34,194 @@ export interface LogWriterOptions {
   /** Most characters of the log, and of the result. More fail the run with `run_too_large`. */
   readonly maxBytes: number
   readonly maxLength: number
+  /** Told that an end is being stored. */
+  readonly working: WorkingRuns | undefined
   /** The entries that an event becomes; throws for an event that cannot be written. */
   encode(event: RunEvent): readonly string[]
-  /** Writes the end, in one transaction with what was still to be written. The result is there unless the run failed. */
+  /**
+   * Writes the end, in one transaction with what was still to be written; again where that fails. The result is there unless
+   * the run failed.
+   */
   finish(tx: Transaction, event: FinishEvent | ErrorEvent, result: RunResult | undefined): void
+  /** Told once of an end that cannot be written, which is tried again until it can. */
+  onStuck(error: unknown): void
 }
 
-/**
- * Reads `run` to its end and writes what it says. Nobody's reading of the log slows it down. Resolves once the end is
- * stored; rejects when the store cannot be written.
- */
-export function writeLog(run: Run, options: LogWriterOptions): Promise<void> {
-  return new LogWriter(run, options).pump()
+/** The writing of a log. */
+export interface LogWriting {
+  /** Resolves once the end is stored, however long that takes. Never rejects. */
+  readonly ended: Promise<void>
+  /** The same, for who does not wait for a store that fails: rejects where the end could not be written at once. */
+  tried(): Promise<void>
 }
 
-class LogWriter {
+/** Reads `run` to its end and writes what it says. Nobody's reading of the log slows it down; a slow store does. */
+export function writeLog(run: Run, options: LogWriterOptions): LogWriting {
+  return new LogWriter(run, options)
+}
+
+class LogWriter implements LogWriting {
+  readonly ended: Promise<void>
   readonly #run: Run
   readonly #options: LogWriterOptions
   readonly #fold: Fold
+  readonly #stored = deferred<void>()
+  readonly #triers = new Set<(error: unknown) => void>()
   #buffer: string[] = []
+  #isWriting = false
   /** Runs until the end of the turn in which something was written. */
   #turn: ReturnType<typeof setTimeout> | undefined
+  /** The run is not read until what it said is written. */
+  #isPaused = false
+  #end: FinishEvent | ErrorEvent | undefined
+  #failure: { readonly error: unknown } | undefined
   #bytes = 0
 
   constructor(run: Run, options: LogWriterOptions) {
     this.#run = run
     this.#options = options
     this.#fold = new Fold(options.maxLength)
+    this.ended = this.#stored.promise
+    run.read(this.#take)
   }
 
-  pump(): Promise<void> {
+  tried(): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#run.read(event => {
-        if (event === undefined) {
-          this.#options.changed.fire()
-          resolve()
-          return false
-        }
-        try {
-          this.#take(event)
-          return true
-        } catch (error) {
-          reject(error)
-          return false
-        }
-      })
+      if (this.#failure !== undefined) return reject(this.#failure.error)
+      this.#triers.add(reject)
+      void this.ended.then(resolve)
     })
   }
 
-  /** Takes an event into the buffer; what cannot be written fails the run. */
-  #take(event: RunEvent): void {
+  /** Takes an event, and says whether to read on. Bound, for the run. */
+  readonly #take = (event: RunEvent | undefined): boolean => {
+    if (event === undefined) return false
     try {
       const entries = this.#options.encode(event)
       for (const entry of entries) this.#grow(entry.length)
       this.#fold.add(event)
       this.#buffer.push(...entries)
-      if (isTerminal(event)) this.#finish(event)
-      else this.#write()
+      if (isTerminal(event)) this.#end = event
     } catch (error) {
-      // After its end a run cannot fail: a store that cannot be written has the last word.
-      if (isTerminal(event)) throw error
-      this.#run.fail(isFull(error) ? noRoom(error) : error)
+      // After its end a run cannot fail: the end is another one.
+      if (isTerminal(event)) this.#end = endOf(error)
+      else this.#run.fail(error)
     }
+    this.#goOn()
+    if (this.#end !== undefined) return false
+    this.#isPaused = this.#isWriting && this.#buffer.length >= MAX_BUFFERED
+    return !this.#isPaused
   }
 
   /**
    * An event is written at once, and what follows it within the same turn of the event loop together, at the turn's
-   * end: a model's tokens wait for nobody, and a burst costs one transaction and wakes its readers once.
+   * end: a model's tokens wait for nobody, and a burst costs one transaction and wakes its readers once. While something
+   * is being written, what comes waits for that.
    */
-  #write(): void {
+  #goOn(): void {
+    if (this.#isWriting) return
+    if (this.#end !== undefined) return this.#store(this.#end)
     if (this.#buffer.length === 0) return
-    if (this.#buffer.length >= MAX_BUFFERED) this.#flush()
-    if (this.#turn !== undefined) return
-    this.#flush()
-    this.#turn = setTimeout(() => {
-      this.#turn = undefined
-      if (this.#buffer.length > 0) this.#tryFlush()
-    }, 0)
+    if (this.#turn === undefined || this.#buffer.length >= MAX_BUFFERED) this.#write()
   }
 
-  #flush(): void {
-    const isWritten = this.#options.store.transact(tx => this.#append(tx))
+  #write(): void {
+    const entries = this.#buffer
+    this.#buffer = []
+    let written: Soon<boolean>
+    try {
+      written = this.#options.store.write(tx => this.#append(tx, entries), APPEND_PATIENCE_MS)
+    } catch (error) {
+      return this.#failed(entries, error)
+    }
+    if (typeof written === 'boolean') {
+      this.#wrote(written)
+      this.#turn ??= setTimeout(() => {
+        this.#turn = undefined
+        this.#goOn()
+      }, 0)
+      return
+    }
+    this.#isWriting = true
+    void written.then(
+      isOpen => {
+        this.#isWriting = false
+        this.#wrote(isOpen)
+        this.#readOn()
+      },
+      error => {
+        this.#isWriting = false
+        this.#failed(entries, error)
+        this.#readOn()
+      },
+    )
+  }
+
+  /** False where the log is sealed. */
+  #append(tx: Transaction, entries: readonly string[]): boolean {
+    return entries.every(entry => tx.append(this.#options.log, entry) !== undefined)
+  }
+
+  #wrote(isOpen: boolean): void {
     // Someone else has ended the run: there is nobody to work for.
-    if (!isWritten) this.#run.cancel()
+    if (!isOpen) this.#run.cancel()
     this.#options.changed.fire()
   }
 
-  #tryFlush(): void {
-    try {
-      this.#flush()
-    } catch (error) {
-      this.#run.fail(isFull(error) ? noRoom(error) : error)
-    }
+  /** What could not be written is written with the end, if it can be. */
+  #failed(entries: readonly string[], error: unknown): void {
+    this.#buffer = [...entries, ...this.#buffer]
+    this.#run.fail(isFull(error) ? noRoom(error) : error)
   }
 
-  #append(tx: Transaction): boolean {
-    const isWritten = this.#buffer.every(entry => tx.append(this.#options.log, entry) !== undefined)
-    this.#buffer = []
-    return isWritten
+  #readOn(): void {
+    this.#goOn()
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    this.#run.read(this.#take)
   }
 
-  #finish(event: FinishEvent | ErrorEvent): void {
-    const { store, finish } = this.#options
-    const { id, durationMs } = this.#run
+  #store(event: FinishEvent | ErrorEvent): void {
     if (this.#turn !== undefined) clearTimeout(this.#turn)
-    const result = event.type === 'finish' ? this.#fold.result({ runId: id, durationMs }) : undefined
-    try {
-      store.transact(tx => {
-        this.#append(tx)
-        finish(tx, event, result)
-      })
-    } catch (error) {
-      if (!isFull(error)) throw error
-      // What it said last, or its result, is too much. There always is room for an end that says so.
-      store.transact(tx => finish(tx, NO_ROOM, undefined))
+    this.#isWriting = true
+    const stored = this.#storeUntilItIs(event)
+    this.#options.working?.keep(stored)
+  }
+
+  async #storeUntilItIs(said: FinishEvent | ErrorEvent): Promise<void> {
+    const { store, finish, changed } = this.#options
+    const { id, durationMs } = this.#run
+    let event = said
+    let result = event.type === 'finish' ? this.#fold.result({ runId: id, durationMs }) : undefined
+    for (let tries = 0; ; tries++) {
+      try {
+        await store.write(tx => {
+          this.#append(tx, this.#buffer)
+          finish(tx, event, result)
+        })
+        break
+      } catch (error) {
+        if (!mayPass(error) && event !== NO_ROOM) {
+          // What it said last, or its result, is too much. There always is room for an end that says so.
+          this.#buffer = []
+          event = isFull(error) ? NO_ROOM : endOf(error)
+          result = undefined
+          if (event === NO_ROOM) continue
+        }
+        this.#stuck(error)
+        await later(Math.min(END_RETRY_MS * 2 ** tries, MAX_END_RETRY_MS))
+      }
     }
+    changed.fire()
+    this.#stored.resolve()
+  }
+
+  /** Those who wait are told, and the log once. */
+  #stuck(error: unknown): void {
+    if (this.#failure === undefined) this.#options.onStuck(error)
+    this.#failure ??= { error }
+    for (const reject of this.#triers) reject(error)
+    this.#triers.clear()
   }
 
   #grow(by: number): void {
@@ -149,6 +231,20 @@ class LogWriter {
       throw new ServableError('run_too_large', `The run's events are larger than ${maxBytes} bytes`)
     }
   }
+}
+
+/** A server that has nothing else to do may end meanwhile. */
+function later(ms: number): Promise<void> {
+  return new Promise(resolve => {
+    const timer = setTimeout(resolve, ms)
+    ;(timer as { unref?(): void }).unref?.()
+  })
+}
+
+/** The end of a run whose own end cannot be written. */
+function endOf(error: unknown): ErrorEvent {
+  const { code, message } = reportError(error, false, 'internal_error')
+  return { type: 'error', code, error: message }
 }
 
 const NO_ROOM_TEXT = 'There is no room in memory for all that the run gives'

@@ -1,4 +1,4 @@
-import type { Filter, Transaction } from '../state/store.ts'
+import type { Filter, Reader } from '../state/store.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 
 /** A page of values, and where the next one begins. */
@@ -10,7 +10,7 @@ export interface Page<T> {
 
 /** A page of a partition, newest first. Throws `invalid_query` for a cursor that is none. */
 export function readPage<T>(
-  tx: Transaction,
+  tx: Reader,
   collection: string,
   filter: Filter,
   { cursor, limit }: { readonly cursor?: string | undefined; readonly limit: number },

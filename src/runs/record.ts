@@ -5,7 +5,7 @@
  */
 
 import type { ErrorEvent, FinishEvent, FinishReason, Kind, RunResult } from '../agents/contract.ts'
-import type { Document, Transaction } from '../state/store.ts'
+import type { Document, Reader } from '../state/store.ts'
 
 /** Where a run stands. Only `running` changes. */
 export type RunStatus = 'running' | 'completed' | 'input_required' | 'failed' | 'cancelled'
@@ -96,7 +96,7 @@ export function isWholeId(ref: string): boolean {
 const MAX_FOUND = 10
 
 /** The ids that a reference out of the log may stand for. */
-export function idsOf(tx: Transaction, collection: string, ref: string): string[] {
+export function idsOf(tx: Reader, collection: string, ref: string): string[] {
   if (isWholeId(ref)) return [ref]
   const filter = { partition: partitionOf(null), tags: { ref } }
   return tx.list(collection, { ...filter, limit: MAX_FOUND }).map(({ id }) => id)

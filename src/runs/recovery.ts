@@ -1,33 +1,75 @@
-import type { Store, Transaction } from '../state/store.ts'
+/**
+ * Ends what the dead have left at work.
+ *
+ * @module
+ */
+
+import { LOOK_MS } from '../state/presence.ts'
+import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
 import type { WorkerName } from './worker-name.ts'
 
-/**
- * The transactions of a host. Before its first one, what dead workers left in `collection` (documents of their names)
- * is ended, so that nothing is read before.
- */
-export function afterRecovery(
-  store: Store,
-  {
-    worker,
-    collection,
-    end,
-  }: {
-    readonly worker: WorkerName
-    readonly collection: string
-    readonly end: (tx: Transaction, id: string) => void
-  },
-): Store['transact'] {
-  let isRecovered = false
-  const recover = (tx: Transaction) => {
-    for (const { id, value } of tx.oldest<string>(collection, Number.MAX_SAFE_INTEGER)) {
-      if (!worker.mayWork(value)) end(tx, id)
-    }
+/** The collection of workers that have something at work, where several share a store. */
+export const WORKERS = 'worker'
+
+/** What a recovery needs. */
+export interface RecoveryOptions {
+  readonly worker: WorkerName
+  /** Documents of what is at work, each with the name of its worker as its value. */
+  readonly collection: string
+  /** Ends one of them, which deletes its document. */
+  readonly end: (tx: Transaction, id: string) => void
+}
+
+/** Ends what the dead have left at work. */
+export interface Recovery {
+  /**
+   * Looks for the dead, once on a store of one's own and at most every {@link LOOK_MS} milliseconds on a shared one. Whoever
+   * awaits it reads nothing of theirs that is not ended. Rejects where the store cannot be read or written; the next one
+   * tries again.
+   */
+  look(): Soon<void>
+  /** Writes down that this worker has something at work: in the transaction that does so. */
+  enlist(tx: Transaction): void
+}
+
+/** Makes a {@link Recovery}. */
+export function createRecovery(store: Store, { worker, collection, end }: RecoveryOptions): Recovery {
+  let lookedAt = Number.NEGATIVE_INFINITY
+  let looking: Promise<void> | undefined
+
+  const deadIn = (tx: Reader): string[] => {
+    const workers = tx.list(WORKERS, { partition: collection, limit: MANY })
+    return workers.flatMap(({ id }) => (worker.isThere(id) ? [] : [id]))
   }
-  return work => {
-    if (!isRecovered) {
-      isRecovered = true
-      store.transact(recover)
+  const isLeft = (tx: Reader) => (store.isShared ? deadIn(tx).length > 0 : tx.count(collection) > 0)
+  const bury = (tx: Transaction) => {
+    // Looked at again: whoever opens the store again under the same name does so before this, or after.
+    const dead = store.isShared ? new Set(deadIn(tx)) : undefined
+    for (const { id, value } of tx.oldest<string>(collection, MANY)) {
+      if (dead === undefined ? !worker.isThere(value) : dead.has(value)) end(tx, id)
     }
-    return store.transact(work)
+    for (const name of dead ?? []) tx.delete(WORKERS, name)
+  }
+  const lookNow = async () => {
+    if (await store.read(isLeft)) await store.write(bury)
+    lookedAt = performance.now()
+  }
+
+  return {
+    look() {
+      const isFresh = store.isShared ? performance.now() - lookedAt < LOOK_MS : lookedAt >= 0
+      if (isFresh) return
+      looking ??= lookNow().finally(() => {
+        looking = undefined
+      })
+      return looking
+    },
+    enlist(tx) {
+      if (!store.isShared || tx.get(WORKERS, worker.own) !== undefined) return
+      tx.put(WORKERS, { id: worker.own, partition: collection, at: Date.now(), tags: {}, value: null })
+    },
   }
 }
+
+/** More than are ever at work. */
+const MANY = 1_000_000

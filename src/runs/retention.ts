@@ -8,7 +8,7 @@ import type { ErrorEvent, FinishEvent, RunEvent, RunResult } from '../agents/con
 import { Fold } from '../agents/fold.ts'
 import { readLog } from '../state/read-log.ts'
 import type { Retention } from '../state/state.ts'
-import type { Transaction } from '../state/store.ts'
+import type { Reader, Transaction } from '../state/store.ts'
 import { ended, KEYS, RESULTS, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
 
 /** A run with an idempotency key is kept at least this long, whatever the count. */
@@ -45,7 +45,7 @@ export function sealRun(tx: Transaction, id: string, { event, json, result, keep
 }
 
 /** The result of what a run has told so far, from its log. */
-export function foldLog(tx: Transaction, id: string): RunResult {
+export function foldLog(tx: Reader, id: string): RunResult {
   const fold = new Fold()
   // The log holds what this library wrote into it.
   for (const { data } of readLog(tx, id)) fold.add(JSON.parse(data) as RunEvent)

@@ -5,7 +5,7 @@
  */
 
 import type { SessionKey } from '../agents/memory.ts'
-import type { Transaction } from '../state/store.ts'
+import type { Reader, Transaction } from '../state/store.ts'
 import { partitionOf } from './record.ts'
 
 /** The collection of sessions. */
@@ -24,7 +24,7 @@ export interface SessionSettings {
 }
 
 /** The messages of a session. */
-export function readSession(tx: Transaction, key: SessionKey): readonly unknown[] {
+export function readSession(tx: Reader, key: SessionKey): readonly unknown[] {
   const document = tx.get<readonly unknown[]>(SESSIONS, idOf(key))
   return document === undefined || (document.expiresAt ?? 0) <= Date.now() ? [] : document.value
 }

@@ -4,22 +4,19 @@ import type { Store } from '../state/store.ts'
 export interface WorkerName {
   /** The name of this host. */
   readonly own: string
-  /** Whether the host of that name may still be at work; this one itself knows what it works on. */
-  mayWork(name: string): boolean
+  /** Whether the host of that name may still be at work. */
+  isThere(name: string): boolean
 }
 
 /** Names a host over a store. Several hosts may share one, and each knows of its own work only. */
 export function nameWorker(store: Store): WorkerName {
   let id: string | undefined
-  const own = () => {
-    // Made when it is first asked for: a Worker may not make random values while it is loaded.
-    id ??= crypto.randomUUID()
-    return `${store.instance}/${id}`
-  }
   return {
     get own() {
-      return own()
+      // Made when it is first asked for: a Worker may not make random values while it is loaded.
+      id ??= crypto.randomUUID()
+      return `${store.instance}/${id}`
     },
-    mayWork: name => name !== own() && store.isAlive(name.split('/', 1)[0] ?? ''),
+    isThere: name => store.isAlive(name.split('/', 1)[0] ?? ''),
   }
 }

@@ -17,12 +17,27 @@ export interface WorkingRuns {
   idle(): Promise<void>
   /** Resolves once none is at work; after `graceMs` milliseconds those that are get cancelled. */
   drain(graceMs: number): Promise<void>
+  /** The end of a run is being stored. */
+  keep(stored: Promise<void>): void
+  /** Resolves once all ends are stored, or after {@link STORE_MS} milliseconds. */
+  kept(): Promise<void>
 }
+
+/** Milliseconds for which a server that closes waits for a store that does not take the ends of its runs. */
+const STORE_MS = 2000
 
 /** Makes a {@link WorkingRuns}. */
 export function createWorkingRuns(): WorkingRuns {
   const runs = new Set<Cancellable>()
   const ended = createWake()
+  const storing = new Set<Promise<void>>()
+  const kept = async () => {
+    if (storing.size === 0) return
+    const late = createWake()
+    const timer = setTimeout(late.fire, STORE_MS)
+    await Promise.race([Promise.all(storing), late.wait()])
+    clearTimeout(timer)
+  }
   return {
     add: run => void runs.add(run),
     delete(run) {
@@ -41,6 +56,12 @@ export function createWorkingRuns(): WorkingRuns {
       for (const run of [...runs]) run.cancel()
       // Whoever reads a run hears of its end, and keeps it, in the same turn.
       await breathe()
+      await kept()
     },
+    keep(stored) {
+      storing.add(stored)
+      void stored.then(() => storing.delete(stored))
+    },
+    kept,
   }
 }

@@ -66,7 +66,7 @@ export async function serveAlive(
   handler: Fetch,
   listen: () => RunningServer | Promise<RunningServer>,
 ): Promise<RunningServer> {
-  const end = beginLife(handler)
+  const end = await beginLife(handler)
   try {
     const server = await listen()
     return {

@@ -2,7 +2,7 @@ import { ServableError } from '../errors.ts'
 import { Budget, type Part } from './budget.ts'
 import { alone } from './presence.ts'
 import { sizeOfEntry, weigh } from './size.ts'
-import type { Document, Filter, Footing, ListQuery, LogEntry, Store, Transaction } from './store.ts'
+import type { Document, Filter, Footing, ListQuery, LogEntry, NearStore, Transaction } from './store.ts'
 import { Timeline } from './timeline.ts'
 
 /** A document, and how it stands in the budget. */
@@ -26,7 +26,7 @@ interface Log {
 }
 
 /** A store in memory. */
-export interface MemoryStore extends Store {
+export interface MemoryStore extends NearStore {
   /** Bytes that it may hold. Less than before holds from the next write on. */
   maxBytes: number
   /** Bytes that it holds, by estimate. */
@@ -41,6 +41,18 @@ export function memoryStore(maxBytes: number = Number.POSITIVE_INFINITY): Memory
   const budget = new Budget(maxBytes)
   const tx = new MemoryTransaction(budget)
   const presence = alone()
+  const transact = <T>(work: (tx: Transaction) => T): T => {
+    try {
+      const result = work(tx)
+      tx.fit()
+      return result
+    } catch (error) {
+      tx.rollBack()
+      throw error
+    } finally {
+      tx.end()
+    }
+  }
   return {
     get instance() {
       return presence.instance
@@ -57,18 +69,9 @@ export function memoryStore(maxBytes: number = Number.POSITIVE_INFINITY): Memory
       return budget.used
     },
     hold: thing => budget.hold(thing),
-    transact(work) {
-      try {
-        const result = work(tx)
-        tx.fit()
-        return result
-      } catch (error) {
-        tx.rollBack()
-        throw error
-      } finally {
-        tx.end()
-      }
-    },
+    read: work => work(tx),
+    write: transact,
+    transact,
     close() {},
   }
 }

@@ -7,7 +7,8 @@
 import { joinChunks, splitChunks } from './chunks.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { alone, type Presence } from './presence.ts'
-import type { Document, Filter, ListQuery, LogEntry, Store, Tags, Transaction } from './store.ts'
+import type { Outcome, Work } from './patient.ts'
+import type { Document, Filter, ListQuery, LogEntry, NearStore, Tags, Transaction } from './store.ts'
 
 /** What binds to a statement. */
 export type SqlValue = string | number | null
@@ -19,33 +20,85 @@ export type SqlRow = Readonly<Record<string, unknown>>
 export interface SqlDriver {
   all(sql: string, ...values: SqlValue[]): SqlRow[]
   run(sql: string, ...values: SqlValue[]): void
+  /** Runs `work`, which only reads, on the database as it is at one moment. */
+  snapshot<T>(work: () => T): T
   /** Runs `work` in a transaction that writes, and undoes it when it throws. */
   transaction<T>(work: () => T): T
+  /** The same inside of a transaction, of which it undoes no more. Throws {@link TransactionLost}. */
+  savepoint<T>(work: () => T): T
   close(): void
 }
 
-/** A store on a database, which is brought to the newest schema when it is first used. */
-export function sqlStore(driver: SqlDriver, presence: Presence = alone()): Store {
+/** The database has undone the whole transaction, not a part of it alone. */
+export class TransactionLost extends Error {
+  constructor(cause: unknown) {
+    super('The transaction was undone by the database', { cause })
+  }
+}
+
+/** A store on a database. */
+export interface SqlStore extends NearStore {
+  /** Runs works as one commit. What one of them throws undoes that one alone; throws where none of them is written. */
+  commit(works: readonly Work[]): readonly Outcome[]
+}
+
+/** Makes a store on a database, which is brought to the newest schema when it is first used. */
+export function sqlStore(driver: SqlDriver, presence: Presence = alone()): SqlStore {
   const tx = new SqlTransaction(driver)
   let isMigrated = false
+  const prepare = () => {
+    // A database that is up to date is not written: nobody waits for another one who writes just now.
+    if (!isMigrated && driver.snapshot(() => versionOf(driver)) < MIGRATIONS.length) {
+      driver.transaction(() => migrate(driver))
+    }
+    isMigrated = true
+  }
+  const transact = <T>(work: (tx: Transaction) => T): T => {
+    prepare()
+    return driver.transaction(() => work(tx))
+  }
+  const commit = (works: readonly Work[]): readonly Outcome[] => {
+    const [only, ...others] = works
+    if (only === undefined) return []
+    if (others.length === 0) return [{ value: transact(only) }]
+    const outcomeOf = (work: Work): Outcome => {
+      try {
+        return { value: driver.savepoint(() => work(tx)) }
+      } catch (error) {
+        if (error instanceof TransactionLost) throw error
+        return { error }
+      }
+    }
+    prepare()
+    return driver.transaction(() => works.map(outcomeOf))
+  }
   return {
     get instance() {
       return presence.instance
     },
     isShared: presence.isShared,
     isAlive: other => presence.isAlive(other),
-    transact(work) {
-      if (!isMigrated) driver.transaction(() => migrate(driver))
-      isMigrated = true
-      return driver.transaction(() => work(tx))
+    read(work) {
+      prepare()
+      return driver.snapshot(() => work(tx))
     },
+    write: transact,
+    transact,
+    commit,
     close: () => driver.close(),
   }
 }
 
+const SCHEMA = "SELECT 1 FROM sqlite_master WHERE name = 'servable_schema'"
+
+function versionOf(driver: SqlDriver): number {
+  if (driver.all(SCHEMA).length === 0) return 0
+  return Number(driver.all('SELECT MAX(version) AS version FROM servable_schema')[0]?.version ?? 0)
+}
+
 function migrate(driver: SqlDriver): void {
   driver.run('CREATE TABLE IF NOT EXISTS servable_schema (version INTEGER NOT NULL)')
-  const done = Number(driver.all('SELECT MAX(version) AS version FROM servable_schema')[0]?.version ?? 0)
+  const done = versionOf(driver)
   for (const [index, statements] of MIGRATIONS.entries()) {
     if (index < done) continue
     for (const statement of statements) driver.run(statement)

@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { Presence } from './presence.ts'
+
 /** Text values by which documents can be filtered. Their names are of letters and digits. */
 export type Tags = Readonly<Record<string, string>>
 
@@ -61,12 +63,9 @@ export interface LogEntry {
   readonly data: string
 }
 
-/** What can be done inside a transaction. Collections and logs come into being when they are first written. */
-export interface Transaction {
+/** What can be looked at. A collection or a log that was never written is empty. */
+export interface Reader {
   get<T>(collection: string, id: string): Document<T> | undefined
-  /** Adds a document or replaces the one of the same id. */
-  put<T>(collection: string, document: Document<T>, footing?: Footing): void
-  delete(collection: string, id: string): void
   /** Documents of a partition, newest first (by `at`, then `id`). */
   list<T>(collection: string, query: ListQuery): Document<T>[]
   /** How many documents a partition holds; of all partitions without one. */
@@ -77,30 +76,55 @@ export interface Transaction {
   expired<T>(collection: string, now: number, limit: number): Document<T>[]
   /** The oldest documents of a collection: of a partition, of all without one. */
   oldest<T>(collection: string, limit: number, partition?: string): Document<T>[]
+  /** Entries after a place, in order; at most `limit` of them. */
+  read(log: string, after: number, limit: number): LogEntry[]
+  /** Whether the log has its last entry. */
+  isSealed(log: string): boolean
+}
+
+/** What can be done inside a transaction. Collections and logs come into being when they are first written. */
+export interface Transaction extends Reader {
+  /** Adds a document or replaces the one of the same id. */
+  put<T>(collection: string, document: Document<T>, footing?: Footing): void
+  delete(collection: string, id: string): void
   /**
    * Adds an entry and returns its place; undefined, and nothing is written, where the log is sealed. `seal` makes
    * the entry the last one for good.
    */
   append(log: string, data: string, seal?: boolean): number | undefined
-  /** Entries after a place, in order; at most `limit` of them. */
-  read(log: string, after: number, limit: number): LogEntry[]
-  /** Whether the log has its last entry. */
-  isSealed(log: string): boolean
   deleteLog(log: string): void
 }
 
-/** A store. */
-export interface Store {
-  /** Names this opening of the store: work that another one left behind has lost its worker. */
-  readonly instance: string
-  /** Whether others may write into it at the same time. */
-  readonly isShared: boolean
-  /** Whether the worker of that name is still there. */
-  isAlive(instance: string): boolean
+/** Now, or later. */
+export type Soon<T> = T | Promise<T>
+
+/** Milliseconds for which a store that cannot be read or written is tried again. */
+export const PATIENCE_MS = 1000
+
+/**
+ * A store. What can be done at once gives its value, all else a promise. A store that cannot be reached, or that another one
+ * is writing, is tried again for so many milliseconds (default {@link PATIENCE_MS}), while everything else goes on; then it
+ * is `state_unavailable`. What the work itself throws comes through at once.
+ */
+export interface Store extends Presence {
+  /** Looks at the store as it is at one moment. Waits for nobody who writes. */
+  read<T>(work: (tx: Reader) => T, patienceMs?: number): Soon<T>
+  /**
+   * Runs `work` as one: all of it is written, or, when it throws, nothing. Writes happen in the order in which they were
+   * asked for. `work` may run more than once, of which all but the last time is undone. Throws `state_full` where there is no
+   * room.
+   */
+  write<T>(work: (tx: Transaction) => T, patienceMs?: number): Soon<T>
   /** Keeps a thing from leaving, until what this gives is called. Stores of unbounded size have none. */
   hold?(thing: string): () => void
-  /** Runs `work` as one: all of it is written, or, when it throws, nothing. Throws `state_full` where there is no room. */
-  transact<T>(work: (tx: Transaction) => T): T
   /** Lets go of files and handles. */
   close(): void
+}
+
+/** A store that is at hand: whatever is asked of it has happened when it answers. */
+export interface NearStore extends Store {
+  read<T>(work: (tx: Reader) => T): T
+  write<T>(work: (tx: Transaction) => T): T
+  /** `write`, for those who need it at once. */
+  transact<T>(work: (tx: Transaction) => T): T
 }

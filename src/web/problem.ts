@@ -72,6 +72,7 @@ const STATUS = {
   invalid_event: 500,
   run_too_large: 500,
   interrupted: 500,
+  state_unavailable: 503,
   provider_failed: 502,
   run_timeout: 504,
 } as const satisfies Readonly<Record<ErrorCode, number>>
@@ -91,11 +92,14 @@ const TITLES: Readonly<Record<(typeof STATUS)[ErrorCode], string>> = {
   429: 'Too Many Requests',
   500: 'Internal Server Error',
   502: 'Bad Gateway',
+  503: 'Service Unavailable',
   504: 'Gateway Timeout',
 }
 
-/** Seconds after which what was refused for being too much may be tried again (RFC 9110, section 10.2.3). */
-export const RETRY_AFTER = '1'
+/** When to try again what was too much, or came at a bad time: in a second (RFC 9110, section 10.2.3). */
+export function retryHeaders(status: number): { 'retry-after'?: string } {
+  return status === 429 || status === 503 ? { 'retry-after': '1' } : {}
+}
 
 /** What an error response needs beside the error. */
 export interface ProblemOptions {
@@ -129,7 +133,7 @@ export function problemResponse(
   return new Response(JSON.stringify(problem), {
     status,
     headers: {
-      ...(status === 429 && { 'retry-after': RETRY_AFTER }),
+      ...retryHeaders(status),
       ...headers,
       'content-type': 'application/problem+json',
     },

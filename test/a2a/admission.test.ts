@@ -89,7 +89,7 @@ describe('tasks at work of clients without an identity', () => {
   it('leave no address in the store', async () => {
     const { send, state } = make()
     await send('192.0.2.77')
-    const kept = state.store.transact(tx =>
+    const kept = await state.store.read(tx =>
       ['task', 'task-at-work'].flatMap(collection => tx.oldest(collection, 10)),
     )
     expect(kept).toHaveLength(2)

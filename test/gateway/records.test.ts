@@ -95,9 +95,13 @@ describe('the records of sockets', () => {
     let isBroken = false
     const store: Store = {
       ...inner,
-      transact(work) {
+      write(work) {
         if (isBroken) throw new Error('database is locked')
-        return inner.transact(work)
+        return inner.write(work)
+      },
+      read(work) {
+        if (isBroken) throw new Error('database is locked')
+        return inner.read(work)
       },
     }
     const [cancel, onError] = [vi.fn(async () => {}), vi.fn()]

@@ -148,8 +148,9 @@ function breaking(member: 'put' | 'read', isMeant: (name: string) => boolean): S
       return value.apply(tx, args)
     }
   }
-  const transact: Store['transact'] = work => store.transact(tx => work(new Proxy(tx, { get })))
-  return { ...state, store: Object.create(store, { transact: { value: transact } }) }
+  const write: Store['write'] = work => store.write(tx => work(new Proxy(tx, { get })))
+  const look: Store['read'] = work => store.read(tx => work(new Proxy(tx, { get } as never)))
+  return { ...state, store: Object.create(store, { write: { value: write }, read: { value: look } }) }
 }
 
 describe('a store that breaks', () => {

@@ -365,7 +365,7 @@ describe('the log of a request that fails', () => {
   })
 
   it('has what keeps the service from being ready', async () => {
-    const store = Object.create(memoryStore(), { transact: { value: () => inTheAgent('disk full') } })
+    const store = Object.create(memoryStore(), { write: { value: () => inTheAgent('disk full') } })
     const { entries, ask } = serve({
       state: { kind: 'local', store, retention: {}, isVolatile: true } as never,
     })
@@ -378,8 +378,8 @@ describe('the log of a store that fails', () => {
   it('has the run whose end it could not take', async () => {
     let isBroken = false
     const inner = memoryStore()
-    const transact = (work: never) => (isBroken ? inTheAgent('disk full') : inner.transact(work))
-    const store = Object.create(inner, { transact: { value: transact } })
+    const write = (work: never) => (isBroken ? inTheAgent('disk full') : inner.write(work))
+    const store = Object.create(inner, { write: { value: write } })
     const agent = new Agent({
       name: 'a',
       register: false,

@@ -153,7 +153,8 @@ describe('health', () => {
       expect([refused.status, (await refused.json()).code]).toEqual([403, 'forbidden'])
     }
     const store = {
-      transact() {
+      read: () => undefined,
+      write() {
         throw new Error('disk full')
       },
       instance: 'x',

@@ -158,9 +158,13 @@ describe('a store that fails', () => {
     let isBroken = true
     const store: Store = {
       ...inner,
-      transact(work) {
+      write(work) {
         if (isBroken) throw new Error('database is locked')
-        return inner.transact(work)
+        return inner.write(work)
+      },
+      read(work) {
+        if (isBroken) throw new Error('database is locked')
+        return inner.read(work)
       },
     }
     const onError = vi.fn()

@@ -19,7 +19,7 @@ function make() {
   }
   const working = createWorkingRuns()
   const onError = vi.fn()
-  return { failure, working, onError, life: createLife({ state, working, flush() {}, onError }) }
+  return { failure, working, onError, life: createLife({ state, working, flush: async () => {}, onError }) }
 }
 
 describe('the end of a life', () => {
@@ -28,7 +28,7 @@ describe('the end of a life', () => {
     process.on('unhandledRejection', rejections)
     onTestFinished(() => void process.off('unhandledRejection', rejections))
     const { failure, working, onError, life } = make()
-    const end = life.begin()
+    const end = await life.begin()
     const run = { cancel() {} }
     working.add(run)
     await end()
@@ -41,7 +41,8 @@ describe('the end of a life', () => {
 
   it('rejects where nothing is at work, so that whoever closes the server knows', async () => {
     const { failure, onError, life } = make()
-    await expect(life.begin()()).rejects.toBe(failure)
+    const end = await life.begin()
+    await expect(end()).rejects.toBe(failure)
     expect(onError).not.toHaveBeenCalled()
   })
 })

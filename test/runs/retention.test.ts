@@ -67,7 +67,7 @@ describe('sweep', () => {
     later(2 * MINUTE)
     await sweepNow(host)
     expect(await isKept(host, id)).toBe(false)
-    const rest = store.transact(tx => [
+    const rest = await store.read(tx => [
       tx.get('run', id),
       tx.get('result', id),
       tx.read(id, 0, 10),

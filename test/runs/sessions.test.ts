@@ -15,9 +15,9 @@ function sessions(settings: Partial<SessionSettings> = {}) {
   const keyOf = (sessionId: string, owner: string | null) => ({ owner, place: ['agent:a'], sessionId })
   return {
     read: (sessionId: string, owner: string | null = null) =>
-      store.transact(tx => readSession(tx, keyOf(sessionId, owner))),
+      store.read(tx => readSession(tx, keyOf(sessionId, owner))),
     append: (sessionId: string, messages: readonly unknown[], owner: string | null = null) =>
-      store.transact(tx => appendSession(tx, keyOf(sessionId, owner), messages, { ...usual, ...settings })),
+      store.write(tx => appendSession(tx, keyOf(sessionId, owner), messages, { ...usual, ...settings })),
   }
 }
 

@@ -97,7 +97,7 @@ describe('a database that cannot be opened', () => {
     const script = `
       import { sqliteState } from './src/runtimes/sqlite.ts'
       try {
-        sqliteState({ path: ${JSON.stringify(path)} }).store.transact(() => {})
+        sqliteState({ path: ${JSON.stringify(path)} }).store.write(() => {})
         console.log('opened')
       } catch (error) {
         console.log(error.code, error.message)
@@ -114,7 +114,7 @@ describe('a database that cannot be opened', () => {
 
   it('is one where the rights are missing: of a file that may not be written, and of its folder', async () => {
     const { store } = sqliteState({ path: at('x.db') })
-    store.transact(() => {})
+    store.write(() => {})
     store.close()
     await chmod(folder.path, 0o555)
     await chmod(at('x.db'), 0o444)
@@ -244,7 +244,7 @@ describe('a handler over a database', () => {
   it('closes it when the process ends without a server', async () => {
     const script = `
       import { sqliteState } from './src/runtimes/sqlite.ts'
-      for (const name of ['x.db', 'y.db']) sqliteState({ path: process.env.FOLDER + '/' + name }).store.transact(() => {})`
+      for (const name of ['x.db', 'y.db']) sqliteState({ path: process.env.FOLDER + '/' + name }).store.write(() => {})`
     const env = { ...process.env, NODE_NO_WARNINGS: '1', FOLDER: folder.path }
     await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: root, env })
     expect((await files()).toSorted()).toEqual(['x.db', 'y.db'])

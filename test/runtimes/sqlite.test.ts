@@ -10,7 +10,7 @@ import { root } from './process.ts'
 const program = `
   import { sqliteState } from './src/runtimes/sqlite.ts'
   const { store } = sqliteState({ path: process.env.DATABASE })
-  store.transact(() => {})
+  store.write(() => {})
   console.log(store.instance)
   setInterval(() => {}, 1000)
 `
@@ -20,7 +20,7 @@ describe('sqliteState', () => {
   const children: ChildProcess[] = []
   const open = () => {
     const { store } = sqliteState({ path: join(folder.path, 'runs.db') })
-    store.transact(() => {})
+    store.write(() => {})
     return store
   }
   const locks = async () => (await readdir(folder.path)).filter(name => name.endsWith('.lock'))

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/runtimes/sqlite.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import { sqlStore } from '../../src/state/sql.ts'
-import type { Document, Store } from '../../src/state/store.ts'
+import type { Document, NearStore } from '../../src/state/store.ts'
 import { ModelStore } from '../contracts/store/model.ts'
 import { runSteps, type Step } from '../contracts/store/steps.ts'
 
@@ -58,7 +58,7 @@ const transaction = fc.record({
 })
 
 /** What a transaction gives, or that it threw. */
-function answersOf(store: Pick<Store, 'transact'>, steps: readonly Step[], throws: boolean): unknown {
+function answersOf(store: Pick<NearStore, 'transact'>, steps: readonly Step[], throws: boolean): unknown {
   const all: readonly Step[] = throws ? [...steps, ['throw', 'on purpose']] : steps
   try {
     return store.transact(tx => runSteps(tx, all))
@@ -67,7 +67,7 @@ function answersOf(store: Pick<Store, 'transact'>, steps: readonly Step[], throw
   }
 }
 
-function agrees(make: () => Store, numRuns: number): void {
+function agrees(make: () => NearStore, numRuns: number): void {
   fc.assert(
     fc.property(fc.array(transaction, { maxLength: 12 }), transactions => {
       const store = make()

@@ -47,6 +47,7 @@ const STATUS: Record<ErrorCode, number> = {
   too_many_runs: 429,
   too_many_followers: 429,
   state_full: 429,
+  state_unavailable: 503,
   rate_limited: 429,
   invalid_options: 500,
   internal_error: 500,

@@ -25,7 +25,10 @@ export interface PushConfig {
 }
 
 /** What a client asks about the configs of a task. */
-export type PushRequest =
+export type PushRequest = PushChange | PushLook
+
+/** What changes them. */
+export type PushChange =
   | {
       readonly act: 'set'
       readonly taskId: string
@@ -33,7 +36,11 @@ export type PushRequest =
       /** Whose places are taken to tell it; one of all who are unknown where nobody is named. */
       readonly client?: string | undefined
     }
-  | { readonly act: 'get' | 'delete'; readonly taskId: string; readonly id: string }
+  | { readonly act: 'delete'; readonly taskId: string; readonly id: string }
+
+/** What does not. */
+export type PushLook =
+  | { readonly act: 'get'; readonly taskId: string; readonly id: string }
   | { readonly act: 'list'; readonly taskId: string }
 
 /** A config as a client sent it: an id may be missing. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Store, Transaction } from '../../state/store.ts'
+import type { Soon, Store, Transaction } from '../../state/store.ts'
 import { createWake, type Wake } from '../../wake.ts'
 import { type StoredTask, TASKS } from '../task-record.ts'
 import {
@@ -62,7 +62,7 @@ const SPREAD = [0.75, 1.25] as const
 /** What a worker does next. */
 type Step =
   | { readonly act: 'tell'; readonly kept: KeptPush; readonly notice: Notice }
-  | { readonly act: 'wait'; readonly changed: Wake; readonly seq: number }
+  | { readonly act: 'wait'; readonly changed: Promise<void>; readonly seq: number }
   | { readonly act: 'stop' }
 
 /** Delivers. */
@@ -85,16 +85,16 @@ export class Deliverer {
 
   /** Something has happened to a task: its receivers are told, but for those that wait for their next try. Never throws. */
   poke(taskId: string): void {
-    this.#guarded(() => this.#claim(taskId))
+    void this.#guarded(() => this.#claim(taskId))
   }
 
   /** Goes on with all that is due, also with what others have left behind. Never throws. */
   sweep(): void {
-    this.#guarded(() => this.#claim(undefined))
+    void this.#guarded(() => this.#claim(undefined))
   }
 
   /** Takes in hand what is due and may be told now, a task's own first: it need not wait behind what others have to wait for. */
-  #claim(taskId: string | undefined): void {
+  async #claim(taskId: string | undefined): Promise<void> {
     const places = new Map<string, Place>()
     const claiming = {
       now: Date.now(),
@@ -102,14 +102,14 @@ export class Deliverer {
       until: this.#leaseEnd(),
       maxWaitMs: this.#maxWaitMs,
       admits: (kept: KeptPush) => {
-        const place = this.#lanes.enter(kept)
+        const place = places.get(kept.generation) ?? this.#lanes.enter(kept)
         if (place !== undefined) places.set(kept.generation, place)
         return place !== undefined
       },
     }
     let claimed: readonly KeptPush[] = []
     try {
-      const { own, any, next } = this.#options.store.transact(tx => {
+      const { own, any, next } = await this.#options.store.write(tx => {
         if (taskId !== undefined) markDue(tx, taskId)
         const own = taskId === undefined ? [] : claimDueOf(tx, taskId, claiming)
         return { own, ...this.#claimAny(tx, claiming) }
@@ -138,9 +138,9 @@ export class Deliverer {
   }
 
   /** A store that cannot be used now may be later. */
-  #guarded(act: () => void): void {
+  async #guarded(act: () => Promise<void>): Promise<void> {
     try {
-      act()
+      await act()
     } catch {
       this.#options.schedule(this.#leaseEnd())
     }
@@ -177,7 +177,7 @@ export class Deliverer {
       }
       let step: Step
       try {
-        step = this.#options.store.transact(tx => this.#next(tx, kept, seen))
+        step = await this.#options.store.write(tx => this.#next(tx, kept, seen))
         if (step.act === 'tell' && !(await this.#tell(step.kept, step.notice, place))) return
       } finally {
         place.leave()
@@ -190,7 +190,7 @@ export class Deliverer {
         told = { ...kept, failures: 0 }
       } else {
         seen = step.seq
-        await step.changed.wait()
+        await step.changed
       }
     }
   }
@@ -221,7 +221,7 @@ export class Deliverer {
       return { act: 'tell', kept, notice }
     }
     // It wakes by itself. When its lease has ended, whoever finds it goes on with it.
-    if (growing !== undefined) return { act: 'wait', changed: growing.changed, seq: notice }
+    if (growing !== undefined) return { act: 'wait', changed: growing.changed.wait(), seq: notice }
     const dueAt = task.isAtWork ? Date.now() + LOOK_MS : undefined
     savePush(tx, { ...kept, seq: notice, holder: undefined }, dueAt)
     return stop
@@ -232,18 +232,18 @@ export class Deliverer {
     const { settings, onGivenUp } = this.#options
     const reception = await this.#send(kept, notice, place)
     if (reception.how === 'taken') {
-      return this.#save({ ...kept, seq: notice.seq, upTo: undefined, failures: 0 }, this.#leaseEnd())
+      return await this.#save({ ...kept, seq: notice.seq, upTo: undefined, failures: 0 }, this.#leaseEnd())
     }
     const failures = kept.failures + 1
     const released = { ...kept, upTo: notice.seq, failures, holder: undefined }
     if (reception.how === 'gone' || failures >= settings.maxTries) {
-      if (this.#save({ ...released, isDead: true }, undefined)) onGivenUp(kept, reception.why)
+      if (await this.#save({ ...released, isDead: true }, undefined)) onGivenUp(kept, reception.why)
       return false
     }
     const { retryMs, maxRetryMs } = settings
     const backoff = Math.min(maxRetryMs, retryMs * 2 ** (failures - 1))
     // Spread, so that many that failed together do not come back together.
-    this.#save(released, Date.now() + backoff * (SPREAD[0] + Math.random() * (SPREAD[1] - SPREAD[0])))
+    await this.#save(released, Date.now() + backoff * (SPREAD[0] + Math.random() * (SPREAD[1] - SPREAD[0])))
     return false
   }
 
@@ -261,8 +261,8 @@ export class Deliverer {
   }
 
   /** Whether it could be written: a config that was replaced meanwhile is another's. */
-  #save(kept: KeptPush, dueAt: number | undefined): boolean {
-    return this.#options.store.transact(tx => {
+  #save(kept: KeptPush, dueAt: number | undefined): Soon<boolean> {
+    return this.#options.store.write(tx => {
       const before = findPush(tx, kept.taskId, kept.config.id)
       const isOurs = before?.generation === kept.generation && before.holder === this.#holder
       if (isOurs) savePush(tx, kept, dueAt)

@@ -5,7 +5,7 @@
  */
 
 import { ServableError } from '../../errors.ts'
-import type { Document, Transaction } from '../../state/store.ts'
+import type { Document, Reader, Transaction } from '../../state/store.ts'
 import { logOf } from '../log-name.ts'
 import type { PushConfig } from './config.ts'
 
@@ -37,7 +37,7 @@ const idOf = (taskId: string, configId: string) => `${taskId}/${configId}`
 const ALL = 1000
 
 /** All of a task, in the order in which they came. */
-export function readPushes(tx: Transaction, taskId: string): KeptPush[] {
+export function readPushes(tx: Reader, taskId: string): KeptPush[] {
   return tx
     .list<KeptPush>(PUSH, { partition: taskId, limit: ALL })
     .map(({ value }) => value)
@@ -45,12 +45,12 @@ export function readPushes(tx: Transaction, taskId: string): KeptPush[] {
 }
 
 /** One of them; undefined where there is none. */
-export function findPush(tx: Transaction, taskId: string, configId: string): KeptPush | undefined {
+export function findPush(tx: Reader, taskId: string, configId: string): KeptPush | undefined {
   return tx.get<KeptPush>(PUSH, idOf(taskId, configId))?.value
 }
 
 /** One of them. Throws `task_not_found` where there is none. */
-export function readPush(tx: Transaction, taskId: string, configId: string): KeptPush {
+export function readPush(tx: Reader, taskId: string, configId: string): KeptPush {
   const found = findPush(tx, taskId, configId)
   if (found !== undefined) return found
   throw new ServableError('task_not_found', 'The task has no such push notification config')
@@ -98,7 +98,7 @@ export function markDue(tx: Transaction, taskId: string): void {
 }
 
 /** The moment at which the soonest config is due, of all tasks. */
-export function nextDue(tx: Transaction): number | undefined {
+export function nextDue(tx: Reader): number | undefined {
   return tx.expired<KeptPush>(PUSH, Number.MAX_SAFE_INTEGER, 1)[0]?.expiresAt
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Transaction } from '../../state/store.ts'
+import type { Reader } from '../../state/store.ts'
 import { logOf } from '../log-name.ts'
 import type { ArtifactUpdate } from '../model.ts'
 import { type StoredTask, type TaskEntry, taskAt } from '../task-record.ts'
@@ -36,7 +36,7 @@ const MAX_TEXT = 65_536
  * streams are; pieces of one artifact that wait are told as one, the same ones at each try. 0.2 and 0.3 are told the task as of each status.
  */
 export function nextNotice(
-  tx: Transaction,
+  tx: Reader,
   { taskId, config, upTo = Number.POSITIVE_INFINITY }: KeptPush,
   { task, from }: { readonly task: StoredTask; readonly from: number },
 ): Notice | number {
@@ -67,7 +67,7 @@ export function nextNotice(
   return { seq: told.seq, body, contentType: 'application/a2a+json' }
 }
 
-function readEntries(tx: Transaction, taskId: string, after: number): Entry[] {
+function readEntries(tx: Reader, taskId: string, after: number): Entry[] {
   // The log holds what this room wrote into it.
   return tx
     .read(logOf(taskId), after, BATCH)

@@ -5,8 +5,8 @@
  */
 
 import { nameResolver } from '../../environment.ts'
-import type { Transaction } from '../../state/store.ts'
-import type { PushConfig, PushRequest } from './config.ts'
+import type { Reader, Transaction } from '../../state/store.ts'
+import type { PushChange, PushConfig, PushLook } from './config.ts'
 import { Deliverer, type DelivererOptions } from './deliverer.ts'
 import { addPush, deletePush, readPush, readPushes } from './kept.ts'
 import type { PushSettings } from './options.ts'
@@ -23,8 +23,10 @@ export interface CreatePushOptions extends Pick<DelivererOptions, 'store' | 'gro
 export interface Push {
   readonly sender: Sender
   readonly deliverer: Deliverer
-  /** Does what a client asks; `seqNow` is the last entry that a new receiver is not told of. */
-  perform(tx: Transaction, request: PushRequest, seqNow: () => number): PushConfig[]
+  /** Changes what a client asks to; `seqNow` is the last entry that a new receiver is not told of. */
+  change(tx: Transaction, request: PushChange, seqNow: () => number): PushConfig[]
+  /** Looks at what a client asks for. */
+  look(tx: Reader, request: PushLook): PushConfig[]
 }
 
 /** Makes them. Throws `invalid_options`. */
@@ -41,22 +43,20 @@ export function createPush({ store, settings, growing, onGivenUp, upkeep }: Crea
   return {
     sender,
     deliverer,
-    perform(tx, request, seqNow) {
+    change(tx, request, seqNow) {
       const { taskId } = request
-      switch (request.act) {
-        case 'set': {
-          const config = { ...request.config, id: request.config.id ?? taskId }
-          const { client } = request
-          return [addPush(tx, taskId, config, { seq: seqNow(), max: settings.maxConfigs, client }).config]
-        }
-        case 'get':
-          return [readPush(tx, taskId, request.id).config]
-        case 'list':
-          return readPushes(tx, taskId).map(({ config }) => config)
-        case 'delete':
-          deletePush(tx, taskId, request.id)
-          return []
+      if (request.act === 'delete') {
+        deletePush(tx, taskId, request.id)
+        return []
       }
+      const config = { ...request.config, id: request.config.id ?? taskId }
+      const { client } = request
+      return [addPush(tx, taskId, config, { seq: seqNow(), max: settings.maxConfigs, client }).config]
+    },
+    look(tx, request) {
+      const { taskId } = request
+      if (request.act === 'get') return [readPush(tx, taskId, request.id).config]
+      return readPushes(tx, taskId).map(({ config }) => config)
     },
   }
 }

@@ -10,17 +10,17 @@ const ADMIN = 'admin'
  * `GET /health`: 200 while requests can be served, 503 while what keeps the state cannot be reached. `?versions` adds the
  * versions of what serves, for an identity with the scope `admin`; throws `forbidden` for anyone else.
  */
-export function healthRoute(prefix: string, isReady: () => boolean): Route {
+export function healthRoute(prefix: string, isReady: () => Promise<boolean>): Route {
   return {
     method: 'GET',
     path: joinPath(prefix, 'health'),
     part: 'health',
-    endpoint(request, { identity }) {
+    async endpoint(request, { identity }) {
       const asksVersions = queryOf(request.url).has('versions')
       if (asksVersions && !identity?.scopes?.includes(ADMIN)) {
         throw new ServableError('forbidden', `\`versions\` are for identities with the scope \`${ADMIN}\``)
       }
-      const ready = isReady()
+      const ready = await isReady()
       const body = {
         status: ready ? 'ok' : 'unavailable',
         live: true,

@@ -1,9 +1,9 @@
 import { type SqlDriver, sqlStore } from '../../state/sql.ts'
-import type { Store } from '../../state/store.ts'
+import type { NearStore } from '../../state/store.ts'
 import type { ObjectStorage } from './platform.ts'
 
 /** A store that may not be there yet. */
-export interface ObjectStore extends Store {
+export interface ObjectStore extends NearStore {
   /**
    * Whether nothing was ever written. Who asks for a run that does not exist reaches an object of that name: answering
    * must not leave a database behind.
@@ -20,7 +20,10 @@ export function objectStore(storage: ObjectStorage): ObjectStore {
   const driver: SqlDriver = {
     all: (sql, ...values) => storage.sql.exec(sql, ...values).toArray(),
     run: (sql, ...values) => void storage.sql.exec(sql, ...values),
+    // Nobody else is at it, and nothing is awaited.
+    snapshot: work => work(),
     transaction: work => storage.transactionSync(work),
+    savepoint: work => storage.transactionSync(work),
     close() {},
   }
   const isEmpty = () => driver.all(TABLES).length === 0
@@ -31,6 +34,8 @@ export function objectStore(storage: ObjectStorage): ObjectStore {
     },
     isShared: false,
     isAlive: instance => store.isAlive(instance),
+    read: work => store.read(work),
+    write: work => store.transact(work),
     transact: work => store.transact(work),
     close() {},
     isEmpty,

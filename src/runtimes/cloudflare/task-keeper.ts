@@ -166,7 +166,7 @@ export class TaskKeeper {
     const document = this.#kept.document()
     if (document === undefined) return
     await this.#host.get(document.id, document.value.owner)
-    this.#host.resume?.()
+    await this.#host.resume?.()
     await this.settle()
   }
 

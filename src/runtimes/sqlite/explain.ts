@@ -9,11 +9,12 @@ import { dirname } from 'node:path'
 import { messageOf, ServableError } from '../../errors.ts'
 
 /** Result codes of SQLite that say something of the file (sqlite.org/rescode.html). */
+const BUSY = 5
 const CORRUPT = 11
 const NOT_A_DATABASE = 26
 
 /** Those that may pass by themselves: busy, locked, out of memory, interrupted, failing disk, full disk. */
-const PASSING: ReadonlySet<number> = new Set([5, 6, 7, 9, 10, 13])
+const PASSING: ReadonlySet<number> = new Set([BUSY, 6, 7, 9, 10, 13])
 
 /** The error to throw for one that opening `path` threw: `invalid_options` that names the path and the fix, if it is that. */
 export function explain(path: string, cause: unknown): unknown {
@@ -24,6 +25,11 @@ export function explain(path: string, cause: unknown): unknown {
   return new ServableError('invalid_options', text, { cause })
 }
 
+/** Whether another one is writing. */
+export function isBusy(error: unknown): boolean {
+  return resultOf(error) === BUSY
+}
+
 /** The primary result code: Node and Bun have it in `errcode`, Deno only says it in words. */
 function resultOf(error: unknown): number | undefined {
   const { errcode } = Object(error) as { readonly errcode?: unknown }
@@ -31,7 +37,7 @@ function resultOf(error: unknown): number | undefined {
   const text = messageOf(error)
   if (/not a database/.test(text)) return NOT_A_DATABASE
   if (/malformed/.test(text)) return CORRUPT
-  return /locked|busy/.test(text) ? 5 : undefined
+  return /locked|busy/.test(text) ? BUSY : undefined
 }
 
 function whyNot(path: string, code: number | undefined): string | undefined {

@@ -5,18 +5,22 @@
  */
 
 import { existsSync } from 'node:fs'
-import { type SqlDriver, sqlStore } from '../../state/sql.ts'
+import { createPatient } from '../../state/patient.ts'
+import { type SqlDriver, type SqlStore, sqlStore } from '../../state/sql.ts'
 import type { Store } from '../../state/store.ts'
 import { atExit } from './at-exit.ts'
 import { openDatabase } from './driver.ts'
-import { explain } from './explain.ts'
+import { explain, isBusy } from './explain.ts'
 import { holdLock, type Lock, removeDeadLocks } from './lock.ts'
 
 /** A file that is open. */
 interface Opened {
-  readonly store: Store
+  readonly store: SqlStore
   close(): void
 }
+
+/** Milliseconds after a commit in which what is written next is gathered. */
+const GATHER_MS = 3
 
 /** Makes the store. Its first use throws `invalid_options` where the file cannot be opened. */
 export function sqliteStore(path: string): Store {
@@ -24,19 +28,31 @@ export function sqliteStore(path: string): Store {
   // The same one however often the file is opened: what it has at work stays its own.
   const instance = crypto.randomUUID()
   let opened: Opened | undefined
+  let forget = () => {}
   const open = () => {
-    opened ??= isShared ? openFile(path, instance) : openMemory()
+    if (opened === undefined) {
+      opened = isShared ? openFile(path, instance) : openMemory()
+      if (isShared) forget = atExit(close)
+    }
     return opened.store
+  }
+  const { read, write, flush } = createPatient(
+    { read: work => open().read(work), commit: works => open().commit(works) },
+    { gatherMs: GATHER_MS },
+  )
+  const close = () => {
+    flush()
+    forget()
+    opened?.close()
+    opened = undefined
   }
   return {
     instance,
     isShared,
     isAlive: other => (isShared ? open().isAlive(other) : other === instance),
-    transact: work => open().transact(work),
-    close() {
-      opened?.close()
-      opened = undefined
-    },
+    read,
+    write,
+    close,
   }
 }
 
@@ -53,7 +69,7 @@ function openFile(path: string, instance: string): Opened {
     driver = openDatabase(path)
     lock = holdLock(path, instance)
     const store = sqlStore(driver, lock)
-    store.transact(() => {})
+    checkWritable(store)
     return closing(path, { store, driver, lock })
   } catch (error) {
     driver?.close()
@@ -62,17 +78,25 @@ function openFile(path: string, instance: string): Opened {
   }
 }
 
+/** Throws where it is not. Where another one is writing it is. */
+function checkWritable(store: SqlStore): void {
+  try {
+    store.transact(() => {})
+  } catch (error) {
+    if (!isBusy(error)) throw error
+    store.read(() => {})
+  }
+}
+
 function closing(
   path: string,
-  { store, driver, lock }: { readonly store: Store; readonly driver: SqlDriver; readonly lock: Lock },
+  { store, driver, lock }: { readonly store: SqlStore; readonly driver: SqlDriver; readonly lock: Lock },
 ): Opened {
   const close = () => {
-    forget()
     driver.close()
     lock.release()
     tidy(path)
   }
-  const forget = atExit(close)
   return { store, close }
 }
 

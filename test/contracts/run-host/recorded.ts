@@ -21,7 +21,7 @@ export function recorded(store: Store): Recorded {
   }
   return {
     ...store,
-    transact: work => store.transact(tx => work(watch(tx))),
+    write: (work, patienceMs) => store.write(tx => work(watch(tx)), patienceMs),
     written: () => writes.join('\n'),
   }
 }

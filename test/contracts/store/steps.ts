@@ -42,7 +42,7 @@ export interface TestStore {
 /** A store of this process. */
 export function here(store: Store): TestStore {
   return {
-    transact: async steps => store.transact(tx => runSteps(tx, steps)),
+    transact: async steps => store.write(tx => runSteps(tx, steps)),
     close: async () => store.close(),
   }
 }
@@ -70,7 +70,7 @@ interface DoorAnswer {
 export async function answerSteps(store: Store, request: Request): Promise<Response> {
   const { steps } = (await request.json()) as { steps: Step[] }
   try {
-    const answers = store.transact(tx => runSteps(tx, steps))
+    const answers = await store.write(tx => runSteps(tx, steps))
     return Response.json({ answers: answers.map(answer => (answer === undefined ? [] : [answer])) })
   } catch (error) {
     return Response.json({ error: String(error) })
