@@ -73,17 +73,18 @@ async function race(host: TaskHost, round: number) {
   const id = crypto.randomUUID()
   const text = String(round % 5)
   const delivering = deliver(host, id, text)
-  const following = host.follow(id, 'racer', 0).then(async follower => {
+  const following = delivering.then(async () => {
+    const follower = await host.follow(id, 'racer', 0)
     let count = 0
     for (let batch = await follower.next(); batch; batch = await follower.next()) count += batch.length
     return count
   })
+  await delivering
   for (let left = Math.floor(round / 5) % 8; left > 0; left--) await turn()
   const cancelled = await host.cancel(id, 'racer').then(
     ({ task }) => task.status.state,
     (error: { code: string }) => error.code,
   )
-  await delivering
   const { task } = await host.get(id, 'racer')
   const entries = await entriesOf(host, id)
   await turn()

@@ -137,14 +137,18 @@ describe('a client that missed many runs', () => {
 })
 
 /** A state that throws where a member of its transactions is called for this collection or log. */
-function breaking(member: 'put' | 'read', isMeant: (name: string) => boolean): State {
+function breaking(
+  member: 'put' | 'read',
+  isMeant: (name: string) => boolean,
+  failure: Error = new Error('the disk is gone'),
+): State {
   const state = memoryState()
   const { store } = state
   const get = (tx: Transaction, name: string | symbol) => {
     const value = Reflect.get(tx, name)
     if (name !== member) return typeof value === 'function' ? value.bind(tx) : value
     return (...args: [string, never, never]) => {
-      if (isMeant(args[0])) throw new Error('the disk is gone')
+      if (isMeant(args[0])) throw failure
       return value.apply(tx, args)
     }
   }
@@ -167,11 +171,22 @@ describe('a store that breaks', () => {
     expect(client.got.map(({ event }) => event)).toEqual(['agent.error'])
   })
 
-  it('where a run is read: the client is told, and reads it when it comes back', async () => {
+  it('where a run is read, for a while: the client notices nothing', async () => {
+    let failures = 0
+    const { open } = await start(
+      {},
+      breaking('read', () => ++failures < 3),
+    )
+    const events = await play(clientOf(open()), 'agent.run', { name: 'echo', input: 'kept' })
+    expect(events.at(-1)?.event).toBe('agent.done')
+    expect(failures).toBeGreaterThan(3)
+  })
+
+  it('where a run is read, for good: the client is told, and reads it when it comes back', async () => {
     let isBroken = true
     const { open } = await start(
       {},
-      breaking('read', () => isBroken),
+      breaking('read', () => isBroken, new TypeError('a mistake')),
     )
     const socket = open()
     const client = clientOf(socket)

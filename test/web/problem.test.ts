@@ -89,7 +89,12 @@ describe('problemResponse', () => {
       const { body } = await problem(new ServableError(code, 'what went wrong'), true)
       const shown = status < 500 ? 'what went wrong' : 'Internal server error'
       expect(body).toMatchObject({ detail: shown, error: shown, code, requestId: 'request-1' })
-      const titles: Record<number, string> = { 500: shown, 502: 'Bad Gateway', 504: 'Gateway Timeout' }
+      const titles: Record<number, string> = {
+        500: shown,
+        502: 'Bad Gateway',
+        503: 'Service Unavailable',
+        504: 'Gateway Timeout',
+      }
       if (status >= 500) expect(body.title).toBe(titles[status])
     },
   )
