@@ -342,7 +342,7 @@ class LocalTaskHost implements TaskHost {
     const writing = writeLog(run, {
       store: this.#store,
       log: logOf(id),
-      changed: this.#watchOf(id).changed,
+      watch: this.#watchOf(id),
       maxBytes: settings.maxBytes,
       maxLength: settings.maxLength,
       working: settings.working,

@@ -57,7 +57,7 @@ export class LiveRun {
     return writeLog(this.#run, {
       store,
       log: id,
-      changed: this.watch.changed,
+      watch: this.watch,
       maxBytes: settings.maxBytes,
       maxLength: settings.maxLength,
       working: settings.working,

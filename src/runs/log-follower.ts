@@ -105,7 +105,9 @@ export class LogFollower implements Follower {
   }
 
   #read(): Soon<Page> {
-    const { store, log, isKept } = this.#followed
+    const { store, log, isKept, watch } = this.#followed
+    const recent = watch?.recent.after(this.#after, BATCH)
+    if (recent !== undefined) return { entries: recent, isOver: false }
     return store.read(tx => {
       const entries = tx.read(log, this.#after, BATCH)
       return { entries, isOver: entries.length === 0 && (tx.isSealed(log) || !isKept(tx)) }

@@ -9,9 +9,10 @@ import { isTerminal } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
 import { isServableError, reportError, ServableError } from '../errors.ts'
 import { mayPass } from '../state/patient.ts'
-import type { Soon, Store, Transaction } from '../state/store.ts'
-import { deferred, type Wake } from '../wake.ts'
+import type { LogEntry, Soon, Store, Transaction } from '../state/store.ts'
+import { deferred } from '../wake.ts'
 import type { Run } from './run.ts'
+import type { Watch } from './watch.ts'
 import type { WorkingRuns } from './working.ts'
 
 /** Events that may wait to be written; while there are more, the run waits. */
@@ -29,8 +30,8 @@ export interface LogWriterOptions {
   readonly store: Store
   /** Name of the log. */
   readonly log: string
-  /** Fires when there is something new in the log. */
-  readonly changed: Wake
+  /** Those who follow the log. */
+  readonly watch: Pick<Watch, 'changed' | 'recent'>
   /** Most characters of the log, and of the result. More fail the run with `run_too_large`. */
   readonly maxBytes: number
   readonly maxLength: number
@@ -128,13 +129,13 @@ class LogWriter implements LogWriting {
   #write(): void {
     const entries = this.#buffer
     this.#buffer = []
-    let written: Soon<boolean>
+    let written: Soon<readonly LogEntry[] | undefined>
     try {
       written = this.#options.store.write(tx => this.#append(tx, entries), APPEND_PATIENCE_MS)
     } catch (error) {
       return this.#failed(entries, error)
     }
-    if (typeof written === 'boolean') {
+    if (!(written instanceof Promise)) {
       this.#wrote(written)
       this.#turn ??= setTimeout(() => {
         this.#turn = undefined
@@ -144,9 +145,9 @@ class LogWriter implements LogWriting {
     }
     this.#isWriting = true
     void written.then(
-      isOpen => {
+      appended => {
         this.#isWriting = false
-        this.#wrote(isOpen)
+        this.#wrote(appended)
         this.#readOn()
       },
       error => {
@@ -157,15 +158,26 @@ class LogWriter implements LogWriting {
     )
   }
 
-  /** False where the log is sealed. */
-  #append(tx: Transaction, entries: readonly string[]): boolean {
-    return entries.every(entry => tx.append(this.#options.log, entry) !== undefined)
+  /** What was appended; undefined where the log is sealed. */
+  #append(tx: Transaction, entries: readonly string[]): readonly LogEntry[] | undefined {
+    const appended: LogEntry[] = []
+    for (const data of entries) {
+      const seq = tx.append(this.#options.log, data)
+      if (seq === undefined) return undefined
+      appended.push({ seq, data })
+    }
+    return appended
   }
 
-  #wrote(isOpen: boolean): void {
-    // Someone else has ended the run: there is nobody to work for.
-    if (!isOpen) this.#run.cancel()
-    this.#options.changed.fire()
+  #wrote(appended: readonly LogEntry[] | undefined): void {
+    const { changed, recent } = this.#options.watch
+    if (appended !== undefined) recent.add(appended)
+    else {
+      // Someone else has ended the run: there is nobody to work for.
+      recent.forget()
+      this.#run.cancel()
+    }
+    changed.fire()
   }
 
   /** What could not be written is written with the end, if it can be. */
@@ -189,7 +201,7 @@ class LogWriter implements LogWriting {
   }
 
   async #storeUntilItIs(said: FinishEvent | ErrorEvent): Promise<void> {
-    const { store, finish, changed } = this.#options
+    const { store, finish, watch } = this.#options
     const { id, durationMs } = this.#run
     let event = said
     let result = event.type === 'finish' ? this.#fold.result({ runId: id, durationMs }) : undefined
@@ -212,7 +224,8 @@ class LogWriter implements LogWriting {
         await later(Math.min(END_RETRY_MS * 2 ** tries, MAX_END_RETRY_MS))
       }
     }
-    changed.fire()
+    watch.recent.forget()
+    watch.changed.fire()
     this.#stored.resolve()
   }
 

@@ -1,10 +1,13 @@
 import { ServableError } from '../errors.ts'
 import { createWake, type Wake } from '../wake.ts'
+import { Recent } from './recent.ts'
 
 /** Those who follow a log while it grows. */
 export interface Watch {
   /** Fires when there is something new in the log. */
   readonly changed: Wake
+  /** What was written into it here. */
+  readonly recent: Recent
   /** Whether `changed` tells of everything. */
   tellsAll(): boolean
   /** How many follow. */
@@ -31,6 +34,7 @@ export function createWatch(
   let followers = 0
   return {
     changed: createWake(),
+    recent: new Recent(),
     tellsAll,
     get followers() {
       return followers

@@ -1,100 +1,229 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+/** Whatever call of a store fails, at whatever moment: once it works again, every run has an end and everyone is told. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { RunHost } from '../../src/runs/host.ts'
 import { createLocalHost } from '../../src/runs/local-host.ts'
+import { RUNNING } from '../../src/runs/record.ts'
+import { openDatabase } from '../../src/runtimes/sqlite.ts'
 import { memoryStore } from '../../src/state/memory.ts'
-import type { Store } from '../../src/state/store.ts'
-import { begin, ending, rest, unique, waitFor } from '../contracts/run-host/kit.ts'
-import { SETTINGS } from '../contracts/run-host/local.ts'
-import { openGate, wasStopped } from '../contracts/run-host/scripted.ts'
-import { turn } from '../support.ts'
+import { sqlStore } from '../../src/state/sql.ts'
+import type { NearStore } from '../../src/state/store.ts'
+import {
+  begin,
+  ending,
+  eventsIn,
+  isTerminal,
+  newKey,
+  read,
+  rest,
+  unique,
+  waitFor,
+} from '../contracts/run-host/kit.ts'
+import { reopened, SETTINGS } from '../contracts/run-host/local.ts'
+import { countOf, openGate, wasStopped } from '../contracts/run-host/scripted.ts'
+import { faultyStore, outages } from '../contracts/store/faulty.ts'
 
-/** A store that throws for as long as it is broken. */
-function breakable() {
-  const store = memoryStore()
-  const broken = { now: false }
-  const transact: Store['transact'] = work => {
-    if (broken.now) throw new Error('the disk is gone')
-    return store.transact(work)
-  }
-  // Not spread: what is made when it is first asked for stays so.
-  const wrapped: Store = Object.create(store, { transact: { value: transact } })
-  return { broken, host: createLocalHost({ store: wrapped, settings: SETTINGS, retention: {} }) }
+const stores: readonly [string, () => NearStore][] = [
+  ['memory', () => memoryStore()],
+  ['SQLite', () => sqlStore(openDatabase(':memory:'))],
+]
+
+const unhandled: unknown[] = []
+const note = (reason: unknown) => void unhandled.push(reason)
+beforeEach(() => {
+  unhandled.length = 0
+  process.on('unhandledRejection', note)
+})
+afterEach(() => {
+  process.off('unhandledRejection', note)
+  vi.useRealTimers()
+  expect(unhandled).toEqual([])
+})
+
+function hostOver(inner: NearStore, isFailing: (point: string) => boolean): RunHost {
+  return createLocalHost({ store: faultyStore(inner, isFailing), settings: SETTINGS, retention: {} })
 }
 
-describe('createLocalHost over a store that breaks', () => {
-  const unhandled: unknown[] = []
-  const note = (reason: unknown) => void unhandled.push(reason)
-  beforeEach(() => {
-    unhandled.length = 0
-    process.on('unhandledRejection', note)
-  })
-  afterEach(() => {
-    process.off('unhandledRejection', note)
+/** Everything that is done with runs, one after the other and at once. What is refused is refused. */
+async function bustle(host: RunHost) {
+  const ids: string[] = []
+  const told: Promise<PromiseSettledResult<unknown>>[] = []
+  const refused: unknown[] = []
+  const owner = 'ann'
+  const key = newKey()
+  const one = async (acts: Parameters<typeof begin>[1], given: Parameters<typeof begin>[2] = {}) => {
+    try {
+      const { id } = await begin(host, acts, { owner, ...given })
+      if (!ids.includes(id)) ids.push(id)
+      const waiting = ending(host, id, owner).catch(error => void refused.push(error))
+      const follower = await host.follow(id, owner, 0)
+      told.push(settled(rest(follower)), settled(waiting))
+      return id
+    } catch (error) {
+      refused.push(error)
+      return undefined
+    }
+  }
+  const gate = unique('gate')
+  const [, , , waiting] = await Promise.all([
+    one([{ say: 'a' }, { turns: 2 }, { say: 'b', times: 3 }], { key }),
+    one([{ say: 'a' }, { turns: 1 }, { fail: 'on purpose' }]),
+    one([{ say: 'c', times: 300 }], { isBackground: false }),
+    one([{ say: 'd' }, { gate }]),
+  ])
+  const again = one([{ say: 'never' }], { key })
+  const looks = [host.list(owner, { limit: 10 }), host.list(owner, { status: 'running', limit: 10 })]
+  const cancelled = waiting && host.cancel(waiting, owner)
+  const results = await Promise.allSettled([again, cancelled, ...looks])
+  for (const result of results) if (result.status === 'rejected') refused.push(result.reason)
+  openGate(gate)
+  return { ids, refused, told: Promise.all(told) }
+}
+
+async function settled<T>(promise: Promise<T>): Promise<PromiseSettledResult<T>> {
+  const [result] = await Promise.allSettled([promise])
+  return result
+}
+
+/** That all runs that began have an end which all can read, and that nothing else is there. */
+async function expectAllEnded(host: RunHost, inner: NearStore, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    expect((await host.get(id, 'ann')).status).not.toBe('running')
+    const events = eventsIn(await read(host, id, 0, 'ann'))
+    expect(events.filter(isTerminal)).toEqual([events.at(-1)])
+  }
+  const { runs } = await host.list('ann', { limit: 100 })
+  expect(runs.filter(({ status }) => status === 'running')).toEqual([])
+  expect(inner.read(tx => tx.count(RUNNING))).toBe(0)
+}
+
+/** How long a store is out: less than anyone's patience, that of requests, and that of runs. */
+const OUTAGES_MS = [200, 3000, 40_000]
+
+describe.each(stores)('followed runs over a store that fails: %s', (_, make) => {
+  it.each(OUTAGES_MS)('at each call in turn, for %i ms', { timeout: 120_000 }, async ms => {
+    vi.useFakeTimers()
+    const all = outages()
+    const { told } = await pass(bustle(hostOver(make(), all.failing)))
+    await pass(told)
+    expect(all.count).toBeGreaterThan(100)
+    for (let at = 1; at <= all.count; at++) {
+      const inner = make()
+      const outage = outages()
+      const host = hostOver(inner, outage.failing)
+      outage.begin(at, () => void setTimeout(outage.end, ms))
+      const { ids, refused, told } = await pass(bustle(host))
+      // Without patience there is a refusal; with it nobody notices.
+      const ends = await pass(told)
+      if (ms < 1000) expect(refused).toEqual([])
+      // Whoever follows a run already has more of it.
+      if (ms < 15_000) expect(ends.filter(({ status }) => status === 'rejected')).toEqual([])
+      await pass(new Promise(resolve => setTimeout(resolve, 60_000)))
+      await pass(expectAllEnded(host, inner, ids))
+    }
   })
 
-  it('stops the run and lets followers go, with nothing unhandled', async () => {
-    const { broken, host } = breakable()
-    const gate = unique('gate')
-    const { id } = await begin(host, [
-      { say: 'a' },
-      { gate },
-      { say: 'b', times: 3 },
-      { gate: unique('never') },
-    ])
-    const followers = await Promise.all([1, 2, 3].map(() => host.follow(id, null, 0)))
-    for (const follower of followers) await follower.next()
-    const ends = followers.map(follower =>
-      rest(follower).then(
-        () => 'ended',
-        () => 'failed',
-      ),
-    )
-    const waiting = ending(host, id).then(
-      () => 'ended',
-      () => 'failed',
-    )
-    broken.now = true
-    openGate(gate)
-    await waitFor(() => wasStopped(id))
-    expect(new Set([...(await Promise.all(ends)), await waiting])).toEqual(new Set(['failed']))
-    await turn()
-    expect(unhandled).toEqual([])
+  it('at random, again and again', { timeout: 120_000 }, async () => {
+    vi.useFakeTimers()
+    for (let seed = 1; seed <= 100; seed++) {
+      let random = seed
+      let isOver = false
+      const inner = make()
+      const host = hostOver(inner, () => {
+        random = (random * 48_271) % 2_147_483_647
+        return !isOver && random % 8 === 0
+      })
+      const { ids, told } = await pass(bustle(host))
+      isOver = true
+      await pass(told)
+      await pass(new Promise(resolve => setTimeout(resolve, 60_000)))
+      await pass(expectAllEnded(host, inner, ids))
+    }
   })
 
-  it('goes on with a run that wrote nothing in the meantime', async () => {
-    const { broken, host } = breakable()
-    const gate = unique('gate')
-    const { id } = await begin(host, [{ say: 'a' }, { gate }, { say: 'b' }])
-    const follower = await host.follow(id, null, 0)
-    await follower.next()
-    broken.now = true
-    await expect(host.get(id, null)).rejects.toThrow('the disk is gone')
-    broken.now = false
-    openGate(gate)
-    expect((await ending(host, id)).result?.text).toBe('ab')
-    follower.leave()
-  })
-
-  it('leaves no run running for ever whose end could not be written', async () => {
-    const { broken, host } = breakable()
-    const gate = unique('gate')
-    const { id } = await begin(host, [{ say: 'a' }, { gate }, { fail: 'x' }])
-    const follower = await host.follow(id, null, 0)
-    await follower.next()
-    const end = follower.next().catch(() => undefined)
-    broken.now = true
-    openGate(gate)
-    await end
-    broken.now = false
-    await waitFor(async () => (await host.get(id, null)).status === 'failed')
-    expect(unhandled).toEqual([])
-  })
-
-  it('starts nothing when the start cannot be written', async () => {
-    const { broken, host } = breakable()
-    const owner = unique('owner')
-    broken.now = true
-    await expect(begin(host, [], { owner })).rejects.toThrow('the disk is gone')
-    broken.now = false
-    expect((await host.list(owner, { limit: 10 })).runs).toEqual([])
+  it('while a host looks for the first time for what a dead one left: it looks again', async () => {
+    vi.useFakeTimers()
+    const inner = make()
+    const before = createLocalHost({ store: inner, settings: SETTINGS, retention: {} })
+    const { id } = await begin(before, [{ say: 'a' }, { gate: unique('never') }], { owner: 'ann' })
+    let isOut = true
+    const after = createLocalHost({
+      store: faultyStore(reopened(inner), () => isOut),
+      settings: SETTINGS,
+      retention: {},
+    })
+    await expect(pass(after.get(id, 'ann'))).rejects.toMatchObject({ code: 'state_unavailable' })
+    isOut = false
+    expect(await pass(after.get(id, 'ann'))).toMatchObject({ status: 'failed', error: { code: 'interrupted' } })
   })
 })
+
+describe('a run over a store that fails', () => {
+  it('goes on for as long as it has patience, and says nothing twice', async () => {
+    vi.useFakeTimers()
+    let isOut = false
+    const host = hostOver(memoryStore(), () => isOut)
+    const gate = unique('gate')
+    const { id } = await pass(begin(host, [{ say: 'a' }, { gate }, { say: 'b', times: 1000 }]))
+    isOut = true
+    openGate(gate)
+    await vi.advanceTimersByTimeAsync(12_000)
+    expect(wasStopped(id)).toBe(false)
+    isOut = false
+    expect((await pass(ending(host, id))).result?.text).toBe(`a${'b'.repeat(1000)}`)
+  })
+
+  it('is stopped after that; whoever cancels it meanwhile hears why that cannot be kept', async () => {
+    vi.useFakeTimers()
+    let isOut = false
+    const onFailure = vi.fn()
+    const store = faultyStore(memoryStore(), () => isOut)
+    const host = createLocalHost({ store, settings: { ...SETTINGS, onFailure }, retention: {} })
+    const gate = unique('gate')
+    const acts = [{ say: 'a' }, { gate }, { say: 'b' }, { gate: unique('never') }]
+    const { id } = await pass(begin(host, acts))
+    const follower = await host.follow(id, null, 0)
+    const all = rest(follower)
+    openGate(gate)
+    isOut = true
+    await vi.advanceTimersByTimeAsync(30_000)
+    expect(wasStopped(id)).toBe(true)
+    await expect(pass(host.cancel(id, null))).rejects.toMatchObject({ code: 'state_unavailable' })
+    expect(onFailure.mock.calls.map(([{ event }]) => event)).toContain('run.not_stored')
+    isOut = false
+    await vi.advanceTimersByTimeAsync(2000)
+    expect(await pass(host.get(id, null))).toMatchObject({ status: 'failed', error: { code: 'state_unavailable' } })
+    expect(eventsIn(await all).at(-1)).toMatchObject({ type: 'error', code: 'state_unavailable' })
+    expect(eventsIn(await read(host, id)).map(({ type }) => type)).toEqual(['text', 'text', 'error'])
+  })
+
+  it('is not read faster than it can be written', async () => {
+    let isOut = false
+    const host = hostOver(memoryStore(), () => isOut)
+    const gate = unique('gate')
+    const done = unique('done')
+    const acts = [{ say: 'a' }, { gate }, { say: 'b', times: 5000 }, { count: done }]
+    const { id } = await begin(host, acts)
+    isOut = true
+    openGate(gate)
+    await new Promise(resolve => setTimeout(resolve, 300))
+    expect(countOf(done)).toBe(0)
+    isOut = false
+    await waitFor(() => countOf(done) === 1)
+    expect((await ending(host, id)).result?.text).toHaveLength(5001)
+  })
+})
+
+/** What a promise comes to while time is made to pass. */
+async function pass<T>(promise: Promise<T>): Promise<T> {
+  let isDone = false
+  const done = () => {
+    isDone = true
+  }
+  promise.then(done, done)
+  for (let ms = 0; !isDone && ms < 200_000; ) {
+    const step = ms < 2000 ? 50 : 1000
+    await vi.advanceTimersByTimeAsync(step)
+    ms += step
+  }
+  return promise
+}
