@@ -33,4 +33,19 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
       PRIMARY KEY (log, seq, part)
     )`,
   ],
+  [
+    'CREATE TABLE logs (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)',
+    `CREATE TABLE entries (
+      log INTEGER NOT NULL,
+      seq INTEGER NOT NULL,
+      part INTEGER NOT NULL,
+      sealed INTEGER NOT NULL,
+      data TEXT NOT NULL,
+      PRIMARY KEY (log, seq, part)
+    )`,
+    'INSERT INTO logs (name) SELECT DISTINCT log FROM log_entries',
+    `INSERT INTO entries (log, seq, part, sealed, data)
+      SELECT number, seq, part, sealed, data FROM log_entries JOIN logs ON name = log`,
+    'DROP TABLE log_entries',
+  ],
 ]

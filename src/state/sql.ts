@@ -4,9 +4,10 @@
  * @module
  */
 
-import { joinChunks, splitChunks } from './chunks.ts'
+import { splitChunks } from './chunks.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { alone, type Presence } from './presence.ts'
+import { SqlLogs } from './sql-log.ts'
 import type { Outcome, Work } from './patient.ts'
 import type { Document, Filter, ListQuery, LogEntry, NearStore, Tags, Transaction } from './store.ts'
 
@@ -110,9 +111,11 @@ const COLUMNS = 'id, partition, at, expires, tags, value'
 
 class SqlTransaction implements Transaction {
   readonly #sql: SqlDriver
+  readonly #logs: SqlLogs
 
   constructor(sql: SqlDriver) {
     this.#sql = sql
+    this.#logs = new SqlLogs(sql)
   }
 
   get<T>(collection: string, id: string): Document<T> | undefined {
@@ -207,45 +210,19 @@ class SqlTransaction implements Transaction {
   }
 
   append(log: string, data: string, seal = false): number | undefined {
-    const [last] = this.#sql.all(
-      'SELECT seq, sealed FROM log_entries WHERE log = ? ORDER BY seq DESC LIMIT 1',
-      log,
-    )
-    if (last?.sealed === 1) return undefined
-    const seq = Number(last?.seq ?? 0) + 1
-    for (const [part, chunk] of splitChunks(data).entries()) {
-      this.#sql.run(
-        'INSERT INTO log_entries (log, seq, part, sealed, data) VALUES (?, ?, ?, ?, ?)',
-        log,
-        seq,
-        part,
-        seal ? 1 : 0,
-        chunk,
-      )
-    }
-    return seq
+    return this.#logs.append(log, data, seal)
   }
 
   read(log: string, after: number, limit: number): LogEntry[] {
-    const rows = this.#sql.all(
-      'SELECT seq, data FROM log_entries WHERE log = ? AND seq > ? AND seq <= ? ORDER BY seq, part',
-      log,
-      after,
-      after + limit,
-    )
-    return joinChunks(rows.map(({ seq, data }) => ({ seq: Number(seq), data: String(data) })))
+    return this.#logs.read(log, after, limit)
   }
 
   isSealed(log: string): boolean {
-    const [last] = this.#sql.all(
-      'SELECT sealed FROM log_entries WHERE log = ? ORDER BY seq DESC LIMIT 1',
-      log,
-    )
-    return last?.sealed === 1
+    return this.#logs.isSealed(log)
   }
 
   deleteLog(log: string): void {
-    this.#sql.run('DELETE FROM log_entries WHERE log = ?', log)
+    this.#logs.delete(log)
   }
 
   #toDocument<T>(collection: string, row: SqlRow): Document<T> {
