@@ -1,6 +1,6 @@
 import type { LogEntry, Reader, Soon, Store } from '../state/store.ts'
 import { mayPass } from '../state/patient.ts'
-import { createWake } from '../wake.ts'
+import { createWake, type Wake } from '../wake.ts'
 import type { Follower } from './host.ts'
 import type { Watch } from './watch.ts'
 
@@ -51,12 +51,14 @@ export class LogFollower implements Follower {
 
   async next(): Promise<readonly LogEntry[] | undefined> {
     while (!this.#hasLeft) {
+      const changed = this.#followed.watch?.changed ?? createWake()
       // Armed first: what is written while this reads wakes it as well.
-      const changed = this.#changed()
-      const { entries, isOver } = await this.#readPatiently()
+      const word = changed.wait()
+      const read = this.#readPatiently()
+      const { entries, isOver } = read instanceof Promise ? await read : read
       if (entries.length > 0) return this.#given(entries)
       if (isOver) break
-      await changed()
+      await this.#change(changed, word)
     }
     this.leave()
     return undefined
@@ -77,31 +79,42 @@ export class LogFollower implements Follower {
     watch?.changed.fire()
   }
 
-  /** What waits until there may be something new: for a word, and where others write unheard, no longer than a while. */
-  #changed(): () => Promise<void> {
+  /** Waits until there may be something new: for a word, and where others write unheard, no longer than a while. */
+  async #change(changed: Wake, word: Promise<void>): Promise<void> {
     const { watch, look } = this.#followed
-    const changed = watch?.changed ?? createWake()
-    const word = changed.wait()
-    return async () => {
-      if (watch?.tellsAll()) return word
-      const timer = setTimeout(changed.fire, POLL_MS)
-      await word
-      clearTimeout(timer)
-      await Promise.resolve(look()).catch(() => {})
+    if (watch?.tellsAll()) return word
+    const timer = setTimeout(changed.fire, POLL_MS)
+    await word
+    clearTimeout(timer)
+    try {
+      await look()
+    } catch {
+      // The next time.
+    }
+  }
+
+  #readPatiently(): Soon<Page> {
+    try {
+      const read = this.#read()
+      return read instanceof Promise ? read.catch(error => this.#readAgain(error)) : read
+    } catch (error) {
+      return this.#readAgain(error)
     }
   }
 
   /** A store that fails for a while keeps nobody from hearing the rest. */
-  async #readPatiently(): Promise<Page> {
+  async #readAgain(failure: unknown): Promise<Page> {
     const until = performance.now() + READ_PATIENCE_MS
-    while (true) {
+    let last = failure
+    while (!this.#hasLeft && mayPass(last) && performance.now() < until) {
+      await new Promise(resolve => setTimeout(resolve, POLL_MS))
       try {
         return await this.#read()
       } catch (error) {
-        if (this.#hasLeft || !mayPass(error) || performance.now() > until) throw error
-        await new Promise(resolve => setTimeout(resolve, POLL_MS))
+        last = error
       }
     }
+    throw last
   }
 
   #read(): Soon<Page> {
