@@ -94,6 +94,8 @@ async function measure([name, processes, where, isFollowed]: (typeof SETUPS)[num
   }
 }
 
-console.log(`| ${STREAMS} streams of ${PIECES} pieces | events a second | events a second of CPU |\n|---|---|---|`)
+console.log(
+  `| ${STREAMS} streams of ${PIECES} pieces | events a second | events a second of CPU |\n|---|---|---|`,
+)
 for (const setup of SETUPS) console.log(await measure(setup))
 agent.destroy()

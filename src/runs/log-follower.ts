@@ -1,5 +1,5 @@
-import type { LogEntry, Reader, Soon, Store } from '../state/store.ts'
 import { mayPass } from '../state/patient.ts'
+import type { LogEntry, Reader, Soon, Store } from '../state/store.ts'
 import { createWake, type Wake } from '../wake.ts'
 import type { Follower } from './host.ts'
 import type { Watch } from './watch.ts'

@@ -6,9 +6,9 @@
 
 import { splitChunks } from './chunks.ts'
 import { MIGRATIONS } from './migrations.ts'
+import type { Outcome, Work } from './patient.ts'
 import { alone, type Presence } from './presence.ts'
 import { SqlLogs } from './sql-log.ts'
-import type { Outcome, Work } from './patient.ts'
 import type { Document, Filter, ListQuery, LogEntry, NearStore, Tags, Transaction } from './store.ts'
 
 /** What binds to a statement. */

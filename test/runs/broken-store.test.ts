@@ -153,7 +153,10 @@ describe.each(stores)('followed runs over a store that fails: %s', (_, make) => 
     })
     await expect(pass(after.get(id, 'ann'))).rejects.toMatchObject({ code: 'state_unavailable' })
     isOut = false
-    expect(await pass(after.get(id, 'ann'))).toMatchObject({ status: 'failed', error: { code: 'interrupted' } })
+    expect(await pass(after.get(id, 'ann'))).toMatchObject({
+      status: 'failed',
+      error: { code: 'interrupted' },
+    })
   })
 })
 
@@ -191,7 +194,10 @@ describe('a run over a store that fails', () => {
     expect(onFailure.mock.calls.map(([{ event }]) => event)).toContain('run.not_stored')
     isOut = false
     await vi.advanceTimersByTimeAsync(2000)
-    expect(await pass(host.get(id, null))).toMatchObject({ status: 'failed', error: { code: 'state_unavailable' } })
+    expect(await pass(host.get(id, null))).toMatchObject({
+      status: 'failed',
+      error: { code: 'state_unavailable' },
+    })
     expect(eventsIn(await all).at(-1)).toMatchObject({ type: 'error', code: 'state_unavailable' })
     expect(eventsIn(await read(host, id)).map(({ type }) => type)).toEqual(['text', 'text', 'error'])
   })

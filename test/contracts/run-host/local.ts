@@ -19,7 +19,7 @@ export const SETTINGS: HostSettings = {
 }
 
 /** The same store as one sees it who has opened it after all others have died. */
-export function reopened(store: Store): Store {
+export function reopened<S extends Store>(store: S): S {
   const instance = crypto.randomUUID()
   return { ...store, instance, isAlive: other => other === instance }
 }
