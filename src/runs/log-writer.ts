@@ -205,23 +205,23 @@ class LogWriter implements LogWriting {
     const { id, durationMs } = this.#run
     let event = said
     let result = event.type === 'finish' ? this.#fold.result({ runId: id, durationMs }) : undefined
-    for (let tries = 0; ; tries++) {
+    const write = (tx: Transaction) => {
+      this.#append(tx, this.#buffer)
+      finish(tx, event, result)
+    }
+    let isStored = false
+    for (let tries = 0; !isStored; tries++) {
       try {
-        await store.write(tx => {
-          this.#append(tx, this.#buffer)
-          finish(tx, event, result)
-        })
-        break
+        await store.write(write)
+        isStored = true
       } catch (error) {
-        if (!mayPass(error) && event !== NO_ROOM) {
-          // What it said last, or its result, is too much. There always is room for an end that says so.
+        const instead = insteadOf(event, error)
+        if (instead !== undefined) {
           this.#buffer = []
-          event = isFull(error) ? NO_ROOM : endOf(error)
+          event = instead
           result = undefined
-          if (event === NO_ROOM) continue
         }
-        this.#stuck(error)
-        await later(Math.min(END_RETRY_MS * 2 ** tries, MAX_END_RETRY_MS))
+        if (instead !== NO_ROOM) await this.#stuck(error, tries)
       }
     }
     watch.recent.forget()
@@ -229,12 +229,13 @@ class LogWriter implements LogWriting {
     this.#stored.resolve()
   }
 
-  /** Those who wait are told, and the log once. */
-  #stuck(error: unknown): void {
+  /** Those who wait are told, and the log once. Resolves when the store may be tried again. */
+  #stuck(error: unknown, tries: number): Promise<void> {
     if (this.#failure === undefined) this.#options.onStuck(error)
     this.#failure ??= { error }
     for (const reject of this.#triers) reject(error)
     this.#triers.clear()
+    return later(Math.min(END_RETRY_MS * 2 ** tries, MAX_END_RETRY_MS))
   }
 
   #grow(by: number): void {
@@ -252,6 +253,13 @@ function later(ms: number): Promise<void> {
     const timer = setTimeout(resolve, ms)
     ;(timer as { unref?(): void }).unref?.()
   })
+}
+
+/** The end that is stored in the place of one that never can be; undefined where the store may take it later. */
+function insteadOf(event: FinishEvent | ErrorEvent, error: unknown): ErrorEvent | undefined {
+  if (mayPass(error) || event === NO_ROOM) return undefined
+  // What it said last, or its result, is too much. There always is room for an end that says so.
+  return isFull(error) ? NO_ROOM : endOf(error)
 }
 
 /** The end of a run whose own end cannot be written. */

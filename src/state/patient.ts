@@ -141,14 +141,9 @@ class PatientStore implements Patient {
     const outcomes = this.#tryCommit(batch.map(({ work }) => work))
     this.#tries = outcomes === undefined ? this.#tries + 1 : 0
     const now = performance.now()
-    const again: Waiting[] = []
-    for (const [index, waiting] of batch.entries()) {
-      const outcome = outcomes?.[index] ?? { error: this.#failure }
-      if ('value' in outcome) waiting.resolve(outcome.value)
-      else if (!mayPass(outcome.error)) waiting.reject(outcome.error)
-      else if (waiting.until <= now) waiting.reject(unavailable(outcome.error))
-      else again.push(waiting)
-    }
+    const again = batch.filter(
+      (waiting, index) => !settle(waiting, outcomes?.[index] ?? { error: this.#failure }, now),
+    )
     this.#waiting.unshift(...again)
     if (outcomes === undefined || again.length > 0) this.#turnIn(retryIn(this.#tries))
     else if (this.#waiting.length > 0 || this.#gatherMs > 0) this.#turnIn(this.#gatherMs)
@@ -167,6 +162,15 @@ class PatientStore implements Patient {
       return mayPass(error) ? undefined : works.map(() => ({ error }))
     }
   }
+}
+
+/** Tells whoever waits what came of it; false where it is to be tried again. */
+function settle({ resolve, reject, until }: Waiting, outcome: Outcome, now: number): boolean {
+  if ('value' in outcome) resolve(outcome.value)
+  else if (!mayPass(outcome.error)) reject(outcome.error)
+  else if (until <= now) reject(unavailable(outcome.error))
+  else return false
+  return true
 }
 
 /** Milliseconds to the next try: more and more, and never the same for two processes. */
