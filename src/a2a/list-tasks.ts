@@ -1,6 +1,6 @@
 import { encodeCursor } from '../runs/cursor.ts'
 import type { Viewer } from '../runs/host.ts'
-import { readPage } from '../runs/page.ts'
+import { MAX_LOOKS, readPage } from '../runs/page.ts'
 import { partitionOf } from '../runs/record.ts'
 import { sizeOf } from '../state/size.ts'
 import type { Transaction } from '../state/store.ts'
@@ -23,7 +23,8 @@ export function listTasks(tx: Transaction, owner: Viewer, request: ListRequest):
   const filter = { partition: partitionOf(owner), tags, since: updatedAfter }
   const where = { cursor: pageToken || undefined, limit: pageSize }
   const { values, next = '' } = readPage<StoredTask>(tx, TASKS, filter, where)
-  return { tasks: values, nextPageToken: next, totalSize: tx.countMatching(TASKS, filter) }
+  const totalSize = tx.countMatching(TASKS, { ...filter, looks: MAX_LOOKS })
+  return { tasks: values, nextPageToken: next, totalSize }
 }
 
 /** Most bytes of the tasks of a page, by estimate: each may be as large as a message and a run. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { partitionOf, refTag } from '../runs/record.ts'
+import { partitionOf } from '../runs/record.ts'
 import { readLog } from '../state/read-log.ts'
 import { sizeOfText } from '../state/size.ts'
 import type { Document, Footing, Leaving, Transaction } from '../state/store.ts'
@@ -72,7 +72,7 @@ export function toDocument(task: StoredTask, expiresAt?: number): Document<Store
     id: task.id,
     partition: partitionOf(task.owner),
     at: Date.parse(task.status.timestamp),
-    tags: { contextId: task.contextId, state: task.status.state, ...refTag(task.id, task.owner) },
+    tags: { contextId: task.contextId, state: task.status.state },
     value: task,
     ...(expiresAt !== undefined && { expiresAt }),
   }

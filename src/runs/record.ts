@@ -82,11 +82,6 @@ export function refOf(id: string, owner: string | null): string {
 /** Characters of an id that show nothing but which it is. */
 const REF_LENGTH = 8
 
-/** The tag by which a document is found that logs show the beginning of alone. */
-export function refTag(id: string, owner: string | null): Readonly<Record<string, string>> {
-  return owner === null ? { ref: refOf(id, owner) } : {}
-}
-
 /** Whether a reference out of the log is all of an id. */
 export function isWholeId(ref: string): boolean {
   return ref.length > REF_LENGTH
@@ -95,11 +90,11 @@ export function isWholeId(ref: string): boolean {
 /** Documents that one reference may stand for: by chance there are two. */
 const MAX_FOUND = 10
 
-/** The ids that a reference out of the log may stand for. */
+/** The ids that a reference out of the log may stand for. What has an owner is shown by all of its id. */
 export function idsOf(tx: Transaction, collection: string, ref: string): string[] {
   if (isWholeId(ref)) return [ref]
-  const filter = { partition: partitionOf(null), tags: { ref } }
-  return tx.list(collection, { ...filter, limit: MAX_FOUND }).map(({ id }) => id)
+  const found = tx.withPrefix(collection, ref, MAX_FOUND)
+  return found.filter(({ partition }) => partition === partitionOf(null)).map(({ id }) => id)
 }
 
 /** The document of a stored run. */
@@ -109,7 +104,7 @@ export function toDocument(run: StoredRun, expiresAt?: number): Document<StoredR
     id,
     partition: partitionOf(run.owner),
     at: run.at,
-    tags: { kind, name, status, ...(sessionId !== undefined && { sessionId }), ...refTag(id, run.owner) },
+    tags: { kind, name, status, ...(sessionId !== undefined && { sessionId }) },
     value: run,
     ...(expiresAt !== undefined && { expiresAt }),
   }

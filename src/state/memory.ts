@@ -2,7 +2,20 @@ import { ServableError } from '../errors.ts'
 import { Budget, type Part } from './budget.ts'
 import { alone } from './presence.ts'
 import { sizeOfEntry, weigh } from './size.ts'
-import type { Document, Filter, Footing, ListQuery, LogEntry, Store, Transaction } from './store.ts'
+import type {
+  Document,
+  Filter,
+  Footing,
+  Found,
+  ListQuery,
+  LogEntry,
+  Place,
+  SearchQuery,
+  Store,
+  Tags,
+  Transaction,
+} from './store.ts'
+import { TagIndex } from './tag-index.ts'
 import { Timeline } from './timeline.ts'
 
 /** A document, and how it stands in the budget. */
@@ -11,12 +24,19 @@ interface Kept {
   readonly part: Part
 }
 
+/** Stands for a document in an order that is not that of lists. */
+interface Entry extends Place {
+  readonly document: Document
+}
+
 interface Collection {
-  /** No document expires before this. */
-  soonest: number
   readonly byId: Map<string, Kept>
   readonly all: Timeline
-  readonly partitions: Map<string, Timeline>
+  /** By the time at which they expire: those that do. */
+  readonly expiring: Timeline<Entry>
+  /** By id alone. */
+  readonly ids: Timeline<Entry>
+  readonly partitions: Map<string, TagIndex>
 }
 
 interface Log {
@@ -127,37 +147,57 @@ class MemoryTransaction implements Transaction {
     this.#remove(collection, id)
   }
 
-  list<T>(collection: string, { after, limit, ...filter }: ListQuery): Document<T>[] {
-    const timeline = this.#collections.get(collection)?.partitions.get(filter.partition)
-    return timeline === undefined
-      ? []
-      : take(timeline.newest(after), limit, document => fits(document, filter))
+  list<T>(collection: string, { partition, after, limit }: ListQuery): Document<T>[] {
+    const timeline = this.#timelineOf(collection, partition)
+    return timeline === undefined ? [] : take(timeline.newest(after), limit)
+  }
+
+  search<T>(collection: string, { after, limit, ...filter }: SearchQuery): Found<T> {
+    const documents: Document<T>[] = []
+    let next: Place | undefined
+    for (const { document, isLast } of this.#look(collection, filter, after)) {
+      if (hasTags(document, filter.tags)) {
+        const last = documents.at(-1)
+        if (documents.length === limit) return { documents, next: last && placeOf(last) }
+        documents.push(document as Document<T>)
+      }
+      if (isLast) next = placeOf(document)
+    }
+    return { documents, next }
   }
 
   countMatching(collection: string, filter: Filter): number {
-    const query = { ...filter, limit: Number.POSITIVE_INFINITY }
-    return this.list(collection, query).length
+    let count = 0
+    for (const { document } of this.#look(collection, filter)) if (hasTags(document, filter.tags)) count++
+    return count
   }
 
   count(collection: string, partition?: string): number {
-    const found = this.#collections.get(collection)
-    const timeline = partition === undefined ? found?.all : found?.partitions.get(partition)
+    const timeline = this.#timelineOf(collection, partition)
     return timeline?.size ?? 0
   }
 
   expired<T>(collection: string, now: number, limit: number): Document<T>[] {
-    const found = this.#collections.get(collection)
-    if (found === undefined || found.soonest > now) return []
-    const expiring = take<T>(found.all.oldest(), found.all.size, ({ expiresAt }) => expiresAt !== undefined)
-    expiring.sort((a, b) => expiryOf(a) - expiryOf(b))
-    found.soonest = expiring.length === 0 ? Number.POSITIVE_INFINITY : expiryOf(expiring[0]!)
-    return expiring.filter(document => expiryOf(document) <= now).slice(0, limit)
+    const documents: Document<T>[] = []
+    for (const { at, document } of this.#collections.get(collection)?.expiring.oldest() ?? []) {
+      if (at > now || documents.length >= limit) break
+      documents.push(document as Document<T>)
+    }
+    return documents
   }
 
   oldest<T>(collection: string, limit: number, partition?: string): Document<T>[] {
-    const found = this.#collections.get(collection)
-    const timeline = partition === undefined ? found?.all : found?.partitions.get(partition)
-    return timeline === undefined ? [] : take(timeline.oldest(), limit, () => true)
+    const timeline = this.#timelineOf(collection, partition)
+    return timeline === undefined ? [] : take(timeline.oldest(), limit)
+  }
+
+  withPrefix<T>(collection: string, prefix: string, limit: number): Document<T>[] {
+    const documents: Document<T>[] = []
+    for (const { id, document } of this.#collections.get(collection)?.ids.oldest({ at: 0, id: prefix }) ?? []) {
+      if (!id.startsWith(prefix) || documents.length >= limit) break
+      documents.push(document as Document<T>)
+    }
+    return documents
   }
 
   append(name: string, data: string, seal = false): number | undefined {
@@ -189,6 +229,10 @@ class MemoryTransaction implements Transaction {
     return page
   }
 
+  length(log: string): number {
+    return this.#logs.get(log)?.entries.length ?? 0
+  }
+
   isSealed(log: string): boolean {
     return this.#logs.get(log)?.sealed ?? false
   }
@@ -213,26 +257,49 @@ class MemoryTransaction implements Transaction {
     return this.#collections.get(collection)?.byId.get(id)
   }
 
+  #timelineOf(collection: string, partition: string | undefined): Timeline | undefined {
+    const found = this.#collections.get(collection)
+    return partition === undefined ? found?.all : found?.partitions.get(partition)?.all
+  }
+
+  /** The documents that a search looks at, newest first. The last one says so where there are more. */
+  *#look(
+    collection: string,
+    { partition, tags = {}, since = Number.NEGATIVE_INFINITY, looks }: Filter,
+    after?: Place,
+  ): Generator<{ readonly document: Document; readonly isLast: boolean }> {
+    const timeline = this.#collections.get(collection)?.partitions.get(partition)?.smallest(tags)
+    let looked = 0
+    for (const document of timeline?.newest(after) ?? []) {
+      if (document.at < since) return
+      yield { document, isLast: ++looked === looks }
+      if (looked === looks) return
+    }
+  }
+
   #write(name: string, kept: Kept): void {
     const { document, part } = kept
-    this.#remove(name, document.id)
+    const { id, expiresAt } = document
+    this.#remove(name, id)
     this.#budget.add(part)
     let collection = this.#collections.get(name)
     if (collection === undefined) {
       collection = {
-        soonest: Number.POSITIVE_INFINITY,
         byId: new Map(),
         all: new Timeline(),
+        expiring: new Timeline(),
+        ids: new Timeline(),
         partitions: new Map(),
       }
       this.#collections.set(name, collection)
     }
-    collection.byId.set(document.id, kept)
-    collection.soonest = Math.min(collection.soonest, expiryOf(document))
+    collection.byId.set(id, kept)
     collection.all.put(document)
+    collection.ids.put({ at: 0, id, document })
+    if (expiresAt !== undefined) collection.expiring.put({ at: expiresAt, id, document })
     let partition = collection.partitions.get(document.partition)
     if (partition === undefined) {
-      partition = new Timeline()
+      partition = new TagIndex()
       collection.partitions.set(document.partition, partition)
     }
     partition.put(document)
@@ -246,30 +313,28 @@ class MemoryTransaction implements Transaction {
     this.#budget.remove(kept.part)
     collection.byId.delete(id)
     collection.all.delete(before)
+    collection.ids.delete({ at: 0, id })
+    if (before.expiresAt !== undefined) collection.expiring.delete({ at: before.expiresAt, id })
     const partition = collection.partitions.get(before.partition)
     partition?.delete(before)
-    if (partition?.size === 0) collection.partitions.delete(before.partition)
+    if (partition?.all.size === 0) collection.partitions.delete(before.partition)
   }
 }
 
-function take<T>(
-  documents: Iterable<Document>,
-  limit: number,
-  isWanted: (document: Document) => boolean,
-): Document<T>[] {
+function take<T>(documents: Iterable<Document>, limit: number): Document<T>[] {
   const page: Document<T>[] = []
   for (const document of documents) {
     if (page.length >= limit) break
-    if (isWanted(document)) page.push(document as Document<T>)
+    page.push(document as Document<T>)
   }
   return page
 }
 
-function fits(document: Document, { tags, since = Number.NEGATIVE_INFINITY }: Filter): boolean {
+function hasTags(document: Document, tags: Tags = {}): boolean {
   for (const tag in tags) if (document.tags[tag] !== tags[tag]) return false
-  return document.at >= since
+  return true
 }
 
-function expiryOf({ expiresAt = Number.POSITIVE_INFINITY }: Document): number {
-  return expiresAt
+function placeOf({ at, id }: Place): Place {
+  return { at, id }
 }

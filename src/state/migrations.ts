@@ -34,3 +34,29 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     )`,
   ],
 ]
+
+/** Tags by which a store on files finds documents at once. All others it looks for among the newest documents. */
+export const INDEXED_TAGS: readonly string[] = [
+  ...['kind', 'name', 'status', 'sessionId'],
+  ...['contextId', 'state'],
+  'agent',
+]
+
+/** Makes the index of a tag: of the documents that have it, in the order of lists. */
+export function tagIndex(tag: string): string {
+  const column = tagColumn(tag)
+  return (
+    `CREATE INDEX IF NOT EXISTS ${nameOfTagIndex(tag)}` +
+    ` ON documents (collection, partition, ${column}, at DESC, id DESC) WHERE ${column} IS NOT NULL`
+  )
+}
+
+/** The name of the index of a tag. */
+export function nameOfTagIndex(tag: string): string {
+  return `documents_by_tag_${tag}`
+}
+
+/** The value of a tag, in the words of its index: others would not use it. */
+export function tagColumn(tag: string): string {
+  return `json_extract(tags, '$.${tag}')`
+}

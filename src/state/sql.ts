@@ -5,9 +5,21 @@
  */
 
 import { joinChunks, splitChunks } from './chunks.ts'
-import { MIGRATIONS } from './migrations.ts'
+import { INDEXED_TAGS, MIGRATIONS, tagIndex } from './migrations.ts'
 import { alone, type Presence } from './presence.ts'
-import type { Document, Filter, ListQuery, LogEntry, Store, Tags, Transaction } from './store.ts'
+import { among, type Newest, newest } from './sql-search.ts'
+import type {
+  Document,
+  Filter,
+  Found,
+  ListQuery,
+  LogEntry,
+  Place,
+  SearchQuery,
+  Store,
+  Tags,
+  Transaction,
+} from './store.ts'
 
 /** What binds to a statement. */
 export type SqlValue = string | number | null
@@ -24,9 +36,20 @@ export interface SqlDriver {
   close(): void
 }
 
+/** How a database is used. */
+export interface SqlStoreOptions {
+  /** Keeps an index for each tag of {@link INDEXED_TAGS}: a few rows more a document. Default true. */
+  readonly indexesTags?: boolean
+}
+
 /** A store on a database, which is brought to the newest schema when it is first used. */
-export function sqlStore(driver: SqlDriver, presence: Presence = alone()): Store {
-  const tx = new SqlTransaction(driver)
+export function sqlStore(
+  driver: SqlDriver,
+  presence: Presence = alone(),
+  { indexesTags = true }: SqlStoreOptions = {},
+): Store {
+  const indexed = indexesTags ? INDEXED_TAGS : []
+  const tx = new SqlTransaction(driver, new Set(indexed))
   let isMigrated = false
   return {
     get instance() {
@@ -35,7 +58,7 @@ export function sqlStore(driver: SqlDriver, presence: Presence = alone()): Store
     isShared: presence.isShared,
     isAlive: other => presence.isAlive(other),
     transact(work) {
-      if (!isMigrated) driver.transaction(() => migrate(driver))
+      if (!isMigrated) driver.transaction(() => migrate(driver, indexed))
       isMigrated = true
       return driver.transaction(() => work(tx))
     },
@@ -43,7 +66,7 @@ export function sqlStore(driver: SqlDriver, presence: Presence = alone()): Store
   }
 }
 
-function migrate(driver: SqlDriver): void {
+function migrate(driver: SqlDriver, indexed: readonly string[]): void {
   driver.run('CREATE TABLE IF NOT EXISTS servable_schema (version INTEGER NOT NULL)')
   const done = Number(driver.all('SELECT MAX(version) AS version FROM servable_schema')[0]?.version ?? 0)
   for (const [index, statements] of MIGRATIONS.entries()) {
@@ -51,15 +74,18 @@ function migrate(driver: SqlDriver): void {
     for (const statement of statements) driver.run(statement)
     driver.run('INSERT INTO servable_schema (version) VALUES (?)', index + 1)
   }
+  for (const tag of indexed) driver.run(tagIndex(tag))
 }
 
 const COLUMNS = 'id, partition, at, expires, tags, value'
 
 class SqlTransaction implements Transaction {
   readonly #sql: SqlDriver
+  readonly #indexed: ReadonlySet<string>
 
-  constructor(sql: SqlDriver) {
+  constructor(sql: SqlDriver, indexed: ReadonlySet<string>) {
     this.#sql = sql
+    this.#indexed = indexed
   }
 
   get<T>(collection: string, id: string): Document<T> | undefined {
@@ -100,23 +126,69 @@ class SqlTransaction implements Transaction {
     this.#sql.run('DELETE FROM documents WHERE collection = ? AND id = ?', collection, id)
   }
 
-  list<T>(collection: string, { after, limit, ...filter }: ListQuery): Document<T>[] {
-    const where = whereOf(collection, filter)
-    const rows = this.#sql.all(
-      `SELECT ${COLUMNS} FROM documents WHERE ${where.sql}` +
-        (after === undefined ? '' : ' AND (at, id) < (?, ?)') +
-        ' ORDER BY at DESC, id DESC LIMIT ?',
-      ...where.values,
-      ...(after === undefined ? [] : [after.at, after.id]),
-      limit,
-    )
-    return rows.map(row => this.#toDocument<T>(collection, row))
+  list<T>(collection: string, { partition, after, limit }: ListQuery): Document<T>[] {
+    const { sql, values } = newest(COLUMNS, { collection, partition, after, limit })
+    return this.#sql.all(sql, ...values).map(row => this.#toDocument<T>(collection, row))
+  }
+
+  search<T>(collection: string, { limit, ...query }: SearchQuery): Found<T> {
+    const { looks } = query
+    const { looked, rest } = this.#choose(collection, query)
+    // Where there is no more to look for, what is looked at is what is found.
+    const { sql, values } =
+      rest === undefined
+        ? newest(COLUMNS, { ...looked, limit: Math.min(looks, limit + 1) })
+        : among(newest(COLUMNS, { ...looked, limit: looks }), rest, limit + 1)
+    const rows = this.#sql.all(sql, ...values)
+    const documents = rows.slice(0, limit).map(row => this.#toDocument<T>(collection, row))
+    if (rows.length > limit) return { documents, next: placeOf(rows[limit - 1]) }
+    const { sql: end, values: of } = newest('at, id', { ...looked, limit: 1, offset: looks - 1 })
+    const [last] = rest === undefined && rows.length < looks ? [] : this.#sql.all(end, ...of)
+    return { documents, next: placeOf(last) }
   }
 
   countMatching(collection: string, filter: Filter): number {
-    const { sql, values } = whereOf(collection, filter)
-    const [row] = this.#sql.all(`SELECT COUNT(*) AS n FROM documents WHERE ${sql}`, ...values)
-    return Number(row?.n ?? 0)
+    const { looked, rest } = this.#choose(collection, filter)
+    const all = newest(rest === undefined ? 'at, id' : 'at, id, tags', { ...looked, limit: filter.looks })
+    const { sql, values } = rest === undefined ? all : among(all, rest)
+    return Number(this.#sql.all(`SELECT COUNT(*) AS n FROM (${sql})`, ...values)[0]?.n ?? 0)
+  }
+
+  /** The documents to look at, and what else they must have. One tag alone finds what has it at once. */
+  #choose(
+    collection: string,
+    { tags = {}, ...filter }: Omit<Filter, 'looks'> & { readonly after?: Place | undefined; readonly looks: number },
+  ): { readonly looked: Newest; readonly rest: Tags | undefined } {
+    const all: Newest = { collection, ...filter, limit: filter.looks }
+    const names = Object.keys(tags)
+    const ways = names
+      .filter(tag => this.#indexed.has(tag))
+      .map(tag => ({ ...all, tag: { name: tag, value: tags[tag]! } }))
+    const looked = ways.length > 1 ? this.#smallest(ways) : (ways[0] ?? all)
+    const { [looked.tag?.name ?? '']: _, ...rest } = tags
+    return { looked, rest: Object.keys(rest).length === 0 ? undefined : rest }
+  }
+
+  /** Of several ways the one with the fewest documents, of which no more are counted than may be looked at. */
+  #smallest(ways: readonly Newest[]): Newest {
+    let [smallest, fewest] = [ways[0]!, Number.POSITIVE_INFINITY]
+    for (const way of ways) {
+      const { sql, values } = newest('1', way)
+      const count = Number(this.#sql.all(`SELECT COUNT(*) AS n FROM (${sql})`, ...values)[0]?.n ?? 0)
+      if (count < fewest) [smallest, fewest] = [way, count]
+    }
+    return smallest
+  }
+
+  withPrefix<T>(collection: string, prefix: string, limit: number): Document<T>[] {
+    const rows = this.#sql.all(
+      `SELECT ${COLUMNS} FROM documents WHERE collection = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?`,
+      collection,
+      prefix,
+      `${prefix}\u{10ffff}`,
+      limit,
+    )
+    return rows.map(row => this.#toDocument<T>(collection, row))
   }
 
   count(collection: string, partition?: string): number {
@@ -183,6 +255,11 @@ class SqlTransaction implements Transaction {
     return joinChunks(rows.map(({ seq, data }) => ({ seq: Number(seq), data: String(data) })))
   }
 
+  length(log: string): number {
+    const [last] = this.#sql.all('SELECT MAX(seq) AS seq FROM log_entries WHERE log = ?', log)
+    return Number(last?.seq ?? 0)
+  }
+
   isSealed(log: string): boolean {
     const [last] = this.#sql.all(
       'SELECT sealed FROM log_entries WHERE log = ? ORDER BY seq DESC LIMIT 1',
@@ -218,23 +295,6 @@ class SqlTransaction implements Transaction {
   }
 }
 
-/** The condition of a filter, always of the same words for the same members. */
-function whereOf(
-  collection: string,
-  { partition, tags = {}, since }: Filter,
-): { sql: string; values: SqlValue[] } {
-  const filters = Object.entries(tags)
-  const sql =
-    'collection = ? AND partition = ?' +
-    (since === undefined ? '' : ' AND at >= ?') +
-    filters.map(() => ' AND json_extract(tags, ?) = ?').join('')
-  return {
-    sql,
-    values: [
-      collection,
-      partition,
-      ...(since === undefined ? [] : [since]),
-      ...filters.flatMap(([tag, value]) => [`$."${tag}"`, value]),
-    ],
-  }
+function placeOf(row: SqlRow | undefined): Place | undefined {
+  return row && { at: Number(row.at), id: String(row.id) }
 }

@@ -1,7 +1,4 @@
-import type { Document } from './store.ts'
-
-/** Where a document stands in the order of time. */
-export type Place = Pick<Document, 'at' | 'id'>
+import type { Document, Place } from './store.ts'
 
 /** Orders by time, then by id. */
 export function comparePlaces(a: Place, b: Place): number {

@@ -25,7 +25,7 @@ describe('sqlStore on a file', () => {
     const path = newFile()
     const look: Step[] = [
       ['oldest', 'c', 10],
-      ['list', 'c', { partition: 'p', tags: { t: '1' }, limit: 10 }],
+      ['search', 'c', { partition: 'p', tags: { t: '1' }, limit: 10, looks: 10 }],
       ['expired', 'c', 100, 10],
       ['read', 'open', 0, 10],
       ['isSealed', 'open'],
