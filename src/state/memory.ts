@@ -1,5 +1,6 @@
 import { ServableError } from '../errors.ts'
-import { Budget, type Part } from './budget.ts'
+import { Budget } from './budget.ts'
+import { Collection, type Content } from './collection.ts'
 import { alone } from './presence.ts'
 import { sizeOfEntry, weigh } from './size.ts'
 import type {
@@ -15,29 +16,6 @@ import type {
   Tags,
   Transaction,
 } from './store.ts'
-import { TagIndex } from './tag-index.ts'
-import { Timeline } from './timeline.ts'
-
-/** A document, and how it stands in the budget. */
-interface Kept {
-  readonly document: Document
-  readonly part: Part
-}
-
-/** Stands for a document in an order that is not that of lists. */
-interface Entry extends Place {
-  readonly document: Document
-}
-
-interface Collection {
-  readonly byId: Map<string, Kept>
-  readonly all: Timeline
-  /** By the time at which they expire: those that do. */
-  readonly expiring: Timeline<Entry>
-  /** By id alone. */
-  readonly ids: Timeline<Entry>
-  readonly partitions: Map<string, TagIndex>
-}
 
 interface Log {
   readonly entries: string[]
@@ -148,8 +126,7 @@ class MemoryTransaction implements Transaction {
   }
 
   list<T>(collection: string, { partition, after, limit }: ListQuery): Document<T>[] {
-    const timeline = this.#timelineOf(collection, partition)
-    return timeline === undefined ? [] : take(timeline.newest(after), limit)
+    return take(this.#collections.get(collection)?.newest(partition, {}, after), limit)
   }
 
   search<T>(collection: string, { after, limit, ...filter }: SearchQuery): Found<T> {
@@ -172,32 +149,22 @@ class MemoryTransaction implements Transaction {
     return count
   }
 
+  withPrefix<T>(collection: string, prefix: string, limit: number): Document<T>[] {
+    const from = this.#collections.get(collection)?.fromId(prefix)
+    return take(from, limit, ({ id }) => id.startsWith(prefix))
+  }
+
   count(collection: string, partition?: string): number {
-    const timeline = this.#timelineOf(collection, partition)
-    return timeline?.size ?? 0
+    return this.#collections.get(collection)?.count(partition) ?? 0
   }
 
   expired<T>(collection: string, now: number, limit: number): Document<T>[] {
-    const documents: Document<T>[] = []
-    for (const { at, document } of this.#collections.get(collection)?.expiring.oldest() ?? []) {
-      if (at > now || documents.length >= limit) break
-      documents.push(document as Document<T>)
-    }
-    return documents
+    const expiring = this.#collections.get(collection)?.expiring()
+    return take(expiring, limit, ({ expiresAt = 0 }) => expiresAt <= now)
   }
 
   oldest<T>(collection: string, limit: number, partition?: string): Document<T>[] {
-    const timeline = this.#timelineOf(collection, partition)
-    return timeline === undefined ? [] : take(timeline.oldest(), limit)
-  }
-
-  withPrefix<T>(collection: string, prefix: string, limit: number): Document<T>[] {
-    const documents: Document<T>[] = []
-    for (const { id, document } of this.#collections.get(collection)?.ids.oldest({ at: 0, id: prefix }) ?? []) {
-      if (!id.startsWith(prefix) || documents.length >= limit) break
-      documents.push(document as Document<T>)
-    }
-    return documents
+    return take(this.#collections.get(collection)?.oldest(partition), limit)
   }
 
   append(name: string, data: string, seal = false): number | undefined {
@@ -253,13 +220,8 @@ class MemoryTransaction implements Transaction {
     this.#budget.grow(name, by)
   }
 
-  #find(collection: string, id: string): Kept | undefined {
-    return this.#collections.get(collection)?.byId.get(id)
-  }
-
-  #timelineOf(collection: string, partition: string | undefined): Timeline | undefined {
-    const found = this.#collections.get(collection)
-    return partition === undefined ? found?.all : found?.partitions.get(partition)?.all
+  #find(collection: string, id: string): Content | undefined {
+    return this.#collections.get(collection)?.find(id)
   }
 
   /** The documents that a search looks at, newest first. The last one says so where there are more. */
@@ -268,63 +230,44 @@ class MemoryTransaction implements Transaction {
     { partition, tags = {}, since = Number.NEGATIVE_INFINITY, looks }: Filter,
     after?: Place,
   ): Generator<{ readonly document: Document; readonly isLast: boolean }> {
-    const timeline = this.#collections.get(collection)?.partitions.get(partition)?.smallest(tags)
     let looked = 0
-    for (const document of timeline?.newest(after) ?? []) {
+    for (const document of this.#collections.get(collection)?.newest(partition, tags, after) ?? []) {
       if (document.at < since) return
       yield { document, isLast: ++looked === looks }
       if (looked === looks) return
     }
   }
 
-  #write(name: string, kept: Kept): void {
-    const { document, part } = kept
-    const { id, expiresAt } = document
-    this.#remove(name, id)
-    this.#budget.add(part)
+  #write(name: string, content: Content): void {
     let collection = this.#collections.get(name)
     if (collection === undefined) {
-      collection = {
-        byId: new Map(),
-        all: new Timeline(),
-        expiring: new Timeline(),
-        ids: new Timeline(),
-        partitions: new Map(),
-      }
+      collection = new Collection()
       this.#collections.set(name, collection)
     }
-    collection.byId.set(id, kept)
-    collection.all.put(document)
-    collection.ids.put({ at: 0, id, document })
-    if (expiresAt !== undefined) collection.expiring.put({ at: expiresAt, id, document })
-    let partition = collection.partitions.get(document.partition)
-    if (partition === undefined) {
-      partition = new TagIndex()
-      collection.partitions.set(document.partition, partition)
-    }
-    partition.put(document)
+    const before = collection.find(content.document.id)
+    if (before !== undefined) this.#budget.remove(before.part)
+    this.#budget.add(content.part)
+    collection.put(content)
   }
 
   #remove(name: string, id: string): void {
     const collection = this.#collections.get(name)
-    const kept = collection?.byId.get(id)
-    if (collection === undefined || kept === undefined) return
-    const before = kept.document
-    this.#budget.remove(kept.part)
-    collection.byId.delete(id)
-    collection.all.delete(before)
-    collection.ids.delete({ at: 0, id })
-    if (before.expiresAt !== undefined) collection.expiring.delete({ at: before.expiresAt, id })
-    const partition = collection.partitions.get(before.partition)
-    partition?.delete(before)
-    if (partition?.all.size === 0) collection.partitions.delete(before.partition)
+    const before = collection?.find(id)
+    if (before === undefined) return
+    this.#budget.remove(before.part)
+    collection?.delete(id)
   }
 }
 
-function take<T>(documents: Iterable<Document>, limit: number): Document<T>[] {
+/** The first documents, to the first one that is not wanted. */
+function take<T>(
+  documents: Iterable<Document> = [],
+  limit: number,
+  isWanted: (document: Document) => boolean = () => true,
+): Document<T>[] {
   const page: Document<T>[] = []
   for (const document of documents) {
-    if (page.length >= limit) break
+    if (page.length >= limit || !isWanted(document)) break
     page.push(document as Document<T>)
   }
   return page

@@ -100,16 +100,19 @@ class SqlTransaction implements Transaction {
   put<T>(collection: string, { id, partition, at, expiresAt, tags, value }: Document<T>): void {
     const [first = '', ...rest] = splitChunks(JSON.stringify(value))
     this.#deleteParts(collection, id)
-    this.#sql.run(
-      `INSERT OR REPLACE INTO documents (collection, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-      collection,
-      id,
-      partition,
-      at,
-      expiresAt ?? null,
-      JSON.stringify(tags),
-      first,
-    )
+    const row = { expires: expiresAt ?? null, tags: JSON.stringify(tags), first }
+    if (!this.#update(collection, id, { partition, at, ...row })) {
+      this.#sql.run(
+        `INSERT OR REPLACE INTO documents (collection, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+        collection,
+        id,
+        partition,
+        at,
+        row.expires,
+        row.tags,
+        first,
+      )
+    }
     for (const [index, data] of rest.entries()) {
       this.#sql.run(
         'INSERT INTO document_parts (collection, id, part, data) VALUES (?, ?, ?, ?)',
@@ -119,6 +122,31 @@ class SqlTransaction implements Transaction {
         data,
       )
     }
+  }
+
+  /** Writes over a document where it stands, which leaves most indices as they are. False where it is not there. */
+  #update(
+    collection: string,
+    id: string,
+    row: Readonly<Record<'partition' | 'tags' | 'first', string>> & { at: number; expires: number | null },
+  ): boolean {
+    const [before] = this.#sql.all(
+      'SELECT partition, at, tags FROM documents WHERE collection = ? AND id = ?',
+      collection,
+      id,
+    )
+    if (before?.partition !== row.partition || before.at !== row.at) return false
+    const values = [row.expires, row.first, collection, id]
+    if (before.tags === row.tags) {
+      this.#sql.run('UPDATE documents SET expires = ?, value = ? WHERE collection = ? AND id = ?', ...values)
+    } else {
+      this.#sql.run(
+        'UPDATE documents SET tags = ?, expires = ?, value = ? WHERE collection = ? AND id = ?',
+        row.tags,
+        ...values,
+      )
+    }
+    return true
   }
 
   delete(collection: string, id: string): void {

@@ -5,21 +5,24 @@ export function comparePlaces(a: Place, b: Place): number {
   return a.at - b.at || compareTexts(a.id, b.id)
 }
 
-const SURROGATE = /[\ud800-\udfff]/
-
 /** By code points, as SQL orders text; `<` would order by UTF-16 units. */
 function compareTexts(a: string, b: string): number {
-  if (a === b) return 0
-  // Below the surrogates both orders are the same.
-  if (!SURROGATE.test(a) && !SURROGATE.test(b)) return a < b ? -1 : 1
-  const [left, right] = [Array.from(a), Array.from(b)]
-  const index = left.findIndex((character, i) => character !== right[i])
-  if (index === -1) return left.length - right.length
-  return (left[index]?.codePointAt(0) ?? -1) - (right[index]?.codePointAt(0) ?? -1)
+  const end = Math.min(a.length, b.length)
+  for (let i = 0; i < end; i++) {
+    const [left, right] = [a.charCodeAt(i), b.charCodeAt(i)]
+    if (left !== right) return rankOf(left) - rankOf(right)
+  }
+  return a.length - b.length
+}
+
+/** Surrogates stand for what comes after all other characters. */
+function rankOf(unit: number): number {
+  if (unit < 0xd800) return unit
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800
 }
 
 /** Documents of a bucket at the most. A bucket that has more is split in two. */
-const BUCKET = 512
+const BUCKET = 128
 
 /**
  * Documents, or what stands for them, in the order of time. Adding, finding and leaving out cost little, however many
