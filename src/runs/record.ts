@@ -5,7 +5,7 @@
  */
 
 import type { ErrorEvent, FinishEvent, FinishReason, Kind, RunResult } from '../agents/contract.ts'
-import type { Document, Transaction } from '../state/store.ts'
+import { type Document, PREFIX_LENGTH, type Transaction } from '../state/store.ts'
 
 /** Where a run stands. Only `running` changes. */
 export type RunStatus = 'running' | 'completed' | 'input_required' | 'failed' | 'cancelled'
@@ -76,15 +76,12 @@ export function partitionOf(owner: string | null): string {
  * read what it names, so it is the beginning, by which an administrator finds the rest.
  */
 export function refOf(id: string, owner: string | null): string {
-  return owner === null ? id.slice(0, REF_LENGTH) : id
+  return owner === null ? id.slice(0, PREFIX_LENGTH) : id
 }
-
-/** Characters of an id that show nothing but which it is. */
-const REF_LENGTH = 8
 
 /** Whether a reference out of the log is all of an id. */
 export function isWholeId(ref: string): boolean {
-  return ref.length > REF_LENGTH
+  return ref.length > PREFIX_LENGTH
 }
 
 /** Documents that one reference may stand for: by chance there are two. */

@@ -1,6 +1,6 @@
 import type { Part } from './budget.ts'
-import type { Document, Place, Tags } from './store.ts'
-import { Timeline } from './timeline.ts'
+import { type Document, type Place, PREFIX_LENGTH, type Tags } from './store.ts'
+import { comparePlaces, Timeline } from './timeline.ts'
 
 /** What is kept of a document, and how it stands in the budget. */
 export interface Content {
@@ -25,7 +25,7 @@ class Kept implements Place {
   }
 }
 
-/** Stands for a document in an order that is not that of lists. */
+/** Stands for a document in the order of expiry. */
 interface Entry extends Place {
   readonly kept: Kept
 }
@@ -36,8 +36,8 @@ export class Collection {
   readonly #all = new Timeline<Kept>()
   /** By the time at which they expire: those that do. */
   readonly #expiring = new Timeline<Entry>()
-  /** By id alone. */
-  readonly #ids = new Timeline<Entry>()
+  /** By the beginning of their ids, which few share. */
+  readonly #beginnings = new Map<string, Kept[]>()
   readonly #partitions = new Map<string, TagIndex>()
 
   find(id: string): Content | undefined {
@@ -67,7 +67,7 @@ export class Collection {
     const { document } = kept
     this.#byId.delete(id)
     this.#all.delete(kept)
-    this.#ids.delete({ at: 0, id })
+    this.#forgetBeginning(kept)
     this.#endExpiry(document)
     const partition = this.#partitions.get(document.partition)
     partition?.delete(kept, document.tags)
@@ -94,9 +94,13 @@ export class Collection {
     for (const { kept } of this.#expiring.oldest()) yield kept.document
   }
 
-  /** In the order of their ids, from an id on. */
-  *fromId(id: string): Generator<Document> {
-    for (const { kept } of this.#ids.oldest({ at: 0, id })) yield kept.document
+  /** Those whose ids begin so. */
+  withPrefix(prefix: string): Document[] {
+    const alike = this.#beginnings.get(prefix.slice(0, PREFIX_LENGTH)) ?? []
+    const found = alike
+      .filter(({ id }) => id.startsWith(prefix))
+      .map(({ id, document }) => ({ at: 0, id, document }))
+    return found.sort(comparePlaces).map(({ document }) => document)
   }
 
   #timelineOf(partition: string | undefined): Timeline<Kept> | undefined {
@@ -107,7 +111,10 @@ export class Collection {
     const { id, document } = kept
     this.#byId.set(id, kept)
     this.#all.put(kept)
-    this.#ids.put({ at: 0, id, kept })
+    const beginning = id.slice(0, PREFIX_LENGTH)
+    const alike = this.#beginnings.get(beginning)
+    if (alike === undefined) this.#beginnings.set(beginning, [kept])
+    else alike.push(kept)
     this.#beginExpiry(kept)
     let partition = this.#partitions.get(document.partition)
     if (partition === undefined) {
@@ -115,6 +122,13 @@ export class Collection {
       this.#partitions.set(document.partition, partition)
     }
     partition.put(kept)
+  }
+
+  #forgetBeginning(kept: Kept): void {
+    const beginning = kept.id.slice(0, PREFIX_LENGTH)
+    const others = this.#beginnings.get(beginning)?.filter(one => one !== kept) ?? []
+    if (others.length === 0) this.#beginnings.delete(beginning)
+    else this.#beginnings.set(beginning, others)
   }
 
   #beginExpiry(kept: Kept): void {

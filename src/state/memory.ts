@@ -150,8 +150,7 @@ class MemoryTransaction implements Transaction {
   }
 
   withPrefix<T>(collection: string, prefix: string, limit: number): Document<T>[] {
-    const from = this.#collections.get(collection)?.fromId(prefix)
-    return take(from, limit, ({ id }) => id.startsWith(prefix))
+    return take(this.#collections.get(collection)?.withPrefix(prefix), limit)
   }
 
   count(collection: string, partition?: string): number {

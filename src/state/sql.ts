@@ -185,7 +185,10 @@ class SqlTransaction implements Transaction {
   /** The documents to look at, and what else they must have. One tag alone finds what has it at once. */
   #choose(
     collection: string,
-    { tags = {}, ...filter }: Omit<Filter, 'looks'> & { readonly after?: Place | undefined; readonly looks: number },
+    {
+      tags = {},
+      ...filter
+    }: Omit<Filter, 'looks'> & { readonly after?: Place | undefined; readonly looks: number },
   ): { readonly looked: Newest; readonly rest: Tags | undefined } {
     const all: Newest = { collection, ...filter, limit: filter.looks }
     const names = Object.keys(tags)

@@ -70,6 +70,9 @@ export interface Found<T = unknown> {
   readonly next: Place | undefined
 }
 
+/** Characters of the beginning of an id by which documents are found. */
+export const PREFIX_LENGTH = 8
+
 /** One entry of a log. */
 export interface LogEntry {
   /** Place in the log, from 1. */
@@ -94,7 +97,7 @@ export interface Transaction {
   search<T>(collection: string, query: SearchQuery): Found<T>
   /** How many documents a filter leaves, of those that a search would look at. */
   countMatching(collection: string, filter: Filter): number
-  /** Documents whose id begins with `prefix`, in the order of their ids. */
+  /** Documents whose id begins with `prefix`, of {@link PREFIX_LENGTH} characters or more, in the order of their ids. */
   withPrefix<T>(collection: string, prefix: string, limit: number): Document<T>[]
   /** Documents whose `expiresAt` has come, the earliest first. */
   expired<T>(collection: string, now: number, limit: number): Document<T>[]

@@ -52,7 +52,10 @@ export class Timeline<T extends Place = Document> {
       bucket[index] = document
       return
     }
-    bucket.splice(index, 0, document)
+    bucket.push(document)
+    // A splice would make an array of what it takes out.
+    bucket.copyWithin(index + 1, index, bucket.length - 1)
+    bucket[index] = document
     this.#size++
     if (bucket.length > BUCKET) this.#split(at, bucket)
   }

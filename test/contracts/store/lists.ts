@@ -98,7 +98,8 @@ export function searchCases(store: Stored): void {
   })
 
   it('say where to go on, and that there is no more', async () => {
-    for (let at = 1; at <= 4; at++) await store.do('put', 'c', doc(`id-${at}`, { at, tags: { kind: 'agent' } }))
+    for (let at = 1; at <= 4; at++)
+      await store.do('put', 'c', doc(`id-${at}`, { at, tags: { kind: 'agent' } }))
     const tags = { kind: 'agent' }
     expect((await search({ tags, limit: 3 })).next).toEqual({ at: 2, id: 'id-2' })
     expect((await search({ tags, limit: 4 })).next).toBeUndefined()
@@ -124,7 +125,9 @@ export function searchCases(store: Stored): void {
         after = next
         pages++
       } while (after !== undefined)
-      expect(seen).toEqual(Array.from({ length: 14 }, (_, i) => `id-${29 - 2 * i}`).filter(id => id !== 'id-3'))
+      expect(seen).toEqual(
+        Array.from({ length: 14 }, (_, i) => `id-${29 - 2 * i}`).filter(id => id !== 'id-3'),
+      )
       expect(pages).toBeGreaterThanOrEqual(13 / looks)
     }
     const counted = await store.do('countMatching', 'c', { partition: 'p', tags, looks: 4 })
@@ -132,13 +135,18 @@ export function searchCases(store: Stored): void {
   })
 
   it('find by the beginning of an id', async () => {
-    for (const id of ['ab', 'abc', 'abd', 'ac', 'Abe', 'b', 'ab😀']) await store.do('put', 'c', doc(id))
+    const all = ['', 'c', 'd', '😀'].map(end => `0123-abc${end}`)
+    for (const id of [...all.toReversed(), '0123-ab', '0123-abd', '0123-ABC', 'b'])
+      await store.do('put', 'c', doc(id))
     const found = async (prefix: string, limit = 10) => ids(await store.do('withPrefix', 'c', prefix, limit))
-    expect(await found('ab')).toEqual(['ab', 'abc', 'abd', 'ab😀'])
-    expect(await found('ab', 2)).toEqual(['ab', 'abc'])
-    expect(await found('abcd')).toEqual([])
-    expect(await found('z')).toEqual([])
-    expect(ids(await store.do('withPrefix', 'never', 'a', 10))).toEqual([])
+    expect(await found('0123-abc')).toEqual(all)
+    expect(await found('0123-abc', 2)).toEqual(all.slice(0, 2))
+    expect(await found('0123-abcd')).toEqual(['0123-abcd'])
+    expect(await found('0123-abcde')).toEqual([])
+    expect(await found('0123-abz')).toEqual([])
+    await store.do('delete', 'c', '0123-abcc')
+    expect(await found('0123-abc')).toEqual(all.toSpliced(1, 1))
+    expect(ids(await store.do('withPrefix', 'never', '0123-abc', 10))).toEqual([])
   })
 }
 

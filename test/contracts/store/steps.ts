@@ -1,5 +1,14 @@
 /** What is done to a store, as data: so one suite can be run on a store that is in another process. */
-import type { Document, Filter, Found, ListQuery, LogEntry, SearchQuery, Store, Transaction } from '../../../src/state/store.ts'
+import type {
+  Document,
+  Filter,
+  Found,
+  ListQuery,
+  LogEntry,
+  SearchQuery,
+  Store,
+  Transaction,
+} from '../../../src/state/store.ts'
 
 /** One call of a transaction. */
 export type Step =
