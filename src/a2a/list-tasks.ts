@@ -55,6 +55,12 @@ export class PageFiller {
     return true
   }
 
+  /** Ends the page here, unless it has none yet: then it says whether there is none. */
+  end(): boolean {
+    this.#isCut = this.#last !== undefined
+    return this.#isCut
+  }
+
   /** The page with what was added. */
   done(): TaskPage {
     const { nextPageToken, totalSize } = this.#page
