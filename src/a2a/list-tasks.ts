@@ -23,6 +23,7 @@ export function listTasks(tx: Transaction, owner: Viewer, request: ListRequest):
   const filter = { partition: partitionOf(owner), tags, since: updatedAfter }
   const where = { cursor: pageToken || undefined, limit: pageSize }
   const { values, next = '' } = readPage<StoredTask>(tx, TASKS, filter, where)
+  // The specification wants a number (section 3.1.4); to be exact for any number would cost more than the page.
   const totalSize = tx.countMatching(TASKS, { ...filter, looks: MAX_LOOKS })
   return { tasks: values, nextPageToken: next, totalSize }
 }

@@ -42,11 +42,14 @@ function plainBody(entries: readonly TaskEntry[]): { artifacts: TaskArtifact[]; 
 }
 
 function joined(before: readonly Part[], more: readonly Part[]): readonly Part[] {
-  return more.reduce<readonly Part[]>((parts, part) => {
+  const parts = [...before]
+  for (const part of more) {
     const last = parts.at(-1)
     const areTexts = [last, part].every(one => one && Object.keys(one).join() === 'text')
-    return areTexts ? [...parts.slice(0, -1), { text: `${last?.text}${part.text}` }] : [...parts, part]
-  }, before)
+    if (areTexts) parts[parts.length - 1] = { text: `${last?.text}${part.text}` }
+    else parts.push(part)
+  }
+  return parts
 }
 
 const part: fc.Arbitrary<Part> = fc.oneof(

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import { toDocument as toTask } from '../../src/a2a/task-record.ts'
 import type { Kind } from '../../src/agents/contract.ts'
+import { addCorrection, CORRECTIONS } from '../../src/http/corrections.ts'
 import type { RunQuery } from '../../src/runs/host.ts'
 import { listRuns } from '../../src/runs/list.ts'
 import { idsOf, RUNS, type RunStatus, toDocument } from '../../src/runs/record.ts'
 import { openDatabase } from '../../src/runtimes/sqlite.ts'
 import { memoryStore } from '../../src/state/memory.ts'
+import { INDEXED_TAGS } from '../../src/state/migrations.ts'
 import { alone } from '../../src/state/presence.ts'
 import { type SqlDriver, sqlStore } from '../../src/state/sql.ts'
 import type { Document, Store } from '../../src/state/store.ts'
@@ -135,7 +138,13 @@ describe('a list in memory', () => {
     store.transact(tx => {
       for (let at = 1; at <= 3000; at++) {
         const document: Document = run(at, {})
-        Object.defineProperty(document, 'expiresAt', { enumerable: true, get: () => (looked++, at * 10) })
+        Object.defineProperty(document, 'expiresAt', {
+          enumerable: true,
+          get() {
+            looked++
+            return at * 10
+          },
+        })
         tx.put(RUNS, document)
       }
     })
@@ -174,6 +183,36 @@ describe('a list in SQL', () => {
       expect(plan).toMatch(new RegExp(`^SEARCH documents USING (COVERING )?INDEX documents_by_tag_${tag} `))
       expect(plan).toContain('(collection=? AND partition=? AND <expr>=?)')
     }
+  })
+
+  it('has an index for each tag that runs, tasks and corrections have', () => {
+    const stored = run(1, { sessionId: 's' })
+    expect(INDEXED_TAGS).toEqual(expect.arrayContaining(Object.keys(stored.tags)))
+    const status = { state: 'completed', timestamp: new Date(1).toISOString() } as const
+    const task = {
+      id: 't',
+      contextId: 'c',
+      agent: 'a',
+      owner: null,
+      isAtWork: false,
+      instance: '',
+      turns: 1,
+      status,
+    }
+    expect(INDEXED_TAGS).toEqual(expect.arrayContaining(Object.keys(toTask(task).tags)))
+    const store = memoryStore()
+    const correction = {
+      id: 'x',
+      agent: 'a',
+      createdAt: status.timestamp,
+      originalValue: 1,
+      correctedValue: 2,
+    }
+    const kept = store.transact(tx => {
+      addCorrection(tx, correction, null)
+      return tx.get(CORRECTIONS, 'x')
+    })
+    expect(INDEXED_TAGS).toEqual(expect.arrayContaining(Object.keys(kept?.tags ?? { none: '' })))
   })
 
   it('uses the index of the rarest of several tags', () => {
