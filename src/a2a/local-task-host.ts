@@ -336,14 +336,19 @@ class LocalTaskHost implements TaskHost {
       settings,
       { secrets: () => secrets },
     )
+    const keepUp = this.#views.keepUp(id, this.#transact)
     const ended = writeLog(run, {
       store,
       log: logOf(id),
       changed: this.#watchOf(id).changed,
       maxBytes: settings.maxBytes,
       maxLength: settings.maxLength,
-      encode: event =>
-        isTerminal(event) ? [] : opening.entriesOf(event).map(entry => JSON.stringify(entry)),
+      encode: event => {
+        if (isTerminal(event)) return []
+        const entries = opening.entriesOf(event)
+        keepUp(entries.length)
+        return entries.map(entry => JSON.stringify(entry))
+      },
       finish: (tx, event) => {
         if (opening.isMessageOnly) return forgetTask(tx, id)
         const { status, entries } = turn.end(event)

@@ -1,4 +1,4 @@
-import type { Transaction } from '../state/store.ts'
+import type { Store, Transaction } from '../state/store.ts'
 import { Gathering } from './task-body.ts'
 
 /** Entries that are quickly read again: what comes of fewer is not held. */
@@ -7,6 +7,9 @@ const WORTH_HOLDING = 64
 /** Most bytes, by estimate, of what is held, and most tasks. */
 const MAX_BYTES = 16 * 1024 * 1024
 const MAX_TASKS = 1000
+
+/** Entries that a task at work may be ahead of what was gathered of it, so that nobody who asks reads more of its log. */
+const READ_EVERY = 2048
 
 /**
  * What was gathered of tasks lately, so that whoever asks for one again reads what is new alone. A log only grows, so what was
@@ -39,6 +42,20 @@ export class TaskViews {
   readApart(tx: Transaction, taskId: string): Gathering {
     const gathering = this.#held.get(taskId)?.copy() ?? Gathering.of(tx, taskId)
     return gathering.readOn(tx, taskId)
+  }
+
+  /** Gathers what a task says while it is at work. What this gives is told of how many entries are written. */
+  keepUp(taskId: string, transact: Store['transact']): (entries: number) => void {
+    let unread = 0
+    let isHeld = true
+    return entries => {
+      unread += entries
+      if (unread < READ_EVERY || !isHeld) return
+      unread = 0
+      transact(tx => this.read(tx, taskId))
+      // Where there is no room for it, reading on would begin with its first entry each time.
+      isHeld = this.#held.has(taskId)
+    }
   }
 
   forget(key: string): void {

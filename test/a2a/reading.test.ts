@@ -34,7 +34,9 @@ function counting(store: Store): { readonly store: Store; count(): number } {
 }
 
 /** A task whose agent has said so many words, waits, and then says one more. */
-async function talking(): Promise<{ host: TaskHost; id: string; count: () => number; end: () => void }> {
+async function talking(
+  chunks: number = CHUNKS,
+): Promise<{ host: TaskHost; id: string; count: () => number; end: () => void }> {
   const { store, count } = counting(memoryStore())
   const { promise, resolve } = deferred<void>()
   const said = deferred<void>()
@@ -42,7 +44,7 @@ async function talking(): Promise<{ host: TaskHost; id: string; count: () => num
     name: 'talking',
     register: false,
     async *run() {
-      for (let i = 0; i < CHUNKS; i++) yield 'x'
+      for (let i = 0; i < chunks; i++) yield 'x'
       said.resolve()
       await promise
       yield 'y'
@@ -64,13 +66,23 @@ async function talking(): Promise<{ host: TaskHost; id: string; count: () => num
   await said.promise
   const follower = await host.follow(id, null, 0)
   // The message and the status before them.
-  for (let entries = 0; entries < CHUNKS + 2; ) entries += (await follower.next())?.length ?? CHUNKS
+  for (let entries = 0; entries < chunks + 2; ) entries += (await follower.next())?.length ?? chunks
   follower.leave()
   count()
   return { host, id, count, end: resolve }
 }
 
 describe('a task at work', () => {
+  it('has most of its log gathered before anyone asks', async () => {
+    const { host, id, count } = await talking(5000)
+    const { task, seq } = await host.get(id, null)
+    expect(task.artifacts).toEqual([
+      { artifactId: 'response', name: 'response', parts: [{ text: 'x'.repeat(5000) }] },
+    ])
+    expect(seq).toBe(5002)
+    expect(count()).toBeLessThanOrEqual(2048)
+  })
+
   it('is asked for again and again without its log being read again', async () => {
     const { host, id, count, end } = await talking()
     const first = await host.get(id, null)
