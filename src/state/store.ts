@@ -88,13 +88,13 @@ export interface Transaction {
   delete(collection: string, id: string): void
   /** Documents of a partition, newest first (by `at`, then `id`). */
   list<T>(collection: string, query: ListQuery): Document<T>[]
-  /** How many documents a partition holds; of all partitions without one. */
-  count(collection: string, partition?: string): number
   /**
-   * The same, of those that a filter leaves. It looks at the documents that have one of the tags, where the store knows
-   * them by it, so that one tag finds at once what has it; otherwise at all of the partition.
+   * Those of a list that a filter leaves. It looks at the documents that have one of the tags, where the store knows them
+   * by it, so that one tag finds at once what has it; otherwise at all of the partition.
    */
   search<T>(collection: string, query: SearchQuery): Found<T>
+  /** How many documents a partition holds; of all partitions without one. */
+  count(collection: string, partition?: string): number
   /** How many documents a filter leaves, of those that a search would look at. */
   countMatching(collection: string, filter: Filter): number
   /** Documents whose id begins with `prefix`, of {@link PREFIX_LENGTH} characters or more, in the order of their ids. */
