@@ -1,3 +1,13 @@
+/** Tags by which a store on files finds documents at once. All others it looks for among the newest documents. */
+export const INDEXED_TAGS: readonly string[] = [
+  ...['kind', 'name', 'status', 'sessionId'],
+  ...['contextId', 'state'],
+  'agent',
+]
+
+/** The indices of these tags, which a store may do without. */
+export const TAG_INDICES: readonly string[] = INDEXED_TAGS.map(tagIndex)
+
 /**
  * The schema of the SQL store, one list of statements a version. What has been released is never changed: a change
  * is a new list at the end.
@@ -33,20 +43,14 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
       PRIMARY KEY (log, seq, part)
     )`,
   ],
-]
-
-/** Tags by which a store on files finds documents at once. All others it looks for among the newest documents. */
-export const INDEXED_TAGS: readonly string[] = [
-  ...['kind', 'name', 'status', 'sessionId'],
-  ...['contextId', 'state'],
-  'agent',
+  TAG_INDICES,
 ]
 
 /** Makes the index of a tag: of the documents that have it, in the order of lists. */
-export function tagIndex(tag: string): string {
+function tagIndex(tag: string): string {
   const column = tagColumn(tag)
   return (
-    `CREATE INDEX IF NOT EXISTS ${nameOfTagIndex(tag)}` +
+    `CREATE INDEX ${nameOfTagIndex(tag)}` +
     ` ON documents (collection, partition, ${column}, at DESC, id DESC) WHERE ${column} IS NOT NULL`
   )
 }

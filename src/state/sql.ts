@@ -5,7 +5,7 @@
  */
 
 import { joinChunks, splitChunks } from './chunks.ts'
-import { INDEXED_TAGS, MIGRATIONS, tagIndex } from './migrations.ts'
+import { INDEXED_TAGS, MIGRATIONS, TAG_INDICES } from './migrations.ts'
 import { alone, type Presence } from './presence.ts'
 import { among, type Newest, newest } from './sql-search.ts'
 import type {
@@ -48,8 +48,7 @@ export function sqlStore(
   presence: Presence = alone(),
   { indexesTags = true }: SqlStoreOptions = {},
 ): Store {
-  const indexed = indexesTags ? INDEXED_TAGS : []
-  const tx = new SqlTransaction(driver, new Set(indexed))
+  const tx = new SqlTransaction(driver, new Set(indexesTags ? INDEXED_TAGS : []))
   let isMigrated = false
   return {
     get instance() {
@@ -58,7 +57,7 @@ export function sqlStore(
     isShared: presence.isShared,
     isAlive: other => presence.isAlive(other),
     transact(work) {
-      if (!isMigrated) driver.transaction(() => migrate(driver, indexed))
+      if (!isMigrated) driver.transaction(() => migrate(driver, indexesTags))
       isMigrated = true
       return driver.transaction(() => work(tx))
     },
@@ -66,15 +65,14 @@ export function sqlStore(
   }
 }
 
-function migrate(driver: SqlDriver, indexed: readonly string[]): void {
+function migrate(driver: SqlDriver, indexesTags: boolean): void {
   driver.run('CREATE TABLE IF NOT EXISTS servable_schema (version INTEGER NOT NULL)')
   const done = Number(driver.all('SELECT MAX(version) AS version FROM servable_schema')[0]?.version ?? 0)
   for (const [index, statements] of MIGRATIONS.entries()) {
     if (index < done) continue
-    for (const statement of statements) driver.run(statement)
+    if (statements !== TAG_INDICES || indexesTags) for (const statement of statements) driver.run(statement)
     driver.run('INSERT INTO servable_schema (version) VALUES (?)', index + 1)
   }
-  for (const tag of indexed) driver.run(tagIndex(tag))
 }
 
 const COLUMNS = 'id, partition, at, expires, tags, value'
