@@ -1,6 +1,6 @@
 import { encodeCursor } from '../runs/cursor.ts'
 import type { Viewer } from '../runs/host.ts'
-import { readPage } from '../runs/page.ts'
+import { MAX_LOOKS, readPage } from '../runs/page.ts'
 import { partitionOf } from '../runs/record.ts'
 import { sizeOf } from '../state/size.ts'
 import type { Reader } from '../state/store.ts'
@@ -23,7 +23,9 @@ export function listTasks(tx: Reader, owner: Viewer, request: ListRequest): Stor
   const filter = { partition: partitionOf(owner), tags, since: updatedAfter }
   const where = { cursor: pageToken || undefined, limit: pageSize }
   const { values, next = '' } = readPage<StoredTask>(tx, TASKS, filter, where)
-  return { tasks: values, nextPageToken: next, totalSize: tx.countMatching(TASKS, filter) }
+  // The specification wants a number (section 3.1.4); to be exact for any number would cost more than the page.
+  const totalSize = tx.countMatching(TASKS, { ...filter, looks: MAX_LOOKS })
+  return { tasks: values, nextPageToken: next, totalSize }
 }
 
 /** Most bytes of the tasks of a page, by estimate: each may be as large as a message and a run. */
@@ -52,6 +54,12 @@ export class PageFiller {
     this.#last = stored
     this.#tasks.push(listed)
     return true
+  }
+
+  /** Ends the page here, unless it has none yet: then it says whether there is none. */
+  end(): boolean {
+    this.#isCut = this.#last !== undefined
+    return this.#isCut
   }
 
   /** The page with what was added. */

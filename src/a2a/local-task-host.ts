@@ -38,6 +38,7 @@ import type { PushConfig, PushRequest } from './push/config.ts'
 import type { DelivererOptions } from './push/deliverer.ts'
 import { markDue } from './push/kept.ts'
 import { createPush, type Push } from './push/push.ts'
+import type { Gathering, TaskEntry } from './task-body.ts'
 import type { Delivered, TaskHost, TaskMessage, TaskSettings, TaskView } from './task-host.ts'
 import {
   AT_WORK,
@@ -50,11 +51,11 @@ import {
   saveBody,
   statusNow,
   TASKS,
-  type TaskEntry,
   toDocument,
   toFound,
   viewOf,
 } from './task-record.ts'
+import { TaskViews } from './task-views.ts'
 import { Turn } from './turn.ts'
 
 /** What the local task host needs. */
@@ -83,6 +84,9 @@ interface Begun {
   readonly view: TaskView
 }
 
+/** Entries of logs that are read for one list before its page ends. What is held of a task is not read again. */
+const MAX_LIST_ENTRIES = 10_000
+
 /** A task at work here. */
 interface AtWork {
   readonly run: Run
@@ -101,6 +105,7 @@ class LocalTaskHost implements TaskHost {
   /** Those who follow a task, whether its agent is at work or waits. */
   readonly #watches = new Map<string, Watch>()
   readonly #push: Push | undefined
+  readonly #views = new TaskViews()
 
   constructor(options: LocalTaskHostOptions) {
     this.#options = options
@@ -150,7 +155,7 @@ class LocalTaskHost implements TaskHost {
     }
     const configs = await this.#store.write(tx => {
       const task = this.#find(tx, taskId, viewer)
-      return push.change(tx, request, () => viewOf(tx, task).seq)
+      return push.change(tx, request, () => tx.length(logOf(task.id)))
     })
     if (request.act === 'set') push.deliverer.poke(taskId)
     return configs
@@ -177,7 +182,7 @@ class LocalTaskHost implements TaskHost {
 
   async get(id: string, viewer: Viewer): Promise<TaskView> {
     await this.#recovery.look()
-    return this.#store.read(tx => viewOf(tx, this.#find(tx, id, viewer)))
+    return this.#store.read(tx => viewOf(this.#find(tx, id, viewer), this.#views.read(tx, id)))
   }
 
   async follow(id: string, viewer: Viewer, after: number): Promise<Follower> {
@@ -223,9 +228,9 @@ class LocalTaskHost implements TaskHost {
   }
 
   async cancel(id: string, viewer: Viewer): Promise<{ task: Task; wasCanceled: boolean }> {
-    const before = await this.get(id, viewer)
-    const { state } = before.task.status
-    if (state === 'canceled') return { task: before.task, wasCanceled: true }
+    await this.#recovery.look()
+    const { state } = (await this.#store.read(tx => this.#find(tx, id, viewer))).status
+    if (state === 'canceled') return { task: (await this.get(id, viewer)).task, wasCanceled: true }
     if (isTerminalState(state)) throw notCancelable(state)
     const letGo = this.#store.hold?.(logOf(id))
     try {
@@ -254,7 +259,11 @@ class LocalTaskHost implements TaskHost {
     return this.#store.read(tx => {
       const page = listTasks(tx, owner, request)
       const filler = new PageFiller(page, request)
-      page.tasks.every(task => filler.add(task, viewOf(tx, task).task))
+      const before = this.#views.entriesRead
+      for (const task of page.tasks) {
+        if (this.#views.entriesRead - before > MAX_LIST_ENTRIES && filler.end()) break
+        if (!filler.add(task, viewOf(task, this.#views.read(tx, task.id)).task)) break
+      }
       return filler.done()
     })
   }
@@ -291,14 +300,21 @@ class LocalTaskHost implements TaskHost {
       )
     }
     if (task.isAtWork) throw atWork()
-    if (task.turns * 2 >= this.#options.settings.maxHistory || isTooLarge(tx, task)) {
+    const isFull = task.turns * 2 >= this.#options.settings.maxHistory
+    const gathering = isFull ? undefined : this.#views.readApart(tx, taskId)
+    if (gathering === undefined || isTooLarge(gathering)) {
       throw new ServableError('unsupported_operation', 'The history of the task is full: begin a new one')
     }
-    return this.#begin(tx, task, sent)
+    return this.#begin(tx, task, sent, gathering)
   }
 
   /** Writes down that the agent is at work on a message. Throws `too_many_runs` where as many as may be are at work. */
-  #begin(tx: Transaction, before: StoredTask, { message: said, client, pushConfig }: TaskMessage): Begun {
+  #begin(
+    tx: Transaction,
+    before: StoredTask,
+    { message: said, client, pushConfig }: TaskMessage,
+    gathering?: Gathering,
+  ): Begun {
     const { id, contextId } = before
     const status = statusNow('working', undefined, before.status)
     const task = {
@@ -319,7 +335,7 @@ class LocalTaskHost implements TaskHost {
       const config = { ...pushConfig, id: pushConfig.id ?? id }
       this.#push?.change(tx, { act: 'set', taskId: id, config, client }, () => seq - 1)
     }
-    if (task.turns > 1) return { task, view: viewOf(tx, task) }
+    if (gathering !== undefined) return { task, view: viewOf(task, gathering.readOn(tx, id)) }
     return { task, view: { task: { id, contextId, status, artifacts: [], history: [message] }, seq } }
   }
 
@@ -339,6 +355,7 @@ class LocalTaskHost implements TaskHost {
       settings,
       { secrets: () => secrets },
     )
+    const keepUp = this.#views.keepUp(id, this.#store)
     const writing = writeLog(run, {
       store: this.#store,
       log: logOf(id),
@@ -347,8 +364,12 @@ class LocalTaskHost implements TaskHost {
       maxLength: settings.maxLength,
       working: settings.working,
       onStuck: thrown => settings.onFailure?.(notStored(run.id, target, { options, secrets, thrown })),
-      encode: event =>
-        isTerminal(event) ? [] : opening.entriesOf(event).map(entry => JSON.stringify(entry)),
+      encode: event => {
+        if (isTerminal(event)) return []
+        const entries = opening.entriesOf(event)
+        keepUp(entries.length)
+        return entries.map(entry => JSON.stringify(entry))
+      },
       finish: (tx, event) => {
         if (opening.isMessageOnly) return forgetTask(tx, id)
         const { status, entries } = turn.end(event)
@@ -410,7 +431,7 @@ class LocalTaskHost implements TaskHost {
     const keepMs = keepMsOf(this.#options.settings, this.#options.retention)
     putTask(tx, ended, isEnd ? Date.now() + keepMs : undefined)
     tx.delete(AT_WORK, id)
-    saveBody(tx, ended, seq)
+    saveBody(tx, ended, seq, this.#views)
     // Should this process end now, another one tells receivers.
     if (this.#push !== undefined) markDue(tx, id)
     // Once it is written.

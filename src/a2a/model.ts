@@ -154,13 +154,13 @@ export interface ListRequest {
   readonly includeArtifacts: boolean
 }
 
-/** A page of tasks. */
+/** A page of tasks. It may be short or empty and yet have a next one. */
 export interface TaskPage {
   readonly tasks: readonly Task[]
-  /** Empty at the end. */
+  /** Empty at the end, and only there. */
   readonly nextPageToken: string
   readonly pageSize: number
-  /** How many tasks match, over all pages. */
+  /** How many tasks match, over all pages, of the first 1,000 that are looked at. */
   readonly totalSize: number
 }
 

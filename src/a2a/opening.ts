@@ -2,8 +2,9 @@ import type { RunEvent } from '../agents/contract.ts'
 import { deferred } from '../wake.ts'
 import type { Message } from './model.ts'
 import { toParts } from './parts.ts'
+import type { TaskEntry } from './task-body.ts'
 import type { Delivered, TaskView } from './task-host.ts'
-import type { StoredTask, TaskEntry } from './task-record.ts'
+import type { StoredTask } from './task-record.ts'
 import type { Turn } from './turn.ts'
 
 /** Microtasks for which a stream waits for an agent's first word. */

@@ -136,12 +136,12 @@ async function stream(call: Call, options: OperationParts): Promise<Answer> {
 /** A client that says what it saw last goes on from there; any other begins with the task as it is. */
 async function subscribe({ wire, params, owner, lastEventId }: Call, host: TaskHost): Promise<Answer> {
   const { id } = wire.decode.subscribe(params)
-  const view = await host.get(id, owner)
-  const { state } = view.task.status
   if (lastEventId !== undefined) {
     const follower = await host.follow(id, owner, lastEventId)
     return { updates: updatesOf(follower, { endsAtInterruption: false }) }
   }
+  const view = await host.get(id, owner)
+  const { state } = view.task.status
   if (isTerminalState(state))
     throw new ServableError('unsupported_operation', `The task is ${state}: there is nothing to follow`)
   const follower = await host.follow(id, owner, view.seq)

@@ -4,27 +4,18 @@
  * @module
  */
 
-import { partitionOf, refTag } from '../runs/record.ts'
-import { readLog } from '../state/read-log.ts'
+import { partitionOf } from '../runs/record.ts'
 import { sizeOfText } from '../state/size.ts'
-import type { Document, Footing, Leaving, Reader, Transaction } from '../state/store.ts'
+import type { Document, Footing, Leaving, Transaction } from '../state/store.ts'
 import { logOf } from './log-name.ts'
-import {
-  type ArtifactUpdate,
-  isInterruptedState,
-  type Message,
-  type StatusUpdate,
-  type Task,
-  type TaskArtifact,
-  type TaskStatus,
-} from './model.ts'
+import { isInterruptedState, type Message, type Task, type TaskStatus } from './model.ts'
 import { deletePushes } from './push/kept.ts'
+import { BODIES, type Gathering, type TaskBody } from './task-body.ts'
 import type { TaskView } from './task-host.ts'
+import type { TaskViews } from './task-views.ts'
 
 /** Collections of the task host. */
 export const TASKS = 'task'
-/** Artifacts and history of a task, as of an entry of its log. */
-export const BODIES = 'task-body'
 /** Tasks whose agent is at work. */
 export const AT_WORK = 'task-at-work'
 
@@ -53,26 +44,13 @@ export function toFound({ id, contextId, agent, owner, status }: StoredTask): Fo
   return { id, contextId, agent, owner, status: { state, timestamp } }
 }
 
-/** What a task has said and made, up to an entry of its log. */
-export interface TaskBody {
-  readonly artifacts: readonly TaskArtifact[]
-  readonly history: readonly Message[]
-  readonly seq: number
-}
-
-/** What stands in a task's log. */
-export type TaskEntry =
-  | StatusUpdate
-  | ArtifactUpdate
-  | { readonly type: 'history'; readonly message: Message }
-
 /** The document of a task. Lists go by the status, newest first. */
 export function toDocument(task: StoredTask, expiresAt?: number): Document<StoredTask> {
   return {
     id: task.id,
     partition: partitionOf(task.owner),
     at: Date.parse(task.status.timestamp),
-    tags: { contextId: task.contextId, state: task.status.state, ...refTag(task.id, task.owner) },
+    tags: { contextId: task.contextId, state: task.status.state },
     value: task,
     ...(expiresAt !== undefined && { expiresAt }),
   }
@@ -108,24 +86,9 @@ export function forgetTask(tx: Transaction, id: string): undefined {
   tx.deleteLog(logOf(id))
 }
 
-/** A task as it was when an entry of its log, a status, was written. */
-export function taskAt(tx: Reader, { id, contextId, status }: StoredTask, seq: number): Task {
-  const artifacts = new Map<string, TaskArtifact>()
-  const history: Message[] = []
-  let now = status
-  for (const entry of readLog(tx, logOf(id), 0)) {
-    if (entry.seq > seq) break
-    const what = JSON.parse(entry.data) as TaskEntry
-    apply(what, artifacts, history)
-    if (what.type === 'status') now = what.status
-  }
-  return { id, contextId, status: now, artifacts: [...artifacts.values()], history }
-}
-
-/** A task with all that its log says. */
-export function viewOf(tx: Reader, stored: StoredTask): TaskView {
-  const { artifacts, history, seq } = readBody(tx, stored.id)
-  const { id, contextId, status } = stored
+/** A task with all that was gathered of its log. */
+export function viewOf({ id, contextId, status }: StoredTask, gathering: Gathering): TaskView {
+  const { artifacts, history, seq } = gathering.body()
   return { task: { id, contextId, status, artifacts, history }, seq }
 }
 
@@ -133,9 +96,7 @@ export function viewOf(tx: Reader, stored: StoredTask): TaskView {
 const MAX_TASK_BYTES = 64 * 1024 * 1024
 
 /** Whether a task has said and been told so much that it is to take no more. */
-export function isTooLarge(tx: Reader, stored: StoredTask): boolean {
-  let bytes = 0
-  for (const { data } of readLog(tx, logOf(stored.id))) bytes += sizeOfText(data)
+export function isTooLarge({ bytes }: Gathering): boolean {
   return bytes > MAX_TASK_BYTES
 }
 
@@ -143,48 +104,12 @@ export function isTooLarge(tx: Reader, stored: StoredTask): boolean {
 const SAVE_EVERY = 256
 
 /** Brings what is kept of a task's artifacts and history up to the end of its log, `seq`, once that is worth it. */
-export function saveBody(tx: Transaction, stored: StoredTask, seq: number): void {
+export function saveBody(tx: Transaction, stored: StoredTask, seq: number, views: TaskViews): void {
   const kept = tx.get<TaskBody>(BODIES, stored.id)?.value
   if (seq - (kept?.seq ?? 0) < SAVE_EVERY) return
-  const document = { ...toDocument(stored), tags: {}, value: readBody(tx, stored.id) }
+  const document = { ...toDocument(stored), tags: {}, value: views.readApart(tx, stored.id).body() }
   // The log says it all: this is only quicker to read.
   tx.put(BODIES, document, { thing: logOf(stored.id), leaves: 'alone' })
-}
-
-function readBody(tx: Reader, id: string): TaskBody {
-  const kept = tx.get<TaskBody>(BODIES, id)?.value
-  const artifacts = new Map(kept?.artifacts.map(artifact => [artifact.artifactId, artifact]))
-  const history = [...(kept?.history ?? [])]
-  let seq = kept?.seq ?? 0
-  for (const entry of readLog(tx, logOf(id), seq)) {
-    // The log holds what this room wrote into it.
-    apply(JSON.parse(entry.data) as TaskEntry, artifacts, history)
-    seq = entry.seq
-  }
-  return { artifacts: [...artifacts.values()], history, seq }
-}
-
-function apply(entry: TaskEntry, artifacts: Map<string, TaskArtifact>, history: Message[]): void {
-  if (entry.type === 'history') history.push(entry.message)
-  if (entry.type !== 'artifact') return
-  const { artifact, append } = entry
-  const before = append ? artifacts.get(artifact.artifactId) : undefined
-  artifacts.set(artifact.artifactId, before === undefined ? artifact : joined(before, artifact))
-}
-
-/** Text that follows text is one text: a streamed answer is read as it was said. */
-function joined(before: TaskArtifact, more: TaskArtifact): TaskArtifact {
-  const parts = [...before.parts]
-  for (const part of more.parts) {
-    const last = parts.at(-1)
-    if (isPlainText(last) && isPlainText(part)) parts[parts.length - 1] = { text: `${last.text}${part.text}` }
-    else parts.push(part)
-  }
-  return { ...before, parts }
-}
-
-function isPlainText(part: TaskArtifact['parts'][number] | undefined): part is { text: string } {
-  return part?.text !== undefined && Object.keys(part).length === 1
 }
 
 /** A status of this moment; later than `before`, so that lists and clients see an order. */

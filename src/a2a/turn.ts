@@ -7,7 +7,8 @@
 import type { ErrorEvent, FinishEvent, FinishReason, RunEvent } from '../agents/contract.ts'
 import type { Message, Part, TaskState, TaskStatus } from './model.ts'
 import { toParts } from './parts.ts'
-import { type StoredTask, statusNow, type TaskEntry } from './task-record.ts'
+import type { TaskEntry } from './task-body.ts'
+import { type StoredTask, statusNow } from './task-record.ts'
 
 /** The state to which a run's end brings its task. */
 const STATES: Readonly<Record<FinishReason, TaskState>> = {

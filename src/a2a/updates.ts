@@ -7,8 +7,8 @@
 import type { Follower } from '../runs/host.ts'
 import type { LogEntry } from '../state/store.ts'
 import { isSettledState, isTerminalState, type Message, type TaskUpdate } from './model.ts'
+import type { TaskEntry } from './task-body.ts'
 import type { TaskView } from './task-host.ts'
-import type { TaskEntry } from './task-record.ts'
 
 /** An update and its place in the log of its task, which a client can go on after. */
 export interface NumberedUpdate {

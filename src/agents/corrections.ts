@@ -40,10 +40,10 @@ export interface CorrectionQuery {
   readonly limit: number
 }
 
-/** A page of corrections, newest first. */
+/** A page of corrections, newest first. It may be short or empty and yet have a next one. */
 export interface CorrectionPage {
   readonly corrections: readonly Correction[]
-  /** Gives the next page; null at the end. */
+  /** Gives the next page; null at the end, and only there. */
   readonly nextCursor: string | null
 }
 

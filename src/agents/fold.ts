@@ -37,7 +37,7 @@ export class Fold {
   #finish: FinishEvent | undefined
   #calls: Map<string, Call> | undefined
   #steps: Step[] | undefined
-  #artifacts: Map<string, Artifact> | undefined
+  #artifacts: Map<string, Gathered> | undefined
 
   constructor(maxLength: number = 32 * 1024 * 1024) {
     this.#maxLength = maxLength
@@ -89,7 +89,7 @@ export class Fold {
       finishReason: reason,
       runId: facts.runId,
       ...(this.#steps && { steps: this.#steps }),
-      ...(this.#artifacts && { artifacts: [...this.#artifacts.values()] }),
+      ...(this.#artifacts && { artifacts: Array.from(this.#artifacts.values(), toArtifact) }),
     }
   }
 
@@ -132,13 +132,23 @@ export class Fold {
   #addArtifact(event: ArtifactEvent): void {
     this.#grow(event.parts.reduce((length, part) => length + sizeOf(part), 0))
     this.#artifacts ??= new Map()
-    const before = event.append === true ? this.#artifacts.get(event.artifactId) : undefined
-    this.#artifacts.set(event.artifactId, {
-      artifactId: event.artifactId,
-      name: event.name ?? before?.name,
-      parts: before === undefined ? event.parts : [...before.parts, ...event.parts],
-    })
+    const { artifactId, name, parts } = event
+    const before = event.append === true ? this.#artifacts.get(artifactId) : undefined
+    if (before === undefined) {
+      this.#artifacts.set(artifactId, { artifactId, name, parts: [...parts] })
+      return
+    }
+    // What was gathered is added to, and not copied: an artifact may come in any number of chunks.
+    before.name = name ?? before.name
+    for (const part of parts) before.parts.push(part)
   }
+}
+
+/** An artifact so far. */
+interface Gathered {
+  readonly artifactId: string
+  name: string | undefined
+  readonly parts: ContentPart[]
 }
 
 /** A tool call so far. */
@@ -167,6 +177,10 @@ function lengthOf(result: unknown): number {
 function sizeOf(part: ContentPart): number {
   if (part.type === 'text') return part.text.length
   return lengthOf(part.data)
+}
+
+function toArtifact({ parts, ...artifact }: Gathered): Artifact {
+  return { ...artifact, parts: [...parts] }
 }
 
 function toToolCall([toolCallId, call]: [string, Call]): ToolCall {

@@ -27,7 +27,9 @@ export interface RunsClient {
   get(id: string, options?: CallOptions): Promise<RunRecord>
   /** Waits until a run has ended, and gives its result. Rejects with the code of a run that failed. */
   result(id: string, options?: CallOptions): Promise<RunResult>
-  /** A page of the caller's runs, newest first. `not_found` where the service lists none to strangers. */
+  /**
+   * A page of the caller's runs, newest first. It may be short or empty: while it has a `nextCursor` there may be more. `not_found` where the service lists none to strangers.
+   */
   list(query?: RunListQuery & { readonly cursor?: string }, options?: CallOptions): Promise<RunPage>
   /** All of the caller's runs, newest first, page after page as they are read. */
   all(query?: RunListQuery, options?: CallOptions): AsyncIterableIterator<RunSummary>

@@ -213,7 +213,7 @@ function correctionOperations(parts: DocumentParts): Row {
       }),
       get: operation('run', 'listCorrections', 'List corrections, newest first', {
         parameters: [name, ...pageParameters()],
-        responses: { 200: answer('A page', json(ref('CorrectionPage'))) },
+        responses: { 200: answer(PAGE, json(ref('CorrectionPage'))) },
         problems: [400, 401, 404],
       }),
     },
@@ -230,6 +230,9 @@ const pageParameters = (): readonly Schema[] => [
   parameter('query', 'cursor', 'From the page before'),
 ]
 
+/** One request looks at so many runs and no more, whatever it asks for. */
+const PAGE = 'A page. It may be short or empty: while it has a `nextCursor` there may be more'
+
 function followedOperations(): readonly Row[] {
   const runId = parameter('path', 'id', 'Id of the run', { type: 'string', format: 'uuid' })
   const record = answer('The record', json(ref('RunRecord')), runIdHeader)
@@ -245,7 +248,7 @@ function followedOperations(): readonly Row[] {
             parameter('query', 'status', 'Runs with this status'),
             ...pageParameters(),
           ],
-          responses: { 200: answer('A page', json(ref('RunPage'))) },
+          responses: { 200: answer(PAGE, json(ref('RunPage'))) },
           problems: [400, 401, 404],
         }),
       },

@@ -70,11 +70,11 @@ export interface RunQuery {
   readonly limit: number
 }
 
-/** A page of a list, newest first. */
+/** A page of a list, newest first. It may be short or empty and yet have a next one. */
 export interface RunPage {
   /** Without their results. */
   readonly runs: readonly RunSummary[]
-  /** Gives the next page; null at the end. */
+  /** Gives the next page; null at the end, and only there. */
   readonly nextCursor: string | null
 }
 

@@ -8,18 +8,20 @@ export interface Page<T> {
   readonly next: string | undefined
 }
 
-/** A page of a partition, newest first. Throws `invalid_query` for a cursor that is none. */
+/** Documents that one request looks at, whatever it asks for. */
+export const MAX_LOOKS = 1000
+
+/**
+ * A page of a partition, newest first. It may be short, or empty, and yet not the last one. Throws `invalid_query` for a
+ * cursor that is none.
+ */
 export function readPage<T>(
   tx: Reader,
   collection: string,
-  filter: Filter,
+  filter: Omit<Filter, 'looks'>,
   { cursor, limit }: { readonly cursor?: string | undefined; readonly limit: number },
 ): Page<T> {
   const after = cursor === undefined ? undefined : decodeCursor(cursor)
-  // One more than asked for tells whether there is another page.
-  const found = tx.list<T>(collection, { ...filter, after, limit: limit + 1 })
-  const page = found.slice(0, limit)
-  const last = page.at(-1)
-  const hasMore = found.length > limit && last !== undefined
-  return { values: page.map(({ value }) => value), next: hasMore ? encodeCursor(last) : undefined }
+  const { documents, next } = tx.search<T>(collection, { ...filter, after, limit, looks: MAX_LOOKS })
+  return { values: documents.map(({ value }) => value), next: next && encodeCursor(next) }
 }

@@ -5,7 +5,7 @@
  */
 
 import type { ErrorEvent, FinishEvent, FinishReason, Kind, RunResult } from '../agents/contract.ts'
-import type { Document, Reader } from '../state/store.ts'
+import { type Document, PREFIX_LENGTH, type Reader } from '../state/store.ts'
 
 /** Where a run stands. Only `running` changes. */
 export type RunStatus = 'running' | 'completed' | 'input_required' | 'failed' | 'cancelled'
@@ -76,30 +76,22 @@ export function partitionOf(owner: string | null): string {
  * read what it names, so it is the beginning, by which an administrator finds the rest.
  */
 export function refOf(id: string, owner: string | null): string {
-  return owner === null ? id.slice(0, REF_LENGTH) : id
-}
-
-/** Characters of an id that show nothing but which it is. */
-const REF_LENGTH = 8
-
-/** The tag by which a document is found that logs show the beginning of alone. */
-export function refTag(id: string, owner: string | null): Readonly<Record<string, string>> {
-  return owner === null ? { ref: refOf(id, owner) } : {}
+  return owner === null ? id.slice(0, PREFIX_LENGTH) : id
 }
 
 /** Whether a reference out of the log is all of an id. */
 export function isWholeId(ref: string): boolean {
-  return ref.length > REF_LENGTH
+  return ref.length > PREFIX_LENGTH
 }
 
 /** Documents that one reference may stand for: by chance there are two. */
 const MAX_FOUND = 10
 
-/** The ids that a reference out of the log may stand for. */
+/** The ids that a reference out of the log may stand for. What has an owner is shown by all of its id. */
 export function idsOf(tx: Reader, collection: string, ref: string): string[] {
   if (isWholeId(ref)) return [ref]
-  const filter = { partition: partitionOf(null), tags: { ref } }
-  return tx.list(collection, { ...filter, limit: MAX_FOUND }).map(({ id }) => id)
+  const found = tx.withPrefix(collection, ref, MAX_FOUND)
+  return found.filter(({ partition }) => partition === partitionOf(null)).map(({ id }) => id)
 }
 
 /** The document of a stored run. */
@@ -109,7 +101,7 @@ export function toDocument(run: StoredRun, expiresAt?: number): Document<StoredR
     id,
     partition: partitionOf(run.owner),
     at: run.at,
-    tags: { kind, name, status, ...(sessionId !== undefined && { sessionId }), ...refTag(id, run.owner) },
+    tags: { kind, name, status, ...(sessionId !== undefined && { sessionId }) },
     value: run,
     ...(expiresAt !== undefined && { expiresAt }),
   }

@@ -56,7 +56,8 @@ export function foldLog(tx: Reader, id: string): RunResult {
 export function sweep(tx: Transaction, { maxRuns }: Retention, now: number): void {
   for (const { value } of tx.expired<StoredRun>(RUNS, now, SWEEP_LIMIT)) forgetRun(tx, value)
   if (maxRuns === undefined) return
-  let surplus = tx.count(RUNS) - tx.count(RUNNING) - maxRuns
+  // What is left for the next sweep is more than usual once at the most: where the bound was lowered.
+  let surplus = Math.min(tx.count(RUNS) - tx.count(RUNNING) - maxRuns, SWEEP_LIMIT)
   if (surplus <= 0) return
   for (const { value } of tx.oldest<StoredRun>(RUNS, surplus + SWEEP_LIMIT)) {
     if (surplus <= 0) return

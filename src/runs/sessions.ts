@@ -23,6 +23,9 @@ export interface SessionSettings {
   readonly sessionRetentionMs: number
 }
 
+/** Sessions that leave for one that comes: more than one where the bound was lowered. */
+const LEAVE_AT_ONCE = 10
+
 /** The messages of a session. */
 export function readSession(tx: Reader, key: SessionKey): readonly unknown[] {
   const document = tx.get<readonly unknown[]>(SESSIONS, idOf(key))
@@ -42,7 +45,7 @@ export function appendSession(
   const value = bounded([...readSession(tx, key), ...messages], settings)
   const expiresAt = now + settings.sessionRetentionMs
   tx.delete(SESSIONS, idOf(key))
-  const excess = tx.count(SESSIONS, partition) - settings.maxSessions + 1
+  const excess = Math.min(tx.count(SESSIONS, partition) - settings.maxSessions + 1, LEAVE_AT_ONCE)
   if (excess > 0) for (const { id } of tx.oldest(SESSIONS, excess, partition)) tx.delete(SESSIONS, id)
   tx.put(SESSIONS, { id: idOf(key), partition, at: now, tags: {}, expiresAt, value }, { leaves: 'first' })
   return expiresAt

@@ -1,23 +1,21 @@
 import { ServableError } from '../errors.ts'
-import { Budget, type Part } from './budget.ts'
+import { Budget } from './budget.ts'
+import { Collection, type Content } from './collection.ts'
 import { alone } from './presence.ts'
 import { sizeOfEntry, weigh } from './size.ts'
-import type { Document, Filter, Footing, ListQuery, LogEntry, NearStore, Transaction } from './store.ts'
-import { Timeline } from './timeline.ts'
-
-/** A document, and how it stands in the budget. */
-interface Kept {
-  readonly document: Document
-  readonly part: Part
-}
-
-interface Collection {
-  /** No document expires before this. */
-  soonest: number
-  readonly byId: Map<string, Kept>
-  readonly all: Timeline
-  readonly partitions: Map<string, Timeline>
-}
+import type {
+  Document,
+  Filter,
+  Footing,
+  Found,
+  ListQuery,
+  LogEntry,
+  NearStore,
+  Place,
+  SearchQuery,
+  Tags,
+  Transaction,
+} from './store.ts'
 
 interface Log {
   readonly entries: string[]
@@ -130,37 +128,45 @@ class MemoryTransaction implements Transaction {
     this.#remove(collection, id)
   }
 
-  list<T>(collection: string, { after, limit, ...filter }: ListQuery): Document<T>[] {
-    const timeline = this.#collections.get(collection)?.partitions.get(filter.partition)
-    return timeline === undefined
-      ? []
-      : take(timeline.newest(after), limit, document => fits(document, filter))
+  list<T>(collection: string, { partition, after, limit }: ListQuery): Document<T>[] {
+    return take(this.#collections.get(collection)?.newest(partition, {}, after), limit)
+  }
+
+  search<T>(collection: string, { after, limit, ...filter }: SearchQuery): Found<T> {
+    const documents: Document<T>[] = []
+    let next: Place | undefined
+    for (const { document, isLast } of this.#look(collection, filter, after)) {
+      if (hasTags(document, filter.tags)) {
+        const last = documents.at(-1)
+        if (documents.length === limit) return { documents, next: last && placeOf(last) }
+        documents.push(document as Document<T>)
+      }
+      if (isLast) next = placeOf(document)
+    }
+    return { documents, next }
   }
 
   countMatching(collection: string, filter: Filter): number {
-    const query = { ...filter, limit: Number.POSITIVE_INFINITY }
-    return this.list(collection, query).length
+    let count = 0
+    for (const { document } of this.#look(collection, filter)) if (hasTags(document, filter.tags)) count++
+    return count
+  }
+
+  withPrefix<T>(collection: string, prefix: string, limit: number): Document<T>[] {
+    return take(this.#collections.get(collection)?.withPrefix(prefix), limit)
   }
 
   count(collection: string, partition?: string): number {
-    const found = this.#collections.get(collection)
-    const timeline = partition === undefined ? found?.all : found?.partitions.get(partition)
-    return timeline?.size ?? 0
+    return this.#collections.get(collection)?.count(partition) ?? 0
   }
 
   expired<T>(collection: string, now: number, limit: number): Document<T>[] {
-    const found = this.#collections.get(collection)
-    if (found === undefined || found.soonest > now) return []
-    const expiring = take<T>(found.all.oldest(), found.all.size, ({ expiresAt }) => expiresAt !== undefined)
-    expiring.sort((a, b) => expiryOf(a) - expiryOf(b))
-    found.soonest = expiring.length === 0 ? Number.POSITIVE_INFINITY : expiryOf(expiring[0]!)
-    return expiring.filter(document => expiryOf(document) <= now).slice(0, limit)
+    const expiring = this.#collections.get(collection)?.expiring()
+    return take(expiring, limit, ({ expiresAt = 0 }) => expiresAt <= now)
   }
 
   oldest<T>(collection: string, limit: number, partition?: string): Document<T>[] {
-    const found = this.#collections.get(collection)
-    const timeline = partition === undefined ? found?.all : found?.partitions.get(partition)
-    return timeline === undefined ? [] : take(timeline.oldest(), limit, () => true)
+    return take(this.#collections.get(collection)?.oldest(partition), limit)
   }
 
   append(name: string, data: string, seal = false): number | undefined {
@@ -192,6 +198,10 @@ class MemoryTransaction implements Transaction {
     return page
   }
 
+  length(log: string): number {
+    return this.#logs.get(log)?.entries.length ?? 0
+  }
+
   isSealed(log: string): boolean {
     return this.#logs.get(log)?.sealed ?? false
   }
@@ -212,67 +222,64 @@ class MemoryTransaction implements Transaction {
     this.#budget.grow(name, by)
   }
 
-  #find(collection: string, id: string): Kept | undefined {
-    return this.#collections.get(collection)?.byId.get(id)
+  #find(collection: string, id: string): Content | undefined {
+    return this.#collections.get(collection)?.find(id)
   }
 
-  #write(name: string, kept: Kept): void {
-    const { document, part } = kept
-    this.#remove(name, document.id)
-    this.#budget.add(part)
+  /** The documents that a search looks at, newest first. The last one says so where there are more. */
+  *#look(
+    collection: string,
+    { partition, tags = {}, since = Number.NEGATIVE_INFINITY, looks }: Filter,
+    after?: Place,
+  ): Generator<{ readonly document: Document; readonly isLast: boolean }> {
+    let looked = 0
+    for (const document of this.#collections.get(collection)?.newest(partition, tags, after) ?? []) {
+      if (document.at < since) return
+      yield { document, isLast: ++looked === looks }
+      if (looked === looks) return
+    }
+  }
+
+  #write(name: string, content: Content): void {
     let collection = this.#collections.get(name)
     if (collection === undefined) {
-      collection = {
-        soonest: Number.POSITIVE_INFINITY,
-        byId: new Map(),
-        all: new Timeline(),
-        partitions: new Map(),
-      }
+      collection = new Collection()
       this.#collections.set(name, collection)
     }
-    collection.byId.set(document.id, kept)
-    collection.soonest = Math.min(collection.soonest, expiryOf(document))
-    collection.all.put(document)
-    let partition = collection.partitions.get(document.partition)
-    if (partition === undefined) {
-      partition = new Timeline()
-      collection.partitions.set(document.partition, partition)
-    }
-    partition.put(document)
+    const before = collection.find(content.document.id)
+    if (before !== undefined) this.#budget.remove(before.part)
+    this.#budget.add(content.part)
+    collection.put(content)
   }
 
   #remove(name: string, id: string): void {
     const collection = this.#collections.get(name)
-    const kept = collection?.byId.get(id)
-    if (collection === undefined || kept === undefined) return
-    const before = kept.document
-    this.#budget.remove(kept.part)
-    collection.byId.delete(id)
-    collection.all.delete(before)
-    const partition = collection.partitions.get(before.partition)
-    partition?.delete(before)
-    if (partition?.size === 0) collection.partitions.delete(before.partition)
+    const before = collection?.find(id)
+    if (before === undefined) return
+    this.#budget.remove(before.part)
+    collection?.delete(id)
   }
 }
 
+/** The first documents, to the first one that is not wanted. */
 function take<T>(
-  documents: Iterable<Document>,
+  documents: Iterable<Document> = [],
   limit: number,
-  isWanted: (document: Document) => boolean,
+  isWanted: (document: Document) => boolean = () => true,
 ): Document<T>[] {
   const page: Document<T>[] = []
   for (const document of documents) {
-    if (page.length >= limit) break
-    if (isWanted(document)) page.push(document as Document<T>)
+    if (page.length >= limit || !isWanted(document)) break
+    page.push(document as Document<T>)
   }
   return page
 }
 
-function fits(document: Document, { tags, since = Number.NEGATIVE_INFINITY }: Filter): boolean {
+function hasTags(document: Document, tags: Tags = {}): boolean {
   for (const tag in tags) if (document.tags[tag] !== tags[tag]) return false
-  return document.at >= since
+  return true
 }
 
-function expiryOf({ expiresAt = Number.POSITIVE_INFINITY }: Document): number {
-  return expiresAt
+function placeOf({ at, id }: Place): Place {
+  return { at, id }
 }

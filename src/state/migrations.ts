@@ -1,3 +1,13 @@
+/** Tags by which a store on files finds documents at once. All others it looks for among the newest documents. */
+export const INDEXED_TAGS: readonly string[] = [
+  ...['kind', 'name', 'status', 'sessionId'],
+  ...['contextId', 'state'],
+  'agent',
+]
+
+/** The indices of these tags, which a store may do without. */
+export const TAG_INDICES: readonly string[] = INDEXED_TAGS.map(tagIndex)
+
 /**
  * The schema of the SQL store, one list of statements a version. What has been released is never changed: a change
  * is a new list at the end.
@@ -48,4 +58,24 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
       SELECT number, seq, part, sealed, data FROM log_entries JOIN logs ON name = log`,
     'DROP TABLE log_entries',
   ],
+  TAG_INDICES,
 ]
+
+/** Makes the index of a tag: of the documents that have it, in the order of lists. */
+function tagIndex(tag: string): string {
+  const column = tagColumn(tag)
+  return (
+    `CREATE INDEX ${nameOfTagIndex(tag)}` +
+    ` ON documents (collection, partition, ${column}, at DESC, id DESC) WHERE ${column} IS NOT NULL`
+  )
+}
+
+/** The name of the index of a tag. */
+export function nameOfTagIndex(tag: string): string {
+  return `documents_by_tag_${tag}`
+}
+
+/** The value of a tag, in the words of its index: others would not use it. */
+export function tagColumn(tag: string): string {
+  return `json_extract(tags, '$.${tag}')`
+}

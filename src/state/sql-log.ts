@@ -49,6 +49,10 @@ export class SqlLogs {
     return joinChunks(rows.map(({ seq, data }) => ({ seq: Number(seq), data: String(data) })))
   }
 
+  length(name: string): number {
+    return Number(this.#last(name)?.seq ?? 0)
+  }
+
   isSealed(name: string): boolean {
     return this.#last(name)?.sealed === 1
   }

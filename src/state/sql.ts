@@ -5,11 +5,23 @@
  */
 
 import { splitChunks } from './chunks.ts'
-import { MIGRATIONS } from './migrations.ts'
+import { INDEXED_TAGS, MIGRATIONS, TAG_INDICES } from './migrations.ts'
 import type { Outcome, Work } from './patient.ts'
 import { alone, type Presence } from './presence.ts'
 import { SqlLogs } from './sql-log.ts'
-import type { Document, Filter, ListQuery, LogEntry, NearStore, Tags, Transaction } from './store.ts'
+import { among, type Newest, newest } from './sql-search.ts'
+import type {
+  Document,
+  Filter,
+  Found,
+  ListQuery,
+  LogEntry,
+  NearStore,
+  Place,
+  SearchQuery,
+  Tags,
+  Transaction,
+} from './store.ts'
 
 /** What binds to a statement. */
 export type SqlValue = string | number | null
@@ -43,14 +55,24 @@ export interface SqlStore extends NearStore {
   commit(works: readonly Work[]): readonly Outcome[]
 }
 
+/** How a database is used. */
+export interface SqlStoreOptions {
+  /** Keeps an index for each tag of {@link INDEXED_TAGS}: a few rows more a document. Default true. */
+  readonly indexesTags?: boolean
+}
+
 /** Makes a store on a database, which is brought to the newest schema when it is first used. */
-export function sqlStore(driver: SqlDriver, presence: Presence = alone()): SqlStore {
-  const tx = new SqlTransaction(driver)
+export function sqlStore(
+  driver: SqlDriver,
+  presence: Presence = alone(),
+  { indexesTags = true }: SqlStoreOptions = {},
+): SqlStore {
+  const tx = new SqlTransaction(driver, new Set(indexesTags ? INDEXED_TAGS : []))
   let isMigrated = false
   const prepare = () => {
     // A database that is up to date is not written: nobody waits for another one who writes just now.
     if (!isMigrated && driver.snapshot(() => versionOf(driver)) < MIGRATIONS.length) {
-      driver.transaction(() => migrate(driver))
+      driver.transaction(() => migrate(driver, indexesTags))
     }
     isMigrated = true
   }
@@ -97,12 +119,12 @@ function versionOf(driver: SqlDriver): number {
   return Number(driver.all('SELECT MAX(version) AS version FROM servable_schema')[0]?.version ?? 0)
 }
 
-function migrate(driver: SqlDriver): void {
+function migrate(driver: SqlDriver, indexesTags: boolean): void {
   driver.run('CREATE TABLE IF NOT EXISTS servable_schema (version INTEGER NOT NULL)')
   const done = versionOf(driver)
   for (const [index, statements] of MIGRATIONS.entries()) {
     if (index < done) continue
-    for (const statement of statements) driver.run(statement)
+    if (statements !== TAG_INDICES || indexesTags) for (const statement of statements) driver.run(statement)
     driver.run('INSERT INTO servable_schema (version) VALUES (?)', index + 1)
   }
 }
@@ -112,10 +134,12 @@ const COLUMNS = 'id, partition, at, expires, tags, value'
 class SqlTransaction implements Transaction {
   readonly #sql: SqlDriver
   readonly #logs: SqlLogs
+  readonly #indexed: ReadonlySet<string>
 
-  constructor(sql: SqlDriver) {
+  constructor(sql: SqlDriver, indexed: ReadonlySet<string>) {
     this.#sql = sql
     this.#logs = new SqlLogs(sql)
+    this.#indexed = indexed
   }
 
   get<T>(collection: string, id: string): Document<T> | undefined {
@@ -130,16 +154,19 @@ class SqlTransaction implements Transaction {
   put<T>(collection: string, { id, partition, at, expiresAt, tags, value }: Document<T>): void {
     const [first = '', ...rest] = splitChunks(JSON.stringify(value))
     this.#deleteParts(collection, id)
-    this.#sql.run(
-      `INSERT OR REPLACE INTO documents (collection, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-      collection,
-      id,
-      partition,
-      at,
-      expiresAt ?? null,
-      JSON.stringify(tags),
-      first,
-    )
+    const row = { expires: expiresAt ?? null, tags: JSON.stringify(tags), first }
+    if (!this.#update(collection, id, { partition, at, ...row })) {
+      this.#sql.run(
+        `INSERT OR REPLACE INTO documents (collection, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+        collection,
+        id,
+        partition,
+        at,
+        row.expires,
+        row.tags,
+        first,
+      )
+    }
     for (const [index, data] of rest.entries()) {
       this.#sql.run(
         'INSERT INTO document_parts (collection, id, part, data) VALUES (?, ?, ?, ?)',
@@ -151,28 +178,102 @@ class SqlTransaction implements Transaction {
     }
   }
 
+  /** Writes over a document where it stands, which leaves most indices as they are. False where it is not there. */
+  #update(
+    collection: string,
+    id: string,
+    row: Readonly<Record<'partition' | 'tags' | 'first', string>> & { at: number; expires: number | null },
+  ): boolean {
+    const [before] = this.#sql.all(
+      'SELECT partition, at, tags FROM documents WHERE collection = ? AND id = ?',
+      collection,
+      id,
+    )
+    if (before?.partition !== row.partition || before.at !== row.at) return false
+    const values = [row.expires, row.first, collection, id]
+    if (before.tags === row.tags) {
+      this.#sql.run('UPDATE documents SET expires = ?, value = ? WHERE collection = ? AND id = ?', ...values)
+    } else {
+      this.#sql.run(
+        'UPDATE documents SET tags = ?, expires = ?, value = ? WHERE collection = ? AND id = ?',
+        row.tags,
+        ...values,
+      )
+    }
+    return true
+  }
+
   delete(collection: string, id: string): void {
     this.#deleteParts(collection, id)
     this.#sql.run('DELETE FROM documents WHERE collection = ? AND id = ?', collection, id)
   }
 
-  list<T>(collection: string, { after, limit, ...filter }: ListQuery): Document<T>[] {
-    const where = whereOf(collection, filter)
-    const rows = this.#sql.all(
-      `SELECT ${COLUMNS} FROM documents WHERE ${where.sql}` +
-        (after === undefined ? '' : ' AND (at, id) < (?, ?)') +
-        ' ORDER BY at DESC, id DESC LIMIT ?',
-      ...where.values,
-      ...(after === undefined ? [] : [after.at, after.id]),
-      limit,
-    )
-    return rows.map(row => this.#toDocument<T>(collection, row))
+  list<T>(collection: string, { partition, after, limit }: ListQuery): Document<T>[] {
+    const { sql, values } = newest(COLUMNS, { collection, partition, after, limit })
+    return this.#sql.all(sql, ...values).map(row => this.#toDocument<T>(collection, row))
+  }
+
+  search<T>(collection: string, { limit, ...query }: SearchQuery): Found<T> {
+    const { looks } = query
+    const { looked, rest } = this.#choose(collection, query)
+    // Where there is no more to look for, what is looked at is what is found.
+    const { sql, values } =
+      rest === undefined
+        ? newest(COLUMNS, { ...looked, limit: Math.min(looks, limit + 1) })
+        : among(newest(COLUMNS, { ...looked, limit: looks }), rest, limit + 1)
+    const rows = this.#sql.all(sql, ...values)
+    const documents = rows.slice(0, limit).map(row => this.#toDocument<T>(collection, row))
+    if (rows.length > limit) return { documents, next: placeOf(rows[limit - 1]) }
+    const { sql: end, values: of } = newest('at, id', { ...looked, limit: 1, offset: looks - 1 })
+    const [last] = rest === undefined && rows.length < looks ? [] : this.#sql.all(end, ...of)
+    return { documents, next: placeOf(last) }
   }
 
   countMatching(collection: string, filter: Filter): number {
-    const { sql, values } = whereOf(collection, filter)
-    const [row] = this.#sql.all(`SELECT COUNT(*) AS n FROM documents WHERE ${sql}`, ...values)
-    return Number(row?.n ?? 0)
+    const { looked, rest } = this.#choose(collection, filter)
+    const all = newest(rest === undefined ? 'at, id' : 'at, id, tags', { ...looked, limit: filter.looks })
+    const { sql, values } = rest === undefined ? all : among(all, rest)
+    return Number(this.#sql.all(`SELECT COUNT(*) AS n FROM (${sql})`, ...values)[0]?.n ?? 0)
+  }
+
+  /** The documents to look at, and what else they must have. One tag alone finds what has it at once. */
+  #choose(
+    collection: string,
+    {
+      tags = {},
+      ...filter
+    }: Omit<Filter, 'looks'> & { readonly after?: Place | undefined; readonly looks: number },
+  ): { readonly looked: Newest; readonly rest: Tags | undefined } {
+    const all: Newest = { collection, ...filter, limit: filter.looks }
+    const names = Object.keys(tags)
+    const ways = names
+      .filter(tag => this.#indexed.has(tag))
+      .map(tag => ({ ...all, tag: { name: tag, value: tags[tag]! } }))
+    const looked = ways.length > 1 ? this.#smallest(ways) : (ways[0] ?? all)
+    const { [looked.tag?.name ?? '']: _, ...rest } = tags
+    return { looked, rest: Object.keys(rest).length === 0 ? undefined : rest }
+  }
+
+  /** Of several ways the one with the fewest documents, of which no more are counted than may be looked at. */
+  #smallest(ways: readonly Newest[]): Newest {
+    let [smallest, fewest] = [ways[0]!, Number.POSITIVE_INFINITY]
+    for (const way of ways) {
+      const { sql, values } = newest('1', way)
+      const count = Number(this.#sql.all(`SELECT COUNT(*) AS n FROM (${sql})`, ...values)[0]?.n ?? 0)
+      if (count < fewest) [smallest, fewest] = [way, count]
+    }
+    return smallest
+  }
+
+  withPrefix<T>(collection: string, prefix: string, limit: number): Document<T>[] {
+    const rows = this.#sql.all(
+      `SELECT ${COLUMNS} FROM documents WHERE collection = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?`,
+      collection,
+      prefix,
+      `${prefix}\u{10ffff}`,
+      limit,
+    )
+    return rows.map(row => this.#toDocument<T>(collection, row))
   }
 
   count(collection: string, partition?: string): number {
@@ -217,6 +318,10 @@ class SqlTransaction implements Transaction {
     return this.#logs.read(log, after, limit)
   }
 
+  length(log: string): number {
+    return this.#logs.length(log)
+  }
+
   isSealed(log: string): boolean {
     return this.#logs.isSealed(log)
   }
@@ -248,23 +353,6 @@ class SqlTransaction implements Transaction {
   }
 }
 
-/** The condition of a filter, always of the same words for the same members. */
-function whereOf(
-  collection: string,
-  { partition, tags = {}, since }: Filter,
-): { sql: string; values: SqlValue[] } {
-  const filters = Object.entries(tags)
-  const sql =
-    'collection = ? AND partition = ?' +
-    (since === undefined ? '' : ' AND at >= ?') +
-    filters.map(() => ' AND json_extract(tags, ?) = ?').join('')
-  return {
-    sql,
-    values: [
-      collection,
-      partition,
-      ...(since === undefined ? [] : [since]),
-      ...filters.flatMap(([tag, value]) => [`$."${tag}"`, value]),
-    ],
-  }
+function placeOf(row: SqlRow | undefined): Place | undefined {
+  return row && { at: Number(row.at), id: String(row.id) }
 }

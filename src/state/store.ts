@@ -7,7 +7,7 @@
 
 import type { Presence } from './presence.ts'
 
-/** Text values by which documents can be filtered. Their names are of letters and digits. */
+/** Text values by which documents can be searched for. Their names are of letters and digits. */
 export type Tags = Readonly<Record<string, string>>
 
 /** A value with what it takes to find it again. */
@@ -40,6 +40,17 @@ export interface Footing {
   readonly weight?: number | undefined
 }
 
+/** The place of a document in lists. */
+export type Place = Pick<Document, 'at' | 'id'>
+
+/** Which documents to list. */
+export interface ListQuery {
+  readonly partition: string
+  /** Only documents after this one in the order of the list: the last one of the page before. */
+  readonly after?: Place | undefined
+  readonly limit: number
+}
+
 /** Which documents are meant. */
 export interface Filter {
   readonly partition: string
@@ -47,14 +58,22 @@ export interface Filter {
   readonly tags?: Tags | undefined
   /** Only documents of this moment or later. */
   readonly since?: number | undefined
+  /** Most documents that are looked at. */
+  readonly looks: number
 }
 
-/** Which documents to list. */
-export interface ListQuery extends Filter {
-  /** Only documents after this one in the order of the list: the last one of the page before. */
-  readonly after?: Pick<Document, 'at' | 'id'> | undefined
-  readonly limit: number
+/** Which documents to search for. */
+export interface SearchQuery extends Filter, ListQuery {}
+
+/** What a search has found. */
+export interface Found<T = unknown> {
+  readonly documents: Document<T>[]
+  /** The place after which to go on; undefined at the end. It may be there though nothing was found. */
+  readonly next: Place | undefined
 }
+
+/** Characters of the beginning of an id by which documents are found. */
+export const PREFIX_LENGTH = 8
 
 /** One entry of a log. */
 export interface LogEntry {
@@ -68,16 +87,25 @@ export interface Reader {
   get<T>(collection: string, id: string): Document<T> | undefined
   /** Documents of a partition, newest first (by `at`, then `id`). */
   list<T>(collection: string, query: ListQuery): Document<T>[]
+  /**
+   * Those of a list that a filter leaves. It looks at the documents that have one of the tags, where the store knows them
+   * by it, so that one tag finds at once what has it; otherwise at all of the partition.
+   */
+  search<T>(collection: string, query: SearchQuery): Found<T>
   /** How many documents a partition holds; of all partitions without one. */
   count(collection: string, partition?: string): number
-  /** How many documents a filter leaves. Looks at each of them. */
+  /** How many documents a filter leaves, of those that a search would look at. */
   countMatching(collection: string, filter: Filter): number
+  /** Documents whose id begins with `prefix`, of {@link PREFIX_LENGTH} characters or more, in the order of their ids. */
+  withPrefix<T>(collection: string, prefix: string, limit: number): Document<T>[]
   /** Documents whose `expiresAt` has come, the earliest first. */
   expired<T>(collection: string, now: number, limit: number): Document<T>[]
   /** The oldest documents of a collection: of a partition, of all without one. */
   oldest<T>(collection: string, limit: number, partition?: string): Document<T>[]
   /** Entries after a place, in order; at most `limit` of them. */
   read(log: string, after: number, limit: number): LogEntry[]
+  /** How many entries a log has. */
+  length(log: string): number
   /** Whether the log has its last entry. */
   isSealed(log: string): boolean
 }

@@ -1,34 +1,36 @@
-import type { Document } from './store.ts'
-
-type Place = Pick<Document, 'at' | 'id'>
+import type { Document, Place } from './store.ts'
 
 /** Orders by time, then by id. */
 export function comparePlaces(a: Place, b: Place): number {
   return a.at - b.at || compareTexts(a.id, b.id)
 }
 
-const SURROGATE = /[\ud800-\udfff]/
-
 /** By code points, as SQL orders text; `<` would order by UTF-16 units. */
 function compareTexts(a: string, b: string): number {
-  if (a === b) return 0
-  // Below the surrogates both orders are the same.
-  if (!SURROGATE.test(a) && !SURROGATE.test(b)) return a < b ? -1 : 1
-  const [left, right] = [Array.from(a), Array.from(b)]
-  const index = left.findIndex((character, i) => character !== right[i])
-  if (index === -1) return left.length - right.length
-  return (left[index]?.codePointAt(0) ?? -1) - (right[index]?.codePointAt(0) ?? -1)
+  const end = Math.min(a.length, b.length)
+  for (let i = 0; i < end; i++) {
+    const [left, right] = [a.charCodeAt(i), b.charCodeAt(i)]
+    if (left !== right) return rankOf(left) - rankOf(right)
+  }
+  return a.length - b.length
 }
 
+/** Surrogates stand for what comes after all other characters. */
+function rankOf(unit: number): number {
+  if (unit < 0xd800) return unit
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800
+}
+
+/** Documents of a bucket at the most. A bucket that has more is split in two. */
+const BUCKET = 128
+
 /**
- * Documents, or what stands for them, in the order of time. Adding at the end, finding and leaving out are cheap however many there are: what
- * is deleted leaves a hole, and the holes are closed once they are half of it.
+ * Documents, or what stands for them, in the order of time. Adding, finding and leaving out cost little, however many
+ * there are and wherever they stand: they are kept in buckets of a bounded size, none of which is empty.
  */
 export class Timeline<T extends Place = Document> {
-  #places: { place: Place; document: T | undefined }[] = []
+  readonly #buckets: T[][] = []
   #size = 0
-  /** No document is before this index: what goes first leaves no holes to look through. */
-  #head = 0
 
   get size(): number {
     return this.#size
@@ -36,58 +38,92 @@ export class Timeline<T extends Place = Document> {
 
   /** Adds a document, or replaces the one of the same place. */
   put(document: T): void {
-    const index = this.#search(document)
-    const found = this.#places[index]
-    const { at, id } = document
-    if (found !== undefined && comparePlaces(found.place, document) === 0) {
-      if (found.document === undefined) this.#size++
-      found.document = document
-      this.#head = Math.min(this.#head, index)
+    // What is later than all others joins the last bucket.
+    const at = Math.min(this.#bucketOf(document), this.#buckets.length - 1)
+    const bucket = this.#buckets[at]
+    if (bucket === undefined) {
+      this.#buckets.push([document])
+      this.#size = 1
       return
     }
-    this.#places.splice(index, 0, { place: { at, id }, document })
-    this.#head = Math.min(this.#head, index)
+    const index = indexIn(bucket, document)
+    const found = bucket[index]
+    if (found !== undefined && comparePlaces(found, document) === 0) {
+      bucket[index] = document
+      return
+    }
+    bucket.push(document)
+    // A splice would make an array of what it takes out.
+    bucket.copyWithin(index + 1, index, bucket.length - 1)
+    bucket[index] = document
     this.#size++
+    if (bucket.length > BUCKET) this.#split(at, bucket)
   }
 
   delete(place: Place): void {
-    const found = this.#places[this.#search(place)]
-    if (found?.document === undefined || comparePlaces(found.place, place) !== 0) return
-    found.document = undefined
+    const at = this.#bucketOf(place)
+    const bucket = this.#buckets[at]
+    if (bucket === undefined) return
+    const index = indexIn(bucket, place)
+    if (comparePlaces(bucket[index]!, place) !== 0) return
+    bucket.splice(index, 1)
     this.#size--
-    while (this.#places[this.#head]?.document === undefined && this.#head < this.#places.length) this.#head++
-    if (this.#size * 2 >= this.#places.length) return
-    this.#places = this.#places.filter(({ document }) => document)
-    this.#head = 0
+    if (bucket.length === 0) this.#buckets.splice(at, 1)
   }
 
   /** Newest first, from before `after` on. */
   *newest(after?: Place): Generator<T> {
-    let index = after === undefined ? this.#places.length : this.#search(after)
-    while (index-- > 0) {
-      const document = this.#places[index]?.document
-      if (document !== undefined) yield document
+    let at = after === undefined ? this.#buckets.length : this.#bucketOf(after)
+    const first = this.#buckets[at]
+    if (after !== undefined && first !== undefined) {
+      for (let index = indexIn(first, after) - 1; index >= 0; index--) yield first[index]!
+    }
+    while (--at >= 0) {
+      const bucket = this.#buckets[at]!
+      for (let index = bucket.length - 1; index >= 0; index--) yield bucket[index]!
     }
   }
 
-  *oldest(): Generator<T> {
-    for (let index = this.#head; index < this.#places.length; index++) {
-      const document = this.#places[index]?.document
-      if (document !== undefined) yield document
+  /** Oldest first, from `from` on. */
+  *oldest(from?: Place): Generator<T> {
+    let at = from === undefined ? 0 : this.#bucketOf(from)
+    const first = this.#buckets[at]
+    let index = from === undefined || first === undefined ? 0 : indexIn(first, from)
+    for (; at < this.#buckets.length; at++) {
+      const bucket = this.#buckets[at]!
+      for (; index < bucket.length; index++) yield bucket[index]!
+      index = 0
     }
   }
 
-  /** The first index whose place is not before `place`. Looks at the end first: time goes forward. */
-  #search(place: Place): number {
-    const last = this.#places.at(-1)
-    if (last === undefined || comparePlaces(last.place, place) < 0) return this.#places.length
-    let low = 0
-    let high = this.#places.length - 1
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (comparePlaces(this.#places[middle]!.place, place) < 0) low = middle + 1
-      else high = middle
-    }
-    return low
+  /** What comes at the end stays together, so that buckets are full where time goes forward. */
+  #split(at: number, bucket: T[]): void {
+    const isLast = at === this.#buckets.length - 1
+    const rest = bucket.splice(isLast ? bucket.length - 1 : bucket.length >> 1)
+    this.#buckets.splice(at + 1, 0, rest)
   }
+
+  /** The first bucket whose last place is not before `place`. Looks at the end first: time goes forward. */
+  #bucketOf(place: Place): number {
+    const isBefore = (bucket: readonly T[] | undefined) => comparePlaces(bucket!.at(-1)!, place) < 0
+    return firstIndex(this.#buckets, isBefore)
+  }
+}
+
+/** The first index in a bucket whose place is not before `place`. */
+function indexIn(bucket: readonly Place[], place: Place): number {
+  return firstIndex(bucket, one => comparePlaces(one!, place) < 0)
+}
+
+/** The first index of a sorted list that is not before what is looked for. */
+function firstIndex<T>(list: readonly T[], isBefore: (one: T | undefined) => boolean): number {
+  if (list.length === 0 || isBefore(list.at(-1))) return list.length
+  let low = 0
+  let high = list.length - 1
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (isBefore(list[middle])) low = middle + 1
+    else high = middle
+  }
+  return low
 }

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { listTasks } from '../../src/a2a/list-tasks.ts'
+import type { ListRequest } from '../../src/a2a/model.ts'
+import { putTask } from '../../src/a2a/task-record.ts'
 import { Agent, createHandler } from '../../src/index.ts'
+import { memoryStore } from '../../src/state/memory.ts'
 
 const brief = new Agent({ name: 'brief', register: false, run: () => 'ok' })
 const asking = new Agent({
@@ -46,6 +50,38 @@ describe('a page of tasks', () => {
     const light = await call('ListTasks', { contextId: 'c', pageSize: 100, historyLength: 0 })
     expect(light.tasks).toHaveLength(6)
     expect(light.nextPageToken).toBe('')
+  })
+})
+
+describe('how many tasks there are', () => {
+  it('is told up to a thousand', () => {
+    const store = memoryStore()
+    const put = (from: number, to: number) =>
+      store.transact(tx => {
+        for (let n = from; n < to; n++) {
+          const status = {
+            state: n % 2 === 0 ? 'completed' : 'failed',
+            timestamp: new Date(n).toISOString(),
+          } as const
+          const task = {
+            id: `t-${n}`,
+            contextId: 'c',
+            agent: 'a',
+            owner: 'o',
+            isAtWork: false,
+            instance: '',
+            turns: 1,
+          }
+          putTask(tx, { ...task, status })
+        }
+      })
+    const total = (request: Partial<ListRequest> = {}) =>
+      store.transact(tx => listTasks(tx, 'o', { pageSize: 10, includeArtifacts: false, ...request }))
+        .totalSize
+    put(0, 999)
+    expect([total(), total({ state: 'completed' }), total({ updatedAfter: 900 })]).toEqual([999, 500, 99])
+    put(999, 1500)
+    expect([total(), total({ state: 'completed' }), total({ updatedAfter: 900 })]).toEqual([1000, 750, 600])
   })
 })
 

@@ -103,6 +103,25 @@ describe('Fold', () => {
     ])
   })
 
+  it('takes any number of chunks of an artifact, and changes no event', () => {
+    const event = (n: number, append: boolean): ArtifactEvent => ({
+      type: 'artifact',
+      artifactId: 'f',
+      parts: Object.freeze([{ type: 'data', data: n } as const]),
+      append,
+    })
+    const count = 32_000
+    const folded = new Fold()
+    for (let n = 0; n < count; n++) folded.add(event(n, n > 0))
+    const before = folded.result(facts)
+    folded.add(event(count, true))
+    expect(before.artifacts?.[0]?.parts).toHaveLength(count)
+    const parts = folded.result(facts).artifacts?.[0]?.parts
+    expect(parts?.map(part => part.type !== 'text' && part.data)).toEqual(
+      Array.from({ length: count + 1 }, (_, n) => n),
+    )
+  })
+
   it('joins the chunks of an artifact, and replaces one that is told anew', () => {
     const chunk = (text: string, more: Partial<ArtifactEvent> = {}): ArtifactEvent => ({
       type: 'artifact',

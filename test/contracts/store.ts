@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe } from 'vitest'
 import { documentCases } from './store/documents.ts'
 import { largeCases } from './store/large.ts'
-import { listCases } from './store/lists.ts'
+import { listCases, searchCases } from './store/lists.ts'
 import { logCases } from './store/logs.ts'
 import { oddCases } from './store/odd.ts'
 import type { Answers, Step, TestStore } from './store/steps.ts'
@@ -32,6 +32,7 @@ export function storeContract(make: () => TestStore | Promise<TestStore>): void 
   const stored: Stored = { do: one, transact }
   describe('documents', () => documentCases(stored))
   describe('lists', () => listCases(stored))
+  describe('searches', () => searchCases(stored))
   describe('logs', () => logCases(stored))
   describe('transactions', () => transactionCases(stored))
   describe('what is large', () => largeCases(stored))

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/runtimes/sqlite.ts'
-import { MIGRATIONS } from '../../src/state/migrations.ts'
+import { INDEXED_TAGS, MIGRATIONS } from '../../src/state/migrations.ts'
+import { alone } from '../../src/state/presence.ts'
 import { sqlStore } from '../../src/state/sql.ts'
 import { doc } from '../contracts/store/document.ts'
 import { here, type Step } from '../contracts/store/steps.ts'
@@ -25,7 +26,7 @@ describe('sqlStore on a file', () => {
     const path = newFile()
     const look: Step[] = [
       ['oldest', 'c', 10],
-      ['list', 'c', { partition: 'p', tags: { t: '1' }, limit: 10 }],
+      ['search', 'c', { partition: 'p', tags: { t: '1' }, limit: 10, looks: 10 }],
       ['expired', 'c', 100, 10],
       ['read', 'open', 0, 10],
       ['isSealed', 'open'],
@@ -56,6 +57,23 @@ describe('sqlStore on a file', () => {
     const versions = driver.all('SELECT version FROM servable_schema ORDER BY version')
     expect(versions.map(({ version }) => version)).toEqual(MIGRATIONS.map((_, index) => index + 1))
     driver.close()
+  })
+
+  it.each([true, false])('finds what an earlier version wrote, with indices of tags: %s', indexesTags => {
+    const driver = openDatabase(':memory:')
+    driver.run('CREATE TABLE servable_schema (version INTEGER NOT NULL)')
+    for (const statement of MIGRATIONS[0]!) driver.run(statement)
+    driver.run('INSERT INTO servable_schema (version) VALUES (1)')
+    const columns = 'collection, id, partition, at, tags, value'
+    const values = ['run', 'a', 'p', 1, '{"status":"failed","ref":"a"}', '"kept"']
+    driver.run(`INSERT INTO documents (${columns}) VALUES (?, ?, ?, ?, ?, ?)`, ...values)
+    const store = sqlStore(driver, alone(), { indexesTags })
+    const query = { partition: 'p', tags: { status: 'failed' }, limit: 10, looks: 10 }
+    const { documents } = store.transact(tx => tx.search('run', query))
+    expect(documents.map(({ value }) => value)).toEqual(['kept'])
+    const indices = driver.all("SELECT name FROM sqlite_master WHERE name LIKE 'documents_by_tag_%'")
+    expect(indices).toHaveLength(indexesTags ? INDEXED_TAGS.length : 0)
+    store.close()
   })
 
   it('shows one opening what another has written', async () => {

@@ -30,7 +30,7 @@ describe('Timeline', () => {
     expect([...timeline.oldest()].map(({ value }) => value)).toEqual([2])
   })
 
-  it('fills the hole that a deleted document left', () => {
+  it('takes a document back where one was deleted', () => {
     const timeline = new Timeline()
     for (const id of ['a', 'b', 'c', 'd']) timeline.put(doc(id))
     timeline.delete({ at: 1, id: 'b' })
@@ -60,7 +60,25 @@ describe('Timeline', () => {
         expect(places(timeline.newest())).toEqual(sorted.toReversed())
         const before = sorted.filter(one => comparePlaces(one, after) < 0)
         expect(places(timeline.newest(after))).toEqual(before.toReversed())
+        const from = sorted.filter(one => comparePlaces(one, after) >= 0)
+        expect(places(timeline.oldest(after))).toEqual(from)
       }),
     )
+  })
+
+  it('stays sorted when it is large, from whichever end it is filled and emptied', () => {
+    for (const step of [1, -1, 7]) {
+      const timeline = new Timeline()
+      const count = 3001
+      const order = Array.from({ length: count }, (_, i) => (((i * step) % count) + count) % count)
+      for (const at of order) timeline.put(doc(`id-${at}`, { at }))
+      expect(timeline.size).toBe(count)
+      for (const at of order.slice(0, 2000)) timeline.delete({ at, id: `id-${at}` })
+      const left = order.slice(2000).toSorted((a, b) => a - b)
+      expect(Array.from(timeline.oldest(), ({ at }) => at)).toEqual(left)
+      expect(Array.from(timeline.newest(), ({ at }) => at)).toEqual(left.toReversed())
+      for (const at of left) timeline.delete({ at, id: `id-${at}` })
+      expect([...timeline.oldest(), timeline.size]).toEqual([0])
+    }
   })
 })

@@ -8,6 +8,7 @@
 import type { Soon, Store, Transaction } from '../../state/store.ts'
 import { createWake, type Wake } from '../../wake.ts'
 import { type StoredTask, TASKS } from '../task-record.ts'
+import { TaskViews } from '../task-views.ts'
 import {
   type Claiming,
   claimDue,
@@ -72,6 +73,8 @@ export class Deliverer {
   /** Those whose worker is here, by the generation of their config. */
   readonly #held = new Set<string>()
   readonly #lanes = new Lanes()
+  /** What receivers that are told all of a task have of it, by the generation of their config. */
+  readonly #views = new TaskViews()
   /** Fires when one less is told. */
   readonly #room = createWake()
   /** Some that are due have to wait. */
@@ -161,6 +164,7 @@ export class Deliverer {
     } finally {
       // At once, so that whoever pokes next finds that nobody is at work.
       this.#held.delete(kept.generation)
+      this.#views.forget(kept.generation)
     }
   }
 
@@ -215,7 +219,7 @@ export class Deliverer {
     if (kept?.generation !== generation || kept.holder !== this.#holder || task === undefined) return stop
     const growing = this.#options.growing(taskId)
     const from = Math.max(seen, kept.seq)
-    const notice = growing?.isTask === false ? from : nextNotice(tx, kept, { task, from })
+    const notice = growing?.isTask === false ? from : nextNotice(tx, kept, { task, from, views: this.#views })
     if (typeof notice !== 'number') {
       savePush(tx, { ...kept, upTo: notice.seq }, this.#leaseEnd())
       return { act: 'tell', kept, notice }

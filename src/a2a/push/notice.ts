@@ -6,8 +6,10 @@
 
 import type { Reader } from '../../state/store.ts'
 import { logOf } from '../log-name.ts'
-import type { ArtifactUpdate } from '../model.ts'
-import { type StoredTask, type TaskEntry, taskAt } from '../task-record.ts'
+import type { ArtifactUpdate, Part } from '../model.ts'
+import type { TaskEntry } from '../task-body.ts'
+import type { StoredTask } from '../task-record.ts'
+import type { TaskViews } from '../task-views.ts'
 import { v1 } from '../wire/v1.ts'
 import { v03 } from '../wire/v03.ts'
 import type { KeptPush } from './kept.ts'
@@ -37,8 +39,8 @@ const MAX_TEXT = 65_536
  */
 export function nextNotice(
   tx: Reader,
-  { taskId, config, upTo = Number.POSITIVE_INFINITY }: KeptPush,
-  { task, from }: { readonly task: StoredTask; readonly from: number },
+  { taskId, config, generation, upTo = Number.POSITIVE_INFINITY }: KeptPush,
+  { task, from, views }: { readonly task: StoredTask; readonly from: number; readonly views: TaskViews },
 ): Notice | number {
   const isModern = config.version === '1.0'
   let seq = from
@@ -54,11 +56,13 @@ export function nextNotice(
   } while (first === -1 && entries.length === BATCH)
   if (first === -1) return seq
   const { seq: at, entry } = entries[first]!
-  if (!isModern) {
-    const body = JSON.stringify(v03.encode.task(taskAt(tx, task, at)))
+  if (entry.type === 'history') return at
+  if (!isModern && entry.type === 'status') {
+    const { artifacts, history } = views.read(tx, taskId, at, generation).body()
+    const { id, contextId } = task
+    const body = JSON.stringify(v03.encode.task({ id, contextId, status: entry.status, artifacts, history }))
     return { seq: at, body, contentType: 'application/json' }
   }
-  if (entry.type === 'history') return at
   const told =
     entry.type === 'artifact'
       ? joined(entries.slice(first).filter(({ seq }) => seq <= upTo))
@@ -80,35 +84,28 @@ function joined(entries: readonly Entry[]): {
   update: ArtifactUpdate
 } {
   let { seq, entry } = entries[0]!
-  let update = entry as ArtifactUpdate
-  let length = JSON.stringify(update.artifact.parts).length
+  const first = entry as ArtifactUpdate
+  const parts = [...first.artifact.parts]
+  let { lastChunk } = first
+  let length = JSON.stringify(parts).length
   for (const next of entries.slice(1)) {
     entry = next.entry
     if (entry.type === 'history') continue
-    if (
-      entry.type !== 'artifact' ||
-      !entry.append ||
-      entry.artifact.artifactId !== update.artifact.artifactId
-    )
+    if (entry.type !== 'artifact' || !entry.append || entry.artifact.artifactId !== first.artifact.artifactId)
       break
     length += JSON.stringify(entry.artifact.parts).length
     if (length > MAX_TEXT) break
-    const parts = [...update.artifact.parts, ...entry.artifact.parts]
-    update = {
-      ...update,
-      artifact: { ...update.artifact, parts: withoutSeams(parts) },
-      lastChunk: entry.lastChunk,
-    }
+    for (const part of entry.artifact.parts) parts.push(part)
+    joinSeam(parts)
+    lastChunk = entry.lastChunk
     seq = next.seq
   }
-  return { seq, update }
+  return { seq, update: { ...first, artifact: { ...first.artifact, parts }, lastChunk } }
 }
 
-/** Text that follows text is one text. */
-function withoutSeams(parts: ArtifactUpdate['artifact']['parts']): ArtifactUpdate['artifact']['parts'] {
+/** Text that follows text at the end is one text. */
+function joinSeam(parts: Part[]): void {
   const [last, before] = [parts.at(-1), parts.at(-2)]
   const isText = (part: typeof last) => part?.text !== undefined && Object.keys(part).length === 1
-  return isText(last) && isText(before)
-    ? [...parts.slice(0, -2), { text: `${before?.text}${last?.text}` }]
-    : parts
+  if (isText(last) && isText(before)) parts.splice(-2, 2, { text: `${before?.text}${last?.text}` })
 }

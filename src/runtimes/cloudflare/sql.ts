@@ -1,3 +1,4 @@
+import { alone } from '../../state/presence.ts'
 import { type SqlDriver, sqlStore } from '../../state/sql.ts'
 import type { NearStore } from '../../state/store.ts'
 import type { ObjectStorage } from './platform.ts'
@@ -27,7 +28,9 @@ export function objectStore(storage: ObjectStorage): ObjectStore {
     close() {},
   }
   const isEmpty = () => driver.all(TABLES).length === 0
-  let store = sqlStore(driver)
+  // Every row is billed, those of an index too.
+  const open = () => sqlStore(driver, alone(), { indexesTags: false })
+  let store = open()
   return {
     get instance() {
       return store.instance
@@ -43,7 +46,7 @@ export function objectStore(storage: ObjectStorage): ObjectStore {
       await storage.deleteAlarm()
       await storage.deleteAll()
       // What is written next begins with a schema again.
-      store = sqlStore(driver)
+      store = open()
     },
   }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Document } from '../../../src/state/store.ts'
+import type { Document, Place, SearchQuery, Tags } from '../../../src/state/store.ts'
 import type { Stored } from '../store.ts'
 import { doc, ids } from './document.ts'
 
@@ -60,29 +60,93 @@ export function listCases(store: Stored): void {
     expect(await from(9, 'x')).toEqual(['id-4', 'id-2', 'id-1'])
     expect(await from(0, 'x')).toEqual([])
   })
+}
 
-  it('hold those only that have all of the tags', async () => {
+export function searchCases(store: Stored): void {
+  const search = async (query: Partial<SearchQuery>) =>
+    store.do('search', 'c', { partition: 'p', limit: 10, looks: 100, ...query })
+  const tagged = async (tags: Tags, query: Partial<SearchQuery> = {}) =>
+    ids((await search({ tags, ...query })).documents)
+
+  it('find those only that have all of the tags', async () => {
     await store.do('put', 'c', doc('a', { at: 4, tags: { kind: 'agent', status: 'running' } }))
     await store.do('put', 'c', doc('b', { at: 3, tags: { kind: 'agent' } }))
     await store.do('put', 'c', doc('c', { at: 2, tags: { kind: 'team', status: 'running' } }))
     await store.do('put', 'c', doc('d', { at: 1, tags: { kind: 'agent', status: 'running', more: '' } }))
-    const tagged = async (tags: Record<string, string>, limit = 10) =>
-      ids(await store.do('list', 'c', { partition: 'p', tags, limit }))
+    await store.do('put', 'c', doc('e', { at: 5, tags: { kind: 'agent' }, partition: 'q' }))
     expect(await tagged({ kind: 'agent', status: 'running' })).toEqual(['a', 'd'])
-    expect(await tagged({ kind: 'agent', status: 'running' }, 1)).toEqual(['a'])
+    expect(await tagged({ kind: 'agent', status: 'running' }, { limit: 1 })).toEqual(['a'])
     expect(await tagged({ kind: 'agent' })).toEqual(['a', 'b', 'd'])
+    expect(await tagged({ kind: 'agent' }, { since: 3 })).toEqual(['a', 'b'])
+    expect(await tagged({ kind: 'agent' }, { after: { at: 4, id: 'a' } })).toEqual(['b', 'd'])
     expect(await tagged({ more: '' })).toEqual(['d'])
+    expect(await tagged({ more: '', kind: 'agent' })).toEqual(['d'])
     expect(await tagged({ kind: 'Agent' })).toEqual([])
     expect(await tagged({ other: 'agent' })).toEqual([])
     expect(await tagged({})).toEqual(['a', 'b', 'c', 'd'])
+    const count = (tags: Tags) => store.do('countMatching', 'c', { partition: 'p', tags, looks: 100 })
+    expect([await count({}), await count({ kind: 'agent' }), await count({ more: '' })]).toEqual([4, 3, 1])
   })
 
   it('forget the tags that a document had', async () => {
     await store.do('put', 'c', doc('a', { tags: { status: 'running' } }))
     await store.do('put', 'c', doc('a', { tags: { status: 'completed' } }))
-    const tagged = (status: string) => store.do('list', 'c', { partition: 'p', tags: { status }, limit: 10 })
-    expect(await tagged('running')).toEqual([])
-    expect(ids(await tagged('completed'))).toEqual(['a'])
+    expect(await tagged({ status: 'running' })).toEqual([])
+    expect(await tagged({ status: 'completed' })).toEqual(['a'])
+    await store.do('delete', 'c', 'a')
+    expect(await tagged({ status: 'completed' })).toEqual([])
+  })
+
+  it('say where to go on, and that there is no more', async () => {
+    for (let at = 1; at <= 4; at++)
+      await store.do('put', 'c', doc(`id-${at}`, { at, tags: { kind: 'agent' } }))
+    const tags = { kind: 'agent' }
+    expect((await search({ tags, limit: 3 })).next).toEqual({ at: 2, id: 'id-2' })
+    expect((await search({ tags, limit: 4 })).next).toBeUndefined()
+    expect((await search({ limit: 3 })).next).toEqual({ at: 2, id: 'id-2' })
+    expect((await search({ limit: 4 })).next).toBeUndefined()
+  })
+
+  it('look at so many and no more, and go on from there though nothing was found', async () => {
+    for (let at = 1; at <= 30; at++) {
+      // No store knows documents by this tag and by another one at once.
+      const tags = { kind: 'agent', status: at <= 3 ? 'failed' : 'completed', odd: String(at % 2) }
+      await store.do('put', 'c', doc(`id-${at}`, { at, tags }))
+    }
+    const tags = { kind: 'agent', odd: '1', status: 'completed' }
+    for (const looks of [1, 4, 10]) {
+      const seen: string[] = []
+      let after: Place | undefined
+      let pages = 0
+      do {
+        const { documents, next } = await search({ tags, looks, after })
+        expect(documents.length).toBeLessThanOrEqual(looks)
+        seen.push(...ids(documents))
+        after = next
+        pages++
+      } while (after !== undefined)
+      expect(seen).toEqual(
+        Array.from({ length: 14 }, (_, i) => `id-${29 - 2 * i}`).filter(id => id !== 'id-3'),
+      )
+      expect(pages).toBeGreaterThanOrEqual(13 / looks)
+    }
+    const counted = await store.do('countMatching', 'c', { partition: 'p', tags, looks: 4 })
+    expect(counted).toBeLessThanOrEqual(4)
+  })
+
+  it('find by the beginning of an id', async () => {
+    const all = ['', 'c', 'd', '😀'].map(end => `0123-abc${end}`)
+    for (const id of [...all.toReversed(), '0123-ab', '0123-abd', '0123-ABC', 'b'])
+      await store.do('put', 'c', doc(id))
+    const found = async (prefix: string, limit = 10) => ids(await store.do('withPrefix', 'c', prefix, limit))
+    expect(await found('0123-abc')).toEqual(all)
+    expect(await found('0123-abc', 2)).toEqual(all.slice(0, 2))
+    expect(await found('0123-abcd')).toEqual(['0123-abcd'])
+    expect(await found('0123-abcde')).toEqual([])
+    expect(await found('0123-abz')).toEqual([])
+    await store.do('delete', 'c', '0123-abcc')
+    expect(await found('0123-abc')).toEqual(all.toSpliced(1, 1))
+    expect(ids(await store.do('withPrefix', 'never', '0123-abc', 10))).toEqual([])
   })
 }
 

@@ -1,5 +1,14 @@
 /** The storage contract in its simplest form, to compare stores with. */
-import type { Document, Filter, ListQuery, LogEntry, Transaction } from '../../../src/state/store.ts'
+import type {
+  Document,
+  Filter,
+  Found,
+  ListQuery,
+  LogEntry,
+  Place,
+  SearchQuery,
+  Transaction,
+} from '../../../src/state/store.ts'
 
 interface Log {
   entries: string[]
@@ -40,20 +49,35 @@ export class ModelStore implements Transaction {
     this.#contents.documents = this.#contents.documents.filter(isOther)
   }
 
-  list<T>(
+  list<T>(collection: string, { partition, after, limit }: ListQuery): Document<T>[] {
+    return this.#newest<T>(collection, partition, after).slice(0, limit)
+  }
+
+  /** Looks at everything: stores are compared with it where they may as well. */
+  search<T>(
     collection: string,
-    { partition, tags = {}, since = Number.NEGATIVE_INFINITY, after, limit }: ListQuery,
-  ): Document<T>[] {
-    return this.#all<T>(collection)
-      .filter(document => document.partition === partition && document.at >= since)
+    { partition, tags = {}, since = Number.NEGATIVE_INFINITY, after, limit }: SearchQuery,
+  ): Found<T> {
+    const all = this.#newest<T>(collection, partition, after)
+      .filter(({ at }) => at >= since)
       .filter(document => Object.entries(tags).every(([tag, value]) => document.tags[tag] === value))
-      .filter(document => after === undefined || byTime(document, after) < 0)
-      .toSorted((a, b) => byTime(b, a))
-      .slice(0, limit)
+    const documents = all.slice(0, limit)
+    const last = documents.at(-1)
+    const next = all.length > limit && last ? { at: last.at, id: last.id } : undefined
+    return { documents, next }
   }
 
   countMatching(collection: string, filter: Filter): number {
-    return this.list(collection, { ...filter, limit: Number.POSITIVE_INFINITY }).length
+    return this.search(collection, { ...filter, limit: Number.POSITIVE_INFINITY }).documents.length
+  }
+
+  withPrefix<T>(collection: string, prefix: string, limit: number): Document<T>[] {
+    const found = this.#all<T>(collection).filter(({ id }) => id.startsWith(prefix))
+    return found.toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
+  }
+
+  length(name: string): number {
+    return this.#contents.logs[name]?.entries.length ?? 0
   }
 
   count(collection: string, partition?: string): number {
@@ -93,6 +117,13 @@ export class ModelStore implements Transaction {
 
   deleteLog(name: string): void {
     delete this.#contents.logs[name]
+  }
+
+  #newest<T>(collection: string, partition: string, after: Place | undefined): Document<T>[] {
+    return this.#all<T>(collection)
+      .filter(document => document.partition === partition)
+      .filter(document => after === undefined || byTime(document, after) < 0)
+      .toSorted((a, b) => byTime(b, a))
   }
 
   #all<T>(collection: string): Document<T>[] {

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { Tags } from '../../../src/state/store.ts'
 import type { Stored } from '../store.ts'
 import { doc, ids } from './document.ts'
 
@@ -24,8 +25,9 @@ export function oddCases(store: Stored): void {
     const document = doc(name, { partition: name, tags: { t: name }, value: { [name]: name } })
     await store.transact(['put', name, document], ['append', name, name], ['append', name, name, true])
     expect(await store.do('get', name, name)).toEqual(document)
+    const query = { partition: name, tags: { t: name }, limit: 2, looks: 2 }
+    expect((await store.do('search', name, query)).documents).toEqual([document])
     expect(await store.do('list', name, { partition: name, limit: 2 })).toEqual([document])
-    expect(await store.do('list', name, { partition: name, tags: { t: name }, limit: 2 })).toEqual([document])
     expect(await store.do('count', name, name)).toBe(1)
     expect(await store.do('oldest', name, 2)).toEqual([document])
     expect(await store.do('read', name, 1, 2)).toEqual([{ seq: 2, data: name }])
@@ -41,9 +43,11 @@ export function oddCases(store: Stored): void {
       await store.do('put', 'c', doc('a', { tags }))
       await store.do('put', 'c', doc('b', { tags: { other: 'yes' } }))
       expect(Object.entries((await store.do('get', 'c', 'a'))?.tags ?? {})).toEqual([[name, 'yes']])
-      expect(ids(await store.do('list', 'c', { partition: 'p', tags, limit: 10 }))).toEqual(['a'])
+      const search = async (tags: Tags) =>
+        ids((await store.do('search', 'c', { partition: 'p', tags, limit: 10, looks: 10 })).documents)
+      expect(await search(tags)).toEqual(['a'])
       const others = Object.fromEntries([[name, 'no']])
-      expect(await store.do('list', 'c', { partition: 'p', tags: others, limit: 10 })).toEqual([])
+      expect(await search(others)).toEqual([])
     },
   )
 

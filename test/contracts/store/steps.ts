@@ -1,5 +1,14 @@
 /** What is done to a store, as data: so one suite can be run on a store that is in another process. */
-import type { Document, ListQuery, LogEntry, Store, Transaction } from '../../../src/state/store.ts'
+import type {
+  Document,
+  Filter,
+  Found,
+  ListQuery,
+  LogEntry,
+  SearchQuery,
+  Store,
+  Transaction,
+} from '../../../src/state/store.ts'
 
 /** One call of a transaction. */
 export type Step =
@@ -7,11 +16,15 @@ export type Step =
   | readonly ['put', collection: string, document: Document]
   | readonly ['delete', collection: string, id: string]
   | readonly ['list', collection: string, query: ListQuery]
+  | readonly ['search', collection: string, query: SearchQuery]
+  | readonly ['countMatching', collection: string, filter: Filter]
+  | readonly ['withPrefix', collection: string, prefix: string, limit: number]
   | readonly ['count', collection: string, partition?: string]
   | readonly ['expired', collection: string, now: number, limit: number]
   | readonly ['oldest', collection: string, limit: number]
   | readonly ['append', log: string, data: string, seal?: boolean]
   | readonly ['read', log: string, after: number, limit: number]
+  | readonly ['length', log: string]
   | readonly ['isSealed', log: string]
   | readonly ['deleteLog', log: string]
   | readonly ['throw', message: string]
@@ -22,11 +35,15 @@ export interface Answers {
   put: undefined
   delete: undefined
   list: Document[]
+  search: Found
+  countMatching: number
+  withPrefix: Document[]
   count: number
   expired: Document[]
   oldest: Document[]
   append: number | undefined
   read: LogEntry[]
+  length: number
   isSealed: boolean
   deleteLog: undefined
   throw: never

@@ -9,7 +9,7 @@ const LOOK: readonly Step[] = [
   ['get', 'fresh', 'added'],
   ['list', 'c', { partition: 'p', limit: 10 }],
   ['list', 'c', { partition: 'q', limit: 10 }],
-  ['list', 'c', { partition: 'p', tags: { t: '1' }, limit: 10 }],
+  ['search', 'c', { partition: 'p', tags: { t: '1' }, limit: 10, looks: 10 }],
   ['expired', 'c', 100, 10],
   ['oldest', 'c', 10],
   ['count', 'c'],

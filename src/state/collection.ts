@@ -1,0 +1,206 @@
+import type { Part } from './budget.ts'
+import { type Document, type Place, PREFIX_LENGTH, type Tags } from './store.ts'
+import { comparePlaces, Timeline } from './timeline.ts'
+
+/** What is kept of a document, and how it stands in the budget. */
+export interface Content {
+  readonly document: Document
+  readonly part: Part
+}
+
+/** A document in its place. What takes its place later is written into it, so that the orders stay as they are. */
+class Kept implements Place {
+  readonly at: number
+  readonly id: string
+  content: Content
+
+  constructor(content: Content) {
+    this.at = content.document.at
+    this.id = content.document.id
+    this.content = content
+  }
+
+  get document(): Document {
+    return this.content.document
+  }
+}
+
+/** Stands for a document in the order of expiry. */
+interface Entry extends Place {
+  readonly kept: Kept
+}
+
+/** The documents of a collection in memory, in each order in which they are asked for. */
+export class Collection {
+  readonly #byId = new Map<string, Kept>()
+  readonly #all = new Timeline<Kept>()
+  /** By the time at which they expire: those that do. */
+  readonly #expiring = new Timeline<Entry>()
+  /** By the beginning of their ids, which few share. */
+  readonly #beginnings = new Map<string, Kept[]>()
+  readonly #partitions = new Map<string, TagIndex>()
+
+  find(id: string): Content | undefined {
+    return this.#byId.get(id)?.content
+  }
+
+  /** Adds a document, or replaces the one of its id. */
+  put(content: Content): void {
+    const { document } = content
+    const kept = this.#byId.get(document.id)
+    const before = kept?.document
+    if (kept === undefined || before?.at !== document.at || before.partition !== document.partition) {
+      this.delete(document.id)
+      this.#add(new Kept(content))
+      return
+    }
+    kept.content = content
+    this.#partitions.get(before.partition)?.retag(kept, before.tags, document.tags)
+    if (before.expiresAt === document.expiresAt) return
+    this.#endExpiry(before)
+    this.#beginExpiry(kept)
+  }
+
+  delete(id: string): void {
+    const kept = this.#byId.get(id)
+    if (kept === undefined) return
+    const { document } = kept
+    this.#byId.delete(id)
+    this.#all.delete(kept)
+    this.#forgetBeginning(kept)
+    this.#endExpiry(document)
+    const partition = this.#partitions.get(document.partition)
+    partition?.delete(kept, document.tags)
+    if (partition?.all.size === 0) this.#partitions.delete(document.partition)
+  }
+
+  /** How many there are: in a partition, in all without one. */
+  count(partition: string | undefined): number {
+    return this.#timelineOf(partition)?.size ?? 0
+  }
+
+  /** Newest first, of those that may have all of the tags: the fewest for which that is known. */
+  newest(partition: string, tags: Tags, after: Place | undefined): Iterable<Document> {
+    return documentsOf(this.#partitions.get(partition)?.smallest(tags)?.newest(after))
+  }
+
+  /** Oldest first: of a partition, of all without one. */
+  oldest(partition: string | undefined): Iterable<Document> {
+    return documentsOf(this.#timelineOf(partition)?.oldest())
+  }
+
+  /** In the order of their expiry. */
+  *expiring(): Generator<Document> {
+    for (const { kept } of this.#expiring.oldest()) yield kept.document
+  }
+
+  /** Those whose ids begin so. */
+  withPrefix(prefix: string): Document[] {
+    const alike = this.#beginnings.get(prefix.slice(0, PREFIX_LENGTH)) ?? []
+    const found = alike
+      .filter(({ id }) => id.startsWith(prefix))
+      .map(({ id, document }) => ({ at: 0, id, document }))
+    return found.sort(comparePlaces).map(({ document }) => document)
+  }
+
+  #timelineOf(partition: string | undefined): Timeline<Kept> | undefined {
+    return partition === undefined ? this.#all : this.#partitions.get(partition)?.all
+  }
+
+  #add(kept: Kept): void {
+    const { id, document } = kept
+    this.#byId.set(id, kept)
+    this.#all.put(kept)
+    const beginning = id.slice(0, PREFIX_LENGTH)
+    const alike = this.#beginnings.get(beginning)
+    if (alike === undefined) this.#beginnings.set(beginning, [kept])
+    else alike.push(kept)
+    this.#beginExpiry(kept)
+    let partition = this.#partitions.get(document.partition)
+    if (partition === undefined) {
+      partition = new TagIndex()
+      this.#partitions.set(document.partition, partition)
+    }
+    partition.put(kept)
+  }
+
+  #forgetBeginning(kept: Kept): void {
+    const beginning = kept.id.slice(0, PREFIX_LENGTH)
+    const others = this.#beginnings.get(beginning)?.filter(one => one !== kept) ?? []
+    if (others.length === 0) this.#beginnings.delete(beginning)
+    else this.#beginnings.set(beginning, others)
+  }
+
+  #beginExpiry(kept: Kept): void {
+    const { expiresAt, id } = kept.document
+    if (expiresAt !== undefined) this.#expiring.put({ at: expiresAt, id, kept })
+  }
+
+  #endExpiry({ expiresAt, id }: Document): void {
+    if (expiresAt !== undefined) this.#expiring.delete({ at: expiresAt, id })
+  }
+}
+
+function* documentsOf(kept: Iterable<Kept> = []): Generator<Document> {
+  for (const { document } of kept) yield document
+}
+
+/** The documents of a partition in the order of time: all of them, and those of each tag. */
+class TagIndex {
+  readonly all: Timeline<Kept> = new Timeline()
+  /** By the tag's name, then by its value. */
+  readonly #tags = new Map<string, Map<string, Timeline<Kept>>>()
+
+  put(kept: Kept): void {
+    this.all.put(kept)
+    this.retag(kept, {}, kept.document.tags)
+  }
+
+  delete(kept: Kept, tags: Tags): void {
+    this.all.delete(kept)
+    this.retag(kept, tags, {})
+  }
+
+  /** A document has other tags than before. */
+  retag(kept: Kept, before: Tags, tags: Tags): void {
+    for (const tag of Object.keys(before)) {
+      if (!Object.hasOwn(tags, tag) || tags[tag] !== before[tag]) this.#drop(kept, tag, before[tag]!)
+    }
+    for (const tag of Object.keys(tags)) {
+      if (!Object.hasOwn(before, tag) || tags[tag] !== before[tag]) this.#open(tag, tags[tag]!).put(kept)
+    }
+  }
+
+  /** The fewest documents among which all are that have these tags; undefined where none has. */
+  smallest(tags: Tags): Timeline<Kept> | undefined {
+    let smallest = this.all
+    for (const tag of Object.keys(tags)) {
+      const timeline = this.#tags.get(tag)?.get(tags[tag]!)
+      if (timeline === undefined) return undefined
+      if (timeline.size < smallest.size) smallest = timeline
+    }
+    return smallest
+  }
+
+  #drop(kept: Kept, tag: string, value: string): void {
+    const values = this.#tags.get(tag)
+    const timeline = values?.get(value)
+    timeline?.delete(kept)
+    if (timeline?.size === 0) values?.delete(value)
+    if (values?.size === 0) this.#tags.delete(tag)
+  }
+
+  #open(tag: string, value: string): Timeline<Kept> {
+    let values = this.#tags.get(tag)
+    if (values === undefined) {
+      values = new Map()
+      this.#tags.set(tag, values)
+    }
+    let timeline = values.get(value)
+    if (timeline === undefined) {
+      timeline = new Timeline()
+      values.set(value, timeline)
+    }
+    return timeline
+  }
+}

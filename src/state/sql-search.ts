@@ -1,0 +1,66 @@
+/**
+ * The statements by which documents are listed and searched for. They are of the same words for the same members, and
+ * always name the index that they use: the planner knows nothing of how many documents have a tag.
+ *
+ * @module
+ */
+
+import { nameOfTagIndex, tagColumn } from './migrations.ts'
+import type { SqlValue } from './sql.ts'
+import type { Place, Tags } from './store.ts'
+
+/** A statement, and what binds to it. */
+export interface Statement {
+  readonly sql: string
+  readonly values: readonly SqlValue[]
+}
+
+/** Documents of a partition, or those of them that have a tag with an index, newest first. */
+export interface Newest {
+  readonly collection: string
+  readonly partition: string
+  readonly tag?: { readonly name: string; readonly value: string } | undefined
+  readonly since?: number | undefined
+  readonly after?: Place | undefined
+  readonly limit: number
+  readonly offset?: number | undefined
+}
+
+/** Selects them. */
+export function newest(columns: string, query: Newest): Statement {
+  const { collection, partition, tag, since, after, limit, offset } = query
+  const index = tag === undefined ? 'documents_by_partition' : nameOfTagIndex(tag.name)
+  const sql =
+    `SELECT ${columns} FROM documents INDEXED BY ${index} WHERE collection = ? AND partition = ?` +
+    (tag === undefined ? '' : ` AND ${tagColumn(tag.name)} = ?`) +
+    (since === undefined ? '' : ' AND at >= ?') +
+    (after === undefined ? '' : ' AND (at, id) < (?, ?)') +
+    ' ORDER BY at DESC, id DESC LIMIT ?' +
+    (offset === undefined ? '' : ' OFFSET ?')
+  const values = [
+    collection,
+    partition,
+    ...(tag === undefined ? [] : [tag.value]),
+    ...(since === undefined ? [] : [since]),
+    ...(after === undefined ? [] : [after.at, after.id]),
+    limit,
+    ...(offset === undefined ? [] : [offset]),
+  ]
+  return { sql, values }
+}
+
+/** Selects of what a statement gives that which has all of the tags. */
+export function among({ sql, values }: Statement, tags: Tags, limit?: number): Statement {
+  const all = Object.entries(tags)
+  const conditions = all.map(() => 'json_extract(tags, ?) = ?').join(' AND ')
+  return {
+    sql:
+      `SELECT * FROM (${sql}) WHERE ${conditions} ORDER BY at DESC, id DESC` +
+      (limit === undefined ? '' : ' LIMIT ?'),
+    values: [
+      ...values,
+      ...all.flatMap(([tag, value]) => [`$."${tag}"`, value]),
+      ...(limit === undefined ? [] : [limit]),
+    ],
+  }
+}
