@@ -1,6 +1,9 @@
+import { alone } from '../../state/presence.ts'
 import { type SqlDriver, sqlStore } from '../../state/sql.ts'
 import type { Store } from '../../state/store.ts'
+import { ObjectTransaction } from './object-transaction.ts'
 import type { ObjectStorage } from './platform.ts'
+import { FIRST_FORM, Tables } from './tables.ts'
 
 /** A store that may not be there yet. */
 export interface ObjectStore extends Store {
@@ -13,32 +16,57 @@ export interface ObjectStore extends Store {
   clear(): Promise<void>
 }
 
-const TABLES = "SELECT 1 FROM sqlite_master WHERE name = 'servable_schema'"
-
 /** The store in a Durable Object's own database. Only the object has it open, so whoever had it before is gone. */
 export function objectStore(storage: ObjectStorage): ObjectStore {
-  const driver: SqlDriver = {
+  const tables = new Tables(storage)
+  const tx = new ObjectTransaction(tables)
+  const inTables: Store['transact'] = work => {
+    try {
+      return storage.transactionSync(() => {
+        const done = work(tx)
+        tx.flush()
+        return done
+      })
+    } catch (error) {
+      tables.forget()
+      tx.forget()
+      throw error
+    }
+  }
+  let presence = alone()
+  let first: Store | undefined
+  /** An object that version 0.1 has made keeps its tables as they are, for as long as it lives. */
+  const transact: Store['transact'] = work => {
+    if (!tables.has(FIRST_FORM)) return inTables(work)
+    first ??= sqlStore(driverOf(storage))
+    return first.transact(work)
+  }
+  return {
+    get instance() {
+      return presence.instance
+    },
+    isShared: false,
+    isAlive: instance => presence.isAlive(instance),
+    transact,
+    close() {},
+    isEmpty: () => tables.isEmpty,
+    async clear() {
+      await storage.deleteAlarm()
+      await storage.deleteAll()
+      tables.forget()
+      tx.forget()
+      first = undefined
+      // What was at work has nothing left to write into.
+      presence = alone()
+    },
+  }
+}
+
+function driverOf(storage: ObjectStorage): SqlDriver {
+  return {
     all: (sql, ...values) => storage.sql.exec(sql, ...values).toArray(),
     run: (sql, ...values) => void storage.sql.exec(sql, ...values),
     transaction: work => storage.transactionSync(work),
     close() {},
-  }
-  const isEmpty = () => driver.all(TABLES).length === 0
-  let store = sqlStore(driver)
-  return {
-    get instance() {
-      return store.instance
-    },
-    isShared: false,
-    isAlive: instance => store.isAlive(instance),
-    transact: work => store.transact(work),
-    close() {},
-    isEmpty,
-    async clear() {
-      await storage.deleteAlarm()
-      await storage.deleteAll()
-      // What is written next begins with a schema again.
-      store = sqlStore(driver)
-    },
   }
 }
