@@ -24,7 +24,7 @@ import {
 } from '../../gateway/records.ts'
 import { addCorrection, CORRECTIONS, listCorrections } from '../../http/corrections.ts'
 import { countInStore, WINDOWS, type Window } from '../../http/rate-limit.ts'
-import { admitRun, reserveKey, takePlace, useOfKey } from '../../runs/admission.ts'
+import { reserveKey, takePlace, useOfKey } from '../../runs/admission.ts'
 import { decodeCursor } from '../../runs/cursor.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
 import { listRuns } from '../../runs/list.ts'
@@ -34,12 +34,10 @@ import { openToolServers, type Service } from '../../service.ts'
 import { type AdmittedTask, findBindings } from './bindings.ts'
 import { createDurableHost } from './durable-host.ts'
 import { ToolServerKeeper, type ToolServerRequest } from './durable-tool-servers.ts'
+import { admitListed, fillPlaces, workExpiry } from './places.ts'
 import type { ObjectClass, ObjectState } from './platform.ts'
 import { type Answer, type Answerer, answering } from './rpc.ts'
 import { type ObjectStore, objectStore } from './sql.ts'
-
-/** Milliseconds that an object may be late to tell of an end. */
-const LATE_MS = 60_000
 
 /** Makes the class, bounded by what `service` gives. */
 export function indexObjectClass(service: () => Service): ObjectClass {
@@ -48,20 +46,23 @@ export function indexObjectClass(service: () => Service): ObjectClass {
     readonly #store: ObjectStore
     readonly #answer: Answerer = answering(() => service().settings.log)
     #toolServers: ToolServerKeeper | undefined
+    /** Places of runs at work are counted in memory; the list knows which those are that an earlier memory counted. */
+    #hasPlaces = false
 
     constructor(state: ObjectState, env: unknown) {
       // The base class is typed by the runtime's own types where a user has them.
       super(state as never, env as never)
       this.#state = state
-      this.#store = objectStore(state.storage)
+      this.#store = objectStore(state.storage, { passing: [RUNNING] })
     }
 
     admit(run: StoredRun, client: string): Promise<Answer<void>> {
       return this.#answer(() => {
         const { runs } = service()
+        if (!this.#hasPlaces) this.#store.transact(tx => fillPlaces(tx, partitionOf(run.owner), runs))
+        this.#hasPlaces = true
         this.#store.transact(tx => {
-          if (tx.get(RUNS, run.record.id) !== undefined) return
-          admitRun(tx, { run, client, expiresAt: workExpiry(runs) }, runs)
+          if (tx.get(RUNS, run.record.id) === undefined) admitListed(tx, run, client, runs)
         })
       })
     }
@@ -246,11 +247,6 @@ export function indexObjectClass(service: () => Service): ObjectClass {
       else if (left === 0) await this.#store.clear()
     }
   }
-}
-
-/** When what is at work has ended for certain, though its object could not tell. */
-function workExpiry({ timeoutMs }: { readonly timeoutMs: number }): number {
-  return Date.now() + timeoutMs + LATE_MS
 }
 
 /** When the record of a socket that is at work goes: its runs have ended by then, and nobody can come back to them. */

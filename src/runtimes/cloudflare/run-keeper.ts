@@ -11,6 +11,7 @@ import { createLocalHost, newRun } from '../../runs/local-host.ts'
 import { type FoundRun, RUNS, type RunRecord, type StoredRun } from '../../runs/record.ts'
 import type { Target } from '../../runs/run.ts'
 import type { Service } from '../../service.ts'
+import { Alarm } from './alarm.ts'
 import { indexOf, Kept } from './kept.ts'
 import type { ObjectState } from './platform.ts'
 import { type Answer, type Answerer, answering, streamOf, unwrap } from './rpc.ts'
@@ -34,7 +35,7 @@ export interface StartMessage {
 
 /** Keeps the run of one object. */
 export class RunKeeper {
-  readonly #state: ObjectState
+  readonly #alarm: Alarm
   readonly #store: ObjectStore
   readonly #service: Service
   readonly #host: RunHost
@@ -43,7 +44,7 @@ export class RunKeeper {
   #isIndexed = false
 
   constructor(state: ObjectState, store: ObjectStore, service: Service) {
-    this.#state = state
+    this.#alarm = new Alarm(state.storage)
     this.#store = store
     this.#service = service
     this.#answer = answering(() => service.settings.log)
@@ -77,7 +78,7 @@ export class RunKeeper {
         await unwrap(indexOf(owner).admit(run, client))
       }
       const record = await this.#host.start({ target, input, options, owner, client, isBackground, secrets })
-      await this.#state.storage.setAlarm(Date.now() + WATCH_MS)
+      if (record.status === 'running') await this.#alarm.setBy(Date.now() + WATCH_MS)
       return record
     })
   }
@@ -135,13 +136,13 @@ export class RunKeeper {
     const document = this.#kept.document()
     if (document === undefined) return
     const { value: run, expiresAt = Date.now() } = document
-    if (run.record.status === 'running') return this.#state.storage.setAlarm(Date.now() + WATCH_MS)
+    if (run.record.status === 'running') return this.#alarm.setBy(Date.now() + WATCH_MS)
     try {
       if (!this.#isIndexed) await indexOf(run.owner).update(run, expiresAt)
       this.#isIndexed = true
-      await this.#state.storage.setAlarm(expiresAt)
+      await this.#alarm.setTo(expiresAt)
     } catch {
-      await this.#state.storage.setAlarm(Date.now() + RETRY_MS)
+      await this.#alarm.setTo(Date.now() + RETRY_MS)
     }
   }
 }

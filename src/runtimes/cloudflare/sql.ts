@@ -1,7 +1,9 @@
+import { memoryStore } from '../../state/memory.ts'
 import { alone } from '../../state/presence.ts'
 import { type SqlDriver, sqlStore } from '../../state/sql.ts'
 import type { Store } from '../../state/store.ts'
 import { ObjectTransaction } from './object-transaction.ts'
+import { PassingTransaction } from './passing.ts'
 import type { ObjectStorage } from './platform.ts'
 import { FIRST_FORM, Tables } from './tables.ts'
 
@@ -16,8 +18,14 @@ export interface ObjectStore extends Store {
   clear(): Promise<void>
 }
 
+/** How an object's store is made. */
+export interface ObjectStoreOptions {
+  /** Collections that are kept in memory only. */
+  readonly passing?: readonly string[]
+}
+
 /** The store in a Durable Object's own database. Only the object has it open, so whoever had it before is gone. */
-export function objectStore(storage: ObjectStorage): ObjectStore {
+export function objectStore(storage: ObjectStorage, { passing = [] }: ObjectStoreOptions = {}): ObjectStore {
   const tables = new Tables(storage)
   const tx = new ObjectTransaction(tables)
   const inTables: Store['transact'] = work => {
@@ -36,18 +44,21 @@ export function objectStore(storage: ObjectStorage): ObjectStore {
   let presence = alone()
   let first: Store | undefined
   /** An object that version 0.1 has made keeps its tables as they are, for as long as it lives. */
-  const transact: Store['transact'] = work => {
+  const inObject: Store['transact'] = work => {
     if (!tables.has(FIRST_FORM)) return inTables(work)
     first ??= sqlStore(driverOf(storage))
     return first.transact(work)
   }
+  let memory = memoryStore()
+  const transact: Store['transact'] = work =>
+    memory.transact(tx => inObject(kept => work(new PassingTransaction(kept, tx, passing))))
   return {
     get instance() {
       return presence.instance
     },
     isShared: false,
     isAlive: instance => presence.isAlive(instance),
-    transact,
+    transact: passing.length === 0 ? inObject : transact,
     close() {},
     isEmpty: () => tables.isEmpty,
     async clear() {
@@ -56,6 +67,7 @@ export function objectStore(storage: ObjectStorage): ObjectStore {
       tables.forget()
       tx.forget()
       first = undefined
+      memory = memoryStore()
       // What was at work has nothing left to write into.
       presence = alone()
     },
