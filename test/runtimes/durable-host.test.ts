@@ -6,6 +6,8 @@ import { begin, ending, newKey, type TestHost, unique, waitFor } from '../contra
 import { runHostContract } from '../contracts/run-host.ts'
 import { startWorkerd } from './harness.ts'
 
+const never = { gate: 'never' } as const
+
 const WAIT = { timeout: 10_000, interval: 20 }
 
 /** Calls through the door of the Worker. */
@@ -62,7 +64,9 @@ function toEntry(line: string): LogEntry {
   return { seq: Number(line.slice(0, space)), data: line.slice(space + 1) }
 }
 
-async function make(settings: Partial<HostSettings>): Promise<TestHost> {
+async function make(
+  settings: Partial<HostSettings>,
+): Promise<TestHost & { crashIndex(name: string): Promise<unknown> }> {
   const folder = await newFolder()
   const env = { RUNS: JSON.stringify(settings) }
   const workerd = await startWorkerd('test/runtimes/entries/run-host.ts', { env, storage: folder.path })
@@ -70,6 +74,7 @@ async function make(settings: Partial<HostSettings>): Promise<TestHost> {
   const host = durableHost(through)
   return {
     host,
+    crashIndex: name => through.ask({ method: 'crashIndex', about: name }),
     openGate: about => through.ask({ method: 'openGate', about }),
     countOf: about => through.ask({ method: 'countOf', about }),
     wasStopped: about => through.ask({ method: 'wasStopped', about }),
@@ -87,6 +92,31 @@ async function make(settings: Partial<HostSettings>): Promise<TestHost> {
 
 describe('durableState', () => {
   runHostContract(make, { atOnce: 10, countsAll: false })
+
+  it('counts runs at work, though what counts them has left memory', async () => {
+    const { host, crashIndex, close } = await make({ maxRunning: 3, maxRunningPerOwner: 2 })
+    const refused = (client: string) =>
+      begin(host, [never], { client }).then(
+        () => undefined,
+        error => error.code,
+      )
+    try {
+      const [one, other] = [unique('client'), unique('client')]
+      const [first] = [
+        await begin(host, [never], { client: one }),
+        await begin(host, [never], { client: one }),
+      ]
+      await crashIndex('anonymous')
+      expect(await refused(one)).toBe('too_many_runs')
+      await begin(host, [never], { client: other })
+      expect(await refused(other)).toBe('too_many_runs')
+      await crashIndex('anonymous')
+      await host.cancel(first.id, null)
+      await waitFor(async () => (await refused(one)) === undefined)
+    } finally {
+      await close()
+    }
+  })
 
   it('forgets a run when its time has come, and its key after that', async () => {
     const { host, close } = await make({ retentionMs: 500, timeoutMs: 400 })

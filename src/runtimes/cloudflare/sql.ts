@@ -1,11 +1,11 @@
 import { memoryStore } from '../../state/memory.ts'
 import { alone } from '../../state/presence.ts'
-import { type SqlDriver, sqlStore } from '../../state/sql.ts'
 import type { Store } from '../../state/store.ts'
+import { leaveFirstForm } from './first-form.ts'
 import { ObjectTransaction } from './object-transaction.ts'
 import { PassingTransaction } from './passing.ts'
 import type { ObjectStorage } from './platform.ts'
-import { FIRST_FORM, Tables } from './tables.ts'
+import { Tables } from './tables.ts'
 
 /** A store that may not be there yet. */
 export interface ObjectStore extends Store {
@@ -28,9 +28,10 @@ export interface ObjectStoreOptions {
 export function objectStore(storage: ObjectStorage, { passing = [] }: ObjectStoreOptions = {}): ObjectStore {
   const tables = new Tables(storage)
   const tx = new ObjectTransaction(tables)
-  const inTables: Store['transact'] = work => {
+  const inObject: Store['transact'] = work => {
     try {
       return storage.transactionSync(() => {
+        leaveFirstForm(tables)
         const done = work(tx)
         tx.flush()
         return done
@@ -42,13 +43,6 @@ export function objectStore(storage: ObjectStorage, { passing = [] }: ObjectStor
     }
   }
   let presence = alone()
-  let first: Store | undefined
-  /** An object that version 0.1 has made keeps its tables as they are, for as long as it lives. */
-  const inObject: Store['transact'] = work => {
-    if (!tables.has(FIRST_FORM)) return inTables(work)
-    first ??= sqlStore(driverOf(storage))
-    return first.transact(work)
-  }
   let memory = memoryStore()
   const transact: Store['transact'] = work =>
     memory.transact(tx => inObject(kept => work(new PassingTransaction(kept, tx, passing))))
@@ -66,19 +60,9 @@ export function objectStore(storage: ObjectStorage, { passing = [] }: ObjectStor
       await storage.deleteAll()
       tables.forget()
       tx.forget()
-      first = undefined
       memory = memoryStore()
       // What was at work has nothing left to write into.
       presence = alone()
     },
-  }
-}
-
-function driverOf(storage: ObjectStorage): SqlDriver {
-  return {
-    all: (sql, ...values) => storage.sql.exec(sql, ...values).toArray(),
-    run: (sql, ...values) => void storage.sql.exec(sql, ...values),
-    transaction: work => storage.transactionSync(work),
-    close() {},
   }
 }

@@ -39,9 +39,6 @@ const TABLES = {
 /** A table's name. */
 export type TableName = keyof typeof TABLES
 
-/** A table of what version 0.1 made. */
-export const FIRST_FORM = 'servable_schema'
-
 /** The tables and indices that are there, and statements on them. */
 export class Tables {
   readonly #storage: ObjectStorage
@@ -57,7 +54,7 @@ export class Tables {
   }
 
   /** Whether the table is there. */
-  has(name: string): boolean {
+  has(name: TableName | 'servable_schema'): boolean {
     return this.#known().has(name)
   }
 
@@ -75,7 +72,7 @@ export class Tables {
 
   /** Whether lists of a collection have an index. */
   isIndexed(collection: string): boolean {
-    return this.has(indexOf(collection))
+    return this.#known().has(indexOf(collection))
   }
 
   /** Gives the lists of a collection an index. */
@@ -95,7 +92,7 @@ export class Tables {
   #known(): Set<string> {
     this.#names ??= new Set(
       // The runtime has tables of its own.
-      this.all("SELECT name FROM sqlite_master WHERE name LIKE 'object_%' OR name = ?", FIRST_FORM).map(
+      this.all("SELECT name FROM sqlite_master WHERE name LIKE 'object_%' OR name = 'servable_schema'").map(
         ({ name }) => String(name),
       ),
     )

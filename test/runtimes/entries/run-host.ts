@@ -25,7 +25,19 @@ export class ServableRun extends made.ServableRun {
   }
 }
 
-export const ServableIndex: typeof made.ServableIndex = made.ServableIndex
+/** The same, of the objects that list. */
+export class ServableIndex extends made.ServableIndex {
+  readonly #abort: () => void
+
+  constructor(state: ObjectState & { abort?(reason: string): void }, env: unknown) {
+    super(state, env)
+    this.#abort = () => state.abort?.('on purpose')
+  }
+
+  crash(): void {
+    this.#abort()
+  }
+}
 
 type Call =
   | { method: 'start'; request: Omit<StartRequest, 'target'> }
@@ -33,10 +45,11 @@ type Call =
   | { method: 'follow'; id: string; viewer: string | null; after: number }
   | { method: 'find'; ref: string }
   | { method: 'list'; owner: string | null; query: RunQuery }
-  | { method: 'openGate' | 'countOf' | 'wasStopped' | 'crash'; about: string }
+  | { method: 'openGate' | 'countOf' | 'wasStopped' | 'crash' | 'crashIndex'; about: string }
 
 interface Bindings {
   SERVABLE_RUN: { getByName(id: string): { crash(): Promise<void> } }
+  SERVABLE_INDEX: { getByName(name: string): { crash(): Promise<void> } }
 }
 
 let host: RunHost | undefined
@@ -86,8 +99,9 @@ async function control(method: string, about: string): Promise<unknown> {
   if (method === 'openGate') return openGate(about)
   if (method === 'countOf') return countOf(about)
   if (method === 'wasStopped') return wasStopped(about)
-  const run = (env as Bindings).SERVABLE_RUN.getByName(about)
-  return run.crash().then(
+  const { SERVABLE_RUN, SERVABLE_INDEX } = env as Bindings
+  const object = (method === 'crashIndex' ? SERVABLE_INDEX : SERVABLE_RUN).getByName(about)
+  return object.crash().then(
     () => null,
     () => null,
   )
