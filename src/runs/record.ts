@@ -93,7 +93,7 @@ export function isWholeId(ref: string): boolean {
 }
 
 /** Documents that one reference may stand for: by chance there are two. */
-const MAX_FOUND = 10
+export const MAX_FOUND = 10
 
 /** The ids that a reference out of the log may stand for. */
 export function idsOf(tx: Transaction, collection: string, ref: string): string[] {

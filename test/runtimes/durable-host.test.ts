@@ -1,8 +1,8 @@
-import { describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Follower, HostSettings, RunHost } from '../../src/runs/host.ts'
 import type { LogEntry } from '../../src/state/store.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
-import { begin, ending, newKey, type TestHost, unique, waitFor } from '../contracts/run-host/kit.ts'
+import { begin, ending, listAll, newKey, type TestHost, unique, waitFor } from '../contracts/run-host/kit.ts'
 import { runHostContract } from '../contracts/run-host.ts'
 import { startWorkerd } from './harness.ts'
 
@@ -66,9 +66,10 @@ function toEntry(line: string): LogEntry {
 
 async function make(
   settings: Partial<HostSettings>,
+  indexes = 1,
 ): Promise<TestHost & { crashIndex(name: string): Promise<unknown> }> {
   const folder = await newFolder()
-  const env = { RUNS: JSON.stringify(settings) }
+  const env = { RUNS: JSON.stringify(settings), INDEXES: String(indexes) }
   const workerd = await startWorkerd('test/runtimes/entries/run-host.ts', { env, storage: folder.path })
   const through = door(workerd.url)
   const host = durableHost(through)
@@ -116,6 +117,56 @@ describe('durableState', () => {
     } finally {
       await close()
     }
+  })
+
+  describe('with several indices for runs without an identity', () => {
+    const nobody = null
+    let made: Awaited<ReturnType<typeof make>>
+    beforeAll(async () => {
+      made = await make({ maxRunning: 12, maxRunningPerOwner: 2, retentionMs: 60_000 }, 3)
+    })
+    afterAll(() => made.close())
+
+    it('lists all of them in one order, page by page', async () => {
+      const { host } = made
+      const begun: string[] = []
+      for (let i = 0; i < 12; i++) {
+        const { id } = await begin(host, [{ say: 'hi' }], { client: unique('client') })
+        await ending(host, id)
+        begun.push(id)
+      }
+      const listed = await listAll(host, nobody, { limit: 5 })
+      expect(listed.map(({ id }) => id).toSorted()).toEqual(begun.toSorted())
+      const times = listed.map(({ createdAt }) => createdAt)
+      expect(times).toEqual(times.toSorted().toReversed())
+      const ended = await listAll(host, nobody, { limit: 100, status: 'completed' })
+      expect(ended).toHaveLength(12)
+      // Of twelve clients some are with each.
+      for (const name of ['anonymous', 'anonymous:1', 'anonymous:2']) await made.crashIndex(name)
+      expect((await listAll(host, nobody, { limit: 100 })).length).toBe(12)
+    })
+
+    it('finds them by what the log shows, and tells the right index of an end that nobody saw', async () => {
+      const { host } = made
+      for (let i = 0; i < 6; i++) {
+        const { id } = await begin(host, [never], { client: unique('client') })
+        expect((await host.find(id.slice(0, 8))).map(found => found.id)).toContain(id)
+        await made.restart(id)
+        const failed = await listAll(host, nobody, { limit: 100, status: 'failed' })
+        expect(failed.map(run => run.id)).toContain(id)
+      }
+      expect(await listAll(host, nobody, { limit: 100, status: 'running' })).toEqual([])
+    })
+
+    it('counts the runs of each client, wherever they are listed', async () => {
+      const { host } = made
+      const client = unique('client')
+      const ids: string[] = []
+      for (let i = 0; i < 2; i++) ids.push((await begin(host, [never], { client })).id)
+      await expect(begin(host, [], { client })).rejects.toMatchObject({ code: 'too_many_runs' })
+      for (const id of ids) await host.cancel(id, nobody)
+      await waitFor(() => begin(host, [], { client }).then(Boolean, () => false))
+    })
   })
 
   it('forgets a run when its time has come, and its key after that', async () => {

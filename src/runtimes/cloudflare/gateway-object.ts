@@ -25,7 +25,10 @@ export function gatewayObjectClass(service: () => Service): ObjectClass {
       const { gateway } = settings
       if (gateway === undefined) throw new Error('`gateway` is off in the options of `durableObjects`')
       const server = createGatewayOf(service(), gateway, {
-        host: createDurableHost(findBindings(), runs),
+        host:
+          settings.state.kind === 'hosted'
+            ? settings.state.createHost(runs)
+            : createDurableHost(findBindings(), runs),
         records: createDurableRecords(gateway.recoveryMs),
         engine: {
           ...HIBERNATING,

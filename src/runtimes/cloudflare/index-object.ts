@@ -56,13 +56,14 @@ export function indexObjectClass(service: () => Service): ObjectClass {
       this.#store = objectStore(state.storage, { passing: [RUNNING] })
     }
 
-    admit(run: StoredRun, client: string): Promise<Answer<void>> {
+    admit(run: StoredRun, client: string, shares = 1): Promise<Answer<void>> {
       return this.#answer(() => {
         const { runs } = service()
+        const bounds = { ...runs, maxRunning: Math.max(1, Math.floor(runs.maxRunning / shares)) }
         if (!this.#hasPlaces) this.#store.transact(tx => fillPlaces(tx, partitionOf(run.owner), runs))
         this.#hasPlaces = true
         this.#store.transact(tx => {
-          if (tx.get(RUNS, run.record.id) === undefined) admitListed(tx, run, client, runs)
+          if (tx.get(RUNS, run.record.id) === undefined) admitListed(tx, run, client, bounds)
         })
       })
     }

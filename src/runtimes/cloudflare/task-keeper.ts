@@ -55,7 +55,7 @@ export class TaskKeeper {
     this.#kept = new Kept(store, {
       collection: TASKS,
       missing: () => new ServableError('task_not_found', 'Task not found'),
-      unlist: (index, id) => index.removeTask(id),
+      unlist: ({ id, value }) => indexOf(value.owner).removeTask(id),
     })
     this.#agentOf = name => resolveHere(service.a2aAgents, 'agent', name)
     this.#host = createLocalTaskHost({

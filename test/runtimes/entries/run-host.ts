@@ -7,7 +7,8 @@ import { durableObjects, durableState, type ObjectState } from '../../../src/run
 import { createService } from '../../../src/service.ts'
 import { countOf, openGate, scripted, wasStopped } from '../../contracts/run-host/scripted.ts'
 
-const runs = JSON.parse((env as { RUNS: string }).RUNS) as RunsOptions
+const { RUNS, INDEXES } = env as { RUNS: string; INDEXES?: string }
+const runs = JSON.parse(RUNS) as RunsOptions
 const options: HandlerOptions = { agents: { scripted }, runs, production: false, logger: false }
 const made = durableObjects(options)
 
@@ -55,7 +56,7 @@ interface Bindings {
 let host: RunHost | undefined
 
 async function answer(call: Call, signal: AbortSignal): Promise<unknown> {
-  host ??= durableState().createHost(createService(options).runs)
+  host ??= durableState({ indexes: Number(INDEXES ?? 1) }).createHost(createService(options).runs)
   switch (call.method) {
     case 'start':
       return host.start({ ...call.request, target: { kind: 'agent', name: 'scripted', servable: scripted } })
