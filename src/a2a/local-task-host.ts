@@ -321,6 +321,7 @@ class LocalTaskHost implements TaskHost {
       changed: this.#watchOf(id).changed,
       maxBytes: settings.maxBytes,
       maxLength: settings.maxLength,
+      gatherMs: settings.gatherMs,
       encode: event =>
         isTerminal(event) ? [] : opening.entriesOf(event).map(entry => JSON.stringify(entry)),
       finish: (tx, event) => {

@@ -56,6 +56,7 @@ export class LiveRun {
       changed: this.watch.changed,
       maxBytes: settings.maxBytes,
       maxLength: settings.maxLength,
+      gatherMs: settings.gatherMs,
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
       finish: (tx, event, result) => {
         sealRun(tx, id, { event, json: eventToJson(event), result, keepMs })

@@ -25,6 +25,8 @@ export interface LogWriterOptions {
   /** Most characters of the log, and of the result. More fail the run with `run_too_large`. */
   readonly maxBytes: number
   readonly maxLength: number
+  /** Milliseconds for which what follows an event may wait, to be written together. Default 0, to the end of the turn. */
+  readonly gatherMs?: number | undefined
   /** The entries that an event becomes; throws for an event that cannot be written. */
   encode(event: RunEvent): readonly string[]
   /** Writes the end, in one transaction with what was still to be written. The result is there unless the run failed. */
@@ -91,17 +93,25 @@ class LogWriter {
 
   /**
    * An event is written at once, and what follows it within the same turn of the event loop together, at the turn's
-   * end: a model's tokens wait for nobody, and a burst costs one transaction and wakes its readers once.
+   * end: a model's tokens wait for nobody, and a burst costs one transaction and wakes its readers once. With `gatherMs` they
+   * wait for so long, and so do those that go on to come.
    */
   #write(): void {
     if (this.#buffer.length === 0) return
     if (this.#buffer.length >= MAX_BUFFERED) this.#flush()
     if (this.#turn !== undefined) return
     this.#flush()
+    this.#gather()
+  }
+
+  #gather(): void {
+    const { gatherMs = 0 } = this.#options
     this.#turn = setTimeout(() => {
       this.#turn = undefined
-      if (this.#buffer.length > 0) this.#tryFlush()
-    }, 0)
+      if (this.#buffer.length === 0) return
+      if (gatherMs > 0) this.#gather()
+      this.#tryFlush()
+    }, gatherMs)
   }
 
   #flush(): void {

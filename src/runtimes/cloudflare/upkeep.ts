@@ -10,6 +10,9 @@ export const WATCH_MS = 30_000
 /** Milliseconds after which an index that could not be told is told again. */
 export const RETRY_MS = 10_000
 
+/** Milliseconds for which events that come one by one are gathered into one row: nobody sees that a text comes as often. */
+export const GATHER_MS = 50
+
 /** A servable by name. One that is made during a request lives in that isolate only, so it may be unknown here. */
 export function resolveHere(
   catalog: { resolve(kind: Kind, name: string): Target },
