@@ -17,6 +17,8 @@ type Fields = Readonly<Record<string, string>>
 const ENTRY = 'test/runtimes/entries/rows-workerd.ts'
 const plain = await startWorkerd(ENTRY)
 const measuring = await startWorkerd(ENTRY, { env: { METRICS: 'on' } })
+// Forgets a run soon after its end.
+const brief = await startWorkerd(ENTRY, { env: { RETENTION: '100' } })
 let { url } = plain
 
 const ask = async (path: string, body?: unknown, headers: Fields = {}): Promise<string> => {
@@ -151,12 +153,27 @@ async function metricsOf(perSecond: number): Promise<string> {
   return `| ${perSecond} | ${(rows / runs).toFixed(3)} | ${((calls['ServableMetrics.add'] ?? 0) / runs).toFixed(3)} |`
 }
 
+url = brief.url
+await spend(
+  'a followed run, until it is forgotten',
+  async () => own(),
+  async owner => {
+    await follow('burst', owner)
+    for (const until = performance.now() + WAIT_MS; performance.now() < until; ) {
+      if ((await look()).calls['ServableIndex.remove'] !== undefined) return
+      await new Promise(resolve => setTimeout(resolve, 5))
+    }
+    throw new Error('The run was not forgotten')
+  },
+)
+
 url = measuring.url
 console.log('\n| plain runs a second | rows a run | calls a run |')
 console.log('|---|---|---|')
 for (const perSecond of [1, 10, 100]) console.log(await metricsOf(perSecond))
 await plain.stop()
 await measuring.stop()
+await brief.stop()
 
 /** How many calls one object answers in a second, so many at a time; a call says what it does. */
 async function bears(what: string, calls: number): Promise<string> {

@@ -15,7 +15,9 @@ function writing(gatherMs?: number) {
   const run = {
     id: 'run',
     durationMs: 0,
-    read: (take: typeof tell) => void (tell = take),
+    read(take: typeof tell) {
+      tell = take
+    },
     fail: vi.fn(),
     cancel: vi.fn(),
   }

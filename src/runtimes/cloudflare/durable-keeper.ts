@@ -13,8 +13,8 @@ import { findMetrics } from './bindings.ts'
 /** Milliseconds for which an isolate collects before it sends: each sending is paid for, and an isolate that ends loses as much. */
 const COLLECT_MS = 5000
 
-/** The same while somebody watches. */
-const WATCHED_MS = 100
+/** The same while somebody watches, and in an object, which is paid for as long as it waits. */
+const HURRIED_MS = 100
 
 /** Milliseconds after which a sending that never came is given up: its request may be gone. */
 const LOST_MS = 1000
@@ -67,9 +67,9 @@ class DurableKeeper implements MetricsKeeper {
   readonly isWatched = (): boolean => this.#watchers > 0
 
   /** Sends soon, after the response of whoever is served now, and kept alive by its context. */
-  changed(): void {
+  changed(isHurried = false): void {
     const now = Date.now()
-    const wait = this.isWatched() ? WATCHED_MS : COLLECT_MS
+    const wait = isHurried || this.isWatched() ? HURRIED_MS : COLLECT_MS
     const isComing = this.#dueAt > now - LOST_MS && this.#dueAt <= now + wait
     if (isComing) return
     this.#dueAt = now + wait

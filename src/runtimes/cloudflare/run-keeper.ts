@@ -18,7 +18,7 @@ import { Kept } from './kept.ts'
 import type { ObjectState } from './platform.ts'
 import { type Answer, type Answerer, answering, streamOf, unwrap } from './rpc.ts'
 import type { ObjectStore } from './sql.ts'
-import { GATHER_MS, RETRY_MS, resolveHere, WATCH_MS } from './upkeep.ts'
+import { RETRY_MS, resolveHere, settingsHere, WATCH_MS } from './upkeep.ts'
 
 /** A run to start, as it crosses from the Worker. Its keys stay in memory on both sides. */
 export interface StartMessage {
@@ -62,7 +62,7 @@ export class RunKeeper {
     })
     this.#host = createLocalHost({
       store,
-      settings: { ...service.runs, gatherMs: GATHER_MS },
+      settings: settingsHere(service.runs, service.settings),
       retention: {},
       leavesExpired: true,
       onEnded: () => state.waitUntil(this.#settle()),

@@ -20,7 +20,7 @@ import { indexOf, Kept } from './kept.ts'
 import type { ObjectState } from './platform.ts'
 import { type Answer, type Answerer, answering, streamOf, unwrap } from './rpc.ts'
 import type { ObjectStore } from './sql.ts'
-import { GATHER_MS, RETRY_MS, resolveHere, WATCH_MS } from './upkeep.ts'
+import { RETRY_MS, resolveHere, settingsHere, WATCH_MS } from './upkeep.ts'
 
 /** A message as it crosses from the Worker. Its keys stay in memory on both sides. */
 export interface DeliverMessage {
@@ -60,7 +60,7 @@ export class TaskKeeper {
     this.#agentOf = name => resolveHere(service.a2aAgents, 'agent', name)
     this.#host = createLocalTaskHost({
       store,
-      settings: { ...service.tasks, gatherMs: GATHER_MS },
+      settings: settingsHere(service.tasks, service.settings),
       retention: {},
       leavesExpired: true,
       agentOf: this.#agentOf,
