@@ -31,6 +31,7 @@ import { listRuns } from '../../runs/list.ts'
 import { idsOf, KEYS, partitionOf, RUNNING, RUNS, type StoredRun, toDocument } from '../../runs/record.ts'
 import { appendSession, readSession, SESSIONS, type SessionSettings } from '../../runs/sessions.ts'
 import { openToolServers, type Service } from '../../service.ts'
+import { Alarm } from './alarm.ts'
 import { type AdmittedTask, findBindings } from './bindings.ts'
 import { createDurableHost } from './durable-host.ts'
 import { ToolServerKeeper, type ToolServerRequest } from './durable-tool-servers.ts'
@@ -42,7 +43,8 @@ import { type ObjectStore, objectStore } from './sql.ts'
 /** Makes the class, bounded by what `service` gives. */
 export function indexObjectClass(service: () => Service): ObjectClass {
   return class ServableIndex extends DurableObject {
-    readonly #state: ObjectState
+    /** One that rings early looks, and is set anew. */
+    readonly #alarm: Alarm
     readonly #store: ObjectStore
     readonly #answer: Answerer = answering(() => service().settings.log)
     #toolServers: ToolServerKeeper | undefined
@@ -52,7 +54,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
     constructor(state: ObjectState, env: unknown) {
       // The base class is typed by the runtime's own types where a user has them.
       super(state as never, env as never)
-      this.#state = state
+      this.#alarm = new Alarm(state.storage)
       this.#store = objectStore(state.storage, { passing: [RUNNING] })
     }
 
@@ -97,7 +99,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
           if (earlier === undefined) reserveKey(tx, key, runId, expiresAt)
           return earlier
         })
-        if (use === undefined) await this.#state.storage.setAlarm(expiresAt)
+        if (use === undefined) await this.#alarm.setBy(expiresAt)
         return use?.runId ?? runId
       })
     }
@@ -155,7 +157,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
     ): Promise<boolean> {
       const expiresAt = socketExpiry(service())
       const isOurs = this.#store.transact(tx => addRun(tx, pid, socket, run, { open, expiresAt }))
-      if (isOurs) await this.#state.storage.setAlarm(expiresAt)
+      if (isOurs) await this.#alarm.setBy(expiresAt)
       return isOurs
     }
 
@@ -163,7 +165,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
       if (this.#store.isEmpty()) return undefined
       const expiresAt = socketExpiry(service())
       const record = this.#store.transact(tx => takeRecord(tx, pid, owner, expiresAt))
-      if (record !== undefined) await this.#state.storage.setAlarm(expiresAt)
+      if (record !== undefined) await this.#alarm.setBy(expiresAt)
       return record
     }
 
@@ -171,7 +173,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
       if (this.#store.isEmpty()) return
       const expiresAt = Date.now() + inMs
       const isOurs = this.#store.transact(tx => expireRecord(tx, pid, generation, expiresAt))
-      if (isOurs) await this.#state.storage.setAlarm(expiresAt + 1)
+      if (isOurs) await this.#alarm.setBy(expiresAt + 1)
     }
 
     async addCorrection(correction: Correction, owner: string | null): Promise<void> {
@@ -188,7 +190,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
 
     async countRequest(client: string, windowMs: number): Promise<Window> {
       const window = this.#store.transact(tx => countInStore(tx, client, windowMs))
-      if (window.count === 1) await this.#state.storage.setAlarm(window.endsAt + 1)
+      if (window.count === 1) await this.#alarm.setBy(window.endsAt + 1)
       return window
     }
 
@@ -199,7 +201,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
 
     async appendSession(key: SessionKey, messages: string, settings: SessionSettings): Promise<void> {
       const expiresAt = this.#store.transact(tx => appendSession(tx, key, JSON.parse(messages), settings))
-      await this.#state.storage.setAlarm(expiresAt)
+      await this.#alarm.setBy(expiresAt)
     }
 
     /** What is connected from here lives as long as the object is in memory; what is kept is connected again. */
@@ -244,7 +246,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
             tx.count(SESSIONS),
         }
       })
-      if (Number.isFinite(next)) await this.#state.storage.setAlarm(next)
+      if (Number.isFinite(next)) await this.#alarm.setTo(next)
       else if (left === 0) await this.#store.clear()
     }
   }
