@@ -109,6 +109,8 @@ describe('rows that metrics write', () => {
     const runs = 20
     for (let run = 0; run < runs; run++) {
       expect((await post(`${server.url}/api/agents/burst/run`, { input: 'x' })).status).toBe(200)
+      // So slow that a batch for each of them would be too much.
+      await new Promise(resolve => setTimeout(resolve, 120))
     }
     // Whoever scrapes has what was counted handed over.
     const { global } = (await (await fetch(`${server.url}/api/metrics/json`)).json()) as {
