@@ -127,6 +127,10 @@ class LocalTaskHost implements TaskHost {
     this.#recovery = createRecovery(store, {
       worker: this.#worker,
       collection: AT_WORK,
+      workerOf: (tx, id) => {
+        const task = tx.get<StoredTask>(TASKS, id)?.value
+        return task?.isAtWork ? task.instance : undefined
+      },
       end: (tx, id) => this.#conclude(tx, id, statusNow('failed')),
     })
   }
@@ -134,7 +138,7 @@ class LocalTaskHost implements TaskHost {
   async deliver(message: TaskMessage): Promise<Delivered> {
     const { target, pushConfig } = message
     if (pushConfig !== undefined) await this.#pushOrThrow().sender.check(pushConfig.url)
-    await this.#recovery.look()
+    await this.#recovery.look(message.taskId)
     // The view is as it is before the agent's first word: a stream begins there and misses nothing.
     const begun = await this.#store.write(tx =>
       target === undefined ? this.#resume(tx, message) : this.#open(tx, message, target),
@@ -145,8 +149,8 @@ class LocalTaskHost implements TaskHost {
   async push(viewer: Viewer, request: PushRequest): Promise<readonly PushConfig[]> {
     const push = this.#pushOrThrow()
     if (request.act === 'set') await push.sender.check(request.config.url)
-    await this.#recovery.look()
     const { taskId } = request
+    await this.#recovery.look(taskId)
     if (request.act === 'get' || request.act === 'list') {
       return this.#store.read(tx => {
         this.#find(tx, taskId, viewer)
@@ -181,12 +185,12 @@ class LocalTaskHost implements TaskHost {
   }
 
   async get(id: string, viewer: Viewer): Promise<TaskView> {
-    await this.#recovery.look()
+    await this.#recovery.look(id)
     return this.#store.read(tx => viewOf(this.#find(tx, id, viewer), this.#views.read(tx, id)))
   }
 
   async follow(id: string, viewer: Viewer, after: number): Promise<Follower> {
-    await this.#recovery.look()
+    await this.#recovery.look(id)
     await this.#store.read(tx => this.#find(tx, id, viewer))
     return new LogFollower({
       store: this.#store,
@@ -228,7 +232,7 @@ class LocalTaskHost implements TaskHost {
   }
 
   async cancel(id: string, viewer: Viewer): Promise<{ task: Task; wasCanceled: boolean }> {
-    await this.#recovery.look()
+    await this.#recovery.look(id)
     const { state } = (await this.#store.read(tx => this.#find(tx, id, viewer))).status
     if (state === 'canceled') return { task: (await this.get(id, viewer)).task, wasCanceled: true }
     if (isTerminalState(state)) throw notCancelable(state)
@@ -247,9 +251,10 @@ class LocalTaskHost implements TaskHost {
   }
 
   async find(ref: string): Promise<readonly FoundTask[]> {
-    await this.#recovery.look()
+    const ids = await this.#store.read(tx => idsOf(tx, TASKS, ref))
+    for (const id of ids) await this.#recovery.look(id)
     return this.#store.read(tx => {
-      const tasks = idsOf(tx, TASKS, ref).map(id => this.#lookUp(tx, id))
+      const tasks = ids.map(id => this.#lookUp(tx, id))
       return tasks.flatMap(task => (task === undefined ? [] : [toFound(task)]))
     })
   }
@@ -363,6 +368,7 @@ class LocalTaskHost implements TaskHost {
       maxBytes: settings.maxBytes,
       maxLength: settings.maxLength,
       working: settings.working,
+      gatherMs: settings.gatherMs,
       onStuck: thrown => settings.onFailure?.(notStored(run.id, target, { options, secrets, thrown })),
       encode: event => {
         if (isTerminal(event)) return []

@@ -40,8 +40,8 @@ export interface Batch {
 
 /** Keeps what was counted elsewhere than in this process's memory. */
 export interface MetricsKeeper {
-  /** Something was counted: {@link MetricsCore.take} gives it, soon. */
-  changed(): void
+  /** Something was counted: {@link MetricsCore.take} gives it. `isHurried`: whoever counted it is not to wait for that. */
+  changed(isHurried?: boolean): void
   snapshot(): Promise<Snapshot>
   /** Follows what happens everywhere; undefined where this process's feed is all there is. */
   readonly watch?: () => Promise<Watcher>
@@ -77,6 +77,7 @@ export class MetricsCore implements Meter, CountTaker {
   #dropped = 0
   #watching = 0
   #streams = 0
+  #isHurried = false
   #keeper: MetricsKeeper | undefined
   /** Agents whose bus is heard. */
   #attached = 0
@@ -104,6 +105,21 @@ export class MetricsCore implements Meter, CountTaker {
     return { start: (target, runId) => this.start(target, runId, pricing) }
   }
 
+  /** The meter, for runs whose place is paid for as long as something in it waits: their ends are handed over at once. */
+  hurried(meter: Meter): Meter {
+    return {
+      start: (target, runId) => {
+        const run = meter.start(target, runId)
+        const end: RunMeter['end'] = (event, durationMs) => {
+          this.#isHurried = true
+          run.end(event, durationMs)
+          this.#isHurried = false
+        }
+        return { event: event => run.event(event), end }
+      },
+    }
+  }
+
   /** A run begins. */
   begin(subject: Subject): RunCounter {
     const bounded = this.#bounded(subject)
@@ -127,7 +143,7 @@ export class MetricsCore implements Meter, CountTaker {
     }
     stats.record(sample, this.#settings.maxTools)
     if (this.#isWatched) this.#tellEnd(subject, sample, code)
-    this.#keeper?.changed()
+    this.#keeper?.changed(this.#isHurried)
   }
 
   costOf({ model, pricing }: Subject, usage: Usage): number | undefined {

@@ -25,6 +25,11 @@ export interface HostSettings extends RunSettings {
   readonly maxRunningPerOwner: number
   /** Milliseconds for which an ended run is kept. */
   readonly retentionMs: number
+  /**
+   * Milliseconds for which what follows an event may wait, to be written together: where each writing is paid for. Default 0,
+   * to the end of the turn.
+   */
+  readonly gatherMs?: number | undefined
 }
 
 /** An idempotency key, as digests: whose, for what, and with which body. */

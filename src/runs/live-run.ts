@@ -61,6 +61,7 @@ export class LiveRun {
       maxBytes: settings.maxBytes,
       maxLength: settings.maxLength,
       working: settings.working,
+      gatherMs: settings.gatherMs,
       onStuck,
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
       finish: (tx, event, result) => {

@@ -87,6 +87,10 @@ class LocalHost implements RunHost {
     this.#recovery = createRecovery(store, {
       worker: this.#worker,
       collection: RUNNING,
+      workerOf: (tx, id) => {
+        const run = tx.get<StoredRun>(RUNS, id)?.value
+        return run?.record.status === 'running' ? run.instance : undefined
+      },
       end: (tx, id) => this.#finishUnattended(tx, id, INTERRUPTED),
     })
   }
@@ -101,7 +105,7 @@ class LocalHost implements RunHost {
   }
 
   async get(id: string, viewer: Viewer): Promise<RunRecord> {
-    await this.#recovery.look()
+    await this.#recovery.look(id)
     return this.#store.read(tx => {
       const { record } = this.#find(tx, id, viewer)
       const result = tx.get<RunResult>(RESULTS, id)
@@ -110,7 +114,7 @@ class LocalHost implements RunHost {
   }
 
   async follow(id: string, viewer: Viewer, after: number): Promise<Follower> {
-    await this.#recovery.look()
+    await this.#recovery.look(id)
     const { status } = await this.#store.read(tx => this.#find(tx, id, viewer).record)
     // A run that has ended is a log like any other: reading it takes nobody's place.
     const watch = status === 'running' ? this.#live.get(id)?.watch : undefined
@@ -154,9 +158,10 @@ class LocalHost implements RunHost {
   }
 
   async find(ref: string): Promise<readonly FoundRun[]> {
-    await this.#recovery.look()
+    const ids = await this.#store.read(tx => idsOf(tx, RUNS, ref))
+    for (const id of ids) await this.#recovery.look(id)
     return this.#store.read(tx => {
-      const runs = idsOf(tx, RUNS, ref).map(id => this.#lookUp(tx, id))
+      const runs = ids.map(id => this.#lookUp(tx, id))
       return runs.flatMap(run => (run === undefined ? [] : [{ ...run.record, owner: run.owner }]))
     })
   }

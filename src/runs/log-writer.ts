@@ -37,6 +37,8 @@ export interface LogWriterOptions {
   readonly maxLength: number
   /** Told that an end is being stored. */
   readonly working: WorkingRuns | undefined
+  /** Milliseconds for which what follows an event may wait, to be written together. Default 0, to the end of the turn. */
+  readonly gatherMs?: number | undefined
   /** The entries that an event becomes; throws for an event that cannot be written. */
   encode(event: RunEvent): readonly string[]
   /**
@@ -116,8 +118,8 @@ class LogWriter implements LogWriting {
 
   /**
    * An event is written at once, and what follows it within the same turn of the event loop together, at the turn's
-   * end: a model's tokens wait for nobody, and a burst costs one transaction and wakes its readers once. While something
-   * is being written, what comes waits for that.
+   * end: a model's tokens wait for nobody, and a burst costs one transaction and wakes its readers once. With `gatherMs` they
+   * wait for so long, and so do those that go on to come. While something is being written, what comes waits for that.
    */
   #goOn(): void {
     if (this.#isWriting) return
@@ -140,7 +142,7 @@ class LogWriter implements LogWriting {
       this.#turn ??= setTimeout(() => {
         this.#turn = undefined
         this.#goOn()
-      }, 0)
+      }, this.#options.gatherMs ?? 0)
       return
     }
     this.#isWriting = true

@@ -85,7 +85,7 @@ export function isWholeId(ref: string): boolean {
 }
 
 /** Documents that one reference may stand for: by chance there are two. */
-const MAX_FOUND = 10
+export const MAX_FOUND = 10
 
 /** The ids that a reference out of the log may stand for. What has an owner is shown by all of its id. */
 export function idsOf(tx: Reader, collection: string, ref: string): string[] {

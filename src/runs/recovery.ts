@@ -16,6 +16,8 @@ export interface RecoveryOptions {
   readonly worker: WorkerName
   /** Documents of what is at work, each with the name of its worker as its value. */
   readonly collection: string
+  /** The worker of a thing, while it is at work: where places are not kept (in objects) it alone says so. */
+  readonly workerOf: (tx: Reader, id: string) => string | undefined
   /** Ends one of them, which deletes its document. */
   readonly end: (tx: Transaction, id: string) => void
 }
@@ -25,15 +27,18 @@ export interface Recovery {
   /**
    * Looks for the dead, once on a store of one's own and at most every {@link LOOK_MS} milliseconds on a shared one. Whoever
    * awaits it reads nothing of theirs that is not ended. Rejects where the store cannot be read or written; the next one
-   * tries again.
+   * tries again. Whoever is about to read one thing names it.
    */
-  look(): Soon<void>
+  look(id?: string): Soon<void>
   /** Writes down that this worker has something at work: in the transaction that does so. */
   enlist(tx: Transaction): void
 }
 
 /** Makes a {@link Recovery}. */
-export function createRecovery(store: Store, { worker, collection, end }: RecoveryOptions): Recovery {
+export function createRecovery(
+  store: Store,
+  { worker, collection, workerOf, end }: RecoveryOptions,
+): Recovery {
   let lookedAt = Number.NEGATIVE_INFINITY
   let looking: Promise<void> | undefined
 
@@ -55,8 +60,21 @@ export function createRecovery(store: Store, { worker, collection, end }: Recove
     lookedAt = performance.now()
   }
 
+  /** On a shared store all places are kept: whoever has none is not at work. */
+  const lookAt = async (id: string) => {
+    const isLeft = (tx: Reader) => {
+      const name = workerOf(tx, id)
+      return name !== undefined && !worker.isThere(name)
+    }
+    if (!(await store.read(isLeft))) return
+    await store.write(tx => {
+      if (isLeft(tx)) end(tx, id)
+    })
+  }
+
   return {
-    look() {
+    look(id) {
+      if (id !== undefined && !store.isShared) return lookAt(id)
       const isFresh = store.isShared ? performance.now() - lookedAt < LOOK_MS : lookedAt >= 0
       if (isFresh) return
       looking ??= lookNow().finally(() => {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { ServableError } from '../errors.ts'
 import type { HandlerOptions, HostedState } from '../options.ts'
 import { openService, type Service } from '../service.ts'
 import { sha256 } from '../web/digest.ts'
@@ -32,7 +33,24 @@ export interface DurableStateOptions {
   readonly gateways?: number
   /** Objects that share what isolates hand over of the metrics. Default 2. */
   readonly metrics?: number
+  /**
+   * Objects that share the runs of clients without an identity, each client's with the same one. Each lets its share of
+   * `runs.maxRunning` be at work. Default 1, which all those runs meet in; see `docs/workers-costs.md` for what one bears.
+   */
+  readonly indexes?: number
 }
+
+/** Throws `invalid_options`. */
+function checkCounts(counts: Readonly<Record<string, number>>): void {
+  for (const [name, count] of Object.entries(counts)) {
+    if (Number.isInteger(count) && count >= 1 && count <= MAX_OBJECTS) continue
+    const text = `durableState: \`${name}\` must be a whole number from 1 to ${MAX_OBJECTS}`
+    throw new ServableError('invalid_options', text)
+  }
+}
+
+/** A list, and a scrape, asks all of them. */
+const MAX_OBJECTS = 256
 
 /**
  * Keeps state in Durable Objects: every followed run executes and is kept in an object of its own, and one object an
@@ -40,10 +58,15 @@ export interface DurableStateOptions {
  * `SERVABLE_GATEWAY` and `SERVABLE_METRICS` are looked up by name; `createHandler` throws `invalid_options` that says what
  * to write where one is missing.
  */
-export function durableState({ gateways = 4, metrics = 2 }: DurableStateOptions = {}): HostedState {
+export function durableState({
+  gateways = 4,
+  metrics = 2,
+  indexes = 1,
+}: DurableStateOptions = {}): HostedState {
+  checkCounts({ gateways, metrics, indexes })
   return {
     kind: 'hosted',
-    createHost: settings => createDurableHost(findBindings(), settings),
+    createHost: settings => createDurableHost(findBindings(), settings, indexes),
     createTaskHost: () => createDurableTaskHost(findBindings()),
     connectGateway: () => connectDurableGateway(gateways),
     keepCorrections: () => ({

@@ -4,10 +4,10 @@ import type { LogEntry } from './store.ts'
  * Most UTF-16 units of a chunk: at three bytes each it stays below 1 MiB, where a row of a Durable Object may have
  * 2 MB.
  */
-const MAX_UNITS = 340_000
+export const MAX_CHUNK_UNITS = 340_000
 
 /** Splits text into chunks that fit a row, never between the halves of a surrogate pair. One chunk at the least. */
-export function splitChunks(text: string, maxUnits: number = MAX_UNITS): string[] {
+export function splitChunks(text: string, maxUnits: number = MAX_CHUNK_UNITS): string[] {
   const chunks: string[] = []
   let start = 0
   while (text.length - start > maxUnits) {

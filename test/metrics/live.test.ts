@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { MetricsCore } from '../../src/metrics/core.ts'
 import { LiveFeed, sseOfViewer } from '../../src/metrics/live.ts'
 
 /** Watches from now on. */
@@ -47,4 +48,20 @@ describe('a viewer', () => {
     sseOfViewer(async () => feed.watch()).cancel()
     expect(feed.viewers).toBe(0)
   })
+})
+
+it('has the ends of hurried runs handed over soon, and those of others when there is time', () => {
+  const core = new MetricsCore({ pricing: {}, maxNames: 10, maxTools: 10, maxViewers: 10 })
+  const changed: (boolean | undefined)[] = []
+  core.connect(() => ({
+    changed: isHurried => void changed.push(isHurried),
+    snapshot: () => Promise.reject(new Error('not asked for')),
+  }))
+  const target = { kind: 'agent', name: 'a', servable: { run: () => Promise.reject() } } as never
+  const end = (meter: Pick<MetricsCore, 'start'>) =>
+    meter.start(target, 'run').end({ type: 'finish', finishReason: 'stop' }, 1)
+  end(core)
+  end(core.hurried(core) as MetricsCore)
+  end(core)
+  expect(changed).toEqual([false, true, false])
 })

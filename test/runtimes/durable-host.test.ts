@@ -1,10 +1,12 @@
-import { describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Follower, HostSettings, RunHost } from '../../src/runs/host.ts'
 import type { LogEntry } from '../../src/state/store.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
-import { begin, ending, newKey, type TestHost, unique, waitFor } from '../contracts/run-host/kit.ts'
+import { begin, ending, listAll, newKey, type TestHost, unique, waitFor } from '../contracts/run-host/kit.ts'
 import { runHostContract } from '../contracts/run-host.ts'
 import { startWorkerd } from './harness.ts'
+
+const never = { gate: 'never' } as const
 
 const WAIT = { timeout: 10_000, interval: 20 }
 
@@ -62,14 +64,18 @@ function toEntry(line: string): LogEntry {
   return { seq: Number(line.slice(0, space)), data: line.slice(space + 1) }
 }
 
-async function make(settings: Partial<HostSettings>): Promise<TestHost> {
+async function make(
+  settings: Partial<HostSettings>,
+  indexes = 1,
+): Promise<TestHost & { crashIndex(name: string): Promise<unknown> }> {
   const folder = await newFolder()
-  const env = { RUNS: JSON.stringify(settings) }
+  const env = { RUNS: JSON.stringify(settings), INDEXES: String(indexes) }
   const workerd = await startWorkerd('test/runtimes/entries/run-host.ts', { env, storage: folder.path })
   const through = door(workerd.url)
   const host = durableHost(through)
   return {
     host,
+    crashIndex: name => through.ask({ method: 'crashIndex', about: name }),
     openGate: about => through.ask({ method: 'openGate', about }),
     countOf: about => through.ask({ method: 'countOf', about }),
     wasStopped: about => through.ask({ method: 'wasStopped', about }),
@@ -87,6 +93,81 @@ async function make(settings: Partial<HostSettings>): Promise<TestHost> {
 
 describe('durableState', () => {
   runHostContract(make, { atOnce: 10, countsAll: false })
+
+  it('counts runs at work, though what counts them has left memory', async () => {
+    const { host, crashIndex, close } = await make({ maxRunning: 3, maxRunningPerOwner: 2 })
+    const refused = (client: string) =>
+      begin(host, [never], { client }).then(
+        () => undefined,
+        error => error.code,
+      )
+    try {
+      const [one, other] = [unique('client'), unique('client')]
+      const [first] = [
+        await begin(host, [never], { client: one }),
+        await begin(host, [never], { client: one }),
+      ]
+      await crashIndex('anonymous')
+      expect(await refused(one)).toBe('too_many_runs')
+      await begin(host, [never], { client: other })
+      expect(await refused(other)).toBe('too_many_runs')
+      await crashIndex('anonymous')
+      await host.cancel(first.id, null)
+      await waitFor(async () => (await refused(one)) === undefined)
+    } finally {
+      await close()
+    }
+  })
+
+  describe('with several indices for runs without an identity', () => {
+    const nobody = null
+    let made: Awaited<ReturnType<typeof make>>
+    beforeAll(async () => {
+      made = await make({ maxRunning: 12, maxRunningPerOwner: 2, retentionMs: 60_000 }, 3)
+    })
+    afterAll(() => made.close())
+
+    it('lists all of them in one order, page by page', async () => {
+      const { host } = made
+      const begun: string[] = []
+      for (let i = 0; i < 12; i++) {
+        const { id } = await begin(host, [{ say: 'hi' }], { client: unique('client') })
+        await ending(host, id)
+        begun.push(id)
+      }
+      const listed = await listAll(host, nobody, { limit: 5 })
+      expect(listed.map(({ id }) => id).toSorted()).toEqual(begun.toSorted())
+      const times = listed.map(({ createdAt }) => createdAt)
+      expect(times).toEqual(times.toSorted().toReversed())
+      const ended = await listAll(host, nobody, { limit: 100, status: 'completed' })
+      expect(ended).toHaveLength(12)
+      // Of twelve clients some are with each.
+      for (const name of ['anonymous', 'anonymous:1', 'anonymous:2']) await made.crashIndex(name)
+      expect((await listAll(host, nobody, { limit: 100 })).length).toBe(12)
+    })
+
+    it('finds them by what the log shows, and tells the right index of an end that nobody saw', async () => {
+      const { host } = made
+      for (let i = 0; i < 6; i++) {
+        const { id } = await begin(host, [never], { client: unique('client') })
+        expect((await host.find(id.slice(0, 8))).map(found => found.id)).toContain(id)
+        await made.restart(id)
+        const failed = await listAll(host, nobody, { limit: 100, status: 'failed' })
+        expect(failed.map(run => run.id)).toContain(id)
+      }
+      expect(await listAll(host, nobody, { limit: 100, status: 'running' })).toEqual([])
+    })
+
+    it('counts the runs of each client, wherever they are listed', async () => {
+      const { host } = made
+      const client = unique('client')
+      const ids: string[] = []
+      for (let i = 0; i < 2; i++) ids.push((await begin(host, [never], { client })).id)
+      await expect(begin(host, [], { client })).rejects.toMatchObject({ code: 'too_many_runs' })
+      for (const id of ids) await host.cancel(id, nobody)
+      await waitFor(() => begin(host, [], { client }).then(Boolean, () => false))
+    })
+  })
 
   it('forgets a run when its time has come, and its key after that', async () => {
     const { host, close } = await make({ retentionMs: 500, timeoutMs: 400 })

@@ -11,7 +11,14 @@ import type { NumberedRun, SocketRecord } from '../../gateway/records.ts'
 import type { Window } from '../../http/rate-limit.ts'
 import type { Batch } from '../../metrics/core.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
-import { type FoundRun, isWholeId, partitionOf, type RunRecord, type StoredRun } from '../../runs/record.ts'
+import {
+  type FoundRun,
+  isWholeId,
+  MAX_FOUND,
+  partitionOf,
+  type RunRecord,
+  type StoredRun,
+} from '../../runs/record.ts'
 import type { SessionSettings } from '../../runs/sessions.ts'
 import type { ToolServerRequest } from './durable-tool-servers.ts'
 import type { Share } from './metrics-object.ts'
@@ -49,8 +56,8 @@ export interface AdmittedTask {
 
 /** What an index object answers. */
 export interface IndexStub {
-  /** Throws `too_many_runs` where the owner, or the client, has as many runs at work as may be. */
-  admit(run: StoredRun, client: string): Promise<Answer<void>>
+  /** Throws `too_many_runs` where the owner, or the client, has as many runs at work as may be, or its share of them. */
+  admit(run: StoredRun, client: string, shares: number): Promise<Answer<void>>
   update(run: StoredRun, expiresAt: number | undefined): Promise<void>
   remove(id: string): Promise<void>
   /** Ids of a collection that a reference out of the log may stand for. */
@@ -120,13 +127,16 @@ export function findBindings(): Bindings {
   return { runs: find(...NAMES.runs), index: find(...NAMES.index) }
 }
 
-/** The ids that a reference out of the log may stand for: those without an owner are in one index. */
+/** The ids that a reference out of the log may stand for: those without an owner are in the indices of these names. */
 export async function referredTo(
   { index }: Bindings,
   collection: string,
   ref: string,
+  names: readonly string[] = [partitionOf(null)],
 ): Promise<readonly string[]> {
-  return isWholeId(ref) ? [ref] : index.getByName(partitionOf(null)).idsOf(collection, ref)
+  if (isWholeId(ref)) return [ref]
+  const found = await Promise.all(names.map(name => index.getByName(name).idsOf(collection, ref)))
+  return found.flat().slice(0, MAX_FOUND)
 }
 
 /** The same, for the objects of the event socket. */

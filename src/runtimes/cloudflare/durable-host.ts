@@ -16,23 +16,26 @@ import type {
 } from '../../runs/host.ts'
 import { type FoundRun, partitionOf, RUNS, type RunRecord, type RunSummary } from '../../runs/record.ts'
 import { type Bindings, type IndexStub, referredTo } from './bindings.ts'
+import { Indexes, joinPages } from './indexes.ts'
 import { followerOf, unwrap } from './rpc.ts'
 
 /** Milliseconds after which a run that is listed but has no object will not begin any more. */
 const STILLBORN_MS = 60_000
 
-/** Makes the host. */
-export function createDurableHost(bindings: Bindings, settings: HostSettings): RunHost {
-  return new DurableHost(bindings, settings)
+/** Makes the host. `indexes`: how many index objects share the runs of clients without an identity. */
+export function createDurableHost(bindings: Bindings, settings: HostSettings, indexes = 1): RunHost {
+  return new DurableHost(bindings, settings, new Indexes(indexes))
 }
 
 class DurableHost implements RunHost {
   readonly #bindings: Bindings
   readonly #settings: HostSettings
+  readonly #indexes: Indexes
 
-  constructor(bindings: Bindings, settings: HostSettings) {
+  constructor(bindings: Bindings, settings: HostSettings, indexes: Indexes) {
     this.#bindings = bindings
     this.#settings = settings
+    this.#indexes = indexes
   }
 
   async start(request: StartRequest): Promise<RunRecord> {
@@ -45,6 +48,7 @@ class DurableHost implements RunHost {
       const index = this.#bindings.index.getByName(`key:${key.id}`)
       id = await unwrap(index.reserve(key, id, Date.now() + timeoutMs + retentionMs))
     }
+    const client = request.client ?? partitionOf(owner)
     const message = {
       id,
       kind,
@@ -53,7 +57,8 @@ class DurableHost implements RunHost {
       input,
       options: { ...options, signal: undefined },
       owner,
-      client: request.client ?? partitionOf(owner),
+      client,
+      listedBy: this.#indexes.of(owner, client),
       isBackground,
       secrets,
     }
@@ -77,7 +82,7 @@ class DurableHost implements RunHost {
   }
 
   async find(ref: string): Promise<readonly FoundRun[]> {
-    const ids = await referredTo(this.#bindings, RUNS, ref)
+    const ids = await referredTo(this.#bindings, RUNS, ref, this.#indexes.namesOf(null))
     return (await Promise.all(ids.map(id => unwrap(this.#run(id).find(id))))).flat()
   }
 
@@ -87,9 +92,12 @@ class DurableHost implements RunHost {
     if (status !== undefined && status !== 'running') {
       await this.list(owner, { ...query, status: 'running', cursor: undefined, limit: 100 })
     }
-    const index = this.#bindings.index.getByName(partitionOf(owner))
-    const page = await unwrap(index.list(owner, query))
-    const fresh = await Promise.all(page.runs.map(run => this.#fresh(run, owner, index)))
+    const indexes = this.#indexes.namesOf(owner).map(name => this.#bindings.index.getByName(name))
+    const pages = await Promise.all(
+      indexes.map(async index => [index, await unwrap(index.list(owner, query))] as const),
+    )
+    const page = joinPages(pages, query.limit)
+    const fresh = await Promise.all(page.runs.map(([run, index]) => this.#fresh(run, owner, index)))
     const runs = fresh.flatMap(run => (run === undefined ? [] : [run]))
     return { ...page, runs: status === undefined ? runs : runs.filter(run => run.status === status) }
   }

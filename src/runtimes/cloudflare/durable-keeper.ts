@@ -10,11 +10,14 @@ import type { Batch, MetricsCore, MetricsKeeper } from '../../metrics/core.ts'
 import { Viewer } from '../../metrics/live.ts'
 import { findMetrics } from './bindings.ts'
 
-/** Milliseconds for which an isolate collects before it sends. */
-const COLLECT_MS = 100
+/** Milliseconds for which an isolate collects before it sends: each sending is paid for, and an isolate that ends loses as much. */
+const COLLECT_MS = 5000
+
+/** The same while somebody watches, and in an object, which is paid for as long as it waits. */
+const HURRIED_MS = 100
 
 /** Milliseconds after which a sending that never came is given up: its request may be gone. */
-const LOST_MS = 5000
+const LOST_MS = 1000
 
 /** How often a batch is tried before it waits for the next sending, and milliseconds between two tries. */
 const TRIES = 3
@@ -51,7 +54,8 @@ class DurableKeeper implements MetricsKeeper {
   /** Made when it is first needed: a Worker may not draw random numbers while it starts. */
   #isolate: string | undefined
   #count = 0
-  #scheduledAt = Number.NEGATIVE_INFINITY
+  /** When the next sending is due. */
+  #dueAt = Number.NEGATIVE_INFINITY
   #watchers = 0
 
   constructor(core: MetricsCore, shards: number, onError: (error: unknown) => void) {
@@ -63,13 +67,15 @@ class DurableKeeper implements MetricsKeeper {
   readonly isWatched = (): boolean => this.#watchers > 0
 
   /** Sends soon, after the response of whoever is served now, and kept alive by its context. */
-  changed(): void {
+  changed(isHurried = false): void {
     const now = Date.now()
-    if (Math.abs(now - this.#scheduledAt) < LOST_MS) return
-    this.#scheduledAt = now
+    const wait = isHurried || this.isWatched() ? HURRIED_MS : COLLECT_MS
+    const isComing = this.#dueAt > now - LOST_MS && this.#dueAt <= now + wait
+    if (isComing) return
+    this.#dueAt = now + wait
     waitUntil(
-      sleep(COLLECT_MS).then(() => {
-        this.#scheduledAt = Number.NEGATIVE_INFINITY
+      sleep(wait).then(() => {
+        this.#dueAt = Number.NEGATIVE_INFINITY
         return this.#send()
       }),
     )

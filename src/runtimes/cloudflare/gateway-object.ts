@@ -12,6 +12,7 @@ import { createDurableRecords } from './durable-records.ts'
 import { readForwarded, SHARD_HEADER } from './forwarded.ts'
 import { HIBERNATING, Hibernation } from './hibernation.ts'
 import type { HibernatingSocket, ObjectClass, ObjectState } from './platform.ts'
+import { settingsHere } from './upkeep.ts'
 
 /** Makes the class, which serves what `service` gives. */
 export function gatewayObjectClass(service: () => Service): ObjectClass {
@@ -24,8 +25,11 @@ export function gatewayObjectClass(service: () => Service): ObjectClass {
       const { settings, runs } = service()
       const { gateway } = settings
       if (gateway === undefined) throw new Error('`gateway` is off in the options of `durableObjects`')
-      const server = createGatewayOf(service(), gateway, {
-        host: createDurableHost(findBindings(), runs),
+      const server = createGatewayOf({ ...service(), runs: settingsHere(runs, settings) }, gateway, {
+        host:
+          settings.state.kind === 'hosted'
+            ? settings.state.createHost(runs)
+            : createDurableHost(findBindings(), runs),
         records: createDurableRecords(gateway.recoveryMs),
         engine: {
           ...HIBERNATING,

@@ -24,44 +24,48 @@ import {
 } from '../../gateway/records.ts'
 import { addCorrection, CORRECTIONS, listCorrections } from '../../http/corrections.ts'
 import { countInStore, WINDOWS, type Window } from '../../http/rate-limit.ts'
-import { admitRun, reserveKey, takePlace, useOfKey } from '../../runs/admission.ts'
+import { reserveKey, takePlace, useOfKey } from '../../runs/admission.ts'
 import { decodeCursor } from '../../runs/cursor.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
 import { listRuns } from '../../runs/list.ts'
 import { idsOf, KEYS, partitionOf, RUNNING, RUNS, type StoredRun, toDocument } from '../../runs/record.ts'
 import { appendSession, readSession, SESSIONS, type SessionSettings } from '../../runs/sessions.ts'
 import { openToolServers, type Service } from '../../service.ts'
+import { Alarm } from './alarm.ts'
 import { type AdmittedTask, findBindings } from './bindings.ts'
 import { createDurableHost } from './durable-host.ts'
 import { ToolServerKeeper, type ToolServerRequest } from './durable-tool-servers.ts'
+import { admitListed, fillPlaces, workExpiry } from './places.ts'
 import type { ObjectClass, ObjectState } from './platform.ts'
 import { type Answer, type Answerer, answering } from './rpc.ts'
 import { type ObjectStore, objectStore } from './sql.ts'
 
-/** Milliseconds that an object may be late to tell of an end. */
-const LATE_MS = 60_000
-
 /** Makes the class, bounded by what `service` gives. */
 export function indexObjectClass(service: () => Service): ObjectClass {
   return class ServableIndex extends DurableObject {
-    readonly #state: ObjectState
+    /** One that rings early looks, and is set anew. */
+    readonly #alarm: Alarm
     readonly #store: ObjectStore
     readonly #answer: Answerer = answering(() => service().settings.log)
     #toolServers: ToolServerKeeper | undefined
+    /** Places of runs at work are counted in memory; the list knows which those are that an earlier memory counted. */
+    #hasPlaces = false
 
     constructor(state: ObjectState, env: unknown) {
       // The base class is typed by the runtime's own types where a user has them.
       super(state as never, env as never)
-      this.#state = state
-      this.#store = objectStore(state.storage)
+      this.#alarm = new Alarm(state.storage)
+      this.#store = objectStore(state.storage, { passing: [RUNNING] })
     }
 
-    admit(run: StoredRun, client: string): Promise<Answer<void>> {
+    admit(run: StoredRun, client: string, shares = 1): Promise<Answer<void>> {
       return this.#answer(() => {
         const { runs } = service()
+        const bounds = { ...runs, maxRunning: Math.max(1, Math.floor(runs.maxRunning / shares)) }
+        if (!this.#hasPlaces) this.#store.transact(tx => fillPlaces(tx, partitionOf(run.owner), runs))
+        this.#hasPlaces = true
         this.#store.transact(tx => {
-          if (tx.get(RUNS, run.record.id) !== undefined) return
-          admitRun(tx, { run, client, expiresAt: workExpiry(runs) }, runs)
+          if (tx.get(RUNS, run.record.id) === undefined) admitListed(tx, run, client, bounds)
         })
       })
     }
@@ -95,7 +99,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
           if (earlier === undefined) reserveKey(tx, key, runId, expiresAt)
           return earlier
         })
-        if (use === undefined) await this.#state.storage.setAlarm(expiresAt)
+        if (use === undefined) await this.#alarm.setBy(expiresAt)
         return use?.runId ?? runId
       })
     }
@@ -153,7 +157,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
     ): Promise<boolean> {
       const expiresAt = socketExpiry(service())
       const isOurs = this.#store.transact(tx => addRun(tx, pid, socket, run, { open, expiresAt }))
-      if (isOurs) await this.#state.storage.setAlarm(expiresAt)
+      if (isOurs) await this.#alarm.setBy(expiresAt)
       return isOurs
     }
 
@@ -161,7 +165,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
       if (this.#store.isEmpty()) return undefined
       const expiresAt = socketExpiry(service())
       const record = this.#store.transact(tx => takeRecord(tx, pid, owner, expiresAt))
-      if (record !== undefined) await this.#state.storage.setAlarm(expiresAt)
+      if (record !== undefined) await this.#alarm.setBy(expiresAt)
       return record
     }
 
@@ -169,7 +173,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
       if (this.#store.isEmpty()) return
       const expiresAt = Date.now() + inMs
       const isOurs = this.#store.transact(tx => expireRecord(tx, pid, generation, expiresAt))
-      if (isOurs) await this.#state.storage.setAlarm(expiresAt + 1)
+      if (isOurs) await this.#alarm.setBy(expiresAt + 1)
     }
 
     async addCorrection(correction: Correction, owner: string | null): Promise<void> {
@@ -186,7 +190,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
 
     async countRequest(client: string, windowMs: number): Promise<Window> {
       const window = this.#store.transact(tx => countInStore(tx, client, windowMs))
-      if (window.count === 1) await this.#state.storage.setAlarm(window.endsAt + 1)
+      if (window.count === 1) await this.#alarm.setBy(window.endsAt + 1)
       return window
     }
 
@@ -197,7 +201,7 @@ export function indexObjectClass(service: () => Service): ObjectClass {
 
     async appendSession(key: SessionKey, messages: string, settings: SessionSettings): Promise<void> {
       const expiresAt = this.#store.transact(tx => appendSession(tx, key, JSON.parse(messages), settings))
-      await this.#state.storage.setAlarm(expiresAt)
+      await this.#alarm.setBy(expiresAt)
     }
 
     /** What is connected from here lives as long as the object is in memory; what is kept is connected again. */
@@ -242,15 +246,10 @@ export function indexObjectClass(service: () => Service): ObjectClass {
             tx.count(SESSIONS),
         }
       })
-      if (Number.isFinite(next)) await this.#state.storage.setAlarm(next)
+      if (Number.isFinite(next)) await this.#alarm.setTo(next)
       else if (left === 0) await this.#store.clear()
     }
   }
-}
-
-/** When what is at work has ended for certain, though its object could not tell. */
-function workExpiry({ timeoutMs }: { readonly timeoutMs: number }): number {
-  return Date.now() + timeoutMs + LATE_MS
 }
 
 /** When the record of a socket that is at work goes: its runs have ended by then, and nobody can come back to them. */

@@ -11,22 +11,22 @@ import { findBindings, type IndexStub } from './bindings.ts'
 import type { ObjectStore } from './sql.ts'
 
 /** What is kept, and how its end is told. */
-export interface KeptOptions {
+export interface KeptOptions<T> {
   readonly collection: string
   /** What is thrown where there is none, or none any more. */
   readonly missing: () => ServableError
   /** Takes it off its owner's list. */
-  readonly unlist: (index: IndexStub, id: string) => Promise<void>
+  readonly unlist: (document: Document<T>) => Promise<void>
 }
 
 /** What an object keeps. */
-export class Kept<T extends { readonly owner: string | null }> {
+export class Kept<T> {
   readonly #store: ObjectStore
-  readonly #options: KeptOptions
+  readonly #options: KeptOptions<T>
   /** Does one thing after the other. */
   readonly inTurn: (work: () => Promise<void>) => Promise<void> = createTurns()
 
-  constructor(store: ObjectStore, options: KeptOptions) {
+  constructor(store: ObjectStore, options: KeptOptions<T>) {
     this.#store = store
     this.#options = options
   }
@@ -51,7 +51,7 @@ export class Kept<T extends { readonly owner: string | null }> {
     await this.inTurn(async () => {
       const document = this.#expired()
       if (document === undefined) return
-      await this.#options.unlist(indexOf(document.value.owner), document.id)
+      await this.#options.unlist(document)
       await this.#store.clear()
     })
   }

@@ -9,6 +9,7 @@ import { addBatch, readStats } from '../../metrics/batches.ts'
 import type { Batch } from '../../metrics/core.ts'
 import { LiveFeed, toldOf, type Viewer } from '../../metrics/live.ts'
 import type { StatsJson } from '../../metrics/stats.ts'
+import { noteBatch } from './batch-places.ts'
 import type { ObjectClass, ObjectState } from './platform.ts'
 import { type ObjectStore, objectStore } from './sql.ts'
 
@@ -20,12 +21,6 @@ export interface Share {
   readonly stats: readonly (readonly [key: string, stats: StatsJson])[]
   readonly gauges: readonly Gauges[]
 }
-
-/** The collection of batches that have been added, so that one that is sent again counts once. */
-const BATCHES = 'metrics-batch'
-
-/** Milliseconds for which a batch is remembered: whoever sent it has given up long before. */
-const REMEMBER_MS = 60 * 60 * 1000
 
 /** Milliseconds after which an isolate that says nothing is thought to be gone. */
 const GONE_MS = 10 * 60 * 1000
@@ -49,16 +44,14 @@ export function metricsObjectClass(): ObjectClass {
     /** Adds a batch once, however often it is sent; says how many watch. */
     async add(isolate: string, id: string, batch: Batch): Promise<number> {
       const { events, dropped, active, sockets, streams } = batch
-      const now = Date.now()
+      const place = placeOf(id)
       const isNew = this.#store.transact(tx => {
-        if (tx.get(BATCHES, id) !== undefined) return false
-        for (const { id: old } of tx.expired(BATCHES, now, 100)) tx.delete(BATCHES, old)
-        tx.put(BATCHES, { id, partition: '', at: now, tags: {}, value: null, expiresAt: now + REMEMBER_MS })
-        addBatch(tx, batch)
-        return true
+        const isFirst = noteBatch(tx, isolate, place)
+        if (isFirst) addBatch(tx, batch)
+        return isFirst
       })
       if (isNew) {
-        this.#setGauges(isolate, placeOf(id), { active, sockets, streams })
+        this.#setGauges(isolate, place, { active, sockets, streams })
         if (dropped > 0) this.#live.drop(dropped)
         for (const event of events) this.#live.publish(event)
       }

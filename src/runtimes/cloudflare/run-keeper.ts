@@ -8,14 +8,17 @@ import type { Kind, RunInput, RunOptions } from '../../agents/contract.ts'
 import { ServableError } from '../../errors.ts'
 import type { RunHost, Viewer } from '../../runs/host.ts'
 import { createLocalHost, newRun } from '../../runs/local-host.ts'
-import { type FoundRun, RUNS, type RunRecord, type StoredRun } from '../../runs/record.ts'
+import { type FoundRun, partitionOf, RUNS, type RunRecord, type StoredRun } from '../../runs/record.ts'
 import type { Target } from '../../runs/run.ts'
 import type { Service } from '../../service.ts'
-import { indexOf, Kept } from './kept.ts'
+import { Alarm } from './alarm.ts'
+import { findBindings, type IndexStub } from './bindings.ts'
+import type { ListedBy } from './indexes.ts'
+import { Kept } from './kept.ts'
 import type { ObjectState } from './platform.ts'
 import { type Answer, type Answerer, answering, streamOf, unwrap } from './rpc.ts'
 import type { ObjectStore } from './sql.ts'
-import { RETRY_MS, resolveHere, WATCH_MS } from './upkeep.ts'
+import { RETRY_MS, resolveHere, settingsHere, WATCH_MS } from './upkeep.ts'
 
 /** A run to start, as it crosses from the Worker. Its keys stay in memory on both sides. */
 export interface StartMessage {
@@ -28,13 +31,18 @@ export interface StartMessage {
   readonly owner: string | null
   /** Whose place it takes. */
   readonly client: string
+  /** The index object that is to list it; absent where a Worker of an earlier version asks. */
+  readonly listedBy?: ListedBy
   readonly isBackground: boolean
   readonly secrets?: readonly string[] | undefined
 }
 
+/** The collection of the index object's name, where it is not the owner's. */
+const LISTED_BY = 'listed-by'
+
 /** Keeps the run of one object. */
 export class RunKeeper {
-  readonly #state: ObjectState
+  readonly #alarm: Alarm
   readonly #store: ObjectStore
   readonly #service: Service
   readonly #host: RunHost
@@ -43,18 +51,18 @@ export class RunKeeper {
   #isIndexed = false
 
   constructor(state: ObjectState, store: ObjectStore, service: Service) {
-    this.#state = state
+    this.#alarm = new Alarm(state.storage)
     this.#store = store
     this.#service = service
     this.#answer = answering(() => service.settings.log)
     this.#kept = new Kept(store, {
       collection: RUNS,
       missing: () => new ServableError('run_not_found', 'There is no such run'),
-      unlist: (index, id) => index.remove(id),
+      unlist: document => this.#indexOf(document.value).remove(document.id),
     })
     this.#host = createLocalHost({
       store,
-      settings: service.runs,
+      settings: settingsHere(service.runs, service.settings),
       retention: {},
       leavesExpired: true,
       onEnded: () => state.waitUntil(this.#settle()),
@@ -66,7 +74,7 @@ export class RunKeeper {
       const { catalog, gatewayCatalog } = this.#service
       const names = message.scope === 'gateway' ? gatewayCatalog : catalog
       const target = resolveHere(names, message.kind, message.name)
-      const { id, owner, client, input, isBackground, secrets } = message
+      const { id, owner, client, listedBy, input, isBackground, secrets } = message
       const options = { ...message.options, runId: id }
       await this.#kept.expire()
       if (this.#kept.document() === undefined) {
@@ -74,10 +82,12 @@ export class RunKeeper {
           { id, at: Date.now(), instance: this.#store.instance },
           { target, options, owner, key: undefined },
         )
-        await unwrap(indexOf(owner).admit(run, client))
+        const { name, shares } = listedBy ?? { name: partitionOf(owner), shares: 1 }
+        await unwrap(findBindings().index.getByName(name).admit(run, client, shares))
+        if (name !== partitionOf(owner)) this.#keepName(id, name)
       }
       const record = await this.#host.start({ target, input, options, owner, client, isBackground, secrets })
-      await this.#state.storage.setAlarm(Date.now() + WATCH_MS)
+      if (record.status === 'running') await this.#alarm.setBy(Date.now() + WATCH_MS)
       return record
     })
   }
@@ -126,6 +136,17 @@ export class RunKeeper {
     await this.#settle()
   }
 
+  /** The index object that lists the run. Which it is stays the same when there are more of them. */
+  #indexOf({ record, owner }: StoredRun): IndexStub {
+    const kept = this.#store.transact(tx => tx.get<string>(LISTED_BY, record.id))
+    return findBindings().index.getByName(kept?.value ?? partitionOf(owner))
+  }
+
+  #keepName(id: string, name: string): void {
+    const document = { id, partition: '', at: 0, tags: {}, value: name }
+    this.#store.transact(tx => tx.put(LISTED_BY, document))
+  }
+
   /** Tells the index how the run ended. */
   #settle(): Promise<void> {
     return this.#kept.inTurn(() => this.#tell())
@@ -135,13 +156,13 @@ export class RunKeeper {
     const document = this.#kept.document()
     if (document === undefined) return
     const { value: run, expiresAt = Date.now() } = document
-    if (run.record.status === 'running') return this.#state.storage.setAlarm(Date.now() + WATCH_MS)
+    if (run.record.status === 'running') return this.#alarm.setBy(Date.now() + WATCH_MS)
     try {
-      if (!this.#isIndexed) await indexOf(run.owner).update(run, expiresAt)
+      if (!this.#isIndexed) await this.#indexOf(run).update(run, expiresAt)
       this.#isIndexed = true
-      await this.#state.storage.setAlarm(expiresAt)
+      await this.#alarm.setTo(expiresAt)
     } catch {
-      await this.#state.storage.setAlarm(Date.now() + RETRY_MS)
+      await this.#alarm.setTo(Date.now() + RETRY_MS)
     }
   }
 }

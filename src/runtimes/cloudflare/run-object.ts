@@ -8,9 +8,9 @@ import { DurableObject } from 'cloudflare:workers'
 import type { Task } from '../../a2a/model.ts'
 import type { PushConfig, PushRequest } from '../../a2a/push/config.ts'
 import type { Delivered, TaskView } from '../../a2a/task-host.ts'
-import { type FoundTask, TASKS } from '../../a2a/task-record.ts'
+import { AT_WORK, type FoundTask, TASKS } from '../../a2a/task-record.ts'
 import type { Viewer } from '../../runs/host.ts'
-import { type FoundRun, RUNS, type RunRecord } from '../../runs/record.ts'
+import { type FoundRun, RUNNING, RUNS, type RunRecord } from '../../runs/record.ts'
 import type { Service } from '../../service.ts'
 import type { ObjectClass, ObjectState } from './platform.ts'
 import type { Answer } from './rpc.ts'
@@ -28,7 +28,8 @@ export function runObjectClass(service: () => Service): ObjectClass {
     constructor(state: ObjectState, env: unknown) {
       // The base class is typed by the runtime's own types where a user has them.
       super(state as never, env as never)
-      const store = objectStore(state.storage)
+      // What is at work in this object ends with its memory; the record says so to whoever asks next.
+      const store = objectStore(state.storage, { passing: [RUNNING, AT_WORK] })
       this.#store = store
       this.#run = new RunKeeper(state, store, service())
       this.#task = new TaskKeeper(state, store, service())

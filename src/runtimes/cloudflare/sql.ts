@@ -1,7 +1,10 @@
+import { memoryStore } from '../../state/memory.ts'
 import { alone } from '../../state/presence.ts'
-import { type SqlDriver, sqlStore } from '../../state/sql.ts'
 import type { NearStore } from '../../state/store.ts'
+import { ObjectTransaction } from './object-transaction.ts'
+import { PassingTransaction } from './passing.ts'
 import type { ObjectStorage } from './platform.ts'
+import { Tables } from './tables.ts'
 
 /** A store that may not be there yet. */
 export interface ObjectStore extends NearStore {
@@ -14,39 +17,54 @@ export interface ObjectStore extends NearStore {
   clear(): Promise<void>
 }
 
-const TABLES = "SELECT 1 FROM sqlite_master WHERE name = 'servable_schema'"
+/** How an object's store is made. */
+export interface ObjectStoreOptions {
+  /** Collections that are kept in memory only. */
+  readonly passing?: readonly string[]
+}
 
 /** The store in a Durable Object's own database. Only the object has it open, so whoever had it before is gone. */
-export function objectStore(storage: ObjectStorage): ObjectStore {
-  const driver: SqlDriver = {
-    all: (sql, ...values) => storage.sql.exec(sql, ...values).toArray(),
-    run: (sql, ...values) => void storage.sql.exec(sql, ...values),
-    // Nobody else is at it, and nothing is awaited.
-    snapshot: work => work(),
-    transaction: work => storage.transactionSync(work),
-    savepoint: work => storage.transactionSync(work),
-    close() {},
+export function objectStore(storage: ObjectStorage, { passing = [] }: ObjectStoreOptions = {}): ObjectStore {
+  const tables = new Tables(storage)
+  const tx = new ObjectTransaction(tables)
+  const inObject: NearStore['transact'] = work => {
+    try {
+      return storage.transactionSync(() => {
+        const done = work(tx)
+        tx.flush()
+        return done
+      })
+    } catch (error) {
+      tables.forget()
+      tx.forget()
+      throw error
+    }
   }
-  const isEmpty = () => driver.all(TABLES).length === 0
-  // Every row is billed, those of an index too.
-  const open = () => sqlStore(driver, alone(), { indexesTags: false })
-  let store = open()
+  let presence = alone()
+  let memory = memoryStore()
+  const passed: NearStore['transact'] = work =>
+    memory.transact(tx => inObject(kept => work(new PassingTransaction(kept, tx, passing))))
+  const transact = passing.length === 0 ? inObject : passed
   return {
     get instance() {
-      return store.instance
+      return presence.instance
     },
     isShared: false,
-    isAlive: instance => store.isAlive(instance),
-    read: work => store.read(work),
-    write: work => store.transact(work),
-    transact: work => store.transact(work),
+    isAlive: instance => presence.isAlive(instance),
+    // Its first use may make tables; nothing else is written.
+    read: work => transact(work),
+    write: transact,
+    transact,
     close() {},
-    isEmpty,
+    isEmpty: () => tables.isEmpty,
     async clear() {
       await storage.deleteAlarm()
       await storage.deleteAll()
-      // What is written next begins with a schema again.
-      store = open()
+      tables.forget()
+      tx.forget()
+      memory = memoryStore()
+      // What was at work has nothing left to write into.
+      presence = alone()
     },
   }
 }

@@ -15,11 +15,12 @@ import { ServableError } from '../../errors.ts'
 import type { Viewer } from '../../runs/host.ts'
 import type { Target } from '../../runs/run.ts'
 import type { Service } from '../../service.ts'
+import { Alarm } from './alarm.ts'
 import { indexOf, Kept } from './kept.ts'
 import type { ObjectState } from './platform.ts'
 import { type Answer, type Answerer, answering, streamOf, unwrap } from './rpc.ts'
 import type { ObjectStore } from './sql.ts'
-import { RETRY_MS, resolveHere, WATCH_MS } from './upkeep.ts'
+import { RETRY_MS, resolveHere, settingsHere, WATCH_MS } from './upkeep.ts'
 
 /** A message as it crosses from the Worker. Its keys stay in memory on both sides. */
 export interface DeliverMessage {
@@ -38,7 +39,7 @@ export interface DeliverMessage {
 
 /** Keeps the task of one object. */
 export class TaskKeeper {
-  readonly #state: ObjectState
+  readonly #alarm: Alarm
   readonly #store: ObjectStore
   readonly #host: TaskHost
   readonly #agentOf: (name: string) => Target
@@ -48,25 +49,25 @@ export class TaskKeeper {
   readonly #answer: Answerer
 
   constructor(state: ObjectState, store: ObjectStore, service: Service) {
-    this.#state = state
+    this.#alarm = new Alarm(state.storage)
     this.#store = store
     this.#answer = answering(() => service.settings.log)
     this.#kept = new Kept(store, {
       collection: TASKS,
       missing: () => new ServableError('task_not_found', 'Task not found'),
-      unlist: (index, id) => index.removeTask(id),
+      unlist: ({ id, value }) => indexOf(value.owner).removeTask(id),
     })
     this.#agentOf = name => resolveHere(service.a2aAgents, 'agent', name)
     this.#host = createLocalTaskHost({
       store,
-      settings: service.tasks,
+      settings: settingsHere(service.tasks, service.settings),
       retention: {},
       leavesExpired: true,
       agentOf: this.#agentOf,
       onStatus: () => state.waitUntil(this.settle()),
       upkeep: {
         keepAlive: work => state.waitUntil(work),
-        schedule: at => state.waitUntil(this.#wakeBy(at)),
+        schedule: at => state.waitUntil(this.#alarm.setBy(at)),
       },
     })
   }
@@ -85,7 +86,7 @@ export class TaskKeeper {
       })
       let hasTask = false
       try {
-        await this.#setAlarm(Date.now() + WATCH_MS)
+        await this.#alarm.setBy(Date.now() + WATCH_MS)
         const delivered = await this.#host.deliver({ ...message, target })
         hasTask = 'view' in delivered
         return delivered
@@ -149,9 +150,9 @@ export class TaskKeeper {
       if (this.#isUntold()) await indexOf(task.owner).updateTask(task, expiresAt)
       this.#told = toldOf(task)
       if (expiresAt !== undefined) await this.#setAlarm(expiresAt)
-      else if (task.isAtWork) await this.#setAlarm(Date.now() + WATCH_MS)
+      else if (task.isAtWork) await this.#alarm.setBy(Date.now() + WATCH_MS)
     } catch {
-      await this.#setAlarm(Date.now() + RETRY_MS)
+      await this.#alarm.setBy(Date.now() + RETRY_MS)
     }
   }
 
@@ -173,12 +174,7 @@ export class TaskKeeper {
   /** At that moment, or when a receiver is due, whichever is sooner. */
   async #setAlarm(at: number): Promise<void> {
     const due = this.#store.transact(tx => nextDue(tx)) ?? at
-    await this.#state.storage.setAlarm(Math.min(at, due))
-  }
-
-  async #wakeBy(at: number): Promise<void> {
-    const set = await this.#state.storage.getAlarm()
-    if (set === null || set > at || set < Date.now()) await this.#state.storage.setAlarm(at)
+    await this.#alarm.setTo(Math.min(at, due))
   }
 }
 

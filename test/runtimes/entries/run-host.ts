@@ -7,7 +7,8 @@ import { durableObjects, durableState, type ObjectState } from '../../../src/run
 import { createService } from '../../../src/service.ts'
 import { countOf, openGate, scripted, wasStopped } from '../../contracts/run-host/scripted.ts'
 
-const runs = JSON.parse((env as { RUNS: string }).RUNS) as RunsOptions
+const { RUNS, INDEXES } = env as { RUNS: string; INDEXES?: string }
+const runs = JSON.parse(RUNS) as RunsOptions
 const options: HandlerOptions = { agents: { scripted }, runs, production: false, logger: false }
 const made = durableObjects(options)
 
@@ -25,7 +26,19 @@ export class ServableRun extends made.ServableRun {
   }
 }
 
-export const ServableIndex: typeof made.ServableIndex = made.ServableIndex
+/** The same, of the objects that list. */
+export class ServableIndex extends made.ServableIndex {
+  readonly #abort: () => void
+
+  constructor(state: ObjectState & { abort?(reason: string): void }, env: unknown) {
+    super(state, env)
+    this.#abort = () => state.abort?.('on purpose')
+  }
+
+  crash(): void {
+    this.#abort()
+  }
+}
 
 type Call =
   | { method: 'start'; request: Omit<StartRequest, 'target'> }
@@ -33,16 +46,17 @@ type Call =
   | { method: 'follow'; id: string; viewer: string | null; after: number }
   | { method: 'find'; ref: string }
   | { method: 'list'; owner: string | null; query: RunQuery }
-  | { method: 'openGate' | 'countOf' | 'wasStopped' | 'crash'; about: string }
+  | { method: 'openGate' | 'countOf' | 'wasStopped' | 'crash' | 'crashIndex'; about: string }
 
 interface Bindings {
   SERVABLE_RUN: { getByName(id: string): { crash(): Promise<void> } }
+  SERVABLE_INDEX: { getByName(name: string): { crash(): Promise<void> } }
 }
 
 let host: RunHost | undefined
 
 async function answer(call: Call, signal: AbortSignal): Promise<unknown> {
-  host ??= durableState().createHost(createService(options).runs)
+  host ??= durableState({ indexes: Number(INDEXES ?? 1) }).createHost(createService(options).runs)
   switch (call.method) {
     case 'start':
       return host.start({ ...call.request, target: { kind: 'agent', name: 'scripted', servable: scripted } })
@@ -86,8 +100,9 @@ async function control(method: string, about: string): Promise<unknown> {
   if (method === 'openGate') return openGate(about)
   if (method === 'countOf') return countOf(about)
   if (method === 'wasStopped') return wasStopped(about)
-  const run = (env as Bindings).SERVABLE_RUN.getByName(about)
-  return run.crash().then(
+  const { SERVABLE_RUN, SERVABLE_INDEX } = env as Bindings
+  const object = (method === 'crashIndex' ? SERVABLE_INDEX : SERVABLE_RUN).getByName(about)
+  return object.crash().then(
     () => null,
     () => null,
   )

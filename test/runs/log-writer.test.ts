@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { RunEvent } from '../../src/index.ts'
+import { writeLog } from '../../src/runs/log-writer.ts'
+import type { Run } from '../../src/runs/run.ts'
+import { createWatch } from '../../src/runs/watch.ts'
+import { memoryStore } from '../../src/state/memory.ts'
+
+const GATHER_MS = 50
+
+/** A writer, and what its run says when the test has it say it. */
+function writing(gatherMs?: number) {
+  const store = memoryStore()
+  const transact = vi.spyOn(store, 'write')
+  let tell: ((event: RunEvent | undefined) => boolean) | undefined
+  const run = {
+    id: 'run',
+    durationMs: 0,
+    read(take: typeof tell) {
+      tell = take
+    },
+    fail: vi.fn(),
+    cancel: vi.fn(),
+  }
+  const { ended } = writeLog(run as unknown as Run, {
+    store,
+    log: 'run',
+    watch: createWatch(1),
+    working: undefined,
+    onStuck() {},
+    maxBytes: 1000,
+    maxLength: 1000,
+    gatherMs,
+    encode: event => (event.type === 'text' ? [event.text] : []),
+    finish: tx => void tx.append('run', 'end', true),
+  })
+  return {
+    say: (text: string) => tell?.({ type: 'text', text }),
+    async end() {
+      tell?.({ type: 'finish', finishReason: 'stop' })
+      tell?.(undefined)
+      await ended
+    },
+    commits: () => transact.mock.calls.length,
+    entries: () => {
+      return store.read(tx => tx.read('run', 0, 100).map(({ data }) => data))
+    },
+  }
+}
+
+describe('writeLog', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it('writes the first event at once, and what goes on to come together, so often', async () => {
+    const { say, end, commits, entries } = writing(GATHER_MS)
+    say('a')
+    expect(entries()).toEqual(['a'])
+    for (const text of ['b', 'c', 'd', 'e', 'f']) {
+      await vi.advanceTimersByTimeAsync(20)
+      say(text)
+    }
+    expect(entries()).toEqual(['a', 'b', 'c', 'd', 'e'])
+    expect(commits()).toBe(3)
+    await end()
+    expect(entries()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'end'])
+    expect(commits()).toBe(4)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('writes what comes after a silence at once', async () => {
+    const { say, commits, entries } = writing(GATHER_MS)
+    say('a')
+    await vi.advanceTimersByTimeAsync(GATHER_MS)
+    expect(vi.getTimerCount()).toBe(0)
+    say('b')
+    expect(entries()).toEqual(['a', 'b'])
+    expect(commits()).toBe(2)
+  })
+
+  it('waits for the end of the turn alone, where nothing else is said', async () => {
+    const { say, entries } = writing()
+    say('a')
+    say('b')
+    expect(entries()).toEqual(['a'])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(entries()).toEqual(['a', 'b'])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+})

@@ -1,0 +1,53 @@
+/** A Worker that tells at `/ledger` what its Durable Objects have written; `POST` takes it. */
+import { env } from 'cloudflare:workers'
+import { Agent, createHandler, type HandlerOptions, MetricsExporter } from '../../../src/index.ts'
+import { durableObjects, durableState, type WorkerFetch, worker } from '../../../src/runtimes/cloudflare.ts'
+import { identify } from '../../contracts/identify.ts'
+import { metered, readLedger } from './metered.ts'
+
+const { METRICS, RETENTION } = env as { METRICS?: string; RETENTION?: string }
+
+const PIECES = 50
+
+const burst = new Agent({
+  name: 'burst',
+  async *run() {
+    for (let piece = 1; piece <= PIECES; piece++) yield `piece ${piece} `
+  },
+})
+
+const paced = new Agent({
+  name: 'paced',
+  async *run() {
+    for (let piece = 1; piece <= PIECES; piece++) {
+      await new Promise(resolve => setTimeout(resolve, 20))
+      yield `piece ${piece} `
+    }
+  },
+})
+
+const options: HandlerOptions = {
+  agents: { burst, paced },
+  a2a: { agents: { burst } },
+  state: durableState(),
+  middleware: [identify],
+  production: true,
+  logger: false,
+  runs: { retentionMs: Number(RETENTION ?? 60_000) },
+  ...(METRICS !== undefined && { metricsExporter: new MetricsExporter() }),
+}
+const serve = worker(createHandler(options))
+const made = durableObjects(options)
+
+const entry: { fetch: WorkerFetch } = {
+  async fetch(request, ...rest) {
+    if (new URL(request.url).pathname !== '/ledger') return serve(request, ...rest)
+    return Response.json(readLedger(request.method === 'POST'))
+  },
+}
+// biome-ignore lint/style/noDefaultExport: a Worker is the default export of its module
+export default entry
+
+export const ServableRun: typeof made.ServableRun = metered('ServableRun', made.ServableRun)
+export const ServableIndex: typeof made.ServableIndex = metered('ServableIndex', made.ServableIndex)
+export const ServableMetrics: typeof made.ServableMetrics = metered('ServableMetrics', made.ServableMetrics)

@@ -1,0 +1,125 @@
+/** What operations cost on Workers: the rows that Durable Objects write are what a deployment pays. */
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { messageOf, V1 } from '../a2a/requests.ts'
+import { as, own, uuid } from '../contracts/runs/client.ts'
+import type { Ledger } from './entries/metered.ts'
+import { type Runtime, startWorkerd } from './harness.ts'
+
+const ENTRY = 'test/runtimes/entries/rows-workerd.ts'
+const WAIT = { timeout: 10_000, interval: 20 }
+
+type Fields = Readonly<Record<string, string>>
+
+const post = (url: string, body: unknown, headers: Fields = {}): Promise<Response> =>
+  fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+
+const look = async (url: string): Promise<Ledger> => (await fetch(`${url}/ledger`)).json() as Promise<Ledger>
+const take = async (url: string): Promise<Ledger> =>
+  (await fetch(`${url}/ledger`, { method: 'POST' })).json() as Promise<Ledger>
+
+/** What was spent once the last thing that a run's object does is done: its alarm is set to its time to go. */
+async function spent(url: string, told: string, times = 1): Promise<Ledger> {
+  await vi.waitFor(async () => {
+    const { calls, last } = await look(url)
+    expect(calls[told] ?? 0).toBeGreaterThanOrEqual(times)
+    expect(last).toBe('ServableRun: setAlarm')
+  }, WAIT)
+  const ledger = await take(url)
+  // Where it went: for whoever reads the test's log.
+  if (process.env.SHOW_ROWS) console.log(expect.getState().currentTestName, JSON.stringify(ledger, null, 1))
+  return ledger
+}
+
+/** Follows a run to its end, and gives the number of its pieces. */
+async function followed(url: string, agent: string, headers: Fields): Promise<number> {
+  const path = `${url}/api/agents/${agent}/stream`
+  const response = await post(path, { input: 'x', background: true }, headers)
+  const text = await response.text()
+  expect(response.status, text).toBe(200)
+  return text.match(/piece \d+ /g)?.length ?? 0
+}
+
+describe('rows that are written', () => {
+  let server: Runtime | undefined
+  const url = () => server?.url ?? ''
+  beforeAll(async () => {
+    server = await startWorkerd(ENTRY)
+  })
+  afterAll(() => server?.stop())
+
+  /** An owner whose index is there. */
+  async function knownOwner(): Promise<Fields> {
+    const owner = as(own('owner'))
+    await followed(url(), 'burst', owner)
+    await spent(url(), 'ServableIndex.update')
+    return owner
+  }
+
+  it('are 20 at the most for a followed run of 50 pieces', async () => {
+    const owner = await knownOwner()
+    expect(await followed(url(), 'burst', owner)).toBe(50)
+    const { rows, calls } = await spent(url(), 'ServableIndex.update')
+    expect(rows).toBeLessThanOrEqual(20)
+    expect(calls).toEqual({
+      'ServableRun.start': 1,
+      'ServableRun.follow': 1,
+      'ServableIndex.admit': 1,
+      'ServableIndex.update': 1,
+    })
+  })
+
+  it('are 20 at the most for the first run of an owner too', async () => {
+    await followed(url(), 'burst', as(own('owner')))
+    expect((await spent(url(), 'ServableIndex.update')).rows).toBeLessThanOrEqual(20)
+  })
+
+  it('are 28 at the most with an idempotency key', async () => {
+    const owner = await knownOwner()
+    await followed(url(), 'burst', { ...owner, 'idempotency-key': crypto.randomUUID() })
+    expect((await spent(url(), 'ServableIndex.update')).rows).toBeLessThanOrEqual(28)
+  })
+
+  it('are one a piece at the most, and those of a run, where pieces come one by one', async () => {
+    const owner = await knownOwner()
+    expect(await followed(url(), 'paced', owner)).toBe(50)
+    const { rows } = await spent(url(), 'ServableIndex.update')
+    expect(rows).toBeLessThanOrEqual(50 + 20)
+  })
+
+  it('are 25 at the most for an A2A message', async () => {
+    const owner = await knownOwner()
+    const message = messageOf(V1, { messageId: crypto.randomUUID() })
+    const headers = { ...owner, 'a2a-version': '1.0' }
+    const response = await post(`${url()}/message:send`, { message }, headers)
+    const { task } = (await response.json()) as { task: { id: string } }
+    expect(task.id).toMatch(uuid)
+    const { rows, calls } = await spent(url(), 'ServableIndex.updateTask', 2)
+    expect(rows).toBeLessThanOrEqual(25)
+    expect(calls['ServableIndex.updateTask']).toBe(2)
+  })
+})
+
+describe('rows that metrics write', () => {
+  it('are one a plain run at the most, on average', async () => {
+    const server = await startWorkerd(ENTRY, { env: { METRICS: 'on' } })
+    const runs = 20
+    for (let run = 0; run < runs; run++) {
+      expect((await post(`${server.url}/api/agents/burst/run`, { input: 'x' })).status).toBe(200)
+      // So slow that a batch for each of them would be too much.
+      await new Promise(resolve => setTimeout(resolve, 120))
+    }
+    // Whoever scrapes has what was counted handed over.
+    const { global } = (await (await fetch(`${server.url}/api/metrics/json`)).json()) as {
+      global: { runs: number }
+    }
+    expect(global.runs).toBe(runs)
+    const { rows } = await take(server.url)
+    expect(rows).toBeGreaterThan(0)
+    expect(rows / runs).toBeLessThanOrEqual(1)
+    await server.stop()
+  })
+})
