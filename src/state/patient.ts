@@ -140,21 +140,33 @@ class PatientStore implements Patient {
     if (batch.length === 0) return
     const outcomes = this.#tryCommit(batch.map(({ work }) => work))
     this.#tries = outcomes === undefined ? this.#tries + 1 : 0
-    const now = performance.now()
     const again: Waiting[] = []
     for (const [index, waiting] of batch.entries()) {
       const outcome = outcomes?.[index] ?? { error: this.#failure }
       if ('value' in outcome) waiting.resolve(outcome.value)
       else if (!mayPass(outcome.error)) waiting.reject(outcome.error)
-      else if (waiting.until <= now) waiting.reject(unavailable(outcome.error))
-      else again.push(waiting)
+      else {
+        this.#failure = outcome.error
+        again.push(waiting)
+      }
     }
     this.#waiting.unshift(...again)
-    if (outcomes === undefined || again.length > 0) this.#turnIn(retryIn(this.#tries))
+    if (again.length > 0) this.#giveUp()
+    if (again.length > 0) this.#turnIn(retryIn(this.#tries))
     else if (this.#waiting.length > 0 || this.#gatherMs > 0) this.#turnIn(this.#gatherMs)
   }
 
-  /** Why nothing could be written last. */
+  /** Refuses what has waited for as long as it may, whether it was in the last commit or stands behind it. */
+  #giveUp(): void {
+    const now = performance.now()
+    const isLate = ({ until }: Waiting) => until <= now
+    const late = this.#waiting.filter(isLate)
+    if (late.length === 0) return
+    this.#waiting = this.#waiting.filter(waiting => !isLate(waiting))
+    for (const { reject } of late) reject(unavailable(this.#failure))
+  }
+
+  /** Why something could not be written last. */
   #failure: unknown
 
   /** Undefined where nothing is written. */
