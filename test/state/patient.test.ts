@@ -355,15 +355,18 @@ describe('createPatient, whatever is asked of it and whatever fails', () => {
     fc.constant('busy' as const),
     fc.record({ lostAfter: fc.nat(3) }),
   )
+  interface Asking {
+    readonly kind: 'good' | 'bad' | number
+    readonly times: number
+    readonly patienceMs: number
+  }
+  const asking: fc.Arbitrary<Asking> = fc.record({
+    kind,
+    times: fc.integer({ min: 1, max: 5 }),
+    patienceMs: fc.constantFrom(20, 1000, 60_000),
+  })
   const step = fc.oneof(
-    {
-      arbitrary: fc.record({
-        kind,
-        times: fc.integer({ min: 1, max: 5 }),
-        patienceMs: fc.constantFrom(20, 1000, 60_000),
-      }),
-      weight: 6,
-    },
+    { arbitrary: asking, weight: 6 },
     { arbitrary: fc.record({ ms: fc.constantFrom(0, 1, 4, 30, 200, 2000) }), weight: 4 },
     { arbitrary: fc.record({ fault }), weight: 3 },
     fc.record({ isFlush: fc.constant(true as const) }),
@@ -394,9 +397,11 @@ describe('createPatient, whatever is asked of it and whatever fails', () => {
   async function take(steps: readonly Step[], model: ReturnType<typeof numbers>, gatherMs: number) {
     const patient = createPatient(model.store, { gatherMs })
     const asked: Asked[] = []
+    const begin = (given: Asking) => {
+      for (let i = 0; i < given.times; i++) asked.push(ask(model, patient, asked.length, given))
+    }
     for (const step of steps) {
-      if ('kind' in step)
-        for (let i = 0; i < step.times; i++) asked.push(ask(model, patient, asked.length, step))
+      if ('kind' in step) begin(step)
       else if ('ms' in step) await vi.advanceTimersByTimeAsync(step.ms)
       else if ('fault' in step) model.fail(step.fault)
       else patient.flush()
