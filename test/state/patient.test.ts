@@ -1,76 +1,16 @@
 /** A store that can be reached now and then only: what is asked of it comes to something, once, and in order. */
-import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ServableError } from '../../src/errors.ts'
 import { openDatabase } from '../../src/runtimes/sqlite.ts'
-import { createPatient, type Impatient, type Patient } from '../../src/state/patient.ts'
+import { createPatient, type Patient } from '../../src/state/patient.ts'
 import { type SqlDriver, sqlStore } from '../../src/state/sql.ts'
-import type { Reader, Soon, Transaction } from '../../src/state/store.ts'
+import { numbers, outcomeOf, REFUSAL, UNAVAILABLE } from './numbers.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-const REFUSAL = new ServableError('run_not_found', 'There is no such run')
-const UNAVAILABLE = { code: 'state_unavailable' }
-
-/** What becomes of commits: none begins, or after so many works all is lost. */
-type Fault = 'busy' | { readonly lostAfter: number }
-
-/** Numbers, written one after the other; as plain as a store can be. */
-function numbers() {
-  let written: number[] = []
-  let draft: number[] = []
-  let fault: Fault | undefined
-  let commits = 0
-  const store: Impatient = {
-    read(work) {
-      if (fault !== undefined) throw new Error('database is locked')
-      return work({} as Reader)
-    },
-    commit(works) {
-      commits++
-      if (fault === 'busy') throw new Error('database is locked')
-      draft = [...written]
-      const left = fault?.lostAfter ?? Number.POSITIVE_INFINITY
-      const outcomes = works.map((work, index) => {
-        if (index >= left) throw new Error('the disk is gone')
-        const before = [...draft]
-        try {
-          return { value: work({} as Transaction) }
-        } catch (error) {
-          draft = before
-          return { error }
-        }
-      })
-      if (fault !== undefined) throw new Error('the disk is gone')
-      written = draft
-      return outcomes
-    },
-  }
-  return {
-    store,
-    /** A work that writes a number and gives how many there are then. */
-    add: (number: number) => () => draft.push(number),
-    fail(next: Fault | undefined) {
-      fault = next
-    },
-    get written(): readonly number[] {
-      return written
-    },
-    get commits() {
-      return commits
-    },
-  }
-}
-
 const throwing = (error: unknown) => () => {
   throw error
-}
-
-/** What a write comes to, whether it throws or rejects. */
-async function outcomeOf(write: () => Soon<unknown>): Promise<PromiseSettledResult<unknown>> {
-  const [result] = await Promise.allSettled([new Promise(resolve => resolve(write()))])
-  return result
 }
 
 /** Whether a promise has come to anything by now. */
@@ -340,105 +280,5 @@ describe('createPatient over a database', () => {
     await vi.advanceTimersByTimeAsync(200)
     expect(await written).toEqual([2, 3])
     expect(entries()).toEqual(['a', 'b', 'c'])
-  })
-})
-
-describe('createPatient, whatever is asked of it and whatever fails', () => {
-  /** How a work is: it writes, it is refused, or it fails so often before it writes. */
-  const kind = fc.oneof(
-    { arbitrary: fc.constant<'good' | 'bad' | number>('good'), weight: 5 },
-    fc.constant<'good' | 'bad' | number>('bad'),
-    fc.integer({ min: 1, max: 3 }),
-  )
-  const fault: fc.Arbitrary<Fault | undefined> = fc.oneof(
-    fc.constant(undefined),
-    fc.constant('busy' as const),
-    fc.record({ lostAfter: fc.nat(3) }),
-  )
-  interface Asking {
-    readonly kind: 'good' | 'bad' | number
-    readonly times: number
-    readonly patienceMs: number
-  }
-  const asking: fc.Arbitrary<Asking> = fc.record({
-    kind,
-    times: fc.integer({ min: 1, max: 5 }),
-    patienceMs: fc.constantFrom(20, 1000, 60_000),
-  })
-  const step = fc.oneof(
-    { arbitrary: asking, weight: 6 },
-    { arbitrary: fc.record({ ms: fc.constantFrom(0, 1, 4, 30, 200, 2000) }), weight: 4 },
-    { arbitrary: fc.record({ fault }), weight: 3 },
-    fc.record({ isFlush: fc.constant(true as const) }),
-  )
-
-  /** A work that was asked for. */
-  interface Asked {
-    readonly kind: 'good' | 'bad' | number
-    readonly outcome: Promise<PromiseSettledResult<unknown>>
-  }
-
-  type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
-
-  function ask(model: ReturnType<typeof numbers>, patient: Patient, number: number, given: Asking): Asked {
-    const { kind, patienceMs } = given
-    const write = model.add(number)
-    let left = typeof kind === 'number' ? kind : 0
-    const work = () => {
-      const count = write()
-      if (kind === 'bad') throw REFUSAL
-      if (left-- > 0) throw new Error('a page cannot be read')
-      return count
-    }
-    return { kind, outcome: outcomeOf(() => patient.write(work, patienceMs)) }
-  }
-
-  /** What was asked for in all these steps; then the store works. */
-  async function take(steps: readonly Step[], model: ReturnType<typeof numbers>, gatherMs: number) {
-    const patient = createPatient(model.store, { gatherMs })
-    const asked: Asked[] = []
-    const begin = (given: Asking) => {
-      for (let i = 0; i < given.times; i++) asked.push(ask(model, patient, asked.length, given))
-    }
-    for (const step of steps) {
-      if ('kind' in step) begin(step)
-      else if ('ms' in step) await vi.advanceTimersByTimeAsync(step.ms)
-      else if ('fault' in step) model.fail(step.fault)
-      else patient.flush()
-    }
-    model.fail(undefined)
-    await vi.advanceTimersByTimeAsync(5000)
-    return Promise.all(asked.map(async ({ kind, outcome }) => ({ kind, result: await outcome })))
-  }
-
-  function expectRefused(kind: Asked['kind'], reason: unknown): void {
-    if (kind !== 'bad' || reason !== REFUSAL) expect(reason).toMatchObject(UNAVAILABLE)
-  }
-
-  it('writes each work exactly once or refuses it, never both, in order', async () => {
-    const property = fc.asyncProperty(
-      fc.array(step, { maxLength: 30 }),
-      fc.constantFrom(0, 3),
-      async (steps, gatherMs) => {
-        const model = numbers()
-        const asked = await take(steps, model, gatherMs)
-        const expected = new Set<number>()
-        for (const [number, { kind, result }] of asked.entries()) {
-          if (result.status === 'rejected') expectRefused(kind, result.reason)
-          else {
-            expect(kind).not.toBe('bad')
-            expect(model.written[Number(result.value) - 1]).toBe(number)
-            expected.add(number)
-          }
-        }
-        expect(model.written).toHaveLength(expected.size)
-        expect(new Set(model.written)).toEqual(expected)
-        // One that failed by itself is tried again after those that came with it.
-        const steady = model.written.filter(number => asked[number]?.kind === 'good')
-        expect(steady).toEqual(steady.toSorted((a, b) => a - b))
-        expect(vi.getTimerCount()).toBe(0)
-      },
-    )
-    await fc.assert(property, { numRuns: 500 })
   })
 })
