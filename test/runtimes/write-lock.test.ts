@@ -44,6 +44,13 @@ const health = async (server: Server) => {
   return { http: status, ready: JSON.parse(text).ready }
 }
 
+/** The status of the card of an agent. */
+const card = async (server: Server) => {
+  const response = await fetch(`${server().url}/.well-known/agent-card.json`)
+  await response.text()
+  return response.status
+}
+
 /** How many requests that need no store are answered, one after the other, until a promise has settled. */
 async function answeredUntil(server: Server, promise: Promise<unknown>): Promise<number> {
   let isOver = false
@@ -52,15 +59,14 @@ async function answeredUntil(server: Server, promise: Promise<unknown>): Promise
   }
   promise.then(over, over)
   let count = 0
-  for (; !isOver; count++)
-    expect((await fetch(`${server().url}/.well-known/agent-card.json`)).status).toBe(200)
+  for (; !isOver; count++) expect(await card(server)).toBe(200)
   return count
 }
 
 describe.each(RUNTIMES)('while another process writes into the file: %s', (...runtime) => {
   it('reads are answered, writes refused for now, plain runs go on, and a run at work loses nothing', async () => {
     const { moveIn, database } = await street(runtime)
-    const { server } = await moveIn()
+    const [{ server }, idle] = [await moveIn(), await moveIn()]
     const owner = as(own('owner'))
     const done = await accept(server, 'agents/counts', { input: '30' }, owner)
     const record = await ended(server, done.id, owner)
@@ -80,8 +86,10 @@ describe.each(RUNTIMES)('while another process writes into the file: %s', (...ru
       post(server, '/api/agents/counts/run', { input: '3' }, { ...owner, prefer: 'respond-async' }),
       post(server, '/api/agents/corrected/corrections', CORRECTION, owner),
     ])
-    // While these two wait, nobody else does.
-    expect(await answeredUntil(server, refused)).toBeGreaterThan(10)
+    // While these two wait, nobody else does: not much more than where nothing is to be written.
+    const counts = [server, idle.server].map(each => answeredUntil(each, refused))
+    const [writing = 0, others = 0] = await Promise.all(counts)
+    expect(writing).toBeGreaterThan(others / 4)
     for (const answer of await refused) expect(refusalIn(answer)).toEqual(LATER)
     expect((await run(server, '/api/agents/echo/run')).text).toBe('one two')
     const { events } = await stream(server, '/api/agents/counts/stream', { input: '40' })
@@ -127,7 +135,7 @@ describe('while another process writes into the file', () => {
     expect(await getTask(server, rpc1, done.id, { headers })).toEqual(done)
     const listed = await tasksOf(server, rest1, {}, { headers })
     expect(new Set(listed.tasks.map(task => task.id))).toEqual(new Set([done.id, id]))
-    expect((await fetch(`${server().url}/.well-known/agent-card.json`)).status).toBe(200)
+    expect(await card(server)).toBe(200)
     await openGate(server, gate)
     await letGo()
     expect((await followed.rest()).at(-1)).toMatchObject({ kind: 'status', state: 'completed' })
