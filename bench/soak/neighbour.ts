@@ -17,6 +17,7 @@ import {
   type Task,
   taskOf,
   upTo,
+  Wrong,
 } from './traffic.ts'
 
 /** The process, and what became of those before it. */
@@ -75,8 +76,8 @@ async function unlessKilled<T>(neighbour: Neighbour, work: () => Promise<T>): Pr
   try {
     return await work()
   } catch (error) {
-    // Who is killed while it starts is not reached either.
-    if (neighbour.kills === kills && !isUnreached(error)) throw error
+    // A process that is killed answers nothing wrong. It is not reached before it is started again.
+    if (error instanceof Wrong || (neighbour.kills === kills && !isUnreached(error))) throw error
     await sleep(100)
     return undefined
   }
@@ -176,7 +177,7 @@ const followedThere =
 /** Who is busy with that at a time. */
 export function neighbourly(neighbour: Neighbour): readonly (readonly Act[])[] {
   const lost = [lostStream(neighbour), lostTask(neighbour)]
-  return [lost, lost, [followedThere(neighbour)]]
+  return [...Array.from({ length: 6 }, () => lost), [followedThere(neighbour)]]
 }
 
 /** What became of it, in words. */

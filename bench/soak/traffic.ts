@@ -12,7 +12,8 @@ export const PATIENCE_MS = 30_000
 /** A way to be busy; rejects with what is wrong. */
 export type Act = (url: string, ledger: Ledger) => Promise<void>
 
-class Wrong extends Error {
+/** What a client must not be told, whatever happens. */
+export class Wrong extends Error {
   readonly what: string
   constructor(what: string, detail: string) {
     super(detail)
