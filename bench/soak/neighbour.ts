@@ -23,8 +23,10 @@ import {
 /** The process, and what became of those before it. */
 export interface Neighbour {
   readonly url: string
-  /** How often it was killed: what was at work before has been interrupted. */
+  /** How often it was killed. */
   readonly kills: number
+  /** Another number whenever a process is about to be killed, is gone, and is there again. */
+  readonly era: number
   /** Runs that ended so. */
   interrupted: number
   /** All that its processes printed. */
@@ -36,6 +38,7 @@ export interface Neighbour {
 export async function startNeighbour(start: () => Promise<Runtime>, killEveryMs: number): Promise<Neighbour> {
   let runtime = await start()
   let kills = 0
+  let era = 0
   let past = ''
   let isOver = false
   const stopping = Promise.withResolvers<void>()
@@ -44,9 +47,12 @@ export async function startNeighbour(start: () => Promise<Runtime>, killEveryMs:
       await Promise.race([sleep(killEveryMs), stopping.promise])
       if (isOver) return
       kills++
+      era++
       await runtime.kill()
+      era++
       past += logOf(runtime)
       runtime = await start()
+      era++
     }
   })()
   return {
@@ -55,6 +61,9 @@ export async function startNeighbour(start: () => Promise<Runtime>, killEveryMs:
     },
     get kills() {
       return kills
+    },
+    get era() {
+      return era
     },
     interrupted: 0,
     log: () => past + logOf(runtime),
@@ -72,12 +81,12 @@ const logOf = (runtime: Runtime) => runtime.log().replaceAll(/exited with SIG(KI
 
 /** What work gives; undefined where the neighbour was killed meanwhile, so that nothing else was to be expected. */
 async function unlessKilled<T>(neighbour: Neighbour, work: () => Promise<T>): Promise<T | undefined> {
-  const { kills } = neighbour
+  const { era } = neighbour
   try {
     return await work()
   } catch (error) {
     // A process that is killed answers nothing wrong. It is not reached before it is started again.
-    if (error instanceof Wrong || (neighbour.kills === kills && !isUnreached(error))) throw error
+    if (error instanceof Wrong || (neighbour.era === era && !isUnreached(error))) throw error
     await sleep(100)
     return undefined
   }
@@ -91,7 +100,7 @@ function isUnreached(error: unknown): boolean {
 const lostStream =
   (neighbour: Neighbour): Act =>
   async (url, ledger) => {
-    const { kills } = neighbour
+    const { era } = neighbour
     const order = orderOf(anyEnd(), 5 + upTo(60), 20)
     const listener = new Listener(ledger)
     const body = { input: writeOrder(order), background: true }
@@ -111,13 +120,13 @@ const lostStream =
       expect(isEnded, 'a run of a neighbour without an end', () => listener.text)
     }
     if (listener.ending?.code !== 'interrupted') return listener.expectEnd(order)
-    expectInterrupted(neighbour, kills, listener.text, order)
+    expectInterrupted(neighbour, era, listener.text, order)
   }
 
 /** Its run was at work when its process was killed, and what it had said is kept. */
-function expectInterrupted(neighbour: Neighbour, kills: number, text: string, order: Order): void {
+function expectInterrupted(neighbour: Neighbour, era: number, text: string, order: Order): void {
   const says = () => `${text} for ${writeOrder(order)}`
-  expect(neighbour.kills > kills, 'interrupted, though nobody was killed', says)
+  expect(neighbour.era > era, 'interrupted, though nobody was killed', says)
   expect(textOfOrder(order).startsWith(text), 'not the text of an interrupted run', says)
   neighbour.interrupted++
 }
@@ -126,7 +135,7 @@ function expectInterrupted(neighbour: Neighbour, kills: number, text: string, or
 const lostTask =
   (neighbour: Neighbour): Act =>
   async url => {
-    const { kills } = neighbour
+    const { era } = neighbour
     const order = orderOf(anyEnd(), 1 + upTo(20), 20)
     const message = { ...messageOf(order), metadata: { agentName: NEIGHBOUR } }
     const params = { message, configuration: { blocking: false } }
@@ -137,7 +146,7 @@ const lostTask =
     const text = task.artifacts?.[0]?.parts.map(part => part.text).join('') ?? ''
     const isWhole = text === textOfOrder(order) && (task.status.state !== 'failed' || order.fate === 'fail')
     if (isWhole) expectTask(task, order)
-    else expectInterrupted(neighbour, kills, text, order)
+    else expectInterrupted(neighbour, era, text, order)
   }
 
 /** A task once it has ended. */

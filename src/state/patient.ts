@@ -36,7 +36,7 @@ export interface Patient extends Pick<Store, 'read' | 'write'> {
 
 /** Milliseconds between two tries. */
 const RETRY_MS = 5
-const MAX_RETRY_MS = 100
+const MAX_RETRY_MS = 25
 
 /** Works that may wait; more are `state_unavailable` at once. */
 const MAX_WAITING = 10_000
