@@ -25,8 +25,10 @@ export interface Neighbour {
   readonly url: string
   /** How often it was killed. */
   readonly kills: number
-  /** Another number whenever a process is about to be killed, is gone, and is there again. */
+  /** Another number whenever a process is about to be killed, and when it is there again. */
   readonly era: number
+  /** Whether it is there, and is not about to be killed. */
+  readonly isThere: boolean
   /** Runs that ended so. */
   interrupted: number
   /** All that its processes printed. */
@@ -49,7 +51,6 @@ export async function startNeighbour(start: () => Promise<Runtime>, killEveryMs:
       kills++
       era++
       await runtime.kill()
-      era++
       past += logOf(runtime)
       runtime = await start()
       era++
@@ -64,6 +65,9 @@ export async function startNeighbour(start: () => Promise<Runtime>, killEveryMs:
     },
     get era() {
       return era
+    },
+    get isThere() {
+      return era % 2 === 0
     },
     interrupted: 0,
     log: () => past + logOf(runtime),
@@ -81,19 +85,15 @@ const logOf = (runtime: Runtime) => runtime.log().replaceAll(/exited with SIG(KI
 
 /** What work gives; undefined where the neighbour was killed meanwhile, so that nothing else was to be expected. */
 async function unlessKilled<T>(neighbour: Neighbour, work: () => Promise<T>): Promise<T | undefined> {
-  const { era } = neighbour
+  const { era, isThere } = neighbour
   try {
     return await work()
   } catch (error) {
-    // A process that is killed answers nothing wrong. It is not reached before it is started again.
-    if (error instanceof Wrong || (neighbour.era === era && !isUnreached(error))) throw error
+    // A process that is killed answers nothing wrong.
+    if (error instanceof Wrong || (isThere && neighbour.era === era)) throw error
     await sleep(100)
     return undefined
   }
-}
-
-function isUnreached(error: unknown): boolean {
-  return (error as { readonly cause?: { readonly code?: string } }).cause?.code === 'ECONNREFUSED'
 }
 
 /** A followed run at the neighbour. Whoever loses it goes on at the server, and hears its end there. */
