@@ -1,7 +1,9 @@
 /**
- * Mixed traffic with faults against a server on Node, then on workerd: `node bench/soak.ts [minutes] [node|workerd]`. Beside
- * it a client that means no good sends hostile bodies and slow uploads, and has slow receivers told of its tasks. Ends with 1 where an event is lost or doubled, an answer is not what was asked for, memory grows, or a counter of the
- * metrics is not what the clients counted.
+ * Mixed traffic with faults against a server on Node, on Node with a neighbour, and on workerd:
+ * `node bench/soak.ts [minutes] [node|neighbours|workerd]`. Beside it a client that means no good sends hostile bodies and slow uploads,
+ * and has slow receivers told of its tasks. With a neighbour there are two processes on one SQLite file, which fails at random, and
+ * one of them is killed every minute. Ends with 1 where an event is lost or doubled, an answer is not what was asked for, memory grows,
+ * or a counter of the metrics is not what the clients counted.
  */
 
 import { existsSync } from 'node:fs'
@@ -13,6 +15,7 @@ import { childOf, cpuOf, residentOf } from './process.ts'
 import { hostileClients } from './soak/hostile.ts'
 import { Ledger } from './soak/ledger.ts'
 import { floors, type Sample, secondHalf, slopeOf } from './soak/memory.ts'
+import { fateOf, type Neighbour, neighbourly, startNeighbour, wrongWith } from './soak/neighbour.ts'
 import { KINDS } from './soak/orders.ts'
 import { startReceivers } from './soak/receivers.ts'
 import { type Act, clientsOf, readMetrics, whatOf } from './soak/traffic.ts'
@@ -46,6 +49,7 @@ interface Outcome {
   readonly heap: Growth | undefined
   /** What does not hold. */
   readonly wrong: readonly string[]
+  readonly neighbour: Neighbour | undefined
 }
 
 /** One client: does something, rests, and does the next thing, until the time is over. */
@@ -93,8 +97,8 @@ async function differencesAtEnd(url: string, ledger: Ledger): Promise<string[]> 
 /** What a healthy server never prints. */
 const ALARMING = /unhandled|uncaught|rejection|exited with|MaxListeners|\bat \S+ \(.*:\d+:\d+\)/i
 
-async function soak(server: Runtime): Promise<Outcome> {
-  const { url, runtime: name } = server
+async function soak(name: string, server: Soaked): Promise<Outcome> {
+  const { url, neighbour } = server
   const pid = await childOf(server.pid)
   const ledger = new Ledger()
   const samples: Sample[] = []
@@ -104,7 +108,7 @@ async function soak(server: Runtime): Promise<Outcome> {
   const passed = () => (performance.now() - startedAt) / 60_000
   const stopSampling = every(SAMPLE_MS, async () => {
     // Only Node's entry has it.
-    if (name === 'node') {
+    if (server.runtime === 'node') {
       const held = await (await fetch(`${url}/gc`)).text()
       heaps.push([passed(), Number(held) / 1024])
     }
@@ -113,9 +117,14 @@ async function soak(server: Runtime): Promise<Outcome> {
   const stopTelling = every(PROGRESS_MS, () => tell(name, ledger, [samples, heaps], passed()))
   const until = startedAt + durationMs
   const receivers = await startReceivers()
-  const busy = [...clientsOf(receivers).map(([, acts]) => acts), ...hostileClients(receivers)]
+  const busy = [
+    ...clientsOf(receivers).map(([, acts]) => acts),
+    ...hostileClients(receivers),
+    ...(neighbour === undefined ? [] : neighbourly(neighbour)),
+  ]
   await Promise.all(busy.map(acts => keepBusy(acts, url, ledger, until)))
   await receivers.stop()
+  await neighbour?.stop()
   await Promise.all([stopSampling(), stopTelling()])
   const seconds = passed() * 60
   const cpu = (await cpuOf(pid)) - cpuBefore
@@ -125,8 +134,8 @@ async function soak(server: Runtime): Promise<Outcome> {
   const wrong = [
     ...(await differencesAtEnd(url, ledger)),
     ...[...ledger.faults].map(([what, { count, first }]) => `${count} × ${what}: ${first}`),
-    ...server
-      .log()
+    ...(neighbour === undefined ? [] : wrongWith(neighbour)),
+    ...`${server.log()}\n${neighbour?.log() ?? ''}`
       .split('\n')
       .filter(line => ALARMING.test(line))
       .slice(0, 10)
@@ -134,7 +143,7 @@ async function soak(server: Runtime): Promise<Outcome> {
     ...growing('what is resident', memory, most),
     ...(heap === undefined ? [] : growing('the heap', heap, most)),
   ]
-  return { name, ledger, seconds, cpu, memory, heap, wrong }
+  return { name, ledger, seconds, cpu, memory, heap, wrong, neighbour }
 }
 
 function growthOf(samples: readonly Sample[]): Growth {
@@ -194,26 +203,53 @@ function row({ name, ledger, seconds, cpu, memory, heap, wrong }: Outcome): stri
   ].join(' | ')
 }
 
-/** Durable Objects in memory where the machine has such a folder: a busy disk would be all that is seen. */
-async function startOnWorkerd(): Promise<Runtime> {
+/** A server, and one beside it. */
+interface Soaked extends Runtime {
+  readonly neighbour?: Neighbour
+}
+
+/** A folder in memory where the machine has one: a busy disk would be all that is seen. */
+async function newFolder(): Promise<{ readonly path: string; remove(): Promise<void> }> {
   const parent = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
-  const storage = await mkdtemp(join(parent, 'servable-soak-'))
-  const server = await startWorkerd('bench/servers/workerd-soak.ts', { env, storage })
-  const stop = () => server.stop().then(() => rm(storage, { recursive: true, force: true }))
+  const path = await mkdtemp(join(parent, 'servable-soak-'))
+  return { path, remove: () => rm(path, { recursive: true, force: true }) }
+}
+
+/** Milliseconds for which a neighbour lives. */
+const NEIGHBOUR_MS = Math.min(60_000, durationMs / 6)
+
+async function startWithNeighbour(): Promise<Soaked> {
+  const folder = await newFolder()
+  const shared = { ...env, DATABASE: join(folder.path, 'soak.db') }
+  const start = () => startNode('bench/servers/node-soak.ts', { env: shared })
+  const server = await start()
+  const neighbour = await startNeighbour(start, NEIGHBOUR_MS)
+  const stop = async () => {
+    await Promise.all([server.stop(), neighbour.stop()])
+    await folder.remove()
+  }
+  return { ...server, stop, neighbour }
+}
+
+async function startOnWorkerd(): Promise<Soaked> {
+  const folder = await newFolder()
+  const server = await startWorkerd('bench/servers/workerd-soak.ts', { env, storage: folder.path })
+  const stop = () => server.stop().then(folder.remove)
   return { ...server, stop }
 }
 
-const runtimes = [
+const runtimes: readonly (readonly [name: string, start: () => Promise<Soaked>])[] = [
   ['node', () => startNode('bench/servers/node-soak.ts', { env })],
+  ['neighbours', startWithNeighbour],
   ['workerd', startOnWorkerd],
-] as const
+]
 
 const outcomes: Outcome[] = []
 for (const [name, start] of runtimes) {
   if (only !== undefined && only !== name) continue
   const server = await start()
   try {
-    outcomes.push(await soak(server))
+    outcomes.push(await soak(name, server))
   } finally {
     await server.stop()
   }
@@ -225,5 +261,6 @@ console.log(
     ...outcomes.map(outcome => `| ${row(outcome)} |`),
   ].join('\n'),
 )
+for (const { neighbour } of outcomes) if (neighbour !== undefined) console.log(fateOf(neighbour))
 for (const { name, wrong } of outcomes) for (const line of wrong) console.log(`${name}: ${line}`)
 process.exitCode = outcomes.some(({ wrong }) => wrong.length > 0) ? 1 : 0

@@ -11,7 +11,7 @@ import {
   type State,
   textOf,
 } from '../../src/index.ts'
-import { HOSTILE, KINDS, piece, readOrder } from '../soak/orders.ts'
+import { HOSTILE, KINDS, NEIGHBOUR, piece, readOrder } from '../soak/orders.ts'
 
 const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
@@ -55,7 +55,7 @@ export function soakOptions(state: State, retentionMs: number): HandlerOptions {
   return {
     production: true,
     registry: false,
-    agents: Object.fromEntries([...KINDS, HOSTILE].map(name => [name, agentOf(name)])),
+    agents: Object.fromEntries([...KINDS, HOSTILE, NEIGHBOUR].map(name => [name, agentOf(name)])),
     middleware: [identify],
     state,
     a2a: { default: 'tasks', maxTasksPerOwner: 300, push: { allow: ['127.0.0.1'], maxTries: 2 } },

@@ -7,6 +7,9 @@ export type Kind = (typeof KINDS)[number]
 /** The client that means no good, and the agent that it asks, which nobody counts. */
 export const HOSTILE = 'hostile'
 
+/** The agent that is asked at a process that may be killed: what that has counted last is lost with it. */
+export const NEIGHBOUR = 'neighbour'
+
 /** How a run ends: by itself, after a call of a tool, by a throw, or when it is stopped. */
 export type Fate = 'answer' | 'tool' | 'fail' | 'wait'
 

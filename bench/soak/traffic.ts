@@ -12,7 +12,8 @@ export const PATIENCE_MS = 30_000
 /** A way to be busy; rejects with what is wrong. */
 export type Act = (url: string, ledger: Ledger) => Promise<void>
 
-class Wrong extends Error {
+/** What a client must not be told, whatever happens. */
+export class Wrong extends Error {
   readonly what: string
   constructor(what: string, detail: string) {
     super(detail)
@@ -27,29 +28,34 @@ export function whatOf(error: unknown): string {
   return `failed: ${error instanceof Error ? error.message : error}`
 }
 
-const upTo = (max: number) => Math.floor(Math.random() * max)
+export const upTo = (max: number) => Math.floor(Math.random() * max)
 const oneOf = <T>(...choices: readonly T[]): T => choices[upTo(choices.length)]!
 export const sleep = (ms: number): Promise<void> => new Promise<void>(resolve => setTimeout(resolve, ms))
 
 let orders = 0
 /** An order that no other run has. */
-function orderOf(fate: Fate, pieces = 1 + upTo(40), pauseMs = oneOf(0, 0, 1, 5)): Order {
+export function orderOf(fate: Fate, pieces = 1 + upTo(40), pauseMs = oneOf(0, 0, 1, 5)): Order {
   return { tag: `r${++orders}`, pieces, pauseMs, fate }
 }
-const anyEnd = () => oneOf<Fate>('answer', 'answer', 'answer', 'tool', 'fail')
+export const anyEnd = () => oneOf<Fate>('answer', 'answer', 'answer', 'tool', 'fail')
 
 /** Throws what is told as a fault where it is not right. */
 export function expect(isRight: boolean, what: string, detail: () => string): void {
   if (!isRight) throw new Wrong(what, detail())
 }
 
-async function post(url: string, body: object | FormData, signal?: AbortSignal): Promise<Response> {
+export async function post(
+  url: string,
+  body: object | FormData,
+  signal?: AbortSignal,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
   const patience = AbortSignal.timeout(PATIENCE_MS)
   const isForm = body instanceof FormData
   return fetch(url, {
     method: 'POST',
     body: isForm ? body : JSON.stringify(body),
-    headers: isForm ? {} : { 'content-type': 'application/json' },
+    headers: isForm ? headers : { 'content-type': 'application/json', ...headers },
     signal: signal === undefined ? patience : AbortSignal.any([patience, signal]),
   })
 }
@@ -76,7 +82,7 @@ const json: Act = async (url, ledger) => {
 }
 
 /** Reads a stream of events with one look at each: whether they are numbered, and none is lost or doubled. */
-class Listener {
+export class Listener {
   text = ''
   lastId = 0
   ending: { type: string; finishReason?: string; code?: string } | undefined
@@ -318,11 +324,11 @@ async function leaveOne(socket: Socket, hearing: Hearing, ledger: Ledger): Promi
   ledger.note('sockets', order)
 }
 
-async function rpc(url: string, method: string, params: object): Promise<Response> {
+export async function rpc(url: string, method: string, params: object): Promise<Response> {
   return post(`${url}/`, { jsonrpc: '2.0', id: 1, method, params })
 }
 
-const messageOf = (order: Order) => ({
+export const messageOf = (order: Order) => ({
   kind: 'message',
   messageId: crypto.randomUUID(),
   role: 'user',
@@ -336,13 +342,13 @@ const TASK_ENDS: Record<Fate, string> = {
   wait: 'canceled',
 }
 
-interface Task {
+export interface Task {
   readonly id: string
   readonly status: { readonly state: string }
   readonly artifacts?: readonly { readonly parts: readonly { readonly text?: string }[] }[]
 }
 
-async function taskOf(response: Response): Promise<Task> {
+export async function taskOf(response: Response): Promise<Task> {
   const text = await response.text()
   const answer = response.status === 200 ? JSON.parse(text) : {}
   const what = response.status >= 500 ? 'a 5xx' : 'not a task'
@@ -357,7 +363,7 @@ const sentTask: Act = async (url, ledger) => {
   ledger.note('tasks', order)
 }
 
-function expectTask(task: Task, order: Order): void {
+export function expectTask(task: Task, order: Order): void {
   const says = () => `${JSON.stringify(task).slice(0, 800)} for ${writeOrder(order)}`
   expect(task.status.state === TASK_ENDS[order.fate], 'not the state of a task', says)
   const text = task.artifacts?.[0]?.parts.map(part => part.text).join('')

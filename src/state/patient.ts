@@ -36,7 +36,7 @@ export interface Patient extends Pick<Store, 'read' | 'write'> {
 
 /** Milliseconds between two tries. */
 const RETRY_MS = 5
-const MAX_RETRY_MS = 100
+const MAX_RETRY_MS = 25
 
 /** Works that may wait; more are `state_unavailable` at once. */
 const MAX_WAITING = 10_000
@@ -140,16 +140,26 @@ class PatientStore implements Patient {
     if (batch.length === 0) return
     const outcomes = this.#tryCommit(batch.map(({ work }) => work))
     this.#tries = outcomes === undefined ? this.#tries + 1 : 0
-    const now = performance.now()
     const again = batch.filter(
-      (waiting, index) => !settle(waiting, outcomes?.[index] ?? { error: this.#failure }, now),
+      (waiting, index) => !settle(waiting, outcomes?.[index] ?? { error: this.#failure }),
     )
     this.#waiting.unshift(...again)
-    if (outcomes === undefined || again.length > 0) this.#turnIn(retryIn(this.#tries))
+    if (again.length > 0) this.#giveUp()
+    if (again.length > 0) this.#turnIn(retryIn(this.#tries))
     else if (this.#waiting.length > 0 || this.#gatherMs > 0) this.#turnIn(this.#gatherMs)
   }
 
-  /** Why nothing could be written last. */
+  /** Refuses what has waited for as long as it may, whether it was in the last commit or stands behind it. */
+  #giveUp(): void {
+    const now = performance.now()
+    const isLate = ({ until }: Waiting) => until <= now
+    const late = this.#waiting.filter(isLate)
+    if (late.length === 0) return
+    this.#waiting = this.#waiting.filter(waiting => !isLate(waiting))
+    for (const { reject } of late) reject(unavailable(this.#failure))
+  }
+
+  /** Why something could not be written last. */
   #failure: unknown
 
   /** Undefined where nothing is written. */
@@ -165,11 +175,10 @@ class PatientStore implements Patient {
 }
 
 /** Tells whoever waits what came of it; false where it is to be tried again. */
-function settle({ resolve, reject, until }: Waiting, outcome: Outcome, now: number): boolean {
+function settle({ resolve, reject }: Waiting, outcome: Outcome): boolean {
   if ('value' in outcome) resolve(outcome.value)
-  else if (!mayPass(outcome.error)) reject(outcome.error)
-  else if (until <= now) reject(unavailable(outcome.error))
-  else return false
+  else if (mayPass(outcome.error)) return false
+  else reject(outcome.error)
   return true
 }
 

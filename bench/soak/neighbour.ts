@@ -1,0 +1,200 @@
+/** A process beside the server, on the same SQLite file: it serves as well, and is killed and started again. */
+
+import type { Runtime } from '../../test/runtimes/harness.ts'
+import { NEIGHBOUR, type Order, textOfOrder, writeOrder } from './orders.ts'
+import {
+  type Act,
+  anyEnd,
+  expect,
+  expectTask,
+  Listener,
+  messageOf,
+  orderOf,
+  PATIENCE_MS,
+  post,
+  rpc,
+  sleep,
+  type Task,
+  taskOf,
+  upTo,
+  Wrong,
+} from './traffic.ts'
+
+/** The process, and what became of those before it. */
+export interface Neighbour {
+  readonly url: string
+  /** How often it was killed. */
+  readonly kills: number
+  /** Another number whenever a process is about to be killed, and when it is there again. */
+  readonly era: number
+  /** Whether it is there, and is not about to be killed. */
+  readonly isThere: boolean
+  /** Runs that ended so. */
+  interrupted: number
+  /** All that its processes printed. */
+  log(): string
+  stop(): Promise<void>
+}
+
+/** Starts it, and kills it every so many milliseconds. */
+export async function startNeighbour(start: () => Promise<Runtime>, killEveryMs: number): Promise<Neighbour> {
+  let runtime = await start()
+  let kills = 0
+  let era = 0
+  let past = ''
+  let isOver = false
+  const stopping = Promise.withResolvers<void>()
+  const killing = (async () => {
+    while (true) {
+      await Promise.race([sleep(killEveryMs), stopping.promise])
+      if (isOver) return
+      kills++
+      era++
+      await runtime.kill()
+      past += logOf(runtime)
+      runtime = await start()
+      era++
+    }
+  })()
+  return {
+    get url() {
+      return runtime.url
+    },
+    get kills() {
+      return kills
+    },
+    get era() {
+      return era
+    },
+    get isThere() {
+      return era % 2 === 0
+    },
+    interrupted: 0,
+    log: () => past + logOf(runtime),
+    async stop() {
+      isOver = true
+      stopping.resolve()
+      await killing
+      await runtime.stop()
+    },
+  }
+}
+
+/** What it printed, without how it was ended. */
+const logOf = (runtime: Runtime) => runtime.log().replaceAll(/exited with SIG(KILL|TERM)/g, '')
+
+/** What work gives; undefined where the neighbour was killed meanwhile, so that nothing else was to be expected. */
+async function unlessKilled<T>(neighbour: Neighbour, work: () => Promise<T>): Promise<T | undefined> {
+  const { era, isThere } = neighbour
+  try {
+    return await work()
+  } catch (error) {
+    // A process that is killed answers nothing wrong.
+    if (error instanceof Wrong || (isThere && neighbour.era === era)) throw error
+    await sleep(100)
+    return undefined
+  }
+}
+
+/** A followed run at the neighbour. Whoever loses it goes on at the server, and hears its end there. */
+const lostStream =
+  (neighbour: Neighbour): Act =>
+  async (url, ledger) => {
+    const { era } = neighbour
+    const order = orderOf(anyEnd(), 5 + upTo(60), 20)
+    const listener = new Listener(ledger)
+    const body = { input: writeOrder(order), background: true }
+    const response = await unlessKilled(neighbour, () =>
+      post(`${neighbour.url}/api/agents/${NEIGHBOUR}/stream`, body),
+    )
+    const id = response?.headers.get('x-run-id')
+    if (response === undefined) return
+    const after = 1 + upTo(3000)
+    const isWhole = await unlessKilled(neighbour, () => listener.read(response, { after, now: () => {} }))
+    if (!isWhole) {
+      ledger.cuts++
+      const headers = { 'last-event-id': String(listener.lastId) }
+      const signal = AbortSignal.timeout(PATIENCE_MS)
+      const rest = await fetch(`${url}/api/runs/${id}/stream`, { headers, signal })
+      const isEnded = await listener.read(rest)
+      expect(isEnded, 'a run of a neighbour without an end', () => listener.text)
+    }
+    if (listener.ending?.code !== 'interrupted') return listener.expectEnd(order)
+    expectInterrupted(neighbour, era, listener.text, order)
+  }
+
+/** Its run was at work when its process was killed, and what it had said is kept. */
+function expectInterrupted(neighbour: Neighbour, era: number, text: string, order: Order): void {
+  const says = () => `${text} for ${writeOrder(order)}`
+  expect(neighbour.era > era, 'interrupted, though nobody was killed', says)
+  expect(textOfOrder(order).startsWith(text), 'not the text of an interrupted run', says)
+  neighbour.interrupted++
+}
+
+/** A task that is begun at the neighbour and asked for at the server until it has ended. */
+const lostTask =
+  (neighbour: Neighbour): Act =>
+  async url => {
+    const { era } = neighbour
+    const order = orderOf(anyEnd(), 1 + upTo(20), 20)
+    const message = { ...messageOf(order), metadata: { agentName: NEIGHBOUR } }
+    const params = { message, configuration: { blocking: false } }
+    const begin = async () => taskOf(await rpc(neighbour.url, 'message/send', params))
+    const begun = await unlessKilled(neighbour, begin)
+    if (begun === undefined) return
+    const task = await endOf(begun.id, url)
+    const text = task.artifacts?.[0]?.parts.map(part => part.text).join('') ?? ''
+    const isWhole = text === textOfOrder(order) && (task.status.state !== 'failed' || order.fate === 'fail')
+    if (isWhole) expectTask(task, order)
+    else expectInterrupted(neighbour, era, text, order)
+  }
+
+/** A task once it has ended. */
+async function endOf(id: string, url: string): Promise<Task> {
+  const until = performance.now() + PATIENCE_MS
+  while (true) {
+    const task = await taskOf(await rpc(url, 'tasks/get', { id }))
+    if (task.status.state !== 'working' && task.status.state !== 'submitted') return task
+    expect(performance.now() < until, 'a task of a neighbour without an end', () => JSON.stringify(task))
+    await sleep(50)
+  }
+}
+
+/** A run at the server that is followed at the neighbour, as long as that is there, and then at the server. */
+const followedThere =
+  (neighbour: Neighbour): Act =>
+  async (url, ledger) => {
+    const order = orderOf(anyEnd(), 5 + upTo(60), 5)
+    const body = { input: writeOrder(order), background: true }
+    const accepted = await post(`${url}/api/agents/followed/run`, body, undefined, {
+      prefer: 'respond-async',
+    })
+    const { id } = JSON.parse(await accepted.text())
+    expect(accepted.status === 202, 'not accepted', () => `${accepted.status}`)
+    const listener = new Listener(ledger)
+    const follow = async (at: string) => {
+      const headers = { 'last-event-id': String(listener.lastId) }
+      return listener.read(
+        await fetch(`${at}/api/runs/${id}/stream`, { headers, signal: AbortSignal.timeout(PATIENCE_MS) }),
+      )
+    }
+    if (!(await unlessKilled(neighbour, () => follow(neighbour.url)))) await follow(url)
+    listener.expectEnd(order)
+    ledger.note('followed', order)
+  }
+
+/** Who is busy with that at a time. */
+export function neighbourly(neighbour: Neighbour): readonly (readonly Act[])[] {
+  const lost = [lostStream(neighbour), lostTask(neighbour)]
+  return [...Array.from({ length: 6 }, () => lost), [followedThere(neighbour)]]
+}
+
+/** What became of it, in words. */
+export function fateOf({ kills, interrupted }: Neighbour): string {
+  return `The neighbour was killed ${kills} times; ${interrupted} runs and tasks of its ended as interrupted.`
+}
+
+/** What does not hold of it at the end. */
+export function wrongWith({ kills, interrupted }: Neighbour): string[] {
+  return kills > 0 && interrupted === 0 ? ['a neighbour was killed, and nobody was interrupted'] : []
+}
