@@ -35,6 +35,7 @@ const CLIENT_CODES = [
   'too_many_runs',
   'too_many_followers',
   'state_full',
+  'state_unavailable',
   'method_not_allowed',
   'body_too_large',
   'unsupported_media_type',
@@ -64,7 +65,6 @@ const SERVER_CODES = [
   'provider_failed',
   'run_timeout',
   'interrupted',
-  'state_unavailable',
   'invalid_agent_response',
   'tool_failed',
   'tool_server_failed',
@@ -161,11 +161,13 @@ export function asTold<E extends ServableError>(error: E): E {
 }
 
 /**
- * Whether the log is to be told of a throw: of all that the caller cannot mend, unless it has been.
+ * Whether the log is to be told of a throw: of all that the caller cannot mend, and of a state that cannot be reached, unless it
+ * has been.
  */
 export function isUntold(error: unknown): boolean {
   if (!isServableError(error)) return true
-  return !isClientErrorCode(error.code) && !(TOLD in error)
+  const { code } = error
+  return (!isClientErrorCode(code) || code === 'state_unavailable') && !(TOLD in error)
 }
 
 /** Whether a thrown value, whatever it is, is an error of this library. */

@@ -9,15 +9,18 @@ export interface Wake {
 export interface Deferred<T> {
   readonly promise: Promise<T>
   readonly resolve: (value: T | PromiseLike<T>) => void
+  readonly reject: (reason: unknown) => void
 }
 
 /** Makes a {@link Deferred}, as `Promise.withResolvers` does, which Node 20 lacks. */
 export function deferred<T>(): Deferred<T> {
   let resolve: Deferred<T>['resolve'] = () => {}
-  const promise = new Promise<T>(settle => {
-    resolve = settle
+  let reject: Deferred<T>['reject'] = () => {}
+  const promise = new Promise<T>((keep, fail) => {
+    resolve = keep
+    reject = fail
   })
-  return { promise, resolve }
+  return { promise, resolve, reject }
 }
 
 /** Makes a {@link Wake}. A `fire` that nobody waits for is forgotten. */

@@ -19,8 +19,8 @@ import { type Run, startRun, type Target } from '../runs/run.ts'
 import { createWatch, type Watch } from '../runs/watch.ts'
 import { nameWorker, type WorkerName } from '../runs/worker-name.ts'
 import { sizeOf } from '../state/size.ts'
-import type { Retention } from '../state/state.ts'
-import type { Reader, Store, Transaction } from '../state/store.ts'
+import type { LocalState, Retention } from '../state/state.ts'
+import { PATIENCE_MS, type Reader, type Store, type Transaction } from '../state/store.ts'
 import { listTasks, PageFiller } from './list-tasks.ts'
 import { logOf } from './log-name.ts'
 import { makeRoom } from './make-room.ts'
@@ -65,6 +65,8 @@ export interface LocalTaskHostOptions {
   readonly retention: Retention
   /** Tasks whose time has come are only not found any more: someone else deletes them, and tells of it. */
   readonly leavesExpired?: boolean
+  /** Keeps the store open while a task is at work. */
+  readonly keepOpen?: LocalState['keepOpen']
   /** The agent of a name, to go on with a task of its. Throws `agent_not_found`. */
   readonly agentOf: (name: string) => Target
   /** Told when a task's status has changed. */
@@ -174,6 +176,11 @@ class LocalTaskHost implements TaskHost {
   async lookAfter(): Promise<void> {
     try {
       await this.#recovery.look()
+      const ids = [...this.#atWork.keys()]
+      // Others may have ended what is at work here, and says nothing.
+      for (const id of await this.#store.read(tx => ids.filter(id => tx.isSealed(logOf(id))))) {
+        this.#atWork.get(id)?.run.cancel()
+      }
     } catch {
       // Whoever asks next looks again.
     }
@@ -240,7 +247,7 @@ class LocalTaskHost implements TaskHost {
     try {
       const atWork = this.#atWork.get(id)
       atWork?.run.cancel()
-      if (atWork !== undefined) await atWork.writing.tried()
+      if (atWork !== undefined) await atWork.writing.tried({ withinMs: PATIENCE_MS })
       else await this.#store.write(tx => this.#conclude(tx, id, statusNow('canceled')))
       const { task } = await this.get(id, viewer)
       if (task.status.state !== 'canceled') throw notCancelable(task.status.state)
@@ -385,8 +392,11 @@ class LocalTaskHost implements TaskHost {
     })
     const atWork = { run, writing, isTask: false }
     this.#atWork.set(id, atWork)
+    const letGo = this.#options.keepOpen?.()
     void writing.ended.then(() => {
-      this.#atWork.delete(id)
+      // The next turn may have begun in the commit in which this one has ended.
+      if (this.#atWork.get(id) === atWork) this.#atWork.delete(id)
+      letGo?.()
       // Whoever tells receivers of it waits for no more.
       this.#watches.get(id)?.changed.fire()
       opening.settle()

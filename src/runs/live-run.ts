@@ -5,7 +5,7 @@
  */
 
 import { isTerminal } from '../agents/event.ts'
-import type { Store } from '../state/store.ts'
+import { PATIENCE_MS, type Store } from '../state/store.ts'
 import { eventToJson } from './event-json.ts'
 import type { HostSettings } from './host.ts'
 import { type LogWriting, writeLog } from './log-writer.ts'
@@ -47,8 +47,18 @@ export class LiveRun {
 
   /** Cancels the run and waits until its end is stored. Rejects where it cannot be stored now. */
   async cancel(): Promise<void> {
+    this.stop()
+    await this.#writing.tried({ withinMs: PATIENCE_MS })
+  }
+
+  /** Cancels the run. */
+  stop(): void {
     this.#run.cancel()
-    await this.#writing.tried()
+  }
+
+  /** Resolves once the end is stored; rejects where it cannot be stored now, and once `signal` fires. */
+  tried(signal: AbortSignal): Promise<void> {
+    return this.#writing.tried({ signal })
   }
 
   #work(): LogWriting {

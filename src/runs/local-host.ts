@@ -7,7 +7,7 @@
 import type { ErrorEvent, FinishEvent, RunResult } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
 import { sizeOf } from '../state/size.ts'
-import type { Retention } from '../state/state.ts'
+import type { LocalState, Retention } from '../state/state.ts'
 import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
 import { admitRun, type KeyUse, reserveKey, useOfKey } from './admission.ts'
 import { eventToJson } from './event-json.ts'
@@ -53,6 +53,8 @@ export interface LocalHostOptions {
   readonly retention: Retention
   /** Runs whose time has come are only not found any more: someone else deletes them, and tells of it. */
   readonly leavesExpired?: boolean
+  /** Keeps the store open while a run is at work. */
+  readonly keepOpen?: LocalState['keepOpen']
   /** Told when a run that this host had at work has ended, with its id. */
   readonly onEnded?: (id: string) => void
 }
@@ -68,6 +70,7 @@ class LocalHost implements RunHost {
   readonly #settings: HostSettings
   readonly #retention: Retention
   readonly #leavesExpired: boolean
+  readonly #keepOpen: LocalHostOptions['keepOpen']
   readonly #onEnded: LocalHostOptions['onEnded']
   /** Every look at the store comes after one of this, so that dead processes' runs have ended before anything is read. */
   readonly #recovery: Recovery
@@ -77,7 +80,9 @@ class LocalHost implements RunHost {
   #begun = 0
   #lastAt = 0
 
-  constructor({ store, settings, retention, leavesExpired = false, onEnded }: LocalHostOptions) {
+  constructor(options: LocalHostOptions) {
+    const { store, settings, retention, leavesExpired = false, keepOpen, onEnded } = options
+    this.#keepOpen = keepOpen
     this.#leavesExpired = leavesExpired
     this.#store = store
     this.#worker = nameWorker(store)
@@ -131,23 +136,26 @@ class LocalHost implements RunHost {
   async wait(id: string, viewer: Viewer, signal: AbortSignal): Promise<RunRecord> {
     // Whoever waits for it gets it, however little room there is.
     const letGo = this.#store.hold?.(id)
+    const gone = new AbortController()
     try {
-      await this.#ended(await this.follow(id, viewer, Number.MAX_SAFE_INTEGER), signal)
+      const ended = this.#ended(await this.follow(id, viewer, Number.MAX_SAFE_INTEGER), signal, gone.signal)
+      await Promise.race([ended, this.#live.get(id)?.tried(gone.signal) ?? ended])
       return await this.get(id, viewer)
     } finally {
+      gone.abort()
       letGo?.()
     }
   }
 
   /** Resolves once the run has ended, or the one who waits has left. */
-  async #ended(follower: Follower, signal: AbortSignal): Promise<void> {
+  async #ended(follower: Follower, ...signals: readonly AbortSignal[]): Promise<void> {
     const leave = () => follower.leave()
-    signal.addEventListener('abort', leave)
+    for (const signal of signals) signal.addEventListener('abort', leave)
     try {
-      if (signal.aborted) leave()
+      if (signals.some(({ aborted }) => aborted)) leave()
       await follower.next()
     } finally {
-      signal.removeEventListener('abort', leave)
+      for (const signal of signals) signal.removeEventListener('abort', leave)
       leave()
     }
   }
@@ -187,6 +195,11 @@ class LocalHost implements RunHost {
   async lookAfter(): Promise<void> {
     try {
       await this.#recovery.look()
+      const ids = [...this.#live.keys()]
+      // Others may have ended what is at work here, and says nothing.
+      for (const id of await this.#store.read(tx => ids.filter(id => tx.isSealed(id)))) {
+        this.#live.get(id)?.stop()
+      }
     } catch {
       // Whoever asks next looks again.
     }
@@ -224,8 +237,10 @@ class LocalHost implements RunHost {
       onStuck: thrown => this.#settings.onFailure?.(notStored(id, target, { options, secrets, thrown })),
     })
     this.#live.set(id, live)
+    const letGo = this.#keepOpen?.()
     void live.ended.then(() => {
       this.#live.delete(id)
+      letGo?.()
       live.watch.changed.fire()
       this.#onEnded?.(id)
     })

@@ -8,7 +8,7 @@ import type { ErrorEvent, FinishEvent, RunEvent, RunResult } from '../agents/con
 import { isTerminal } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
 import { isServableError, reportError, ServableError } from '../errors.ts'
-import { mayPass } from '../state/patient.ts'
+import { mayPass, unavailable } from '../state/patient.ts'
 import type { LogEntry, Soon, Store, Transaction } from '../state/store.ts'
 import { deferred } from '../wake.ts'
 import type { Run } from './run.ts'
@@ -35,7 +35,7 @@ export interface LogWriterOptions {
   /** Most characters of the log, and of the result. More fail the run with `run_too_large`. */
   readonly maxBytes: number
   readonly maxLength: number
-  /** Told that an end is being stored. */
+  /** Told that a run has ended and its end is to be stored. */
   readonly working: WorkingRuns | undefined
   /** Milliseconds for which what follows an event may wait, to be written together. Default 0, to the end of the turn. */
   readonly gatherMs?: number | undefined
@@ -54,8 +54,17 @@ export interface LogWriterOptions {
 export interface LogWriting {
   /** Resolves once the end is stored, however long that takes. Never rejects. */
   readonly ended: Promise<void>
-  /** The same, for who does not wait for a store that fails: rejects where the end could not be written at once. */
-  tried(): Promise<void>
+  /**
+   * The same, for who does not wait for a store that fails: rejects where the end could not be written at once, and after
+   * `withinMs` milliseconds (default: never), and once `signal` fires.
+   */
+  tried(patience?: { readonly withinMs?: number; readonly signal?: AbortSignal }): Promise<void>
+}
+
+/** Waits for an end to be stored. */
+interface Trier {
+  resolve(): void
+  reject(error: unknown): void
 }
 
 /** Reads `run` to its end and writes what it says. Nobody's reading of the log slows it down; a slow store does. */
@@ -69,7 +78,7 @@ class LogWriter implements LogWriting {
   readonly #options: LogWriterOptions
   readonly #fold: Fold
   readonly #stored = deferred<void>()
-  readonly #triers = new Set<(error: unknown) => void>()
+  readonly #triers = new Set<Trier>()
   #buffer: string[] = []
   #isWriting = false
   /** Runs until the end of the turn in which something was written. */
@@ -78,6 +87,7 @@ class LogWriter implements LogWriting {
   #isPaused = false
   #end: FinishEvent | ErrorEvent | undefined
   #failure: { readonly error: unknown } | undefined
+  #isStored = false
   #bytes = 0
 
   constructor(run: Run, options: LogWriterOptions) {
@@ -88,12 +98,23 @@ class LogWriter implements LogWriting {
     run.read(this.#take)
   }
 
-  tried(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (this.#failure !== undefined) return reject(this.#failure.error)
-      this.#triers.add(reject)
-      void this.ended.then(resolve)
-    })
+  async tried({ withinMs, signal }: Parameters<LogWriting['tried']>[0] = {}): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure.error
+    if (this.#isStored) return
+    const { promise, resolve, reject } = deferred<void>()
+    const trier = { resolve, reject }
+    const leave = () => reject(new DOMException('Nobody waits any more', 'AbortError'))
+    const timer =
+      withinMs === undefined ? undefined : setTimeout(() => reject(unavailable(new Error(LATE))), withinMs)
+    this.#triers.add(trier)
+    signal?.addEventListener('abort', leave)
+    try {
+      await promise
+    } finally {
+      this.#triers.delete(trier)
+      signal?.removeEventListener('abort', leave)
+      if (timer !== undefined) clearTimeout(timer)
+    }
   }
 
   /** Takes an event, and says whether to read on. Bound, for the run. */
@@ -110,6 +131,7 @@ class LogWriter implements LogWriting {
       if (isTerminal(event)) this.#end = endOf(error)
       else this.#run.fail(error)
     }
+    if (this.#end !== undefined) this.#options.working?.keep(this.ended)
     this.#goOn()
     if (this.#end !== undefined) return false
     this.#isPaused = this.#isWriting && this.#buffer.length >= MAX_BUFFERED
@@ -198,8 +220,7 @@ class LogWriter implements LogWriting {
   #store(event: FinishEvent | ErrorEvent): void {
     if (this.#turn !== undefined) clearTimeout(this.#turn)
     this.#isWriting = true
-    const stored = this.#storeUntilItIs(event)
-    this.#options.working?.keep(stored)
+    void this.#storeUntilItIs(event)
   }
 
   async #storeUntilItIs(said: FinishEvent | ErrorEvent): Promise<void> {
@@ -226,8 +247,10 @@ class LogWriter implements LogWriting {
         if (instead !== NO_ROOM) await this.#stuck(error, tries)
       }
     }
+    this.#isStored = true
     watch.recent.forget()
     watch.changed.fire()
+    for (const trier of this.#triers) trier.resolve()
     this.#stored.resolve()
   }
 
@@ -235,8 +258,7 @@ class LogWriter implements LogWriting {
   #stuck(error: unknown, tries: number): Promise<void> {
     if (this.#failure === undefined) this.#options.onStuck(error)
     this.#failure ??= { error }
-    for (const reject of this.#triers) reject(error)
-    this.#triers.clear()
+    for (const trier of this.#triers) trier.reject(error)
     return later(Math.min(END_RETRY_MS * 2 ** tries, MAX_END_RETRY_MS))
   }
 
@@ -269,6 +291,9 @@ function endOf(error: unknown): ErrorEvent {
   const { code, message } = reportError(error, false, 'internal_error')
   return { type: 'error', code, error: message }
 }
+
+/** Why nobody is told of an end yet. */
+const LATE = 'The end of the run waits to be written'
 
 const NO_ROOM_TEXT = 'There is no room in memory for all that the run gives'
 

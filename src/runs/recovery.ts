@@ -4,6 +4,7 @@
  * @module
  */
 
+import { mayPass } from '../state/patient.ts'
 import { LOOK_MS } from '../state/presence.ts'
 import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
 import type { WorkerName } from './worker-name.ts'
@@ -26,8 +27,8 @@ export interface RecoveryOptions {
 export interface Recovery {
   /**
    * Looks for the dead, once on a store of one's own and at most every {@link LOOK_MS} milliseconds on a shared one. Whoever
-   * awaits it reads nothing of theirs that is not ended. Rejects where the store cannot be read or written; the next one
-   * tries again. Whoever is about to read one thing names it.
+   * awaits it reads nothing of theirs that is not ended, but where that could not be written soon. Rejects where the store
+   * cannot be read. Whoever is about to read one thing names it.
    */
   look(id?: string): Soon<void>
   /** Writes down that this worker has something at work: in the transaction that does so. */
@@ -39,25 +40,40 @@ export function createRecovery(
   store: Store,
   { worker, collection, workerOf, end }: RecoveryOptions,
 ): Recovery {
-  let lookedAt = Number.NEGATIVE_INFINITY
+  let nextAt = Number.NEGATIVE_INFINITY
+  let hasLooked = false
   let looking: Promise<void> | undefined
 
-  const deadIn = (tx: Reader): string[] => {
-    const workers = tx.list(WORKERS, { partition: collection, limit: MANY })
-    return workers.flatMap(({ id }) => (worker.isThere(id) ? [] : [id]))
+  /** Who is gone of those who have, or had, something at work. The first look trusts no list of them. */
+  const deadIn = (tx: Reader): ReadonlySet<string> => {
+    const names = new Set<string>()
+    if (store.isShared)
+      for (const { id } of tx.list(WORKERS, { partition: collection, limit: MANY })) names.add(id)
+    if (!hasLooked) for (const { value } of tx.oldest<string>(collection, MANY)) names.add(value)
+    for (const name of names) if (worker.isThere(name)) names.delete(name)
+    return names
   }
-  const isLeft = (tx: Reader) => (store.isShared ? deadIn(tx).length > 0 : tx.count(collection) > 0)
   const bury = (tx: Transaction) => {
     // Looked at again: whoever opens the store again under the same name does so before this, or after.
-    const dead = store.isShared ? new Set(deadIn(tx)) : undefined
-    for (const { id, value } of tx.oldest<string>(collection, MANY)) {
-      if (dead === undefined ? !worker.isThere(value) : dead.has(value)) end(tx, id)
-    }
-    for (const name of dead ?? []) tx.delete(WORKERS, name)
+    const dead = deadIn(tx)
+    for (const { id, value } of tx.oldest<string>(collection, MANY)) if (dead.has(value)) end(tx, id)
+    if (store.isShared) for (const name of dead) tx.delete(WORKERS, name)
   }
   const lookNow = async () => {
-    if (await store.read(isLeft)) await store.write(bury)
-    lookedAt = performance.now()
+    // A store that another one writes for long is read meanwhile, and looked at again.
+    nextAt = performance.now() + LOOK_MS
+    if ((await store.read(deadIn)).size > 0 && !(await written(bury))) return
+    hasLooked = true
+    if (!store.isShared) nextAt = Number.POSITIVE_INFINITY
+  }
+  const written = async (work: (tx: Transaction) => void) => {
+    try {
+      await store.write(work, WRITE_PATIENCE_MS)
+      return true
+    } catch (error) {
+      if (!mayPass(error)) throw error
+      return false
+    }
   }
 
   /** On a shared store all places are kept: whoever has none is not at work. */
@@ -75,8 +91,7 @@ export function createRecovery(
   return {
     look(id) {
       if (id !== undefined && !store.isShared) return lookAt(id)
-      const isFresh = store.isShared ? performance.now() - lookedAt < LOOK_MS : lookedAt >= 0
-      if (isFresh) return
+      if (looking === undefined && performance.now() < nextAt) return
       looking ??= lookNow().finally(() => {
         looking = undefined
       })
@@ -88,6 +103,9 @@ export function createRecovery(
     },
   }
 }
+
+/** Milliseconds for which whoever looks waits for a store that another one writes. */
+const WRITE_PATIENCE_MS = 100
 
 /** More than are ever at work. */
 const MANY = 1_000_000

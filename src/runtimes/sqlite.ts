@@ -37,13 +37,20 @@ export function sqliteState(options: SqliteStateOptions): LocalState {
   const { path, maxRuns, maxAgeMs } = checked(options)
   sqliteModule()
   const store = sqliteStore(path)
-  let users = 0
-  const retain = () => {
-    users++
-    let isUsed = true
+  const counts = { users: 0, works: 0 }
+  let isLeft = false
+  const hold = (count: keyof typeof counts) => () => {
+    counts[count]++
+    let isHeld = true
     return () => {
-      if (isUsed && --users === 0) store.close()
-      isUsed = false
+      if (!isHeld) return
+      isHeld = false
+      counts[count]--
+      isLeft ||= count === 'users'
+      // Without a server nobody says that it is over: the file stays open.
+      if (!isLeft || counts.users + counts.works > 0) return
+      isLeft = false
+      store.close()
     }
   }
   return {
@@ -52,7 +59,7 @@ export function sqliteState(options: SqliteStateOptions): LocalState {
     retention: { maxRuns, maxAgeMs },
     isVolatile: false,
     // What is in memory is gone once it is closed.
-    ...(store.isShared && { retain }),
+    ...(store.isShared && { retain: hold('users'), keepOpen: hold('works') }),
   }
 }
 

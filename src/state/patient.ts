@@ -6,7 +6,7 @@
  * @module
  */
 
-import { isServableError, messageOf, ServableError } from '../errors.ts'
+import { isServableError, ServableError } from '../errors.ts'
 import { PATIENCE_MS, type Reader, type Soon, type Store, type Transaction } from './store.ts'
 
 /** What one of several works of a commit came to. */
@@ -30,7 +30,7 @@ export interface PatientOptions {
 
 /** A store with patience. */
 export interface Patient extends Pick<Store, 'read' | 'write'> {
-  /** Writes what waits, at once; what cannot be written is `state_unavailable`. */
+  /** Writes what waits, at once; what cannot be written, and what waits to be read, is `state_unavailable`. */
   flush(): void
 }
 
@@ -71,6 +71,8 @@ class PatientStore implements Patient {
   /** Runs while something waits, and after a commit: what comes now is gathered. */
   #timer: ReturnType<typeof setTimeout> | undefined
   #tries = 0
+  /** How often it was flushed: what waits to be read is not read after that. */
+  #flushes = 0
 
   constructor(store: Impatient, gatherMs: number) {
     this.#store = store
@@ -88,8 +90,10 @@ class PatientStore implements Patient {
 
   async #readLater<T>(work: (tx: Reader) => T, failure: unknown, until: number): Promise<T> {
     let last = failure
+    const flushes = this.#flushes
     for (let tries = 0; performance.now() < until; tries++) {
       await new Promise(resolve => setTimeout(resolve, retryIn(tries)))
+      if (flushes !== this.#flushes) break
       try {
         return this.#store.read(work)
       } catch (error) {
@@ -118,6 +122,7 @@ class PatientStore implements Patient {
   }
 
   flush(): void {
+    this.#flushes++
     while (this.#waiting.length > 0) {
       const before = this.#waiting.length
       this.#turn()
@@ -187,15 +192,19 @@ function retryIn(tries: number): number {
   return Math.min(RETRY_MS * 2 ** tries, MAX_RETRY_MS) * (0.5 + Math.random())
 }
 
+/** What a store does not throw, but code that is wrong, or reads what is damaged. */
+const MISTAKES = [TypeError, RangeError, ReferenceError, SyntaxError]
+
 /** Whether a throw is the store's, and may pass: refusals and mistakes do not. */
 export function mayPass(error: unknown): boolean {
   if (isServableError(error)) return error.code === 'state_unavailable'
-  return !(error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError)
+  return !MISTAKES.some(kind => error instanceof kind)
 }
 
 /** The error of a store that could not be reached for so long. */
 export function unavailable(cause: unknown): ServableError {
   if (isServableError(cause) && cause.code === 'state_unavailable') return cause
-  const text = `What is kept cannot be reached now: try again later (${messageOf(cause)})`
-  return new ServableError('state_unavailable', text, { cause })
+  return new ServableError('state_unavailable', 'What is kept cannot be reached now: try again later', {
+    cause,
+  })
 }

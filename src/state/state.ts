@@ -27,6 +27,8 @@ export interface LocalState {
   readonly confine?: () => void
   /** Keeps files open until what this gives is called; the last one who does so closes them. They open again when used. */
   readonly retain?: () => () => void
+  /** Something is at work: files stay open until what this gives is called, whoever lets go of them meanwhile. */
+  readonly keepOpen?: () => () => void
 }
 
 /** How much is kept in memory. */

@@ -139,7 +139,7 @@ export interface Store extends Presence {
   read<T>(work: (tx: Reader) => T, patienceMs?: number): Soon<T>
   /**
    * Runs `work` as one: all of it is written, or, when it throws, nothing. Writes happen in the order in which they were
-   * asked for. `work` may run more than once, of which all but the last time is undone. Throws `state_full` where there is no
+   * asked for; what has to be tried again comes later. `work` may run more than once, of which all but the last time is undone. Throws `state_full` where there is no
    * room.
    */
   write<T>(work: (tx: Transaction) => T, patienceMs?: number): Soon<T>

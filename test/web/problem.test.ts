@@ -87,7 +87,7 @@ describe('problemResponse', () => {
     'shows in production of %s (%i) what the client can mend, and no more',
     async (code, status) => {
       const { body } = await problem(new ServableError(code, 'what went wrong'), true)
-      const shown = status < 500 ? 'what went wrong' : 'Internal server error'
+      const shown = status < 500 || status === 503 ? 'what went wrong' : 'Internal server error'
       expect(body).toMatchObject({ detail: shown, error: shown, code, requestId: 'request-1' })
       const titles: Record<number, string> = {
         500: shown,

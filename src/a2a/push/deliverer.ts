@@ -54,6 +54,9 @@ const LOOK_FAR = 10_000
 /** Milliseconds between two such far looks, and to the next look where some that are due have to wait. */
 const LOOK_AGAIN_MS = 1000
 
+/** Milliseconds for which a store is tried again that cannot be written: nobody waits, but its receivers. */
+const PATIENCE_MS = 15_000
+
 /** Milliseconds after which a task is looked at whose agent is at work elsewhere. */
 const LOOK_MS = 1000
 
@@ -145,7 +148,7 @@ export class Deliverer {
     try {
       await act()
     } catch {
-      this.#options.schedule(this.#leaseEnd())
+      this.#options.schedule(Date.now() + LOOK_AGAIN_MS)
     }
   }
 
@@ -181,7 +184,7 @@ export class Deliverer {
       }
       let step: Step
       try {
-        step = await this.#options.store.write(tx => this.#next(tx, kept, seen))
+        step = await this.#options.store.write(tx => this.#next(tx, kept, seen), PATIENCE_MS)
         if (step.act === 'tell' && !(await this.#tell(step.kept, step.notice, place))) return
       } finally {
         place.leave()
@@ -266,12 +269,13 @@ export class Deliverer {
 
   /** Whether it could be written: a config that was replaced meanwhile is another's. */
   #save(kept: KeptPush, dueAt: number | undefined): Soon<boolean> {
-    return this.#options.store.write(tx => {
+    const save = (tx: Transaction) => {
       const before = findPush(tx, kept.taskId, kept.config.id)
       const isOurs = before?.generation === kept.generation && before.holder === this.#holder
       if (isOurs) savePush(tx, kept, dueAt)
       return isOurs
-    })
+    }
+    return this.#options.store.write(save, PATIENCE_MS)
   }
 
   #leaseEnd(): number {
