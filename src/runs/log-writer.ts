@@ -55,7 +55,7 @@ export interface LogWriting {
   /** Resolves once the end is stored, however long that takes. Never rejects. */
   readonly ended: Promise<void>
   /**
-   * The same, for who does not wait for a store that fails: rejects where the end could not be written at once, and after
+   * The same, for who does not wait for a store that fails: rejects where the next try to write the end fails, and after
    * `withinMs` milliseconds (default: never), and once `signal` fires.
    */
   tried(patience?: { readonly withinMs?: number; readonly signal?: AbortSignal }): Promise<void>
@@ -86,7 +86,8 @@ class LogWriter implements LogWriting {
   /** The run is not read until what it said is written. */
   #isPaused = false
   #end: FinishEvent | ErrorEvent | undefined
-  #failure: { readonly error: unknown } | undefined
+  /** The log knows that the end cannot be written. */
+  #isStuck = false
   #isStored = false
   #bytes = 0
 
@@ -99,7 +100,6 @@ class LogWriter implements LogWriting {
   }
 
   async tried({ withinMs, signal }: Parameters<LogWriting['tried']>[0] = {}): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure.error
     if (this.#isStored) return
     const { promise, resolve, reject } = deferred<void>()
     const trier = { resolve, reject }
@@ -256,8 +256,8 @@ class LogWriter implements LogWriting {
 
   /** Those who wait are told, and the log once. Resolves when the store may be tried again. */
   #stuck(error: unknown, tries: number): Promise<void> {
-    if (this.#failure === undefined) this.#options.onStuck(error)
-    this.#failure ??= { error }
+    if (!this.#isStuck) this.#options.onStuck(error)
+    this.#isStuck = true
     for (const trier of this.#triers) trier.reject(error)
     return later(Math.min(END_RETRY_MS * 2 ** tries, MAX_END_RETRY_MS))
   }

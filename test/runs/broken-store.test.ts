@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { RunHost } from '../../src/runs/host.ts'
 import { createLocalHost } from '../../src/runs/local-host.ts'
 import { RUNNING } from '../../src/runs/record.ts'
+import { createWorkingRuns } from '../../src/runs/working.ts'
 import { openDatabase } from '../../src/runtimes/sqlite.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import { sqlStore } from '../../src/state/sql.ts'
@@ -200,6 +201,67 @@ describe('a run over a store that fails', () => {
     })
     expect(eventsIn(await all).at(-1)).toMatchObject({ type: 'error', code: 'state_unavailable' })
     expect(eventsIn(await read(host, id)).map(({ type }) => type)).toEqual(['text', 'text', 'error'])
+  })
+
+  it('is cancelled in time, though something that it said waits to be written', async () => {
+    vi.useFakeTimers()
+    let isOut = false
+    const host = hostOver(memoryStore(), point => isOut && point === 'begin')
+    const gate = unique('gate')
+    const { id } = await pass(begin(host, [{ say: 'a' }, { gate }, { say: 'b' }, { gate: unique('never') }]))
+    isOut = true
+    openGate(gate)
+    await vi.advanceTimersByTimeAsync(100)
+    const startedAt = Date.now()
+    await expect(pass(host.cancel(id, null))).rejects.toMatchObject({ code: 'state_unavailable' })
+    // On a clock that the test sets.
+    expect(Date.now() - startedAt).toBeLessThan(3000)
+    isOut = false
+    expect((await pass(ending(host, id))).status).toBe('cancelled')
+  })
+
+  it('tells whoever waits for it that its end cannot be stored', async () => {
+    vi.useFakeTimers()
+    let isOut = false
+    const working = createWorkingRuns()
+    const store = faultyStore(memoryStore(), point => isOut && point === 'begin')
+    const host = createLocalHost({ store, settings: { ...SETTINGS, working }, retention: {} })
+    const gate = unique('gate')
+    const { id } = await pass(begin(host, [{ say: 'a' }, { gate }]))
+    const waiting = settled(ending(host, id))
+    isOut = true
+    openGate(gate)
+    expect(await pass(waiting)).toMatchObject({ reason: { code: 'state_unavailable' } })
+    // A server that closes waits for it, as long as it may.
+    const kept = vi.fn()
+    void working.kept().then(kept)
+    await vi.advanceTimersByTimeAsync(1500)
+    expect(kept).not.toHaveBeenCalled()
+    isOut = false
+    expect((await pass(ending(host, id))).status).toBe('completed')
+    await vi.advanceTimersByTimeAsync(0)
+    expect(kept).toHaveBeenCalledOnce()
+  })
+
+  it('is waited for from its end on, also while what it said last is written', async () => {
+    vi.useFakeTimers()
+    let isOut = false
+    const working = createWorkingRuns()
+    const store = faultyStore(memoryStore(), point => isOut && point === 'begin')
+    const host = createLocalHost({ store, settings: { ...SETTINGS, working }, retention: {} })
+    const gate = unique('gate')
+    const { id } = await pass(begin(host, [{ say: 'a' }, { gate }, { say: 'b' }]))
+    isOut = true
+    openGate(gate)
+    await vi.advanceTimersByTimeAsync(50)
+    const kept = vi.fn()
+    void working.kept().then(kept)
+    await vi.advanceTimersByTimeAsync(300)
+    expect(kept).not.toHaveBeenCalled()
+    isOut = false
+    await pass(ending(host, id))
+    await vi.advanceTimersByTimeAsync(0)
+    expect(kept).toHaveBeenCalledOnce()
   })
 
   it('is not read faster than it can be written', async () => {
