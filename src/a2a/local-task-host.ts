@@ -7,23 +7,21 @@
 import type { RunOptions } from '../agents/contract.ts'
 import { isTerminal } from '../agents/event.ts'
 import { ServableError } from '../errors.ts'
-import { placeOf, takePlace } from '../runs/admission.ts'
 import { notStored } from '../runs/failures.ts'
 import type { Follower, Viewer } from '../runs/host.ts'
 import { LogFollower } from '../runs/log-follower.ts'
 import { type LogWriting, writeLog } from '../runs/log-writer.ts'
-import { idsOf, partitionOf } from '../runs/record.ts'
+import { idsOf } from '../runs/record.ts'
 import { createRecovery, type Recovery } from '../runs/recovery.ts'
 import { keepMsOf } from '../runs/retention.ts'
 import { type Run, startRun, type Target } from '../runs/run.ts'
 import { createWatch, type Watch } from '../runs/watch.ts'
-import { nameWorker, type WorkerName } from '../runs/worker-name.ts'
-import { sizeOf } from '../state/size.ts'
+import { nameWorker } from '../runs/worker-name.ts'
 import type { LocalState, Retention } from '../state/state.ts'
 import { PATIENCE_MS, type Reader, type Store, type Transaction } from '../state/store.ts'
+import { append, type Beginning, type Begun, openTask, resumeTask } from './begin-task.ts'
 import { listTasks, PageFiller } from './list-tasks.ts'
 import { logOf } from './log-name.ts'
-import { makeRoom } from './make-room.ts'
 import {
   isSettledState,
   isTerminalState,
@@ -38,20 +36,17 @@ import type { PushConfig, PushRequest } from './push/config.ts'
 import type { DelivererOptions } from './push/deliverer.ts'
 import { markDue } from './push/kept.ts'
 import { createPush, type Push } from './push/push.ts'
-import type { Gathering, TaskEntry } from './task-body.ts'
+import type { TaskEntry } from './task-body.ts'
 import type { Delivered, TaskHost, TaskMessage, TaskSettings, TaskView } from './task-host.ts'
 import {
   AT_WORK,
   type FoundTask,
-  footingAtWork,
   forgetTask,
-  isTooLarge,
   putTask,
   type StoredTask,
   saveBody,
   statusNow,
   TASKS,
-  toDocument,
   toFound,
   viewOf,
 } from './task-record.ts'
@@ -63,8 +58,6 @@ export interface LocalTaskHostOptions {
   readonly store: Store
   readonly settings: TaskSettings
   readonly retention: Retention
-  /** Tasks whose time has come are only not found any more: someone else deletes them, and tells of it. */
-  readonly leavesExpired?: boolean
   /** Keeps the store open while a task is at work. */
   readonly keepOpen?: LocalState['keepOpen']
   /** The agent of a name, to go on with a task of its. Throws `agent_not_found`. */
@@ -80,12 +73,6 @@ export function createLocalTaskHost(options: LocalTaskHostOptions): TaskHost {
   return new LocalTaskHost(options)
 }
 
-/** A task whose agent sets to work. */
-interface Begun {
-  readonly task: StoredTask
-  readonly view: TaskView
-}
-
 /** Entries of logs that are read for one list before its page ends. What is held of a task is not read again. */
 const MAX_LIST_ENTRIES = 10_000
 
@@ -99,7 +86,6 @@ interface AtWork {
 
 class LocalTaskHost implements TaskHost {
   readonly #options: LocalTaskHostOptions
-  readonly #worker: WorkerName
   readonly #store: Store
   /** Every look at the store comes after one of this, so that dead processes' tasks have ended before anything is read. */
   readonly #recovery: Recovery
@@ -108,6 +94,7 @@ class LocalTaskHost implements TaskHost {
   readonly #watches = new Map<string, Watch>()
   readonly #push: Push | undefined
   readonly #views = new TaskViews()
+  readonly #beginning: Beginning
 
   constructor(options: LocalTaskHostOptions) {
     this.#options = options
@@ -125,9 +112,9 @@ class LocalTaskHost implements TaskHost {
         onGivenUp: async (id, why) => settings.onGivenUp({ id, owner: await this.#ownerOf(id) }, why),
         upkeep,
       })
-    this.#worker = nameWorker(store)
+    const worker = nameWorker(store)
     this.#recovery = createRecovery(store, {
-      worker: this.#worker,
+      worker,
       collection: AT_WORK,
       workerOf: (tx, id) => {
         const task = tx.get<StoredTask>(TASKS, id)?.value
@@ -135,6 +122,8 @@ class LocalTaskHost implements TaskHost {
       },
       end: (tx, id) => this.#conclude(tx, id, statusNow('failed')),
     })
+    const { change } = this.#push ?? {}
+    this.#beginning = { settings, worker, recovery: this.#recovery, views: this.#views, setPush: change }
   }
 
   async deliver(message: TaskMessage): Promise<Delivered> {
@@ -143,7 +132,9 @@ class LocalTaskHost implements TaskHost {
     await this.#recovery.look(message.taskId)
     // The view is as it is before the agent's first word: a stream begins there and misses nothing.
     const begun = await this.#store.write(tx =>
-      target === undefined ? this.#resume(tx, message) : this.#open(tx, message, target),
+      target === undefined
+        ? resumeTask(tx, this.#find(tx, message.taskId, message.owner), message, this.#beginning)
+        : openTask(tx, message, target, this.#beginning),
     )
     return this.#work(begun, message, target ?? this.#options.agentOf(begun.task.agent))
   }
@@ -278,77 +269,6 @@ class LocalTaskHost implements TaskHost {
       }
       return filler.done()
     })
-  }
-
-  /** A new task. */
-  #open(tx: Transaction, sent: TaskMessage, { name }: Target): Begun {
-    const { taskId, message, owner } = sent
-    const earlier = tx.get<StoredTask>(TASKS, taskId)
-    if (earlier !== undefined) throw atWork()
-    for (const { id } of tx.expired<StoredTask>(TASKS, Date.now(), 100)) forgetTask(tx, id)
-    makeRoom(tx, partitionOf(owner), this.#options.settings.maxTasksPerOwner)
-    const contextId = message.contextId ?? crypto.randomUUID()
-    const status = statusNow('submitted')
-    const instance = this.#worker.own
-    return this.#begin(
-      tx,
-      { id: taskId, contextId, status, agent: name, owner, isAtWork: false, instance, turns: 0 },
-      sent,
-    )
-  }
-
-  /** A task that waits for its client goes on. */
-  #resume(tx: Transaction, sent: TaskMessage): Begun {
-    const { taskId, message, owner } = sent
-    const task = this.#find(tx, taskId, owner)
-    const { contextId = task.contextId } = message
-    if (contextId !== task.contextId) {
-      throw new ServableError('invalid_params', '`message.contextId` is not the context of the task')
-    }
-    if (isTerminalState(task.status.state)) {
-      throw new ServableError(
-        'unsupported_operation',
-        `The task is ${task.status.state} and takes no more messages`,
-      )
-    }
-    if (task.isAtWork) throw atWork()
-    const isFull = task.turns * 2 >= this.#options.settings.maxHistory
-    const gathering = isFull ? undefined : this.#views.readApart(tx, taskId)
-    if (gathering === undefined || isTooLarge(gathering)) {
-      throw new ServableError('unsupported_operation', 'The history of the task is full: begin a new one')
-    }
-    return this.#begin(tx, task, sent, gathering)
-  }
-
-  /** Writes down that the agent is at work on a message. Throws `too_many_runs` where as many as may be are at work. */
-  #begin(
-    tx: Transaction,
-    before: StoredTask,
-    { message: said, client, pushConfig }: TaskMessage,
-    gathering?: Gathering,
-  ): Begun {
-    const { id, contextId } = before
-    const status = statusNow('working', undefined, before.status)
-    const task = {
-      ...before,
-      status,
-      isAtWork: true,
-      instance: this.#worker.own,
-      turns: before.turns + 1,
-    }
-    putTask(tx, task)
-    this.#recovery.enlist(tx)
-    const place = placeOf(toDocument(task), { instance: task.instance, client })
-    takePlace(tx, AT_WORK, place, this.#options.settings, footingAtWork(task, sizeOf(said) ?? 0))
-    const message = { ...said, taskId: id, contextId }
-    append(tx, id, { type: 'history', message })
-    const seq = append(tx, id, { type: 'status', taskId: id, contextId, status })
-    if (pushConfig !== undefined) {
-      const config = { ...pushConfig, id: pushConfig.id ?? id }
-      this.#push?.change(tx, { act: 'set', taskId: id, config, client }, () => seq - 1)
-    }
-    if (gathering !== undefined) return { task, view: viewOf(task, gathering.readOn(tx, id)) }
-    return { task, view: { task: { id, contextId, status, artifacts: [], history: [message] }, seq } }
   }
 
   #work(
@@ -510,16 +430,8 @@ function mayAnswerWithMessage({ servable }: Target): boolean {
   return servable.capabilities?.includes('message') ?? false
 }
 
-function append(tx: Transaction, id: string, entry: TaskEntry, seal = false): number {
-  return tx.append(logOf(id), JSON.stringify(entry), seal) ?? 0
-}
-
 function isSettling(entry: TaskEntry): boolean {
   return entry.type === 'status' && isSettledState(entry.status.state)
-}
-
-function atWork(): ServableError {
-  return new ServableError('unsupported_operation', 'The task is at work: wait for it, or cancel it')
 }
 
 function notCancelable(state: string): ServableError {

@@ -62,7 +62,6 @@ export class TaskKeeper {
       store,
       settings: settingsHere(service.tasks, service.settings),
       retention: {},
-      leavesExpired: true,
       agentOf: this.#agentOf,
       onStatus: () => state.waitUntil(this.settle()),
       upkeep: {

@@ -1,0 +1,124 @@
+/**
+ * Writes down that an agent sets to work on a message: at a new task, or at one that waits for its client.
+ *
+ * @module
+ */
+
+import { ServableError } from '../errors.ts'
+import { placeOf, takePlace } from '../runs/admission.ts'
+import { partitionOf } from '../runs/record.ts'
+import type { Recovery } from '../runs/recovery.ts'
+import type { Target } from '../runs/run.ts'
+import type { WorkerName } from '../runs/worker-name.ts'
+import { sizeOf } from '../state/size.ts'
+import type { Transaction } from '../state/store.ts'
+import { logOf } from './log-name.ts'
+import { makeRoom } from './make-room.ts'
+import { isTerminalState } from './model.ts'
+import type { Push } from './push/push.ts'
+import type { Gathering, TaskEntry } from './task-body.ts'
+import type { TaskMessage, TaskSettings, TaskView } from './task-host.ts'
+import {
+  AT_WORK,
+  footingAtWork,
+  forgetTask,
+  isTooLarge,
+  putTask,
+  type StoredTask,
+  statusNow,
+  TASKS,
+  toDocument,
+  viewOf,
+} from './task-record.ts'
+import type { TaskViews } from './task-views.ts'
+
+/** Who begins. */
+export interface Beginning {
+  readonly settings: TaskSettings
+  readonly worker: WorkerName
+  readonly recovery: Recovery
+  readonly views: TaskViews
+  /** Undefined where push notifications are off. */
+  readonly setPush: Push['change'] | undefined
+}
+
+/** A task whose agent sets to work. */
+export interface Begun {
+  readonly task: StoredTask
+  readonly view: TaskView
+}
+
+/** A new task. Throws `unsupported_operation` where there is one of its id, and `too_many_runs`. */
+export function openTask(tx: Transaction, sent: TaskMessage, { name }: Target, by: Beginning): Begun {
+  const { taskId, message, owner } = sent
+  const earlier = tx.get<StoredTask>(TASKS, taskId)
+  if (earlier !== undefined) throw atWork()
+  for (const { id } of tx.expired<StoredTask>(TASKS, Date.now(), 100)) forgetTask(tx, id)
+  makeRoom(tx, partitionOf(owner), by.settings.maxTasksPerOwner)
+  const contextId = message.contextId ?? crypto.randomUUID()
+  const status = statusNow('submitted')
+  const instance = by.worker.own
+  return begin(
+    tx,
+    { id: taskId, contextId, status, agent: name, owner, isAtWork: false, instance, turns: 0 },
+    sent,
+    by,
+  )
+}
+
+/** A task that waits for its client goes on. Throws what `deliver` of a task host does. */
+export function resumeTask(tx: Transaction, task: StoredTask, sent: TaskMessage, by: Beginning): Begun {
+  const { taskId, message } = sent
+  const { contextId = task.contextId } = message
+  if (contextId !== task.contextId) {
+    throw new ServableError('invalid_params', '`message.contextId` is not the context of the task')
+  }
+  if (isTerminalState(task.status.state)) {
+    throw new ServableError(
+      'unsupported_operation',
+      `The task is ${task.status.state} and takes no more messages`,
+    )
+  }
+  if (task.isAtWork) throw atWork()
+  const isFull = task.turns * 2 >= by.settings.maxHistory
+  const gathering = isFull ? undefined : by.views.readApart(tx, taskId)
+  if (gathering === undefined || isTooLarge(gathering)) {
+    throw new ServableError('unsupported_operation', 'The history of the task is full: begin a new one')
+  }
+  return begin(tx, task, sent, by, gathering)
+}
+
+/** Throws `too_many_runs` where as many as may be are at work. */
+function begin(
+  tx: Transaction,
+  before: StoredTask,
+  { message: said, client, pushConfig }: TaskMessage,
+  { settings, worker, recovery, setPush }: Beginning,
+  gathering?: Gathering,
+): Begun {
+  const { id, contextId } = before
+  const status = statusNow('working', undefined, before.status)
+  const task = { ...before, status, isAtWork: true, instance: worker.own, turns: before.turns + 1 }
+  putTask(tx, task)
+  recovery.enlist(tx)
+  const place = placeOf(toDocument(task), { instance: task.instance, client })
+  takePlace(tx, AT_WORK, place, settings, footingAtWork(task, sizeOf(said) ?? 0))
+  const message = { ...said, taskId: id, contextId }
+  append(tx, id, { type: 'history', message })
+  const seq = append(tx, id, { type: 'status', taskId: id, contextId, status })
+  if (pushConfig !== undefined) {
+    const config = { ...pushConfig, id: pushConfig.id ?? id }
+    setPush?.(tx, { act: 'set', taskId: id, config, client }, () => seq - 1)
+  }
+  if (gathering !== undefined) return { task, view: viewOf(task, gathering.readOn(tx, id)) }
+  return { task, view: { task: { id, contextId, status, artifacts: [], history: [message] }, seq } }
+}
+
+/** Adds an entry to the log of a task, and gives its place. */
+export function append(tx: Transaction, id: string, entry: TaskEntry, seal = false): number {
+  return tx.append(logOf(id), JSON.stringify(entry), seal) ?? 0
+}
+
+function atWork(): ServableError {
+  return new ServableError('unsupported_operation', 'The task is at work: wait for it, or cancel it')
+}
