@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config'
 /** Contracts whose servers have nothing in common but the machine, so that two files may run at a time. */
 const contracts = [
   'test/frameworks/**/*.test.ts',
-  ...['workerd', 'node', 'deno', 'bun', 'runs', 'admin', 'metrics', 'durable-host', 'next'].map(
+  ...['workerd', 'node', 'deno', 'bun', 'runs', 'admin', 'metrics', 'a2a', 'durable-host', 'next'].map(
     name => `test/runtimes/${name}.test.ts`,
   ),
 ]

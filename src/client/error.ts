@@ -92,10 +92,10 @@ export function aboutRun(error: unknown, runId: string | undefined, isStream = f
   return error
 }
 
-/** Whether trying again may help: no answer, too much for now, or a gateway that could not reach the service. */
+/** Whether trying again may help: no answer, too much for now, a state or a service that could not be reached. */
 export function mayPass({ code, status, cause }: ServableClientError): boolean {
   // With a code of its own, a 502 or 504 is the answer of a run: its provider failed, or its time was up. And Chromium takes an
   // answer that was cut in its head for a whole one, with fewer fields and no body. A page has a cause.
   const isLost = code === 'invalid_response' && !cause && /^(2..|50[2-4])$/.test(`${status}`)
-  return isLost || code === 'network_error' || status === 429
+  return isLost || code === 'network_error' || status === 429 || status === 503
 }

@@ -175,7 +175,7 @@ function pushOperations(path: string, act: Act): Row[] {
 /** Errors of the binding are a Google RPC status; what comes before it answers with problem details, as elsewhere. */
 const failures = (): Readonly<Record<string, Schema>> =>
   Object.fromEntries(
-    [400, 401, 404, 413, 415, 422, 429, 500, 502, 504].map(status => [
+    [400, 401, 404, 413, 415, 422, 429, 500, 502, 503, 504].map(status => [
       String(status),
       answer('An error of A2A, or a problem', {
         ...json({ type: 'object', properties: { error: object }, required: ['error'] }),

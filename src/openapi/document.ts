@@ -165,7 +165,7 @@ function runBody({ hasUploads }: DocumentParts): Schema {
   return { required: true, content: { ...content, 'multipart/form-data': { schema: form } } }
 }
 
-const RUN_PROBLEMS = [400, 401, 403, 404, 413, 415, 422, 429, 500, 502, 504] as const
+const RUN_PROBLEMS = [400, 401, 403, 404, 413, 415, 422, 429, 500, 502, 503, 504] as const
 const UPLOAD_PROBLEMS = [...RUN_PROBLEMS, 408] as const
 
 const title = (kind: Kind) => `${kind[0]?.toUpperCase()}${kind.slice(1)}`
@@ -209,12 +209,12 @@ function correctionOperations(parts: DocumentParts): Row {
         parameters: [name],
         requestBody: { required: true, content: json(ref('CorrectionBody'), example) },
         responses: { 201: answer('It is kept', json(ref('Correction'))) },
-        problems: [400, 401, 403, 404, 413, 415, 429],
+        problems: [400, 401, 403, 404, 413, 415, 429, 503],
       }),
       get: operation('run', 'listCorrections', 'List corrections, newest first', {
         parameters: [name, ...pageParameters()],
         responses: { 200: answer(PAGE, json(ref('CorrectionPage'))) },
-        problems: [400, 401, 404],
+        problems: [400, 401, 404, 503],
       }),
     },
   ]
@@ -249,7 +249,7 @@ function followedOperations(): readonly Row[] {
             ...pageParameters(),
           ],
           responses: { 200: answer(PAGE, json(ref('RunPage'))) },
-          problems: [400, 401, 404],
+          problems: [400, 401, 404, 503],
         }),
       },
     ],
@@ -259,7 +259,7 @@ function followedOperations(): readonly Row[] {
         get: operation('runs', 'getRun', 'Get the record of a followed run', {
           parameters: [runId],
           responses: { 200: record },
-          problems: [401, 404],
+          problems: [401, 404, 503],
         }),
       },
     ],
@@ -273,7 +273,7 @@ function followedOperations(): readonly Row[] {
             parameter('query', 'after', 'The same', { type: 'integer', minimum: 0 }),
           ],
           responses: { 200: answer('Server-sent events', eventStream(ref('RunEvent')), runIdHeader) },
-          problems: [400, 401, 404, 429],
+          problems: [400, 401, 404, 429, 503],
         }),
       },
     ],
@@ -283,7 +283,7 @@ function followedOperations(): readonly Row[] {
         post: operation('runs', 'cancelRun', 'Cancel a followed run', {
           parameters: [runId],
           responses: { 200: record },
-          problems: [401, 403, 404, 409],
+          problems: [401, 403, 404, 409, 503],
         }),
       },
     ],

@@ -38,7 +38,7 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   429: 'Too much at a time: try again later',
   500: 'The agent failed',
   502: 'The model provider failed',
-  503: 'Requests cannot be served now',
+  503: 'What keeps the state cannot be reached now',
   504: 'The run took too long',
 }
 
