@@ -80,4 +80,16 @@ describe('objectStore', () => {
     expect(more).toBeUndefined()
     expect(entries).toEqual([{ seq: 1, data: 'the end' }])
   })
+
+  it('is cleared at once for what goes on in its object', async () => {
+    const door = fresh()
+    const store = there(door)
+    await store.transact([['put', 'c', doc('gone')]])
+    const response = await fetch(door, { method: 'DELETE' })
+    const { seen } = (await response.json()) as { seen: string[] }
+    expect(seen.length).toBeGreaterThan(0)
+    expect(new Set(seen)).toEqual(new Set(['gone', 'nothing']))
+    await store.transact([['put', 'c', doc('new')]])
+    expect(await store.transact([['count', 'c']])).toEqual([1])
+  })
 })
