@@ -72,9 +72,9 @@ export class TaskViews {
     return kept.seq > upTo ? new Gathering() : kept
   }
 
-  /** Who was asked for least lately leaves first. */
+  /** Who was asked for least lately leaves first. What is too large by itself is not held, and nothing leaves for it. */
   #hold(key: string, gathering: Gathering): void {
-    if (gathering.read < WORTH_HOLDING) return
+    if (gathering.read < WORTH_HOLDING || gathering.size > MAX_BYTES) return
     this.#held.set(key, gathering)
     this.#bytes += gathering.size
     for (const oldest of this.#held.keys()) {

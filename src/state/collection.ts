@@ -36,8 +36,8 @@ export class Collection {
   readonly #all = new Timeline<Kept>()
   /** By the time at which they expire: those that do. */
   readonly #expiring = new Timeline<Entry>()
-  /** By the beginning of their ids, which few share. */
-  readonly #beginnings = new Map<string, Kept[]>()
+  /** By the beginning of their ids. Those of runs share it by chance, those of sessions all of them. */
+  readonly #beginnings = new Map<string, Set<Kept>>()
   readonly #partitions = new Map<string, TagIndex>()
 
   find(id: string): Content | undefined {
@@ -96,8 +96,7 @@ export class Collection {
 
   /** Those whose ids begin so. */
   withPrefix(prefix: string): Document[] {
-    const alike = this.#beginnings.get(prefix.slice(0, PREFIX_LENGTH)) ?? []
-    const found = alike
+    const found = [...(this.#beginnings.get(prefix.slice(0, PREFIX_LENGTH)) ?? [])]
       .filter(({ id }) => id.startsWith(prefix))
       .map(({ id, document }) => ({ at: 0, id, document }))
     return found.sort(comparePlaces).map(({ document }) => document)
@@ -113,8 +112,8 @@ export class Collection {
     this.#all.put(kept)
     const beginning = id.slice(0, PREFIX_LENGTH)
     const alike = this.#beginnings.get(beginning)
-    if (alike === undefined) this.#beginnings.set(beginning, [kept])
-    else alike.push(kept)
+    if (alike === undefined) this.#beginnings.set(beginning, new Set([kept]))
+    else alike.add(kept)
     this.#beginExpiry(kept)
     let partition = this.#partitions.get(document.partition)
     if (partition === undefined) {
@@ -126,9 +125,9 @@ export class Collection {
 
   #forgetBeginning(kept: Kept): void {
     const beginning = kept.id.slice(0, PREFIX_LENGTH)
-    const others = this.#beginnings.get(beginning)?.filter(one => one !== kept) ?? []
-    if (others.length === 0) this.#beginnings.delete(beginning)
-    else this.#beginnings.set(beginning, others)
+    const alike = this.#beginnings.get(beginning)
+    alike?.delete(kept)
+    if (alike?.size === 0) this.#beginnings.delete(beginning)
   }
 
   #beginExpiry(kept: Kept): void {

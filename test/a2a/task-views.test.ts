@@ -153,4 +153,26 @@ describe('what was gathered of a task', () => {
     expect(readOf('e')).toBe(0)
     expect(readOf('a')).toBe(100)
   })
+
+  it('is held of all others still, where one takes more than may be held in all', () => {
+    const store = memoryStore()
+    const views = new TaskViews()
+    const write = (name: string, text: string) =>
+      store.transact(tx => {
+        for (let i = 0; i < 100; i++) tx.append(logOf(name), JSON.stringify(chunk('a', [{ text }])))
+      })
+    const readOf = (name: string) => {
+      const before = views.entriesRead
+      store.transact(tx => views.read(tx, name))
+      return views.entriesRead - before
+    }
+    write('small', 'x')
+    // 20 MB.
+    write('large', 'x'.repeat(100_000))
+    expect(['small', 'large', 'large', 'small'].map(readOf)).toEqual([100, 100, 100, 0])
+    // One that was held grows too large.
+    write('small', 'x'.repeat(100_000))
+    write('other', 'x')
+    expect(['other', 'small', 'small', 'other'].map(readOf)).toEqual([100, 100, 200, 0])
+  })
 })

@@ -62,4 +62,34 @@ describe('objectStore', () => {
       }
     }
   })
+
+  it('keeps the seal of a log, however many logs an object has', async () => {
+    const store = there(fresh())
+    const begin = (from: number) =>
+      store.transact(Array.from({ length: 64 }, (_, n): Step => ['append', `log-${from + n}`, 'x']))
+    await begin(0)
+    await store.transact([['append', 'ended', 'the end', true]])
+    // So many others that it is read where it is kept.
+    await begin(100)
+    const [isSealed, more, entries] = await store.transact([
+      ['isSealed', 'ended'],
+      ['append', 'ended', 'more'],
+      ['read', 'ended', 0, 10],
+    ])
+    expect(isSealed).toBe(true)
+    expect(more).toBeUndefined()
+    expect(entries).toEqual([{ seq: 1, data: 'the end' }])
+  })
+
+  it('is cleared at once for what goes on in its object', async () => {
+    const door = fresh()
+    const store = there(door)
+    await store.transact([['put', 'c', doc('gone')]])
+    const response = await fetch(door, { method: 'DELETE' })
+    const { seen } = (await response.json()) as { seen: string[] }
+    expect(seen.length).toBeGreaterThan(0)
+    expect(new Set(seen)).toEqual(new Set(['gone', 'nothing']))
+    await store.transact([['put', 'c', doc('new')]])
+    expect(await store.transact([['count', 'c']])).toEqual([1])
+  })
 })

@@ -4,9 +4,11 @@
  * @module
  */
 
-import { encodeCursor } from '../../runs/cursor.ts'
+import { decodeCursor, encodeCursor } from '../../runs/cursor.ts'
 import type { RunPage, Viewer } from '../../runs/host.ts'
 import { partitionOf, type RunSummary } from '../../runs/record.ts'
+import type { Place } from '../../state/store.ts'
+import { comparePlaces } from '../../state/timeline.ts'
 
 /** An index object that lists a run. */
 export interface ListedBy {
@@ -47,25 +49,29 @@ function hash(text: string): number {
   return sum >>> 0
 }
 
-/** A page of what several list, newest first, each run with the one that lists it. */
+/**
+ * A page of what several list, newest first, each run with the one that lists it. Each list was looked through to its own
+ * place, so the page ends at the newest of those: nothing is passed over that stands behind another one's.
+ */
 export function joinPages<Index>(
   pages: readonly (readonly [index: Index, page: RunPage])[],
   limit: number,
 ): { runs: (readonly [run: RunSummary, index: Index])[]; nextCursor: string | null } {
   const all = pages.flatMap(([index, { runs }]) => runs.map(run => [run, index] as const))
-  // A list that is one is in order as it is.
-  if (pages.length > 1) all.sort(([one], [other]) => compare(other, one))
-  const runs = all.slice(0, limit)
   const [only] = pages
-  if (pages.length === 1) return { runs, nextCursor: only?.[1].nextCursor ?? null }
-  const hasMore = all.length > limit || pages.some(([, { nextCursor }]) => nextCursor !== null)
-  const last = runs.at(-1)?.[0]
-  const next = hasMore && last !== undefined
-  return { runs, nextCursor: next ? encodeCursor({ at: Date.parse(last.createdAt), id: last.id }) : null }
+  // A list that is one is in order as it is.
+  if (only !== undefined && pages.length === 1) return { runs: all, nextCursor: only[1].nextCursor }
+  const stops = pages.flatMap(([, { nextCursor }]) => (nextCursor === null ? [] : [decodeCursor(nextCursor)]))
+  const stop = stops.toSorted(comparePlaces).at(-1)
+  const known = all.filter(([run]) => stop === undefined || comparePlaces(placeOf(run), stop) >= 0)
+  known.sort(([one], [other]) => comparePlaces(placeOf(other), placeOf(one)))
+  const runs = known.slice(0, limit)
+  const last = runs.at(-1)
+  const next = known.length > limit && last !== undefined ? placeOf(last[0]) : stop
+  return { runs, nextCursor: next === undefined ? null : encodeCursor(next) }
 }
 
-function compare(one: RunSummary, other: RunSummary): number {
-  const later = Date.parse(one.createdAt) - Date.parse(other.createdAt)
-  if (later !== 0) return later
-  return one.id < other.id ? -1 : 1
+/** Where a run stands in the list of an index. Its object gives it a place of whole milliseconds. */
+function placeOf({ id, createdAt }: RunSummary): Place {
+  return { at: Date.parse(createdAt), id }
 }

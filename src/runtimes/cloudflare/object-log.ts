@@ -26,6 +26,8 @@ interface Row {
   readonly first: number
   readonly entries: string[]
   units: number
+  /** Whether its last entry is the log's last one. */
+  isSealed: boolean
 }
 
 /** The logs, within one transaction after the other. */
@@ -42,7 +44,7 @@ export class ObjectLog {
     const { last, isSealed } = this.#endOf(log)
     if (isSealed) return undefined
     const seq = last + 1
-    this.#add(log, seq, data)
+    this.#add(log, seq, data, seal)
     this.#setEnd(log, { last: seq, isSealed: seal })
     if (seal) this.flush()
     return seq
@@ -83,9 +85,8 @@ export class ObjectLog {
     if (row === undefined) return
     this.#row = undefined
     this.#tables.make('object_log')
-    const { log, first, entries } = row
+    const { log, first, entries, isSealed } = row
     const last = first + entries.length - 1
-    const { isSealed } = this.#endOf(log)
     const lengths = entries.length === 1 ? '' : entries.map(({ length }) => length).join()
     for (const [part, data] of splitChunks(entries.join('')).entries()) {
       this.#tables.all(
@@ -108,15 +109,16 @@ export class ObjectLog {
   }
 
   /** Adds an entry to the row that is open, or begins another one. An entry that is too large for a row stands alone. */
-  #add(log: string, seq: number, data: string): void {
+  #add(log: string, seq: number, data: string, isSealed: boolean): void {
     const row = this.#row
     if (row?.log === log && row.entries.length < MAX_ENTRIES && row.units + data.length <= MAX_CHUNK_UNITS) {
       row.entries.push(data)
       row.units += data.length
+      row.isSealed = isSealed
       return
     }
     this.flush()
-    this.#row = { log, first: seq, entries: [data], units: data.length }
+    this.#row = { log, first: seq, entries: [data], units: data.length, isSealed }
   }
 
   #endOf(log: string): End {

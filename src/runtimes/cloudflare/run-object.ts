@@ -95,7 +95,7 @@ export function runObjectClass(service: () => Service): ObjectClass {
   }
 }
 
-/** A bare message leaves a schema and no task. */
+/** A bare message leaves tables and no task. */
 function isBare(store: ObjectStore): boolean {
   return store.transact(tx => tx.count(RUNS) + tx.count(TASKS)) === 0
 }

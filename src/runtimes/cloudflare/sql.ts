@@ -59,12 +59,14 @@ export function objectStore(storage: ObjectStorage, { passing = [] }: ObjectStor
     isEmpty: () => tables.isEmpty,
     async clear() {
       await storage.deleteAlarm()
-      await storage.deleteAll()
+      const deleted = storage.deleteAll()
+      // The tables are gone before that is told: what goes on in this object meanwhile must not look for them.
       tables.forget()
       tx.forget()
       memory = memoryStore()
       // What was at work has nothing left to write into.
       presence = alone()
+      await deleted
     },
   }
 }

@@ -1,8 +1,7 @@
 /** A Worker whose Durable Objects each hold a store, and do what is sent to them. */
 import { DurableObject } from 'cloudflare:workers'
 import type { ObjectNamespace, ObjectState } from '../../../src/runtimes/cloudflare/platform.ts'
-import { objectStore } from '../../../src/runtimes/cloudflare/sql.ts'
-import type { Store } from '../../../src/state/store.ts'
+import { type ObjectStore, objectStore } from '../../../src/runtimes/cloudflare/sql.ts'
 import { answerSteps } from '../../contracts/store/steps.ts'
 
 interface StoreStub {
@@ -11,15 +10,40 @@ interface StoreStub {
 
 /** It has the name of a class that `wrangler.toml` binds. */
 export class ServableRun extends DurableObject {
-  readonly #store: Store
+  readonly #store: ObjectStore
 
   constructor(state: ObjectState, env: unknown) {
     super(state as never, env as never)
     this.#store = objectStore(state.storage)
   }
 
-  override fetch(request: Request): Promise<Response> {
+  override async fetch(request: Request): Promise<Response> {
+    if (request.method === 'DELETE') return Response.json({ seen: await clearAtWork(this.#store) })
     return answerSteps(this.#store, request)
+  }
+}
+
+/** What is seen of a store by code that goes on while it is cleared: what is there, `nothing`, or what is thrown. */
+async function clearAtWork(store: ObjectStore): Promise<string[]> {
+  const seen: string[] = []
+  let isCleared = false
+  const cleared = store.clear().finally(() => {
+    isCleared = true
+  })
+  while (!isCleared) {
+    seen.push(look(store))
+    // A timer, now and then: the storage is to have its turn as well.
+    await (seen.length % 10 === 0 ? new Promise(resolve => setTimeout(resolve)) : undefined)
+  }
+  await cleared
+  return [...seen, look(store)]
+}
+
+function look(store: ObjectStore): string {
+  try {
+    return store.transact(tx => tx.oldest('c', 1))[0]?.id ?? 'nothing'
+  } catch (error) {
+    return String(error)
   }
 }
 
