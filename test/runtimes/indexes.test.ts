@@ -120,10 +120,11 @@ describe('joinPages', () => {
           // Each page passes one place of an index at least.
           for (let pages = 0; pages <= runs.length; pages++) {
             const from: string | null = cursor
-            const page = joinPages(
-              indexes.map((index, n) => [n, pageOf(index, limit, from)] as const),
-              limit,
-            )
+            const asked = indexes.map((index, n): readonly [number, RunPage] => [
+              n,
+              pageOf(index, limit, from),
+            ])
+            const page: ReturnType<typeof joinPages<number>> = joinPages(asked, limit)
             expect(page.runs.length).toBeLessThanOrEqual(limit)
             found.push(...page.runs.map(([{ id }]) => id))
             cursor = page.nextCursor
