@@ -210,11 +210,13 @@ class LogWriter implements LogWriting {
     this.#run.fail(isFull(error) ? noRoom(error) : error)
   }
 
+  /** A run that has ended meanwhile says so first. */
   #readOn(): void {
+    if (this.#isPaused) {
+      this.#isPaused = false
+      this.#run.read(this.#take)
+    }
     this.#goOn()
-    if (!this.#isPaused) return
-    this.#isPaused = false
-    this.#run.read(this.#take)
   }
 
   #store(event: FinishEvent | ErrorEvent): void {
