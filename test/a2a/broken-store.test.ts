@@ -15,7 +15,7 @@ import type { NearStore, Store } from '../../src/state/store.ts'
 import { unique } from '../contracts/run-host/kit.ts'
 import { reopened, SETTINGS } from '../contracts/run-host/local.ts'
 import { type Act, openGate, scripted } from '../contracts/run-host/scripted.ts'
-import { type Failing, faultyStore, outages } from '../contracts/store/faulty.ts'
+import { type Failing, faultyStore, outages, pass, passAMinute, storms } from '../contracts/store/faulty.ts'
 
 const stores: readonly [string, () => NearStore][] = [
   ['memory', () => memoryStore()],
@@ -218,24 +218,20 @@ describe.each(stores)('tasks over a store that fails: %s', (_, make) => {
       for (const end of ends) {
         if (end.status === 'fulfilled') expect(statesIn(end.value).some(isSettledState)).toBe(true)
       }
-      await pass(new Promise(resolve => setTimeout(resolve, 60_000)))
+      await passAMinute()
       await pass(expectAllSettled(host, inner, ids))
     }
   })
 
   it('at random, again and again', { timeout: 120_000 }, async () => {
     for (let seed = 1; seed <= 100; seed++) {
-      let random = seed
-      let isOver = false
       const inner = make()
-      const host = faultyHost(inner, () => {
-        random = (random * 48_271) % 2_147_483_647
-        return !isOver && random % 8 === 0
-      })
+      const storm = storms(seed)
+      const host = faultyHost(inner, storm.failing)
       const { ids, told } = await pass(bustle(host))
-      isOver = true
+      storm.end()
       await pass(told)
-      await pass(new Promise(resolve => setTimeout(resolve, 60_000)))
+      await passAMinute()
       await pass(expectAllSettled(host, inner, ids))
     }
   })
@@ -277,7 +273,7 @@ describe('a task over a store that fails', () => {
     const { artifacts = [], status } = await pass(host.settled(id, OWNER))
     expect([status.state, artifacts[0]?.parts]).toEqual(['completed', [{ text: `a${'b'.repeat(1000)}` }]])
     expect(statesIn(await pass(told))).toEqual(['working', 'completed'])
-    await pass(new Promise(resolve => setTimeout(resolve, 60_000)))
+    await passAMinute()
     await pass(expectAllSettled(host, inner, [id]))
     expect(received.get(`${RECEIVER}/${id}`)).toBeDefined()
   })
@@ -293,22 +289,7 @@ describe('a task over a store that fails', () => {
     isOut = false
     expect((await pass(host.settled(id, OWNER))).status.state).toBe('failed')
     expect(statesIn(await pass(told))).toEqual(['working', 'failed'])
-    await pass(new Promise(resolve => setTimeout(resolve, 60_000)))
+    await passAMinute()
     await pass(expectAllSettled(host, inner, [id]))
   })
 })
-
-/** What a promise comes to while time is made to pass. */
-async function pass<T>(promise: Promise<T>): Promise<T> {
-  let isDone = false
-  const done = () => {
-    isDone = true
-  }
-  promise.then(done, done)
-  for (let ms = 0; !isDone && ms < 200_000; ) {
-    const step = ms < 2000 ? 50 : 1000
-    await vi.advanceTimersByTimeAsync(step)
-    ms += step
-  }
-  return promise
-}

@@ -20,8 +20,8 @@ import {
   waitFor,
 } from '../contracts/run-host/kit.ts'
 import { reopened, SETTINGS } from '../contracts/run-host/local.ts'
-import { countOf, openGate, wasStopped } from '../contracts/run-host/scripted.ts'
-import { faultyStore, outages } from '../contracts/store/faulty.ts'
+import { type Act, countOf, openGate, wasStopped } from '../contracts/run-host/scripted.ts'
+import { faultyStore, outages, pass, passAMinute, storms } from '../contracts/store/faulty.ts'
 
 const stores: readonly [string, () => NearStore][] = [
   ['memory', () => memoryStore()],
@@ -107,7 +107,8 @@ describe.each(stores)('followed runs over a store that fails: %s', (_, make) => 
     const { told } = await pass(bustle(hostOver(make(), all.failing)))
     await pass(told)
     expect(all.count).toBeGreaterThan(100)
-    for (let at = 1; at <= all.count; at++) {
+    // Where all patience ends, which takes long to play, each third.
+    for (let at = 1; at <= all.count; at += ms < 15_000 ? 1 : 3) {
       const inner = make()
       const outage = outages()
       const host = hostOver(inner, outage.failing)
@@ -118,7 +119,7 @@ describe.each(stores)('followed runs over a store that fails: %s', (_, make) => 
       if (ms < 1000) expect(refused).toEqual([])
       // Whoever follows a run already has more of it.
       if (ms < 15_000) expect(ends.filter(({ status }) => status === 'rejected')).toEqual([])
-      await pass(new Promise(resolve => setTimeout(resolve, 60_000)))
+      await passAMinute()
       await pass(expectAllEnded(host, inner, ids))
     }
   })
@@ -126,17 +127,13 @@ describe.each(stores)('followed runs over a store that fails: %s', (_, make) => 
   it('at random, again and again', { timeout: 120_000 }, async () => {
     vi.useFakeTimers()
     for (let seed = 1; seed <= 100; seed++) {
-      let random = seed
-      let isOver = false
       const inner = make()
-      const host = hostOver(inner, () => {
-        random = (random * 48_271) % 2_147_483_647
-        return !isOver && random % 8 === 0
-      })
+      const storm = storms(seed)
+      const host = hostOver(inner, storm.failing)
       const { ids, told } = await pass(bustle(host))
-      isOver = true
+      storm.end()
       await pass(told)
-      await pass(new Promise(resolve => setTimeout(resolve, 60_000)))
+      await passAMinute()
       await pass(expectAllEnded(host, inner, ids))
     }
   })
@@ -220,24 +217,39 @@ describe('a run over a store that fails', () => {
     expect((await pass(ending(host, id))).status).toBe('cancelled')
   })
 
-  it('tells whoever waits for it that its end cannot be stored', async () => {
-    vi.useFakeTimers()
+  /** A run at work whose store cannot be written once it is told so, and what a server that closes waits for. */
+  async function closing(after: readonly Act[]) {
     let isOut = false
     const working = createWorkingRuns()
     const store = faultyStore(memoryStore(), point => isOut && point === 'begin')
     const host = createLocalHost({ store, settings: { ...SETTINGS, working }, retention: {} })
     const gate = unique('gate')
-    const { id } = await pass(begin(host, [{ say: 'a' }, { gate }]))
+    const { id } = await pass(begin(host, [{ say: 'a' }, { gate }, ...after]))
     const waiting = settled(ending(host, id))
     isOut = true
     openGate(gate)
+    const kept = vi.fn()
+    return {
+      host,
+      id,
+      waiting,
+      kept,
+      close: () => void working.kept().then(kept),
+      mend() {
+        isOut = false
+      },
+    }
+  }
+
+  it('tells whoever waits for it that its end cannot be stored', async () => {
+    vi.useFakeTimers()
+    const { host, id, waiting, kept, close, mend } = await closing([])
     expect(await pass(waiting)).toMatchObject({ reason: { code: 'state_unavailable' } })
     // A server that closes waits for it, as long as it may.
-    const kept = vi.fn()
-    void working.kept().then(kept)
+    close()
     await vi.advanceTimersByTimeAsync(1500)
     expect(kept).not.toHaveBeenCalled()
-    isOut = false
+    mend()
     expect((await pass(ending(host, id))).status).toBe('completed')
     await vi.advanceTimersByTimeAsync(0)
     expect(kept).toHaveBeenCalledOnce()
@@ -245,21 +257,13 @@ describe('a run over a store that fails', () => {
 
   it('is waited for from its end on, also while what it said last is written', async () => {
     vi.useFakeTimers()
-    let isOut = false
-    const working = createWorkingRuns()
-    const store = faultyStore(memoryStore(), point => isOut && point === 'begin')
-    const host = createLocalHost({ store, settings: { ...SETTINGS, working }, retention: {} })
-    const gate = unique('gate')
-    const { id } = await pass(begin(host, [{ say: 'a' }, { gate }, { say: 'b' }]))
-    isOut = true
-    openGate(gate)
+    const { waiting, kept, close, mend } = await closing([{ say: 'b' }])
     await vi.advanceTimersByTimeAsync(50)
-    const kept = vi.fn()
-    void working.kept().then(kept)
+    close()
     await vi.advanceTimersByTimeAsync(300)
     expect(kept).not.toHaveBeenCalled()
-    isOut = false
-    await pass(ending(host, id))
+    mend()
+    expect(await pass(waiting)).toMatchObject({ value: { status: 'completed' } })
     await vi.advanceTimersByTimeAsync(0)
     expect(kept).toHaveBeenCalledOnce()
   })
@@ -280,18 +284,3 @@ describe('a run over a store that fails', () => {
     expect((await ending(host, id)).result?.text).toHaveLength(5001)
   })
 })
-
-/** What a promise comes to while time is made to pass. */
-async function pass<T>(promise: Promise<T>): Promise<T> {
-  let isDone = false
-  const done = () => {
-    isDone = true
-  }
-  promise.then(done, done)
-  for (let ms = 0; !isDone && ms < 200_000; ) {
-    const step = ms < 2000 ? 50 : 1000
-    await vi.advanceTimersByTimeAsync(step)
-    ms += step
-  }
-  return promise
-}

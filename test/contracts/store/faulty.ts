@@ -1,3 +1,4 @@
+import { vi } from 'vitest'
 import { createPatient, type Outcome } from '../../../src/state/patient.ts'
 import type { NearStore, Reader, Store, Transaction } from '../../../src/state/store.ts'
 
@@ -72,4 +73,39 @@ export function outages() {
       isOver = true
     },
   }
+}
+
+/** A store that fails at one point of eight, the same ones for the same seed, until it is over. */
+export function storms(seed: number) {
+  let random = seed
+  let isOver = false
+  return {
+    failing: (_point: string): boolean => {
+      random = (random * 48_271) % 2_147_483_647
+      return !isOver && random % 8 === 0
+    },
+    end() {
+      isOver = true
+    },
+  }
+}
+
+/** What a promise comes to while time is made to pass. */
+export async function pass<T>(promise: Promise<T>): Promise<T> {
+  let isDone = false
+  const done = () => {
+    isDone = true
+  }
+  promise.then(done, done)
+  for (let ms = 0; !isDone && ms < 200_000; ) {
+    const step = ms < 2000 ? 50 : 1000
+    await vi.advanceTimersByTimeAsync(step)
+    ms += step
+  }
+  return promise
+}
+
+/** A minute of that. */
+export function passAMinute(): Promise<void> {
+  return pass(new Promise(resolve => setTimeout(resolve, 60_000)))
 }
