@@ -15,7 +15,15 @@ import type { NearStore, Store } from '../../src/state/store.ts'
 import { unique } from '../contracts/run-host/kit.ts'
 import { reopened, SETTINGS } from '../contracts/run-host/local.ts'
 import { type Act, openGate, scripted } from '../contracts/run-host/scripted.ts'
-import { type Failing, faultyStore, outages, pass, passAMinute, storms } from '../contracts/store/faulty.ts'
+import {
+  callsOf,
+  type Failing,
+  faultyStore,
+  outages,
+  pass,
+  passAMinute,
+  storms,
+} from '../contracts/store/faulty.ts'
 
 const stores: readonly [string, () => NearStore][] = [
   ['memory', () => memoryStore()],
@@ -204,8 +212,7 @@ describe.each(stores)('tasks over a store that fails: %s', (_, make) => {
     expect((await Promise.all(states)).toSorted()).toEqual(ENDS)
     expect(received.size).toBe(4)
     expect(count).toBeGreaterThan(100)
-    // Where all patience ends, which takes long to play, each third.
-    for (let at = 1; at <= count; at += ms < 15_000 ? 1 : 3) {
+    for (const at of callsOf(count, ms)) {
       const inner = make()
       const outage = outages()
       const host = faultyHost(inner, outage.failing)

@@ -21,7 +21,7 @@ import {
 } from '../contracts/run-host/kit.ts'
 import { reopened, SETTINGS } from '../contracts/run-host/local.ts'
 import { type Act, countOf, openGate, wasStopped } from '../contracts/run-host/scripted.ts'
-import { faultyStore, outages, pass, passAMinute, storms } from '../contracts/store/faulty.ts'
+import { callsOf, faultyStore, outages, pass, passAMinute, storms } from '../contracts/store/faulty.ts'
 
 const stores: readonly [string, () => NearStore][] = [
   ['memory', () => memoryStore()],
@@ -107,8 +107,7 @@ describe.each(stores)('followed runs over a store that fails: %s', (_, make) => 
     const { told } = await pass(bustle(hostOver(make(), all.failing)))
     await pass(told)
     expect(all.count).toBeGreaterThan(100)
-    // Where all patience ends, which takes long to play, each third.
-    for (let at = 1; at <= all.count; at += ms < 15_000 ? 1 : 3) {
+    for (const at of callsOf(all.count, ms)) {
       const inner = make()
       const outage = outages()
       const host = hostOver(inner, outage.failing)

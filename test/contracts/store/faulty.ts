@@ -75,6 +75,12 @@ export function outages() {
   }
 }
 
+/** The calls at which a store fails in turn: each of them, and each third where an outage takes long to play. */
+export function callsOf(count: number, outageMs: number): number[] {
+  const every = outageMs < 15_000 ? 1 : 3
+  return Array.from({ length: Math.ceil(count / every) }, (_, index) => 1 + index * every)
+}
+
 /** A store that fails at one point of eight, the same ones for the same seed, until it is over. */
 export function storms(seed: number) {
   let random = seed
