@@ -75,9 +75,9 @@ export function outages() {
   }
 }
 
-/** The calls at which a store fails in turn: each of them, and each third where an outage takes long to play. */
+/** The calls at which a store fails in turn: each of them, and each third where somebody's patience ends, which takes long to play. */
 export function callsOf(count: number, outageMs: number): number[] {
-  const every = outageMs < 15_000 ? 1 : 3
+  const every = outageMs < 1000 ? 1 : 3
   return Array.from({ length: Math.ceil(count / every) }, (_, index) => 1 + index * every)
 }
 
@@ -111,7 +111,7 @@ export async function pass<T>(promise: Promise<T>): Promise<T> {
   return promise
 }
 
-/** A minute of that. */
-export function passAMinute(): Promise<void> {
-  return pass(new Promise(resolve => setTimeout(resolve, 60_000)))
+/** Lets a minute pass. */
+export async function passAMinute(): Promise<void> {
+  await vi.advanceTimersByTimeAsync(60_000)
 }
