@@ -1,6 +1,7 @@
 /**
  * The event socket beside the stock server, and beside a raw WebSocket on workerd: what an echo costs the server, and
- * what a connection that is idle holds. Run with `npm run bench`.
+ * what a connection that is idle holds. `npm run bench` runs all of it; `node bench/socket.ts workerd` only the pairs that
+ * are named: `node`, `bun`, `workerd`.
  */
 
 import { WebSocket } from 'ws'
@@ -171,34 +172,46 @@ const onWorkerd = (file: string) => () =>
   startWorkerd(`bench/servers/${file}.ts`, { objects: { SOCKETS: 'SocketObject' } })
 const PRODUCTION = { NODE_ENV: 'production' }
 
-const echoes = [
-  await compareEchoes('Node, stock', onNode('node-socket-servable'), onNode('socket-stock')),
-  await compareEchoes('Bun, stock', onBun('bun-socket-servable'), onBun('socket-stock')),
-  await compareEchoes(
-    'workerd, raw',
-    onWorkerd('workerd-socket-servable'),
-    onWorkerd('workerd-socket-raw'),
-    true,
-  ),
-]
+const pairs = {
+  node: () => compareEchoes('Node, stock', onNode('node-socket-servable'), onNode('socket-stock')),
+  bun: () => compareEchoes('Bun, stock', onBun('bun-socket-servable'), onBun('socket-stock')),
+  workerd: () =>
+    compareEchoes(
+      'workerd, raw',
+      onWorkerd('workerd-socket-servable'),
+      onWorkerd('workerd-socket-raw'),
+      true,
+    ),
+}
+const idlePairs = [
+  ['node', 'Node', onNode('node-socket-servable'), onNode('socket-stock')],
+  ['bun', 'Bun', onBun('bun-socket-servable'), onBun('socket-stock')],
+] as const
+
+const named = process.argv.slice(2)
+const unknown = named.find(name => !Object.hasOwn(pairs, name))
+if (unknown !== undefined) throw new Error(`No such pair: ${unknown}`)
+const isChosen = (name: string) => named.length === 0 || named.includes(name)
+
+const echoes: Comparison[] = []
+for (const [name, comparePair] of Object.entries(pairs)) if (isChosen(name)) echoes.push(await comparePair())
 console.log(table(echoes, ['stock or raw', 'servable']))
 
-step('memory')
 const rows: string[] = []
-for (const [name, ours, theirs] of [
-  ['Node', onNode('node-socket-servable'), onNode('socket-stock')],
-  ['Bun', onBun('bun-socket-servable'), onBun('socket-stock')],
-] as const) {
+for (const [name, label, ours, theirs] of idlePairs) {
+  if (!isChosen(name)) continue
+  step(`memory, ${label}`)
   const [own, stock] = [await memoryOf(ours), await memoryOf(theirs)]
   rows.push(
-    `| ${name} | ${(own.kilobytes / stock.kilobytes).toFixed(2)} | ${own.kilobytes.toFixed(1)} KB | ${stock.kilobytes.toFixed(1)} KB | ${own.lost} |`,
+    `| ${label} | ${(own.kilobytes / stock.kilobytes).toFixed(2)} | ${own.kilobytes.toFixed(1)} KB | ${stock.kilobytes.toFixed(1)} KB | ${own.lost} |`,
   )
 }
-console.log(
-  [
-    '',
-    '| idle connection | ratio | servable | stock | lost of 2,000 |',
-    '|---|---|---|---|---|',
-    ...rows,
-  ].join('\n'),
-)
+if (rows.length > 0)
+  console.log(
+    [
+      '',
+      '| idle connection | ratio | servable | stock | lost of 2,000 |',
+      '|---|---|---|---|---|',
+      ...rows,
+    ].join('\n'),
+  )
