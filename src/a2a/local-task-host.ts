@@ -164,17 +164,9 @@ class LocalTaskHost implements TaskHost {
     this.#push?.deliverer.sweep()
   }
 
-  async lookAfter(): Promise<void> {
-    try {
-      await this.#recovery.look()
-      const ids = [...this.#atWork.keys()]
-      // Others may have ended what is at work here, and says nothing.
-      for (const id of await this.#store.read(tx => ids.filter(id => tx.isSealed(logOf(id))))) {
-        this.#atWork.get(id)?.run.cancel()
-      }
-    } catch {
-      // Whoever asks next looks again.
-    }
+  lookAfter(): Promise<void> {
+    const stop = (id: string) => this.#atWork.get(id)?.run.cancel()
+    return this.#recovery.lookAfter({ ids: [...this.#atWork.keys()], logOf, stop })
   }
 
   #pushOrThrow(): Push {

@@ -112,8 +112,11 @@ export class MetricsCore implements Meter, CountTaker {
         const run = meter.start(target, runId)
         const end: RunMeter['end'] = (event, durationMs) => {
           this.#isHurried = true
-          run.end(event, durationMs)
-          this.#isHurried = false
+          try {
+            run.end(event, durationMs)
+          } finally {
+            this.#isHurried = false
+          }
         }
         return { event: event => run.event(event), end }
       },

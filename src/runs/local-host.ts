@@ -192,17 +192,9 @@ class LocalHost implements RunHost {
     }
   }
 
-  async lookAfter(): Promise<void> {
-    try {
-      await this.#recovery.look()
-      const ids = [...this.#live.keys()]
-      // Others may have ended what is at work here, and says nothing.
-      for (const id of await this.#store.read(tx => ids.filter(id => tx.isSealed(id)))) {
-        this.#live.get(id)?.stop()
-      }
-    } catch {
-      // Whoever asks next looks again.
-    }
+  lookAfter(): Promise<void> {
+    const stop = (id: string) => this.#live.get(id)?.stop()
+    return this.#recovery.lookAfter({ ids: [...this.#live.keys()], logOf: id => id, stop })
   }
 
   /** The run of the request's id or key, or a new one. Nothing awaits in here, so one key starts one run. */

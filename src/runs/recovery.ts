@@ -31,8 +31,20 @@ export interface Recovery {
    * cannot be read. Whoever is about to read one thing names it.
    */
   look(id?: string): Soon<void>
+  /**
+   * Looks for the dead, and stops what is at work here, and says nothing, though others have ended it. What could not be
+   * looked at is looked at by whoever asks next: never rejects.
+   */
+  lookAfter(atWork: AtWorkHere): Promise<void>
   /** Writes down that this worker has something at work: in the transaction that does so. */
   enlist(tx: Transaction): void
+}
+
+/** What is at work in this process. */
+export interface AtWorkHere {
+  readonly ids: readonly string[]
+  logOf(id: string): string
+  stop(id: string): void
 }
 
 /** Makes a {@link Recovery}. */
@@ -88,14 +100,24 @@ export function createRecovery(
     })
   }
 
+  const look = (id?: string): Soon<void> => {
+    if (id !== undefined && !store.isShared) return lookAt(id)
+    if (looking === undefined && performance.now() < nextAt) return
+    looking ??= lookNow().finally(() => {
+      looking = undefined
+    })
+    return looking
+  }
+
   return {
-    look(id) {
-      if (id !== undefined && !store.isShared) return lookAt(id)
-      if (looking === undefined && performance.now() < nextAt) return
-      looking ??= lookNow().finally(() => {
-        looking = undefined
-      })
-      return looking
+    look,
+    async lookAfter({ ids, logOf, stop }) {
+      try {
+        await look()
+        for (const id of await store.read(tx => ids.filter(id => tx.isSealed(logOf(id))))) stop(id)
+      } catch {
+        // Whoever asks next looks again.
+      }
     },
     enlist(tx) {
       if (!store.isShared || tx.get(WORKERS, worker.own) !== undefined) return
