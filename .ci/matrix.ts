@@ -36,7 +36,7 @@ const columns = ['Node', 'Bun', 'Deno', 'workerd', 'Next.js, Node', 'Next.js, Ed
 const suites: Readonly<Record<string, readonly [file: RegExp, inNext: RegExp]>> = {
   HTTP: [/^(node|bun|deno|workerd)$/, / > (over HTTP|the log|an agent that is hostile)$/],
   'Tools, uploads, log, limits, documentation': [/^(docs|rate-limit)$/, /^$/],
-  'Followed runs': [/^runs$/, / > (followed runs|with )/],
+  'Stored runs': [/^runs$/, / > (stored runs|with )/],
   A2A: [/^a2a$/, / > A2A/],
   'Socket layer': [/^socket$/, /^the socket layer /],
   'Event socket': [/^gateway$/, /^the gateway /],
@@ -54,13 +54,13 @@ const noUpgrade =
 const refused = 'Requests share no memory in the Edge runtime, so these are refused there.'
 const unshared =
   'Requests share no memory in the Edge runtime, and the connections of a socket outlive a request: use the Node runtime.'
-const partly = 'The suite makes followed runs too, which the Edge runtime refuses.'
+const partly = 'The suite makes stored runs too, which the Edge runtime refuses.'
 
 /** Why a cell has no tests. */
 const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Next.js, Node': { 'Socket layer': noUpgrade },
   'Next.js, Edge': {
-    'Followed runs': refused,
+    'Stored runs': refused,
     A2A: refused,
     'Socket layer': unshared,
     'Event socket': refused,

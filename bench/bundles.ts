@@ -8,8 +8,8 @@ const bundles = [
     'every built-in part: A2A, socket, metrics, admin, documentation, Durable Objects',
     'bench/worker/index.ts',
   ],
-  ['that and `servable/ai` (with the AI SDK)', 'bench/worker/ai.ts'],
-  ['`servable/mcp` alone (with the official client)', 'src/mcp/index.ts'],
+  ['that and `servable/model-agent` (with the AI SDK)', 'bench/worker/ai.ts'],
+  ['`servable/mcp-client` alone (with the official client)', 'src/mcp-client/index.ts'],
   ['`servable/adapters` alone', 'src/adapters/index.ts'],
   ['`servable/client` alone', 'src/client/index.ts'],
 ] as const

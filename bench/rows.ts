@@ -100,7 +100,7 @@ for (let run = 0; run < 300; run++) await followed('burst', busy)
 
 console.log('| operation | objects | calls | rows | alarms set | rows read | USD for a million |')
 console.log('|---|---|---|---|---|---|---|')
-await spend('a followed run of 50 pieces', known, owner => followed('burst', owner))
+await spend('a stored run of 50 pieces', known, owner => followed('burst', owner))
 await spend(
   'the first run of an owner',
   async () => own(),
@@ -155,7 +155,7 @@ async function metricsOf(perSecond: number): Promise<string> {
 
 url = brief.url
 await spend(
-  'a followed run, until it is forgotten',
+  'a stored run, until it is forgotten',
   async () => own(),
   async owner => {
     await follow('burst', owner)

@@ -2,7 +2,7 @@
 import { createOpenAI, openai } from '@ai-sdk/openai'
 import { ToolLoopAgent, tool } from 'ai'
 import { z } from 'zod'
-import { servable } from '../src/adapters/index.ts'
+import { toAgent } from '../src/adapters/index.ts'
 import { createHandler } from '../src/index.ts'
 
 const tools = {
@@ -17,7 +17,7 @@ const weather = new ToolLoopAgent({ id: 'weather', model: openai('gpt-5-mini'), 
 export const handler = createHandler({
   providers: { openai: { header: 'x-openai-api-key', matches: ['openai'] } },
   serve: [
-    servable(weather, {
+    toAgent(weather, {
       description: 'Tells the weather',
       // A client that brings a key of its own pays for its own runs.
       forRun: ({ apiKey }) =>

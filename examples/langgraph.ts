@@ -4,7 +4,7 @@ import { MemorySaver, MessagesAnnotation, START, StateGraph } from '@langchain/l
 import { ToolNode, toolsCondition } from '@langchain/langgraph/prebuilt'
 import { ChatOpenAI } from '@langchain/openai'
 import { z } from 'zod'
-import { servable } from '../src/adapters/index.ts'
+import { toAgent } from '../src/adapters/index.ts'
 import { createHandler } from '../src/index.ts'
 
 const get_weather = tool(({ city }) => `It is sunny in ${city}`, {
@@ -25,5 +25,5 @@ const weather = new StateGraph(MessagesAnnotation)
   .compile({ checkpointer: new MemorySaver(), name: 'weather' })
 
 export const handler = createHandler({
-  serve: [servable(weather, { description: 'Tells the weather' })],
+  serve: [toAgent(weather, { description: 'Tells the weather' })],
 })

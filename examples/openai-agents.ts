@@ -1,7 +1,7 @@
 /** An agent of OpenAI's Agents SDK behind a handler: `npm install @openai/agents zod`. */
 import { Agent, MemorySession, run, tool } from '@openai/agents'
 import { z } from 'zod'
-import { servable } from '../src/adapters/index.ts'
+import { toAgent } from '../src/adapters/index.ts'
 import { createHandler } from '../src/index.ts'
 
 const weather = new Agent({
@@ -28,4 +28,4 @@ function sessionOf(thread: string): MemorySession {
   return session
 }
 
-export const handler = createHandler({ serve: [servable(weather, { run, session: sessionOf })] })
+export const handler = createHandler({ serve: [toAgent(weather, { run, session: sessionOf })] })

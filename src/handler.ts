@@ -32,11 +32,11 @@ import {
 } from './http/rate-limit.ts'
 import { createMatcher, joinPath, type Route } from './http/router.ts'
 import { correctionRoutes } from './http/routes/correction-routes.ts'
-import { followedRoutes } from './http/routes/followed-routes.ts'
 import { healthRoute } from './http/routes/health-route.ts'
 import { indexRoute, linkHeader, linksTo } from './http/routes/index-route.ts'
 import { listRoutes } from './http/routes/list-routes.ts'
 import { runRoutes } from './http/routes/run-routes.ts'
+import { storedRunRoutes } from './http/routes/stored-run-routes.ts'
 import { toolRoutes } from './http/routes/tool-routes.ts'
 import type { RunRequestOptions } from './http/run-request.ts'
 import { createToolCatalog } from './http/tool-catalog.ts'
@@ -124,7 +124,7 @@ export function createHandler<
 
   const mounted = [
     ...runRoutes({ prefix, catalog, readKeys, runs, host, countStream, ...runRequests(settings) }),
-    ...followedRoutes({ prefix, host, listAnonymous: settings.runs.listAnonymous, countStream }),
+    ...storedRunRoutes({ prefix, host, listAnonymous: settings.runs.listAnonymous, countStream }),
     ...(settings.registry === undefined ? [] : listRoutes(prefix, catalog)),
     ...(settings.swagger === undefined ? [] : docsRoutes(documentParts(service, settings.swagger))),
     ...correctionRoutes({
@@ -294,13 +294,13 @@ function mountA2A(
 
 function runRequests(
   settings: Settings,
-): Pick<RunRequestOptions, 'maxBodyBytes' | 'readUpload' | 'disconnect' | 'whyUnfollowed'> {
+): Pick<RunRequestOptions, 'maxBodyBytes' | 'readUpload' | 'disconnect' | 'whyUnstored'> {
   const { fileUpload, limits, runs } = settings
   return {
     maxBodyBytes: limits.maxBodyBytes,
     readUpload: fileUpload && createUploadReader(fileUpload, runs.timeoutMs),
     disconnect: runs.disconnect,
-    whyUnfollowed: followCheck(settings),
+    whyUnstored: followCheck(settings),
   }
 }
 
@@ -308,9 +308,9 @@ function createHost(state: State, settings: HostSettings): RunHost {
   return state.kind === 'hosted' ? state.createHost(settings) : createLocalHost({ ...state, settings })
 }
 
-/** Says why a request can have no followed run, if so. */
+/** Says why a request can have no stored run, if so. */
 function followCheck({ state, runs }: Settings): (request: RequestState) => string | undefined {
-  return runs.store === 'none' ? () => NOT_STORED : sharedCheck(state, 'Followed runs need')
+  return runs.store === 'none' ? () => NOT_STORED : sharedCheck(state, 'Stored runs need')
 }
 
 /** Says why a request cannot have what outlives it, if so: nobody else would find it. */

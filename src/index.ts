@@ -40,9 +40,9 @@ export type {
   RunResult,
   Servable,
   ServableAgent,
+  ServableLike,
   ServableTeam,
   ServableWorkflow,
-  Servish,
   Step,
   StepEvent,
   ToolCall,
@@ -68,7 +68,7 @@ export {
 export type { Served } from './agents/served.ts'
 export {
   parallel,
-  route,
+  routeTo,
   sequence,
   Team,
   type TeamConfig,

@@ -9,7 +9,13 @@ import { CardSecuritySchemesSchema } from './a2a/card-security.ts'
 import { type A2AOptions, type A2ASettings, resolveA2A } from './a2a/options.ts'
 import type { TaskHost } from './a2a/task-host.ts'
 import { type AdminOptions, AdminSchema, type AdminSettings, resolveAdmin } from './admin/options.ts'
-import type { Servable, ServableAgent, ServableTeam, ServableWorkflow, Servish } from './agents/contract.ts'
+import type {
+  Servable,
+  ServableAgent,
+  ServableLike,
+  ServableTeam,
+  ServableWorkflow,
+} from './agents/contract.ts'
 import type { CorrectionStore } from './agents/corrections.ts'
 import type { SessionKeeper } from './agents/memory.ts'
 import { defaultRegistry, type Registry } from './agents/registry.ts'
@@ -59,12 +65,12 @@ import type { CorsSetting } from './web/cors.ts'
 /** What a handler serves and how. Every member is optional; an unknown or wrong one is a start-up error that names it. */
 export interface HandlerOptions extends SecurityOptions {
   /** Agents by the name under which they are served. They win over registered ones of the same name. */
-  readonly agents?: Readonly<Record<string, Servish<ServableAgent>>>
+  readonly agents?: Readonly<Record<string, ServableLike<ServableAgent>>>
   /** Teams by name. */
-  readonly teams?: Readonly<Record<string, Servish<ServableTeam>>>
+  readonly teams?: Readonly<Record<string, ServableLike<ServableTeam>>>
   /** Workflows by name. */
-  readonly workflows?: Readonly<Record<string, Servish<ServableWorkflow>>>
-  /** Agents, teams and workflows in one list, classified by their `kind`; others by `servable` of `servable/adapters`. */
+  readonly workflows?: Readonly<Record<string, ServableLike<ServableWorkflow>>>
+  /** Agents, teams and workflows in one list, classified by their `kind`; others by `toAgent` of `servable/adapters`. */
   readonly serve?: readonly Servable[]
   /**
    * Where names that are not given explicitly are looked up, on every request. Default: the default registry, which
@@ -111,9 +117,9 @@ export interface HandlerOptions extends SecurityOptions {
   readonly logger?: Log | false
   /** Headers of model providers' keys, beside the three of the default table. */
   readonly providers?: Providers
-  /** How runs are bounded, followed and kept. */
+  /** How runs are bounded and stored. */
   readonly runs?: RunsOptions
-  /** Where followed runs and tasks are kept. Default: `memoryState()`. */
+  /** Where stored runs and tasks are kept. Default: `memoryState()`. */
   readonly state?: State
   /** Offers agents to other agents over A2A: `true`, or how. Default: off. */
   readonly a2a?: true | A2AOptions
@@ -166,7 +172,7 @@ export interface LimitOptions {
   readonly maxBodyBytes?: number
 }
 
-/** How runs are bounded, followed and kept. */
+/** How runs are bounded and stored. */
 export interface RunsOptions {
   /** Milliseconds that a run may take; then it fails with `run_timeout`. Default 600,000. */
   readonly timeoutMs?: number
@@ -175,12 +181,12 @@ export interface RunsOptions {
   /** Most characters of text, tool calls and artifacts in a JSON answer; more fail the run with `run_too_large`. Default 33,554,432. */
   readonly maxLength?: number
   /**
-   * What a followed run does when the last client that watches it leaves: `cancel` (default), `continue`, or `graceMs`
-   * milliseconds to come back. With anything but `cancel` every run is a followed one. A background run goes on in
+   * What a stored run does when the last client that watches it leaves: `cancel` (default), `continue`, or `graceMs`
+   * milliseconds to come back. With anything but `cancel` every run is a stored one. A background run goes on in
    * any case.
    */
   readonly disconnect?: DisconnectPolicy
-  /** `none` refuses followed runs, so that nothing of any run is kept. */
+  /** `none` refuses stored runs, so that nothing of any run is kept. */
   readonly store?: 'none'
   /** Lets everyone list runs that have no owner at `GET /runs`. Default false: without an identity that is off. */
   readonly listAnonymous?: boolean
@@ -197,11 +203,11 @@ export interface RunsOptions {
   readonly maxSessionLength?: number
   /** Milliseconds for which a session is kept after its last run. Default 604,800,000, a week. */
   readonly sessionRetentionMs?: number
-  /** Most bytes of a followed run's events; more fail it with `run_too_large`. Default 16,777,216. */
+  /** Most bytes of a stored run's events; more fail it with `run_too_large`. Default 16,777,216. */
   readonly maxBytes?: number
   /** Most clients that follow one run at a time; one more is answered 429. Default 100. */
   readonly maxFollowers?: number
-  /** Most followed runs at work at a time; one more is answered 429. Default 1,000. */
+  /** Most stored runs at work at a time; one more is answered 429. Default 1,000. */
   readonly maxRunning?: number
   /**
    * The same, of one client: of an identity, else of an address (of IPv6 the network of 64 bits), else of all of whom neither

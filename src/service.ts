@@ -115,7 +115,7 @@ export function hasTools({ toolkits, toolLibrary, admin }: Settings): boolean {
   return toolkits.length > 0 || Object.keys(toolLibrary).length > 0 || admin?.manager !== undefined
 }
 
-/** Why there can be no followed runs. */
+/** Why there can be no stored runs. */
 export const NOT_STORED = 'Runs are not stored here (`runs.store` is `none`): ask for a plain run'
 
 /** Makes a service whose parts that keep something are at work: for whoever serves it. Throws `invalid_options`. */
@@ -262,7 +262,7 @@ export function createGatewayOf(
     catalog: gatewayCatalog,
     readKeys,
     limits: settings.limits,
-    whyUnfollowed: all.runs.store === 'none' ? NOT_STORED : undefined,
+    whyUnstored: all.runs.store === 'none' ? NOT_STORED : undefined,
     onError: (error, requestId, secrets) => logSocketError(all.log, error, requestId, secrets),
   })
   all.metricsExporter?.core.socketCounts.add(() => server.size)

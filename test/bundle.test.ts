@@ -22,7 +22,7 @@ async function partsOf(entry: string): Promise<Set<string>> {
   return new Set(parts.filter(part => part !== undefined))
 }
 
-const OPTIONAL = ['src/ai', 'src/mcp', 'src/adapters', 'src/client', 'src/signing']
+const OPTIONAL = ['src/model-agent', 'src/mcp-client', 'src/adapters', 'src/client', 'src/signing']
 const PACKAGES = ['node_modules/valibot', 'node_modules/@valibot/to-json-schema', 'node_modules/itty-router']
 
 describe('a bundle', () => {

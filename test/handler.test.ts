@@ -8,7 +8,7 @@ import {
   Registry,
   ServableError,
 } from '../src/index.ts'
-import { ToolServerManager } from '../src/mcp/index.ts'
+import { ToolServerManager } from '../src/mcp-client/index.ts'
 import { foreign, speaker } from './support.ts'
 
 const LISTS = ['agents', 'teams', 'workflows', 'registry']
@@ -166,7 +166,7 @@ describe('createHandler', () => {
     const rpc = { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id: 'x' } }
     const isolated = platform({ isIsolated: true })
     const requests: readonly [string, () => Request][] = [
-      ['followed runs', () => post('/api/agents/echo/run', { input: 'x', background: true })],
+      ['stored runs', () => post('/api/agents/echo/run', { input: 'x', background: true })],
       ['A2A over HTTP+JSON', () => get('/tasks/x')],
       ['the event socket', () => get('/socket.io/?EIO=4&transport=polling')],
       ['tool servers', () => get('/api/admin/mcp')],

@@ -4,7 +4,7 @@
  */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Agent, createHandler, type HandlerOptions, memoryState, openapi, Registry } from '../src/index.ts'
-import { ToolServerManager } from '../src/mcp/index.ts'
+import { ToolServerManager } from '../src/mcp-client/index.ts'
 import { MAX_JSON_VALUES } from '../src/web/json.ts'
 import { connect, settled } from './gateway/wire.ts'
 

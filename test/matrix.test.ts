@@ -29,7 +29,7 @@ const ONE_EACH: readonly Test[] = [
     ['next', route, 'the log', 'works'],
     ['next', `the client on ${route}`, 'works'],
   ]),
-  ['next', 'a Node route', 'followed runs', 'works'],
+  ['next', 'a Node route', 'stored runs', 'works'],
   ['next', 'a Node route', 'A2A', 'works'],
   ['next', 'a Node route', 'metrics', 'works'],
   ['next', 'admin on a Node route', 'works'],
@@ -59,13 +59,13 @@ describe('matrix', () => {
   it('finds the document right, whatever the counts', async () => {
     await matrix('check', ONE_EACH)
     await matrix('write', [...ONE_EACH, ...on('runs', 'Node, in SQLite')])
-    expect(await readFile(join(folder, 'docs/runtimes.md'), 'utf8')).toMatch(/\| Followed runs \| 2 \| 1 \|/)
+    expect(await readFile(join(folder, 'docs/runtimes.md'), 'utf8')).toMatch(/\| Stored runs \| 2 \| 1 \|/)
     await matrix('check', ONE_EACH)
   })
 
   it('says which cell has lost its tests, or has some in spite of its reason', async () => {
     const lost = ONE_EACH.filter(([file]) => file !== 'runs')
-    await expect(matrix('check', lost)).rejects.toThrow('Followed runs, Node: has neither tests nor a reason')
+    await expect(matrix('check', lost)).rejects.toThrow('Stored runs, Node: has neither tests nor a reason')
     const tests: Test[] = [...ONE_EACH, ['next', 'an Edge route', 'A2A', 'works']]
     await expect(matrix('check', tests)).rejects.toThrow('A2A, Next.js, Edge: has tests, and a reason')
     await expect(matrix('check', ONE_EACH, 'failed')).rejects.toThrow('has neither tests nor a reason')

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createHandler, type HandlerOptions, type LogEntry, type Middleware } from '../src/index.ts'
-import { type RouteOptions, route } from '../src/runtimes/next.ts'
+import { nextHandlers, type RouteOptions } from '../src/runtimes/next.ts'
 
 const CONTEXT = Symbol.for('@next/request-context')
 
@@ -10,17 +10,17 @@ async function told(options: RouteOptions = {}, headers: Record<string, string> 
     context.waitUntil(Promise.resolve())
     return Response.json({ url: request.url, ip: context.ip })
   })
-  const { GET } = route(createHandler({ middleware: [seen], registry: false }), options)
+  const { GET } = nextHandlers(createHandler({ middleware: [seen], registry: false }), options)
   const answer = await GET(new Request('http://localhost:3000/api/health', { headers }))
   return answer.json()
 }
 
-describe('route', () => {
+describe('nextHandlers', () => {
   afterEach(() => Reflect.deleteProperty(globalThis, CONTEXT))
 
   it('has a handler for each method that Next knows', () => {
     const names = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']
-    expect(Object.keys(route(createHandler())).sort()).toEqual(names)
+    expect(Object.keys(nextHandlers(createHandler())).sort()).toEqual(names)
   })
 
   it.each([
@@ -41,7 +41,7 @@ describe('route', () => {
   })
 
   it('passes a body on', async () => {
-    const { POST } = route(async request => new Response(await request.text()))
+    const { POST } = nextHandlers(async request => new Response(await request.text()))
     const init = { method: 'POST', body: 'all of it', headers: { host: 'agents.example' } }
     expect(await (await POST(new Request('http://localhost:3000/', init))).text()).toBe('all of it')
   })
@@ -54,7 +54,7 @@ describe('route', () => {
   })
 
   it('leaves who is believed to the handler, so that two clients behind one proxy have two windows', async () => {
-    const { GET } = route(createHandler({ registry: false, trustProxy: 1, rateLimit: { max: 1 } }))
+    const { GET } = nextHandlers(createHandler({ registry: false, trustProxy: 1, rateLimit: { max: 1 } }))
     const from = async (field: string) => {
       const headers = { 'x-forwarded-for': field }
       return (await GET(new Request('http://localhost:3000/api/x', { headers }))).status
@@ -66,7 +66,7 @@ describe('route', () => {
   it('says at the start that limits know no address, unless somebody is believed', () => {
     const warned = (options: HandlerOptions, routing?: RouteOptions) => {
       const entries: LogEntry[] = []
-      route(
+      nextHandlers(
         createHandler({ registry: false, logger: entry => void entries.push(entry), ...options }),
         routing,
       )
@@ -97,7 +97,7 @@ describe('route', () => {
     [{ trustedHeaders: 'x-real-ip' }, '`trustedHeaders` is no option: use `waitUntil` and `trustedHeader`'],
     [{ waitUntil: Promise.resolve() }, '`waitUntil` must be a function'],
   ])('says what is wrong with its options, before any request: %j', (options, says) => {
-    expect(() => route(createHandler({ registry: false }), options as never)).toThrow(
+    expect(() => nextHandlers(createHandler({ registry: false }), options as never)).toThrow(
       expect.objectContaining({ code: 'invalid_options', message: expect.stringContaining(says) }),
     )
   })

@@ -3,7 +3,7 @@ import { createHandler } from '../src/index.ts'
 import { serve as serveOnBun } from '../src/runtimes/bun.ts'
 import { worker } from '../src/runtimes/cloudflare/worker.ts'
 import { serve as serveOnDeno } from '../src/runtimes/deno.ts'
-import { route } from '../src/runtimes/next.ts'
+import { nextHandlers } from '../src/runtimes/next.ts'
 import { serve as serveOnNode } from '../src/runtimes/node.ts'
 import { untyped } from './support.ts'
 
@@ -13,7 +13,7 @@ const entries: Readonly<Record<string, (handler: never) => unknown>> = {
   'serve of servable/bun': serveOnBun,
   'serve of servable/deno': serveOnDeno,
   'worker of servable/cloudflare': worker,
-  'route of servable/next': route,
+  'nextHandlers of servable/next': nextHandlers,
 }
 
 describe.each(Object.entries(entries))('%s', (name, entry) => {

@@ -94,9 +94,9 @@ const KNOWS: Record<string, readonly string[]> = {
   openapi: ['errors', 'web', 'agents', 'runs', 'http'],
   admin: ['errors', 'web', 'agents', 'state', 'http'],
   adapters: ['errors', 'key-text', 'agents'],
-  mcp: ['errors', 'validation', 'environment', 'web', 'agents', 'http'],
+  'mcp-client': ['errors', 'validation', 'environment', 'web', 'agents', 'http'],
   signing: ['errors', 'validation', 'a2a'],
-  ai: ['errors', 'key-text', 'wake', 'agents', 'http', 'adapters'],
+  'model-agent': ['errors', 'key-text', 'wake', 'agents', 'http', 'adapters'],
   // Of all these, types alone: see below.
   client: ['errors', 'web', 'agents', 'runs', 'http', 'metrics'],
   metrics: ['errors', 'wake', 'web', 'agents', 'state', 'runs', 'http'],
@@ -174,7 +174,7 @@ const KNOWS: Record<string, readonly string[]> = {
   ],
   runtimes: [
     'admin',
-    'mcp',
+    'mcp-client',
     'errors',
     'web',
     'agents',
@@ -203,8 +203,8 @@ const PACKAGES: Record<string, readonly string[]> = {
   gateway: ['valibot'],
   admin: ['valibot'],
   client: ['eventsource-parser'],
-  mcp: ['valibot', '@modelcontextprotocol/client'],
-  ai: ['ai'],
+  'mcp-client': ['valibot', '@modelcontextprotocol/client'],
+  'model-agent': ['ai'],
   signing: ['valibot', 'jose'],
 }
 
@@ -314,7 +314,7 @@ describe('the core', () => {
 
   it('does nothing that a Worker forbids while it is imported', async () => {
     // Entries that bring a package which its user installs.
-    const brings = (path: string) => ['mcp', 'ai', 'signing'].includes(roomOf(path))
+    const brings = (path: string) => ['mcp-client', 'model-agent', 'signing'].includes(roomOf(path))
     const urlOf = ({ path }: Module) => pathToFileURL(join(source, path)).href
     const urls = core.filter(({ path }) => !brings(path)).map(urlOf)
     const optional = core.filter(({ path }) => brings(path)).map(urlOf)

@@ -2,7 +2,7 @@
 import { env } from 'cloudflare:workers'
 import type { HandlerOptions } from '../../src/index.ts'
 import { MetricsExporter } from '../../src/index.ts'
-import { ToolServerManager } from '../../src/mcp/index.ts'
+import { ToolServerManager } from '../../src/mcp-client/index.ts'
 import type { StoredRun } from '../../src/runs/record.ts'
 import type { IndexStub, MetricsStub } from '../../src/runtimes/cloudflare/bindings.ts'
 import type { ObjectNamespace } from '../../src/runtimes/cloudflare/platform.ts'

@@ -96,7 +96,7 @@ async function unlessKilled<T>(neighbour: Neighbour, work: () => Promise<T>): Pr
   }
 }
 
-/** A followed run at the neighbour. Whoever loses it goes on at the server, and hears its end there. */
+/** A stored run at the neighbour. Whoever loses it goes on at the server, and hears its end there. */
 const lostStream =
   (neighbour: Neighbour): Act =>
   async (url, ledger) => {

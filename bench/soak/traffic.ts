@@ -165,7 +165,7 @@ const leftStream: Act = async (url, ledger) => {
   ledger.note('streams', order)
 }
 
-/** A followed run whose connection is lost after some bytes, again and again. */
+/** A stored run whose connection is lost after some bytes, again and again. */
 const cutStream: Act = async (url, ledger) => {
   const order = orderOf(oneOf<Fate>(anyEnd(), anyEnd(), 'wait'), 5 + upTo(60))
   const listener = new Listener(ledger)

@@ -1,4 +1,4 @@
-import { route, Team, textOf } from '../../src/index.ts'
+import { routeTo, Team, textOf } from '../../src/index.ts'
 import { calculator } from './calculator.ts'
 import { findArithmetic } from './find-arithmetic.ts'
 import { summarizer } from './summarizer.ts'
@@ -8,5 +8,5 @@ export const desk: Team = new Team({
   name: 'desk',
   description: 'Calculates what can be calculated and summarizes everything else',
   members: [calculator, summarizer],
-  strategy: route(input => (findArithmetic(textOf(input)).length > 0 ? calculator.name : summarizer.name)),
+  strategy: routeTo(input => (findArithmetic(textOf(input)).length > 0 ? calculator.name : summarizer.name)),
 })

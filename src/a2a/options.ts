@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ServableAgent, Servish } from '../agents/contract.ts'
+import type { ServableAgent, ServableLike } from '../agents/contract.ts'
 import { withDefaults } from '../defaults.ts'
 import {
   checkRequirements,
@@ -26,7 +26,7 @@ export interface A2AProvider {
 /** How agents are offered over A2A. */
 export interface A2AOptions {
   /** The agents on offer, by name. Default: all that the handler serves. */
-  readonly agents?: Readonly<Record<string, Servish<ServableAgent>>>
+  readonly agents?: Readonly<Record<string, ServableLike<ServableAgent>>>
   /** Path of the JSON-RPC endpoint; HTTP+JSON is below it. Default `/`. */
   readonly basePath?: string
   readonly provider?: A2AProvider

@@ -19,7 +19,7 @@ export interface Facts {
   readonly output?: unknown
 }
 
-/** What adapters read of the options of `servable`. */
+/** What adapters read of the options of `toAgent`. */
 export interface AdapterOptions {
   readonly run?: unknown
   readonly session?: (thread: string, context: RunContext) => unknown

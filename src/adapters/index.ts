@@ -5,4 +5,4 @@
  * @module
  */
 
-export { type ServableOptions, servable } from './servable.ts'
+export { type ToAgentOptions, toAgent } from './to-agent.ts'

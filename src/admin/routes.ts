@@ -160,7 +160,7 @@ function serversOf({ manager }: AdminSettings): ToolServers {
   if (manager !== undefined) return manager.servers
   throw new ServableError(
     'tool_servers_not_configured',
-    "There are no tool servers to manage: write `admin: { manager: new ToolServerManager() }`, from 'servable/mcp'",
+    "There are no tool servers to manage: write `admin: { manager: new ToolServerManager() }`, from 'servable/mcp-client'",
   )
 }
 

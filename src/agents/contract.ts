@@ -254,7 +254,7 @@ export type Servable = ServableAgent | ServableTeam | ServableWorkflow
  * What is accepted in an explicit map, where the map gives the kind and the key gives the name: only `run` or
  * `stream` is needed.
  */
-export type Servish<T extends Servable> = Partial<Omit<T, 'run' | 'stream'>> &
+export type ServableLike<T extends Servable> = Partial<Omit<T, 'run' | 'stream'>> &
   (
     | { run: T['run']; stream?: NonNullable<T['stream']> }
     | { stream: NonNullable<T['stream']>; run?: T['run'] }

@@ -132,7 +132,7 @@ export function checkServable(value: unknown, where: string): asserts value is S
   const { kind, name } = Object(value) as Partial<Servable>
   if (kind === undefined || !KINDS.includes(kind)) {
     const text =
-      "`kind` must be agent, team or workflow; other agents go through `servable` of 'servable/adapters'"
+      "`kind` must be agent, team or workflow; other agents go through `toAgent` of 'servable/adapters'"
     throw new ServableError('invalid_options', `${where}: ${text}`)
   }
   checkName(name, where)

@@ -49,7 +49,7 @@ export interface TeamConfig {
  * Agents behind one name. It registers itself by name.
  *
  * @example
- * new Team({ name: 'desk', members: [calculator, summarizer], strategy: route(input => …) })
+ * new Team({ name: 'desk', members: [calculator, summarizer], strategy: routeTo(input => …) })
  */
 export class Team implements ServableTeam {
   readonly kind = 'team'
@@ -95,7 +95,7 @@ export class Team implements ServableTeam {
 }
 
 /** A strategy that gives the whole message to the one member that `choose` names. */
-export function route(
+export function routeTo(
   choose: (input: RunInput, members: readonly ServableAgent[]) => string | Promise<string>,
 ): TeamStrategy {
   return async function* (input, context) {
@@ -163,7 +163,7 @@ function checkMembers(config: TeamConfig): void {
   if (typeof config.strategy !== 'function') {
     throw new ServableError(
       'invalid_options',
-      `${where}: \`strategy\` must be route(…), sequence, parallel or your own function`,
+      `${where}: \`strategy\` must be routeTo(…), sequence, parallel or your own function`,
     )
   }
   const names = new Set<string>()

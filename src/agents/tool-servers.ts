@@ -1,6 +1,6 @@
 /**
  * Tool servers (MCP) that are added while the service runs: what the rest of it knows of them. The work is done by
- * `servable/mcp`.
+ * `servable/mcp-client`.
  *
  * @module
  */
@@ -105,7 +105,7 @@ export interface ToolServerPolicy {
   readonly commands: readonly string[]
 }
 
-/** What makes tool servers of a state: the manager of `servable/mcp`. */
+/** What makes tool servers of a state: the manager of `servable/mcp-client`. */
 export interface ToolServerSource {
   /** Tells `admin.act`: who did what over the admin routes. */
   readonly events: EventBus

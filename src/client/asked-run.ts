@@ -25,7 +25,7 @@ const UUID_LENGTH = 36
 const CANCEL_MS = 10_000
 
 /**
- * One run as its client sees it. However often a followed run is asked for, it is one: each request has the same key and the
+ * One run as its client sees it. However often a stored run is asked for, it is one: each request has the same key and the
  * same body, and the headers of the first one.
  */
 export interface AskedRun {

@@ -21,12 +21,12 @@ export type ResultOf<Structured> = object extends Structured
 /** Runs a team or a workflow, or what {@link AgentClient} adds to it. */
 export interface ServableClient<Result = RunResult> {
   /**
-   * Runs to the end. Default: a followed run, so that a lost answer is asked for again and is the same run's. Rejects with the
+   * Runs to the end. Default: a stored run, so that a lost answer is asked for again and is the same run's. Rejects with the
    * code of a run that failed. Aborting cancels the run on the service before this rejects.
    */
   run(input: RunInput, options?: FollowedOptions | PlainOptions): Promise<Result>
   /**
-   * Runs and gives the events as they come. Default: a followed run, which is taken up again where its connection was lost.
+   * Runs and gives the events as they come. Default: a stored run, which is taken up again where its connection was lost.
    * Leaving the loop or aborting cancels the run on the service, and waits until it has heard (10 s at the most).
    *
    * @example

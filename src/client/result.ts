@@ -12,7 +12,7 @@ import { aboutRun, invalidResponse, ServableClientError } from './error.ts'
 import type { CallOptions } from './options.ts'
 import { type RunEvents, type RunStream, readRun, runPath } from './run-stream.ts'
 
-/** Runs to the end. A followed run whose answer was lost is looked up and waited for. */
+/** Runs to the end. A stored run whose answer was lost is looked up and waited for. */
 export function runToEnd(caller: Caller, run: AskedRun, options: CallOptions): Promise<RunResult> {
   return inOne(caller, options, async rest => {
     const { signal } = rest

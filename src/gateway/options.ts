@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ServableAgent, ServableTeam, ServableWorkflow, Servish } from '../agents/contract.ts'
+import type { ServableAgent, ServableLike, ServableTeam, ServableWorkflow } from '../agents/contract.ts'
 import type { Registry } from '../agents/registry.ts'
 import { withDefaults } from '../defaults.ts'
 import { ServableError } from '../errors.ts'
@@ -21,9 +21,9 @@ export type AuthenticateSocket = (
 /** How runs are offered over the event socket. */
 export interface GatewayOptions {
   /** What is on offer, by name. Default: all that the handler serves. With any of these four, nothing else. */
-  readonly agents?: Readonly<Record<string, Servish<ServableAgent>>>
-  readonly teams?: Readonly<Record<string, Servish<ServableTeam>>>
-  readonly workflows?: Readonly<Record<string, Servish<ServableWorkflow>>>
+  readonly agents?: Readonly<Record<string, ServableLike<ServableAgent>>>
+  readonly teams?: Readonly<Record<string, ServableLike<ServableTeam>>>
+  readonly workflows?: Readonly<Record<string, ServableLike<ServableWorkflow>>>
   /** Where other names are looked up, at every event. */
   readonly registry?: Registry
   /** Where it answers. Default `/socket.io/`. */

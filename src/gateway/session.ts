@@ -35,8 +35,8 @@ export interface GatewayRoom {
   readonly storedClientOf: StoredClientOf
   /** Undefined where clients cannot come back. */
   readonly records: SocketRecords | undefined
-  /** Why there can be no followed runs, if so. */
-  readonly whyUnfollowed: string | undefined
+  /** Why there can be no stored runs, if so. */
+  readonly whyUnstored: string | undefined
   /** Told what goes wrong, beside the runs. */
   readonly onError: OnSocketError
 }
@@ -240,13 +240,13 @@ export class GatewaySession {
     const identity = this.#owner ?? undefined
     const { requestId } = this.#data
     const options: RunOptions = { sessionId, userId: identity ?? userId, identity, apiKeys, requestId }
-    const { records, runs, whyUnfollowed } = this.#room
+    const { records, runs, whyUnstored } = this.#room
     const isBackground = asked.background === true
     const isKept = records !== undefined && this.#data.private !== undefined
     if (!isBackground && !isKept && idempotencyKey === undefined && runs.disconnect === 'cancel') {
       return this.#startPlain(target, input, options)
     }
-    if (whyUnfollowed !== undefined) throw new ServableError('runs_not_stored', whyUnfollowed)
+    if (whyUnstored !== undefined) throw new ServableError('runs_not_stored', whyUnstored)
     const key = idempotencyKey && (await this.#digest(idempotencyKey, target, payload, apiKey))
     const ownId = crypto.randomUUID()
     const { id: runId } = await this.#room.host.start({

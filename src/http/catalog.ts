@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Kind, Servable, Servish } from '../agents/contract.ts'
+import type { Kind, Servable, ServableLike } from '../agents/contract.ts'
 import {
   checkName,
   checkRunnable,
@@ -33,7 +33,7 @@ export interface Sources {
 /** A servable with the name under which it is served. */
 export interface Entry {
   readonly name: string
-  readonly servable: Servish<Servable>
+  readonly servable: ServableLike<Servable>
 }
 
 /** Looks servables up. */
@@ -88,11 +88,11 @@ function toEntry(servable: Servable): Entry {
   return { name: servable.name, servable }
 }
 
-type Explicit = ReadonlyMap<Kind, Map<string, Servish<Servable>>>
+type Explicit = ReadonlyMap<Kind, Map<string, ServableLike<Servable>>>
 
 function collectExplicit(sources: Sources): Explicit {
   const explicit: Explicit = new Map(KINDS.map(kind => [kind, new Map()]))
-  const add = (kind: Kind, name: string, servable: Servish<Servable>, where: string) => {
+  const add = (kind: Kind, name: string, servable: ServableLike<Servable>, where: string) => {
     const map = explicit.get(kind)!
     if (map.has(name))
       throw new ServableError('invalid_options', `${where}: there are two ${kind}s named \`${name}\``)
@@ -118,7 +118,7 @@ function checkEntry(
   kind: Kind,
   name: string,
   where: string,
-): asserts value is Servish<Servable> {
+): asserts value is ServableLike<Servable> {
   checkName(name, where)
   checkRunnable(value, where)
   const { kind: own } = Object(value) as Partial<Servable>

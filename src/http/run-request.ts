@@ -1,5 +1,5 @@
 /**
- * Reads a request for a run: which servable, which input, whose, and whether the run is to be followed.
+ * Reads a request for a run: which servable, which input, whose, and whether the run is to be stored.
  *
  * @module
  */
@@ -27,8 +27,8 @@ export interface RunRequestOptions {
   /** Reads forms with files; undefined where they are off. */
   readonly readUpload: UploadReader | undefined
   readonly disconnect: DisconnectPolicy
-  /** Why there can be no followed runs, if so. */
-  readonly whyUnfollowed: (state: RequestState) => string | undefined
+  /** Why there can be no stored runs, if so. */
+  readonly whyUnstored: (state: RequestState) => string | undefined
 }
 
 /** A checked request for a run. */
@@ -37,16 +37,16 @@ export interface RunRequest {
   readonly body: RunBody
   readonly options: RunOptions
   readonly owner: string | null
-  /** How the run is followed; undefined for a plain run. */
-  readonly followed: Followed | undefined
-  /** What of the request must stand in no log; of a followed run alone. */
+  /** How the run is stored; undefined for a plain run. */
+  readonly stored: Stored | undefined
+  /** What of the request must stand in no log; of a stored run alone. */
   readonly secrets: readonly string[] | undefined
   /** To be called once the input is not needed any more; undefined where it holds no place. */
   readonly release: (() => void) | undefined
 }
 
-/** What makes a run a followed one. */
-export interface Followed {
+/** What makes a run a stored one. */
+export interface Stored {
   /** Answer at once with the run's record (RFC 7240, `respond-async`). */
   readonly isAsync: boolean
   readonly isBackground: boolean
@@ -68,8 +68,8 @@ export async function readRunRequest(
     const body = parseRunBody(json)
     const { owner, traceparent } = state
     const apiKeys = options.readKeys(request.headers, body.apiKey)
-    const asked = followedBy(request, state, options, body)
-    const followed = asked && (await withDigest(asked, request, { target, json, owner, apiKeys }))
+    const asked = storedBy(request, state, options, body)
+    const stored = asked && (await withDigest(asked, request, { target, json, owner, apiKeys }))
     const run = {
       sessionId: body.sessionId,
       userId: owner ?? body.userId,
@@ -78,8 +78,8 @@ export async function readRunRequest(
       traceparent,
       requestId: state.requestId,
     }
-    const secrets = followed && state.secretsOf(request)
-    return { target, body, options: run, owner, followed, secrets, release }
+    const secrets = stored && state.secretsOf(request)
+    return { target, body, options: run, owner, stored, secrets, release }
   } catch (error) {
     release?.()
     throw error
@@ -101,12 +101,12 @@ function readForm(request: Request, state: RequestState, { readUpload }: RunRequ
   )
 }
 
-/** How the run is to be followed, with the idempotency key as it came; undefined for a plain run. */
-interface Asked extends Omit<Followed, 'key'> {
+/** How the run is to be stored, with the idempotency key as it came; undefined for a plain run. */
+interface Asked extends Omit<Stored, 'key'> {
   readonly key: string | undefined
 }
 
-function followedBy(
+function storedBy(
   request: Request,
   state: RequestState,
   options: RunRequestOptions,
@@ -116,7 +116,7 @@ function followedBy(
   const isAsync = prefersAsync(request.headers)
   const isBackground = isAsync || body.background === true
   if (!isBackground && key === undefined && options.disconnect === 'cancel') return undefined
-  const why = options.whyUnfollowed(state)
+  const why = options.whyUnstored(state)
   if (why !== undefined) throw new ServableError('runs_not_stored', why)
   return { isAsync, isBackground, key }
 }
@@ -132,7 +132,7 @@ async function withDigest(
   { key, ...asked }: Asked,
   { headers }: Request,
   { target, json, owner, apiKeys }: Read,
-): Promise<Followed> {
+): Promise<Stored> {
   if (key === undefined) return { ...asked, key }
   const credentials = [...credentialsOf(headers), ...Object.entries(apiKeys ?? {}).flat()]
   return { ...asked, key: await digestKey(key, { owner, credentials, target }, json) }

@@ -30,7 +30,7 @@ export function sseOfRun(run: Run): SseSource {
   }
 }
 
-/** The SSE encoder of a followed run: what its log has ready goes out as one chunk. `tell` hears why it broke off. */
+/** The SSE encoder of a stored run: what its log has ready goes out as one chunk. `tell` hears why it broke off. */
 export function sseOfFollower(follower: Follower, tell: (error: unknown) => void): SseSource {
   return pulled({
     cancel: () => follower.leave(),

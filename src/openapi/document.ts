@@ -87,7 +87,7 @@ export function createDocument(parts: DocumentParts): OpenApiDocument {
 
 const TAGS = [
   { name: 'run', description: 'Run agents, teams and workflows' },
-  { name: 'runs', description: 'Followed runs, read again' },
+  { name: 'runs', description: 'Stored runs, read again' },
   { name: 'discovery', description: 'What is served' },
   { name: 'metrics', description: 'What was counted' },
   { name: 'admin', description: 'Tool servers and toolkits' },
@@ -240,7 +240,7 @@ function followedOperations(): readonly Row[] {
     [
       'runs',
       {
-        get: operation('runs', 'listRuns', 'List the followed runs of the caller, newest first', {
+        get: operation('runs', 'listRuns', 'List the stored runs of the caller, newest first', {
           parameters: [
             parameter('query', 'kind', 'Runs of this kind', { type: 'string', enum: [...KINDS] }),
             parameter('query', 'name', 'Runs of this name'),
@@ -256,7 +256,7 @@ function followedOperations(): readonly Row[] {
     [
       'runs/{id}',
       {
-        get: operation('runs', 'getRun', 'Get the record of a followed run', {
+        get: operation('runs', 'getRun', 'Get the record of a stored run', {
           parameters: [runId],
           responses: { 200: record },
           problems: [401, 404, 503],
@@ -266,7 +266,7 @@ function followedOperations(): readonly Row[] {
     [
       'runs/{id}/stream',
       {
-        get: operation('runs', 'followRun', 'Read the events of a followed run, from any one on', {
+        get: operation('runs', 'followRun', 'Read the events of a stored run, from any one on', {
           parameters: [
             runId,
             parameter('header', 'Last-Event-ID', 'Begin after this event', { type: 'integer' }),
@@ -280,7 +280,7 @@ function followedOperations(): readonly Row[] {
     [
       'runs/{id}/cancel',
       {
-        post: operation('runs', 'cancelRun', 'Cancel a followed run', {
+        post: operation('runs', 'cancelRun', 'Cancel a stored run', {
           parameters: [runId],
           responses: { 200: record },
           problems: [401, 403, 404, 409, 503],

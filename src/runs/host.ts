@@ -1,5 +1,5 @@
 /**
- * The run host: starts followed runs, and lets them be read again, listed and cancelled. Two implementations: in
+ * The run host: starts stored runs, and lets them be read again, listed and cancelled. Two implementations: in
  * this process over a store (`local-host.ts`), and in Durable Objects (`runtimes/cloudflare`).
  *
  * @module
@@ -13,14 +13,14 @@ import type { RunSettings, Target } from './run.ts'
 /** What a run does when all who watch it have left: ends, goes on, or goes on for so long. */
 export type DisconnectPolicy = 'cancel' | 'continue' | { readonly graceMs: number }
 
-/** What holds for every followed run of a handler. */
+/** What holds for every stored run of a handler. */
 export interface HostSettings extends RunSettings {
   readonly disconnect: DisconnectPolicy
   /** Most bytes (counted as characters of JSON) of one run's events; more fail it with `run_too_large`. */
   readonly maxBytes: number
   /** Most followers of one run at a time. */
   readonly maxFollowers: number
-  /** Most followed runs at work at a time: in all, and of one client. */
+  /** Most stored runs at work at a time: in all, and of one client. */
   readonly maxRunning: number
   readonly maxRunningPerOwner: number
   /** Milliseconds for which an ended run is kept. */
@@ -38,7 +38,7 @@ export interface IdempotencyKey {
   readonly fingerprint: string
 }
 
-/** A followed run to start. */
+/** A stored run to start. */
 export interface StartRequest {
   readonly target: Target
   readonly input: RunInput
@@ -86,7 +86,7 @@ export interface RunPage {
 /** Who asks: the id of an identity, or null. A run without an owner is everyone's who knows its id. */
 export type Viewer = string | null
 
-/** Where followed runs live. Runs that are not there, or not the viewer's, are `run_not_found`. */
+/** Where stored runs live. Runs that are not there, or not the viewer's, are `run_not_found`. */
 export interface RunHost {
   /**
    * Starts a run, or finds the one of the same key. Throws `idempotency_mismatch` where the key was used for another

@@ -1,5 +1,5 @@
 /**
- * A followed run at work in this process: written into its log, and ended as its watchers' leaving says.
+ * A stored run at work in this process: written into its log, and ended as its watchers' leaving says.
  *
  * @module
  */

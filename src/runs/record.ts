@@ -1,5 +1,5 @@
 /**
- * The record of a followed run: what clients may read of it, and what is stored beside.
+ * The record of a stored run: what clients may read of it, and what is stored beside.
  *
  * @module
  */
@@ -19,7 +19,7 @@ export const RUN_STATUSES: readonly RunStatus[] = [
   'cancelled',
 ]
 
-/** A followed run, as clients read it. It never holds a provider key. */
+/** A stored run, as clients read it. It never holds a provider key. */
 export interface RunRecord {
   readonly id: string
   readonly kind: Kind

@@ -53,7 +53,7 @@ function checkCounts(counts: Readonly<Record<string, number>>): void {
 const MAX_OBJECTS = 256
 
 /**
- * Keeps state in Durable Objects: every followed run executes and is kept in an object of its own, and one object an
+ * Keeps state in Durable Objects: every stored run executes and is kept in an object of its own, and one object an
  * owner lists them. The bindings `SERVABLE_RUN`, `SERVABLE_INDEX` and, with a `gateway` or a `metricsExporter`,
  * `SERVABLE_GATEWAY` and `SERVABLE_METRICS` are looked up by name; `createHandler` throws `invalid_options` that says what
  * to write where one is missing.

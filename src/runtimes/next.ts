@@ -41,10 +41,10 @@ export type Route = Readonly<
  * event socket has long polling, which needs `skipTrailingSlashRedirect` in `next.config`. Throws `invalid_options`.
  *
  * @example
- * export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = route(handler)
+ * export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = nextHandlers(handler)
  */
-export function route(handler: Fetch, options: RouteOptions = {}): Route {
-  checkHandler(handler, 'route', 'route(createHandler({ agents: { … } }))')
+export function nextHandlers(handler: Fetch, options: RouteOptions = {}): Route {
+  checkHandler(handler, 'route', 'nextHandlers(createHandler({ agents: { … } }))')
   const { waitUntil, trustedHeader } = checked(options)
   // At the start, since no request will say more.
   if (trustedHeader === undefined) tellNoAddress(handler)

@@ -5,7 +5,7 @@
  */
 
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import type { OpenStdio } from '../mcp/connection.ts'
+import type { OpenStdio } from '../mcp-client/connection.ts'
 
 /**
  * Starts a program without a shell and speaks with it over its standard input and output; what it writes to its standard

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { toAiInput } from '../../src/adapters/ai-messages.ts'
 import { toFinishReason, toUsage } from '../../src/adapters/ending.ts'
 import { failureOf } from '../../src/adapters/failure.ts'
-import { servable } from '../../src/adapters/index.ts'
+import { toAgent } from '../../src/adapters/index.ts'
 import { toLangChainMessage } from '../../src/adapters/langgraph-messages.ts'
 import { toOpenAiInput } from '../../src/adapters/openai-messages.ts'
 import { threadOf } from '../../src/adapters/thread.ts'
@@ -96,7 +96,7 @@ describe('a session', () => {
 
   it('is a thread of Mastra, whose resource is the user', async () => {
     const calls: unknown[][] = []
-    const agent = servable(mastraAgent({ name: 'a', calls }))
+    const agent = toAgent(mastraAgent({ name: 'a', calls }))
     await agent.run('hi', { sessionId: 's', userId: 'ada', identity: 'ada' })
     await agent.run('hi', { sessionId: 's' })
     await agent.run('hi', { userId: 'ada' })
@@ -110,7 +110,7 @@ describe('a session', () => {
 
   it('is a conversation of VoltAgent', async () => {
     const calls: unknown[][] = []
-    const agent = servable(voltAgent({ name: 'a', calls }))
+    const agent = toAgent(voltAgent({ name: 'a', calls }))
     await agent.run('hi', { sessionId: 's', userId: 'ada', identity: 'ada' })
     expect(calls[0]?.[1]).toMatchObject({ conversationId: 'ada/s', userId: 'ada' })
     await agent.run('hi')
@@ -119,7 +119,7 @@ describe('a session', () => {
 
   it('is a thread of LangGraph; a run without one has a thread of its own', async () => {
     const calls: unknown[][] = []
-    const agent = servable(graph({ name: 'a', calls }))
+    const agent = toAgent(graph({ name: 'a', calls }))
     await agent.run('hi', { sessionId: 's', runId: 'r' })
     await agent.run('hi', { runId: 'r' })
     const threads = calls.map(([, config]) => (config as { configurable: object }).configurable)
@@ -129,7 +129,7 @@ describe('a session', () => {
   it('resumes a thread of LangGraph that waits', async () => {
     const calls: unknown[][] = []
     const getState = async () => ({ tasks: [{ interrupts: [{ value: '?' }] }] })
-    const agent = servable(graph({ name: 'a', calls, checkpointer: {}, getState }))
+    const agent = toAgent(graph({ name: 'a', calls, checkpointer: {}, getState }))
     await agent.run('yes', { sessionId: 's' })
     expect(calls[0]?.[0]).toMatchObject({ lg_name: 'Command', resume: 'yes' })
     await agent.run('hi')
@@ -142,7 +142,7 @@ describe('a session', () => {
       given.push(session)
       return streaming([])
     }
-    const agent = servable(openaiAgent({ name: 'a' }), { run, session: async thread => ({ thread }) })
+    const agent = toAgent(openaiAgent({ name: 'a' }), { run, session: async thread => ({ thread }) })
     await agent.run('hi', { sessionId: 's', userId: 'ada', identity: 'ada' })
     await agent.run('hi')
     expect(given).toEqual([{ thread: 'ada/s' }, undefined])

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { AiParts } from '../../src/adapters/ai-parts.ts'
-import { servable } from '../../src/adapters/index.ts'
+import { toAgent } from '../../src/adapters/index.ts'
 import { LangGraphItems } from '../../src/adapters/langgraph-items.ts'
 import { OpenAiEvents } from '../../src/adapters/openai-events.ts'
 import { isRunEvent } from '../../src/agents/event.ts'
@@ -10,7 +10,7 @@ import type { RunEvent } from '../../src/index.ts'
 import { drain, listenersOf, terminalsIn } from '../support.ts'
 import { aiAgent, graph, mastraAgent, openaiAgent, streaming, voltAgent } from './fakes.ts'
 
-const eventsOfAi = (...parts: unknown[]) => drain(servable(aiAgent({ id: 'a', parts })).stream!(''))
+const eventsOfAi = (...parts: unknown[]) => drain(toAgent(aiAgent({ id: 'a', parts })).stream!(''))
 const usage = { inputTokens: 1, outputTokens: 2, totalTokens: 3 }
 const told = { promptTokens: 1, completionTokens: 2, totalTokens: 3 }
 const finish = { type: 'finish', finishReason: 'stop' }
@@ -56,7 +56,7 @@ describe('AI SDK parts', () => {
       { type: 'tool-input-delta', id: 'call_0', delta: 'too late' },
     ]
     const whole = { type: 'tool-call', toolCallId: 'call_0', toolName: 'hear', input: {} }
-    const agent = servable(aiAgent({ id: 'a', parts: [...call('a'), ...call('b'), whole] }))
+    const agent = toAgent(aiAgent({ id: 'a', parts: [...call('a'), ...call('b'), whole] }))
     const { toolCalls } = await agent.run('')
     expect(toolCalls).toMatchObject([
       { toolCallId: 'call_0', toolName: 'look', args: { city: 'a' }, result: 'a' },
@@ -107,21 +107,21 @@ describe('AI SDK parts', () => {
     const agent = aiAgent({ id: 'a', settings: given }) as {
       settings: Record<string, (call?: unknown) => unknown>
     }
-    await drain(servable(agent).stream!(''))
+    await drain(toAgent(agent).stream!(''))
     expect(agent.settings.onError?.()).toBeUndefined()
     expect(await agent.settings.prepareCall?.(1)).toEqual({ onError: expect.any(Function), kept: 1 })
     expect(Object.keys(given)).toEqual(['model', 'prepareCall'])
     const settings = { onError() {} }
     const own = aiAgent({ id: 'a', settings }) as { settings: object }
-    await drain(servable(own).stream!(''))
+    await drain(toAgent(own).stream!(''))
     expect(own.settings).toBe(settings)
-    expect(await drain(servable(Object.freeze(aiAgent({ id: 'a', settings: {} }))).stream!(''))).toEqual([
+    expect(await drain(toAgent(Object.freeze(aiAgent({ id: 'a', settings: {} }))).stream!(''))).toEqual([
       finish,
     ])
   })
 
   it('give an output that is an object, and fail where it does not fit', async () => {
-    const agentWith = (output: unknown) => servable(aiAgent({ id: 'a', output }))
+    const agentWith = (output: unknown) => toAgent(aiAgent({ id: 'a', output }))
     expect((await agentWith(Promise.resolve({ a: 1 })).run('')).structured).toEqual({ a: 1 })
     expect((await agentWith(Promise.resolve('text')).run('')).structured).toBeNull()
     const none = Promise.reject(new Error('there is none'))
@@ -133,7 +133,7 @@ describe('AI SDK parts', () => {
   it('leave no listener on the signal of the caller', async () => {
     const { signal } = new AbortController()
     await drain(
-      servable(aiAgent({ id: 'a', parts: [{ type: 'text-delta', text: 'x' }] })).stream!('', { signal }),
+      toAgent(aiAgent({ id: 'a', parts: [{ type: 'text-delta', text: 'x' }] })).stream!('', { signal }),
     )
     expect(listenersOf(signal)).toBe(0)
   })
@@ -149,7 +149,7 @@ describe('VoltAgent parts', () => {
         output: { error: true, message: 'dark', stack: 'at secret.ts' },
       },
     ]
-    const events = await drain(servable(voltAgent({ name: 'a', parts })).stream!(''))
+    const events = await drain(toAgent(voltAgent({ name: 'a', parts })).stream!(''))
     expect(events[2]).toEqual({ type: 'tool_call_end', toolCallId: '1', error: 'dark' })
   })
 })
@@ -167,7 +167,7 @@ describe('Mastra chunks', () => {
       { type: 'object-result', object: { a: 1 } },
       { type: 'finish', payload: { stepResult: { reason: 'length' }, output: { usage } } },
     ]
-    const events = await drain(servable(mastraAgent({ name: 'a', parts })).stream!(''))
+    const events = await drain(toAgent(mastraAgent({ name: 'a', parts })).stream!(''))
     expect(events.map(({ type }) => type)).toEqual([
       'thinking',
       'tool_call_start',
@@ -186,14 +186,14 @@ describe('Mastra chunks', () => {
 
   it('tell of a run that a processor refused', async () => {
     const parts = [{ type: 'tripwire', payload: { reason: 'no' } }]
-    expect(await drain(servable(mastraAgent({ name: 'a', parts })).stream!(''))).toEqual([
+    expect(await drain(toAgent(mastraAgent({ name: 'a', parts })).stream!(''))).toEqual([
       { type: 'finish', finishReason: 'rejected' },
     ])
   })
 
   it('tell the tools once they are known, and survive not knowing them', async () => {
-    const agent = servable(mastraAgent({ name: 'a', listTools: async () => ({ look: {} }) }))
-    const shy = servable(mastraAgent({ name: 'b', listTools: () => Promise.reject(new Error('who asks?')) }))
+    const agent = toAgent(mastraAgent({ name: 'a', listTools: async () => ({ look: {} }) }))
+    const shy = toAgent(mastraAgent({ name: 'b', listTools: () => Promise.reject(new Error('who asks?')) }))
     await new Promise(resolve => setImmediate(resolve))
     expect(agent.tools?.map(({ name }) => name)).toEqual(['look'])
     expect(shy.tools).toEqual([])
@@ -202,7 +202,7 @@ describe('Mastra chunks', () => {
 
 const ai = (fields: object) => ({ type: 'ai', id: 'm', ...fields })
 const message = (fields: object, metadata = {}) => ['messages', [ai(fields), metadata]]
-const eventsOfGraph = (...parts: unknown[]) => drain(servable(graph({ name: 'g', parts })).stream!(''))
+const eventsOfGraph = (...parts: unknown[]) => drain(toAgent(graph({ name: 'g', parts })).stream!(''))
 
 describe('LangGraph items', () => {
   it('follow the pieces of a call by their place, of two calls at once', async () => {
@@ -296,7 +296,7 @@ describe('LangGraph items', () => {
 })
 
 const openai = (stream: object | Promise<object>, options = {}) =>
-  servable(openaiAgent({ name: 'a' }), { run: async () => stream, ...options })
+  toAgent(openaiAgent({ name: 'a' }), { run: async () => stream, ...options })
 const withEvents = (events: readonly unknown[], rest: object) => Object.assign(streaming(events), rest)
 
 describe('OpenAI Agents events', () => {

@@ -9,7 +9,7 @@ import {
   platform,
   Registry,
 } from '../../src/index.ts'
-import { ToolServerManager } from '../../src/mcp/index.ts'
+import { ToolServerManager } from '../../src/mcp-client/index.ts'
 import { ADMIN_ROUTES } from '../contracts/admin/guarding.ts'
 
 const authenticate = bearerIdentity({ tokens: { right: { id: 'ada', scopes: ['admin'] } } })

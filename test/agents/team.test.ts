@@ -4,7 +4,7 @@ import {
   parallel,
   type RunEvent,
   type RunOptions,
-  route,
+  routeTo,
   ServableError,
   sequence,
   Team,
@@ -135,7 +135,7 @@ describe('Team', () => {
         }
       },
     })
-    for (const strategy of [sequence, parallel, route(() => 'a')]) {
+    for (const strategy of [sequence, parallel, routeTo(() => 'a')]) {
       closed.mockClear()
       for await (const event of teamOf(strategy, endless).stream('hi')) if (event.type === 'text') break
       await vi.waitFor(() => expect(closed).toHaveBeenCalledTimes(1))
@@ -182,10 +182,10 @@ describe('Team', () => {
   })
 })
 
-describe('route', () => {
+describe('routeTo', () => {
   it('gives the message to the member that it names, and its answer as the answer', async () => {
     const choose = vi.fn(async () => 'b')
-    const team = teamOf(route(choose), wrapper('a'), wrapper('b'))
+    const team = teamOf(routeTo(choose), wrapper('a'), wrapper('b'))
     const result = await team.run('hi')
     expect(result).toMatchObject({ text: 'b(hi)', usage, steps: [{ name: 'b', status: 'completed' }] })
     expect(choose).toHaveBeenCalledExactlyOnceWith('hi', team.members)
@@ -194,14 +194,14 @@ describe('route', () => {
   it('takes over how the member ends', async () => {
     expect(
       await teamOf(
-        route(() => 'a'),
+        routeTo(() => 'a'),
         ends('a', 'length'),
       ).run('hi'),
     ).toMatchObject({ finishReason: 'length' })
     const structured = speaker('a', { type: 'finish', finishReason: 'stop', structured: { a: 1 } })
     expect(
       await teamOf(
-        route(() => 'a'),
+        routeTo(() => 'a'),
         structured,
       ).run('hi'),
     ).toMatchObject({ structured: { a: 1 } })
@@ -209,7 +209,7 @@ describe('route', () => {
 
   it('fails for a name that is no member', async () => {
     const team = teamOf(
-      route(() => untyped(undefined)),
+      routeTo(() => untyped(undefined)),
       wrapper('a'),
     )
     await expect(team.run('hi')).rejects.toMatchObject({ code: 'agent_failed' })
@@ -217,7 +217,7 @@ describe('route', () => {
 
   it('fails with what its function throws', async () => {
     const team = teamOf(
-      route(() => Promise.reject(new Error('cannot choose'))),
+      routeTo(() => Promise.reject(new Error('cannot choose'))),
       wrapper('a'),
     )
     await expect(team.run('hi')).rejects.toThrow('cannot choose')

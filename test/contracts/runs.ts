@@ -1,4 +1,4 @@
-/** What holds for followed runs over HTTP, on every runtime and with every state alike. The server is `runs/service.ts`. */
+/** What holds for stored runs over HTTP, on every runtime and with every state alike. The server is `runs/service.ts`. */
 import { describe } from 'vitest'
 import type { Host } from './http/host.ts'
 import { boundCases, shortCases, unstoredCases } from './runs/bounds.ts'
@@ -20,7 +20,7 @@ export type Deploy = (settings: SettingsName) => Promise<Deployment>
 
 /** The whole contract, but for what the host decides by itself. */
 export function runsContract(deploy: Deploy, host: Host = {}): void {
-  describe('followed runs', () => {
+  describe('stored runs', () => {
     const server = served(() => deploy('usual'))
     describe.concurrent('over HTTP', () => {
       followingCases(server, host)

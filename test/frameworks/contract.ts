@@ -230,7 +230,7 @@ export function testFramework(folder: string, traits: Traits): ReturnType<typeof
       await vi.waitFor(() => expect(asked()).toEqual([true]), { timeout: 20_000 })
     })
 
-    it('stop a followed run when it is cancelled', async () => {
+    it('stop a stored run when it is cancelled', async () => {
       const started = await post('main/run', 'hang on', {}, { prefer: 'respond-async' })
       const asked = () =>
         served()

@@ -66,7 +66,7 @@ describe('while it is not known yet who connects', () => {
   })
 })
 
-describe('followed runs of clients without an identity', () => {
+describe('stored runs of clients without an identity', () => {
   it('are counted by address, over all their sockets', async () => {
     const handler = createHandler({
       registry: false,

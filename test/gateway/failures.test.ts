@@ -28,7 +28,7 @@ function serve() {
 
 it.each([
   ['a plain one', { apiKey: SECRET }],
-  ['a followed one', { apiKey: SECRET, background: true }],
+  ['a stored one', { apiKey: SECRET, background: true }],
 ])('a run over a socket that fails is told with the request that opened the socket: %s', async (_, how) => {
   const { entries, requests, handler } = serve()
   const wire = await connect(handler)

@@ -10,7 +10,7 @@ import {
   type OpenApiDocument,
   Registry,
 } from '../../src/index.ts'
-import { ToolServerManager } from '../../src/mcp/index.ts'
+import { ToolServerManager } from '../../src/mcp-client/index.ts'
 import { secret, secretHeaders } from '../contracts/secrets.ts'
 
 /** Breaks out of a line, a terminal and the order of what is read, where nobody minds. */

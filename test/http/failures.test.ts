@@ -121,7 +121,7 @@ describe('the log of a run that fails', () => {
   })
 
   it.each([
-    ['a followed one', { background: true }, {}],
+    ['a stored one', { background: true }, {}],
     ['one with a key', {}, { 'idempotency-key': 'k' }],
   ])('is the same for %s', async (_, body, headers) => {
     const { entries, post } = serve({ agents: { a: failing('a') } })

@@ -15,7 +15,7 @@ import {
   openapi,
   Registry,
 } from '../../src/index.ts'
-import { ToolServerManager } from '../../src/mcp/index.ts'
+import { ToolServerManager } from '../../src/mcp-client/index.ts'
 
 const options: HandlerOptions = {
   serve: Object.values(examples),

@@ -100,7 +100,7 @@ async function expectAllEnded(host: RunHost, inner: NearStore, ids: readonly str
 /** How long a store is out: less than anyone's patience, that of requests, and that of runs. */
 const OUTAGES_MS = [200, 3000, 40_000]
 
-describe.each(stores)('followed runs over a store that fails: %s', (_, make) => {
+describe.each(stores)('stored runs over a store that fails: %s', (_, make) => {
   it.each(OUTAGES_MS)('at each call in turn, for %i ms', { timeout: 120_000 }, async ms => {
     vi.useFakeTimers()
     const all = outages()

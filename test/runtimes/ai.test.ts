@@ -1,6 +1,6 @@
 /** Model-backed agents on every runtime. */
 import { describe } from 'vitest'
-import { aiContract } from '../contracts/ai.ts'
+import { aiContract } from '../contracts/model-agent.ts'
 import { type Deploy, deploymentsOf } from './deployments.ts'
 
 const { nodeInMemory, node, bun, deno, workerd } = deploymentsOf('ai', {

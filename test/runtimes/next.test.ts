@@ -2,7 +2,7 @@
  * A real Next.js, built and started: the contracts in its Node runtime and in its Edge runtime, and the example.
  *
  * Left out, for Next decides it before any route handler is asked (docs/deploy.md): paths with broken percent-encoding,
- * WebSockets, and in the Edge runtime bodies that never end. Followed runs, and with them A2A's tasks and the socket, have
+ * WebSockets, and in the Edge runtime bodies that never end. Stored runs, and with them A2A's tasks and the socket, have
  * no memory to share in the Edge runtime.
  */
 import { existsSync } from 'node:fs'
@@ -11,7 +11,6 @@ import { chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { a2aContract } from '../contracts/a2a.ts'
 import { adminContract } from '../contracts/admin.ts'
-import { aiContract } from '../contracts/ai.ts'
 import { clientContract, clientServer } from '../contracts/client.ts'
 import {
   clientOf,
@@ -28,6 +27,7 @@ import { NARROW } from '../contracts/gateway/service.ts'
 import { ask, expectProblem, jsonRequest, post, run } from '../contracts/http/client.ts'
 import { httpContract } from '../contracts/http.ts'
 import { countingCases } from '../contracts/metrics/counting.ts'
+import { aiContract } from '../contracts/model-agent.ts'
 import { runsContract } from '../contracts/runs.ts'
 import { served } from '../contracts/served.ts'
 import { buildNextApps, type NextApps } from './next-apps.ts'
@@ -132,7 +132,7 @@ describe('an Edge route', () => {
   const server = served(() => apps.start('edge'))
   httpContract(() => apps.start('edge'), { decodesPaths: true, readsBodies: true, logsLeaving: true })
 
-  it('refuses followed runs, which have no memory to share', async () => {
+  it('refuses stored runs, which have no memory to share', async () => {
     const answer = await post(server, '/api/agents/echo/run', { input: 'x', background: true })
     await expectProblem(server, answer, 400, 'runs_not_stored')
   })

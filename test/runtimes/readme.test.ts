@@ -8,8 +8,8 @@ import { io } from 'socket.io-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Handler } from '../../src/index.ts'
 import { serve } from '../../src/runtimes/node.ts'
-import { calls, says, startProvider } from '../ai/provider.ts'
 import { serveTools } from '../contracts/admin/served-tools.ts'
+import { calls, says, startProvider } from '../model-agent/provider.ts'
 import { type Runtime, startBun, startDeno, startNode, startWorkerd, startWrangler } from './harness.ts'
 import { root } from './process.ts'
 import { fences, snippets } from './readme.ts'
@@ -34,7 +34,10 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 /** A snippet that imports the sources. */
 function fromSources(text: string): string {
   return text
-    .replace(/'servable\/(socket|mcp|client|adapters|ai|signing)'/g, "'../../../src/$1/index.ts'")
+    .replace(
+      /'servable\/(socket|mcp-client|client|adapters|model-agent|signing)'/g,
+      "'../../../src/$1/index.ts'",
+    )
     .replace(/'servable\/([\w-]+)'/g, (_, entry) => `'../../../src/runtimes/${entry}.ts'`)
     .replaceAll("'servable'", "'../../../src/index.ts'")
 }

@@ -59,7 +59,7 @@ describe('rows that are written', () => {
     return owner
   }
 
-  it('are 20 at the most for a followed run of 50 pieces', async () => {
+  it('are 20 at the most for a stored run of 50 pieces', async () => {
     const owner = await knownOwner()
     expect(await followed(url(), 'burst', owner)).toBe(50)
     const { rows, calls } = await spent(url(), 'ServableIndex.update')

@@ -1,6 +1,5 @@
 /** The compiler knows a handler's agents: compiled, and never run. */
 import * as v from 'valibot'
-import { ModelAgent } from '../../src/ai/index.ts'
 import { type Client, createClient, type RunEvent, type RunResult } from '../../src/client/index.ts'
 import {
   Agent,
@@ -10,6 +9,7 @@ import {
   type ServableAgent,
   textOf,
 } from '../../src/index.ts'
+import { ModelAgent } from '../../src/model-agent/index.ts'
 
 /** Compiles where both types are the same. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false

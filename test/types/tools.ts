@@ -1,7 +1,6 @@
 /** The arguments of a tool have the type of its schema: compiled, and never run. */
 import * as v from 'valibot'
 import { z } from 'zod'
-import { ModelAgent } from '../../src/ai/index.ts'
 import {
   Agent,
   type ServableAgent,
@@ -10,6 +9,7 @@ import {
   type Toolkit,
   tool,
 } from '../../src/index.ts'
+import { ModelAgent } from '../../src/model-agent/index.ts'
 
 /** Compiles where both types are the same. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false

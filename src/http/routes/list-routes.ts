@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ServableAgent, ServableTeam, ServableWorkflow, Servish } from '../../agents/contract.ts'
+import type { ServableAgent, ServableLike, ServableTeam, ServableWorkflow } from '../../agents/contract.ts'
 import { jsonReply } from '../../web/reply.ts'
 import type { Catalog } from '../catalog.ts'
 import { joinPath, type Route } from '../router.ts'
@@ -50,23 +50,23 @@ export function listRoutes(prefix: string, catalog: Catalog): Route[] {
     list('agents', () =>
       catalog
         .entries('agent')
-        .map(({ name, servable }) => agentSummary(name, servable as Servish<ServableAgent>)),
+        .map(({ name, servable }) => agentSummary(name, servable as ServableLike<ServableAgent>)),
     ),
     list('teams', () =>
       catalog
         .entries('team')
-        .map(({ name, servable }) => teamSummary(name, servable as Servish<ServableTeam>)),
+        .map(({ name, servable }) => teamSummary(name, servable as ServableLike<ServableTeam>)),
     ),
     list('workflows', () =>
       catalog
         .entries('workflow')
-        .map(({ name, servable }) => workflowSummary(name, servable as Servish<ServableWorkflow>)),
+        .map(({ name, servable }) => workflowSummary(name, servable as ServableLike<ServableWorkflow>)),
     ),
     list('registry', () => catalog.names()),
   ]
 }
 
-function agentSummary(name: string, agent: Servish<ServableAgent>): AgentSummary {
+function agentSummary(name: string, agent: ServableLike<ServableAgent>): AgentSummary {
   return {
     name,
     description: textIn(agent.description),
@@ -78,11 +78,11 @@ function agentSummary(name: string, agent: Servish<ServableAgent>): AgentSummary
   }
 }
 
-function teamSummary(name: string, team: Servish<ServableTeam>): TeamSummary {
+function teamSummary(name: string, team: ServableLike<ServableTeam>): TeamSummary {
   return { name, description: textIn(team.description), members: namesOf(team.members) }
 }
 
-function workflowSummary(name: string, workflow: Servish<ServableWorkflow>): WorkflowSummary {
+function workflowSummary(name: string, workflow: ServableLike<ServableWorkflow>): WorkflowSummary {
   return { name, description: textIn(workflow.description), steps: namesOf(workflow.steps) }
 }
 

@@ -16,7 +16,7 @@ import { counted, type SseSource, type StreamCount } from '../../web/sse.ts'
 import { createStoredClientOf, type StoredClientOf } from '../client-of.ts'
 import type { Endpoint, RequestState } from '../context.ts'
 import { joinPath, type Route } from '../router.ts'
-import { type Followed, type RunRequest, type RunRequestOptions, readRunRequest } from '../run-request.ts'
+import { type RunRequest, type RunRequestOptions, readRunRequest, type Stored } from '../run-request.ts'
 import { sseOfFollower, sseOfRun } from '../sse-encoder.ts'
 
 /** What the run routes need. */
@@ -52,12 +52,12 @@ function answerJson(kind: Kind, options: RunRouteParts): Endpoint {
   return async (request, state) => {
     const asked = await readRunRequest(kind, request, state, options)
     try {
-      if (asked.followed === undefined) {
+      if (asked.stored === undefined) {
         const run = startPlain(asked, request, state, options)
         return jsonOfRun(await run.result(), run.id)
       }
-      const record = await startFollowed(asked, asked.followed, state, options)
-      if (asked.followed.isAsync) return accepted(record, options.prefix)
+      const record = await startStored(asked, asked.stored, state, options)
+      if (asked.stored.isAsync) return accepted(record, options.prefix)
       return jsonOfRun(resultOf(await options.host.wait(record.id, asked.owner, request.signal)), record.id)
     } finally {
       asked.release?.()
@@ -69,15 +69,15 @@ function answerStream(kind: Kind, options: RunRouteParts): Endpoint {
   const count = options.countStream
   return async (request, state) => {
     const asked = await readRunRequest(kind, request, state, options)
-    const { followed, release } = asked
-    if (followed === undefined) {
+    const { stored, release } = asked
+    if (stored === undefined) {
       const run = startPlain(asked, request, state, options)
       run.onEnd = release
       return streamOfRun(counted(sseOfRun(run), count), run.id)
     }
     try {
-      const record = await startFollowed(asked, followed, state, options)
-      if (followed.isAsync) return accepted(record, options.prefix)
+      const record = await startStored(asked, stored, state, options)
+      if (stored.isAsync) return accepted(record, options.prefix)
       const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
       const source = sseOfFollower(await options.host.follow(record.id, asked.owner, 0), tell)
       return streamOfRun(counted(source, count), record.id)
@@ -121,9 +121,9 @@ class Asker implements Caller {
 /** Milliseconds in which hardly a client gives up. */
 const SOON_MS = 10
 
-async function startFollowed(
+async function startStored(
   { target, body, options: run, owner, secrets }: RunRequest,
-  { isBackground, key }: Followed,
+  { isBackground, key }: Stored,
   state: RequestState,
   options: RunRouteParts,
 ): Promise<RunRecord> {

@@ -1,5 +1,5 @@
 /**
- * The run host of a Worker: every followed run is in a Durable Object of its own, and this talks to them.
+ * The run host of a Worker: every stored run is in a Durable Object of its own, and this talks to them.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The followed run of a Durable Object: it executes in the object, and its record and log are in the object's database.
+ * The stored run of a Durable Object: it executes in the object, and its record and log are in the object's database.
  *
  * @module
  */

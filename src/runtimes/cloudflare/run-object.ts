@@ -1,5 +1,5 @@
 /**
- * The Durable Object of one followed run, or of one A2A task: which, its name says.
+ * The Durable Object of one stored run, or of one A2A task: which, its name says.
  *
  * @module
  */

@@ -31,7 +31,7 @@ export function resolveHere(
     return catalog.resolve(kind, name)
   } catch (cause) {
     const code = isServableError(cause) ? cause.code : 'agent_not_found'
-    const text = `${kind} \`${name}\` is not known where followed runs execute: make it at module level`
+    const text = `${kind} \`${name}\` is not known where stored runs execute: make it at module level`
     throw new ServableError(code, text, { cause })
   }
 }

@@ -93,7 +93,7 @@ export function managingCases(server: Server): void {
       'finish',
     ])
     expect(events[2]).toMatchObject({ result: { sum: 3 } })
-    // A followed run may be somewhere else than the request.
+    // A stored run may be somewhere else than the request.
     const followed = await run(server, RUN, {
       ...callOf(`${name}.forecast`, { city: 'Bergen' }),
       background: true,

@@ -8,8 +8,8 @@ import {
   type State,
   textOf,
 } from '../../../src/index.ts'
-import type { OpenStdio, ToolServerManager, ToolServerManagerOptions } from '../../../src/mcp/index.ts'
-import { ToolServerManager as Manager } from '../../../src/mcp/index.ts'
+import type { OpenStdio, ToolServerManager, ToolServerManagerOptions } from '../../../src/mcp-client/index.ts'
+import { ToolServerManager as Manager } from '../../../src/mcp-client/index.ts'
 
 export const ADMIN_TOKEN = 'token-of-an-administrator'
 

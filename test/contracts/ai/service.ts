@@ -1,7 +1,7 @@
 /** The service of the contract of model-backed agents. The provider is at an address that the entry is told. */
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import { lead, ModelAgent, type ModelSource } from '../../../src/ai/index.ts'
 import { createHandler, type Handler, type HandlerOptions, type State, Team } from '../../../src/index.ts'
+import { lead, ModelAgent, type ModelSource } from '../../../src/model-agent/index.ts'
 import { identify } from '../identify.ts'
 
 /** The options of the service. */

@@ -1,4 +1,4 @@
-/** Agents for followed runs, beside those of the HTTP contract. */
+/** Agents for stored runs, beside those of the HTTP contract. */
 import { Agent, type AgentConfig, type CorrectionStore, type RunInput, textOf } from '../../../src/index.ts'
 import { agents as common } from '../fixture/agents.ts'
 import { notes, sleep } from '../fixture/record.ts'

@@ -37,7 +37,7 @@ async function answersOf(server: Server, servable: string): Promise<string[]> {
 }
 
 export function canaryCases(server: Server): void {
-  describe('provider keys and credentials of followed runs', () => {
+  describe('provider keys and credentials of stored runs', () => {
     it.each(servables)('are in no answer about %s', async servable => {
       for (const answer of await answersOf(server, servable)) expect(answer).not.toContain('sk-canary')
       await eventually(() => expect(server().log()).toContain('refused [redacted]'))
@@ -60,7 +60,7 @@ export function canaryCases(server: Server): void {
 
 /** When all has been done. */
 export function runLogCases(server: Server): void {
-  it('has where a followed run failed, and in which request, once', async () => {
+  it('has where a stored run failed, and in which request, once', async () => {
     const requestId = own('request')
     const headers = { 'x-request-id': requestId, 'idempotency-key': own('key') }
     await post(server, '/api/agents/leaks-keys/run', body, headers)

@@ -1,4 +1,4 @@
-/** Starts, follows and reads followed runs over loopback. */
+/** Starts, follows and reads stored runs over loopback. */
 import { expect } from 'vitest'
 import type { RunRecord } from '../../../src/index.ts'
 import type { Runtime } from '../../runtimes/harness.ts'

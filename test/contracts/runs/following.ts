@@ -38,9 +38,9 @@ export function followingCases(server: Server, { decodesPaths }: Host): void {
   })
   describe('GET /runs/:id/stream', () => streamCases(server))
   describe('POST /runs/:id/cancel', () => cancelCases(server))
-  describe('the methods of followed runs', () => methodCases(server))
-  describe('a followed run that fails', () => failureCases(server))
-  describe('followed runs and other origins', () => corsCases(server))
+  describe('the methods of stored runs', () => methodCases(server))
+  describe('a stored run that fails', () => failureCases(server))
+  describe('stored runs and other origins', () => corsCases(server))
 }
 
 function asyncCases(server: Server): void {

@@ -84,7 +84,7 @@ export function cancelOnLeaveCases(server: Server): void {
 }
 
 export function continueCases(server: Server): void {
-  it('makes every run a followed one', async () => {
+  it('makes every run a stored one', async () => {
     for (const route of ['run', 'stream']) {
       const answer = await post(server, `/api/agents/echo/${route}`, { input: 'one' })
       const id = answer.headers.get('x-run-id') ?? ''

@@ -1,5 +1,5 @@
 /**
- * The service of the contract of followed runs. Every runtime serves it as it is, with the state of its own, once with
+ * The service of the contract of stored runs. Every runtime serves it as it is, with the state of its own, once with
  * each of the settings. Beside `/api` stand mounts that differ in what concerns the handler alone, and under `/probe`
  * what the agents noted and the gates that they wait for.
  */

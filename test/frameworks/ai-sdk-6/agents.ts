@@ -2,7 +2,7 @@ import process from 'node:process'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { Output, ToolLoopAgent, tool } from 'ai'
 import { z } from 'zod'
-import { servable } from '../../../src/adapters/index.ts'
+import { toAgent } from '../../../src/adapters/index.ts'
 import { weatherIn } from '../weather.ts'
 
 const modelFor = (apiKey: string) =>
@@ -24,9 +24,9 @@ const main = new ToolLoopAgent({ id: 'main', model: modelFor('given'), tools: { 
 const output = Output.object({ schema: z.object({ city: z.string() }) })
 
 export const agents = [
-  servable(main, { description: 'Tells the weather' }),
-  servable(new ToolLoopAgent({ id: 'structured', model: modelFor('given'), output })),
-  servable(main, {
+  toAgent(main, { description: 'Tells the weather' }),
+  toAgent(new ToolLoopAgent({ id: 'structured', model: modelFor('given'), output })),
+  toAgent(main, {
     name: 'keyed',
     forRun: ({ apiKey }) => apiKey && new ToolLoopAgent({ model: modelFor(apiKey) }),
   }),

@@ -12,7 +12,7 @@ import {
 import { createReactAgent } from '@langchain/langgraph/prebuilt'
 import { ChatOpenAI } from '@langchain/openai'
 import { z } from 'zod'
-import { servable } from '../../../src/adapters/index.ts'
+import { toAgent } from '../../../src/adapters/index.ts'
 import { weatherIn } from '../weather.ts'
 
 const modelFor = (apiKey: string) =>
@@ -60,9 +60,9 @@ const nested = new StateGraph(MessagesAnnotation)
   .compile({ name: 'nested' })
 
 export const agents = [
-  servable(nested),
-  servable(graphFor('given'), { description: 'Tells the weather' }),
-  servable(structured),
-  servable(asking),
-  servable(graphFor('given'), { name: 'keyed', forRun: ({ apiKey }) => apiKey && graphFor(apiKey) }),
+  toAgent(nested),
+  toAgent(graphFor('given'), { description: 'Tells the weather' }),
+  toAgent(structured),
+  toAgent(asking),
+  toAgent(graphFor('given'), { name: 'keyed', forRun: ({ apiKey }) => apiKey && graphFor(apiKey) }),
 ]

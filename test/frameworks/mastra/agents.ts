@@ -5,7 +5,7 @@ import { InMemoryStore } from '@mastra/core/storage'
 import { createTool } from '@mastra/core/tools'
 import { Memory } from '@mastra/memory'
 import { z } from 'zod'
-import { servable } from '../../../src/adapters/index.ts'
+import { toAgent } from '../../../src/adapters/index.ts'
 import { weatherIn } from '../weather.ts'
 
 const modelFor = (apiKey: string) =>
@@ -42,9 +42,9 @@ const structured = new Agent({
 })
 
 export const agents = [
-  servable(main),
-  servable(structured),
-  servable(main, {
+  toAgent(main),
+  toAgent(structured),
+  toAgent(main, {
     name: 'keyed',
     forRun: ({ apiKey }) =>
       apiKey && new Agent({ ...common, id: 'keyed', name: 'keyed', model: modelFor(apiKey) }),

@@ -11,7 +11,7 @@ import {
 } from '@openai/agents'
 import OpenAI from 'openai'
 import { z } from 'zod'
-import { servable } from '../../../src/adapters/index.ts'
+import { toAgent } from '../../../src/adapters/index.ts'
 import { weatherIn } from '../weather.ts'
 
 const clientFor = (apiKey: string) => new OpenAI({ apiKey, baseURL: process.env.MODEL_URL })
@@ -43,10 +43,10 @@ const structured = new Agent({ ...common, name: 'structured', outputType: z.obje
 const runner = new Runner({ modelProvider: new OpenAIProvider({ openAIClient: clientFor('given') }) })
 
 export const agents = [
-  servable(main, { run, session: sessionOf }),
-  servable(chat, { run, session: sessionOf }),
-  servable(structured, { run: runner }),
-  servable(main, {
+  toAgent(main, { run, session: sessionOf }),
+  toAgent(chat, { run, session: sessionOf }),
+  toAgent(structured, { run: runner }),
+  toAgent(main, {
     name: 'keyed',
     run,
     forRun: ({ apiKey }) =>

@@ -2,7 +2,7 @@ import process from 'node:process'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { Agent, createTool, InMemoryStorageAdapter, Memory } from '@voltagent/core'
 import { z } from 'zod'
-import { servable } from '../../../src/adapters/index.ts'
+import { toAgent } from '../../../src/adapters/index.ts'
 import { weatherIn } from '../weather.ts'
 
 const modelFor = (apiKey: string) =>
@@ -30,8 +30,8 @@ const main = new Agent({
 })
 
 export const agents = [
-  servable(main),
-  servable(main, {
+  toAgent(main),
+  toAgent(main, {
     name: 'keyed',
     forRun: ({ apiKey }) => apiKey && new Agent({ ...common, name: 'keyed', model: modelFor(apiKey) }),
   }),

@@ -1,5 +1,5 @@
 import { after } from 'next/server'
-import { route } from 'servable/next'
+import { nextHandlers } from 'servable/next'
 import { handler } from '../../service.ts'
 
-export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = route(handler, { waitUntil: after })
+export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = nextHandlers(handler, { waitUntil: after })

@@ -1,10 +1,10 @@
-import { type Route, route } from '../../../../../../src/runtimes/next.ts'
+import { nextHandlers, type Route } from '../../../../../../src/runtimes/next.ts'
 import { answerExercise } from '../../../../../contracts/client/exercise.ts'
 import { handler } from '../../../../../contracts/fixture.ts'
 
 export const runtime = 'edge'
 
-const routes: Route = route((request, platform) =>
+const routes: Route = nextHandlers((request, platform) =>
   new URL(request.url).pathname === '/exercise' ? answerExercise(request) : handler(request, platform),
 )
 

@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { Agent, createHandler, type Handler, memoryState } from '../../../../../../src/index.ts'
-import { type Route, route } from '../../../../../../src/runtimes/next.ts'
+import { nextHandlers, type Route } from '../../../../../../src/runtimes/next.ts'
 import { sqliteState } from '../../../../../../src/runtimes/sqlite.ts'
 
 /** Made when the module is imported, as apps do it: `next build` does so too. */
@@ -53,7 +53,7 @@ const services: Readonly<Record<string, () => Promise<Handler>>> = {
 
 let handler: Promise<Handler> | undefined
 
-const routes: Route = route(async (request, platform) => {
+const routes: Route = nextHandlers(async (request, platform) => {
   handler ??= services[process.env.ENTRY ?? 'http']!()
   return (await handler)(request, platform)
 })

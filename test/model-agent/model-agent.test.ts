@@ -3,7 +3,6 @@ import * as v from 'valibot'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { spoken } from '../../src/agents/call.ts'
-import { ModelAgent, type ModelAgentConfig } from '../../src/ai/index.ts'
 import {
   type Correction,
   type CorrectionQuery,
@@ -15,6 +14,7 @@ import {
   Team,
   type Tool,
 } from '../../src/index.ts'
+import { ModelAgent, type ModelAgentConfig } from '../../src/model-agent/index.ts'
 import { identify } from '../contracts/identify.ts'
 import { calls, drops, hangs, type Provider, refuses, says, startProvider } from './provider.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseDefinition, type Reach, reachOf, secretsOf, shownOf } from '../../src/mcp/definition.ts'
+import { parseDefinition, type Reach, reachOf, secretsOf, shownOf } from '../../src/mcp-client/definition.ts'
 
 const http = { name: 'weather', transport: 'http', url: 'https://tools.example.com/mcp' }
 const program = { name: 'files', transport: 'stdio', command: 'mcp-files' }

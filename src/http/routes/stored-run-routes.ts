@@ -1,5 +1,5 @@
 /**
- * `GET /runs`, `GET /runs/:id`, `GET /runs/:id/stream` and `POST /runs/:id/cancel`: followed runs, read again.
+ * `GET /runs`, `GET /runs/:id`, `GET /runs/:id/stream` and `POST /runs/:id/cancel`: stored runs, read again.
  *
  * @module
  */
@@ -27,8 +27,13 @@ export interface FollowedRoutesOptions {
 /** A run's record changes, and is its owner's. */
 const NO_STORE = { 'cache-control': 'no-store' }
 
-/** The routes of followed runs. */
-export function followedRoutes({ prefix, host, listAnonymous, countStream }: FollowedRoutesOptions): Route[] {
+/** The routes of stored runs. */
+export function storedRunRoutes({
+  prefix,
+  host,
+  listAnonymous,
+  countStream,
+}: FollowedRoutesOptions): Route[] {
   const path = joinPath(prefix, 'runs')
   const route = (method: Route['method'], suffix: string, endpoint: Endpoint): Route => ({
     method,

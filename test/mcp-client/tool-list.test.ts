@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { collectTools, type ToolPage } from '../../src/mcp/tool-list.ts'
+import { collectTools, type ToolPage } from '../../src/mcp-client/tool-list.ts'
 
 const tool = (name: string) => ({ name, description: `does ${name}`, inputSchema: { type: 'object' } })
 

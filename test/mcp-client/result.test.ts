@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { resultOf } from '../../src/mcp/result.ts'
+import { resultOf } from '../../src/mcp-client/result.ts'
 
 describe('resultOf', () => {
   const image = { type: 'image', data: 'aGk=', mimeType: 'image/png' }

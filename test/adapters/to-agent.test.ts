@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { servable } from '../../src/adapters/index.ts'
+import { toAgent } from '../../src/adapters/index.ts'
 import { Agent, createHandler, defaultRegistry, type RunEvent, ServableError } from '../../src/index.ts'
 import { drain, turn, untyped } from '../support.ts'
 import { aiAgent, graph, mastraAgent, openaiAgent, streaming, voltAgent } from './fakes.ts'
@@ -14,13 +14,13 @@ const codeOf = (work: () => unknown) => {
 
 const runOpenai = async () => streaming([])
 
-describe('servable', () => {
+describe('toAgent', () => {
   it('gives what is servable already back as it is', () => {
     const agent = new Agent({ name: 'mine', run: () => 'hi', register: false })
-    expect(servable(agent)).toBe(agent)
+    expect(toAgent(agent)).toBe(agent)
     const team = { kind: 'team', name: 'ours', run: async () => ({}) }
-    expect(servable(untyped<Agent>(team))).toBe(team)
-    expect(codeOf(() => servable(untyped<object>(team), { name: 'other' }))).toMatch(
+    expect(toAgent(untyped<Agent>(team))).toBe(team)
+    expect(codeOf(() => toAgent(untyped<object>(team), { name: 'other' }))).toMatch(
       /^invalid_options: .*`ours`/,
     )
   })
@@ -29,25 +29,25 @@ describe('servable', () => {
     function shout(input: unknown) {
       return String(input).toUpperCase()
     }
-    const later = servable(async () => ({ text: 'later', finishReason: 'length' as const }), {
+    const later = toAgent(async () => ({ text: 'later', finishReason: 'length' as const }), {
       name: 'later',
     })
-    const spelled = servable(
+    const spelled = toAgent(
       async function* spell(input) {
         yield* String(input)
         return { usage: { promptTokens: 1, completionTokens: 2, totalTokens: 3 } }
       },
       { description: 'Letter by letter' },
     )
-    expect(await servable(shout).run('hey')).toMatchObject({ text: 'HEY' })
-    expect(servable(shout)).toMatchObject({ kind: 'agent', name: 'shout' })
+    expect(await toAgent(shout).run('hey')).toMatchObject({ text: 'HEY' })
+    expect(toAgent(shout)).toMatchObject({ kind: 'agent', name: 'shout' })
     expect(await later.run('')).toMatchObject({ text: 'later', finishReason: 'length' })
     expect(spelled).toMatchObject({ name: 'spell', description: 'Letter by letter' })
     expect(await spelled.run('abc')).toMatchObject({ text: 'abc', usage: { totalTokens: 3 } })
   })
 
   it('takes what a function yields, at once or later', async () => {
-    const one = servable(
+    const one = toAgent(
       function* () {
         yield 'a'
         yield { type: 'thinking', text: 'hm' }
@@ -56,8 +56,8 @@ describe('servable', () => {
       { name: 'one' },
     )
     expect(await one.run('')).toMatchObject({ text: 'a', finishReason: 'length' })
-    const textFrom = async (run: Parameters<typeof servable>[0]) =>
-      (await servable(untyped<() => string>(run), { name: 'some' }).run('')).text
+    const textFrom = async (run: Parameters<typeof toAgent>[0]) =>
+      (await toAgent(untyped<() => string>(run), { name: 'some' }).run('')).text
     expect(await textFrom(() => new Set(['a', 'b']))).toBe('ab')
     expect(await textFrom(() => ['a', 'b'].values())).toBe('ab')
     expect(await textFrom(async () => ['a', 'b'].values())).toBe('ab')
@@ -74,28 +74,28 @@ describe('servable', () => {
         isOver = true
       }
     }
-    for await (const event of servable(endless).stream!('')) if (event.type === 'text') break
+    for await (const event of toAgent(endless).stream!('')) if (event.type === 'text') break
     await turn()
     expect(isOver).toBe(true)
   })
 
   it('asks for `new` where it is given a class', () => {
     class Helper {}
-    expect(codeOf(() => servable(untyped<object>(Helper)))).toMatch(/^invalid_options: .*`new Helper\(…\)`/)
-    expect(codeOf(() => servable(untyped<object>(class {}), { name: 'x' }))).toMatch(/`new Agent\(…\)`/)
+    expect(codeOf(() => toAgent(untyped<object>(Helper)))).toMatch(/^invalid_options: .*`new Helper\(…\)`/)
+    expect(codeOf(() => toAgent(untyped<object>(class {}), { name: 'x' }))).toMatch(/`new Agent\(…\)`/)
     function classy() {
       return 'class'
     }
-    expect(servable(classy).name).toBe('classy')
+    expect(toAgent(classy).name).toBe('classy')
   })
 
   it('gives a function what the run knows', async () => {
-    const agent = servable((_input, { sessionId, apiKey }) => `${sessionId} ${apiKey}`, { name: 'teller' })
+    const agent = toAgent((_input, { sessionId, apiKey }) => `${sessionId} ${apiKey}`, { name: 'teller' })
     expect((await agent.run('', { sessionId: 's', apiKey: 'k' })).text).toBe('s k')
   })
 
   it('registers nothing', () => {
-    servable(() => 'hi', { name: 'stays out of the registry' })
+    toAgent(() => 'hi', { name: 'stays out of the registry' })
     expect(defaultRegistry().get('agent', 'stays out of the registry')).toBeUndefined()
   })
 
@@ -106,8 +106,8 @@ describe('servable', () => {
     ['VoltAgent', voltAgent({ name: 'helper' }), {}],
     ['Mastra', mastraAgent({ name: 'helper' }), {}],
   ])('knows %s by its structure, and takes its name unless it is given another', (_, agent, options) => {
-    expect(servable(agent, options)).toMatchObject({ kind: 'agent', name: 'helper' })
-    expect(servable(agent, { ...options, name: 'other' }).name).toBe('other')
+    expect(toAgent(agent, options)).toMatchObject({ kind: 'agent', name: 'helper' })
+    expect(toAgent(agent, { ...options, name: 'other' }).name).toBe('other')
   })
 
   it.each([
@@ -116,13 +116,13 @@ describe('servable', () => {
     ['OpenAI Agents', openaiAgent({}), { run: runOpenai }],
     ['a function', () => 'hi', {}],
   ])('asks for a name where there is none: %s', (_, agent, options) => {
-    expect(codeOf(() => servable(agent, options))).toMatch(/^invalid_options: .*give `\{ name: '…' \}`/)
+    expect(codeOf(() => toAgent(agent, options))).toMatch(/^invalid_options: .*give `\{ name: '…' \}`/)
   })
 
   it.each([null, undefined, 'gpt-5', 7, {}, [[]], { version: 'agent-v2', stream() {} }, { kind: 'agent' }])(
     'says what it takes instead of %o',
     value => {
-      const said = codeOf(() => servable(untyped<object>(value), { name: 'x' }))
+      const said = codeOf(() => toAgent(untyped<object>(value), { name: 'x' }))
       expect(said).toMatch(
         /^invalid_options: .*AI SDK.*LangGraph.*OpenAI Agents.*VoltAgent.*Mastra.*function/,
       )
@@ -130,26 +130,24 @@ describe('servable', () => {
   )
 
   it('says which option is wrong', () => {
-    expect(codeOf(() => servable(() => '', untyped({ nmae: 'x' })))).toContain('`nmae`')
-    expect(codeOf(() => servable(mastraAgent({ name: 'a' }), { session: () => ({}) }))).toMatch(
+    expect(codeOf(() => toAgent(() => '', untyped({ nmae: 'x' })))).toContain('`nmae`')
+    expect(codeOf(() => toAgent(mastraAgent({ name: 'a' }), { session: () => ({}) }))).toMatch(
       /`session`.*Mastra/,
     )
-    expect(codeOf(() => servable(() => '', { name: 'a', forRun: () => undefined }))).toMatch(
+    expect(codeOf(() => toAgent(() => '', { name: 'a', forRun: () => undefined }))).toMatch(
       /`forRun`.*function/,
     )
     const wrong = { run: runOpenai, session: untyped<() => void>({}) }
-    expect(codeOf(() => servable(openaiAgent({ name: 'a' }), wrong))).toContain(
-      '`session` must be a function',
-    )
-    expect(codeOf(() => servable(() => '', untyped('x')))).toContain('must be an object')
-    expect(codeOf(() => servable(() => '', { name: 'x'.repeat(201) }))).toContain('200 characters')
+    expect(codeOf(() => toAgent(openaiAgent({ name: 'a' }), wrong))).toContain('`session` must be a function')
+    expect(codeOf(() => toAgent(() => '', untyped('x')))).toContain('must be an object')
+    expect(codeOf(() => toAgent(() => '', { name: 'x'.repeat(201) }))).toContain('200 characters')
   })
 
   it('asks for `run` with an OpenAI agent, and takes a function or a runner', () => {
     const agent = openaiAgent({ name: 'a' })
-    expect(codeOf(() => servable(agent))).toContain('{ run }')
-    expect(codeOf(() => servable(agent, { run: {} }))).toContain('{ run }')
-    expect(servable(agent, { run: { run: runOpenai } }).name).toBe('a')
+    expect(codeOf(() => toAgent(agent))).toContain('{ run }')
+    expect(codeOf(() => toAgent(agent, { run: {} }))).toContain('{ run }')
+    expect(toAgent(agent, { run: { run: runOpenai } }).name).toBe('a')
   })
 
   it('tells the model and the tools that the framework tells', () => {
@@ -158,50 +156,50 @@ describe('servable', () => {
       bare: {},
     }
     const model = { provider: 'openai.chat', modelId: 'gpt' }
-    expect(servable(aiAgent({ id: 'a', tools, settings: { model } }))).toMatchObject({
+    expect(toAgent(aiAgent({ id: 'a', tools, settings: { model } }))).toMatchObject({
       model: { provider: 'openai.chat', id: 'gpt' },
       tools: [{ name: 'look', description: 'Looks', parameters: { type: 'object' } }, { name: 'bare' }],
     })
-    const gateway = servable(aiAgent({ id: 'a', settings: { model: 'openai/gpt' } }))
+    const gateway = toAgent(aiAgent({ id: 'a', settings: { model: 'openai/gpt' } }))
     expect(gateway.model).toEqual({ provider: 'gateway', id: 'openai/gpt' })
-    expect(servable(mastraAgent({ name: 'a', model: 'openai/gpt' })).model).toEqual({
+    expect(toAgent(mastraAgent({ name: 'a', model: 'openai/gpt' })).model).toEqual({
       provider: 'openai',
       id: 'gpt',
     })
-    expect(servable(mastraAgent({ name: 'a', model: () => 'later' })).model).toBeUndefined()
+    expect(toAgent(mastraAgent({ name: 'a', model: () => 'later' })).model).toBeUndefined()
     const nodes = { tools: { bound: { tools: [{ name: 'look', schema: {} }, {}] } }, other: null }
-    const looking = servable(graph({ name: 'a', nodes, description: 'Looks around' }))
+    const looking = toAgent(graph({ name: 'a', nodes, description: 'Looks around' }))
     expect(looking).toMatchObject({ description: 'Looks around', tools: [{ name: 'look', parameters: {} }] })
-    expect(servable(aiAgent({ id: 'a' }), { model: { provider: 'p', id: 'i' } }).model?.provider).toBe('p')
+    expect(toAgent(aiAgent({ id: 'a' }), { model: { provider: 'p', id: 'i' } }).model?.provider).toBe('p')
   })
 
   it('tells that there is a structured output', () => {
     const schema = { type: 'object' }
-    expect(servable(aiAgent({ id: 'a', settings: { output: { name: 'object' } } })).output).toBeDefined()
-    expect(servable(aiAgent({ id: 'a', settings: { output: { name: 'text' } } })).output).toBeUndefined()
-    expect(servable(openaiAgent({ name: 'a', outputType: schema }), { run: runOpenai }).output).toBe(schema)
-    expect(servable(openaiAgent({ name: 'a' }), { run: runOpenai }).output).toBeUndefined()
+    expect(toAgent(aiAgent({ id: 'a', settings: { output: { name: 'object' } } })).output).toBeDefined()
+    expect(toAgent(aiAgent({ id: 'a', settings: { output: { name: 'text' } } })).output).toBeUndefined()
+    expect(toAgent(openaiAgent({ name: 'a', outputType: schema }), { run: runOpenai }).output).toBe(schema)
+    expect(toAgent(openaiAgent({ name: 'a' }), { run: runOpenai }).output).toBeUndefined()
   })
 
   it('lists tools that nobody but the agent can call', () => {
-    const [tool] = servable(aiAgent({ id: 'a', tools: { look: {} } })).tools ?? []
+    const [tool] = toAgent(aiAgent({ id: 'a', tools: { look: {} } })).tools ?? []
     expect(codeOf(() => tool?.execute({}, untyped({})))).toMatch(/^invalid_options: .*`look`/)
   })
 
   it('makes the agent of a run, with the keys of its request', async () => {
     const saying = (text: string) => aiAgent({ parts: [{ type: 'text-delta', text }] })
-    const agent = servable(saying('mine'), {
+    const agent = toAgent(saying('mine'), {
       name: 'a',
       forRun: async ({ apiKey }) => apiKey && saying(`yours: ${apiKey}`),
     })
     expect((await agent.run('', { apiKey: 'k' })).text).toBe('yours: k')
     expect((await agent.run('')).text).toBe('mine')
-    const wrong = servable(saying('mine'), { name: 'a', forRun: () => mastraAgent({}) })
+    const wrong = toAgent(saying('mine'), { name: 'a', forRun: () => mastraAgent({}) })
     await expect(wrong.run('')).rejects.toMatchObject({ code: 'invalid_options' })
   })
 
   it('is served in a list', async () => {
-    const agent = servable(aiAgent({ id: 'a', parts: [{ type: 'text-delta', text: 'hi' }] }))
+    const agent = toAgent(aiAgent({ id: 'a', parts: [{ type: 'text-delta', text: 'hi' }] }))
     const handler = createHandler({ serve: [agent], registry: false })
     const body = JSON.stringify({ input: 'x' })
     const headers = { 'content-type': 'application/json' }
@@ -215,7 +213,7 @@ describe('servable', () => {
       { type: 'text-delta', text: 'one' },
       { type: 'text-delta', text: 'two' },
     ]
-    const agent = servable(
+    const agent = toAgent(
       aiAgent({ id: 'a', parts, onStream: ({ abortSignal }) => signals.push(abortSignal) }),
     )
     const events: RunEvent[] = []

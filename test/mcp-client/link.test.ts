@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import type { KeptDefinition } from '../../src/agents/tool-servers.ts'
 import { ServableError } from '../../src/index.ts'
-import { type OpenStdio, ToolServerManager } from '../../src/mcp/index.ts'
+import { type OpenStdio, ToolServerManager } from '../../src/mcp-client/index.ts'
 import { type RunningServer, serve } from '../../src/runtimes/node.ts'
 
 let server: RunningServer

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createSeal } from '../../src/mcp/seal.ts'
+import { createSeal } from '../../src/mcp-client/seal.ts'
 
 const key = (byte: number) => btoa(String.fromCharCode(...new Uint8Array(32).fill(byte)))
 

@@ -12,8 +12,8 @@ import { mastra } from './mastra.ts'
 import { openaiAgents } from './openai-agents.ts'
 import { voltAgent } from './voltagent.ts'
 
-/** What `servable` may be told beside the agent. Every member is optional. */
-export interface ServableOptions {
+/** What `toAgent` may be told beside the agent. Every member is optional. */
+export interface ToAgentOptions {
   /**
    * The name under which clients reach it: 1 to 200 characters. Default: the name (or `id`) that the agent has; without
    * one this option is needed.
@@ -31,7 +31,7 @@ export interface ServableOptions {
    * it was given.
    *
    * @example
-   * servable(agent, { forRun: ({ apiKey }) => apiKey && makeAgent(createOpenAI({ apiKey })) })
+   * toAgent(agent, { forRun: ({ apiKey }) => apiKey && makeAgent(createOpenAI({ apiKey })) })
    */
   readonly forRun?: (context: RunContext) => unknown
   /** OpenAI Agents alone, and needed there: the package's `run`, or a `Runner`. */
@@ -49,18 +49,18 @@ const ADAPTERS: readonly Adapter[] = [aiSdk, langGraph, openaiAgents, voltAgent,
 const COMMON: readonly string[] = ['name', 'description', 'model', 'capabilities']
 
 /** What is servable already is given back as it is; options with it throw `invalid_options`. */
-export function servable<T extends Servable>(servable: T): T
+export function toAgent<T extends Servable>(servable: T): T
 /** A function or a generator function, async or not, of the input and the run's context; its own name is the default. */
-export function servable(run: AgentConfig['run'], options?: ServableOptions): ServableAgent
+export function toAgent(run: AgentConfig['run'], options?: ToAgentOptions): ServableAgent
 /**
  * An agent of the AI SDK (6, 7), Mastra, VoltAgent or OpenAI Agents, or a compiled LangGraph graph. It is in no registry:
- * give it to `createHandler({ serve: [servable(agent)] })`. Throws `invalid_options` for anything else.
+ * give it to `createHandler({ serve: [toAgent(agent)] })`. Throws `invalid_options` for anything else.
  *
  * @example
- * createHandler({ serve: [servable(new ToolLoopAgent({ id: 'helper', model }))] })
+ * createHandler({ serve: [toAgent(new ToolLoopAgent({ id: 'helper', model }))] })
  */
-export function servable(agent: object, options?: ServableOptions): ServableAgent
-export function servable(agent: unknown, options: ServableOptions = {}): Servable {
+export function toAgent(agent: object, options?: ToAgentOptions): ServableAgent
+export function toAgent(agent: unknown, options: ToAgentOptions = {}): Servable {
   if (isServable(agent)) {
     checkOptions(options, [], `\`${agent.name}\`, which is servable already`)
     return agent
@@ -74,7 +74,7 @@ export function servable(agent: unknown, options: ServableOptions = {}): Servabl
   return new Agent({ ...configOf({ name: agent.name }, options), run: body, register: false })
 }
 
-function adapted(agent: unknown, adapter: Adapter, options: ServableOptions): ServableAgent {
+function adapted(agent: unknown, adapter: Adapter, options: ToAgentOptions): ServableAgent {
   checkOptions(options, [...COMMON, 'forRun', ...(adapter.options ?? [])], adapter.what)
   for (const option of ['forRun', 'session'] as const) {
     if (options[option] === undefined || typeof options[option] === 'function') continue
@@ -86,7 +86,7 @@ function adapted(agent: unknown, adapter: Adapter, options: ServableOptions): Se
 }
 
 /** The body of an agent of a framework. A provider's failure comes out as `provider_failed`. */
-function bodyOf(agent: unknown, adapter: Adapter, options: ServableOptions): AgentConfig['run'] {
+function bodyOf(agent: unknown, adapter: Adapter, options: ToAgentOptions): AgentConfig['run'] {
   return async function* run(input: RunInput, context: RunContext) {
     const chosen = (await options.forRun?.(context)) || agent
     if (!adapter.recognizes(chosen)) {
@@ -100,7 +100,7 @@ function bodyOf(agent: unknown, adapter: Adapter, options: ServableOptions): Age
   }
 }
 
-function configOf(facts: Facts, options: ServableOptions): Omit<AgentConfig, 'run'> {
+function configOf(facts: Facts, options: ToAgentOptions): Omit<AgentConfig, 'run'> {
   const description = options.description ?? facts.description
   const model = options.model ?? facts.model
   return {
@@ -113,13 +113,10 @@ function configOf(facts: Facts, options: ServableOptions): Omit<AgentConfig, 'ru
   }
 }
 
-function nameOf(facts: Facts, options: ServableOptions): string {
+function nameOf(facts: Facts, options: ToAgentOptions): string {
   const name = options.name ?? facts.name
   if (typeof name === 'string' && name !== '') return name
-  throw new ServableError(
-    'invalid_options',
-    "`servable`: the agent has no name: give `{ name: '…' }` with it",
-  )
+  throw new ServableError('invalid_options', "`toAgent`: the agent has no name: give `{ name: '…' }` with it")
 }
 
 function isServable(value: unknown): value is Servable {
@@ -141,7 +138,7 @@ function checkInstance(value: unknown): void {
 /** Throws for an option that is not one of `what`. */
 function checkOptions(options: unknown, known: readonly string[], what: string): void {
   if (typeof options !== 'object' || options === null) {
-    throw new ServableError('invalid_options', '`servable`: the options must be an object')
+    throw new ServableError('invalid_options', '`toAgent`: the options must be an object')
   }
   const unknown = Object.keys(options).find(name => !known.includes(name))
   if (unknown === undefined) return

@@ -2,8 +2,8 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { io, type Socket } from 'socket.io-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ModelAgent } from '../../src/ai/index.ts'
 import { createHandler, type Handler } from '../../src/index.ts'
+import { ModelAgent } from '../../src/model-agent/index.ts'
 import { type RunningServer, serve } from '../../src/runtimes/node.ts'
 import { type Provider, says, startProvider } from './provider.ts'
 
@@ -77,7 +77,7 @@ async function ask(path: string, body: object, headers: Record<string, string>):
 }
 
 describe.each(MODELS)('the key of a run of %s', model => {
-  it.each(['run', 'stream'])('over HTTP, as a plain and as a followed one: %s', async way => {
+  it.each(['run', 'stream'])('over HTTP, as a plain and as a stored one: %s', async way => {
     for (const choice of CHOICES) {
       const { headers, apiKey } = choice
       for (const background of [false, true]) {

@@ -1,8 +1,8 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { lead, ModelAgent } from '../../src/ai/index.ts'
-import { SideEvents } from '../../src/ai/side-events.ts'
 import { Agent, type RunEvent, Team, textOf } from '../../src/index.ts'
+import { lead, ModelAgent } from '../../src/model-agent/index.ts'
+import { SideEvents } from '../../src/model-agent/side-events.ts'
 import { drain, never } from '../support.ts'
 import { calls, hangs, type Provider, says, startProvider } from './provider.ts'
 

@@ -1,6 +1,6 @@
 /** What holds of model-backed agents on every runtime and with every state alike. The server is `ai/service.ts`. */
 import { expect, it } from 'vitest'
-import { calls, drops, hangs, refuses, says, startProvider } from '../ai/provider.ts'
+import { calls, drops, hangs, refuses, says, startProvider } from '../model-agent/provider.ts'
 import { eventually, jsonRequest, run, stream } from './http/client.ts'
 import { as, type Deployment, own, post } from './runs/client.ts'
 import { served } from './served.ts'
@@ -33,7 +33,7 @@ export function aiContract(deploy: (provider: string) => Promise<Deployment>): v
     expect(provider().asked[0]?.authorization).toBe('Bearer key-of-the-server')
   })
 
-  it('uses the key of a client for its run alone, also where the run is a followed one', async () => {
+  it('uses the key of a client for its run alone, also where the run is a stored one', async () => {
     provider().script(says('ok'))
     for (const background of [false, true]) {
       await run(server, RUN, { input: 'Hi', background }, { 'x-provider-a-api-key': 'key-of-a-client' })

@@ -1,6 +1,6 @@
 /**
- * How many events of followed runs a process tells a second, all of them kept before they are told. Run with
- * `node bench/followed.ts [streams]`.
+ * How many events of stored runs a process tells a second, all of them kept before they are told. Run with
+ * `node bench/stored-runs.ts [streams]`.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
