@@ -44,7 +44,7 @@ export type Route = Readonly<
  * export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = nextHandlers(handler)
  */
 export function nextHandlers(handler: Fetch, options: RouteOptions = {}): Route {
-  checkHandler(handler, 'route', 'nextHandlers(createHandler({ agents: { … } }))')
+  checkHandler(handler, 'nextHandlers', 'nextHandlers(createHandler({ agents: { … } }))')
   const { waitUntil, trustedHeader } = checked(options)
   // At the start, since no request will say more.
   if (trustedHeader === undefined) tellNoAddress(handler)
