@@ -56,9 +56,21 @@ import type { DisconnectPolicy, HostSettings, RunHost } from './runs/host.ts'
 import { MAX_PARTS } from './runs/input.ts'
 import { isPrice, type ModelPrice, type Pricing } from './runs/pricing.ts'
 import type { SessionSettings } from './runs/sessions.ts'
+import {
+  count,
+  duration,
+  flag,
+  func,
+  isFunction,
+  isOrigin,
+  origins,
+  path,
+  record,
+  strings,
+} from './schemas.ts'
 import type { SocketServer } from './socket/io/server.ts'
 import { type LocalState, memoryState } from './state/state.ts'
-import { headerName, isObject, validate } from './validation.ts'
+import { headerName, validate } from './validation.ts'
 import { isTrustProxy, TRUST_PROXY, type TrustProxy } from './web/client-address.ts'
 import type { CorsSetting } from './web/cors.ts'
 
@@ -266,17 +278,6 @@ export interface Settings
   readonly runs: Required<Omit<RunsOptions, 'store'>> & Pick<RunsOptions, 'store'>
 }
 
-const isFunction = (value: unknown): boolean => typeof value === 'function'
-const func = v.custom<never>(isFunction, 'must be a function')
-const record = v.custom<Record<string, unknown>>(isObject, 'must be an object of names and entries')
-const count = v.pipe(
-  v.number('must be a number'),
-  v.integer('must be a whole number'),
-  v.minValue(1, 'must be 1 or more'),
-)
-/** Timers hold 31 bits of milliseconds. */
-const duration = v.pipe(count, v.maxValue(2 ** 31 - 1, 'must be less than 2^31'))
-const strings = v.array(v.string(), 'must be an array of strings')
 const mediaTypes = v.pipe(
   v.array(
     v.pipe(
@@ -287,18 +288,6 @@ const mediaTypes = v.pipe(
   ),
   v.minLength(1, 'must hold a type or more'),
 )
-
-/** An origin as browsers send it (RFC 6454, section 6.2): scheme, host and port, with nothing after them. */
-const origins = v.array(
-  v.pipe(
-    v.string(),
-    v.check(isOrigin, "must be an origin such as https://app.example.com ('*' stands alone)"),
-  ),
-)
-
-function isOrigin(text: string): boolean {
-  return text === 'null' || (URL.canParse(text) && new URL(text).origin === text)
-}
 
 const registry = v.custom<Registry>(
   value => isFunction(Object(value).get) && isFunction(Object(value).all) && isFunction(Object(value).list),
@@ -320,11 +309,6 @@ const cors = v.strictObject({
   ),
 })
 
-const path = v.pipe(
-  v.string(),
-  v.regex(/^(?!.*(^|\/)\.{1,2}(\/|$))[\w.~/-]*$/, 'must be a path of letters, digits and -._~/'),
-)
-
 const a2a = v.strictObject({
   agents: v.optional(record),
   basePath: v.optional(path),
@@ -340,7 +324,7 @@ const a2a = v.strictObject({
   iconUrl: v.optional(v.string()),
   inputModes: v.optional(strings),
   outputModes: v.optional(strings),
-  listAnonymous: v.optional(v.boolean('must be true or false')),
+  listAnonymous: v.optional(flag),
   maxBodyBytes: v.optional(count),
   maxParts: v.optional(v.pipe(count, v.maxValue(MAX_PARTS, `must be ${MAX_PARTS} or less`))),
   maxHistory: v.optional(count),
@@ -428,13 +412,13 @@ const OptionsSchema = v.strictObject({
   securitySchemes: v.optional(SecuritySchemesSchema),
   security: v.optional(SecuritySchema),
   fallback: v.optional(func),
-  production: v.optional(v.boolean('must be true or false')),
+  production: v.optional(flag),
   cors: v.optional(corsSetting),
   limits: v.optional(v.strictObject({ maxBodyBytes: v.optional(count) })),
   swagger: v.optional(
     v.pipe(
       v.strictObject({
-        enabled: v.boolean('must be true or false'),
+        enabled: flag,
         title: v.optional(v.string()),
         description: v.optional(v.string()),
         version: v.optional(v.string()),
@@ -503,7 +487,7 @@ const OptionsSchema = v.strictObject({
         ),
       ),
       store: v.optional(v.literal('none', "must be 'none' or left out")),
-      listAnonymous: v.optional(v.boolean('must be true or false')),
+      listAnonymous: v.optional(flag),
       retentionMs: v.optional(count),
       maxSessions: v.optional(count),
       maxSessionMessages: v.optional(count),

@@ -70,6 +70,7 @@ const KNOWS: Record<string, readonly string[]> = {
   counter: [],
   'fair-share': [],
   validation: ['errors'],
+  schemas: ['validation'],
   environment: [],
   'key-text': [],
   web: ['errors'],
@@ -92,7 +93,7 @@ const KNOWS: Record<string, readonly string[]> = {
   ],
   socket: ['errors', 'defaults', 'counter', 'wake', 'web', 'http'],
   openapi: ['errors', 'web', 'agents', 'runs', 'http'],
-  admin: ['errors', 'web', 'agents', 'state', 'http'],
+  admin: ['errors', 'schemas', 'web', 'agents', 'state', 'http'],
   adapters: ['errors', 'key-text', 'agents'],
   'mcp-client': ['errors', 'validation', 'environment', 'web', 'agents', 'http'],
   signing: ['errors', 'validation', 'a2a'],
@@ -116,6 +117,7 @@ const KNOWS: Record<string, readonly string[]> = {
     'errors',
     'defaults',
     'validation',
+    'schemas',
     'environment',
     'web',
     'agents',
@@ -195,6 +197,7 @@ const KNOWS: Record<string, readonly string[]> = {
 /** The packages that a room may know. */
 const PACKAGES: Record<string, readonly string[]> = {
   validation: ['valibot'],
+  schemas: ['valibot'],
   runs: ['valibot'],
   options: ['valibot'],
   http: ['itty-router', 'valibot', '@valibot/to-json-schema'],

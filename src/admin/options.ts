@@ -9,6 +9,7 @@ import type { Registry } from '../agents/registry.ts'
 import type { ToolServerPolicy, ToolServerSource } from '../agents/tool-servers.ts'
 import { ServableError } from '../errors.ts'
 import type { Identity } from '../http/platform.ts'
+import { func, isFunction } from '../schemas.ts'
 import { isRange } from '../web/address.ts'
 
 /** Who may use the admin routes: an identity; a response to answer with; undefined or a throw, which refuse. */
@@ -42,8 +43,6 @@ export interface AdminSettings {
   readonly policy: ToolServerPolicy
 }
 
-const isFunction = (value: unknown): boolean => typeof value === 'function'
-
 /** A host, with a port or without, or a range of addresses. */
 function isAllowed(text: string): boolean {
   return text.includes('/') ? isRange(text) : /^(\[[\da-f:.]+\]|[\w.:-]+)(:\d+)?$/i.test(text)
@@ -60,7 +59,7 @@ export const AdminSchema: v.GenericSchema<unknown> = v.union(
           'must be a ToolServerManager',
         ),
       ),
-      authenticate: v.optional(v.custom(isFunction, 'must be a function')),
+      authenticate: v.optional(func),
       allow: v.optional(
         v.array(
           v.pipe(
