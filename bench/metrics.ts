@@ -20,7 +20,7 @@ const exporter = () => new MetricsExporter({ pricing: { 'model-1': { prompt: 3, 
 /** Counts so many runs as the pipeline does: a start, a first text, in one of ten a tool, an end. */
 function record({ core }: MetricsExporter, count: number): void {
   for (let run = 0; run < count; run++) {
-    const meter = core.start(targets[run % AGENTS]!, 'run')
+    const meter = core.start({ ...targets[run % AGENTS]!, runId: 'run' })
     meter.event({ type: 'text', text: 'word' })
     if (run % 10 === 0) meter.event({ type: 'tool_call_start', toolCall: { id: '1', name: 'search' } })
     meter.end({ type: 'finish', finishReason: 'stop', usage }, 20 + ((run * 7919) % 10_000) / 3)

@@ -5,7 +5,7 @@
  */
 
 import * as v from 'valibot'
-import { isObject } from './validation.ts'
+import { headerName, isObject, validate } from './validation.ts'
 
 /** Whether a value can be called. */
 export const isFunction = (value: unknown): boolean => typeof value === 'function'
@@ -56,3 +56,26 @@ export const origins: v.GenericSchema<string[]> = v.array(
     v.check(isOrigin, "must be an origin such as https://app.example.com ('*' stands alone)"),
   ),
 )
+
+/** The setting of `cors`: off, any origin, a list of origins, or in full. */
+export const corsSetting: v.GenericSchema<unknown> = v.union(
+  [
+    v.boolean(),
+    origins,
+    v.strictObject({
+      origins: v.union([v.literal('*'), origins, func], "must be '*', an array of origins or a function"),
+      credentials: v.optional(v.boolean()),
+      allowedHeaders: v.optional(v.array(headerName)),
+      exposedHeaders: v.optional(v.array(headerName)),
+      maxAge: v.optional(
+        v.pipe(v.number(), v.integer('must be a whole number'), v.minValue(0, 'must be 0 or more')),
+      ),
+    }),
+  ],
+  'must be true, false, origins or an object with `origins`',
+)
+
+/** Checks the options of a part, which an error names in front. Throws `invalid_options`. */
+export function checkOptions(name: string, schema: v.GenericSchema<unknown>, options: unknown): void {
+  validate(v.strictObject({ [name]: schema }), { [name]: options }, 'invalid_options', name)
+}

@@ -6,8 +6,8 @@
  */
 
 import { ServableError } from '../errors.ts'
-import { askedAtHandshake, credentialOf } from '../http/authentication.ts'
 import { compose, type Middleware, RequestState, type RequestTools } from '../http/context.ts'
+import { askedAtHandshake, credentialOf } from '../http/credential.ts'
 import { platform } from '../http/platform.ts'
 import type { Match } from '../http/router.ts'
 import type { SocketHandshake } from '../socket/io/namespace.ts'

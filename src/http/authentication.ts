@@ -11,9 +11,9 @@ import { sha256 } from '../web/digest.ts'
 import { problemResponse } from '../web/problem.ts'
 import { isResponse } from '../web/response.ts'
 import { type Context, type Middleware, RequestState } from './context.ts'
+import { type Credential, schemeNameOf, withCredential } from './credential.ts'
 import { ANY_PROVIDER_HEADER } from './key-headers.ts'
 import { type Identity, isIdentity } from './platform.ts'
-import type { SecurityScheme } from './security.ts'
 
 /**
  * Checks a token or key. Undefined and a throw refuse. Of a socket whose client gave it in `auth.token` the request is the
@@ -114,41 +114,6 @@ export async function identifyBy(
   throw new ServableError('unauthorized', 'Not authorized')
 }
 
-/** How a credential travels, and how that is told. */
-export interface Credential {
-  /** What a refusal asks for, as `WWW-Authenticate` has it. */
-  readonly challenge: string
-  /** The name of its security scheme. */
-  readonly name: string
-  readonly scheme: SecurityScheme
-  readonly read: (headers: Headers) => string | undefined
-  /** Throws for what no header can hold. */
-  readonly write: (headers: Headers, credential: string) => void
-}
-
-/** What marks ready-made authentication among the middleware. */
-const CREDENTIAL = Symbol.for('servable.credential')
-
-/** What a middleware asks for, if it is ready-made. */
-export function credentialOf(middleware: Middleware): Credential | undefined {
-  return (middleware as { readonly [CREDENTIAL]?: Credential })[CREDENTIAL]
-}
-
-/**
- * The middleware that is asked again at the handshake of a socket, now with what the client says there: ready-made
- * authentication, and all that stands behind it and may go by the identity.
- */
-export function askedAtHandshake(middleware: readonly Middleware[]): readonly Middleware[] {
-  const first = middleware.findIndex(each => credentialOf(each) !== undefined)
-  return first === -1 ? [] : middleware.slice(first)
-}
-
-/** The name of the security scheme of a header. */
-export function schemeNameOf(header: string): string {
-  // Headers are told apart where names of providers may not be.
-  return header.toLowerCase().replace(/[^\w.-]/g, '_')
-}
-
 function authenticating(verify: VerifyCredential, credential: Credential): Middleware {
   const middleware: Middleware = async (request, context, next) => {
     if (context.isOpen) return next()
@@ -169,7 +134,7 @@ function authenticating(verify: VerifyCredential, credential: Credential): Middl
       headers: { 'www-authenticate': credential.challenge },
     })
   }
-  return Object.assign(middleware, { [CREDENTIAL]: credential })
+  return withCredential(middleware, credential)
 }
 
 /** Whoever cannot be let in is refused; why that is, an operator reads in the log. */

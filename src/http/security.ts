@@ -8,8 +8,8 @@
 import * as v from 'valibot'
 import { ServableError } from '../errors.ts'
 import { headerName, isObject } from '../validation.ts'
-import { credentialOf, schemeNameOf } from './authentication.ts'
 import type { Middleware } from './context.ts'
+import { credentialOf, schemeNameOf } from './credential.ts'
 import { keyHeaders, type Providers } from './key-headers.ts'
 
 /** One way to get a token. */
@@ -136,7 +136,6 @@ export function resolveSecurity(
 ): SecuritySettings {
   const readyMade = middleware.map(credentialOf).filter(each => each !== undefined)
   const keys = keyHeaders(providers)
-  for (const { scheme } of readyMade) checkHeader(scheme, keys)
   const schemes = securitySchemes ?? Object.fromEntries(readyMade.map(({ name, scheme }) => [name, scheme]))
   for (const name of Object.keys(schemes)) checkName(name, keys)
   const all = Object.keys(schemes).map(name => ({ [name]: [] }))
@@ -157,15 +156,6 @@ export function checkRequirements(
   throw new ServableError(
     'invalid_options',
     `\`${option}\` names \`${unknown}\`, which is not in \`${option}Schemes\``,
-  )
-}
-
-/** Agents would be given the secret of the service as the key of a model provider. */
-function checkHeader(scheme: SecurityScheme, keys: readonly string[]): void {
-  if (scheme.type !== 'apiKey' || !keys.includes(scheme.name.toLowerCase())) return
-  throw new ServableError(
-    'invalid_options',
-    `\`apiKeyAuth\`: \`providers\` has \`${scheme.name}\` for the key of a model provider: choose another \`header\``,
   )
 }
 

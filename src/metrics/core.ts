@@ -6,7 +6,7 @@
 
 import type { Kind, Usage } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
-import type { Meter, RunMeter } from '../runs/meter.ts'
+import type { BegunRun, Observer, RunObserver } from '../runs/observer.ts'
 import { costOf, type Pricing } from '../runs/pricing.ts'
 import type { Target } from '../runs/run.ts'
 import { sumUp } from './batches.ts'
@@ -64,7 +64,7 @@ const MAX_EVENTS = 200
 const MAX_SERVED = 10_000
 
 /** See the module's head. */
-export class MetricsCore implements Meter, CountTaker {
+export class MetricsCore implements Observer, CountTaker {
   readonly live: LiveFeed
   /** Told by the servers of event sockets how many sockets they have. */
   readonly socketCounts: Set<() => number> = new Set()
@@ -95,22 +95,26 @@ export class MetricsCore implements Meter, CountTaker {
   /** Has what was counted written now, where that is done here. */
   readonly flush = async (): Promise<void> => this.#keeper?.flush?.()
 
-  start({ kind, name, servable }: Target, runId: string, pricing?: Pricing): RunMeter {
+  start(
+    { kind, name, servable, runId }: Pick<BegunRun, 'kind' | 'name' | 'servable' | 'runId'>,
+    pricing?: Pricing,
+  ): RunCounter {
     if (this.#attached > 0) this.#noteServed(kind, (servable as { name?: string }).name ?? name, runId)
     return this.begin({ kind, name, model: modelOf(servable), pricing })
   }
 
   /** Counts the runs of a handler that has prices: they hold where the core has none of a model. */
-  pricedBy(pricing: Pricing): Meter {
-    return { start: (target, runId) => this.start(target, runId, pricing) }
+  pricedBy(pricing: Pricing | undefined): Required<Observer> {
+    return { start: run => this.start(run, pricing), openStream: this.openStream }
   }
 
-  /** The meter, for runs whose place is paid for as long as something in it waits: their ends are handed over at once. */
-  hurried(meter: Meter): Meter {
+  /** The same, for runs whose place is paid for as long as something in it waits: their ends are handed over at once. */
+  hurried(pricing: Pricing | undefined): Required<Observer> {
     return {
-      start: (target, runId) => {
-        const run = meter.start(target, runId)
-        const end: RunMeter['end'] = (event, durationMs) => {
+      openStream: this.openStream,
+      start: begun => {
+        const run = this.start(begun, pricing)
+        const end: RunObserver['end'] = (event, durationMs) => {
           this.#isHurried = true
           try {
             run.end(event, durationMs)

@@ -1,5 +1,5 @@
 import type { ErrorEvent, FinishEvent, Kind, RunEvent, Usage } from '../agents/contract.ts'
-import type { RunMeter } from '../runs/meter.ts'
+import type { RunObserver } from '../runs/observer.ts'
 import type { Pricing } from '../runs/pricing.ts'
 import { OTHER, OUTCOMES, type Outcome, type RunSample } from './stats.ts'
 import { cleanCost, cleanDuration, cleanParts, cleanUsage } from './usage.ts'
@@ -21,7 +21,7 @@ export interface CountTaker {
 }
 
 /** Counts one run. */
-export class RunCounter implements RunMeter {
+export class RunCounter implements RunObserver {
   readonly #subject: Subject
   readonly #taker: CountTaker
   readonly #startedAt = performance.now()

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { schemeNameOf } from '../http/authentication.ts'
+import { schemeNameOf } from '../http/credential.ts'
 import { ANY_PROVIDER_HEADER, type Providers } from '../http/key-headers.ts'
 import { PART_SCHEMES, type SecurityRequirement, type SecuritySettings } from '../http/security.ts'
 import type { Operations, Row } from './operation.ts'

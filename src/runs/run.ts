@@ -26,7 +26,7 @@ import { secretsOf } from '../agents/redacted.ts'
 import { asTold, isClientErrorCode, messageOf, redact, reportError, ServableError } from '../errors.ts'
 import { breathe, Pace } from '../wake.ts'
 import { FailureNotes, type InnerFailure, type RunFailure } from './failures.ts'
-import type { Meter, RunMeter } from './meter.ts'
+import type { BegunRun, Observer, RunObserver } from './observer.ts'
 import type { WorkingRuns } from './working.ts'
 
 /** A servable under the kind and name by which it was asked for. */
@@ -52,8 +52,8 @@ export interface RunSettings {
   readonly memory?: MemoryKeeper | undefined
   /** Told of all that fails, each once, with the text before masking but without keys. */
   readonly onFailure?: (failure: RunFailure) => void
-  /** Told of every run. */
-  readonly meter?: Meter | undefined
+  /** Is told of every run, and never throws. */
+  readonly observer?: Pick<Observer, 'start'> | undefined
   /** Those at work, for a server that closes. */
   readonly working?: WorkingRuns | undefined
 }
@@ -99,7 +99,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   readonly #secrets: Caller['secrets']
   readonly #notes: FailureNotes | undefined
   readonly #abort = new AbortController()
-  readonly #meter: RunMeter | undefined
+  readonly #observer: RunObserver | undefined
   readonly #startedAt = performance.now()
   #source: Reading | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -127,7 +127,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#target = target
     this.#input = input
     this.#settings = settings
-    this.#meter = quietly(() => settings.meter?.start(target, this.id))
+    this.#observer = settings.observer?.start?.(begunOf(target, this.id, options.traceparent))
     this.#caller = caller
     this.#secrets = caller?.secrets
     this.#notes = settings.onFailure && new FailureNotes(failure => this.#tellInner(failure))
@@ -288,7 +288,13 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#notes?.see(event)
     if (event.type === 'error') return this.#end(this.#toErrorEvent(errorOf(event)))
     if (isTerminal(event)) return this.#end(checkJson(event))
-    if (this.#meter !== undefined) this.#measure(event)
+    const told = this.#toTell(event)
+    this.#observer?.event?.(told)
+    return told
+  }
+
+  /** The event without what is to be kept from its reader. */
+  #toTell(event: RunEvent): RunEvent {
     const { production } = this.#settings
     if (event.type === 'tool_call_end' && event.error !== undefined) {
       const isMasked = production && !isClientErrorCode(event.code)
@@ -332,26 +338,12 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#stopTimer()
     this.#settings.working?.delete(this)
     if (terminal.type === 'finish') this.#notes?.settle()
-    if (this.#meter !== undefined) this.#measureEnd(this.#meter, terminal)
+    this.#observer?.end?.(terminal, this.durationMs)
     this.#signal?.removeEventListener('abort', this.cancel)
     if (reason !== undefined) abortWith(this.#abort, reason)
     this.#source?.leave()
     if (this.onEnd !== undefined) quietly(this.onEnd)
     return terminal
-  }
-
-  #measureEnd(meter: RunMeter, terminal: FinishEvent | ErrorEvent): void {
-    const { durationMs } = this
-    quietly(() => meter.end(terminal, durationMs))
-  }
-
-  /** What counts must not keep a run from going on. */
-  #measure(event: RunEvent): void {
-    try {
-      this.#meter?.event(event)
-    } catch {
-      // It is not counted.
-    }
   }
 
   #deliver(event: RunEvent): void {
@@ -400,4 +392,9 @@ function invalidEvent({ kind, name }: Target, event: unknown): ServableError {
 
 function tooManyEvents(max: number): ServableError {
   return new ServableError('run_too_large', `The run gave more than ${max} events`)
+}
+
+/** A run, as observers are told of it. */
+function begunOf({ kind, name, servable }: Target, runId: string, traceparent: string | undefined): BegunRun {
+  return { kind, name, servable, runId, traceparent }
 }

@@ -191,7 +191,7 @@ describe('a store that fails', () => {
       const { core } = new MetricsExporter({ maxNames: 3, maxTools: 2 })
       core.connect(() => ({ changed() {}, snapshot: () => core.snapshot() }))
       const servable = { run: async () => ({}) as never }
-      const meter = core.start({ kind: 'agent', name: `agent ${part}`, servable }, 'run')
+      const meter = core.start({ kind: 'agent', name: `agent ${part}`, servable, runId: 'run' })
       meter.event({ type: 'tool_call_start', toolCall: { id: '1', name: `tool ${part}` } })
       meter.end({ type: 'finish', finishReason: 'stop' }, 1)
       const batch = core.take()!

@@ -59,7 +59,7 @@ it('has the ends of hurried runs handed over soon, and those of others when ther
   }))
   const target = { kind: 'agent', name: 'a', servable: { run: () => Promise.reject() } } as never
   const end = (meter: Pick<MetricsCore, 'start'>) =>
-    meter.start(target, 'run').end({ type: 'finish', finishReason: 'stop' }, 1)
+    meter.start({ ...target, runId: 'run' }).end({ type: 'finish', finishReason: 'stop' }, 1)
   end(core)
   end(core.hurried(core) as MetricsCore)
   end(core)

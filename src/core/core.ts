@@ -1,0 +1,199 @@
+/**
+ * What a handler is made of, once from its options: for its requests, and for the objects beside it.
+ *
+ * @module
+ */
+
+import type { MemoryKeeper } from '../agents/memory.ts'
+import { isServableError, ServableError } from '../errors.ts'
+import { type Catalog, createCatalog } from '../http/catalog.ts'
+import { type Log, type RequestState, refusing } from '../http/context.ts'
+import { checkCredentials } from '../http/credential.ts'
+import { logFailure, logThrown } from '../http/failure-log.ts'
+import { createKeyReader, type KeyReader, keyHeaders } from '../http/key-headers.ts'
+import { createNoAddress } from '../http/no-address.ts'
+import type { UploadReader } from '../http/upload.ts'
+import type { HostSettings, RunHost } from '../runs/host.ts'
+import { createLife, type Life } from '../runs/life.ts'
+import { createLocalHost } from '../runs/local-host.ts'
+import { observeBy } from '../runs/observer.ts'
+import { createWorkingRuns, type WorkingRuns } from '../runs/working.ts'
+import type { Cors } from '../web/cors.ts'
+import { type Calls, type Keep, keepIn } from './kept.ts'
+import { type CoreOptions, type CoreSettings, resolveCoreOptions } from './options.ts'
+import type { BuiltIn, BuiltInMounted } from './plugin.ts'
+import { type PluginTransactions, pluginCalls } from './plugin-store.ts'
+import { sessionsIn } from './sessions.ts'
+
+/** What a plugin finds in a handler. */
+export interface PluginCore {
+  /** The path under which everything but A2A and the socket is mounted. */
+  readonly prefix: string
+  /** Whether the text of server errors is masked. */
+  readonly production: boolean
+  readonly log: Log
+  /** The address under which clients reach the service, where the options say it. */
+  readonly publicUrl: string | undefined
+  /** Most bytes of a JSON body. */
+  readonly maxBodyBytes: number
+  /** What is served, by kind and name, looked up at each call. */
+  readonly catalog: Catalog
+  /** Calls of the transactions that the plugin has as `kept`. A place is any text: what is kept of one is in one object. */
+  calls<T extends PluginTransactions>(kept: T): Calls<T>
+}
+
+/** The same for plugins of this package, and for the handler. */
+export interface Core extends Omit<PluginCore, 'calls'> {
+  readonly settings: CoreSettings
+  readonly keep: Keep
+  readonly readKeys: KeyReader
+  /** The names that the targets of a scope are looked up in: a plugin's own, else all that is served. */
+  readonly catalogOf: (scope: string | undefined) => Catalog
+  /** What holds for every stored run. */
+  readonly runs: HostSettings
+  readonly host: RunHost
+  readonly working: WorkingRuns
+  readonly life: Life
+  /** Opens a count of a stream, where anyone observes that. */
+  readonly openStream: (() => () => void) | undefined
+  readonly cors: Cors | undefined
+  readonly uploads: UploadReader | undefined
+  /** How many sockets are open, by each server of them. */
+  readonly sockets: Set<() => number>
+  /** The plugins with what they mounted, complete once the handler is made. */
+  readonly mounted: readonly MountedPlugin[]
+  /** Why requests cannot have stored runs, if so. */
+  readonly whyUnstored: (request: RequestState) => string | undefined
+  /** Throws `unsupported_operation` where requests share no state. */
+  checkShared(whatNeeds: string): (request: RequestState) => void
+  /** A limit goes by the address of a client whose address nobody knows: told once to the log. */
+  readonly onNoAddress: () => void
+}
+
+/** A plugin with what it mounted. */
+export interface MountedPlugin extends BuiltInMounted {
+  readonly plugin: BuiltIn
+  readonly name: string
+}
+
+/** Why there can be no stored runs. */
+export const NOT_STORED = 'Runs are not stored here (`runs.store` is `none`): ask for a plain run'
+
+/** What is refused without: see `checkShared`. */
+const SHARED =
+  'a state that requests share: on Workers give `state: durableState()`, in Next use its Node runtime'
+
+/** Checks the options and mounts the plugins. Throws `invalid_options` that names what is wrong. */
+export function createCore(options: CoreOptions): Core {
+  const settings = resolveCoreOptions(options)
+  const { prefix, production, log, publicUrl, providers, state, middleware } = settings
+  checkCredentials(middleware, keyHeaders(providers))
+  const plugins = settings.plugins as readonly BuiltIn[]
+  const catalog = createCatalog(settings)
+  const catalogs = new Map(plugins.map(({ name, catalog: own }) => [name, own?.(catalog)]))
+  const keep = keepIn(state)
+  const working = createWorkingRuns()
+  const observer = observeBy(observersOf(plugins), tellObserver(log))
+  const runs: HostSettings = {
+    ...settings.runs,
+    production,
+    onFailure: failure => logFailure(log, failure),
+    observer,
+    working,
+    memory: memoryIn(settings, { catalog, keep, plugins }),
+  }
+  const mounted: MountedPlugin[] = []
+  const effects = () => mounted.flatMap(({ withoutAddress }) => withoutAddress ?? [])
+  const core: Core = {
+    settings,
+    prefix,
+    production,
+    log,
+    publicUrl,
+    maxBodyBytes: settings.limits.maxBodyBytes,
+    catalog,
+    catalogOf: (scope = '') => catalogs.get(scope) ?? catalog,
+    keep,
+    readKeys: createKeyReader(providers),
+    runs,
+    host: state.kind === 'hosted' ? state.createHost(runs) : createLocalHost({ ...state, settings: runs }),
+    working,
+    life: createLife({
+      state: state.kind === 'local' ? state : undefined,
+      working,
+      flush: () => closeAll(mounted, log),
+      onError: error => logThrown(log, { event: 'state.failed' }, error),
+    }),
+    openStream: observer?.openStream,
+    cors: plugins.find(plugin => plugin.cors)?.cors?.(keyHeaders(providers)),
+    uploads: plugins.find(plugin => plugin.uploads)?.uploads?.(settings),
+    sockets: new Set(),
+    mounted,
+    whyUnstored: storeCheck(settings),
+    checkShared: whatNeeds => refusing(sharedCheck(settings, whatNeeds)),
+    onNoAddress: createNoAddress(log, effects),
+  }
+  for (const plugin of plugins) mounted.push({ ...mount(plugin, core), plugin, name: plugin.name })
+  return core
+}
+
+/** Mounts a plugin. What it throws that is no error of ours says nothing of options: it is told whose it is. */
+function mount(plugin: BuiltIn, core: Core): BuiltInMounted {
+  const { name } = plugin
+  const calls = <T extends PluginTransactions>(kept: T) => pluginCalls(core.keep, name, kept)
+  try {
+    const { routes = [], ...rest } = plugin.mount?.({ ...core, calls }) ?? {}
+    return { ...rest, routes: routes.map(route => ({ part: name, ...route })) }
+  } catch (cause) {
+    if (isServableError(cause)) throw cause
+    throw new ServableError('invalid_options', `\`plugins\`: \`${name}\` could not be mounted`, { cause })
+  }
+}
+
+/** Closes all plugins. One that throws keeps no other from it. */
+async function closeAll(mounted: readonly MountedPlugin[], log: Log): Promise<void> {
+  await Promise.all(
+    mounted.map(async ({ name, close }) => {
+      try {
+        await close?.()
+      } catch (error) {
+        logThrown(log, { event: 'plugin.failed', plugin: name }, error)
+      }
+    }),
+  )
+}
+
+function observersOf(plugins: readonly BuiltIn[]) {
+  return plugins.flatMap(({ name, observer }) => (observer === undefined ? [] : [{ name, observer }]))
+}
+
+function tellObserver(log: Log) {
+  return (plugin: string, thrown: unknown) => logThrown(log, { event: 'observer.failed', plugin }, thrown)
+}
+
+/** What agents remember is kept in the state. */
+function memoryIn(
+  settings: CoreSettings,
+  { catalog, keep, plugins }: Pick<Core, 'catalog' | 'keep'> & { readonly plugins: readonly BuiltIn[] },
+): MemoryKeeper {
+  return {
+    sessions: settings.runs.store === 'none' ? undefined : sessionsIn(keep, settings.runs),
+    corrections: async () => [],
+    servedAs(servable, kind, asked) {
+      if (catalog.find(kind, asked)?.servable === servable) return asked
+      return catalog.entries(kind).find(entry => entry.servable === servable)?.name
+    },
+    ...Object.assign({}, ...plugins.map(({ memory }) => memory?.(keep))),
+  }
+}
+
+/** Says why a request can have no stored run, if so. */
+function storeCheck(settings: CoreSettings): Core['whyUnstored'] {
+  return settings.runs.store === 'none' ? () => NOT_STORED : sharedCheck(settings, 'Stored runs need')
+}
+
+/** Says why a request cannot have what outlives it, if so: nobody else would find it. */
+function sharedCheck({ state }: CoreSettings, whatNeeds: string): Core['whyUnstored'] {
+  const isVolatile = state.kind === 'local' && state.isVolatile
+  return request => (isVolatile && request.isIsolated ? `${whatNeeds} ${SHARED}` : undefined)
+}

@@ -1,0 +1,215 @@
+/**
+ * Puts the core and its plugins together: one pure `(Request) => Promise<Response>`.
+ *
+ * @module
+ */
+
+import type { Servable } from '../agents/contract.ts'
+import type { Nothing, Served, ServedOf } from '../agents/served.ts'
+import { ServableError } from '../errors.ts'
+import type { Middleware } from '../http/context.ts'
+import { createDispatch } from '../http/dispatch.ts'
+import { withDrain } from '../http/drain.ts'
+import { logThrown } from '../http/failure-log.ts'
+import { withNoAddress } from '../http/no-address.ts'
+import { platformOf } from '../http/platform.ts'
+import { createMatcher, joinPath, type Route } from '../http/router.ts'
+import { healthRoute } from '../http/routes/health-route.ts'
+import { indexRoute, linkHeader, linksTo } from '../http/routes/index-route.ts'
+import { listRoutes } from '../http/routes/list-routes.ts'
+import { runRoutes } from '../http/routes/run-routes.ts'
+import { storedRunRoutes } from '../http/routes/stored-run-routes.ts'
+import { withLife } from '../runs/life.ts'
+import { createAddressReader } from '../web/client-address.ts'
+import type { Cors } from '../web/cors.ts'
+import { type Core, createCore, type MountedPlugin } from './core.ts'
+import type { CoreOptions } from './options.ts'
+
+/**
+ * Answers a request. The second argument is for the entries of the runtimes; anything else in its place, such as
+ * what Bun, Deno, Workers and Next pass there, is ignored, so the handler itself can be given to each of them.
+ */
+export interface Handler<Names extends Served = Served> {
+  (request: Request, platform?: unknown): Promise<Response>
+  /** What it serves, for the compiler alone: `createClient<typeof handler>` knows its names. It has no value. */
+  readonly '~served'?: Names
+}
+
+/** What is served by name, as the compiler reads it from options. */
+export type ServedBy<Agents, Teams, Workflows, List extends readonly unknown[]> = {
+  readonly agents: ServedOf<'agent', Agents, List>
+  readonly teams: ServedOf<'team', Teams, List>
+  readonly workflows: ServedOf<'workflow', Workflows, List>
+}
+
+/** Options whose explicit entries the compiler remembers. */
+export interface NamedOptions<Agents, Teams, Workflows, List> {
+  readonly agents?: Agents
+  readonly teams?: Teams
+  readonly workflows?: Workflows
+  readonly serve?: List
+}
+
+/**
+ * Makes a handler that serves agents, teams and workflows, and has no part but those that are given as `plugins`. Throws a
+ * `ServableError` with code `invalid_options` that names what is wrong. The handler itself never rejects: every failure is a
+ * response.
+ *
+ * @example
+ * export default { fetch: createHandler({ agents: { echo }, plugins: [a2a()] }) }
+ */
+export function createHandler<
+  const Agents extends CoreOptions['agents'] = Nothing,
+  const Teams extends CoreOptions['teams'] = Nothing,
+  const Workflows extends CoreOptions['workflows'] = Nothing,
+  const List extends readonly Servable[] = readonly [],
+>(
+  options: CoreOptions & NamedOptions<Agents, Teams, Workflows, List> = {},
+): Handler<ServedBy<Agents, Teams, Workflows, List>> {
+  return serve(createCore(options))
+}
+
+/** Makes the handler of a core. Throws `invalid_options` where plugins collide. */
+export function serve(core: Core): Handler {
+  const { settings, mounted, prefix, log, life } = core
+  const plugins = mounted.flatMap(({ routes = [] }) => routes)
+  const named = [...coreRoutes(core), ...plugins]
+  const links = linksTo(namedPaths(core), named)
+  const index = hasIndex(core) ? joinPath(prefix) : undefined
+  const routes = index === undefined ? named : [...named, indexRoute(index, links)]
+  checkRoutes(routes)
+  const bases = mounted.flatMap(({ name, base }) =>
+    base === undefined ? [] : [{ path: base.path, part: name }],
+  )
+  const dispatch = createDispatch({
+    find: createMatcher(routes, bases),
+    middleware: middlewareOf(core),
+    corsOf: corsByPart(core),
+    publicUrl: settings.publicUrl,
+    fallback: settings.fallback,
+    production: settings.production,
+    log,
+    addressOf: createAddressReader(settings.trustProxy, error =>
+      logThrown(log, { event: 'trust_proxy.failed' }, error),
+    ),
+    logsRequests: settings.logsRequests,
+    link: linkHeader(index, links),
+    readKeys: core.readKeys,
+  })
+  life.regularly(() => void core.host.lookAfter?.())
+  for (const { begin } of mounted) begin?.()
+  const handler = (request: Request, argument?: unknown): Promise<Response> => {
+    life.onRequest(platformOf(argument).isIsolated === true)
+    return dispatch(request, argument)
+  }
+  if (settings.trustProxy === undefined) withNoAddress(handler, core.onNoAddress)
+  return withCore(withDrain(withLife(handler, life), core.working.drain), core)
+}
+
+/** What every handler serves. */
+function coreRoutes({
+  settings,
+  prefix,
+  catalog,
+  readKeys,
+  runs,
+  host,
+  openStream,
+  life,
+  ...core
+}: Core): Route[] {
+  const { disconnect, listAnonymous } = settings.runs
+  return [
+    ...runRoutes({
+      prefix,
+      catalog,
+      readKeys,
+      runs,
+      host,
+      countStream: openStream,
+      maxBodyBytes: core.maxBodyBytes,
+      readUpload: core.uploads,
+      disconnect,
+      whyUnstored: core.whyUnstored,
+    }),
+    ...storedRunRoutes({ prefix, host, listAnonymous, countStream: openStream }),
+    ...(settings.registry === undefined ? [] : listRoutes(prefix, catalog)),
+    healthRoute(prefix, life.isReady),
+  ]
+}
+
+/** Whether there is an index of what is mounted: it does not take the place of the host's own page. */
+export function hasIndex({ prefix, settings: { fallback } }: Core): boolean {
+  return joinPath(prefix) !== '/' || fallback === undefined
+}
+
+/** What the index tells of, where it is mounted. */
+function namedPaths({ prefix, mounted }: Core): Readonly<Record<string, string>> {
+  const at = (...path: string[]) => joinPath(prefix, ...path)
+  return {
+    ...Object.fromEntries(['agents', 'teams', 'workflows', 'registry'].map(name => [name, at(name)])),
+    run: at('agents', ':name', 'run'),
+    stream: at('agents', ':name', 'stream'),
+    runs: at('runs'),
+    health: at('health'),
+    ...Object.assign({}, ...mounted.map(({ links }) => links)),
+  }
+}
+
+/** Outside in: plugins that come before all else, the deployment's middleware, the plugins' own, their guards. */
+function middlewareOf({ settings, mounted }: Core): Middleware[] {
+  const given = <T>(values: readonly (T | undefined)[]) => values.filter(value => value !== undefined)
+  return [
+    ...given(mounted.map(({ outer }) => outer)),
+    ...settings.middleware,
+    ...given(mounted.map(({ middleware }) => middleware)),
+    ...given(mounted.map(guardOf)),
+  ]
+}
+
+/** The guard of what is below a plugin's path. */
+function guardOf({ name, base }: MountedPlugin): Middleware | undefined {
+  const guard = base?.guard
+  return (
+    guard && ((request, context, next) => (context.part === name ? guard(request, context, next) : next()))
+  )
+}
+
+/** Who may call which part across origins. */
+function corsByPart({ cors, mounted }: Core): (part: string) => Cors | undefined {
+  const own = new Map(
+    mounted.flatMap(({ name, routes = [], cors }) =>
+      cors === undefined
+        ? []
+        : [name, ...routes.map(({ part }) => part)].map(part => [part, cors ?? undefined]),
+    ),
+  )
+  return part => (own.has(part) ? own.get(part) : cors)
+}
+
+/** Throws for two routes of one method and path: one of them would never answer. */
+function checkRoutes(routes: readonly Route[]): void {
+  const known = new Map<string, Route>()
+  for (const route of routes) {
+    const where = `${route.method} ${route.path.replace(/:\w+/g, ':')}`
+    const other = known.get(where)
+    if (other !== undefined) {
+      throw new ServableError(
+        'invalid_options',
+        `\`plugins\`: \`${other.part}\` and \`${route.part}\` both answer ${route.method} ${route.path}: give one of them another path`,
+      )
+    }
+    known.set(where, route)
+  }
+}
+
+const CORE = Symbol.for('servable.core')
+
+function withCore<H extends object>(handler: H, core: Core): H {
+  return Object.assign(handler, { [CORE]: core })
+}
+
+/** The core of a handler; undefined where it is other code's, such as a function around a handler. */
+export function coreOf(handler: object): Core | undefined {
+  return (handler as { readonly [CORE]?: Core })[CORE]
+}

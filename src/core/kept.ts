@@ -1,0 +1,97 @@
+/**
+ * What plugins keep: transactions, each of which runs beside the data, on every store. In a store at hand that is this process;
+ * with Durable Objects it is the object of a place.
+ *
+ * @module
+ */
+
+import type { Reader, Store, Transaction } from '../state/store.ts'
+import type { Ask, HostedState } from './hosted.ts'
+
+/**
+ * Where something is kept. Things of one place are together in one Durable Object, and no transaction reaches another place. What
+ * must not be told (an address, a key) stands in `key`, whose digest alone names the object.
+ */
+export type Place = string | { readonly name: string; readonly key: string }
+
+/** Transactions by name, over readers and writers of a kind. */
+export interface TransactionsOver<R, W> {
+  /** Looks; changes nothing. */
+  readonly reads?: Readonly<Record<string, (kept: R, ...args: never[]) => unknown>>
+  /** All that one writes is written, or, when it throws, nothing. */
+  readonly writes?: Readonly<Record<string, (kept: W, ...args: never[]) => unknown>>
+}
+
+/** Transactions over the store itself. */
+export interface Transactions extends TransactionsOver<Reader, Transaction> {
+  /** Collections whose documents expire: an object deletes them when their time has come. */
+  readonly expiring?: readonly string[]
+  /** All other collections: an object lets itself go once nothing is left in any. */
+  readonly lasting?: readonly string[]
+}
+
+/** Calls of transactions, each at a place. An error keeps its code; `state_unavailable` where the store cannot be reached. */
+export type Calls<T extends TransactionsOver<never, never>> = CallsOf<T['reads']> & CallsOf<T['writes']>
+
+type CallsOf<Functions> = {
+  readonly [Name in keyof Functions]: Functions[Name] extends (
+    kept: never,
+    ...args: infer Args
+  ) => infer Result
+    ? (place: Place, ...args: Args) => Promise<Result>
+    : never
+}
+
+/** A function of {@link Transactions}, whatever its arguments. */
+export type Work<T> = (tx: T, ...args: unknown[]) => unknown
+
+/** Calls in a store at hand. */
+export function callsIn<T extends Transactions>(store: Store, { reads, writes }: T): Calls<T> {
+  return callsBy<T>(
+    { reads, writes },
+    {
+      read: (work, args) => store.read(tx => work(tx, ...args)),
+      write: (work, args) => store.write(tx => work(tx, ...args)),
+    },
+  )
+}
+
+/** Calls in objects, where the keeper of that name has the same transactions. */
+export function callsAt<T extends Transactions>(
+  reach: (place: Place, keeper: string) => Ask,
+  keeper: string,
+  { reads, writes }: T,
+): Calls<T> {
+  const ask = (_: unknown, args: readonly unknown[], place: Place, name: string) =>
+    reach(place, keeper)(name, ...args)
+  return callsBy<T>({ reads, writes }, { read: ask, write: ask })
+}
+
+interface Caller {
+  read(work: Work<Reader>, args: readonly unknown[], place: Place, name: string): unknown
+  write(work: Work<Transaction>, args: readonly unknown[], place: Place, name: string): unknown
+}
+
+function callsBy<T extends Transactions>(
+  { reads = {}, writes = {} }: Transactions,
+  caller: Caller,
+): Calls<T> {
+  const calls: Record<string, (place: Place, ...args: unknown[]) => Promise<unknown>> = {}
+  for (const [name, work] of Object.entries(reads)) {
+    calls[name] = async (place, ...args) => caller.read(work as Work<Reader>, args, place, name)
+  }
+  for (const [name, work] of Object.entries(writes)) {
+    calls[name] = async (place, ...args) => caller.write(work as Work<Transaction>, args, place, name)
+  }
+  return calls as Calls<T>
+}
+
+/** Where transactions are called from a handler. */
+export type Keep = <T extends Transactions>(keeper: string, transactions: T) => Calls<T>
+
+/** Calls where the state is. */
+export function keepIn(state: { readonly kind: 'local'; readonly store: Store } | HostedState): Keep {
+  if (state.kind === 'local') return (_, transactions) => callsIn(state.store, transactions)
+  return (keeper, transactions) =>
+    callsAt((place, name) => state.reach('index', place, name), keeper, transactions)
+}

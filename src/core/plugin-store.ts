@@ -1,0 +1,129 @@
+/**
+ * What a plugin of others sees of the store: documents of its own, at one place.
+ *
+ * @module
+ */
+
+import type { Reader, Transaction } from '../state/store.ts'
+import type { Calls, Keep, Place, Transactions, TransactionsOver, Work } from './kept.ts'
+
+/** A document of a plugin. */
+export interface KeptDocument<T = unknown> {
+  readonly id: string
+  /** When it was written last. Milliseconds since 1970. */
+  readonly at: number
+  readonly value: T
+}
+
+/** Which documents to list. */
+export interface KeptQuery {
+  /** 1 to 1,000. */
+  readonly limit: number
+  /** Only documents after this one: the last one of the page before. */
+  readonly after?: Pick<KeptDocument, 'id' | 'at'>
+}
+
+/** What can be looked at. */
+export interface KeptReader {
+  get<T>(collection: string, id: string): T | undefined
+  /** Newest first. */
+  list<T>(collection: string, query: KeptQuery): KeptDocument<T>[]
+  count(collection: string): number
+}
+
+/** What can be done in a transaction that writes. */
+export interface KeptWriter extends KeptReader {
+  /** Adds a document of any JSON value or replaces the one of the same id. From `expiresAt` on it is gone. */
+  put(collection: string, id: string, value: unknown, options?: { readonly expiresAt?: number }): void
+  delete(collection: string, id: string): void
+}
+
+/**
+ * What a plugin keeps: transactions by name. Each is a pure function of what is kept and of its arguments: it may run more than
+ * once, so it starts nothing and changes nothing else. Arguments and results are JSON. With Durable Objects it runs in the object
+ * of the place that is named in the call.
+ */
+export type PluginTransactions = TransactionsOver<KeptReader, KeptWriter>
+
+/** Documents that are deleted in one go once they have expired. */
+const EXPIRED_AT_ONCE = 100
+
+/** Most documents of a list. */
+const MAX_LISTED = 1000
+
+/** The same transactions over the store: all documents of a plugin are in one collection of its own. */
+export function overStore(plugin: string, { reads = {}, writes = {} }: PluginTransactions): Transactions {
+  const name = `plugin:${plugin}`
+  const over =
+    <R, S>(make: (tx: R, place: string) => S) =>
+    (work: unknown) =>
+      ((tx: R, place: string, ...args: unknown[]) => (work as Work<S>)(make(tx, place), ...args)) as never
+  const each = (works: object, wrap: (work: unknown) => never) =>
+    Object.fromEntries(Object.entries(works).map(([key, work]) => [key, wrap(work)]))
+  return {
+    reads: each(
+      reads,
+      over((tx: Reader, place) => readerAt(tx, name, place)),
+    ),
+    writes: each(
+      writes,
+      over((tx: Transaction, place) => writerAt(tx, name, place)),
+    ),
+    expiring: [name],
+  }
+}
+
+function readerAt(tx: Reader, name: string, place: string): KeptReader {
+  const partitionOf = (collection: string) => pathOf(place, collection)
+  return {
+    get<T>(collection: string, id: string) {
+      const document = tx.get<T>(name, pathOf(place, collection, id))
+      return (document?.expiresAt ?? Number.POSITIVE_INFINITY) > Date.now() ? document?.value : undefined
+    },
+    list<T>(collection: string, { limit, after }: KeptQuery) {
+      const partition = partitionOf(collection)
+      const from = after && { at: after.at, id: pathOf(place, collection, after.id) }
+      const found = tx.list<T>(name, { partition, after: from, limit: Math.min(limit, MAX_LISTED) })
+      const now = Date.now()
+      return found
+        .filter(({ expiresAt = Number.POSITIVE_INFINITY }) => expiresAt > now)
+        .map(({ id, at, value }) => ({ id: lastOf(id), at, value }))
+    },
+    count: collection => tx.count(name, partitionOf(collection)),
+  }
+}
+
+function writerAt(tx: Transaction, name: string, place: string): KeptWriter {
+  return {
+    ...readerAt(tx, name, place),
+    put(collection, id, value, { expiresAt } = {}) {
+      const now = Date.now()
+      for (const expired of tx.expired(name, now, EXPIRED_AT_ONCE)) tx.delete(name, expired.id)
+      const partition = pathOf(place, collection)
+      tx.put(name, { id: pathOf(place, collection, id), partition, at: now, tags: {}, value, expiresAt })
+    },
+    delete: (collection, id) => tx.delete(name, pathOf(place, collection, id)),
+  }
+}
+
+/** Makes the calls. */
+export function pluginCalls<T extends PluginTransactions>(keep: Keep, plugin: string, given: T): Calls<T> {
+  const calls: Readonly<Record<string, (place: Place, ...args: unknown[]) => unknown>> = keep(
+    plugin,
+    overStore(plugin, given),
+  )
+  const named = Object.entries(calls).map(([name, call]) => [
+    name,
+    (place: string, ...args: unknown[]) => call(`plugin:${plugin}:${place}`, place, ...args),
+  ])
+  return Object.fromEntries(named) as Calls<T>
+}
+
+/** Names, so that none can be mistaken for two. */
+function pathOf(...names: readonly string[]): string {
+  return JSON.stringify(names)
+}
+
+function lastOf(path: string): string {
+  return (JSON.parse(path) as string[]).at(-1) ?? ''
+}

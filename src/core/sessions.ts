@@ -1,0 +1,33 @@
+import type { SessionKeeper, SessionKey } from '../agents/memory.ts'
+import { appendSession, idOf, readSession, SESSIONS, type SessionSettings } from '../runs/sessions.ts'
+import type { Reader, Transaction } from '../state/store.ts'
+import type { Keep, Place, Transactions } from './kept.ts'
+
+/** The transactions of sessions. Messages cross as JSON: what another program wrote need not be what can be cloned. */
+export const SESSION_TRANSACTIONS = {
+  reads: { read: (tx: Reader, key: SessionKey) => JSON.stringify(readSession(tx, key)) },
+  writes: {
+    append(tx: Transaction, key: SessionKey, messages: string, settings: SessionSettings) {
+      appendSession(tx, key, JSON.parse(messages), settings)
+    },
+  },
+  expiring: [SESSIONS],
+} satisfies Transactions
+
+/** The keeper's name. */
+export const SESSION_KEEPER = 'session'
+
+/** Keeps sessions. With Durable Objects each has an object of its own, and nobody counts those of one owner. */
+export function sessionsIn(
+  keep: Keep,
+  { maxSessions, maxSessionMessages, maxSessionLength, sessionRetentionMs }: SessionSettings,
+): SessionKeeper {
+  // All other options stay here: not every one can be cloned.
+  const settings = { maxSessions, maxSessionMessages, maxSessionLength, sessionRetentionMs }
+  const calls = keep(SESSION_KEEPER, SESSION_TRANSACTIONS)
+  const placeOf = (key: SessionKey): Place => ({ name: 'session', key: idOf(key) })
+  return {
+    read: async key => JSON.parse(await calls.read(placeOf(key), key)),
+    append: (key, messages) => calls.append(placeOf(key), key, JSON.stringify(messages), settings),
+  }
+}

@@ -1,0 +1,50 @@
+import type { Correction, CorrectionQuery, CorrectionStore } from '../agents/corrections.ts'
+import type { Keep, Transactions } from '../core/kept.ts'
+import { asPlugin, type Plugin } from '../core/plugin.ts'
+import { addCorrection, CORRECTIONS, listCorrections } from '../http/corrections.ts'
+import { correctionRoutes } from '../http/routes/correction-routes.ts'
+import { partitionOf } from '../runs/record.ts'
+import type { Reader, Transaction } from '../state/store.ts'
+
+const NAME = 'corrections'
+
+const CORRECTION_TRANSACTIONS = {
+  reads: { list: (tx: Reader, query: CorrectionQuery) => listCorrections(tx, query) },
+  writes: {
+    add: (tx: Transaction, correction: Correction, owner: string | null) =>
+      addCorrection(tx, correction, owner),
+  },
+  lasting: [CORRECTIONS],
+} satisfies Transactions
+
+/** Keeps what people put right in the output of agents, and tells agents of it: `/agents/:name/corrections`. */
+export function corrections(): Plugin {
+  return asPlugin({
+    name: NAME,
+    transactions: { [NAME]: CORRECTION_TRANSACTIONS },
+    memory: keep => {
+      const { list } = correctionsIn(keep)
+      return {
+        corrections: async (agent, owner, limit) => (await list({ agent, owner, limit })).corrections,
+      }
+    },
+    mount: ({ prefix, catalog, maxBodyBytes, settings, keep }) => ({
+      routes: correctionRoutes({
+        prefix,
+        catalog,
+        maxBodyBytes,
+        listAnonymous: settings.runs.listAnonymous,
+        store: correctionsIn(keep),
+      }),
+    }),
+  })
+}
+
+/** Where corrections are kept that have no place of their own: with Durable Objects, beside the list of their owner's runs. */
+function correctionsIn(keep: Keep): Required<CorrectionStore> {
+  const calls = keep(NAME, CORRECTION_TRANSACTIONS)
+  return {
+    add: (correction, owner) => calls.add(partitionOf(owner), correction, owner),
+    list: query => calls.list(partitionOf(query.owner), query),
+  }
+}

@@ -1,0 +1,57 @@
+import * as v from 'valibot'
+import type { Transactions } from '../core/kept.ts'
+import { asPlugin, type Plugin } from '../core/plugin.ts'
+import {
+  countInStore,
+  createLocalCount,
+  createRateLimit,
+  type RateLimitOptions,
+  resolveRateLimit,
+  WINDOWS,
+} from '../http/rate-limit.ts'
+import { checkOptions, count, duration, func } from '../schemas.ts'
+import type { Transaction } from '../state/store.ts'
+import { headerName } from '../validation.ts'
+
+const NAME = 'rateLimit'
+
+const OptionsSchema = v.strictObject({
+  windowMs: v.optional(duration),
+  max: v.optional(count),
+  key: v.optional(func),
+  trustedHeader: v.optional(headerName),
+  shared: v.optional(v.boolean()),
+})
+
+const WINDOW_TRANSACTIONS = {
+  writes: {
+    count: (tx: Transaction, client: string, windowMs: number) => countInStore(tx, client, windowMs),
+  },
+  expiring: [WINDOWS],
+} satisfies Transactions
+
+/** Limits the requests of one client: 100 a minute by address, or how. Throws `invalid_options`. */
+export function rateLimit(options: RateLimitOptions = {}): Plugin {
+  checkOptions(NAME, OptionsSchema, options)
+  const settings = resolveRateLimit(options)
+  const { key, shared, windowMs, trustedHeader } = settings
+  return asPlugin({
+    name: NAME,
+    transactions: { [NAME]: WINDOW_TRANSACTIONS },
+    mount({ keep, onNoAddress }) {
+      const calls = keep(NAME, WINDOW_TRANSACTIONS)
+      const countShared = (client: string) => calls.count({ name: 'rate', key: client }, client, windowMs)
+      const middleware = createRateLimit(
+        settings,
+        shared ? countShared : createLocalCount(settings),
+        onNoAddress,
+      )
+      // It comes before all other middleware, but where it goes by a key: that may be what they find out.
+      if (key !== undefined) return { middleware }
+      return {
+        outer: middleware,
+        ...(trustedHeader === undefined && { withoutAddress: 'for `rateLimit` all of them are one client' }),
+      }
+    },
+  })
+}

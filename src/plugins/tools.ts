@@ -1,0 +1,46 @@
+/**
+ * Tools on offer, listed at `GET /tools`.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import type { Tool } from '../agents/tool.ts'
+import type { ToolServerSource } from '../agents/tool-servers.ts'
+import type { Toolkit } from '../agents/toolkit.ts'
+import { asPlugin, type Plugin } from '../core/plugin.ts'
+import { joinPath } from '../http/router.ts'
+import { toolRoutes } from '../http/routes/tool-routes.ts'
+import { createToolCatalog } from '../http/tool-catalog.ts'
+import { record } from '../schemas.ts'
+import { validate } from '../validation.ts'
+
+/** Where tools come from. */
+export interface ToolsOptions {
+  /** Toolkits whose tools are listed. */
+  readonly toolkits?: readonly Toolkit[]
+  /** Tools by the name under which they are listed. They win over a toolkit's tool of the same name. */
+  readonly toolLibrary?: Readonly<Record<string, Tool>>
+  /** The manager whose tool servers' tools are listed too, as `server.tool`; give it to `admin` as well. */
+  readonly servers?: ToolServerSource
+}
+
+const OptionsSchema = v.strictObject({
+  toolkits: v.optional(v.array(v.unknown(), 'must be an array')),
+  toolLibrary: v.optional(record),
+  servers: v.optional(v.unknown()),
+})
+
+/** Lists tools at `GET /tools` and `GET /tools/:name`. Throws `invalid_options`. */
+export function tools(options: ToolsOptions = {}): Plugin {
+  validate(OptionsSchema, options, 'invalid_options', 'tools')
+  const { toolkits = [], toolLibrary = {}, servers } = options
+  const catalog = createToolCatalog({ toolkits, toolLibrary, toolServers: servers })
+  return asPlugin({
+    name: 'tools',
+    mount: ({ prefix }) => ({
+      routes: toolRoutes(prefix, catalog),
+      links: { tools: joinPath(prefix, 'tools') },
+    }),
+  })
+}

@@ -1,0 +1,124 @@
+/**
+ * Who is told of runs, wherever they came from: metrics, traces, webhooks.
+ *
+ * @module
+ */
+
+import type { ErrorEvent, FinishEvent, RunEvent } from '../agents/contract.ts'
+import type { Target } from './run.ts'
+
+/** A run that begins. */
+export interface BegunRun extends Pick<Target, 'kind' | 'name' | 'servable'> {
+  readonly runId: string
+  /** The `traceparent` of the request, where it came with one (W3C Trace Context). */
+  readonly traceparent: string | undefined
+}
+
+/** Is told of every run, and of every stream of events that a client reads. */
+export interface Observer {
+  /** A run begins. Gives who is told of it further; undefined for nobody. */
+  start?(run: BegunRun): RunObserver | undefined
+  /** A stream opens. What this gives is called when it closes. */
+  openStream?(): () => void
+}
+
+/** Is told of one run. */
+export interface RunObserver {
+  /** Each event but the last. */
+  event?(event: RunEvent): void
+  /** The last one, once. */
+  end?(event: FinishEvent | ErrorEvent, durationMs: number): void
+}
+
+/** An observer with its name, for the log. */
+export interface NamedObserver {
+  readonly name: string
+  readonly observer: Observer
+}
+
+/**
+ * One observer of several, none of which throws: `onError` is told, and the one that threw hears no more of that run.
+ * Undefined where there is none.
+ */
+export function observeBy(
+  observers: readonly NamedObserver[],
+  onError: (name: string, thrown: unknown) => void,
+): Required<Observer> | undefined {
+  if (observers.length === 0) return undefined
+  const attempt = <T>(name: string, work: () => T): T | undefined => {
+    try {
+      return work()
+    } catch (thrown) {
+      onError(name, thrown)
+      return undefined
+    }
+  }
+  return {
+    start(run) {
+      const told = observers.flatMap(({ name, observer }) => {
+        const watching = attempt(name, () => observer.start?.(run))
+        return watching === undefined ? [] : [new Told(name, watching, onError)]
+      })
+      return told.length > 1 ? new All(told) : told[0]
+    },
+    openStream() {
+      const closing = observers.map(({ name, observer }) => ({
+        name,
+        close: attempt(name, () => observer.openStream?.()),
+      }))
+      return () => {
+        for (const { name, close } of closing) attempt(name, () => close?.())
+      }
+    },
+  }
+}
+
+/** An observer of a run, until it throws. */
+class Told implements RunObserver {
+  readonly #name: string
+  #observer: RunObserver | undefined
+  readonly #onError: (name: string, thrown: unknown) => void
+
+  constructor(name: string, observer: RunObserver, onError: (name: string, thrown: unknown) => void) {
+    this.#name = name
+    this.#observer = observer
+    this.#onError = onError
+  }
+
+  event(event: RunEvent): void {
+    try {
+      this.#observer?.event?.(event)
+    } catch (thrown) {
+      this.#fail(thrown)
+    }
+  }
+
+  end(event: FinishEvent | ErrorEvent, durationMs: number): void {
+    try {
+      this.#observer?.end?.(event, durationMs)
+    } catch (thrown) {
+      this.#fail(thrown)
+    }
+  }
+
+  #fail(thrown: unknown): void {
+    this.#observer = undefined
+    this.#onError(this.#name, thrown)
+  }
+}
+
+class All implements RunObserver {
+  readonly #told: readonly Told[]
+
+  constructor(told: readonly Told[]) {
+    this.#told = told
+  }
+
+  event(event: RunEvent): void {
+    for (const one of this.#told) one.event(event)
+  }
+
+  end(event: FinishEvent | ErrorEvent, durationMs: number): void {
+    for (const one of this.#told) one.end(event, durationMs)
+  }
+}
