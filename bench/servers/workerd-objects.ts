@@ -78,7 +78,7 @@ async function doing(
         1,
         at => {
           const target = { kind: 'agent', name: 'many', servable: many } as const
-          core.start(target, `${at}`).end({ type: 'finish', finishReason: 'stop' }, 20)
+          core.start({ ...target, runId: `${at}` }).end({ type: 'finish', finishReason: 'stop' }, 20)
           return object.add('isolate', `isolate:${at + 1}`, core.take()!)
         },
       ]
