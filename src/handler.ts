@@ -17,7 +17,7 @@ import { createLocalRecords } from './gateway/local-records.ts'
 import type { GatewaySettings } from './gateway/options.ts'
 import { type GatewayRoutesOptions, gatewayRoutes } from './gateway/routes.ts'
 import { askedAtHandshake } from './http/authentication.ts'
-import { type Middleware, type Part, type RequestState, refusing } from './http/context.ts'
+import { type Middleware, type Part, type RequestState, type Route, refusing } from './http/context.ts'
 import { createDispatch } from './http/dispatch.ts'
 import { withDrain } from './http/drain.ts'
 import { createKeyReader, type KeyReader, keyHeaders } from './http/key-headers.ts'
@@ -30,7 +30,7 @@ import {
   createRateLimit,
   type RateLimitSettings,
 } from './http/rate-limit.ts'
-import { createMatcher, joinPath, type Route } from './http/router.ts'
+import { createMatcher, joinPath } from './http/router.ts'
 import { correctionRoutes } from './http/routes/correction-routes.ts'
 import { healthRoute } from './http/routes/health-route.ts'
 import { indexRoute, linkHeader, linksTo } from './http/routes/index-route.ts'

@@ -27,8 +27,9 @@ import { isProduction } from './environment.ts'
 import { ServableError } from './errors.ts'
 import { type GatewayOptions, type GatewaySettings, resolveGateway } from './gateway/options.ts'
 import type { GatewayFetch } from './gateway/routes.ts'
-import type { Log, Middleware } from './http/context.ts'
+import type { Middleware } from './http/context.ts'
 import { DEFAULT_PROVIDERS, type Providers } from './http/key-headers.ts'
+import type { Log } from './http/log.ts'
 import {
   type CountRequest,
   type RateLimitOptions,

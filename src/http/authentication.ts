@@ -13,7 +13,7 @@ import { isResponse } from '../web/response.ts'
 import { type Context, type Middleware, RequestState } from './context.ts'
 import { ANY_PROVIDER_HEADER } from './key-headers.ts'
 import { type Identity, isIdentity } from './platform.ts'
-import type { SecurityScheme } from './security.ts'
+import type { SecurityScheme } from './security-scheme.ts'
 
 /**
  * Checks a token or key. Undefined and a throw refuse. Of a socket whose client gave it in `auth.token` the request is the

@@ -14,20 +14,23 @@ import { checkResponse, withHeaders, withoutBody } from '../web/response.ts'
 import {
   type Answer,
   compose,
-  type Log,
   type Middleware,
   type Part,
   RequestState,
   type RequestTools,
+  type Route,
+  type RouteMatch,
+  type Territory,
 } from './context.ts'
 import { checkCrossSite } from './cross-site.ts'
+import type { Log } from './log.ts'
 import { platformOf } from './platform.ts'
-import { type Match, type Matcher, pathnameOf } from './router.ts'
+import { type Matcher, pathnameOf } from './router.ts'
 import { traceIdOf } from './trace.ts'
 
 /** What dispatching needs. */
 export interface DispatchOptions extends RequestTools {
-  readonly find: Matcher
+  readonly find: Matcher<Route, Territory>
   readonly middleware: readonly Middleware[]
   /** By part; none for one that is not to be called across origins. */
   readonly corsOf: (part: Part) => Cors | undefined
@@ -154,7 +157,7 @@ function linkOf({ link }: DispatchOptions): { readonly link?: string } {
   return link === undefined ? {} : { link }
 }
 
-function methodsOf(match: Match): readonly string[] {
+function methodsOf(match: RouteMatch): readonly string[] {
   if (match === undefined) return []
   return match.found === 'path' ? match.allow : [match.route.method]
 }

@@ -1,7 +1,7 @@
 /** Who measures runs: told of each run that begins, wherever it came from. */
 
 import type { ErrorEvent, FinishEvent, RunEvent } from '../agents/contract.ts'
-import type { Target } from './run.ts'
+import type { Target } from './target.ts'
 
 /** Told of every run. None of its methods may throw. */
 export interface Meter {
