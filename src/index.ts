@@ -8,7 +8,6 @@ export { agentCard, agentCards, type CardForm, type CardOptions, type CardSubjec
 export type { AgentCard, CardGeneration } from './a2a/card-forms.ts'
 export type { A2AOptions, A2AProvider } from './a2a/options.ts'
 export type { PushOptions } from './a2a/push/options.ts'
-export { type VerifyOptions, verifyWebhook, type Webhook } from './a2a/push/webhook.ts'
 export type { AdminOptions, AuthenticateAdmin } from './admin/options.ts'
 export type { ConfigFieldView, ToolkitDetail, ToolkitSummary } from './admin/toolkit-catalog.ts'
 export { Agent, type AgentConfig, type AgentContext } from './agents/agent.ts'
@@ -151,3 +150,4 @@ export { type LocalState, type MemoryStateOptions, memoryState, type Retention }
 export type { TrustProxy } from './web/client-address.ts'
 export type { CorsOptions, CorsSetting } from './web/cors.ts'
 export type { Problem } from './web/problem.ts'
+export { type VerifyOptions, verifyWebhook, type Webhook } from './webhook-delivery/webhook.ts'

@@ -78,6 +78,7 @@ const KNOWS: Record<string, readonly string[]> = {
   state: ['errors'],
   runs: ['errors', 'validation', 'wake', 'agents', 'state'],
   http: ['errors', 'key-text', 'defaults', 'fair-share', 'validation', 'web', 'agents', 'state', 'runs'],
+  'webhook-delivery': ['errors', 'fair-share', 'state', 'web'],
   a2a: [
     'errors',
     'defaults',
@@ -90,6 +91,7 @@ const KNOWS: Record<string, readonly string[]> = {
     'state',
     'runs',
     'http',
+    'webhook-delivery',
   ],
   socket: ['errors', 'defaults', 'counter', 'wake', 'web', 'http'],
   openapi: ['errors', 'web', 'agents', 'runs', 'http'],
@@ -173,6 +175,7 @@ const KNOWS: Record<string, readonly string[]> = {
     'openapi',
     'options',
     'handler',
+    'webhook-delivery',
   ],
   runtimes: [
     'admin',
