@@ -120,7 +120,7 @@ export function createHandler<
   const tasks = settings.a2a && createTaskHost(service, life)
   const { cors, socketCors } = createAllCors(settings)
   const tellNoAddress = createNoAddress(log, withoutAddress(settings))
-  const corsOf = (part: Part) => (part === 'socket' ? socketCors : part === 'admin' ? undefined : cors)
+  const corsOf = (part: Part) => (part === 'socket' ? socketCors : cors)
 
   const mounted = [
     ...runRoutes({ prefix, catalog, readKeys, runs, host, countStream, ...runRequests(settings) }),
@@ -149,7 +149,7 @@ export function createHandler<
   const links = linksTo(namedPaths(settings), mounted)
   const index = hasIndex(settings) ? joinPath(prefix) : undefined
   const routes = index === undefined ? mounted : [...mounted, indexRoute(index, links)]
-  const territory = { path: adminPath(prefix), part: 'admin' } as const
+  const territory = { path: adminPath(prefix), part: 'admin', cors: null } as const
   const find = createMatcher(routes, settings.admin === undefined ? [] : [territory])
   const gate = settings.admin === undefined ? [] : [adminGate(settings.admin.authenticate)]
   const dispatch = createDispatch({

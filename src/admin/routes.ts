@@ -67,6 +67,7 @@ export function adminRoutes(options: AdminRoutesOptions): Route[] {
     method: operation.method,
     path: joinPath(adminPath(prefix), operation.path),
     part: 'admin',
+    cors: null,
     decidesItself: settings.authenticate !== undefined,
     endpoint: (request, state) => perform(operation, request, state, options),
   }))

@@ -7,6 +7,7 @@
 import { ServableError } from '../errors.ts'
 import { refOf } from '../runs/record.ts'
 import type { AddressReader } from '../web/client-address.ts'
+import type { Cors } from '../web/cors.ts'
 import { Reply, toResponse } from '../web/reply.ts'
 import { checkResponse } from '../web/response.ts'
 import { logThrown } from './failure-log.ts'
@@ -73,6 +74,8 @@ export interface Route extends Findable {
   readonly isOpen?: boolean
   /** Whether the answer tells this request nothing that is to be kept. Default: it does. */
   readonly isOpenTo?: (request: Request) => boolean
+  /** Who may call it across origins; null for nobody. Default: as the handler has it. */
+  readonly cors?: Cors | null
   /** It has an `authenticate` of its own, which decides who may use it. */
   readonly decidesItself?: boolean
   /** The middleware that is asked again at the handshake of a socket, and may leave its decision to that. */
@@ -81,7 +84,7 @@ export interface Route extends Findable {
 }
 
 /** A path below which everything is of one part, whether there is a route or not. */
-export type Territory = Pick<Route, 'path' | 'part' | 'isOpen'>
+export type Territory = Pick<Route, 'path' | 'part' | 'isOpen' | 'cors'>
 
 /** Where a request leads. */
 export type RouteMatch = Match<Route, Territory>
@@ -173,6 +176,11 @@ export class RequestState implements Context {
     return this.setHeaders
   }
 
+  /** What the route says of calls across origins, if anything. */
+  get cors(): Cors | null | undefined {
+    return this.#place?.cors
+  }
+
   get decidesItself(): boolean {
     return this.#route?.decidesItself === true
   }
@@ -192,7 +200,7 @@ export class RequestState implements Context {
     return true
   }
 
-  get #place(): Pick<Route, 'part' | 'isOpen'> | undefined {
+  get #place(): Omit<Territory, 'path'> | undefined {
     return this.match?.found === 'path' ? this.match.at : this.match?.route
   }
 

@@ -32,7 +32,7 @@ import { traceIdOf } from './trace.ts'
 export interface DispatchOptions extends RequestTools {
   readonly find: Matcher<Route, Territory>
   readonly middleware: readonly Middleware[]
-  /** By part; none for one that is not to be called across origins. */
+  /** By part, of a route that says nothing of it; none for one that is not to be called across origins. */
   readonly corsOf: (part: Part) => Cors | undefined
   /** The address under which clients reach the service, where it is not the request's. */
   readonly publicUrl: string | undefined
@@ -49,7 +49,9 @@ export interface DispatchOptions extends RequestTools {
 export function createDispatch(
   options: DispatchOptions,
 ): (request: Request, platform?: unknown) => Promise<Response> {
-  const { find, corsOf, publicUrl, fallback, log } = options
+  const { find, publicUrl, fallback, log } = options
+  const corsOf = ({ cors, part }: RequestState) =>
+    cors === undefined ? options.corsOf(part) : (cors ?? undefined)
   const serve = compose(options.middleware, (request, state) => answerMatch(request, state, options))
 
   const answer = async (request: Request, state: RequestState): Promise<Response> => {
@@ -61,7 +63,7 @@ export function createDispatch(
       if (state.match === undefined && fallback !== undefined) {
         return checkResponse(await fallback(request), '`fallback`')
       }
-      const cors = corsOf(state.part)
+      const cors = corsOf(state)
       const preflight = cors?.preflight(request, methodsOf(state.match))
       // What leads to no route changes nothing.
       if (preflight === undefined && state.match?.found === 'route') {
@@ -72,7 +74,7 @@ export function createDispatch(
     } catch (error) {
       reached = explain(error, request, state, options)
     }
-    return finish(reached, request, state, corsOf(state.part))
+    return finish(reached, request, state, corsOf(state))
   }
 
   const answerAndTell = async (request: Request, state: RequestState): Promise<Response> => {
