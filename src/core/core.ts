@@ -7,12 +7,12 @@
 import type { MemoryKeeper } from '../agents/memory.ts'
 import { isServableError, ServableError } from '../errors.ts'
 import { type Catalog, createCatalog } from '../http/catalog.ts'
-import { type Log, type RequestState, refusing } from '../http/context.ts'
+import { type RequestState, type Route, refusing } from '../http/context.ts'
 import { checkCredentials } from '../http/credential.ts'
 import { logFailure, logThrown } from '../http/failure-log.ts'
 import { createKeyReader, type KeyReader, keyHeaders } from '../http/key-headers.ts'
+import type { Log } from '../http/log.ts'
 import { createNoAddress } from '../http/no-address.ts'
-import type { Route } from '../http/router.ts'
 import type { UploadReader } from '../http/upload.ts'
 import type { HostSettings, RunHost } from '../runs/host.ts'
 import { createLife, type Life } from '../runs/life.ts'
@@ -146,7 +146,8 @@ function mount(plugin: BuiltIn, core: Core): BuiltInMounted {
     // Plugins of others find `calls`; those of this package keep things by `keep`.
     const seen: Core & PluginCore = { ...core, calls }
     const { routes = [], ...rest } = plugin.mount?.(seen) ?? {}
-    return { ...rest, routes: routes.map(route => ({ ...route, part: partOf(route) ?? name })) }
+    const own = { ...(rest.cors !== undefined && { cors: rest.cors }) }
+    return { ...rest, routes: routes.map(route => ({ ...own, ...route, part: partOf(route) ?? name })) }
   } catch (cause) {
     if (isServableError(cause)) throw cause
     throw new ServableError('invalid_options', `\`plugins\`: \`${name}\` could not be mounted`, { cause })

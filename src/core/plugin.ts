@@ -6,8 +6,7 @@
 
 import type { MemoryKeeper } from '../agents/memory.ts'
 import type { Catalog } from '../http/catalog.ts'
-import type { Context, Middleware } from '../http/context.ts'
-import type { Route } from '../http/router.ts'
+import type { Context, Middleware, Route } from '../http/context.ts'
 import type { UploadReader } from '../http/upload.ts'
 import type { Observer } from '../runs/observer.ts'
 import type { Cors } from '../web/cors.ts'

@@ -9,10 +9,11 @@ import { type Core, NOT_STORED, SHARED } from '../core/core.ts'
 import { asPlugin, type Plugin } from '../core/plugin.ts'
 import { ServableError } from '../errors.ts'
 import { type Catalog, createCatalog, type Sources } from '../http/catalog.ts'
-import { type Log, refusing } from '../http/context.ts'
+import { refusing } from '../http/context.ts'
 import { askedAtHandshake } from '../http/credential.ts'
 import { logThrown } from '../http/failure-log.ts'
 import { keyHeaders } from '../http/key-headers.ts'
+import type { Log } from '../http/log.ts'
 import { joinPath } from '../http/router.ts'
 import {
   checkOptions,

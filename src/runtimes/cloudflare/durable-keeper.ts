@@ -5,8 +5,8 @@
  */
 
 import { waitUntil } from 'cloudflare:workers'
-import { sumUp } from '../../metrics/batches.ts'
-import type { Batch, MetricsCore, MetricsKeeper } from '../../metrics/core.ts'
+import { type Batch, sumUp } from '../../metrics/batches.ts'
+import type { MetricsCore, MetricsKeeper } from '../../metrics/core.ts'
 import { Viewer } from '../../metrics/live.ts'
 import { findMetrics } from './bindings.ts'
 

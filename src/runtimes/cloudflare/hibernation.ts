@@ -14,7 +14,7 @@ import {
 } from '../../http/platform.ts'
 import { RESTART, type SocketEndpoint } from '../../socket/engine/engine.ts'
 import type { EngineLimits, EngineSettings } from '../../socket/engine/options.ts'
-import type { SessionSnapshot } from '../../socket/engine/session.ts'
+import type { SessionSnapshot } from '../../socket/engine/session-contracts.ts'
 import type { HibernatingSocket, ObjectState, SocketPair } from './platform.ts'
 
 declare const WebSocketPair: new () => SocketPair

@@ -5,8 +5,7 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
-import { addBatch, readStats } from '../../metrics/batches.ts'
-import type { Batch } from '../../metrics/core.ts'
+import { addBatch, type Batch, readStats } from '../../metrics/batches.ts'
 import { LiveFeed, toldOf, type Viewer } from '../../metrics/live.ts'
 import type { StatsJson } from '../../metrics/stats.ts'
 import { noteBatch } from './batch-places.ts'

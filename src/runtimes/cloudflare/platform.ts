@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { SqlRow, SqlValue } from '../../state/sql.ts'
+import type { SqlRow, SqlValue } from '../../state/sql-driver.ts'
 
 /** The storage of a Durable Object. */
 export interface ObjectStorage {

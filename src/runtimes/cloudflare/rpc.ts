@@ -5,8 +5,8 @@
  */
 
 import { asTold, type ErrorCode, type Issue, isUntold, reportError, ServableError } from '../../errors.ts'
-import type { Log } from '../../http/context.ts'
 import { logThrown } from '../../http/failure-log.ts'
+import type { Log } from '../../http/log.ts'
 import type { Follower } from '../../runs/host.ts'
 import type { LogEntry } from '../../state/store.ts'
 import { KEEP_ALIVE_MS } from '../../web/sse.ts'

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { SqlRow, SqlValue } from '../../state/sql.ts'
+import type { SqlRow, SqlValue } from '../../state/sql-driver.ts'
 import type { ObjectStorage } from './platform.ts'
 
 /** Each with what makes it. What has been released is never changed: another form is another table. */

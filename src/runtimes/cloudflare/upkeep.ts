@@ -4,7 +4,7 @@ import type { Kind } from '../../agents/contract.ts'
 import { isServableError, ServableError } from '../../errors.ts'
 import type { Settings } from '../../options.ts'
 import type { HostSettings } from '../../runs/host.ts'
-import type { Target } from '../../runs/run.ts'
+import type { Target } from '../../runs/target.ts'
 
 /** Milliseconds between looks at what is at work: so long at the most is an evicted one thought to be running. */
 export const WATCH_MS = 30_000
