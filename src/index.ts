@@ -101,13 +101,13 @@ export {
   Workflow,
   type WorkflowConfig,
 } from './agents/workflow.ts'
-export type { PluginCore } from './core/core.ts'
 export type { Description } from './core/description.ts'
 export type { Handler } from './core/handler.ts'
 export type { HostedState } from './core/hosted.ts'
-export type { Calls, Place } from './core/kept.ts'
+export type { Calls } from './core/kept.ts'
 export type { LimitOptions, RunsOptions, State } from './core/options.ts'
-export type { Mounted, Plugin, PluginRoute } from './core/plugin.ts'
+export type { Place } from './core/place.ts'
+export type { Mounted, Plugin, PluginCore, PluginRoute } from './core/plugin.ts'
 export type {
   KeptDocument,
   KeptQuery,

@@ -5,8 +5,9 @@
  */
 
 import * as v from 'valibot'
-import type { Core } from '../core/core.ts'
-import { asPlugin, type BuiltInMounted, type Plugin } from '../core/plugin.ts'
+import type { Core } from '../core/built-in.ts'
+import { asPlugin, type BuiltInMounted } from '../core/built-in.ts'
+import type { Plugin } from '../core/plugin.ts'
 import { type Catalog, createCatalog } from '../http/catalog.ts'
 import type { Log } from '../http/log.ts'
 import { joinPath } from '../http/router.ts'

@@ -6,8 +6,9 @@
 
 import type { ToolServers } from '../agents/tool-servers.ts'
 import type { Toolkit } from '../agents/toolkit.ts'
-import type { Core } from '../core/core.ts'
-import { asPlugin, type Plugin } from '../core/plugin.ts'
+import type { Core } from '../core/built-in.ts'
+import { asPlugin } from '../core/built-in.ts'
+import type { Plugin } from '../core/plugin.ts'
 import { ServableError } from '../errors.ts'
 import type { Log } from '../http/log.ts'
 import { checkOptions } from '../schemas.ts'

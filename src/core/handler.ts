@@ -21,7 +21,8 @@ import { runRoutes } from '../http/routes/run-routes.ts'
 import { storedRunRoutes } from '../http/routes/stored-run-routes.ts'
 import { withLife } from '../runs/life.ts'
 import { createAddressReader } from '../web/client-address.ts'
-import { type Core, createCore, type MountedPlugin } from './core.ts'
+import type { Core, MountedPlugin } from './built-in.ts'
+import { createCore } from './core.ts'
 import type { CoreOptions } from './options.ts'
 
 /**
@@ -70,7 +71,7 @@ export function createHandler<
 
 /** Makes the handler of a core. Throws `invalid_options` where plugins collide. */
 export function serve<Names extends Served>(core: Core): Handler<Names> {
-  const { settings, mounted, prefix, log, life } = core
+  const { settings, mounted, log, life } = core
   const plugins = mounted.flatMap(({ routes = [] }) => routes)
   const named = [...coreRoutes(core), ...plugins]
   const links = linksTo(namedPaths(core), named)

@@ -5,8 +5,10 @@
  */
 
 import * as v from 'valibot'
-import { type Core, NOT_STORED, SHARED } from '../core/core.ts'
-import { asPlugin, type Plugin } from '../core/plugin.ts'
+import type { Core } from '../core/built-in.ts'
+import { asPlugin } from '../core/built-in.ts'
+import { NOT_STORED, SHARED } from '../core/core.ts'
+import type { Plugin } from '../core/plugin.ts'
 import { ServableError } from '../errors.ts'
 import { type Catalog, createCatalog, type Sources } from '../http/catalog.ts'
 import { refusing } from '../http/context.ts'
