@@ -7,7 +7,7 @@
 import * as v from 'valibot'
 import type { Core } from '../core/built-in.ts'
 import { asPlugin } from '../core/built-in.ts'
-import { NOT_STORED, SHARED } from '../core/core.ts'
+import { SHARED } from '../core/core.ts'
 import { stateFor } from '../core/no-state.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { ServableError } from '../errors.ts'
@@ -18,6 +18,7 @@ import { logThrown } from '../http/failure-log.ts'
 import { keyHeaders } from '../http/key-headers.ts'
 import type { Log } from '../http/log.ts'
 import { joinPath } from '../http/router.ts'
+import { createStartRun } from '../http/start-run.ts'
 import {
   checkOptions,
   corsSetting,
@@ -149,7 +150,7 @@ function createLocalServer(settings: GatewaySettings, core: Core): SocketServer 
 /** The server of the event socket, from what all of a handler share. */
 export function createServer(
   settings: GatewaySettings,
-  { settings: { middleware }, log, runs, readKeys, catalogOf, sockets }: Core,
+  { settings: { middleware }, log, runs, readKeys, catalogOf, sockets, whyUnstored }: Core,
   own: Pick<GatewayParts, 'host' | 'records' | 'engine'>,
 ): SocketServer {
   const authenticate = settings.authenticate ?? authenticateBy(middleware, { log, readKeys })
@@ -159,8 +160,8 @@ export function createServer(
     runs,
     catalog: catalogOf(NAME),
     readKeys,
+    startRun: createStartRun({ runs, host: own.host, whyUnstored }),
     limits: settings.limits,
-    whyUnstored: runs.memory?.sessions === undefined ? NOT_STORED : undefined,
     onError: (error, requestId, secrets) => logSocketError(log, error, requestId, secrets),
   })
   sockets.add(() => server.size)
