@@ -357,7 +357,7 @@ class LocalTaskHost implements TaskHost {
     const seq = append(tx, id, entry ?? { type: 'status', taskId: id, contextId, status }, isEnd)
     const ended = { ...task, status, isAtWork: false }
     const keepMs = keepMsOf(this.#options.settings, this.#options.retention)
-    putTask(tx, ended, isEnd ? Date.now() + keepMs : undefined)
+    putTask(tx, ended, isEnd ? tx.now + keepMs : undefined)
     tx.delete(AT_WORK, id)
     saveBody(tx, ended, seq, this.#views)
     // Should this process end now, another one tells receivers.
@@ -378,7 +378,7 @@ class LocalTaskHost implements TaskHost {
   /** A task as it is by now: gone when its time has come. */
   #lookUp(tx: Reader, id: string): StoredTask | undefined {
     const { value, expiresAt = Number.POSITIVE_INFINITY } = tx.get<StoredTask>(TASKS, id) ?? {}
-    return expiresAt <= Date.now() ? undefined : value
+    return expiresAt <= tx.now ? undefined : value
   }
 
   /** Null too for a task that is gone: then nobody's id is told whole. */

@@ -252,7 +252,7 @@ class LocalHost implements RunHost {
   #lookUp(tx: Reader, id: string): StoredRun | undefined {
     const document = tx.get<StoredRun>(RUNS, id)
     const { value, expiresAt = Number.POSITIVE_INFINITY } = document ?? {}
-    return expiresAt <= Date.now() ? undefined : value
+    return expiresAt <= tx.now ? undefined : value
   }
 
   /** The same; one that is gone makes room for another one of its id. */

@@ -121,7 +121,7 @@ export function createRecovery(
     },
     enlist(tx) {
       if (!store.isShared || tx.get(WORKERS, worker.own) !== undefined) return
-      tx.put(WORKERS, { id: worker.own, partition: collection, at: Date.now(), tags: {}, value: null })
+      tx.put(WORKERS, { id: worker.own, partition: collection, at: tx.now, tags: {}, value: null })
     },
   }
 }
