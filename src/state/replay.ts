@@ -73,7 +73,7 @@ class ReplayStore {
     for (let tries = 0; ; tries++) {
       try {
         const [outcome] = (await this.#play([work])).outcomes
-        return valueOf(outcome) as T
+        return given(outcome) as T
       } catch (error) {
         if (!(error instanceof Unreached)) throw error
         if (!mayPass(error.cause)) throw error.cause
@@ -115,23 +115,31 @@ class ReplayStore {
   async #settle(given: readonly Waiting[]): Promise<void> {
     let batch = given
     for (let tries = 0; batch.length > 0; tries++) {
-      let failure: unknown = CONFLICT
-      try {
-        const { pass, outcomes } = await this.#play(batch.map(({ work }) => work))
-        const isDone = !pass.hasWritten || (await this.#commit(pass.commit(crypto.randomUUID()), batch))
-        if (isDone) return batch.forEach((waiting, index) => settle(waiting, outcomes[index]))
-      } catch (error) {
-        failure = error instanceof Unreached ? error.cause : error
-        // It will be no other the next time. One of them may have been too much for all.
-        if (!mayPass(failure)) {
-          if (batch.length === 1) return batch[0]?.reject(failure)
-          for (const waiting of batch) await this.#settle([waiting])
-          return
-        }
-      }
-      batch = this.#patient(batch, failure)
+      const failure = await this.#try(batch)
+      if (failure === undefined) return
+      if (!mayPass(failure.cause)) return this.#refuse(batch, failure.cause)
+      batch = this.#patient(batch, failure.cause)
       if (batch.length > 0) await pause(tries)
     }
+  }
+
+  /** Why nothing was written; undefined where it was, and all are told. */
+  async #try(batch: readonly Waiting[]): Promise<Unreached | undefined> {
+    try {
+      const { pass, outcomes } = await this.#play(batch.map(({ work }) => work))
+      const isWritten = !pass.hasWritten || (await this.#commit(pass.commit(crypto.randomUUID()), batch))
+      if (!isWritten) return new Unreached(new Error('What was seen has changed each time'))
+      for (const [index, waiting] of batch.entries()) settle(waiting, outcomes[index])
+      return undefined
+    } catch (error) {
+      return error instanceof Unreached ? error : new Unreached(error)
+    }
+  }
+
+  /** It will be no other the next time; but one of them may have been too much for all. */
+  async #refuse(batch: readonly Waiting[], failure: unknown): Promise<void> {
+    if (batch.length === 1) batch[0]?.reject(failure)
+    else for (const waiting of batch) await this.#settle([waiting])
   }
 
   /** Those who go on waiting; all others are told. */
@@ -142,14 +150,13 @@ class ReplayStore {
     return batch.filter(waiting => !isLate(waiting))
   }
 
-  /** The same commit again while it is not known what became of it. */
+  /** The same commit again while it is not known what became of it. Throws {@link Unreached}. */
   async #commit(commit: Commit, batch: readonly Waiting[]): Promise<boolean> {
-    const until = Math.max(...batch.map(({ until }) => until))
     for (let tries = 0; ; tries++) {
       try {
         return await this.#far.commit(commit)
       } catch (error) {
-        if (!mayPass(error) || this.#isClosed || performance.now() >= until) throw new Unreached(error)
+        if (!mayPass(error) || this.#patient(batch, error).length === 0) throw new Unreached(error)
       }
       await pause(tries)
     }
@@ -187,14 +194,12 @@ class Unreached extends Error {
   }
 }
 
-const CONFLICT = new Error('What was seen has changed each time')
-
 function settle({ resolve, reject }: Waiting, outcome: Outcome | undefined): void {
   if (outcome !== undefined && 'error' in outcome) reject(outcome.error)
   else resolve(outcome?.value)
 }
 
-function valueOf(outcome: Outcome | undefined): unknown {
+function given(outcome: Outcome | undefined): unknown {
   if (outcome !== undefined && 'error' in outcome) throw outcome.error
   return outcome?.value
 }

@@ -4,7 +4,7 @@ import { memoryStore } from '../../../src/state/memory.ts'
 import { alone, type Presence } from '../../../src/state/presence.ts'
 import { createReplay } from '../../../src/state/replay.ts'
 import { type LocalState, memoryState } from '../../../src/state/state.ts'
-import type { Document, NearStore, Reader, Store } from '../../../src/state/store.ts'
+import type { Document, NearStore, Reader, Store, Transaction } from '../../../src/state/store.ts'
 
 /** A database that several may open. */
 export interface LateBase {
@@ -159,28 +159,29 @@ class Base {
   commit(commit: Commit): boolean {
     const before = this.#done.get(commit.id)
     if (before !== undefined) return before
-    const isDone = this.#store.transact(tx => {
-      if (!this.#isAsSeen(tx, commit)) return false
-      for (const { collection, id, document, footing } of commit.documents) {
-        if (document === undefined) tx.delete(collection, id)
-        else tx.put(collection, sent(document), footing)
-      }
-      for (const { log, isDeleted, entries, isSealed } of commit.logs) {
-        if (isDeleted) {
-          this.#logs.delete(log)
-          tx.deleteLog(log)
-        }
-        if (entries.length > 0 && !this.#logs.has(log)) this.#logs.set(log, ++this.#last)
-        for (const [index, entry] of entries.entries()) {
-          tx.append(log, entry, isSealed && index === entries.length - 1)
-        }
-      }
-      return true
-    })
+    const isDone = this.#store.transact(tx => this.#isAsSeen(tx, commit) && this.#write(tx, commit))
     this.#done.set(commit.id, isDone)
     const [oldest] = this.#done.keys()
     if (this.#done.size > REMEMBERED && oldest !== undefined) this.#done.delete(oldest)
     return isDone
+  }
+
+  #write(tx: Transaction, { documents, logs }: Commit): true {
+    for (const { collection, id, document, footing } of documents) {
+      if (document === undefined) tx.delete(collection, id)
+      else tx.put(collection, sent(document), footing)
+    }
+    for (const { log, isDeleted, entries, isSealed } of logs) {
+      if (isDeleted) {
+        this.#logs.delete(log)
+        tx.deleteLog(log)
+      }
+      if (entries.length > 0 && !this.#logs.has(log)) this.#logs.set(log, ++this.#last)
+      for (const [index, entry] of entries.entries()) {
+        tx.append(log, entry, isSealed && index === entries.length - 1)
+      }
+    }
+    return true
   }
 
   #isAsSeen(tx: Reader, { seen }: Commit): boolean {
