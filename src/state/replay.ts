@@ -100,8 +100,8 @@ class ReplayStore {
   }
 
   /**
-   * One commit after another: works of this process see each other's writes, in lists and counts as well, and what they write
-   * comes in the order in which they were asked for.
+   * One commit after another: works that were asked for here see what those before them wrote, in lists and counts too, and
+   * are written in the order in which they were asked for.
    */
   async #writeAll(): Promise<void> {
     this.#isWriting = true
