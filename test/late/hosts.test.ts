@@ -9,26 +9,12 @@ import { createLocalHost } from '../../src/runs/local-host.ts'
 import { RUNS } from '../../src/runs/record.ts'
 import type { Target } from '../../src/runs/run.ts'
 import type { Store } from '../../src/state/store.ts'
-import {
-  begin,
-  ending,
-  eventsIn,
-  newKey,
-  read,
-  rest,
-  unique,
-  until,
-  waitFor,
-} from '../contracts/run-host/kit.ts'
+import { begin, ending, eventsIn, newKey, read, rest, unique, waitFor } from '../contracts/run-host/kit.ts'
 import { SETTINGS } from '../contracts/run-host/local.ts'
-import { countOf, openGate, wasStopped } from '../contracts/run-host/scripted.ts'
+import { countOf, wasStopped } from '../contracts/run-host/scripted.ts'
 import { lateBase, lateStore } from '../contracts/store/late.ts'
 
 const hostOn = (store: Store) => createLocalHost({ store, settings: SETTINGS, retention: {} })
-
-/** Waits until a run is written down. */
-const isWritten = (store: Store, runId: string) =>
-  waitFor(async () => (await store.read(tx => tx.get(RUNS, runId))) !== undefined)
 
 /** Two openings of one database. */
 function two(): [Store, Store] {
@@ -73,32 +59,53 @@ describe('runs of two processes', () => {
   })
 })
 
-it('a run that is cancelled before its start is answered does not work on', async () => {
-  const store = lateStore()
-  const host = hostOn(store)
-  for (let round = 0; round < 20; round++) {
-    const runId = crypto.randomUUID()
-    const starting = begin(host, [{ gate: unique('never') }], { options: { runId } })
-    // It is written down, and its start may be yet to be answered.
-    await isWritten(store, runId)
-    await host.cancel(runId, null)
-    await starting
-    await waitFor(() => wasStopped(runId))
+/** The same store, of whose first write that gives something nobody hears until it is let go. */
+function holding(store: Store): { store: Store; letGo: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let isHeld = false
+  const write: Store['write'] = async (work, patienceMs) => {
+    const given = await store.write(work, patienceMs)
+    if (given === undefined || isHeld) return given
+    isHeld = true
+    await promise
+    return given
   }
-})
+  return { store: { ...store, write }, letGo: resolve }
+}
 
-it('a run that is followed before its start is answered tells its follower by itself', async () => {
+/** A run that is written down, and whose start is yet to be answered. */
+async function written(acts: Parameters<typeof begin>[1], isBackground: boolean) {
   const store = lateStore()
-  const host = hostOn(store)
-  const runId = crypto.randomUUID()
-  const gate = unique('gate')
-  const starting = begin(host, [{ say: 'a' }, { gate }], { options: { runId }, isBackground: false })
-  await isWritten(store, runId)
-  const follower = await host.follow(runId, null, 0)
-  await starting
-  openGate(gate)
-  expect(eventsIn(await rest(follower)).at(-1)).toMatchObject({ finishReason: 'stop' })
-  await until(host, runId, 'completed')
+  const { store: held, letGo } = holding(store)
+  const host = hostOn(held)
+  const id = crypto.randomUUID()
+  const starting = begin(host, acts, { options: { runId: id }, isBackground })
+  await waitFor(async () => (await store.read(tx => tx.get(RUNS, id))) !== undefined)
+  return { host, id, starting, letGo }
+}
+
+describe('a run whose start is yet to be answered', () => {
+  it('does not work on once it is cancelled', async () => {
+    const { host, id, starting, letGo } = await written([{ gate: unique('never') }], true)
+    const cancelling = host.cancel(id, null)
+    // Whoever does not wait for the start has ended the run by then.
+    await Promise.race([cancelling, new Promise(resolve => setTimeout(resolve, 50))])
+    letGo()
+    await starting
+    expect((await cancelling).status).toBe('cancelled')
+    await waitFor(() => wasStopped(id))
+  })
+
+  it('ends with its last follower, though that one came before', async () => {
+    const { host, id, starting, letGo } = await written([{ gate: unique('never') }], false)
+    const following = host.follow(id, null, 0)
+    await Promise.race([following, new Promise(resolve => setTimeout(resolve, 50))])
+    letGo()
+    await starting
+    const follower = await following
+    follower.leave()
+    expect((await ending(host, id)).status).toBe('cancelled')
+  })
 })
 
 const waits = new Agent({
@@ -186,12 +193,15 @@ it('tool servers of one name are one, whoever adds them at the same moment', asy
     ReturnType<typeof toolServersIn>,
     ReturnType<typeof toolServersIn>,
   ]
-  const adding = [here, there].map(async servers =>
-    servers.put({ id: crypto.randomUUID(), name: 'same', createdAt: 1 } as never, all => {
-      if (all.some(({ name }) => name === 'same')) throw new Error('there is one')
-    }),
-  )
-  const settled = await Promise.allSettled(adding)
-  expect(settled.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
-  expect(await here.all()).toHaveLength(1)
+  for (let round = 0; round < 20; round++) {
+    const name = `server-${round}`
+    const adding = [here, there].map(async servers =>
+      servers.put({ id: crypto.randomUUID(), name, createdAt: 1 } as never, all => {
+        if (all.some(each => each.name === name)) throw new Error('there is one')
+      }),
+    )
+    const settled = await Promise.allSettled(adding)
+    expect(settled.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+  }
+  expect(await here.all()).toHaveLength(20)
 })
