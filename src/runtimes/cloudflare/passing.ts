@@ -24,6 +24,10 @@ export class PassingTransaction implements Transaction {
     this.#names = names
   }
 
+  get now(): number {
+    return this.#kept.now
+  }
+
   get<T>(collection: string, id: string): Document<T> | undefined {
     return this.#of(collection).get(collection, id)
   }
