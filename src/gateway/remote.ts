@@ -1,14 +1,18 @@
-import type { GatewayFetch } from '../../gateway/routes.ts'
-import { queryOf } from '../../http/router.ts'
-import { findGateway } from './bindings.ts'
+import type { HostedState } from '../core/hosted.ts'
+import { queryOf } from '../http/router.ts'
 import { forwarded } from './forwarded.ts'
+import type { GatewayFetch } from './routes.ts'
 
-/** Sends requests of the event socket to one of so many objects: new clients to any, others to the one that has theirs. */
-export function connectDurableGateway(shards: number): GatewayFetch {
-  const objects = findGateway()
+/**
+ * Sends requests of the event socket to one of so many objects: new clients to any, others to the one that has theirs. Throws
+ * `invalid_options` where there can be none.
+ */
+export function forwardToObjects(state: Pick<HostedState, 'countOf' | 'forward'>): GatewayFetch {
+  const send = state.forward('gateway')
+  const shards = state.countOf('gateway')
   return (request, platform) => {
     const shard = shardOf(request, shards)
-    return objects.getByName(`gateway:${shard}`).fetch(forwarded(request, platform, shard))
+    return send(`gateway:${shard}`, forwarded(request, platform, shard))
   }
 }
 

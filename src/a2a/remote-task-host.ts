@@ -1,18 +1,22 @@
 /**
- * The task host of a Worker: every task is in a Durable Object of its own, and this talks to them.
+ * The task host where every task is in an object of its own, and this talks to them.
  *
  * @module
  */
 
-import { PageFiller } from '../../a2a/list-tasks.ts'
-import type { ListRequest, Task, TaskPage } from '../../a2a/model.ts'
-import type { PushConfig, PushRequest } from '../../a2a/push/config.ts'
-import type { Delivered, TaskHost, TaskMessage, TaskView } from '../../a2a/task-host.ts'
-import { type FoundTask, type StoredTask, TASKS } from '../../a2a/task-record.ts'
-import type { Follower, Viewer } from '../../runs/host.ts'
-import { partitionOf } from '../../runs/record.ts'
-import { type Bindings, type RunStub, referredTo } from './bindings.ts'
-import { followerOf, unwrap } from './rpc.ts'
+import type { HostedState, Reach } from '../core/hosted.ts'
+import { type Remote, remote } from '../core/keeper.ts'
+import type { Calls } from '../core/kept.ts'
+import type { Follower, Viewer } from '../runs/host.ts'
+import { followerOf } from '../runs/log-stream.ts'
+import { isWholeId, partitionOf } from '../runs/record.ts'
+import type { TaskMethods } from './keepers.ts'
+import { PageFiller } from './list-tasks.ts'
+import type { ListRequest, Task, TaskPage } from './model.ts'
+import type { PushConfig, PushRequest } from './push/config.ts'
+import type { Delivered, TaskHost, TaskMessage, TaskView } from './task-host.ts'
+import { TASK_KEEPER, type TaskIndex, taskIndexAt } from './task-index.ts'
+import type { FoundTask, StoredTask } from './task-record.ts'
 
 /** Most tasks of a page. */
 const MAX_PAGE = 100
@@ -21,15 +25,17 @@ const MAX_PAGE = 100
 const AT_ONCE = 10
 
 /** Makes the host. */
-export function createDurableTaskHost(bindings: Bindings): TaskHost {
-  return new DurableTaskHost(bindings)
+export function createRemoteTaskHost({ reach }: Pick<HostedState, 'reach'>): TaskHost {
+  return new RemoteTaskHost(reach)
 }
 
-class DurableTaskHost implements TaskHost {
-  readonly #bindings: Bindings
+class RemoteTaskHost implements TaskHost {
+  readonly #reach: Reach
+  readonly #index: Calls<TaskIndex>
 
-  constructor(bindings: Bindings) {
-    this.#bindings = bindings
+  constructor(reach: Reach) {
+    this.#reach = reach
+    this.#index = taskIndexAt(reach)
   }
 
   deliver({ target, options, client, ...message }: TaskMessage): Promise<Delivered> {
@@ -39,32 +45,32 @@ class DurableTaskHost implements TaskHost {
       agent: target?.name,
       options: { ...options, signal: undefined },
     }
-    return unwrap(this.#object(message.taskId).taskDeliver(crossing))
+    return this.#task(message.taskId).deliver(crossing)
   }
 
   get(id: string, viewer: Viewer): Promise<TaskView> {
-    return unwrap(this.#object(id).taskGet(viewer))
+    return this.#task(id).get(viewer)
   }
 
   settled(id: string, viewer: Viewer): Promise<Task> {
-    return unwrap(this.#object(id).taskSettled(viewer))
+    return this.#task(id).settled(viewer)
   }
 
   async follow(id: string, viewer: Viewer, after: number): Promise<Follower> {
-    return followerOf(await unwrap(this.#object(id).taskFollow(viewer, after)))
+    return followerOf(await this.#task(id).follow(viewer, after))
   }
 
   cancel(id: string, viewer: Viewer): Promise<{ task: Task; wasCanceled: boolean }> {
-    return unwrap(this.#object(id).taskCancel(viewer))
+    return this.#task(id).cancel(viewer)
   }
 
   push(viewer: Viewer, request: PushRequest): Promise<readonly PushConfig[]> {
-    return unwrap(this.#object(request.taskId).taskPush(viewer, request))
+    return this.#task(request.taskId).push(viewer, request)
   }
 
   async find(ref: string): Promise<readonly FoundTask[]> {
-    const ids = await referredTo(this.#bindings, TASKS, ref)
-    return (await Promise.all(ids.map(id => unwrap(this.#object(id).taskFind(id))))).flat()
+    const ids = isWholeId(ref) ? [ref] : await this.#index.idsOf(partitionOf(null), ref)
+    return (await Promise.all(ids.map(id => this.#task(id).find(id)))).flat()
   }
 
   /** The index knows which tasks there are; what they have said and made is in their own objects. */
@@ -80,8 +86,7 @@ class DurableTaskHost implements TaskHost {
   }
 
   async #page(owner: Viewer, request: ListRequest): Promise<TaskPage> {
-    const index = this.#bindings.index.getByName(partitionOf(owner))
-    const page = await unwrap(index.listTasks(owner, request))
+    const page = await this.#index.list(partitionOf(owner), owner, request)
     const filler = new PageFiller(page, request)
     const add = (stored: StoredTask, view: TaskView | undefined) =>
       view === undefined || filler.add(stored, view.task)
@@ -93,7 +98,7 @@ class DurableTaskHost implements TaskHost {
     return filler.done()
   }
 
-  #object(taskId: string): RunStub {
-    return this.#bindings.runs.getByName(`task:${taskId}`)
+  #task(id: string): Remote<TaskMethods> {
+    return remote(this.#reach('run', `task:${id}`, TASK_KEEPER))
   }
 }

@@ -1,14 +1,18 @@
 /**
- * The metrics of a Worker: each isolate hands what it counted to one of several objects, which add it up.
+ * The metrics of many isolates: each hands what it counted to one of several objects, which add it up.
  *
  * @module
  */
 
-import { waitUntil } from 'cloudflare:workers'
-import { sumUp } from '../../metrics/batches.ts'
-import type { Batch, MetricsCore, MetricsKeeper } from '../../metrics/core.ts'
-import { Viewer } from '../../metrics/live.ts'
-import { findMetrics } from './bindings.ts'
+import type { HostedState } from '../core/hosted.ts'
+import { type Remote, remote } from '../core/keeper.ts'
+import { sumUp } from './batches.ts'
+import type { Batch, MetricsCore, MetricsKeeper } from './core.ts'
+import { METRICS_KEEPER, type MetricsMethods } from './keepers.ts'
+import { Viewer } from './live.ts'
+
+/** What it needs of the state. */
+type State = Pick<HostedState, 'countOf' | 'reach' | 'waitUntil'>
 
 /** Milliseconds for which an isolate collects before it sends: each sending is paid for, and an isolate that ends loses as much. */
 const COLLECT_MS = 5000
@@ -38,17 +42,17 @@ interface Unsent {
 const sleep = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
 
 /** Makes the keeper of an isolate. Does nothing until something is counted. */
-export function createDurableKeeper(
+export function createRemoteKeeper(
   core: MetricsCore,
-  shards: number,
+  state: State,
   onError: (error: unknown) => void,
 ): MetricsKeeper {
-  return new DurableKeeper(core, shards, onError)
+  return new RemoteKeeper(core, state, onError)
 }
 
-class DurableKeeper implements MetricsKeeper {
+class RemoteKeeper implements MetricsKeeper {
   readonly #core: MetricsCore
-  readonly #shards: number
+  readonly #state: State
   readonly #onError: (error: unknown) => void
   readonly #unsent: Unsent[] = []
   /** Made when it is first needed: a Worker may not draw random numbers while it starts. */
@@ -58,9 +62,9 @@ class DurableKeeper implements MetricsKeeper {
   #dueAt = Number.NEGATIVE_INFINITY
   #watchers = 0
 
-  constructor(core: MetricsCore, shards: number, onError: (error: unknown) => void) {
+  constructor(core: MetricsCore, state: State, onError: (error: unknown) => void) {
     this.#core = core
-    this.#shards = shards
+    this.#state = state
     this.#onError = onError
   }
 
@@ -73,7 +77,7 @@ class DurableKeeper implements MetricsKeeper {
     const isComing = this.#dueAt > now - LOST_MS && this.#dueAt <= now + wait
     if (isComing) return
     this.#dueAt = now + wait
-    waitUntil(
+    this.#state.waitUntil(
       sleep(wait).then(() => {
         this.#dueAt = Number.NEGATIVE_INFINITY
         return this.#send()
@@ -114,10 +118,11 @@ class DurableKeeper implements MetricsKeeper {
   /** A batch that is sent twice counts once, by its id: so it may be sent again where nobody knows. */
   async #deliver(unsent: Unsent): Promise<void> {
     const isolate = this.#isolate ?? ''
-    const shard = Number.parseInt(isolate.slice(0, 8), 16) % this.#shards
+    const objects = this.#objects()
+    const shard = Number.parseInt(isolate.slice(0, 8), 16) % objects.length
     for (let attempt = 1; attempt <= TRIES; attempt++) {
       try {
-        this.#watchers = await this.#objects()[shard]!.add(isolate, unsent.id, unsent.batch)
+        this.#watchers = await objects[shard]!.add(isolate, unsent.id, unsent.batch)
         return
       } catch (error) {
         if (attempt < TRIES) await sleep(RETRY_MS)
@@ -127,9 +132,11 @@ class DurableKeeper implements MetricsKeeper {
     this.#unsent.push(unsent)
   }
 
-  #objects() {
-    const namespace = findMetrics()
-    return Array.from({ length: this.#shards }, (_, shard) => namespace.getByName(`metrics:${shard}`))
+  #objects(): Remote<MetricsMethods>[] {
+    const { reach } = this.#state
+    return Array.from({ length: this.#state.countOf('metrics') }, (_, shard) =>
+      remote(reach('metrics', `metrics:${shard}`, METRICS_KEEPER)),
+    )
   }
 }
 
