@@ -105,4 +105,4 @@ export default {
   },
 }
 
-export const { ServableRun, ServableIndex, ServableMetrics } = durableObjects(options)
+export const { ServableRun, ServableIndex, ServableMetrics } = durableObjects(createHandler(options))

@@ -10,7 +10,7 @@ import { countOf, openGate, scripted, wasStopped } from '../../contracts/run-hos
 const { RUNS, INDEXES } = env as { RUNS: string; INDEXES?: string }
 const runs = JSON.parse(RUNS) as RunsOptions
 const options: HandlerOptions = { agents: { scripted }, runs, production: false, logger: false }
-const made = durableObjects(options)
+const made = durableObjects(handler)
 
 /** The class, and a way to end an object as a crash would. */
 export class ServableRun extends made.ServableRun {
