@@ -100,6 +100,20 @@ export {
   Workflow,
   type WorkflowConfig,
 } from './agents/workflow.ts'
+export type { PluginCore } from './core/core.ts'
+export type { Description } from './core/description.ts'
+export type { Handler } from './core/handler.ts'
+export type { HostedState } from './core/hosted.ts'
+export type { Calls, Place } from './core/kept.ts'
+export type { LimitOptions, RunsOptions, State } from './core/options.ts'
+export type { Mounted, Plugin, PluginRoute } from './core/plugin.ts'
+export type {
+  KeptDocument,
+  KeptQuery,
+  KeptReader,
+  KeptWriter,
+  PluginTransactions,
+} from './core/plugin-store.ts'
 export {
   type ClientErrorCode,
   type ErrorCode,
@@ -109,7 +123,7 @@ export {
   type ServerErrorCode,
 } from './errors.ts'
 export type { AuthenticateSocket, GatewayLimits, GatewayOptions } from './gateway/options.ts'
-export { createHandler, type Handler, openapi } from './handler.ts'
+export { createHandler, openapi } from './handler.ts'
 export {
   type ApiKeyOptions,
   apiKeyAuth,
@@ -146,7 +160,7 @@ export type { OpenApiDocument } from './openapi/document.ts'
 export type { Operation } from './openapi/operation.ts'
 export type { SwaggerOptions } from './openapi/options.ts'
 export type { DocsAssets, DocsFile } from './openapi/page.ts'
-export type { HandlerOptions, HostedState, LimitOptions, RunsOptions, State } from './options.ts'
+export type { HandlerOptions } from './options.ts'
 export type { DisconnectPolicy } from './runs/host.ts'
 export type { ModelPrice, Pricing } from './runs/pricing.ts'
 export type { RunRecord, RunStatus } from './runs/record.ts'

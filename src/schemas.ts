@@ -75,6 +75,12 @@ export const corsSetting: v.GenericSchema<unknown> = v.union(
   'must be true, false, origins or an object with `origins`',
 )
 
+/** A registry, known by its methods. */
+export const registry: v.GenericSchema<unknown> = v.custom(
+  value => isFunction(Object(value).get) && isFunction(Object(value).all) && isFunction(Object(value).list),
+  'must be a Registry or false',
+)
+
 /** Checks the options of a part, which an error names in front. Throws `invalid_options`. */
 export function checkOptions(name: string, schema: v.GenericSchema<unknown>, options: unknown): void {
   validate(v.strictObject({ [name]: schema }), { [name]: options }, 'invalid_options', name)

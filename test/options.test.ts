@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { resolveCoreOptions } from '../src/core/options.ts'
 import { createHandler, defaultRegistry, type HandlerOptions, Registry } from '../src/index.ts'
-import { resolveOptions } from '../src/options.ts'
 import { untyped } from './support.ts'
 
 const agent = { run: async () => untyped<never>({}) }
@@ -172,7 +172,7 @@ describe('createHandler', () => {
   })
 })
 
-describe('resolveOptions', () => {
+describe('resolveCoreOptions', () => {
   const DEFAULTS = {
     agents: {},
     teams: {},
@@ -182,13 +182,13 @@ describe('resolveOptions', () => {
     middleware: [],
     fallback: undefined,
     production: false,
-    cors: false,
+    plugins: [],
     limits: { maxBodyBytes: 1_048_576 },
     runs: { timeoutMs: 600_000, maxEvents: 1_000_000, maxLength: 33_554_432 },
   }
 
   it('has a default for every member', () => {
-    const settings = resolveOptions({})
+    const settings = resolveCoreOptions({})
     expect(settings).toMatchObject(DEFAULTS)
     expect(settings.registry).toBe(defaultRegistry())
     expect(Object.keys(settings.providers)).toEqual(['provider-a', 'provider-b', 'provider-c'])
@@ -199,42 +199,42 @@ describe('resolveOptions', () => {
       limits: { maxBodyBytes: undefined },
       runs: { timeoutMs: undefined, maxEvents: undefined, maxLength: undefined },
       ...Object.fromEntries(
-        ['agents', 'serve', 'prefix', 'cors', 'production', 'registry'].map(name => [name, undefined]),
+        ['agents', 'serve', 'prefix', 'plugins', 'production', 'registry'].map(name => [name, undefined]),
       ),
     }
-    expect(resolveOptions(untyped(nothing))).toMatchObject(DEFAULTS)
+    expect(resolveCoreOptions(untyped(nothing))).toMatchObject(DEFAULTS)
   })
 
   it('keeps what is given', () => {
     const registry = new Registry()
-    const settings = resolveOptions({ registry, limits: { maxBodyBytes: 5 }, runs: { maxEvents: 7 } })
+    const settings = resolveCoreOptions({ registry, limits: { maxBodyBytes: 5 }, runs: { maxEvents: 7 } })
     expect(settings).toMatchObject({ registry, limits: { maxBodyBytes: 5 } })
-    expect(settings.runs).toEqual({ ...resolveOptions({}).runs, maxEvents: 7 })
+    expect(settings.runs).toEqual({ ...resolveCoreOptions({}).runs, maxEvents: 7 })
   })
 
   it('has no registry where it is switched off', () => {
-    expect(resolveOptions({ registry: false }).registry).toBeUndefined()
+    expect(resolveCoreOptions({ registry: false }).registry).toBeUndefined()
   })
 
   it("puts a deployment's own providers beside the default ones, or in their place", () => {
-    const settings = resolveOptions({ providers: { own: provider, 'provider-a': provider } })
+    const settings = resolveCoreOptions({ providers: { own: provider, 'provider-a': provider } })
     expect(settings.providers).toMatchObject({ own: provider, 'provider-a': provider })
     expect(settings.providers['provider-b']?.header).toBe('x-provider-b-api-key')
   })
 
   it('masks unless the environment says development or test', () => {
     vi.stubEnv('NODE_ENV', 'production')
-    expect(resolveOptions({}).production).toBe(true)
-    expect(resolveOptions({ production: false }).production).toBe(false)
+    expect(resolveCoreOptions({}).production).toBe(true)
+    expect(resolveCoreOptions({ production: false }).production).toBe(false)
     vi.stubEnv('NODE_ENV', 'development')
-    expect(resolveOptions({}).production).toBe(false)
+    expect(resolveCoreOptions({}).production).toBe(false)
   })
 
   it('logs warnings and errors as lines of JSON by default', () => {
     const write = vi.fn()
     vi.spyOn(console, 'error').mockImplementation(write)
     vi.spyOn(console, 'warn').mockImplementation(write)
-    const { log } = resolveOptions({})
+    const { log } = resolveCoreOptions({})
     log({ level: 'info', event: 'a' })
     log({ level: 'warn', event: 'b' })
     log({ level: 'error', event: 'c', message: 'two\nlines' })
@@ -244,7 +244,7 @@ describe('resolveOptions', () => {
 
   it('logs nothing where logging is off', () => {
     const write = vi.spyOn(console, 'error').mockImplementation(() => {})
-    resolveOptions({ logger: false }).log({ level: 'error', event: 'a' })
+    resolveCoreOptions({ logger: false }).log({ level: 'error', event: 'a' })
     expect(write).not.toHaveBeenCalled()
   })
 })

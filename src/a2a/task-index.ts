@@ -70,7 +70,12 @@ export const TASK_INDEX: TaskIndex = {
       if (isNew) makeRoom(tx, partitionOf(owner), maxTasksPerOwner)
       if (tx.get(AT_WORK, id) !== undefined) return false
       const at = Date.now()
-      takePlace(tx, AT_WORK, { id, partition: client, at, tags: {}, value: '', expiresAt: at + endsInMs }, bounds)
+      takePlace(
+        tx,
+        AT_WORK,
+        { id, partition: client, at, tags: {}, value: '', expiresAt: at + endsInMs },
+        bounds,
+      )
       return true
     },
     rest: (tx, id) => tx.delete(AT_WORK, id),

@@ -16,10 +16,9 @@ export const OPEN_WARNING: string =
   '`admin` has no `authenticate`, so only requests of this machine are answered, and none of a web page. For others write ' +
   "`admin: { authenticate: bearerIdentity({ tokens: { [env.ADMIN_TOKEN]: 'admin' } }) }`"
 
-/** Middleware that lets nobody but administrators through to the part `admin`. */
+/** The guard of the admin routes: lets nobody but administrators through. */
 export function adminGate(authenticate: AuthenticateAdmin | undefined): Middleware {
   return async (request, context, next) => {
-    if (context.part !== 'admin') return next()
     if (authenticate === undefined) checkOwnMachine(request, context)
     else {
       // Whoever is refused is told how to ask (RFC 9110, section 15.5.2).

@@ -12,6 +12,7 @@ import { checkCredentials } from '../http/credential.ts'
 import { logFailure, logThrown } from '../http/failure-log.ts'
 import { createKeyReader, type KeyReader, keyHeaders } from '../http/key-headers.ts'
 import { createNoAddress } from '../http/no-address.ts'
+import type { Route } from '../http/router.ts'
 import type { UploadReader } from '../http/upload.ts'
 import type { HostSettings, RunHost } from '../runs/host.ts'
 import { createLife, type Life } from '../runs/life.ts'
@@ -80,7 +81,7 @@ export interface MountedPlugin extends BuiltInMounted {
 export const NOT_STORED = 'Runs are not stored here (`runs.store` is `none`): ask for a plain run'
 
 /** What is refused without: see `checkShared`. */
-const SHARED =
+export const SHARED =
   'a state that requests share: on Workers give `state: durableState()`, in Next use its Node runtime'
 
 /** Checks the options and mounts the plugins. Throws `invalid_options` that names what is wrong. */
@@ -88,7 +89,7 @@ export function createCore(options: CoreOptions): Core {
   const settings = resolveCoreOptions(options)
   const { prefix, production, log, publicUrl, providers, state, middleware } = settings
   checkCredentials(middleware, keyHeaders(providers))
-  const plugins = settings.plugins as readonly BuiltIn[]
+  const plugins = settings.plugins as readonly unknown[] as readonly BuiltIn[]
   const catalog = createCatalog(settings)
   const catalogs = new Map(plugins.map(({ name, catalog: own }) => [name, own?.(catalog)]))
   const keep = keepIn(state)
@@ -142,12 +143,19 @@ function mount(plugin: BuiltIn, core: Core): BuiltInMounted {
   const { name } = plugin
   const calls = <T extends PluginTransactions>(kept: T) => pluginCalls(core.keep, name, kept)
   try {
-    const { routes = [], ...rest } = plugin.mount?.({ ...core, calls }) ?? {}
-    return { ...rest, routes: routes.map(route => ({ part: name, ...route })) }
+    // Plugins of others find `calls`; those of this package keep things by `keep`.
+    const seen: Core & PluginCore = { ...core, calls }
+    const { routes = [], ...rest } = plugin.mount?.(seen) ?? {}
+    return { ...rest, routes: routes.map(route => ({ ...route, part: partOf(route) ?? name })) }
   } catch (cause) {
     if (isServableError(cause)) throw cause
     throw new ServableError('invalid_options', `\`plugins\`: \`${name}\` could not be mounted`, { cause })
   }
+}
+
+/** The part of a route; a plugin of others does not say. */
+function partOf({ part }: Partial<Pick<Route, 'part'>>): Route['part'] | undefined {
+  return part
 }
 
 /** Closes all plugins. One that throws keeps no other from it. */

@@ -70,7 +70,7 @@ export function createHandler<
 }
 
 /** Makes the handler of a core. Throws `invalid_options` where plugins collide. */
-export function serve(core: Core): Handler {
+export function serve<Names extends Served>(core: Core): Handler<Names> {
   const { settings, mounted, prefix, log, life } = core
   const plugins = mounted.flatMap(({ routes = [] }) => routes)
   const named = [...coreRoutes(core), ...plugins]

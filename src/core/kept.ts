@@ -17,9 +17,9 @@ export type Place = string | { readonly name: string; readonly key: string }
 /** Transactions by name, over readers and writers of a kind. */
 export interface TransactionsOver<R, W> {
   /** Looks; changes nothing. */
-  readonly reads?: Readonly<Record<string, (kept: R, ...args: never[]) => unknown>>
+  readonly reads?: Readonly<Record<string, (kept: R, ...args: never[]) => unknown>> | undefined
   /** All that one writes is written, or, when it throws, nothing. */
-  readonly writes?: Readonly<Record<string, (kept: W, ...args: never[]) => unknown>>
+  readonly writes?: Readonly<Record<string, (kept: W, ...args: never[]) => unknown>> | undefined
 }
 
 /** Transactions over the store itself. */

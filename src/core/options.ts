@@ -19,7 +19,18 @@ import { ServableError } from '../errors.ts'
 import type { Log, Middleware } from '../http/context.ts'
 import { DEFAULT_PROVIDERS, type Providers } from '../http/key-headers.ts'
 import type { DisconnectPolicy } from '../runs/host.ts'
-import { count, duration, flag, func, isFunction, isOrigin, path, record, strings } from '../schemas.ts'
+import {
+  count,
+  duration,
+  flag,
+  func,
+  isFunction,
+  isOrigin,
+  path,
+  record,
+  registry,
+  strings,
+} from '../schemas.ts'
 import { type LocalState, memoryState } from '../state/state.ts'
 import { headerName, validate } from '../validation.ts'
 import { isTrustProxy, TRUST_PROXY, type TrustProxy } from '../web/client-address.ts'
@@ -150,11 +161,6 @@ export interface CoreSettings
   readonly runs: Required<Omit<RunsOptions, 'store'>> & Pick<RunsOptions, 'store'>
 }
 
-const registry = v.custom<Registry>(
-  value => isFunction(Object(value).get) && isFunction(Object(value).all) && isFunction(Object(value).list),
-  'must be a Registry or false',
-)
-
 const state = v.custom<State>(
   value => Object(value).kind === 'local' || Object(value).kind === 'hosted',
   'must be memoryState(), sqliteState() or durableState()',
@@ -216,10 +222,15 @@ const OptionsSchema = v.strictObject({
   plugins: v.optional(v.array(plugin, 'must be an array of plugins')),
 })
 
-/** Checks the options and fills in defaults. Throws `invalid_options` that names every wrong member. */
-export function resolveCoreOptions(options: CoreOptions): CoreSettings {
+/** Throws `invalid_options` that names every wrong member. */
+export function checkCoreOptions(options: CoreOptions): void {
   validate(OptionsSchema, options, 'invalid_options', 'options')
   checkRuns(options.runs)
+}
+
+/** Checks the options and fills in defaults. Throws `invalid_options` that names every wrong member. */
+export function resolveCoreOptions(options: CoreOptions): CoreSettings {
+  checkCoreOptions(options)
   checkNames(options.plugins ?? [])
   return {
     ...withDefaults(PLAIN_DEFAULTS, options),

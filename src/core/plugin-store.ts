@@ -108,10 +108,9 @@ function writerAt(tx: Transaction, name: string, place: string): KeptWriter {
 
 /** Makes the calls. */
 export function pluginCalls<T extends PluginTransactions>(keep: Keep, plugin: string, given: T): Calls<T> {
-  const calls: Readonly<Record<string, (place: Place, ...args: unknown[]) => unknown>> = keep(
-    plugin,
-    overStore(plugin, given),
-  )
+  const calls = keep(plugin, overStore(plugin, given)) as Readonly<
+    Record<string, (place: Place, ...args: unknown[]) => unknown>
+  >
   const named = Object.entries(calls).map(([name, call]) => [
     name,
     (place: string, ...args: unknown[]) => call(`plugin:${plugin}:${place}`, place, ...args),

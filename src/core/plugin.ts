@@ -85,6 +85,10 @@ export interface BuiltInMounted extends Omit<Mounted, 'routes'> {
   readonly outer?: Middleware
   /** What the index of the service tells of, by name. */
   readonly links?: Readonly<Record<string, string>>
+  /** What it keeps of a run or task that a reference out of the log may stand for: for an administrator. */
+  findWork?(ref: string): Promise<readonly object[]>
+  /** What the OpenAPI document has to know of it. */
+  readonly facts?: object
   /** The handler is complete and about to serve; not called where only a document is made. */
   begin?(): void
   /** What becomes of its limits for clients whose address nobody knows. */

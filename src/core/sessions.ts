@@ -3,16 +3,24 @@ import { appendSession, idOf, readSession, SESSIONS, type SessionSettings } from
 import type { Reader, Transaction } from '../state/store.ts'
 import type { Keep, Place, Transactions } from './kept.ts'
 
+/** See {@link SESSION_TRANSACTIONS}. */
+interface SessionTransactions extends Transactions {
+  readonly reads: { readonly read: (tx: Reader, key: SessionKey) => string }
+  readonly writes: {
+    readonly append: (tx: Transaction, key: SessionKey, messages: string, settings: SessionSettings) => void
+  }
+}
+
 /** The transactions of sessions. Messages cross as JSON: what another program wrote need not be what can be cloned. */
-export const SESSION_TRANSACTIONS = {
-  reads: { read: (tx: Reader, key: SessionKey) => JSON.stringify(readSession(tx, key)) },
+export const SESSION_TRANSACTIONS: SessionTransactions = {
+  reads: { read: (tx, key) => JSON.stringify(readSession(tx, key)) },
   writes: {
-    append(tx: Transaction, key: SessionKey, messages: string, settings: SessionSettings) {
+    append(tx, key, messages, settings) {
       appendSession(tx, key, JSON.parse(messages), settings)
     },
   },
   expiring: [SESSIONS],
-} satisfies Transactions
+}
 
 /** The keeper's name. */
 export const SESSION_KEEPER = 'session'

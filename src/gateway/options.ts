@@ -114,14 +114,14 @@ const LIMITS: Required<GatewayLimits> = {
   connectTimeout: 10_000,
 }
 
-/** Fills in the defaults. Throws `invalid_options` for what does not go together. */
-export function resolveGateway(options: GatewayOptions): GatewaySettings {
+/** Fills in the defaults. `option` is the name in front. Throws `invalid_options` for what does not go together. */
+export function resolveGateway(option: string, options: GatewayOptions): GatewaySettings {
   const { path, namespace = '/service', recovery = false, limits, ...rest } = options
   for (const name of ['path', 'origins', 'recovery'] as const) {
     if (options.server !== undefined && options[name] !== undefined) {
       throw new ServableError(
         'invalid_options',
-        `\`gateway.${name}\` is for the server's own options where \`gateway.server\` is given`,
+        `\`${option}.${name}\` is for the server's own options where \`${option}.server\` is given`,
       )
     }
   }

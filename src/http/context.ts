@@ -16,8 +16,18 @@ import type { Match, Route } from './router.ts'
 import { credentialsIn } from './secrets.ts'
 import { continueTrace } from './trace.ts'
 
-/** The part of the service that a request is for. `router` also stands for paths that match nothing. */
-export type Part = 'router' | 'runs' | 'a2a' | 'card' | 'socket' | 'metrics' | 'docs' | 'admin' | 'health'
+/** The part of the service that a request is for: of a plugin its name. `router` also stands for paths that match nothing. */
+export type Part =
+  | 'router'
+  | 'runs'
+  | 'a2a'
+  | 'card'
+  | 'socket'
+  | 'metrics'
+  | 'docs'
+  | 'admin'
+  | 'health'
+  | (string & {})
 
 /**
  * One entry of the log: `event` says what happened, the rest is numbers, names and outcomes; of a failure, `error` is an

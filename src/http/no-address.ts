@@ -5,10 +5,11 @@ import type { Log } from './context.ts'
 const TELL = Symbol.for('servable.no-address')
 
 /** Logs once that no address is known, and what becomes of the limits. */
-export function createNoAddress(log: Log, effects: readonly string[]): () => void {
-  let isTold = effects.length === 0
+export function createNoAddress(log: Log, effectsOf: () => readonly string[]): () => void {
+  let isTold = false
   return () => {
-    if (isTold) return
+    const effects = isTold ? [] : effectsOf()
+    if (effects.length === 0) return
     isTold = true
     log({
       level: 'warn',

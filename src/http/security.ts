@@ -7,6 +7,7 @@
 
 import * as v from 'valibot'
 import { ServableError } from '../errors.ts'
+import { checkOptions } from '../schemas.ts'
 import { headerName, isObject } from '../validation.ts'
 import type { Middleware } from './context.ts'
 import { credentialOf, schemeNameOf } from './credential.ts'
@@ -47,12 +48,12 @@ export interface SecurityOptions {
    * by name. `middleware` is what enforces them. Default: those of `bearerAuth` and `apiKeyAuth` in `middleware`; what is
    * given here stands in their place.
    */
-  readonly securitySchemes?: SecuritySchemes
+  readonly securitySchemes?: SecuritySchemes | undefined
   /**
    * Which of the schemes a request needs: one of the list, with all of its schemes. Default: any one of `securitySchemes`;
    * of the ready-made authentication all together, since each of it refuses.
    */
-  readonly security?: readonly SecurityRequirement[]
+  readonly security?: readonly SecurityRequirement[] | undefined
 }
 
 /** Who is let in, with every default in place. */
@@ -122,6 +123,12 @@ export const SecuritySchema: v.GenericSchema<unknown> = v.array(
   v.record(v.string(), v.array(v.string(), 'must be an array of scopes')),
   'must be an array of requirements',
 )
+
+/** Checks both. Throws `invalid_options`. */
+export function checkSecurity({ securitySchemes, security }: SecurityOptions): void {
+  checkOptions('securitySchemes', v.optional(SecuritySchemesSchema), securitySchemes)
+  checkOptions('security', v.optional(SecuritySchema), security)
+}
 
 /** What is known besides the options. */
 export interface SecurityParts {

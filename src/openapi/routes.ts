@@ -1,20 +1,29 @@
 import { joinPath, type Route } from '../http/router.ts'
+import type { SecuritySettings } from '../http/security.ts'
 import { jsonReply } from '../web/reply.ts'
 import { createDocument, type DocumentParts } from './document.ts'
+import type { SwaggerSettings } from './options.ts'
 import { pageRoutes } from './page.ts'
 
-/** `GET {specPath}`, the document as it is now, and `GET {docsPath}`, the page that shows it. */
-export function docsRoutes(parts: DocumentParts): Route[] {
-  const { prefix, swagger, security } = parts
-  const { docsPath, specPath, assets, routePrefix: publicPrefix = prefix } = swagger
-  return [specRoute(parts), ...pageRoutes({ prefix, publicPrefix, docsPath, specPath, security, assets })]
+/** What the routes need. */
+export interface DocsRoutesOptions {
+  readonly prefix: string
+  readonly swagger: SwaggerSettings
+  readonly security: SecuritySettings
+  /** What the document tells of, complete once the handler is made. */
+  readonly parts: () => DocumentParts
 }
 
-function specRoute(parts: DocumentParts): Route {
-  return {
-    method: 'GET',
-    path: joinPath(parts.prefix, parts.swagger.specPath),
-    part: 'docs',
-    endpoint: () => jsonReply(createDocument(parts), { headers: { 'cache-control': 'no-cache' } }),
-  }
+/** `GET {specPath}`, the document as it is now, and `GET {docsPath}`, the page that shows it. */
+export function docsRoutes({ prefix, swagger, security, parts }: DocsRoutesOptions): Route[] {
+  const { docsPath, specPath, assets, routePrefix: publicPrefix = prefix } = swagger
+  return [
+    {
+      method: 'GET',
+      path: joinPath(prefix, specPath),
+      part: 'docs',
+      endpoint: () => jsonReply(createDocument(parts()), { headers: { 'cache-control': 'no-cache' } }),
+    },
+    ...pageRoutes({ prefix, publicPrefix, docsPath, specPath, security, assets }),
+  ]
 }

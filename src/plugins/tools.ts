@@ -18,11 +18,11 @@ import { validate } from '../validation.ts'
 /** Where tools come from. */
 export interface ToolsOptions {
   /** Toolkits whose tools are listed. */
-  readonly toolkits?: readonly Toolkit[]
+  readonly toolkits?: readonly Toolkit[] | undefined
   /** Tools by the name under which they are listed. They win over a toolkit's tool of the same name. */
-  readonly toolLibrary?: Readonly<Record<string, Tool>>
+  readonly toolLibrary?: Readonly<Record<string, Tool>> | undefined
   /** The manager whose tool servers' tools are listed too, as `server.tool`; give it to `admin` as well. */
-  readonly servers?: ToolServerSource
+  readonly servers?: ToolServerSource | undefined
 }
 
 const OptionsSchema = v.strictObject({
@@ -30,6 +30,14 @@ const OptionsSchema = v.strictObject({
   toolLibrary: v.optional(record),
   servers: v.optional(v.unknown()),
 })
+
+/** The same, where there are any. */
+export function toolsOf(options: ToolsOptions): Plugin | undefined {
+  validate(OptionsSchema, options, 'invalid_options', 'tools')
+  const { toolkits = [], toolLibrary = {}, servers } = options
+  const hasTools = toolkits.length > 0 || Object.keys(toolLibrary).length > 0 || servers !== undefined
+  return hasTools ? tools(options) : undefined
+}
 
 /** Lists tools at `GET /tools` and `GET /tools/:name`. Throws `invalid_options`. */
 export function tools(options: ToolsOptions = {}): Plugin {

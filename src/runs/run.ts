@@ -34,7 +34,7 @@ export interface Target {
   readonly kind: Kind
   readonly name: string
   /** The part that has names of its own, where it is one of those. */
-  readonly scope?: 'gateway'
+  readonly scope?: string
   readonly servable: Source & Pick<Partial<ServableAgent>, 'model' | 'capabilities'>
 }
 

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { ServableError } from '../errors.ts'
+
 /** Who may call from a browser, and how. */
 export interface CorsOptions {
   /** `'*'` for any origin, or the origins that may call (`https://app.example.com`), or a test of an origin. */
@@ -98,4 +100,17 @@ function guarded(test: (origin: string) => boolean): (origin: string) => boolean
 function toOptions(setting: true | readonly string[] | CorsOptions): CorsOptions {
   if (setting === true) return { origins: '*' }
   return 'origins' in setting ? setting : { origins: setting }
+}
+
+/**
+ * Throws `invalid_options` for credentials together with any origin: browsers refuse that (WHATWG Fetch, section 3.2.3), so it
+ * can only be a mistake.
+ */
+export function checkCredentials(name: string, setting: CorsSetting): void {
+  if (typeof setting !== 'object' || !('origins' in setting)) return
+  if (setting.origins !== '*' || setting.credentials !== true) return
+  throw new ServableError(
+    'invalid_options',
+    `\`${name}.credentials\` needs \`${name}.origins\` to name the origins, not '*'`,
+  )
 }

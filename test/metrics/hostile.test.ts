@@ -173,7 +173,7 @@ describe('a store that fails', () => {
     const servable = { run: async () => ({}) as never }
     for (let run = 0; run < 3; run++) {
       core
-        .start({ kind: 'agent', name: 'a', servable }, 'run')
+        .start({ kind: 'agent', name: 'a', servable, runId: 'run' })
         .end({ type: 'finish', finishReason: 'stop' }, 1)
       await vi.advanceTimersByTimeAsync(500)
     }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { MetricsCore } from '../../src/metrics/core.ts'
 import { LiveFeed, sseOfViewer } from '../../src/metrics/live.ts'
+import type { Observer } from '../../src/runs/observer.ts'
 
 /** Watches from now on. */
 function watched(feed: LiveFeed) {
@@ -57,11 +58,12 @@ it('has the ends of hurried runs handed over soon, and those of others when ther
     changed: isHurried => void changed.push(isHurried),
     snapshot: () => Promise.reject(new Error('not asked for')),
   }))
-  const target = { kind: 'agent', name: 'a', servable: { run: () => Promise.reject() } } as never
-  const end = (meter: Pick<MetricsCore, 'start'>) =>
-    meter.start({ ...target, runId: 'run' }).end({ type: 'finish', finishReason: 'stop' }, 1)
+  const servable = { run: () => Promise.reject() }
+  const run = { kind: 'agent', name: 'a', servable, runId: 'run', traceparent: undefined } as const
+  const end = (observer: Pick<Observer, 'start'>) =>
+    observer.start?.(run)?.end?.({ type: 'finish', finishReason: 'stop' }, 1)
   end(core)
-  end(core.hurried(core) as MetricsCore)
+  end(core.hurried(undefined))
   end(core)
   expect(changed).toEqual([false, true, false])
 })

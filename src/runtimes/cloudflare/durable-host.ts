@@ -131,9 +131,7 @@ class DurableHost implements RunHost {
 
   /** Ids that the beginning of one may stand for, of runs without an owner. */
   async #referredTo(ref: string): Promise<readonly string[]> {
-    const found = await Promise.all(
-      this.#indexes.namesOf(null).map(name => this.#index.idsOf(name, ref)),
-    )
+    const found = await Promise.all(this.#indexes.namesOf(null).map(name => this.#index.idsOf(name, ref)))
     return found.flat().slice(0, MAX_FOUND)
   }
 

@@ -93,7 +93,10 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
     onEnded: () => seat.waitUntil(kept.settle()),
   })
 
-  async function admit({ id, owner, client, listedBy, options }: StartMessage, target: Target): Promise<void> {
+  async function admit(
+    { id, owner, client, listedBy, options }: StartMessage,
+    target: Target,
+  ): Promise<void> {
     const { name, shares } = listedBy
     const { maxRunning, maxRunningPerOwner, timeoutMs } = settings
     const run = newRun(

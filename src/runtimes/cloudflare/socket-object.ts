@@ -23,7 +23,7 @@ export function socketClass(core: Core): ObjectClass {
       super(state as never, env as never)
       const open = core.mounted.find(({ plugin }) => plugin.sockets !== undefined)?.plugin.sockets
       if (open === undefined) throw missing()
-      this.#keeper = open(seatOf(state), core)
+      this.#keeper = open(socketSeat(state), core)
     }
 
     override fetch(request: Request): Promise<Response> {
@@ -48,7 +48,8 @@ export function socketClass(core: Core): ObjectClass {
   }
 }
 
-function seatOf(state: ObjectState): SocketSeat {
+/** An object, as the keeper of its sockets sees it. */
+export function socketSeat(state: ObjectState): SocketSeat {
   return {
     reach,
     sockets: () => state.getWebSockets(),

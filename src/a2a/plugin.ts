@@ -1,0 +1,171 @@
+/**
+ * A2A as a plugin: the entry `servable/a2a`.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import type { Core } from '../core/core.ts'
+import { runsInObject } from '../core/in-object.ts'
+import { asPlugin, type BuiltInMounted, type Plugin } from '../core/plugin.ts'
+import { type Catalog, createCatalog } from '../http/catalog.ts'
+import type { Log } from '../http/context.ts'
+import { joinPath } from '../http/router.ts'
+import { resolveSecurity, type SecurityOptions, SecuritySchema } from '../http/security.ts'
+import { MAX_PARTS } from '../runs/input.ts'
+import { refOf } from '../runs/record.ts'
+import { checkOptions, count, duration, flag, func, path, record, strings } from '../schemas.ts'
+import { CardSecuritySchemesSchema } from './card-security.ts'
+import { createTaskKeeper } from './keepers.ts'
+import { createLocalTaskHost } from './local-task-host.ts'
+import { type A2AOptions, type A2ASettings, resolveA2A } from './options.ts'
+import { createRemoteTaskHost } from './remote-task-host.ts'
+import { a2aRoutes } from './routes.ts'
+import type { TaskHost, TaskSettings } from './task-host.ts'
+import { TASK_INDEX, TASK_KEEPER } from './task-index.ts'
+
+const NAME = TASK_KEEPER
+
+const OptionsSchema = v.strictObject({
+  agents: v.optional(record),
+  basePath: v.optional(path),
+  provider: v.optional(v.strictObject({ organization: v.string(), url: v.optional(v.string()) })),
+  version: v.optional(v.string()),
+  name: v.optional(v.string()),
+  description: v.optional(v.string()),
+  default: v.optional(v.string()),
+  cardForm: v.optional(v.picklist(['hybrid', '1.0'], "must be 'hybrid' or '1.0'")),
+  securitySchemes: v.optional(CardSecuritySchemesSchema),
+  security: v.optional(SecuritySchema),
+  documentationUrl: v.optional(v.string()),
+  iconUrl: v.optional(v.string()),
+  inputModes: v.optional(strings),
+  outputModes: v.optional(strings),
+  listAnonymous: v.optional(flag),
+  maxBodyBytes: v.optional(count),
+  maxParts: v.optional(v.pipe(count, v.maxValue(MAX_PARTS, `must be ${MAX_PARTS} or less`))),
+  maxHistory: v.optional(count),
+  maxTasksPerOwner: v.optional(count),
+  maxSubscribers: v.optional(count),
+  extendedCard: v.optional(
+    v.strictObject({
+      authenticate: func,
+      challenge: v.optional(v.string()),
+      agents: v.optional(strings),
+      card: v.optional(v.union([func, record], 'must be an object or a function')),
+    }),
+  ),
+  sign: v.optional(func),
+  push: v.optional(
+    v.union(
+      [
+        v.boolean(),
+        v.strictObject({
+          allow: v.optional(strings),
+          secret: v.optional(v.string()),
+          maxConfigs: v.optional(v.pipe(count, v.maxValue(1000, 'must be 1,000 or less'))),
+          timeoutMs: v.optional(duration),
+          maxTries: v.optional(count),
+          retryMs: v.optional(duration),
+          maxRetryMs: v.optional(duration),
+        }),
+      ],
+      'must be true, false or an object of options',
+    ),
+  ),
+})
+
+/** Offers agents to other agents over A2A. Throws `invalid_options`. */
+export function a2a(options: A2AOptions = {}): Plugin {
+  return a2aOf(options, {})
+}
+
+/** The same, with the security schemes of the whole service. */
+export function a2aOf(options: A2AOptions, security: SecurityOptions): Plugin {
+  checkOptions(NAME, OptionsSchema, options)
+  const settingsIn = ({ settings }: Core) => resolveA2A(options, resolveSecurity(security, settings))
+  return asPlugin({
+    name: NAME,
+    transactions: { [NAME]: TASK_INDEX },
+    keepers: {
+      run(seat, core) {
+        const settings = settingsIn(core)
+        const { log, catalog } = core
+        return createTaskKeeper(seat, {
+          settings: taskSettingsOf(settings, { runs: runsInObject(core), log }),
+          agents: offeredBy(settings, catalog),
+        })
+      },
+    },
+    mount: core => mountA2A(settingsIn(core), core),
+  })
+}
+
+/** The agents that A2A offers. */
+export function offeredBy({ agents }: Pick<A2ASettings, 'agents'>, served: Catalog): Catalog {
+  return agents === undefined ? served : createCatalog({ agents, registry: undefined })
+}
+
+/** What holds for every task. */
+export function taskSettingsOf(
+  { maxTasksPerOwner, maxHistory, maxSubscribers, push }: A2ASettings,
+  { runs, log }: { readonly runs: Core['runs']; readonly log: Log },
+): TaskSettings {
+  return {
+    ...runs,
+    maxTasksPerOwner,
+    maxHistory,
+    maxFollowers: maxSubscribers,
+    push,
+    onGivenUp: ({ id, owner }, why) =>
+      log({
+        level: 'warn',
+        event: 'push.given_up',
+        taskId: refOf(id, owner),
+        message: `The receiver is told no more: ${why}`,
+      }),
+  }
+}
+
+function mountA2A(settings: A2ASettings, core: Core): BuiltInMounted {
+  const { production, publicUrl, readKeys, openStream, checkShared } = core
+  const agents = offeredBy(settings, core.catalog)
+  const host = taskHostOf(settings, core, agents)
+  const { basePath, push, extendedCard } = settings
+  return {
+    routes: a2aRoutes({
+      settings,
+      agents,
+      host,
+      readKeys,
+      production,
+      publicUrl,
+      countStream: openStream,
+      checkServed: checkShared('A2A needs'),
+    }),
+    links: { card: '/.well-known/agent-card.json', a2a: joinPath(basePath) },
+    findWork: ref => host.find(ref),
+    facts: {
+      a2a: {
+        path: joinPath(basePath),
+        hasPush: push !== undefined,
+        hasExtendedCard: extendedCard !== undefined,
+      },
+      // The challenge begins with the name of what it asks for (RFC 9110, section 11.6.1).
+      ...(extendedCard && {
+        card: (extendedCard.challenge ?? 'Bearer').split(' ', 1)[0]?.toLowerCase() ?? 'bearer',
+      }),
+    },
+  }
+}
+
+function taskHostOf(settings: A2ASettings, core: Core, agents: Catalog): TaskHost {
+  const { state } = core.settings
+  if (state.kind === 'hosted') return createRemoteTaskHost(state)
+  const agentOf = (name: string) => agents.resolve('agent', name)
+  const host = createLocalTaskHost({ ...state, settings: taskSettingsOf(settings, core), agentOf })
+  // What outlives a process may have been left behind by the one before.
+  core.life.atBeginning(() => void host.resume?.())
+  core.life.regularly(() => void host.lookAfter?.())
+  return host
+}

@@ -1,0 +1,101 @@
+/**
+ * The admin routes as a plugin: the entry `servable/admin`.
+ *
+ * @module
+ */
+
+import type { ToolServers } from '../agents/tool-servers.ts'
+import type { Toolkit } from '../agents/toolkit.ts'
+import type { Core } from '../core/core.ts'
+import { asPlugin, type Plugin } from '../core/plugin.ts'
+import { ServableError } from '../errors.ts'
+import type { Log } from '../http/context.ts'
+import { checkOptions } from '../schemas.ts'
+import type { Store } from '../state/store.ts'
+import { adminGate, OPEN_WARNING } from './gate.ts'
+import { createToolServerKeeper, TOOL_SERVER_KEEPER } from './keepers.ts'
+import { toolServersIn } from './kept.ts'
+import { type AdminOptions, AdminSchema, type AdminSettings, resolveAdmin } from './options.ts'
+import { connectToolServers } from './remote-tool-servers.ts'
+import { adminPath, adminRoutes, type FindRuns } from './routes.ts'
+
+const NAME = TOOL_SERVER_KEEPER
+
+/** How the admin routes work, and the toolkits that they show. */
+export interface AdminPluginOptions extends AdminOptions {
+  readonly toolkits?: readonly Toolkit[] | undefined
+}
+
+/** Lets administrators manage tool servers (MCP), find runs, and see the toolkits. Throws `invalid_options`. */
+export function admin({ toolkits = [], ...options }: AdminPluginOptions = {}): Plugin {
+  checkOptions(NAME, AdminSchema, options)
+  const settingsIn = ({ production, settings: { registry } }: Core) =>
+    resolveAdmin(options, { production, registry })
+  return asPlugin({
+    name: NAME,
+    keepers: {
+      index: ({ store }, core) =>
+        createToolServerKeeper(() => openToolServers(settingsIn(core), { store, log: core.log })),
+    },
+    mount(core) {
+      const { prefix, log, maxBodyBytes } = core
+      const settings = settingsIn(core)
+      const { authenticate } = settings
+      return {
+        routes: adminRoutes({
+          prefix,
+          settings,
+          toolkits,
+          maxBodyBytes,
+          findRuns: finderOf(core),
+          checkServed: core.checkShared('Tool servers need'),
+        }),
+        base: { path: adminPath(prefix), guard: adminGate(authenticate) },
+        cors: null,
+        facts: { hasAdmin: true, ...(authenticate && { admin: 'bearer' }) },
+        begin() {
+          if (authenticate === undefined) log({ level: 'warn', event: 'admin.open', message: OPEN_WARNING })
+          useToolServers(settings, core)
+        },
+      }
+    },
+  })
+}
+
+function finderOf({ host, mounted }: Core): FindRuns {
+  return async ref => {
+    const [runs, ...tasks] = await Promise.all([
+      host.find(ref),
+      ...mounted.map(({ findWork }) => findWork?.(ref) ?? []),
+    ])
+    return { runs, tasks: tasks.flat() }
+  }
+}
+
+function useToolServers(settings: AdminSettings, { settings: { state }, log }: Core): void {
+  settings.manager?.use(
+    state.kind === 'hosted'
+      ? connectToolServers(state)
+      : openToolServers(settings, { store: state.store, log }),
+  )
+}
+
+/** The tool servers that a store keeps, connected from here. Throws `tool_servers_not_configured` without a manager. */
+export function openToolServers(
+  { manager, policy }: AdminSettings,
+  { store, log }: { readonly store: Store; readonly log: Log },
+): ToolServers {
+  if (manager === undefined) {
+    throw new ServableError('tool_servers_not_configured', 'There is no manager of tool servers')
+  }
+  return manager.open({
+    store: toolServersIn(store),
+    policy,
+    onChange: ({ status, ...change }) =>
+      log({
+        level: 'warn',
+        event: status === 'connected' ? 'tool_server.back' : 'tool_server.lost',
+        ...change,
+      }),
+  })
+}

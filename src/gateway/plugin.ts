@@ -1,0 +1,210 @@
+/**
+ * The event socket as a plugin: the entry `servable/event-socket`.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import { type Core, NOT_STORED, SHARED } from '../core/core.ts'
+import type { SocketKeeper, SocketSeat } from '../core/hosted.ts'
+import { runsInObject } from '../core/in-object.ts'
+import { asPlugin, type Plugin } from '../core/plugin.ts'
+import { ServableError } from '../errors.ts'
+import { type Catalog, createCatalog, type Sources } from '../http/catalog.ts'
+import { type Log, refusing } from '../http/context.ts'
+import { askedAtHandshake } from '../http/credential.ts'
+import { logThrown } from '../http/failure-log.ts'
+import { keyHeaders } from '../http/key-headers.ts'
+import { joinPath } from '../http/router.ts'
+import {
+  checkOptions,
+  corsSetting,
+  count,
+  duration,
+  func,
+  isFunction,
+  path,
+  record,
+  registry,
+} from '../schemas.ts'
+import type { SocketServer } from '../socket/io/server.ts'
+import { checkCredentials, createCors } from '../web/cors.ts'
+import { createGateway, type GatewayParts } from './gateway.ts'
+import { authenticateBy } from './handshake.ts'
+import { createRecordKeeper, createSocketKeeper, RECORD_KEEPER } from './keepers.ts'
+import { createLocalRecords } from './local-records.ts'
+import { type GatewayOptions, type GatewaySettings, resolveGateway } from './options.ts'
+import { forwardToObjects } from './remote.ts'
+import { createRemoteRecords } from './remote-records.ts'
+import { type GatewayFetch, gatewayRoutes } from './routes.ts'
+
+const NAME = RECORD_KEEPER
+
+const OptionsSchema: v.GenericSchema<unknown> = v.strictObject({
+  agents: v.optional(record),
+  teams: v.optional(record),
+  workflows: v.optional(record),
+  registry: v.optional(registry),
+  path: v.optional(path),
+  namespace: v.optional(
+    v.pipe(v.string(), v.regex(/^\/[^,]*$/, 'must begin with a slash and have no comma')),
+  ),
+  authenticate: v.optional(func),
+  origins: v.optional(corsSetting),
+  recovery: v.optional(
+    v.union(
+      [v.boolean(), v.strictObject({ maxMs: v.optional(duration) })],
+      'must be true, false or { maxMs }',
+    ),
+  ),
+  limits: v.optional(
+    v.strictObject({
+      maxPayload: v.optional(count),
+      maxAttachments: v.optional(v.pipe(count, v.maxValue(10, 'must be 10 or less'))),
+      maxNamespaces: v.optional(count),
+      maxEventsPerSecond: v.optional(count),
+      maxSockets: v.optional(count),
+      maxSocketsPerIp: v.optional(count),
+      maxSocketsPerIdentity: v.optional(count),
+      maxRunsPerSocket: v.optional(count),
+      maxBufferedBytes: v.optional(count),
+      pingInterval: v.optional(duration),
+      pingTimeout: v.optional(duration),
+      connectTimeout: v.optional(duration),
+    }),
+  ),
+  server: v.optional(
+    v.custom<SocketServer>(value => isFunction(Object(value).attach), 'must be made by createSocketServer'),
+  ),
+})
+
+/** Offers runs over an event socket, to Socket.IO clients and plain WebSockets. Throws `invalid_options`. */
+export function eventSocket(options: GatewayOptions = {}): Plugin {
+  return eventSocketAs(NAME, options)
+}
+
+/** The same, under the name of an option. */
+export function eventSocketAs(option: string, options: GatewayOptions): Plugin {
+  checkOptions(option, OptionsSchema, options)
+  if (options.origins !== undefined) checkCredentials(`${option}.origins`, options.origins)
+  const settings = resolveGateway(option, options)
+  return asPlugin({
+    name: NAME,
+    catalog: served => offeredBy(settings, served),
+    keepers: { index: createRecordKeeper },
+    sockets: (seat, core) => keepSockets(settings, seat, core),
+    mount(core) {
+      checkTogether(option, settings, core)
+      const { state, middleware } = core.settings
+      const { path, authenticate, origins, server } = settings
+      // The host runs that server by itself: there is nothing to mount.
+      if (server !== undefined) return { begin: () => void createLocalServer(settings, core) }
+      const isLocal = state.kind === 'local'
+      const fetch: GatewayFetch = isLocal ? createLocalServer(settings, core).fetch : forwardToObjects(state)
+      return {
+        routes: gatewayRoutes({
+          path,
+          decidesItself: authenticate !== undefined,
+          askedAtHandshake: askedAtHandshake(middleware),
+          fetch,
+          checkServed: refusing(({ isIsolated }) =>
+            isLocal && isIsolated ? `The socket needs ${SHARED}` : undefined,
+          ),
+          onNoAddress: core.onNoAddress,
+        }),
+        // The socket may be open to other origins than the rest.
+        ...(origins !== undefined && {
+          cors: createCors(origins, keyHeaders(core.settings.providers)) ?? null,
+        }),
+        links: { socket: joinPath(path) },
+        withoutAddress: `\`${option}.limits.maxSocketsPerIp\` does not bound them`,
+      }
+    },
+  })
+}
+
+/** With anything of its own, the socket offers that alone. */
+function offeredBy(settings: GatewaySettings, served: Catalog): Catalog {
+  const { agents, teams, workflows, registry }: Sources = { registry: undefined, ...settings }
+  const isOwn = [agents, teams, workflows, registry].some(given => given !== undefined)
+  return isOwn ? createCatalog({ agents, teams, workflows, registry, scope: NAME }) : served
+}
+
+/** The server of the event socket in this process. */
+function createLocalServer(settings: GatewaySettings, core: Core): SocketServer {
+  const { host, log, runs } = core
+  const { state } = core.settings
+  const { recoveryMs: maxMs } = settings
+  const records =
+    maxMs === undefined || state.kind === 'hosted'
+      ? undefined
+      : createLocalRecords({
+          store: state.store,
+          host,
+          maxMs,
+          timeoutMs: runs.timeoutMs,
+          onError: error => logSocketError(log, error),
+        })
+  return createServer(settings, core, { host, records })
+}
+
+/** The server of the event socket in an object, whose sockets may sleep. */
+function keepSockets(settings: GatewaySettings, seat: SocketSeat, core: Core): SocketKeeper {
+  const { recoveryMs: maxMs, limits } = settings
+  const runs = runsInObject(core)
+  const records = maxMs === undefined ? undefined : createRemoteRecords(seat, { ...runs, maxMs })
+  return createSocketKeeper(
+    seat,
+    engine => createServer(settings, { ...core, runs }, { host: core.host, records, engine }),
+    { pingInterval: limits.pingInterval, onError: error => logSocketError(core.log, error) },
+  )
+}
+
+/** The server of the event socket, from what all of a handler share. */
+function createServer(
+  settings: GatewaySettings,
+  { settings: { middleware }, log, runs, readKeys, catalogOf, sockets }: Core,
+  own: Pick<GatewayParts, 'host' | 'records' | 'engine'>,
+): SocketServer {
+  const authenticate = settings.authenticate ?? authenticateBy(middleware, { log, readKeys })
+  const server = createGateway({
+    ...own,
+    settings: { ...settings, ...(authenticate && { authenticate }) },
+    runs,
+    catalog: catalogOf(NAME),
+    readKeys,
+    limits: settings.limits,
+    whyUnstored: runs.memory?.sessions === undefined ? NOT_STORED : undefined,
+    onError: (error, requestId, secrets) => logSocketError(log, error, requestId, secrets),
+  })
+  sockets.add(() => server.size)
+  return server
+}
+
+/** What went wrong with a socket, beside its runs. */
+export function logSocketError(
+  log: Log,
+  error: unknown,
+  requestId?: string,
+  secrets?: readonly string[],
+): void {
+  logThrown(log, { event: 'socket.failed', ...(requestId !== undefined && { requestId }) }, error, secrets)
+}
+
+function checkTogether(
+  option: string,
+  { recoveryMs, server, authenticate }: GatewaySettings,
+  { settings: { middleware, runs } }: Core,
+): void {
+  if (server !== undefined && authenticate === undefined && middleware.length > 0) {
+    throw new ServableError(
+      'invalid_options',
+      `\`${option}.server\` does not pass through \`middleware\`: give \`${option}.authenticate\` as well`,
+    )
+  }
+  if (recoveryMs === undefined || runs.store !== 'none') return
+  throw new ServableError(
+    'invalid_options',
+    `\`${option}.recovery\` reads what clients missed from stored runs: \`runs.store\` must not be 'none'`,
+  )
+}

@@ -1,0 +1,79 @@
+/**
+ * Metrics as a plugin: the entry `servable/metrics`.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import type { Core } from '../core/core.ts'
+import { asPlugin, type Plugin } from '../core/plugin.ts'
+import { logThrown } from '../http/failure-log.ts'
+import { joinPath } from '../http/router.ts'
+import { isPrice, type ModelPrice, type Pricing } from '../runs/pricing.ts'
+import { checkOptions, isFunction, record } from '../schemas.ts'
+import type { MetricsCore } from './core.ts'
+import type { MetricsExporter } from './exporter.ts'
+import { createMetricsKeeper, METRICS_KEEPER } from './keepers.ts'
+import { createRemoteKeeper } from './remote-keeper.ts'
+import { metricsRoutes } from './routes.ts'
+import { createStoreKeeper } from './store-keeper.ts'
+
+export { MetricsExporter, type MetricsExporterOptions } from './exporter.ts'
+
+const ExporterSchema: v.GenericSchema<unknown> = v.custom(
+  value => isFunction(Object(value).attach),
+  'must be a MetricsExporter',
+)
+
+const PricingSchema: v.GenericSchema<unknown> = v.pipe(
+  record,
+  v.record(
+    v.string(),
+    v.custom<ModelPrice>(isPrice, 'must be { prompt, completion } in USD for a million tokens'),
+  ),
+)
+
+/** Checks prices. Throws `invalid_options`. */
+export function checkPricing(pricing: unknown): void {
+  checkOptions('pricing', v.optional(PricingSchema), pricing)
+}
+
+/**
+ * Counts every run, and serves what was counted at `GET /metrics`, `/metrics/json` and `/metrics/stream`. `pricing` holds for
+ * models of which the exporter knows no price. Throws `invalid_options`.
+ */
+export function metrics(exporter: MetricsExporter, options: { readonly pricing?: Pricing } = {}): Plugin {
+  return metricsAs('exporter', exporter, options.pricing)
+}
+
+/** The same, under the name of an option. */
+export function metricsAs(option: string, exporter: MetricsExporter, pricing: Pricing | undefined): Plugin {
+  checkOptions(option, ExporterSchema, exporter)
+  checkPricing(pricing)
+  const { core: counts, authenticate } = exporter
+  return asPlugin({
+    name: METRICS_KEEPER,
+    keepers: { metrics: createMetricsKeeper },
+    observer: counts.pricedBy(pricing),
+    observerInObject: counts.hurried(pricing),
+    mount: core => ({
+      routes: metricsRoutes(core.prefix, exporter, core.catalog),
+      links: { metrics: joinPath(core.prefix, 'metrics') },
+      facts: { hasMetrics: true, ...(authenticate && { metrics: 'bearer' }) },
+      begin() {
+        keep(counts, core)
+        counts.socketCounts.add(() =>
+          Array.from(core.sockets, size => size()).reduce((sum, size) => sum + size, 0),
+        )
+      },
+      close: counts.flush,
+    }),
+  })
+}
+
+/** Keeps what is counted where the state is kept; in memory, that is the exporter itself. */
+function keep(counts: MetricsCore, { settings: { state }, log }: Core): void {
+  const onError = (error: unknown) => logThrown(log, { event: 'metrics.failed' }, error)
+  if (state.kind === 'hosted') counts.connect(each => createRemoteKeeper(each, state, onError))
+  else if (!state.isVolatile) counts.connect(each => createStoreKeeper(each, state.store, onError))
+}

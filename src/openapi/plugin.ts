@@ -1,0 +1,106 @@
+/**
+ * The OpenAPI document and its page as a plugin: the entry `servable/openapi`.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import type { Core } from '../core/core.ts'
+import { hasIndex } from '../core/handler.ts'
+import { asPlugin, type Plugin } from '../core/plugin.ts'
+import { joinPath } from '../http/router.ts'
+import {
+  checkSecurity,
+  resolveSecurity,
+  type SecurityOptions,
+  type SecuritySettings,
+} from '../http/security.ts'
+import { checkOptions, flag, func, path } from '../schemas.ts'
+import type { DocumentParts } from './document.ts'
+import { DOCS_PATH, resolveSwagger, SPEC_PATH, type SwaggerOptions, type SwaggerSettings } from './options.ts'
+import { docsRoutes } from './routes.ts'
+
+/** How the API is documented, and who is let in as the document says it. */
+export interface OpenApiOptions extends Omit<SwaggerOptions, 'enabled'>, SecurityOptions {}
+
+const OptionsSchema: v.GenericSchema<unknown> = v.pipe(
+  v.strictObject({
+    enabled: v.optional(flag),
+    title: v.optional(v.string()),
+    description: v.optional(v.string()),
+    version: v.optional(v.string()),
+    routePrefix: v.optional(path),
+    servers: v.optional(v.array(v.strictObject({ url: v.string(), description: v.optional(v.string()) }))),
+    docsPath: v.optional(path),
+    assets: v.optional(func),
+    specPath: v.optional(path),
+  }),
+  v.check(
+    ({ docsPath = DOCS_PATH, specPath = SPEC_PATH }) => docsPath !== specPath,
+    'must have a `docsPath` and a `specPath` that differ',
+  ),
+)
+
+/** Serves an OpenAPI document of what is served, with a page where it has `assets`. Throws `invalid_options`. */
+export function openapi(options: OpenApiOptions = {}): Plugin {
+  return openapiAs('openapi', options)
+}
+
+/** Checks the specified option, which says whether it is on. Throws `invalid_options`. */
+export function checkSwagger(option: string, options: unknown): void {
+  checkOptions(option, v.looseObject({ enabled: flag }), options)
+  checkOptions(option, OptionsSchema, options)
+}
+
+/** The same, under the name of an option. */
+export function openapiAs(option: string, { securitySchemes, security, ...options }: OpenApiOptions): Plugin {
+  checkOptions(option, OptionsSchema, options)
+  checkSecurity({ securitySchemes, security })
+  const settings = resolveSwagger(options)
+  return asPlugin({
+    name: 'openapi',
+    mount(core) {
+      const { docsPath, specPath, assets } = settings
+      const resolved = resolveSecurity({ securitySchemes, security }, core.settings)
+      // What others mount after this is in the document too.
+      const parts = () => documentParts(core, settings, resolved)
+      return {
+        routes: docsRoutes({ prefix: core.prefix, swagger: settings, security: resolved, parts }),
+        links: {
+          ...(assets && { docs: joinPath(core.prefix, docsPath) }),
+          spec: joinPath(core.prefix, specPath),
+        },
+      }
+    },
+  })
+}
+
+/** What the document of a handler tells of. */
+export function documentParts(
+  core: Core,
+  swagger: SwaggerSettings,
+  security: SecuritySettings,
+): DocumentParts {
+  const { prefix, catalog, settings } = core
+  const facts: Facts = Object.assign({}, ...core.mounted.map(each => each.facts))
+  const { hasMetrics = false, hasAdmin = false, a2a, ...guarded } = facts
+  return {
+    swagger,
+    prefix,
+    catalog,
+    security: { ...security, providers: settings.providers, guarded },
+    hasIndex: hasIndex(core),
+    hasLists: settings.registry !== undefined,
+    hasUploads: core.uploads !== undefined,
+    hasTools: core.mounted.some(({ name }) => name === 'tools'),
+    hasAdmin,
+    hasMetrics,
+    a2a,
+  }
+}
+
+interface Facts extends Partial<Pick<DocumentParts, 'hasMetrics' | 'hasAdmin' | 'a2a'>> {
+  readonly admin?: string
+  readonly metrics?: string
+  readonly card?: string
+}
