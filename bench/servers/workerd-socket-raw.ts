@@ -20,7 +20,7 @@ export class SocketObject extends DurableObject {
     return new Response(null, init)
   }
 
-  override webSocketMessage(socket: message: string | ArrayBuffer): void {
+  override webSocketMessage(socket: SleepingSocket, message: string | ArrayBuffer): void {
     socket.send(typeof message === 'string' ? message : new Uint8Array(message))
   }
 }
