@@ -29,7 +29,10 @@ export function createHandler<
 >(
   options: HandlerOptions & NamedOptions<Agents, Teams, Workflows, List> = {},
 ): Handler<ServedBy<Agents, Teams, Workflows, List>> {
-  return serve(createCore(toCoreOptions(options)))
+  const core = createCore(toCoreOptions(options))
+  // Also where there is no document that shows it.
+  resolveSecurity(options, core.settings)
+  return serve(core)
 }
 
 /**

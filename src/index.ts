@@ -8,7 +8,6 @@ export { agentCard, agentCards, type CardForm, type CardOptions, type CardSubjec
 export type { AgentCard, CardGeneration } from './a2a/card-forms.ts'
 export type { A2AOptions, A2AProvider } from './a2a/options.ts'
 export type { PushOptions } from './a2a/push/options.ts'
-export { type VerifyOptions, verifyWebhook, type Webhook } from './a2a/push/webhook.ts'
 export type { AdminOptions, AuthenticateAdmin } from './admin/options.ts'
 export type { ConfigFieldView, ToolkitDetail, ToolkitSummary } from './admin/toolkit-catalog.ts'
 export { Agent, type AgentConfig, type AgentContext } from './agents/agent.ts'
@@ -24,16 +23,6 @@ export {
   type ToolPayload,
 } from './agents/bus.ts'
 export type {
-  Artifact,
-  ArtifactEvent,
-  ContentPart,
-  ErrorEvent,
-  FinishEvent,
-  FinishReason,
-  Kind,
-  ModelUsage,
-  RunEvent,
-  RunInput,
   Runnable,
   RunOptions,
   RunOutcome,
@@ -44,9 +33,7 @@ export type {
   ServableTeam,
   ServableWorkflow,
   Step,
-  StepEvent,
   ToolCall,
-  Usage,
 } from './agents/contract.ts'
 export type {
   Correction,
@@ -65,6 +52,20 @@ export {
   type RegistryNames,
   type ServableOf,
 } from './agents/registry.ts'
+export type {
+  Artifact,
+  ArtifactEvent,
+  ContentPart,
+  ErrorEvent,
+  FinishEvent,
+  FinishReason,
+  Kind,
+  ModelUsage,
+  RunEvent,
+  RunInput,
+  StepEvent,
+  Usage,
+} from './agents/run-types.ts'
 export type { Served } from './agents/served.ts'
 export {
   parallel,
@@ -100,13 +101,13 @@ export {
   Workflow,
   type WorkflowConfig,
 } from './agents/workflow.ts'
-export type { PluginCore } from './core/core.ts'
 export type { Description } from './core/description.ts'
 export type { Handler } from './core/handler.ts'
 export type { HostedState } from './core/hosted.ts'
-export type { Calls, Place } from './core/kept.ts'
+export type { Calls } from './core/kept.ts'
 export type { LimitOptions, RunsOptions, State } from './core/options.ts'
-export type { Mounted, Plugin, PluginRoute } from './core/plugin.ts'
+export type { Place } from './core/place.ts'
+export type { Mounted, Plugin, PluginCore, PluginRoute } from './core/plugin.ts'
 export type {
   KeptDocument,
   KeptQuery,
@@ -132,21 +133,16 @@ export {
   type CredentialOptions,
   type VerifyCredential,
 } from './http/authentication.ts'
-export type { Context, Log, LogEntry, Middleware, Part } from './http/context.ts'
+export type { Context, Middleware, Part } from './http/context.ts'
 export type { ErrorStory } from './http/error-story.ts'
 export type { JsonSchema } from './http/json-schema.ts'
 export type { ProviderConfig, Providers } from './http/key-headers.ts'
+export type { Log, LogEntry } from './http/log.ts'
 export { type Identity, type Platform, platform } from './http/platform.ts'
 export type { RateLimitOptions } from './http/rate-limit.ts'
 export type { AgentSummary, TeamSummary, WorkflowSummary } from './http/routes/list-routes.ts'
-export type {
-  OAuthFlow,
-  OAuthFlowName,
-  SecurityOptions,
-  SecurityRequirement,
-  SecurityScheme,
-  SecuritySchemes,
-} from './http/security.ts'
+export type { SecurityOptions, SecurityRequirement, SecuritySchemes } from './http/security.ts'
+export type { OAuthFlow, OAuthFlowName, SecurityScheme } from './http/security-scheme.ts'
 export type { ToolDetail, ToolSummary } from './http/tool-catalog.ts'
 export { buildInput, type FileUploadOptions } from './http/upload.ts'
 export {
@@ -168,3 +164,4 @@ export { type LocalState, type MemoryStateOptions, memoryState, type Retention }
 export type { TrustProxy } from './web/client-address.ts'
 export type { CorsOptions, CorsSetting } from './web/cors.ts'
 export type { Problem } from './web/problem.ts'
+export { type VerifyOptions, verifyWebhook, type Webhook } from './webhook-delivery/webhook.ts'

@@ -4,13 +4,13 @@
  * @module
  */
 
-import type { RequestState } from '../http/context.ts'
-import { joinPath, type Route } from '../http/router.ts'
+import type { RequestState, Route } from '../http/context.ts'
+import { joinPath } from '../http/router.ts'
 import { sha256 } from '../web/digest.ts'
 import type { AgentCard, CardGeneration } from './card-forms.ts'
-import { type Cards, type SignCard, signed } from './cards.ts'
+import { type Cards, signed } from './cards.ts'
 import { versionOf } from './endpoint.ts'
-import type { A2ASettings } from './options.ts'
+import type { A2ASettings, SignCard } from './options.ts'
 
 /** What the card routes need. */
 export interface CardRoutesOptions {
@@ -33,6 +33,7 @@ export function cardRoutes(options: CardRoutesOptions): Route[] {
     method: 'GET',
     path: joinPath(base, name),
     part: 'card',
+    isOpen: true,
     endpoint: (request, state) => answerCard(request, state, options, stamp),
   })
   return [...bases, joinPath(basePath, 'agents/:agent')].flatMap(base => NAMES.map(name => route(base, name)))

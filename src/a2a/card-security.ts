@@ -5,14 +5,8 @@
  */
 
 import * as v from 'valibot'
-import {
-  type OAuthFlow,
-  type OAuthFlowName,
-  SchemeSchema,
-  type SecurityRequirement,
-  type SecurityScheme,
-  schemesOf,
-} from '../http/security.ts'
+import { SchemeSchema, type SecurityRequirement, schemesOf } from '../http/security.ts'
+import type { OAuthFlow, OAuthFlowName, SecurityScheme } from '../http/security-scheme.ts'
 import { compact } from './wire/record.ts'
 
 /** One way to get a token (specification, section 4.5.7). */

@@ -9,47 +9,9 @@ import * as v from 'valibot'
 import { ServableError } from '../errors.ts'
 import type { Identity } from '../http/platform.ts'
 import { joinPath } from '../http/router.ts'
-import { type CardOptions, type CardSubject, describeCard } from './card.ts'
-import {
-  type AgentCard,
-  type CardGeneration,
-  type CardSignature,
-  type CardWriting,
-  encodeCard,
-} from './card-forms.ts'
-import type { A2ASettings } from './options.ts'
-
-/** What an extended card may say otherwise than the open one. */
-export type ExtendedCardText = Partial<
-  Pick<
-    CardOptions,
-    | 'name'
-    | 'description'
-    | 'version'
-    | 'provider'
-    | 'documentationUrl'
-    | 'iconUrl'
-    | 'inputModes'
-    | 'outputModes'
-  >
->
-
-/** A card for those who have proved who they are. */
-export interface ExtendedCardOptions {
-  /** Says who asks. Undefined and a throw refuse with 401; a response is the answer. */
-  readonly authenticate: (
-    request: Request,
-  ) => Identity | Response | undefined | Promise<Identity | Response | undefined>
-  /** What a refusal asks for, as `WWW-Authenticate` has it. Default `Bearer`. */
-  readonly challenge?: string
-  /** Names of agents that no other card tells of. Who knows their names can still ask them: middleware decides that. */
-  readonly agents?: readonly string[]
-  /** What the card says otherwise than the open one, or what it says to whom. */
-  readonly card?: ExtendedCardText | ((identity: Identity) => ExtendedCardText | Promise<ExtendedCardText>)
-}
-
-/** Signs a card (section 8.4 of A2A 1.0), as `cardSigner` of `servable/signing` does. */
-export type SignCard = (card: AgentCard, generation: CardGeneration) => Promise<readonly CardSignature[]>
+import { type CardSubject, describeCard } from './card.ts'
+import { type AgentCard, type CardWriting, encodeCard } from './card-forms.ts'
+import type { A2ASettings, ExtendedCardOptions, ExtendedCardText, SignCard } from './options.ts'
 
 /** What cards need. */
 export interface CardsOptions {

@@ -1,5 +1,5 @@
 import { ServableError } from '../errors.ts'
-import type { Target } from '../runs/run.ts'
+import type { Target } from '../runs/target.ts'
 import type { SendRequest } from './model.ts'
 
 /** The agents that A2A offers. */

@@ -11,9 +11,10 @@ import { queryOf } from '../http/router.ts'
 import { readJson } from '../web/body.ts'
 import { type Reply, sseReply } from '../web/reply.ts'
 import { counted, type PulledSource, pulled, type StreamCount } from '../web/sse.ts'
-import type { TaskUpdate, Wire } from './model.ts'
+import type { TaskUpdate } from './model.ts'
 import type { Call, Operations } from './operations.ts'
 import type { UpdateSource } from './updates.ts'
+import type { Wire } from './wire/wire.ts'
 
 /** What both bindings need. */
 export interface BindingOptions {

@@ -12,10 +12,10 @@ import { discard, jsonReply } from '../web/reply.ts'
 import { SSE_HEADERS, sseMessage } from '../web/sse.ts'
 import { type BindingOptions, callOf, readParams, streamResponse, versionOf } from './endpoint.ts'
 import { jsonRpcError } from './errors.ts'
-import type { Wire } from './model.ts'
 import type { OperationName } from './operations.ts'
 import { v1 } from './wire/v1.ts'
 import { v03 } from './wire/v03.ts'
+import type { Wire } from './wire/wire.ts'
 
 /** Every method: its generation, and what it does. */
 const METHODS: ReadonlyMap<string, readonly [wire: Wire, operation: OperationName]> = new Map([

@@ -19,9 +19,9 @@ import type { Message, Task } from './model.ts'
 import type { PushConfig, PushRequest, Sent } from './push/config.ts'
 import { nextDue, PUSH } from './push/kept.ts'
 import { BODIES } from './task-body.ts'
-import type { Delivered, TaskHost, TaskSettings, TaskView } from './task-host.ts'
+import type { Delivered, FoundTask, TaskHost, TaskSettings, TaskView } from './task-host.ts'
 import { taskIndexAt } from './task-index.ts'
-import { AT_WORK, type FoundTask, forgetTask, type StoredTask, TASKS } from './task-record.ts'
+import { AT_WORK, forgetTask, type StoredTask, TASKS } from './task-record.ts'
 
 /** A message as it crosses from the Worker. Its keys stay in memory on both sides. */
 export interface DeliverMessage {

@@ -14,7 +14,8 @@ import { type LogWriting, writeLog } from '../runs/log-writer.ts'
 import { idsOf } from '../runs/record.ts'
 import { createRecovery, type Recovery } from '../runs/recovery.ts'
 import { keepMsOf } from '../runs/retention.ts'
-import { type Run, startRun, type Target } from '../runs/run.ts'
+import { type Run, startRun } from '../runs/run.ts'
+import type { Target } from '../runs/target.ts'
 import { createWatch, type Watch } from '../runs/watch.ts'
 import { nameWorker } from '../runs/worker-name.ts'
 import type { LocalState, Retention } from '../state/state.ts'
@@ -37,10 +38,9 @@ import type { DelivererOptions } from './push/deliverer.ts'
 import { markDue } from './push/kept.ts'
 import { createPush, type Push } from './push/push.ts'
 import type { TaskEntry } from './task-body.ts'
-import type { Delivered, TaskHost, TaskMessage, TaskSettings, TaskView } from './task-host.ts'
+import type { Delivered, FoundTask, TaskHost, TaskMessage, TaskSettings, TaskView } from './task-host.ts'
 import {
   AT_WORK,
-  type FoundTask,
   forgetTask,
   putTask,
   type StoredTask,

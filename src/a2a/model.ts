@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { PushWire, Sent } from './push/config.ts'
+import type { Sent } from './push/config.ts'
 
 /** Where a task stands. */
 export type TaskState =
@@ -162,28 +162,4 @@ export interface TaskPage {
   readonly pageSize: number
   /** How many tasks match, over all pages, of the first 1,000 that are looked at. */
   readonly totalSize: number
-}
-
-/**
- * One generation of the protocol on one binding: how its requests are read and its answers written. Decoders throw
- * `invalid_params` that names the field.
- */
-export interface Wire {
-  /** The version as cards state it: `1.0`, `0.3`. */
-  readonly version: string
-  readonly decode: {
-    send(params: unknown): SendRequest
-    get(params: unknown): GetRequest
-    list(params: unknown): ListRequest
-    cancel(params: unknown): TaskRequest
-    subscribe(params: unknown): TaskRequest
-  }
-  readonly push: PushWire
-  readonly encode: {
-    task(task: Task): unknown
-    /** What a send answers: a task, or a message. */
-    sent(result: { readonly task: Task } | { readonly message: Message }): unknown
-    update(update: TaskUpdate): unknown
-    page(page: TaskPage): unknown
-  }
 }

@@ -9,12 +9,13 @@ import { createStoredClientOf, type StoredClientOf } from '../http/client-of.ts'
 import type { RequestState } from '../http/context.ts'
 import type { Viewer } from '../runs/host.ts'
 import type { AgentChooser } from './choose-agent.ts'
-import { isTerminalState, type SendRequest, type Wire } from './model.ts'
+import { isTerminalState, type SendRequest } from './model.ts'
 import { checkModes } from './modes.ts'
 import type { PushRequest } from './push/config.ts'
 import type { Delivered, TaskHost, TaskMessage } from './task-host.ts'
 import { withHistory } from './task-record.ts'
 import { messageOnly, type UpdateSource, updatesOf } from './updates.ts'
+import type { Wire } from './wire/wire.ts'
 
 /** What the operations need. */
 export interface OperationsOptions {

@@ -6,14 +6,16 @@
 
 import type { ServableAgent, ServableLike } from '../agents/contract.ts'
 import { withDefaults } from '../defaults.ts'
+import type { Identity } from '../http/platform.ts'
 import {
   checkRequirements,
   NO_SECURITY,
   type SecurityRequirement,
   type SecuritySettings,
 } from '../http/security.ts'
+import type { CardOptions } from './card.ts'
+import type { AgentCard, CardGeneration, CardSignature } from './card-forms.ts'
 import type { CardSecuritySchemes } from './card-security.ts'
-import type { ExtendedCardOptions, SignCard } from './cards.ts'
 import { BASIC_MODES, DEFAULT_INPUT_MODES } from './modes.ts'
 import { PUSH_DEFAULTS, type PushOptions, type PushSettings } from './push/options.ts'
 
@@ -22,6 +24,38 @@ export interface A2AProvider {
   readonly organization: string
   readonly url?: string
 }
+
+/** What an extended card may say otherwise than the open one. */
+export type ExtendedCardText = Partial<
+  Pick<
+    CardOptions,
+    | 'name'
+    | 'description'
+    | 'version'
+    | 'provider'
+    | 'documentationUrl'
+    | 'iconUrl'
+    | 'inputModes'
+    | 'outputModes'
+  >
+>
+
+/** A card for those who have proved who they are. */
+export interface ExtendedCardOptions {
+  /** Says who asks. Undefined and a throw refuse with 401; a response is the answer. */
+  readonly authenticate: (
+    request: Request,
+  ) => Identity | Response | undefined | Promise<Identity | Response | undefined>
+  /** What a refusal asks for, as `WWW-Authenticate` has it. Default `Bearer`. */
+  readonly challenge?: string
+  /** Names of agents that no other card tells of. Who knows their names can still ask them: middleware decides that. */
+  readonly agents?: readonly string[]
+  /** What the card says otherwise than the open one, or what it says to whom. */
+  readonly card?: ExtendedCardText | ((identity: Identity) => ExtendedCardText | Promise<ExtendedCardText>)
+}
+
+/** Signs a card (section 8.4 of A2A 1.0), as `cardSigner` of `servable/signing` does. */
+export type SignCard = (card: AgentCard, generation: CardGeneration) => Promise<readonly CardSignature[]>
 
 /** How agents are offered over A2A. */
 export interface A2AOptions {

@@ -5,11 +5,11 @@
  */
 
 import * as v from 'valibot'
-import type { Core } from '../core/core.ts'
+import { asPlugin, type BuiltInMounted, type Core } from '../core/built-in.ts'
 import { runsInObject } from '../core/in-object.ts'
-import { asPlugin, type BuiltInMounted, type Plugin } from '../core/plugin.ts'
+import type { Plugin } from '../core/plugin.ts'
 import { type Catalog, createCatalog } from '../http/catalog.ts'
-import type { Log } from '../http/context.ts'
+import type { Log } from '../http/log.ts'
 import { joinPath } from '../http/router.ts'
 import { resolveSecurity, type SecurityOptions, SecuritySchema } from '../http/security.ts'
 import { MAX_PARTS } from '../runs/input.ts'

@@ -14,9 +14,9 @@ import type { TaskMethods } from './keepers.ts'
 import { PageFiller } from './list-tasks.ts'
 import type { ListRequest, Task, TaskPage } from './model.ts'
 import type { PushConfig, PushRequest } from './push/config.ts'
-import type { Delivered, TaskHost, TaskMessage, TaskView } from './task-host.ts'
+import type { Delivered, FoundTask, TaskHost, TaskMessage, TaskView } from './task-host.ts'
 import { TASK_KEEPER, type TaskIndex, taskIndexAt } from './task-index.ts'
-import type { FoundTask, StoredTask } from './task-record.ts'
+import type { StoredTask } from './task-record.ts'
 
 /** Most tasks of a page. */
 const MAX_PAGE = 100

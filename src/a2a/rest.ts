@@ -5,8 +5,8 @@
  */
 
 import { type ErrorReport, isServableError, isUntold, reportError, ServableError } from '../errors.ts'
-import type { Endpoint, RequestState } from '../http/context.ts'
-import { joinPath, queryOf, type Route } from '../http/router.ts'
+import type { Endpoint, RequestState, Route } from '../http/context.ts'
+import { joinPath, queryOf } from '../http/router.ts'
 import { isObject } from '../validation.ts'
 import { retryHeaders } from '../web/problem.ts'
 import { sseMessage } from '../web/sse.ts'
@@ -19,10 +19,10 @@ import {
   versionOf,
 } from './endpoint.ts'
 import { legacyRestError, restError } from './errors.ts'
-import type { Wire } from './model.ts'
 import type { OperationName } from './operations.ts'
 import { v1 } from './wire/v1.ts'
 import { v03Rest } from './wire/v03-rest.ts'
+import type { Wire } from './wire/wire.ts'
 
 /** Where the parameters of an operation stand. */
 type ParamsFrom = 'body' | 'query' | 'path'

@@ -7,11 +7,10 @@
 
 import type { RunOptions } from '../agents/contract.ts'
 import type { Follower, HostSettings, Viewer } from '../runs/host.ts'
-import type { Target } from '../runs/run.ts'
-import type { ListRequest, Message, Task, TaskPage } from './model.ts'
+import type { Target } from '../runs/target.ts'
+import type { ListRequest, Message, Task, TaskPage, TaskStatus } from './model.ts'
 import type { PushConfig, PushRequest, Sent } from './push/config.ts'
 import type { PushSettings } from './push/options.ts'
-import type { FoundTask } from './task-record.ts'
 
 /** What holds for every task of a handler. */
 export interface TaskSettings extends HostSettings {
@@ -53,6 +52,14 @@ export interface TaskView {
   readonly task: Task
   /** The last entry that the task includes; following goes on after it. */
   readonly seq: number
+}
+
+/** A task as an administrator finds it: what it has said is its client's. */
+export interface FoundTask extends Pick<Task, 'id' | 'contextId'> {
+  /** The agent's name. */
+  readonly agent: string
+  readonly owner: string | null
+  readonly status: Omit<TaskStatus, 'message'>
 }
 
 /** Where tasks live. Tasks that are not there, or not the viewer's, are `task_not_found`. */

@@ -11,7 +11,7 @@ import { logOf } from './log-name.ts'
 import { isInterruptedState, type Message, type Task, type TaskStatus } from './model.ts'
 import { deletePushes } from './push/kept.ts'
 import { BODIES, type Gathering, type TaskBody } from './task-body.ts'
-import type { TaskView } from './task-host.ts'
+import type { FoundTask, TaskView } from './task-host.ts'
 import type { TaskViews } from './task-views.ts'
 
 /** Collections of the task host. */
@@ -34,11 +34,6 @@ export interface StoredTask {
 }
 
 /** A task as an administrator finds it. */
-export interface FoundTask extends Pick<StoredTask, 'id' | 'contextId' | 'agent' | 'owner'> {
-  readonly status: Omit<TaskStatus, 'message'>
-}
-
-/** What a task has said is its client's: an administrator finds where it stands. */
 export function toFound({ id, contextId, agent, owner, status }: StoredTask): FoundTask {
   const { state, timestamp } = status
   return { id, contextId, agent, owner, status: { state, timestamp } }

@@ -5,7 +5,7 @@
  */
 
 import { withDefaults } from '../defaults.ts'
-import type { FinishReason, Kind, RunInput, Usage } from './contract.ts'
+import type { FinishReason, Kind, RunInput, Usage } from './run-types.ts'
 
 /** What every payload says: who emits it, and in which run. */
 export interface BusPayload {

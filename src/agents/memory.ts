@@ -4,10 +4,10 @@
  * @module
  */
 
-import type { Kind, RunOptions } from './contract.ts'
 import type { Correction } from './corrections.ts'
 import { ownerOf } from './owner.ts'
 import { withoutKeys } from './redacted.ts'
+import type { Kind, RunCaller, RunKeys } from './run-types.ts'
 
 /** What was said before in a session, of one servable and one owner. */
 export interface SessionMemory {
@@ -76,7 +76,11 @@ export interface MemoryTarget extends Remembering {
 }
 
 /** The memory of a run of an owner in a session. */
-export function memoryOf(keeper: MemoryKeeper, target: MemoryTarget, options: RunOptions): RunMemory {
+export function memoryOf(
+  keeper: MemoryKeeper,
+  target: MemoryTarget,
+  options: RunCaller & RunKeys,
+): RunMemory {
   // Most runs never ask.
   let here: Spot | undefined
   const find = () => {
@@ -99,7 +103,7 @@ interface Spot {
   readonly place: readonly string[]
 }
 
-function memoryAt(find: () => Spot, keeper: MemoryKeeper, options: RunOptions): RunMemory {
+function memoryAt(find: () => Spot, keeper: MemoryKeeper, options: RunCaller & RunKeys): RunMemory {
   const { identity, sessionId } = options
   const { sessions } = keeper
   const spotOf = (servable: Remembering): Spot => {

@@ -4,13 +4,13 @@
  * @module
  */
 
-import type { RunOptions } from './contract.ts'
+import type { RunCaller } from './run-types.ts'
 
 /**
  * Whose memory a run has; undefined for nobody's. Escaped, so that no name can spell another one's; who only claims to be a
  * user is never taken for an identity.
  */
-export function ownerOf({ userId, identity }: Pick<RunOptions, 'userId' | 'identity'>): string | undefined {
+export function ownerOf({ userId, identity }: Pick<RunCaller, 'userId' | 'identity'>): string | undefined {
   if (identity !== undefined) return escaped(identity)
   return userId === undefined ? undefined : `/${escaped(userId)}`
 }

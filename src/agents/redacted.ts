@@ -5,17 +5,15 @@
  */
 
 import { redact } from '../errors.ts'
-import type { RunOptions } from './contract.ts'
-
-type Keys = Pick<RunOptions, 'apiKey' | 'apiKeys'>
+import type { RunKeys } from './run-types.ts'
 
 /** Every key of a run. */
-export function secretsOf({ apiKey = '', apiKeys = {} }: Keys): string[] {
+export function secretsOf({ apiKey = '', apiKeys = {} }: RunKeys): string[] {
   return [apiKey, ...Object.values(apiKeys)].filter(secret => secret !== '')
 }
 
 /** A value as JSON has it, the keys of a run cut out of every text in it. Throws for what is no JSON. */
-export function withoutKeys<T>(value: T, keys: Keys): T {
+export function withoutKeys<T>(value: T, keys: RunKeys): T {
   const json = JSON.stringify(value)
   const secrets = secretsOf(keys)
   if (json === undefined || secrets.length === 0) return value

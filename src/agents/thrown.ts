@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { RunEvent } from './contract.ts'
+import type { RunEvent } from './run-types.ts'
 
 const THROWN = Symbol.for('servable.thrown')
 

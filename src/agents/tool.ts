@@ -5,12 +5,11 @@
  */
 
 import { isServableError, messageOf } from '../errors.ts'
-import type { RunEvent, RunOptions } from './contract.ts'
+import type { RunCaller, RunEvent } from './run-types.ts'
 import { withThrown } from './thrown.ts'
 
 /** What a tool may know of the run that calls it. */
-export interface ToolContext
-  extends Pick<RunOptions, 'sessionId' | 'userId' | 'identity' | 'requestId' | 'traceparent'> {
+export interface ToolContext extends RunCaller {
   readonly runId: string
   readonly toolCallId: string
   /** Fires when the run ends early. */
@@ -19,7 +18,7 @@ export interface ToolContext
 
 /** What the context of a tool has of its run's: who asks and for what, and no provider key. */
 export function toolContextOf(
-  { runId, sessionId, userId, identity, requestId, traceparent }: RunOptions & { readonly runId: string },
+  { runId, sessionId, userId, identity, requestId, traceparent }: RunCaller & { readonly runId: string },
   call: Pick<ToolContext, 'toolCallId' | 'signal'>,
 ): ToolContext {
   return { runId, sessionId, userId, identity, requestId, traceparent, ...call }
@@ -84,7 +83,7 @@ export function tool<Schema = unknown, Result = unknown>(
 export async function* callTool<Args, Result>(
   tool: Tool<Args, Result>,
   args: Args,
-  run: RunOptions & Pick<ToolContext, 'runId' | 'signal'>,
+  run: Omit<ToolContext, 'toolCallId'>,
 ): AsyncGenerator<RunEvent, Result> {
   const toolCallId = crypto.randomUUID()
   yield { type: 'tool_call_start', toolCall: { id: toolCallId, name: tool.name } }

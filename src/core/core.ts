@@ -6,76 +6,24 @@
 
 import type { MemoryKeeper } from '../agents/memory.ts'
 import { isServableError, ServableError } from '../errors.ts'
-import { type Catalog, createCatalog } from '../http/catalog.ts'
-import { type Log, type RequestState, refusing } from '../http/context.ts'
+import { createCatalog } from '../http/catalog.ts'
+import { type Route, refusing } from '../http/context.ts'
 import { checkCredentials } from '../http/credential.ts'
 import { logFailure, logThrown } from '../http/failure-log.ts'
-import { createKeyReader, type KeyReader, keyHeaders } from '../http/key-headers.ts'
+import { createKeyReader, keyHeaders } from '../http/key-headers.ts'
+import type { Log } from '../http/log.ts'
 import { createNoAddress } from '../http/no-address.ts'
-import type { Route } from '../http/router.ts'
-import type { UploadReader } from '../http/upload.ts'
-import type { HostSettings, RunHost } from '../runs/host.ts'
-import { createLife, type Life } from '../runs/life.ts'
+import type { HostSettings } from '../runs/host.ts'
+import { createLife } from '../runs/life.ts'
 import { createLocalHost } from '../runs/local-host.ts'
 import { observeBy } from '../runs/observer.ts'
-import { createWorkingRuns, type WorkingRuns } from '../runs/working.ts'
-import type { Cors } from '../web/cors.ts'
-import { type Calls, type Keep, keepIn } from './kept.ts'
+import { createWorkingRuns } from '../runs/working.ts'
+import type { BuiltIn, BuiltInMounted, Core, MountedPlugin } from './built-in.ts'
+import { keepIn } from './kept.ts'
 import { type CoreOptions, type CoreSettings, resolveCoreOptions } from './options.ts'
-import type { BuiltIn, BuiltInMounted } from './plugin.ts'
+import type { PluginCore } from './plugin.ts'
 import { type PluginTransactions, pluginCalls } from './plugin-store.ts'
 import { sessionsIn } from './sessions.ts'
-
-/** What a plugin finds in a handler. */
-export interface PluginCore {
-  /** The path under which everything but A2A and the socket is mounted. */
-  readonly prefix: string
-  /** Whether the text of server errors is masked. */
-  readonly production: boolean
-  readonly log: Log
-  /** The address under which clients reach the service, where the options say it. */
-  readonly publicUrl: string | undefined
-  /** Most bytes of a JSON body. */
-  readonly maxBodyBytes: number
-  /** What is served, by kind and name, looked up at each call. */
-  readonly catalog: Catalog
-  /** Calls of the transactions that the plugin has as `kept`. A place is any text: what is kept of one is in one object. */
-  calls<T extends PluginTransactions>(kept: T): Calls<T>
-}
-
-/** The same for plugins of this package, and for the handler. */
-export interface Core extends Omit<PluginCore, 'calls'> {
-  readonly settings: CoreSettings
-  readonly keep: Keep
-  readonly readKeys: KeyReader
-  /** The names that the targets of a scope are looked up in: a plugin's own, else all that is served. */
-  readonly catalogOf: (scope: string | undefined) => Catalog
-  /** What holds for every stored run. */
-  readonly runs: HostSettings
-  readonly host: RunHost
-  readonly working: WorkingRuns
-  readonly life: Life
-  /** Opens a count of a stream, where anyone observes that. */
-  readonly openStream: (() => () => void) | undefined
-  readonly cors: Cors | undefined
-  readonly uploads: UploadReader | undefined
-  /** How many sockets are open, by each server of them. */
-  readonly sockets: Set<() => number>
-  /** The plugins with what they mounted, complete once the handler is made. */
-  readonly mounted: readonly MountedPlugin[]
-  /** Why requests cannot have stored runs, if so. */
-  readonly whyUnstored: (request: RequestState) => string | undefined
-  /** Throws `unsupported_operation` where requests share no state. */
-  checkShared(whatNeeds: string): (request: RequestState) => void
-  /** A limit goes by the address of a client whose address nobody knows: told once to the log. */
-  readonly onNoAddress: () => void
-}
-
-/** A plugin with what it mounted. */
-export interface MountedPlugin extends BuiltInMounted {
-  readonly plugin: BuiltIn
-  readonly name: string
-}
 
 /** Why there can be no stored runs. */
 export const NOT_STORED = 'Runs are not stored here (`runs.store` is `none`): ask for a plain run'
@@ -146,7 +94,8 @@ function mount(plugin: BuiltIn, core: Core): BuiltInMounted {
     // Plugins of others find `calls`; those of this package keep things by `keep`.
     const seen: Core & PluginCore = { ...core, calls }
     const { routes = [], ...rest } = plugin.mount?.(seen) ?? {}
-    return { ...rest, routes: routes.map(route => ({ ...route, part: partOf(route) ?? name })) }
+    const own = { ...(rest.cors !== undefined && { cors: rest.cors }) }
+    return { ...rest, routes: routes.map(route => ({ ...own, ...route, part: partOf(route) ?? name })) }
   } catch (cause) {
     if (isServableError(cause)) throw cause
     throw new ServableError('invalid_options', `\`plugins\`: \`${name}\` could not be mounted`, { cause })

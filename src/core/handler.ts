@@ -7,13 +7,13 @@
 import type { Servable } from '../agents/contract.ts'
 import type { Nothing, Served, ServedOf } from '../agents/served.ts'
 import { ServableError } from '../errors.ts'
-import type { Middleware } from '../http/context.ts'
+import type { Middleware, Route } from '../http/context.ts'
 import { createDispatch } from '../http/dispatch.ts'
 import { withDrain } from '../http/drain.ts'
 import { logThrown } from '../http/failure-log.ts'
 import { withNoAddress } from '../http/no-address.ts'
 import { platformOf } from '../http/platform.ts'
-import { createMatcher, joinPath, type Route } from '../http/router.ts'
+import { createMatcher, joinPath } from '../http/router.ts'
 import { healthRoute } from '../http/routes/health-route.ts'
 import { indexRoute, linkHeader, linksTo } from '../http/routes/index-route.ts'
 import { listRoutes } from '../http/routes/list-routes.ts'
@@ -21,8 +21,8 @@ import { runRoutes } from '../http/routes/run-routes.ts'
 import { storedRunRoutes } from '../http/routes/stored-run-routes.ts'
 import { withLife } from '../runs/life.ts'
 import { createAddressReader } from '../web/client-address.ts'
-import type { Cors } from '../web/cors.ts'
-import { type Core, createCore, type MountedPlugin } from './core.ts'
+import type { Core, MountedPlugin } from './built-in.ts'
+import { createCore } from './core.ts'
 import type { CoreOptions } from './options.ts'
 
 /**
@@ -71,20 +71,20 @@ export function createHandler<
 
 /** Makes the handler of a core. Throws `invalid_options` where plugins collide. */
 export function serve<Names extends Served>(core: Core): Handler<Names> {
-  const { settings, mounted, prefix, log, life } = core
+  const { settings, mounted, log, life } = core
   const plugins = mounted.flatMap(({ routes = [] }) => routes)
   const named = [...coreRoutes(core), ...plugins]
   const links = linksTo(namedPaths(core), named)
-  const index = hasIndex(core) ? joinPath(prefix) : undefined
+  const index = indexPathOf(core, named)
   const routes = index === undefined ? named : [...named, indexRoute(index, links)]
   checkRoutes(routes)
-  const bases = mounted.flatMap(({ name, base }) =>
-    base === undefined ? [] : [{ path: base.path, part: name }],
+  const bases = mounted.flatMap(({ name, base, cors }) =>
+    base === undefined ? [] : [{ path: base.path, part: name, ...(cors !== undefined && { cors }) }],
   )
   const dispatch = createDispatch({
     find: createMatcher(routes, bases),
     middleware: middlewareOf(core),
-    corsOf: corsByPart(core),
+    cors: core.cors,
     publicUrl: settings.publicUrl,
     fallback: settings.fallback,
     production: settings.production,
@@ -143,6 +143,13 @@ export function hasIndex({ prefix, settings: { fallback } }: Core): boolean {
   return joinPath(prefix) !== '/' || fallback === undefined
 }
 
+/** Where the index is; undefined where there is none, and where a plugin answers in its place. */
+function indexPathOf(core: Core, routes: readonly Route[]): string | undefined {
+  const path = joinPath(core.prefix)
+  const isTaken = routes.some(route => route.method === 'GET' && route.path === path)
+  return hasIndex(core) && !isTaken ? path : undefined
+}
+
 /** What the index tells of, where it is mounted. */
 function namedPaths({ prefix, mounted }: Core): Readonly<Record<string, string>> {
   const at = (...path: string[]) => joinPath(prefix, ...path)
@@ -173,18 +180,6 @@ function guardOf({ name, base }: MountedPlugin): Middleware | undefined {
   return (
     guard && ((request, context, next) => (context.part === name ? guard(request, context, next) : next()))
   )
-}
-
-/** Who may call which part across origins. */
-function corsByPart({ cors, mounted }: Core): (part: string) => Cors | undefined {
-  const own = new Map(
-    mounted.flatMap(({ name, routes = [], cors }) =>
-      cors === undefined
-        ? []
-        : [name, ...routes.map(({ part }) => part)].map(part => [part, cors ?? undefined]),
-    ),
-  )
-  return part => (own.has(part) ? own.get(part) : cors)
 }
 
 /** Throws for two routes of one method and path: one of them would never answer. */

@@ -6,7 +6,7 @@
 
 import type { HostSettings, RunHost } from '../runs/host.ts'
 import type { NearStore } from '../state/store.ts'
-import type { Place } from './kept.ts'
+import type { Place } from './place.ts'
 
 /** The classes of objects: of one run or task each, of lists and what belongs to an owner or a key, of metrics, of sockets. */
 export type ObjectClassName = 'run' | 'index' | 'metrics' | 'gateway'

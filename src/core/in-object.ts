@@ -10,8 +10,8 @@ import type { Catalog } from '../http/catalog.ts'
 import { logThrown } from '../http/failure-log.ts'
 import type { HostSettings } from '../runs/host.ts'
 import { observeBy } from '../runs/observer.ts'
-import type { Target } from '../runs/run.ts'
-import type { Core } from './core.ts'
+import type { Target } from '../runs/target.ts'
+import type { Core } from './built-in.ts'
 
 /** Milliseconds for which events that come one by one are gathered into one row: nobody sees that a text comes as often. */
 const GATHER_MS = 50

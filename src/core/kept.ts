@@ -7,12 +7,7 @@
 
 import type { Reader, Store, Transaction } from '../state/store.ts'
 import type { Ask, HostedState } from './hosted.ts'
-
-/**
- * Where something is kept. Things of one place are together in one Durable Object, and no transaction reaches another place. What
- * must not be told (an address, a key) stands in `key`, whose digest alone names the object.
- */
-export type Place = string | { readonly name: string; readonly key: string }
+import type { Place } from './place.ts'
 
 /** Transactions by name, over readers and writers of a kind. */
 export interface TransactionsOver<R, W> {

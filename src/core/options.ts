@@ -16,8 +16,9 @@ import { defaultRegistry, type Registry } from '../agents/registry.ts'
 import { withDefaults } from '../defaults.ts'
 import { isProduction } from '../environment.ts'
 import { ServableError } from '../errors.ts'
-import type { Log, Middleware } from '../http/context.ts'
+import type { Middleware } from '../http/context.ts'
 import { DEFAULT_PROVIDERS, type Providers } from '../http/key-headers.ts'
+import type { Log } from '../http/log.ts'
 import type { DisconnectPolicy } from '../runs/host.ts'
 import {
   count,

@@ -5,7 +5,8 @@
  */
 
 import type { Reader, Transaction } from '../state/store.ts'
-import type { Calls, Keep, Place, Transactions, TransactionsOver, Work } from './kept.ts'
+import type { Calls, Keep, Transactions, TransactionsOver, Work } from './kept.ts'
+import type { Place } from './place.ts'
 
 /** A document of a plugin. */
 export interface KeptDocument<T = unknown> {

@@ -1,7 +1,8 @@
 import type { SessionKeeper, SessionKey } from '../agents/memory.ts'
 import { appendSession, idOf, readSession, SESSIONS, type SessionSettings } from '../runs/sessions.ts'
 import type { Reader, Transaction } from '../state/store.ts'
-import type { Keep, Place, Transactions } from './kept.ts'
+import type { Keep, Transactions } from './kept.ts'
+import type { Place } from './place.ts'
 
 /** See {@link SESSION_TRANSACTIONS}. */
 interface SessionTransactions extends Transactions {

@@ -6,10 +6,15 @@
  */
 
 import { ServableError } from '../errors.ts'
-import { compose, type Middleware, RequestState, type RequestTools } from '../http/context.ts'
+import {
+  compose,
+  type Middleware,
+  RequestState,
+  type RequestTools,
+  type RouteMatch,
+} from '../http/context.ts'
 import { askedAtHandshake, credentialOf } from '../http/credential.ts'
 import { platform } from '../http/platform.ts'
-import type { Match } from '../http/router.ts'
 import type { SocketHandshake } from '../socket/io/namespace.ts'
 import type { AuthenticateSocket } from './options.ts'
 
@@ -17,7 +22,7 @@ import type { AuthenticateSocket } from './options.ts'
 const MAX_TOKEN = 16_384
 
 /** Says to the middleware what it is asked for. Nothing waits for a later handshake. */
-const MATCH: Match = {
+const MATCH: RouteMatch = {
   found: 'route',
   route: { method: 'GET', path: '', part: 'socket', endpoint: () => new Response(null) },
   params: {},

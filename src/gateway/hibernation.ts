@@ -9,7 +9,7 @@ import type { SleepingSocket, SocketKeeper, SocketSeat } from '../core/hosted.ts
 import { isWebSocket, platform, type RawSocket, type RawSocketHandlers } from '../http/platform.ts'
 import { RESTART, type SocketEndpoint } from '../socket/engine/engine.ts'
 import type { EngineLimits, EngineSettings } from '../socket/engine/options.ts'
-import type { SessionSnapshot } from '../socket/engine/session.ts'
+import type { SessionSnapshot } from '../socket/engine/session-contracts.ts'
 import { readForwarded } from './forwarded.ts'
 
 /** Milliseconds between looks at clients that are on polling, or move from it. */

@@ -5,16 +5,18 @@
  */
 
 import * as v from 'valibot'
-import { type Core, NOT_STORED, SHARED } from '../core/core.ts'
+import { asPlugin, type Core } from '../core/built-in.ts'
+import { NOT_STORED, SHARED } from '../core/core.ts'
 import type { SocketKeeper, SocketSeat } from '../core/hosted.ts'
 import { runsInObject } from '../core/in-object.ts'
-import { asPlugin, type Plugin } from '../core/plugin.ts'
+import type { Plugin } from '../core/plugin.ts'
 import { ServableError } from '../errors.ts'
 import { type Catalog, createCatalog, type Sources } from '../http/catalog.ts'
-import { type Log, refusing } from '../http/context.ts'
+import { refusing } from '../http/context.ts'
 import { askedAtHandshake } from '../http/credential.ts'
 import { logThrown } from '../http/failure-log.ts'
 import { keyHeaders } from '../http/key-headers.ts'
+import type { Log } from '../http/log.ts'
 import { joinPath } from '../http/router.ts'
 import {
   checkOptions,

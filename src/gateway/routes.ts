@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { Middleware, RequestState } from '../http/context.ts'
+import type { Middleware, RequestState, Route } from '../http/context.ts'
 import type { Platform } from '../http/platform.ts'
-import { joinPath, type Route } from '../http/router.ts'
+import { joinPath } from '../http/router.ts'
 
 /** Where requests for the socket go. */
 export type GatewayFetch = (request: Request, platform: Platform) => Response | Promise<Response>

@@ -15,7 +15,7 @@ import {
   type RegistryNames,
 } from '../agents/registry.ts'
 import { type ErrorCode, ServableError } from '../errors.ts'
-import type { Target } from '../runs/run.ts'
+import type { Target } from '../runs/target.ts'
 
 /** Where servables come from. */
 export interface Sources {

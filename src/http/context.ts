@@ -7,12 +7,14 @@
 import { ServableError } from '../errors.ts'
 import { refOf } from '../runs/record.ts'
 import type { AddressReader } from '../web/client-address.ts'
+import type { Cors } from '../web/cors.ts'
 import { Reply, toResponse } from '../web/reply.ts'
 import { checkResponse } from '../web/response.ts'
 import { logThrown } from './failure-log.ts'
 import type { KeyReader } from './key-headers.ts'
+import type { Log } from './log.ts'
 import { type Identity, isIdentity, type Platform, platform } from './platform.ts'
-import type { Match, Route } from './router.ts'
+import type { Findable, Match } from './router.ts'
 import { credentialsIn } from './secrets.ts'
 import { continueTrace } from './trace.ts'
 
@@ -28,19 +30,6 @@ export type Part =
   | 'admin'
   | 'health'
   | (string & {})
-
-/**
- * One entry of the log: `event` says what happened, the rest is numbers, names and outcomes; of a failure, `error` is an
- * `ErrorStory`.
- */
-export interface LogEntry {
-  readonly level: 'info' | 'warn' | 'error'
-  readonly event: string
-  readonly [field: string]: unknown
-}
-
-/** Takes log entries. What it throws is dropped. */
-export type Log = (entry: LogEntry) => void
 
 /** The context of one request. Middleware may set `identity`; everything else is read-only. */
 export interface Context {
@@ -88,6 +77,28 @@ export type Middleware = (
 /** Answers a request whose route is known. */
 export type Endpoint = (request: Request, context: RequestState) => Answer | Promise<Answer>
 
+/** A route: what it answers, where, and for which part. */
+export interface Route extends Findable {
+  readonly part: Part
+  /** Ready-made authentication asks nobody here, whatever the method: no answer tells what is to be kept. */
+  readonly isOpen?: boolean
+  /** Whether the answer tells this request nothing that is to be kept. Default: it does. */
+  readonly isOpenTo?: (request: Request) => boolean
+  /** Who may call it across origins; null for nobody. Default: as the handler has it. */
+  readonly cors?: Cors | null
+  /** It has an `authenticate` of its own, which decides who may use it. */
+  readonly decidesItself?: boolean
+  /** The middleware that is asked again at the handshake of a socket, and may leave its decision to that. */
+  readonly askedAtHandshake?: readonly Middleware[]
+  readonly endpoint: Endpoint
+}
+
+/** A path below which everything is of one part, whether there is a route or not. */
+export type Territory = Pick<Route, 'path' | 'part' | 'isOpen' | 'cors'>
+
+/** Where a request leads. */
+export type RouteMatch = Match<Route, Territory>
+
 /** What an endpoint gives. */
 export type Answer = Response | Reply
 
@@ -108,7 +119,7 @@ export class RequestState implements Context {
   readonly #request: Request
   readonly #arrivedAt = performance.now()
   /** Where the request leads; undefined for nothing, and until it is known. */
-  match: Match
+  match: RouteMatch
   readonly log: Log
   readonly #platform: Platform
   readonly #addressOf: AddressReader
@@ -167,8 +178,7 @@ export class RequestState implements Context {
   }
 
   get part(): Part {
-    if (this.match === undefined) return 'router'
-    return this.match.found === 'route' ? this.match.route.part : this.match.part
+    return this.#place?.part ?? 'router'
   }
 
   get responseHeaders(): Headers {
@@ -176,12 +186,17 @@ export class RequestState implements Context {
     return this.setHeaders
   }
 
+  /** What the route says of calls across origins, if anything. */
+  get cors(): Cors | null | undefined {
+    return this.#place?.cors
+  }
+
   get decidesItself(): boolean {
     return this.#route?.decidesItself === true
   }
 
   get isOpen(): boolean {
-    if (this.part === 'card' || this.decidesItself || isProbe(this.#request, this)) return true
+    if (this.#place?.isOpen === true || this.decidesItself || isProbe(this.#request, this)) return true
     return this.#route?.isOpenTo?.(this.#request) === true
   }
 
@@ -193,6 +208,10 @@ export class RequestState implements Context {
     if (this.#route?.askedAtHandshake?.includes(middleware) !== true) return false
     this.#isUndecided = true
     return true
+  }
+
+  get #place(): Omit<Territory, 'path'> | undefined {
+    return this.match?.found === 'path' ? this.match.at : this.match?.route
   }
 
   get #route(): Route | undefined {

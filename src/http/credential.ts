@@ -2,7 +2,7 @@
 
 import { ServableError } from '../errors.ts'
 import type { Middleware } from './context.ts'
-import type { SecurityScheme } from './security.ts'
+import type { SecurityScheme } from './security-scheme.ts'
 
 /** How a credential travels, and how that is told. */
 export interface Credential {

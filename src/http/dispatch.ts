@@ -14,23 +14,25 @@ import { checkResponse, withHeaders, withoutBody } from '../web/response.ts'
 import {
   type Answer,
   compose,
-  type Log,
   type Middleware,
-  type Part,
   RequestState,
   type RequestTools,
+  type Route,
+  type RouteMatch,
+  type Territory,
 } from './context.ts'
 import { checkCrossSite } from './cross-site.ts'
+import type { Log } from './log.ts'
 import { platformOf } from './platform.ts'
-import { type Match, type Matcher, pathnameOf } from './router.ts'
+import { type Matcher, pathnameOf } from './router.ts'
 import { traceIdOf } from './trace.ts'
 
 /** What dispatching needs. */
 export interface DispatchOptions extends RequestTools {
-  readonly find: Matcher
+  readonly find: Matcher<Route, Territory>
   readonly middleware: readonly Middleware[]
-  /** By part; none for one that is not to be called across origins. */
-  readonly corsOf: (part: Part) => Cors | undefined
+  /** Who may call a route across origins that says nothing of it; undefined for nobody. */
+  readonly cors: Cors | undefined
   /** The address under which clients reach the service, where it is not the request's. */
   readonly publicUrl: string | undefined
   /** Answers what matches nothing; its responses are passed on untouched. */
@@ -46,7 +48,8 @@ export interface DispatchOptions extends RequestTools {
 export function createDispatch(
   options: DispatchOptions,
 ): (request: Request, platform?: unknown) => Promise<Response> {
-  const { find, corsOf, publicUrl, fallback, log } = options
+  const { find, publicUrl, fallback, log } = options
+  const corsOf = ({ cors = options.cors }: RequestState) => cors ?? undefined
   const serve = compose(options.middleware, (request, state) => answerMatch(request, state, options))
 
   const answer = async (request: Request, state: RequestState): Promise<Response> => {
@@ -58,7 +61,7 @@ export function createDispatch(
       if (state.match === undefined && fallback !== undefined) {
         return checkResponse(await fallback(request), '`fallback`')
       }
-      const cors = corsOf(state.part)
+      const cors = corsOf(state)
       const preflight = cors?.preflight(request, methodsOf(state.match))
       // What leads to no route changes nothing.
       if (preflight === undefined && state.match?.found === 'route') {
@@ -69,7 +72,7 @@ export function createDispatch(
     } catch (error) {
       reached = explain(error, request, state, options)
     }
-    return finish(reached, request, state, corsOf(state.part))
+    return finish(reached, request, state, corsOf(state))
   }
 
   const answerAndTell = async (request: Request, state: RequestState): Promise<Response> => {
@@ -154,7 +157,7 @@ function linkOf({ link }: DispatchOptions): { readonly link?: string } {
   return link === undefined ? {} : { link }
 }
 
-function methodsOf(match: Match): readonly string[] {
+function methodsOf(match: RouteMatch): readonly string[] {
   if (match === undefined) return []
   return match.found === 'path' ? match.allow : [match.route.method]
 }

@@ -6,8 +6,8 @@
 
 import type { RunFailure } from '../runs/failures.ts'
 import { refOf } from '../runs/record.ts'
-import type { Log, LogEntry } from './context.ts'
 import { cleanText, storyOf } from './error-story.ts'
+import type { Log, LogEntry } from './log.ts'
 
 /** Tells the log what was thrown. `entry` says where. */
 export function logThrown(

@@ -6,7 +6,7 @@
 
 import { ServableError } from '../errors.ts'
 import type { IdempotencyKey } from '../runs/host.ts'
-import type { Target } from '../runs/run.ts'
+import type { Target } from '../runs/target.ts'
 import { sha256 } from '../web/digest.ts'
 
 /** Most characters of a key. */

@@ -1,6 +1,6 @@
 /** What is said where limits go by the client's address, and nobody knows it. */
 
-import type { Log } from './context.ts'
+import type { Log } from './log.ts'
 
 const TELL = Symbol.for('servable.no-address')
 

@@ -8,44 +8,37 @@
 
 import { IttyRouter } from 'itty-router'
 import { ServableError } from '../errors.ts'
-import type { Endpoint, Middleware, Part } from './context.ts'
 
-/** A route: what it answers, where, and for which part. `GET` answers `HEAD` as well. */
-export interface Route {
+/** What the matcher has to know of a route. `GET` answers `HEAD` as well. */
+export interface Findable {
   readonly method: 'GET' | 'POST' | 'DELETE'
   /** Absolute, with `:name` for a parameter. */
   readonly path: string
-  readonly part: Part
-  /** It has an `authenticate` of its own, which decides who may use it. */
-  readonly decidesItself?: boolean
-  /** Whether the answer tells this request nothing that is to be kept. Default: it does. */
-  readonly isOpenTo?: (request: Request) => boolean
-  /** The middleware that is asked again at the handshake of a socket, and may leave its decision to that. */
-  readonly askedAtHandshake?: readonly Middleware[]
-  readonly endpoint: Endpoint
 }
 
-/** What a method and a path lead to: a route, a path that has other methods (or none, in a territory), or nothing. */
-export type Match =
-  | { readonly found: 'route'; readonly route: Route; readonly params: Readonly<Record<string, string>> }
-  | { readonly found: 'path'; readonly part: Part; readonly allow: readonly string[] }
+/**
+ * What a method and a path lead to: a route; a path that has other methods, where the first route or, with no methods at all,
+ * the territory says more of it; or nothing.
+ */
+export type Match<R, T> =
+  | { readonly found: 'route'; readonly route: R; readonly params: Readonly<Record<string, string>> }
+  | { readonly found: 'path'; readonly at: R | T; readonly allow: readonly string[] }
   | undefined
 
 /** Finds what a method and an encoded path lead to. Throws `invalid_path` for broken percent-encoding. */
-export type Matcher = (method: string, pathname: string) => Match
+export type Matcher<R, T> = (method: string, pathname: string) => Match<R, T>
 
-/** A path below which everything is of one part, whether there is a route or not. */
-export interface Territory {
-  readonly path: string
-  readonly part: Part
-}
-
-/** Compiles routes; the earlier one wins. What lies in a territory and is no route is a path without methods. */
-export function createMatcher(routes: readonly Route[], territories: readonly Territory[] = []): Matcher {
+/**
+ * Compiles routes; the earlier one wins. What lies below the path of a territory and is no route is a path without methods.
+ */
+export function createMatcher<R extends Findable, T extends Pick<Findable, 'path'>>(
+  routes: readonly R[],
+  territories: readonly T[] = [],
+): Matcher<R, T> {
   const compiled = routes.map(route => ({ route, match: matchOf(route.path) }))
   return (method, pathname) => {
     const wanted = method === 'HEAD' ? 'GET' : method
-    let others: Route[] | undefined
+    let others: R[] | undefined
     for (const { route, match } of compiled) {
       const params = match(pathname)
       if (params === undefined) continue
@@ -54,9 +47,9 @@ export function createMatcher(routes: readonly Route[], territories: readonly Te
       others.push(route)
     }
     const first = others?.[0]
-    if (first !== undefined) return { found: 'path', part: first.part, allow: allowOf(others ?? []) }
+    if (first !== undefined) return { found: 'path', at: first, allow: allowOf(others ?? []) }
     const territory = territories.find(({ path }) => `${pathname}/`.startsWith(`${path}/`))
-    return territory && { found: 'path', part: territory.part, allow: [] }
+    return territory && { found: 'path', at: territory, allow: [] }
   }
 }
 
@@ -130,7 +123,7 @@ function decode(params: Params): Params {
 }
 
 /** The methods of a path, `OPTIONS` always among them. */
-function allowOf(routes: readonly Route[]): string[] {
+function allowOf(routes: readonly Findable[]): string[] {
   const methods = new Set<string>(['OPTIONS'])
   for (const { method } of routes) {
     methods.add(method)

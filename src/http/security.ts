@@ -12,28 +12,7 @@ import { headerName, isObject } from '../validation.ts'
 import type { Middleware } from './context.ts'
 import { credentialOf, schemeNameOf } from './credential.ts'
 import { keyHeaders, type Providers } from './key-headers.ts'
-
-/** One way to get a token. */
-export interface OAuthFlow {
-  /** Where the user consents: `authorizationCode` and `implicit`. */
-  readonly authorizationUrl?: string | undefined
-  /** Where tokens are issued: all but `implicit`. */
-  readonly tokenUrl?: string | undefined
-  readonly refreshUrl?: string | undefined
-  /** What each scope allows, by its name. */
-  readonly scopes: Readonly<Record<string, string>>
-}
-
-/** The name of a way to get a token. */
-export type OAuthFlowName = 'authorizationCode' | 'clientCredentials' | 'implicit' | 'password'
-
-/** One way in which a client proves who it is. */
-export type SecurityScheme = { readonly description?: string | undefined } & (
-  | { readonly type: 'apiKey'; readonly in: 'query' | 'header' | 'cookie'; readonly name: string }
-  | { readonly type: 'http'; readonly scheme: string; readonly bearerFormat?: string | undefined }
-  | { readonly type: 'oauth2'; readonly flows: Readonly<Partial<Record<OAuthFlowName, OAuthFlow>>> }
-  | { readonly type: 'openIdConnect'; readonly openIdConnectUrl: string }
-)
+import type { SecurityScheme } from './security-scheme.ts'
 
 /** Schemes by name. */
 export type SecuritySchemes = Readonly<Record<string, SecurityScheme>>

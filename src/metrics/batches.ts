@@ -5,9 +5,23 @@
  */
 
 import type { Reader, Transaction } from '../state/store.ts'
-import type { Batch } from './core.ts'
 import { fromKey, inOrder, keyOf, type Snapshot } from './snapshot.ts'
 import { OTHER, Stats, type StatsJson } from './stats.ts'
+
+/** What was counted since the last batch, as JSON. */
+export interface Batch {
+  readonly stats: readonly (readonly [key: string, stats: StatsJson])[]
+  /** Runs at work, by key, as of now. */
+  readonly active: readonly (readonly [key: string, count: number])[]
+  readonly sockets: number
+  readonly streams: number
+  /** What happened, as JSON, for those who watch elsewhere, and how much more did. */
+  readonly events: readonly string[]
+  readonly dropped: number
+  /** The bounds that hold where it is kept, too. */
+  readonly maxNames: number
+  readonly maxTools: number
+}
 
 /** The collection of what was counted. */
 export const METRICS = 'metrics'

@@ -8,12 +8,12 @@ import type { Kind, Usage } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
 import type { BegunRun, Observer, RunObserver } from '../runs/observer.ts'
 import { costOf, type Pricing } from '../runs/pricing.ts'
-import type { Target } from '../runs/run.ts'
-import { sumUp } from './batches.ts'
+import type { Target } from '../runs/target.ts'
+import { type Batch, sumUp } from './batches.ts'
 import { type LiveEvent, LiveFeed, type Watcher } from './live.ts'
 import { type CountTaker, RunCounter, type Subject, wellFormed } from './run-counter.ts'
 import { keyOf, type Snapshot } from './snapshot.ts'
-import { OTHER, type RunSample, Stats, type StatsJson } from './stats.ts'
+import { OTHER, type RunSample, Stats } from './stats.ts'
 
 /** The bounds of a core, and its own prices. */
 export interface CoreSettings {
@@ -21,21 +21,6 @@ export interface CoreSettings {
   readonly maxNames: number
   readonly maxTools: number
   readonly maxViewers: number
-}
-
-/** What was counted since the last batch, as JSON. */
-export interface Batch {
-  readonly stats: readonly (readonly [key: string, stats: StatsJson])[]
-  /** Runs at work, by key, as of now. */
-  readonly active: readonly (readonly [key: string, count: number])[]
-  readonly sockets: number
-  readonly streams: number
-  /** What happened, as JSON, for those who watch elsewhere, and how much more did. */
-  readonly events: readonly string[]
-  readonly dropped: number
-  /** The bounds that hold where it is kept, too. */
-  readonly maxNames: number
-  readonly maxTools: number
 }
 
 /** Keeps what was counted elsewhere than in this process's memory. */

@@ -7,8 +7,7 @@
 import type { Keeper, Seat } from '../core/hosted.ts'
 import { callIn } from '../core/keeper.ts'
 import { noteBatch } from './batch-places.ts'
-import { addBatch, readStats } from './batches.ts'
-import type { Batch } from './core.ts'
+import { addBatch, type Batch, readStats } from './batches.ts'
 import { LiveFeed, toldOf, type Viewer } from './live.ts'
 import type { StatsJson } from './stats.ts'
 

@@ -5,8 +5,9 @@
  */
 
 import * as v from 'valibot'
-import type { Core } from '../core/core.ts'
-import { asPlugin, type Plugin } from '../core/plugin.ts'
+import type { Core } from '../core/built-in.ts'
+import { asPlugin } from '../core/built-in.ts'
+import type { Plugin } from '../core/plugin.ts'
 import { logThrown } from '../http/failure-log.ts'
 import { joinPath } from '../http/router.ts'
 import { isPrice, type ModelPrice, type Pricing } from '../runs/pricing.ts'

@@ -6,8 +6,8 @@
 
 import type { HostedState } from '../core/hosted.ts'
 import { type Remote, remote } from '../core/keeper.ts'
-import { sumUp } from './batches.ts'
-import type { Batch, MetricsCore, MetricsKeeper } from './core.ts'
+import { type Batch, sumUp } from './batches.ts'
+import type { MetricsCore, MetricsKeeper } from './core.ts'
 import { METRICS_KEEPER, type MetricsMethods } from './keepers.ts'
 import { Viewer } from './live.ts'
 

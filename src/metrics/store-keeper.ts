@@ -1,6 +1,6 @@
 import type { Store } from '../state/store.ts'
-import { addBatch, readStats, sumUp } from './batches.ts'
-import type { Batch, MetricsCore, MetricsKeeper } from './core.ts'
+import { addBatch, type Batch, readStats, sumUp } from './batches.ts'
+import type { MetricsCore, MetricsKeeper } from './core.ts'
 
 /** Milliseconds that what was counted waits to be written: a process that is killed loses no more. */
 const WRITE_AFTER_MS = 100

@@ -5,7 +5,8 @@
  * @module
  */
 
-import type { SecurityScheme, SecuritySettings } from '../http/security.ts'
+import type { SecuritySettings } from '../http/security.ts'
+import type { SecurityScheme } from '../http/security-scheme.ts'
 
 /** A credential that the page can send. */
 export interface Ask {

@@ -5,8 +5,8 @@
  */
 
 import { ServableError } from '../errors.ts'
-import type { RequestState } from '../http/context.ts'
-import { joinPath, type Route } from '../http/router.ts'
+import type { RequestState, Route } from '../http/context.ts'
+import { joinPath } from '../http/router.ts'
 import type { SecuritySettings } from '../http/security.ts'
 import { type Ask, asksFirst, asksOf } from './asks.ts'
 import { PAGE_SCRIPT } from './page-script.ts'

@@ -5,9 +5,10 @@
  */
 
 import * as v from 'valibot'
-import type { Core } from '../core/core.ts'
+import type { Core } from '../core/built-in.ts'
+import { asPlugin } from '../core/built-in.ts'
 import { hasIndex } from '../core/handler.ts'
-import { asPlugin, type Plugin } from '../core/plugin.ts'
+import type { Plugin } from '../core/plugin.ts'
 import { joinPath } from '../http/router.ts'
 import {
   checkSecurity,

@@ -1,4 +1,5 @@
-import { joinPath, type Route } from '../http/router.ts'
+import type { Route } from '../http/context.ts'
+import { joinPath } from '../http/router.ts'
 import type { SecuritySettings } from '../http/security.ts'
 import { jsonReply } from '../web/reply.ts'
 import { createDocument, type DocumentParts } from './document.ts'

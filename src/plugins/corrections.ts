@@ -1,6 +1,7 @@
 import type { Correction, CorrectionQuery, CorrectionStore } from '../agents/corrections.ts'
+import { asPlugin } from '../core/built-in.ts'
 import type { Keep, Transactions } from '../core/kept.ts'
-import { asPlugin, type Plugin } from '../core/plugin.ts'
+import type { Plugin } from '../core/plugin.ts'
 import { addCorrection, listCorrections } from '../http/corrections.ts'
 import { correctionRoutes } from '../http/routes/correction-routes.ts'
 import { partitionOf } from '../runs/record.ts'

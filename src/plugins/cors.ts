@@ -1,4 +1,5 @@
-import { asPlugin, type Plugin } from '../core/plugin.ts'
+import { asPlugin } from '../core/built-in.ts'
+import type { Plugin } from '../core/plugin.ts'
 import { checkOptions, corsSetting } from '../schemas.ts'
 import { type CorsSetting, checkCredentials, createCors } from '../web/cors.ts'
 

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
+import { asPlugin } from '../core/built-in.ts'
 import type { Transactions } from '../core/kept.ts'
-import { asPlugin, type Plugin } from '../core/plugin.ts'
+import type { Plugin } from '../core/plugin.ts'
 import {
   countInStore,
   createLocalCount,

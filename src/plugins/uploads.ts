@@ -1,5 +1,6 @@
 import * as v from 'valibot'
-import { asPlugin, type Plugin } from '../core/plugin.ts'
+import { asPlugin } from '../core/built-in.ts'
+import type { Plugin } from '../core/plugin.ts'
 import { createUploadReader, type FileUploadOptions, resolveUpload } from '../http/upload.ts'
 import { checkOptions, count, duration } from '../schemas.ts'
 

@@ -8,7 +8,8 @@
 import type { Kind, RunInput, RunOptions } from '../agents/contract.ts'
 import type { LogEntry } from '../state/store.ts'
 import type { FoundRun, RunRecord, RunStatus, RunSummary } from './record.ts'
-import type { RunSettings, Target } from './run.ts'
+import type { RunSettings } from './run.ts'
+import type { Target } from './target.ts'
 
 /** What a run does when all who watch it have left: ends, goes on, or goes on for so long. */
 export type DisconnectPolicy = 'cancel' | 'continue' | { readonly graceMs: number }

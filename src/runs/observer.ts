@@ -5,7 +5,7 @@
  */
 
 import type { ErrorEvent, FinishEvent, RunEvent } from '../agents/contract.ts'
-import type { Target } from './run.ts'
+import type { Target } from './target.ts'
 
 /** A run that begins. */
 export interface BegunRun extends Pick<Target, 'kind' | 'name' | 'servable'> {

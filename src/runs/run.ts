@@ -8,14 +8,12 @@ import { abortWith } from '../agents/abort.ts'
 import type {
   ErrorEvent,
   FinishEvent,
-  Kind,
   RunEvent,
   RunInput,
   RunOptions,
   RunResult,
-  ServableAgent,
 } from '../agents/contract.ts'
-import { eventsOf, type Source } from '../agents/derive.ts'
+import { eventsOf } from '../agents/derive.ts'
 import { elapsedSince } from '../agents/elapsed.ts'
 import { errorOf, isRunEvent, isTerminal } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
@@ -27,16 +25,8 @@ import { asTold, isClientErrorCode, messageOf, redact, reportError, ServableErro
 import { breathe, Pace } from '../wake.ts'
 import { FailureNotes, type InnerFailure, type RunFailure } from './failures.ts'
 import type { BegunRun, Observer, RunObserver } from './observer.ts'
+import type { Target } from './target.ts'
 import type { WorkingRuns } from './working.ts'
-
-/** A servable under the kind and name by which it was asked for. */
-export interface Target {
-  readonly kind: Kind
-  readonly name: string
-  /** The part that has names of its own, where it is one of those. */
-  readonly scope?: string
-  readonly servable: Source & Pick<Partial<ServableAgent>, 'model' | 'capabilities'>
-}
 
 /** What holds for every run of a handler. */
 export interface RunSettings {

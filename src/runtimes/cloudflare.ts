@@ -5,7 +5,7 @@
  */
 
 import { waitUntil } from 'cloudflare:workers'
-import type { Core } from '../core/core.ts'
+import type { Core } from '../core/built-in.ts'
 import { coreOf } from '../core/handler.ts'
 import type { HostedState, ObjectClassName } from '../core/hosted.ts'
 import { ServableError } from '../errors.ts'

@@ -7,7 +7,7 @@
 import { FlattenedSign, importJWK, type JWK } from 'jose'
 import * as v from 'valibot'
 import type { AgentCard, CardGeneration, CardSignature } from '../a2a/card-forms.ts'
-import type { SignCard } from '../a2a/cards.ts'
+import type { SignCard } from '../a2a/options.ts'
 import { ServableError } from '../errors.ts'
 import { validate } from '../validation.ts'
 import { signedPartV1, signedWhole } from './canonical.ts'

@@ -5,10 +5,10 @@
  * @module
  */
 
-export type { Connection, Handshake } from './engine/connection.ts'
+export type { CloseReason, Connection, Handshake } from './engine/connection.ts'
 export { createEngine, type SocketEndpoint } from './engine/engine.ts'
 export type { EngineHandlers, EngineLimits, EngineOptions } from './engine/options.ts'
-export type { CloseReason, SessionSnapshot } from './engine/session.ts'
+export type { SessionSnapshot } from './engine/session-contracts.ts'
 export type { Ack, Admission, DisconnectReason, Namespace, Socket, SocketHandshake } from './io/namespace.ts'
 export type { RecoveryLimits } from './io/recovery.ts'
 export { createSocketServer, type SocketServer, type SocketServerOptions } from './io/server.ts'

@@ -6,7 +6,7 @@
  */
 
 import { joinChunks, splitChunks } from './chunks.ts'
-import type { SqlDriver } from './sql.ts'
+import type { SqlDriver } from './sql-driver.ts'
 import type { LogEntry } from './store.ts'
 
 /** Reads and writes logs, inside of transactions. The members are those of `Transaction`. */

@@ -6,7 +6,7 @@
  */
 
 import { nameOfTagIndex, tagColumn } from './migrations.ts'
-import type { SqlValue } from './sql.ts'
+import type { SqlValue } from './sql-driver.ts'
 import type { Place, Tags } from './store.ts'
 
 /** A statement, and what binds to it. */

@@ -8,6 +8,7 @@ import { splitChunks } from './chunks.ts'
 import { INDEXED_TAGS, MIGRATIONS, TAG_INDICES } from './migrations.ts'
 import type { Outcome, Work } from './patient.ts'
 import { alone, type Presence } from './presence.ts'
+import { type SqlDriver, type SqlRow, TransactionLost } from './sql-driver.ts'
 import { SqlLogs } from './sql-log.ts'
 import { among, type Newest, newest } from './sql-search.ts'
 import type {
@@ -22,32 +23,6 @@ import type {
   Tags,
   Transaction,
 } from './store.ts'
-
-/** What binds to a statement. */
-export type SqlValue = string | number | null
-
-/** A row, by column. */
-export type SqlRow = Readonly<Record<string, unknown>>
-
-/** A SQLite database. Statements repeat word for word, so that a driver can keep them prepared. */
-export interface SqlDriver {
-  all(sql: string, ...values: SqlValue[]): SqlRow[]
-  run(sql: string, ...values: SqlValue[]): void
-  /** Runs `work`, which only reads, on the database as it is at one moment. */
-  snapshot<T>(work: () => T): T
-  /** Runs `work` in a transaction that writes, and undoes it when it throws. */
-  transaction<T>(work: () => T): T
-  /** The same inside of a transaction, of which it undoes no more. Throws {@link TransactionLost}. */
-  savepoint<T>(work: () => T): T
-  close(): void
-}
-
-/** The database has undone the whole transaction, not a part of it alone. */
-export class TransactionLost extends Error {
-  constructor(cause: unknown) {
-    super('The transaction was undone by the database', { cause })
-  }
-}
 
 /** A store on a database. */
 export interface SqlStore extends NearStore {

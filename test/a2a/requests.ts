@@ -1,7 +1,8 @@
-import type { Message, Wire } from '../../src/a2a/model.ts'
+import type { Message } from '../../src/a2a/model.ts'
 import { v1 } from '../../src/a2a/wire/v1.ts'
 import { v03 } from '../../src/a2a/wire/v03.ts'
 import { v03Rest } from '../../src/a2a/wire/v03-rest.ts'
+import type { Wire } from '../../src/a2a/wire/wire.ts'
 
 /** JSON as a client sends it. */
 export type Json = Record<string, unknown>

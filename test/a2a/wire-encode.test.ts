@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { Message, Part, StatusUpdate, Task, TaskState, TaskUpdate, Wire } from '../../src/a2a/model.ts'
+import type { Message, Part, StatusUpdate, Task, TaskState, TaskUpdate } from '../../src/a2a/model.ts'
 import { v1 } from '../../src/a2a/wire/v1.ts'
 import { v03 } from '../../src/a2a/wire/v03.ts'
 import { v03Rest } from '../../src/a2a/wire/v03-rest.ts'
+import type { Wire } from '../../src/a2a/wire/wire.ts'
 
 const timestamp = '2026-01-31T12:00:00.000Z'
 const message: Message = {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Message, Part, Task, TaskArtifact, TaskState, TaskUpdate, Wire } from '../../src/a2a/model.ts'
+import type { Message, Part, Task, TaskArtifact, TaskState, TaskUpdate } from '../../src/a2a/model.ts'
+import type { Wire } from '../../src/a2a/wire/wire.ts'
 import { ServableError } from '../../src/errors.ts'
 import { isObject } from '../../src/validation.ts'
 import { artifactUpdate, message, statusUpdate, task } from './arbitrary.ts'

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createMatcher, joinPath, pathnameOf, queryOf, type Route } from '../../src/http/router.ts'
+import type { Route } from '../../src/http/context.ts'
+import { createMatcher, joinPath, pathnameOf, queryOf } from '../../src/http/router.ts'
 
 const endpoint = () => new Response()
 const route = (method: Route['method'], path: string): Route => ({ method, path, part: 'router', endpoint })

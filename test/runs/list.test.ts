@@ -9,7 +9,8 @@ import { openDatabase } from '../../src/runtimes/sqlite.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import { INDEXED_TAGS } from '../../src/state/migrations.ts'
 import { alone } from '../../src/state/presence.ts'
-import { type SqlDriver, sqlStore } from '../../src/state/sql.ts'
+import { sqlStore } from '../../src/state/sql.ts'
+import type { SqlDriver } from '../../src/state/sql-driver.ts'
 import type { Document, NearStore } from '../../src/state/store.ts'
 
 /** Documents that a request looks at at the most. */

@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ServableError } from '../../src/errors.ts'
 import { openDatabase } from '../../src/runtimes/sqlite.ts'
 import { createPatient, type Patient } from '../../src/state/patient.ts'
-import { type SqlDriver, sqlStore } from '../../src/state/sql.ts'
+import { sqlStore } from '../../src/state/sql.ts'
+import type { SqlDriver } from '../../src/state/sql-driver.ts'
 import { numbers, outcomeOf, REFUSAL, UNAVAILABLE } from './numbers.ts'
 
 beforeEach(() => void vi.useFakeTimers())

@@ -7,8 +7,12 @@
 
 import type { Soon, Store, Transaction } from '../../state/store.ts'
 import { createWake, type Wake } from '../../wake.ts'
+import { Lanes, type Place, SLOW_MS } from '../../webhook-delivery/lanes.ts'
+import { longestDelay, retryDelay } from '../../webhook-delivery/retry.ts'
+import type { Reception, Sender } from '../../webhook-delivery/sender.ts'
 import { type StoredTask, TASKS } from '../task-record.ts'
 import { TaskViews } from '../task-views.ts'
+import { deliveryOf, receiverOf } from './delivery.ts'
 import {
   type Claiming,
   claimDue,
@@ -19,10 +23,8 @@ import {
   nextDue,
   savePush,
 } from './kept.ts'
-import { Lanes, type Place, SLOW_MS } from './lanes.ts'
 import { type Notice, nextNotice } from './notice.ts'
 import type { PushSettings } from './options.ts'
-import type { Reception, Sender } from './sender.ts'
 
 /** An agent at work. */
 export interface Growing {
@@ -60,9 +62,6 @@ const PATIENCE_MS = 15_000
 /** Milliseconds after which a task is looked at whose agent is at work elsewhere. */
 const LOOK_MS = 1000
 
-/** A wait is made shorter or longer by such factors. */
-const SPREAD = [0.75, 1.25] as const
-
 /** What a worker does next. */
 type Step =
   | { readonly act: 'tell'; readonly kept: KeptPush; readonly notice: Notice }
@@ -75,7 +74,7 @@ export class Deliverer {
   readonly #holder = crypto.randomUUID()
   /** Those whose worker is here, by the generation of their config. */
   readonly #held = new Set<string>()
-  readonly #lanes = new Lanes()
+  readonly #lanes = new Lanes(receiverOf)
   /** What receivers that are told all of a task have of it, by the generation of their config. */
   readonly #views = new TaskViews()
   /** Fires when one less is told. */
@@ -247,10 +246,7 @@ export class Deliverer {
       if (await this.#save({ ...released, isDead: true }, undefined)) onGivenUp(kept, reception.why)
       return false
     }
-    const { retryMs, maxRetryMs } = settings
-    const backoff = Math.min(maxRetryMs, retryMs * 2 ** (failures - 1))
-    // Spread, so that many that failed together do not come back together.
-    await this.#save(released, Date.now() + backoff * (SPREAD[0] + Math.random() * (SPREAD[1] - SPREAD[0])))
+    await this.#save(released, Date.now() + retryDelay(failures, settings))
     return false
   }
 
@@ -261,7 +257,7 @@ export class Deliverer {
       isSlow = true
       if (place.goSlow()) this.#makeRoom()
     }, SLOW_MS)
-    const reception = await this.#options.sender.send(kept, notice)
+    const reception = await this.#options.sender.send(deliveryOf(kept, notice))
     clearTimeout(timer)
     this.#lanes.note(kept, reception.how === 'taken' && !isSlow)
     return reception
@@ -288,6 +284,6 @@ export class Deliverer {
 
   /** Nothing is due later than this from the moment at which it was written. */
   get #maxWaitMs(): number {
-    return Math.max(this.#leaseMs, LOOK_MS, this.#options.settings.maxRetryMs * SPREAD[1])
+    return Math.max(this.#leaseMs, LOOK_MS, longestDelay(this.#options.settings))
   }
 }

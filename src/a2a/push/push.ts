@@ -6,11 +6,13 @@
 
 import { nameResolver } from '../../environment.ts'
 import type { Reader, Transaction } from '../../state/store.ts'
+import { createSchedule } from '../../webhook-delivery/schedule.ts'
+import { createSender, type Sender } from '../../webhook-delivery/sender.ts'
+import { webhookKey } from '../../webhook-delivery/webhook.ts'
 import type { PushChange, PushConfig, PushLook } from './config.ts'
 import { Deliverer, type DelivererOptions } from './deliverer.ts'
 import { addPush, deletePush, readPush, readPushes } from './kept.ts'
 import type { PushSettings } from './options.ts'
-import { createSender, type Sender } from './sender.ts'
 
 /** What it needs. */
 export interface CreatePushOptions extends Pick<DelivererOptions, 'store' | 'growing'> {
@@ -31,7 +33,9 @@ export interface Push {
 
 /** Makes them. Throws `invalid_options`. */
 export function createPush({ store, settings, growing, onGivenUp, upkeep }: CreatePushOptions): Push {
-  const sender = createSender(settings, nameResolver())
+  const { allow, secret, timeoutMs } = settings
+  const key = secret === undefined ? undefined : webhookKey(secret, 'a2a.push.secret')
+  const sender = createSender({ allow, resolve: nameResolver(), key, timeoutMs })
   const deliverer: Deliverer = new Deliverer({
     store,
     settings,
@@ -58,28 +62,5 @@ export function createPush({ store, settings, growing, onGivenUp, upkeep }: Crea
       if (request.act === 'get') return [readPush(tx, taskId, request.id).config]
       return readPushes(tx, taskId).map(({ config }) => config)
     },
-  }
-}
-
-/** Timers hold 31 bits of milliseconds. */
-const MAX_TIMER_MS = 2 ** 31 - 1
-
-/** One timer for the soonest moment. */
-function createSchedule(work: () => void): (at: number) => void {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let timerAt = Number.POSITIVE_INFINITY
-  return at => {
-    if (at >= timerAt) return
-    if (timer !== undefined) clearTimeout(timer)
-    timerAt = at
-    timer = setTimeout(
-      () => {
-        timerAt = Number.POSITIVE_INFINITY
-        work()
-      },
-      Math.min(Math.max(0, at - Date.now()), MAX_TIMER_MS),
-    )
-    // A server that has nothing else to do may end.
-    ;(timer as { unref?(): void }).unref?.()
   }
 }

@@ -7,9 +7,10 @@
 import * as v from 'valibot'
 import { MAX_PARTS } from '../../runs/input.ts'
 import { list, validate } from '../../validation.ts'
-import type { GetRequest, ListRequest, Message, Part, TaskRequest, TaskState, Wire } from '../model.ts'
+import type { GetRequest, ListRequest, Message, Part, TaskRequest, TaskState } from '../model.ts'
 import { anyObject, moment, oneOf, optionalText, queryFlag, required, texts } from './fields.ts'
 import { orEmpty, type RecordOf } from './record.ts'
+import type { Wire } from './wire.ts'
 
 /** How a wire names and types what all wires share. */
 export interface Grammar {

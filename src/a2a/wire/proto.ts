@@ -4,8 +4,9 @@
  * @module
  */
 
-import type { Message, StatusUpdate, TaskState, TaskUpdate, Wire } from '../model.ts'
+import type { Message, StatusUpdate, TaskState, TaskUpdate } from '../model.ts'
 import { type Dialect, type Json, type ObjectEncoders, objectEncoders, pageEncoder } from './encode.ts'
+import type { Wire } from './wire.ts'
 
 /** The names of roles (section 4.1.5). */
 export const ROLES: Readonly<Record<Message['role'], string>> = { user: 'ROLE_USER', agent: 'ROLE_AGENT' }

@@ -7,14 +7,16 @@
  */
 
 import * as v from 'valibot'
-import type { Message, Part, SendRequest, TaskState, Wire } from '../model.ts'
-import { configId, configOfV03, type PushConfig, pushDecoder, type Sent, shown } from '../push/config.ts'
+import type { Message, Part, SendRequest, TaskState } from '../model.ts'
+import type { PushConfig, Sent } from '../push/config.ts'
 import { check, type Grammar, messageFields, parts, taskDecoders } from './decode.ts'
 import { isFinal, type Json } from './encode.ts'
 import { anyObject, base64, flag, optionalText, protoCount, required, text, texts } from './fields.ts'
 import { unwrapData, wrapData } from './object-data.ts'
 import { protoConfigs, protoEncoders, ROLES, STATES as STATES_OF_V1 } from './proto.ts'
+import { configId, configOfV03, pushDecoder, shown } from './push-config.ts'
 import { compact, exactlyOne, protoRecord } from './record.ts'
+import type { Wire } from './wire.ts'
 
 /** The names of states; cancelled with two Ls. */
 const STATES: Readonly<Record<TaskState, string>> = { ...STATES_OF_V1, canceled: 'TASK_STATE_CANCELLED' }

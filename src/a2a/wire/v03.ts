@@ -5,14 +5,16 @@
  */
 
 import * as v from 'valibot'
-import type { Message, Part, SendRequest, TaskState, TaskUpdate, Wire } from '../model.ts'
-import { configOfV03, type PushConfig, pushDecoder, shown } from '../push/config.ts'
+import type { Message, Part, SendRequest, TaskState, TaskUpdate } from '../model.ts'
+import type { PushConfig } from '../push/config.ts'
 import { check, type Grammar, messageFields, parts, taskDecoders } from './decode.ts'
 import { isFinal, type Json, objectEncoders, pageEncoder } from './encode.ts'
 import { anyObject, base64, count, flag, optionalText, required, text, texts } from './fields.ts'
 import { unwrapData, wrapData } from './object-data.ts'
 import { wrap } from './proto.ts'
+import { configOfV03, pushDecoder, shown } from './push-config.ts'
 import { compact, exactlyOne, jsonRecord } from './record.ts'
+import type { Wire } from './wire.ts'
 
 const ROLES: Readonly<Record<Message['role'], string>> = { user: 'user', agent: 'agent' }
 

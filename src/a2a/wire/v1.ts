@@ -5,13 +5,15 @@
  */
 
 import * as v from 'valibot'
-import type { Message, Part, SendRequest, Wire } from '../model.ts'
-import { configOfV1, type PushConfig, pushDecoder, shown } from '../push/config.ts'
+import type { Message, Part, SendRequest } from '../model.ts'
+import type { PushConfig } from '../push/config.ts'
 import { check, type Grammar, messageFields, parts, taskDecoders } from './decode.ts'
 import type { Json } from './encode.ts'
 import { anyObject, base64, flag, optionalText, protoCount, required, text, texts } from './fields.ts'
 import { protoConfigs, protoEncoders, ROLES, STATES } from './proto.ts'
+import { configOfV1, pushDecoder, shown } from './push-config.ts'
 import { compact, exactlyOne, protoRecord } from './record.ts'
+import type { Wire } from './wire.ts'
 
 /** A part (section 4.1.6): one content; `data` is any JSON, null too. */
 const PartSchema: v.GenericSchema<unknown, Part> = v.pipe(

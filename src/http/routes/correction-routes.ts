@@ -9,9 +9,9 @@ import { ServableError } from '../../errors.ts'
 import { readJson, requireJson } from '../../web/body.ts'
 import { jsonReply, type Reply } from '../../web/reply.ts'
 import type { Catalog } from '../catalog.ts'
-import type { RequestState } from '../context.ts'
+import type { RequestState, Route } from '../context.ts'
 import { MAX_CORRECTION_BYTES, parseCorrection, parseCorrectionQuery } from '../corrections.ts'
-import { joinPath, queryOf, type Route } from '../router.ts'
+import { joinPath, queryOf } from '../router.ts'
 
 /** What these routes need. */
 export interface CorrectionRoutesOptions {

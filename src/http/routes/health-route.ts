@@ -1,6 +1,7 @@
 import { ServableError } from '../../errors.ts'
 import { jsonReply } from '../../web/reply.ts'
-import { joinPath, queryOf, type Route } from '../router.ts'
+import type { Route } from '../context.ts'
+import { joinPath, queryOf } from '../router.ts'
 import { VERSION } from '../version.ts'
 
 /** The scope of an identity that may look behind the curtain. */

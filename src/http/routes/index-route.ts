@@ -5,7 +5,7 @@
  */
 
 import { jsonReply } from '../../web/reply.ts'
-import type { Route } from '../router.ts'
+import type { Route } from '../context.ts'
 
 /** A link as HAL has it; a templated one is a URI template (RFC 6570). */
 export interface Link {

@@ -7,7 +7,8 @@
 import type { ServableAgent, ServableLike, ServableTeam, ServableWorkflow } from '../../agents/contract.ts'
 import { jsonReply } from '../../web/reply.ts'
 import type { Catalog } from '../catalog.ts'
-import { joinPath, type Route } from '../router.ts'
+import type { Route } from '../context.ts'
+import { joinPath } from '../router.ts'
 
 /** What a list tells of an agent; never its instructions or keys. */
 export interface AgentSummary {

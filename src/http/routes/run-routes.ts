@@ -14,8 +14,8 @@ import { type Caller, type Run, type RunSettings, startRun } from '../../runs/ru
 import { jsonReply, Reply, sseReply } from '../../web/reply.ts'
 import { counted, type SseSource, type StreamCount } from '../../web/sse.ts'
 import { createStoredClientOf, type StoredClientOf } from '../client-of.ts'
-import type { Endpoint, RequestState } from '../context.ts'
-import { joinPath, type Route } from '../router.ts'
+import type { Endpoint, RequestState, Route } from '../context.ts'
+import { joinPath } from '../router.ts'
 import { type RunRequest, type RunRequestOptions, readRunRequest, type Stored } from '../run-request.ts'
 import { sseOfFollower, sseOfRun } from '../sse-encoder.ts'
 

@@ -5,7 +5,8 @@
  */
 
 import { jsonReply } from '../../web/reply.ts'
-import { joinPath, type Route } from '../router.ts'
+import type { Route } from '../context.ts'
+import { joinPath } from '../router.ts'
 import type { ToolCatalog } from '../tool-catalog.ts'
 
 /** The two routes, under `prefix`. */

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import type { ObjectClassName, Reach } from '../../core/hosted.ts'
-import type { Place } from '../../core/kept.ts'
+import type { Place } from '../../core/place.ts'
 import { ServableError } from '../../errors.ts'
 import { sha256 } from '../../web/digest.ts'
 import type { ObjectNamespace } from './platform.ts'

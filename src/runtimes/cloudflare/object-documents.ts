@@ -6,7 +6,7 @@
  */
 
 import { splitChunks } from '../../state/chunks.ts'
-import type { SqlRow, SqlValue } from '../../state/sql.ts'
+import type { SqlRow, SqlValue } from '../../state/sql-driver.ts'
 import type { Document, Filter, Found, ListQuery, Place, SearchQuery, Tags } from '../../state/store.ts'
 import { isOf, type Tables } from './tables.ts'
 

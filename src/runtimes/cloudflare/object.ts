@@ -6,7 +6,7 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
-import type { Core } from '../../core/core.ts'
+import type { Core } from '../../core/built-in.ts'
 import type { Keeper, KeeperMaker, ObjectClassName, Seat } from '../../core/hosted.ts'
 import { keeperOf } from '../../core/keeper.ts'
 import type { Transactions } from '../../core/kept.ts'

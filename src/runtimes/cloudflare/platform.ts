@@ -6,7 +6,7 @@
  */
 
 import type { SleepingSocket } from '../../core/hosted.ts'
-import type { SqlRow, SqlValue } from '../../state/sql.ts'
+import type { SqlRow, SqlValue } from '../../state/sql-driver.ts'
 
 /** The storage of a Durable Object. */
 export interface ObjectStorage {

@@ -5,8 +5,8 @@
  */
 
 import { asTold, type ErrorCode, type Issue, isUntold, reportError, ServableError } from '../../errors.ts'
-import type { Log } from '../../http/context.ts'
 import { logThrown } from '../../http/failure-log.ts'
+import type { Log } from '../../http/log.ts'
 
 /** A value, or what made it impossible: an error thrown across RPC would lose its class and code. */
 export type Answer<T> =

@@ -5,7 +5,7 @@
  */
 
 import type { Kind, RunInput, RunOptions } from '../../agents/contract.ts'
-import type { Core } from '../../core/core.ts'
+import type { Core } from '../../core/built-in.ts'
 import type { Keeper, Seat } from '../../core/hosted.ts'
 import { resolveInObject, runsInObject } from '../../core/in-object.ts'
 import { callIn } from '../../core/keeper.ts'
@@ -25,7 +25,7 @@ import {
   type StoredRun,
 } from '../../runs/record.ts'
 import { forgetRun } from '../../runs/retention.ts'
-import type { Target } from '../../runs/run.ts'
+import type { Target } from '../../runs/target.ts'
 import type { ListedBy } from './indexes.ts'
 import { RUN_INDEX, RUN_KEEPER } from './run-index.ts'
 

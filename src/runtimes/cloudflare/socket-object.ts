@@ -5,7 +5,7 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
-import type { Core } from '../../core/core.ts'
+import type { Core } from '../../core/built-in.ts'
 import type { SleepingSocket, SocketKeeper, SocketSeat } from '../../core/hosted.ts'
 import { ServableError } from '../../errors.ts'
 import { reach } from './bindings.ts'

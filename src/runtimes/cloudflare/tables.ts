@@ -6,7 +6,7 @@
  */
 
 import { ServableError } from '../../errors.ts'
-import type { SqlRow, SqlValue } from '../../state/sql.ts'
+import type { SqlRow, SqlValue } from '../../state/sql-driver.ts'
 import type { ObjectStorage } from './platform.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { StatementSync } from 'node:sqlite'
-import { type SqlDriver, type SqlRow, type SqlValue, TransactionLost } from '../../state/sql.ts'
+import { type SqlDriver, type SqlRow, type SqlValue, TransactionLost } from '../../state/sql-driver.ts'
 import { sqliteModule } from './module.ts'
 
 /** Opens a database file (`:memory:` for none) as a driver of the SQL store. */

@@ -6,7 +6,8 @@
 
 import { existsSync } from 'node:fs'
 import { createPatient } from '../../state/patient.ts'
-import { type SqlDriver, type SqlStore, sqlStore } from '../../state/sql.ts'
+import { type SqlStore, sqlStore } from '../../state/sql.ts'
+import type { SqlDriver } from '../../state/sql-driver.ts'
 import type { Store } from '../../state/store.ts'
 import { atExit } from './at-exit.ts'
 import { openDatabase } from './driver.ts'

@@ -1,7 +1,17 @@
 /** What the handlers of an engine see of a client. */
 
 import type { Identity } from '../../http/platform.ts'
-import type { CloseReason } from './session.ts'
+
+/** Why a session ended, in the words of Socket.IO where it has one. */
+export type CloseReason =
+  | 'transport close'
+  | 'client close'
+  | 'server close'
+  | 'ping timeout'
+  | 'connect timeout'
+  | 'parse error'
+  | 'payload too large'
+  | 'slow reader'
 
 /** What the client's first request said. JSON, so that it can be kept with a session that sleeps. */
 export interface Handshake {

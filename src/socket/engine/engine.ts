@@ -7,11 +7,12 @@
 import { Counter } from '../../counter.ts'
 import { type Platform, platformOf, type RawSocket, type RawSocketHandlers } from '../../http/platform.ts'
 import { addressKey } from '../../web/ip-address.ts'
-import type { Connection, Handshake } from './connection.ts'
+import type { Handshake } from './connection.ts'
 import { createEndpoint, openFrame, wantsText } from './endpoint.ts'
-import { type EngineOptions, type EngineSettings, resolveEngine } from './options.ts'
+import { type EngineHooks, type EngineOptions, type EngineSettings, resolveEngine } from './options.ts'
 import { refuse } from './refusal.ts'
-import { Session, type SessionEvents, type SessionSettings, type SessionSnapshot } from './session.ts'
+import { Session } from './session.ts'
+import type { SessionEvents, SessionSnapshot } from './session-contracts.ts'
 import { createTicker } from './ticker.ts'
 import { SessionSocket } from './upgrade.ts'
 
@@ -44,17 +45,6 @@ export interface SocketEndpoint {
   readonly restore: (snapshot: SessionSnapshot, socket: RawSocket) => RawSocketHandlers
   /** Ends all connections and stops the timer. New requests are refused. */
   readonly close: () => void
-}
-
-/** What a protocol on top of an engine needs beside its handlers. */
-export interface EngineHooks {
-  readonly admission: SessionSettings['admission']
-  /** Called with every tick; says until when ticks are needed even without sessions. */
-  readonly tick?: (now: number) => number
-  readonly pong?: (connection: Connection) => void
-  /** What is to be kept beside the session, and putting it back. */
-  readonly snapshot?: (connection: Connection) => unknown
-  readonly restore?: (connection: Connection, layer: unknown) => void
 }
 
 /**

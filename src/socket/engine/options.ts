@@ -4,8 +4,8 @@ import { withDefaults } from '../../defaults.ts'
 import { ServableError } from '../../errors.ts'
 import type { Platform } from '../../http/platform.ts'
 import { isTrustProxy, TRUST_PROXY, type TrustProxy } from '../../web/client-address.ts'
-import type { Connection, Handshake } from './connection.ts'
-import type { CloseReason } from './session.ts'
+import type { CloseReason, Connection, Handshake } from './connection.ts'
+import type { SessionSettings } from './session-contracts.ts'
 
 /** The limits and times of an engine. Times are milliseconds. */
 export interface EngineLimits {
@@ -112,4 +112,15 @@ export function resolveEngine(options: EngineLimits, path: string = DEFAULTS.pat
     )
   }
   return settings
+}
+
+/** What a protocol on top of an engine needs beside its handlers. */
+export interface EngineHooks {
+  readonly admission: SessionSettings['admission']
+  /** Called with every tick; says until when ticks are needed even without sessions. */
+  readonly tick?: (now: number) => number
+  readonly pong?: (connection: Connection) => void
+  /** What is to be kept beside the session, and putting it back. */
+  readonly snapshot?: (connection: Connection) => unknown
+  readonly restore?: (connection: Connection, layer: unknown) => void
 }

@@ -8,7 +8,8 @@ import { isServableError } from '../../errors.ts'
 import { readText } from '../../web/body.ts'
 import { decodePayload, encodePayload, type Frame } from './packet.ts'
 import { refuse } from './refusal.ts'
-import type { PollSink, Session } from './session.ts'
+import type { Session } from './session.ts'
+import type { PollSink } from './session-contracts.ts'
 
 const HEADERS = { 'content-type': 'text/plain; charset=UTF-8', 'cache-control': 'no-store' }
 

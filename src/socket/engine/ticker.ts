@@ -1,5 +1,4 @@
-import type { EngineHooks } from './engine.ts'
-import type { EngineSettings } from './options.ts'
+import type { EngineHooks, EngineSettings } from './options.ts'
 import type { Session } from './session.ts'
 
 /** Milliseconds between two ticks at the most: a poll in the middle of an upgrade waits no longer. */

@@ -6,8 +6,10 @@
  */
 
 import type { RawSocket, RawSocketHandlers } from '../../http/platform.ts'
+import type { CloseReason } from './connection.ts'
 import { type Frame, PROBE_FRAME, PROBED_FRAME } from './packet.ts'
-import type { Attempt, CloseReason, Session, SessionSnapshot } from './session.ts'
+import type { Session } from './session.ts'
+import type { Attempt, SessionSnapshot } from './session-contracts.ts'
 
 /**
  * Milliseconds that a poll which comes after the probe is held. The client may have completed the upgrade on its

@@ -1,7 +1,6 @@
 /** What the handlers of a namespace see, and what they may say. */
 
-import type { Handshake } from '../engine/connection.ts'
-import type { CloseReason } from '../engine/session.ts'
+import type { CloseReason, Handshake } from '../engine/connection.ts'
 
 /** How a client asks to join a namespace. */
 export interface SocketHandshake extends Handshake {

@@ -5,10 +5,9 @@
  */
 
 import { ServableError } from '../../errors.ts'
-import type { Connection } from '../engine/connection.ts'
+import type { CloseReason, Connection } from '../engine/connection.ts'
 import { createEngineWith, type SocketEndpoint } from '../engine/engine.ts'
 import { type EngineHandlers, type EngineLimits, resolveEngine } from '../engine/options.ts'
-import type { CloseReason } from '../engine/session.ts'
 import { Client, type ClientRoom } from './client.ts'
 import { mayComeBack, type Namespace } from './namespace.ts'
 import type { SocketSnapshot } from './namespace-socket.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { signWebhook, webhookKey } from '../../../src/a2a/push/webhook.ts'
-import { verifyWebhook } from '../../../src/index.ts'
+import { verifyWebhook } from '../../src/index.ts'
+import { signWebhook, webhookKey } from '../../src/webhook-delivery/webhook.ts'
 
 const SECRET = 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY='
 const OTHER = 'MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDA='

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { ServableError } from '../../errors.ts'
-import { fromBase64, toBase64 } from '../../web/base64.ts'
-import { readText } from '../../web/body.ts'
+import { ServableError } from '../errors.ts'
+import { fromBase64, toBase64 } from '../web/base64.ts'
+import { readText } from '../web/body.ts'
 
 /** What a signed request told. */
 export interface Webhook {

@@ -5,8 +5,7 @@
  * @module
  */
 
-import { type Claim, FairShare } from '../../fair-share.ts'
-import type { KeptPush } from './kept.ts'
+import { type Claim, FairShare } from '../fair-share.ts'
 
 /** Receivers that are told at a time: quick ones, and the others. */
 const QUICK = 48
@@ -21,6 +20,15 @@ const MAX_REMEMBERED = 1000
 /** How much a client may have with all its receivers: three times what is free. Each of them may have what is free. */
 const CLIENT_TIMES = 3
 
+/** Who is told. */
+export interface Receiver {
+  readonly url: string
+  /** Whose receiver it is; one of all who are unknown where nobody is named. */
+  readonly client?: string | undefined
+  /** How often in a row it has failed. */
+  readonly failures: number
+}
+
 /** A place in a lane. */
 export interface Place {
   /** It takes long: goes over to the slow lane, if there is a place. Whether it has. */
@@ -28,16 +36,22 @@ export interface Place {
   leave(): void
 }
 
-/** The lanes of one process. */
-export class Lanes {
+/** The lanes of one process, for whatever has a receiver. */
+export class Lanes<T> {
+  readonly #receiverOf: (told: T) => Receiver
   readonly #quick = new FairShare(QUICK)
   readonly #slow = new FairShare(SLOW)
   readonly #known = new Set<string>()
 
+  constructor(receiverOf: (told: T) => Receiver) {
+    this.#receiverOf = receiverOf
+  }
+
   /** A place for a receiver; undefined where it has to wait. */
-  enter(kept: KeptPush): Place | undefined {
-    const claims = claimsOf(kept)
-    let lane = kept.failures > 0 || this.#known.has(receiverOf(kept)) ? this.#slow : this.#quick
+  enter(told: T): Place | undefined {
+    const receiver = this.#receiverOf(told)
+    const claims = claimsOf(receiver)
+    let lane = receiver.failures > 0 || this.#known.has(nameOf(receiver)) ? this.#slow : this.#quick
     if (!lane.change(claims, 0, 1)) return undefined
     return {
       goSlow: () => {
@@ -51,21 +65,21 @@ export class Lanes {
   }
 
   /** Remembers how a receiver was. */
-  note(kept: KeptPush, isQuick: boolean): void {
-    const receiver = receiverOf(kept)
-    this.#known.delete(receiver)
+  note(told: T, isQuick: boolean): void {
+    const name = nameOf(this.#receiverOf(told))
+    this.#known.delete(name)
     if (isQuick) return
-    this.#known.add(receiver)
+    this.#known.add(name)
     const [oldest = ''] = this.#known
     if (this.#known.size > MAX_REMEMBERED) this.#known.delete(oldest)
   }
 }
 
 /** A receiver is an origin and the client that named it: nobody can make another one's receiver slow. */
-function receiverOf({ client = '', config }: KeptPush): string {
-  return `${new URL(config.url).origin} of ${client}`
+function nameOf({ client = '', url }: Receiver): string {
+  return `${new URL(url).origin} of ${client}`
 }
 
-function claimsOf(kept: KeptPush): Claim[] {
-  return [{ name: kept.client ?? '', times: CLIENT_TIMES }, { name: receiverOf(kept) }]
+function claimsOf(receiver: Receiver): Claim[] {
+  return [{ name: receiver.client ?? '', times: CLIENT_TIMES }, { name: nameOf(receiver) }]
 }

@@ -1,0 +1,30 @@
+import type { Receiver } from '../../webhook-delivery/lanes.ts'
+import type { Delivery } from '../../webhook-delivery/sender.ts'
+import type { KeptPush } from './kept.ts'
+import type { Notice } from './notice.ts'
+
+/** The receiver of a config. */
+export function receiverOf({ config: { url }, client, failures }: KeptPush): Receiver {
+  return { url, client, failures }
+}
+
+/** A notice on its way to the receiver of a config, with what the client has asked for. */
+export function deliveryOf({ taskId, config }: KeptPush, { seq, body, contentType }: Notice): Delivery {
+  const { id, url, token, scheme, credentials, version } = config
+  return {
+    url,
+    id: `${taskId}.${encoded(id)}.${seq}`,
+    body,
+    headers: {
+      'content-type': contentType,
+      'a2a-version': version,
+      ...(token !== undefined && { 'x-a2a-notification-token': token }),
+      ...(scheme !== undefined && { authorization: [scheme, credentials].filter(Boolean).join(' ') }),
+    },
+  }
+}
+
+/** A client's id as it may stand in a header, and between dots. */
+function encoded(id: string): string {
+  return encodeURIComponent(id.toWellFormed()).replaceAll('.', '%2E')
+}

@@ -1,0 +1,117 @@
+/**
+ * How wires read and write push notification configs (section 4.3 of A2A 1.0; 6.8 of 0.3).
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import { list } from '../../validation.ts'
+import type { PushConfig, Sent } from '../push/config.ts'
+import { check } from './decode.ts'
+import { optionalText, required, text } from './fields.ts'
+import { compact, type RecordOf } from './record.ts'
+import type { PushWire } from './wire.ts'
+
+const MAX_SECRET = 4096
+
+/** It becomes a header (RFC 9110, section 5.5). */
+const headerText = v.pipe(
+  text,
+  v.maxLength(MAX_SECRET, `must have ${MAX_SECRET} characters at the most`),
+  v.regex(/^[\t\x20-\x7e]*$/, 'must be of ASCII characters, without line breaks'),
+)
+
+const scheme = v.pipe(
+  text,
+  v.regex(/^[\w!#$%&'*+.^`|~-]{1,64}$/, 'must be the name of a scheme, such as Bearer'),
+)
+
+/** An id that a client chose; an empty one is none. */
+export const configId: v.OptionalSchema<v.GenericSchema<unknown, string | undefined>, undefined> = v.optional(
+  v.pipe(
+    text,
+    v.maxLength(200, 'must have 200 characters at the most'),
+    // A path is shortened by them before it is sent (RFC 3986, section 5.2.4).
+    v.check(id => id !== '.' && id !== '..', 'must not be `.` or `..`'),
+    v.transform(id => id || undefined),
+  ),
+)
+
+const fields = {
+  id: configId,
+  url: v.pipe(
+    required,
+    v.maxLength(2048, 'must have 2048 characters at the most'),
+    v.check(isUrl, 'must be a URL'),
+  ),
+  token: v.optional(headerText),
+}
+
+function isUrl(value: string): boolean {
+  return URL.canParse(value)
+}
+
+/** A config as clients of 1.0 write it, with one scheme. */
+export function configOfV1(record: RecordOf): v.GenericSchema<unknown, Sent> {
+  const authentication = record({ scheme, credentials: v.optional(headerText) })
+  return v.pipe(
+    record({ ...fields, authentication: v.optional(authentication) }),
+    v.transform(({ authentication, ...rest }) => ({ ...rest, ...authentication, version: '1.0' })),
+  )
+}
+
+/** A config as clients of 0.3 write it, with schemes of which the first one counts. */
+export function configOfV03(record: RecordOf): v.GenericSchema<unknown, Sent> {
+  const authentication = v.pipe(
+    record({ schemes: v.optional(list(scheme, 16), []), credentials: v.optional(headerText) }),
+    v.check(
+      ({ schemes, credentials }) => credentials === undefined || schemes.length > 0,
+      'must name the scheme of its credentials',
+    ),
+  )
+  return v.pipe(
+    record({ ...fields, authentication: v.optional(authentication) }),
+    v.transform(({ authentication, ...rest }) => ({
+      ...rest,
+      scheme: authentication?.schemes[0],
+      credentials: authentication?.credentials,
+      version: '0.3',
+    })),
+  )
+}
+
+/** The names that a wire has for a task and a config of it, and where a config stands in what sets it. */
+export interface PushGrammar {
+  readonly record: RecordOf
+  readonly taskId: string
+  readonly configId: string
+  /** Reads a config and the task that it is of. */
+  readonly set: v.GenericSchema<unknown, { readonly taskId: string; readonly config: Sent }>
+}
+
+/** The decoder of a wire. */
+export function pushDecoder({ record, taskId, configId, set }: PushGrammar): PushWire['decode'] {
+  const byTask = record({ [taskId]: required })
+  const byId = record({ [taskId]: required, [configId]: optionalText })
+  return (act, params) => {
+    if (act === 'set') return { act, ...check(set, params) }
+    if (act === 'list') return { act, taskId: check(byTask, params)[taskId] as string }
+    const found = check(byId, params) as Record<string, string | undefined>
+    const task = found[taskId] ?? ''
+    // A config without an id of its own has the task's.
+    return { act, taskId: task, id: found[configId] || task }
+  }
+}
+
+/** A config for its client: credentials are not told again. */
+export function shown(
+  { id, url, token, scheme }: PushConfig,
+  authentication: (scheme: string) => object,
+): Record<string, unknown> {
+  return compact({
+    id,
+    url,
+    token,
+    authentication: scheme === undefined ? undefined : authentication(scheme),
+  })
+}

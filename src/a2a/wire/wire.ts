@@ -1,0 +1,46 @@
+/** What a wire is. */
+
+import type {
+  GetRequest,
+  ListRequest,
+  Message,
+  SendRequest,
+  Task,
+  TaskPage,
+  TaskRequest,
+  TaskUpdate,
+} from '../model.ts'
+import type { PushConfig, PushRequest } from '../push/config.ts'
+
+/**
+ * One generation of the protocol on one binding: how its requests are read and its answers written. Decoders throw
+ * `invalid_params` that names the field.
+ */
+export interface Wire {
+  /** The version as cards state it: `1.0`, `0.3`. */
+  readonly version: string
+  readonly decode: {
+    send(params: unknown): SendRequest
+    get(params: unknown): GetRequest
+    list(params: unknown): ListRequest
+    cancel(params: unknown): TaskRequest
+    subscribe(params: unknown): TaskRequest
+  }
+  readonly push: PushWire
+  readonly encode: {
+    task(task: Task): unknown
+    /** What a send answers: a task, or a message. */
+    sent(result: { readonly task: Task } | { readonly message: Message }): unknown
+    update(update: TaskUpdate): unknown
+    page(page: TaskPage): unknown
+  }
+}
+
+/** How a wire reads and writes configs. */
+export interface PushWire {
+  decode(act: PushRequest['act'], params: unknown): PushRequest
+  encode(taskId: string, config: PushConfig): unknown
+  encodeList(taskId: string, configs: readonly PushConfig[]): unknown
+  /** The answer to a deletion. */
+  readonly deleted: unknown
+}

@@ -1,0 +1,99 @@
+/**
+ * What the plugins of this package have beside the public interface, and what they see of a handler. It may change at any time.
+ *
+ * @module
+ */
+
+import type { MemoryKeeper } from '../agents/memory.ts'
+import type { Catalog } from '../http/catalog.ts'
+import type { Middleware, RequestState, Route } from '../http/context.ts'
+import type { KeyReader } from '../http/key-headers.ts'
+import type { UploadReader } from '../http/upload.ts'
+import type { HostSettings, RunHost } from '../runs/host.ts'
+import type { Life } from '../runs/life.ts'
+import type { Observer } from '../runs/observer.ts'
+import type { WorkingRuns } from '../runs/working.ts'
+import type { Cors } from '../web/cors.ts'
+import type { KeeperMaker, ObjectClassName, SocketKeeper, SocketSeat } from './hosted.ts'
+import type { Keep, Transactions } from './kept.ts'
+import type { CoreSettings } from './options.ts'
+import type { Mounted, Plugin, PluginCore } from './plugin.ts'
+
+/** What the plugins of this package may be beside that. It is no part of the interface: what is published here is frozen. */
+export interface BuiltIn extends Omit<Plugin, 'mount'> {
+  /** Transactions over the store itself, by the name of their keeper. */
+  readonly transactions?: Readonly<Record<string, Transactions>>
+  /** Reads forms with files. One plugin. */
+  readonly uploads?: (settings: CoreSettings) => UploadReader
+  /** Who may call across origins. One plugin. */
+  readonly cors?: (keyHeaders: readonly string[]) => Cors | undefined
+  /** Names of its own: its targets have the plugin's name as `scope`, so that an object finds them again. */
+  readonly catalog?: (served: Catalog) => Catalog
+  /** What agents remember. */
+  readonly memory?: (keep: Keep) => Partial<MemoryKeeper>
+  /** The observer in an object, which is paid for as long as something in it waits. Default: the same. */
+  readonly observerInObject?: Observer
+  /** Its halves in objects, by their class. Those of transactions are made of them. */
+  readonly keepers?: { readonly [Name in Exclude<ObjectClassName, 'gateway'>]?: KeeperMaker<Core> }
+  /** Answers in objects of sockets. One plugin. */
+  readonly sockets?: (seat: SocketSeat, core: Core) => SocketKeeper
+  mount?(core: Core): BuiltInMounted
+}
+
+/** The same, mounted. */
+export interface BuiltInMounted extends Omit<Mounted, 'routes'> {
+  readonly routes?: readonly Route[]
+  /** Who may call its routes across origins: null for nobody. Absent: as the handler's. */
+  readonly cors?: Cors | null
+  /** Around all other middleware. */
+  readonly outer?: Middleware
+  /** What the index of the service tells of, by name. */
+  readonly links?: Readonly<Record<string, string>>
+  /** What it keeps of a run or task that a reference out of the log may stand for: for an administrator. */
+  findWork?(ref: string): Promise<readonly object[]>
+  /** What the OpenAPI document has to know of it. */
+  readonly facts?: object
+  /** The handler is complete and about to serve; not called where only a document is made. */
+  begin?(): void
+  /** What becomes of its limits for clients whose address nobody knows. */
+  readonly withoutAddress?: string
+}
+
+/** A plugin of this package, as it is given out. */
+export function asPlugin(plugin: BuiltIn): Plugin {
+  return plugin as unknown as Plugin
+}
+
+/** What a handler is made of: what plugins of this package find in it. */
+export interface Core extends Omit<PluginCore, 'calls'> {
+  readonly settings: CoreSettings
+  readonly keep: Keep
+  readonly readKeys: KeyReader
+  /** The names that the targets of a scope are looked up in: a plugin's own, else all that is served. */
+  readonly catalogOf: (scope: string | undefined) => Catalog
+  /** What holds for every stored run. */
+  readonly runs: HostSettings
+  readonly host: RunHost
+  readonly working: WorkingRuns
+  readonly life: Life
+  /** Opens a count of a stream, where anyone observes that. */
+  readonly openStream: (() => () => void) | undefined
+  readonly cors: Cors | undefined
+  readonly uploads: UploadReader | undefined
+  /** How many sockets are open, by each server of them. */
+  readonly sockets: Set<() => number>
+  /** The plugins with what they mounted, complete once the handler is made. */
+  readonly mounted: readonly MountedPlugin[]
+  /** Why requests cannot have stored runs, if so. */
+  readonly whyUnstored: (request: RequestState) => string | undefined
+  /** Throws `unsupported_operation` where requests share no state. */
+  checkShared(whatNeeds: string): (request: RequestState) => void
+  /** A limit goes by the address of a client whose address nobody knows: told once to the log. */
+  readonly onNoAddress: () => void
+}
+
+/** A plugin with what it mounted. */
+export interface MountedPlugin extends BuiltInMounted {
+  readonly plugin: BuiltIn
+  readonly name: string
+}

@@ -1,0 +1,27 @@
+/**
+ * A way in which clients prove who they are, as OpenAPI 3.0.3 describes it (section 4.7.27).
+ *
+ * @module
+ */
+
+/** One way to get a token. */
+export interface OAuthFlow {
+  /** Where the user consents: `authorizationCode` and `implicit`. */
+  readonly authorizationUrl?: string | undefined
+  /** Where tokens are issued: all but `implicit`. */
+  readonly tokenUrl?: string | undefined
+  readonly refreshUrl?: string | undefined
+  /** What each scope allows, by its name. */
+  readonly scopes: Readonly<Record<string, string>>
+}
+
+/** The name of a way to get a token. */
+export type OAuthFlowName = 'authorizationCode' | 'clientCredentials' | 'implicit' | 'password'
+
+/** One way in which a client proves who it is. */
+export type SecurityScheme = { readonly description?: string | undefined } & (
+  | { readonly type: 'apiKey'; readonly in: 'query' | 'header' | 'cookie'; readonly name: string }
+  | { readonly type: 'http'; readonly scheme: string; readonly bearerFormat?: string | undefined }
+  | { readonly type: 'oauth2'; readonly flows: Readonly<Partial<Record<OAuthFlowName, OAuthFlow>>> }
+  | { readonly type: 'openIdConnect'; readonly openIdConnectUrl: string }
+)
