@@ -108,12 +108,14 @@ export type { Calls } from './core/kept.ts'
 export type { LimitOptions, RunsOptions, State } from './core/options.ts'
 export type { Place } from './core/place.ts'
 export type { Mounted, Plugin, PluginCore, PluginRoute } from './core/plugin.ts'
-export type {
-  KeptDocument,
-  KeptQuery,
-  KeptReader,
-  KeptWriter,
-  PluginTransactions,
+export {
+  type Keeping,
+  type KeptDocument,
+  type KeptQuery,
+  type KeptReader,
+  type KeptWriter,
+  keeping,
+  type PluginTransactions,
 } from './core/plugin-store.ts'
 export {
   type ClientErrorCode,
@@ -158,9 +160,10 @@ export type { SwaggerOptions } from './openapi/options.ts'
 export type { DocsAssets, DocsFile } from './openapi/page.ts'
 export type { HandlerOptions } from './options.ts'
 export type { DisconnectPolicy } from './runs/host.ts'
+export { type LocalState, type MemoryStateOptions, memoryState } from './runs/local-state.ts'
 export type { ModelPrice, Pricing } from './runs/pricing.ts'
 export type { RunRecord, RunStatus } from './runs/record.ts'
-export { type LocalState, type MemoryStateOptions, memoryState, type Retention } from './state/state.ts'
+export type { LocalParts, Retention } from './state/state.ts'
 export type { TrustProxy } from './web/client-address.ts'
 export type { CorsOptions, CorsSetting } from './web/cors.ts'
 export type { Problem } from './web/problem.ts'

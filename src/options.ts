@@ -27,13 +27,23 @@ import { corrections } from './plugins/corrections.ts'
 import { cors } from './plugins/cors.ts'
 import { rateLimit } from './plugins/rate-limit.ts'
 import { toolsOf } from './plugins/tools.ts'
+import { trustProxy } from './plugins/trust-proxy.ts'
 import { uploadsAs } from './plugins/uploads.ts'
+import { memoryState } from './runs/local-state.ts'
 import type { Pricing } from './runs/pricing.ts'
 import { isObject } from './validation.ts'
+import type { TrustProxy } from './web/client-address.ts'
 import type { CorsSetting } from './web/cors.ts'
 
 /** What a handler serves and how. Every member is optional; an unknown or wrong one is a start-up error that names it. */
 export interface HandlerOptions extends CoreOptions, SecurityOptions {
+  /**
+   * Who is believed about the client's address: the number of proxies before the service, the header that the nearest one
+   * sets, or a function that knows proxies by their address. It holds for limits by address of requests and sockets, for the
+   * places that clients without an identity share (uploads, runs, tasks, push notifications), for `context.ip` and for the log.
+   * Default: nobody, so that behind a proxy all clients have the proxy's address.
+   */
+  readonly trustProxy?: TrustProxy
   /**
    * Lets pages of other origins call. Default false: what a browser says that such a page sent, and that changes something, is
    * answered 403 with `cross_site_request`. `true` is any origin, without credentials: with a cookie it is refused likewise.
@@ -70,7 +80,7 @@ export function toCoreOptions(options: HandlerOptions): CoreOptions {
   if (!isObject(options as unknown)) checkCoreOptions(options)
   const { cors: corsOption, fileUpload, toolkits, toolLibrary, swagger, ...others } = options
   const { a2a, gateway, admin: adminOption, pricing, metricsExporter, ...more } = others
-  const { rateLimit: rateLimitOption, securitySchemes, security, ...core } = more
+  const { rateLimit: rateLimitOption, trustProxy: trust, securitySchemes, security, ...core } = more
   const found: ServableError[] = []
   const attempt = <T>(work: () => T): T | undefined => {
     try {
@@ -104,6 +114,7 @@ export function toCoreOptions(options: HandlerOptions): CoreOptions {
   if (metricsExporter === undefined) attempt(() => checkPricing(pricing))
   const manager = managerOf(options)
   const plugins = [
+    trust === undefined ? undefined : attempt(() => trustProxy(trust)),
     corsOption === undefined ? undefined : attempt(() => cors(corsOption)),
     part('rateLimit', rateLimitOption, rateLimit),
     part('fileUpload', fileUpload, how => uploadsAs('fileUpload', how)),
@@ -120,7 +131,11 @@ export function toCoreOptions(options: HandlerOptions): CoreOptions {
     given('gateway', gateway, how => eventSocketAs('gateway', how)),
   ]
   if (found.length > 0) throw joined(found)
-  return { ...core, plugins: [...plugins.filter(plugin => plugin !== undefined), ...(core.plugins ?? [])] }
+  return {
+    ...core,
+    state: core.state ?? memoryState(),
+    plugins: [...plugins.filter(plugin => plugin !== undefined), ...(core.plugins ?? [])],
+  }
 }
 
 const MAYBE = 'must be true, false or an object of options'

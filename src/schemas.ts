@@ -50,30 +50,32 @@ export function isOrigin(text: string): boolean {
 }
 
 /** An array of origins. */
-export const origins: v.GenericSchema<string[]> = v.array(
-  v.pipe(
-    v.string(),
-    v.check(isOrigin, "must be an origin such as https://app.example.com ('*' stands alone)"),
-  ),
-)
+export const origins = (): v.GenericSchema<string[]> =>
+  v.array(
+    v.pipe(
+      v.string(),
+      v.check(isOrigin, "must be an origin such as https://app.example.com ('*' stands alone)"),
+    ),
+  )
 
 /** The setting of `cors`: off, any origin, a list of origins, or in full. */
-export const corsSetting: v.GenericSchema<unknown> = v.union(
-  [
-    v.boolean(),
-    origins,
-    v.strictObject({
-      origins: v.union([v.literal('*'), origins, func], "must be '*', an array of origins or a function"),
-      credentials: v.optional(v.boolean()),
-      allowedHeaders: v.optional(v.array(headerName)),
-      exposedHeaders: v.optional(v.array(headerName)),
-      maxAge: v.optional(
-        v.pipe(v.number(), v.integer('must be a whole number'), v.minValue(0, 'must be 0 or more')),
-      ),
-    }),
-  ],
-  'must be true, false, origins or an object with `origins`',
-)
+export const corsSetting = (): v.GenericSchema<unknown> =>
+  v.union(
+    [
+      v.boolean(),
+      origins(),
+      v.strictObject({
+        origins: v.union([v.literal('*'), origins(), func], "must be '*', an array of origins or a function"),
+        credentials: v.optional(v.boolean()),
+        allowedHeaders: v.optional(v.array(headerName)),
+        exposedHeaders: v.optional(v.array(headerName)),
+        maxAge: v.optional(
+          v.pipe(v.number(), v.integer('must be a whole number'), v.minValue(0, 'must be 0 or more')),
+        ),
+      }),
+    ],
+    'must be true, false, origins or an object with `origins`',
+  )
 
 /** A registry, known by its methods. */
 export const registry: v.GenericSchema<unknown> = v.custom(

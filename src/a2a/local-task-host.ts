@@ -18,7 +18,7 @@ import { type Run, startRun } from '../runs/run.ts'
 import type { Target } from '../runs/target.ts'
 import { createWatch, type Watch } from '../runs/watch.ts'
 import { nameWorker } from '../runs/worker-name.ts'
-import type { LocalState, Retention } from '../state/state.ts'
+import type { LocalParts, Retention } from '../state/state.ts'
 import { PATIENCE_MS, type Reader, type Store, type Transaction } from '../state/store.ts'
 import { append, type Beginning, type Begun, openTask, resumeTask } from './begin-task.ts'
 import { listTasks, PageFiller } from './list-tasks.ts'
@@ -59,7 +59,7 @@ export interface LocalTaskHostOptions {
   readonly settings: TaskSettings
   readonly retention: Retention
   /** Keeps the store open while a task is at work. */
-  readonly keepOpen?: LocalState['keepOpen']
+  readonly keepOpen?: LocalParts['keepOpen']
   /** The agent of a name, to go on with a task of its. Throws `agent_not_found`. */
   readonly agentOf: (name: string) => Target
   /** Told when a task's status has changed. */

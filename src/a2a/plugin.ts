@@ -7,6 +7,7 @@
 import * as v from 'valibot'
 import { asPlugin, type BuiltInMounted, type Core } from '../core/built-in.ts'
 import { runsInObject } from '../core/in-object.ts'
+import { stateFor } from '../core/no-state.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { type Catalog, createCatalog } from '../http/catalog.ts'
 import type { Log } from '../http/log.ts'
@@ -160,7 +161,7 @@ function mountA2A(settings: A2ASettings, core: Core): BuiltInMounted {
 }
 
 function taskHostOf(settings: A2ASettings, core: Core, agents: Catalog): TaskHost {
-  const { state } = core.settings
+  const state = stateFor(NAME, core.settings.state)
   if (state.kind === 'hosted') return createRemoteTaskHost(state)
   const agentOf = (name: string) => agents.resolve('agent', name)
   const host = createLocalTaskHost({ ...state, settings: taskSettingsOf(settings, core), agentOf })

@@ -8,6 +8,7 @@ import type { ToolServers } from '../agents/tool-servers.ts'
 import type { Toolkit } from '../agents/toolkit.ts'
 import type { Core } from '../core/built-in.ts'
 import { asPlugin } from '../core/built-in.ts'
+import { stateFor } from '../core/no-state.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { ServableError } from '../errors.ts'
 import type { Log } from '../http/log.ts'
@@ -73,11 +74,14 @@ function finderOf({ host, mounted }: Core): FindRuns {
   }
 }
 
-function useToolServers(settings: AdminSettings, { settings: { state }, log }: Core): void {
-  settings.manager?.use(
+function useToolServers(settings: AdminSettings, core: Core): void {
+  const { manager } = settings
+  if (manager === undefined) return
+  const state = stateFor(NAME, core.settings.state)
+  manager.use(
     state.kind === 'hosted'
       ? connectToolServers(state)
-      : openToolServers(settings, { store: state.store, log }),
+      : openToolServers(settings, { store: state.store, log: core.log }),
   )
 }
 

@@ -14,6 +14,7 @@ import type { Life } from '../runs/life.ts'
 import type { Observer } from '../runs/observer.ts'
 import type { WorkingRuns } from '../runs/working.ts'
 import type { Cors } from '../web/cors.ts'
+import type { AddressReader } from '../web/ip-address.ts'
 import type { KeeperMaker, ObjectClassName, SocketKeeper, SocketSeat } from './hosted.ts'
 import type { Keep, Transactions } from './kept.ts'
 import type { CoreSettings } from './options.ts'
@@ -25,6 +26,8 @@ export interface BuiltIn extends Omit<Plugin, 'mount'> {
   readonly transactions?: Readonly<Record<string, Transactions>>
   /** Reads forms with files. One plugin. */
   readonly uploads?: (settings: CoreSettings) => UploadReader
+  /** Finds the client's address behind proxies. One plugin. `onError` is told what it threw; then nobody is believed. */
+  readonly addressOf?: (onError: (error: unknown) => void) => AddressReader
   /** Who may call across origins. One plugin. */
   readonly cors?: (keyHeaders: readonly string[]) => Cors | undefined
   /** Names of its own: its targets have the plugin's name as `scope`, so that an object finds them again. */
@@ -79,6 +82,8 @@ export interface Core extends Omit<PluginCore, 'calls'> {
   /** Opens a count of a stream, where anyone observes that. */
   readonly openStream: (() => () => void) | undefined
   readonly cors: Cors | undefined
+  /** Undefined where no proxy is believed. */
+  readonly addressOf: AddressReader | undefined
   readonly uploads: UploadReader | undefined
   /** How many sockets are open, by each server of them. */
   readonly sockets: Set<() => number>

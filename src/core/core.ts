@@ -20,9 +20,9 @@ import { observeBy } from '../runs/observer.ts'
 import { createWorkingRuns } from '../runs/working.ts'
 import type { BuiltIn, BuiltInMounted, Core, MountedPlugin } from './built-in.ts'
 import { keepIn } from './kept.ts'
+import { GIVE_STATE } from './no-state.ts'
 import { type CoreOptions, type CoreSettings, resolveCoreOptions } from './options.ts'
 import type { PluginCore } from './plugin.ts'
-import { type PluginTransactions, pluginCalls } from './plugin-store.ts'
 import { sessionsIn } from './sessions.ts'
 
 /** Why there can be no stored runs. */
@@ -65,7 +65,7 @@ export function createCore(options: CoreOptions): Core {
     keep,
     readKeys: createKeyReader(providers),
     runs,
-    host: state.kind === 'hosted' ? state.createHost(runs) : createLocalHost({ ...state, settings: runs }),
+    host: state.createHost(runs),
     working,
     life: createLife({
       state: state.kind === 'local' ? state : undefined,
@@ -75,6 +75,9 @@ export function createCore(options: CoreOptions): Core {
     }),
     openStream: observer?.openStream,
     cors: plugins.find(plugin => plugin.cors)?.cors?.(keyHeaders(providers)),
+    addressOf: plugins
+      .find(plugin => plugin.addressOf)
+      ?.addressOf?.(error => logThrown(log, { event: 'trust_proxy.failed' }, error)),
     uploads: plugins.find(plugin => plugin.uploads)?.uploads?.(settings),
     sockets: new Set(),
     mounted,
@@ -89,7 +92,7 @@ export function createCore(options: CoreOptions): Core {
 /** Mounts a plugin. What it throws that is no error of ours says nothing of options: it is told whose it is. */
 function mount(plugin: BuiltIn, core: Core): BuiltInMounted {
   const { name } = plugin
-  const calls = <T extends PluginTransactions>(kept: T) => pluginCalls(core.keep, name, kept)
+  const calls: PluginCore['calls'] = kept => kept.calls(core.keep, name)
   try {
     // Plugins of others find `calls`; those of this package keep things by `keep`.
     const seen: Core & PluginCore = { ...core, calls }
@@ -134,7 +137,7 @@ function memoryIn(
   { catalog, keep, plugins }: Pick<Core, 'catalog' | 'keep'> & { readonly plugins: readonly BuiltIn[] },
 ): MemoryKeeper {
   return {
-    sessions: settings.runs.store === 'none' ? undefined : sessionsIn(keep, settings.runs),
+    sessions: isStored(settings) ? sessionsIn(keep, settings.runs) : undefined,
     corrections: async () => [],
     servedAs(servable, kind, asked) {
       if (catalog.find(kind, asked)?.servable === servable) return asked
@@ -144,9 +147,14 @@ function memoryIn(
   }
 }
 
+function isStored({ runs, state }: CoreSettings): boolean {
+  return runs.store !== 'none' && state.kind !== 'none'
+}
+
 /** Says why a request can have no stored run, if so. */
 function storeCheck(settings: CoreSettings): Core['whyUnstored'] {
-  return settings.runs.store === 'none' ? () => NOT_STORED : sharedCheck(settings, 'Stored runs need')
+  if (settings.state.kind === 'none') return () => `Runs are not stored here: ${GIVE_STATE}`
+  return isStored(settings) ? sharedCheck(settings, 'Stored runs need') : () => NOT_STORED
 }
 
 /** Says why a request cannot have what outlives it, if so: nobody else would find it. */

@@ -10,7 +10,6 @@ import { ServableError } from '../errors.ts'
 import type { Middleware, Route } from '../http/context.ts'
 import { createDispatch } from '../http/dispatch.ts'
 import { withDrain } from '../http/drain.ts'
-import { logThrown } from '../http/failure-log.ts'
 import { withNoAddress } from '../http/no-address.ts'
 import { platformOf } from '../http/platform.ts'
 import { createMatcher, joinPath } from '../http/router.ts'
@@ -20,7 +19,7 @@ import { listRoutes } from '../http/routes/list-routes.ts'
 import { runRoutes } from '../http/routes/run-routes.ts'
 import { storedRunRoutes } from '../http/routes/stored-run-routes.ts'
 import { withLife } from '../runs/life.ts'
-import { createAddressReader } from '../web/client-address.ts'
+import { peerAddress } from '../web/ip-address.ts'
 import type { Core, MountedPlugin } from './built-in.ts'
 import { createCore } from './core.ts'
 import type { CoreOptions } from './options.ts'
@@ -89,9 +88,7 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
     fallback: settings.fallback,
     production: settings.production,
     log,
-    addressOf: createAddressReader(settings.trustProxy, error =>
-      logThrown(log, { event: 'trust_proxy.failed' }, error),
-    ),
+    addressOf: core.addressOf ?? peerAddress,
     logsRequests: settings.logsRequests,
     link: linkHeader(index, links),
     readKeys: core.readKeys,
@@ -102,7 +99,7 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
     life.onRequest(platformOf(argument).isIsolated === true)
     return dispatch(request, argument)
   }
-  if (settings.trustProxy === undefined) withNoAddress(handler, core.onNoAddress)
+  if (core.addressOf === undefined) withNoAddress(handler, core.onNoAddress)
   return withCore(withDrain(withLife(handler, life), core.working.drain), core)
 }
 

@@ -7,6 +7,7 @@
 
 import type { Reader, Store, Transaction } from '../state/store.ts'
 import type { Ask, HostedState } from './hosted.ts'
+import { type NoState, stateFor } from './no-state.ts'
 import type { Place } from './place.ts'
 
 /** Transactions by name, over readers and writers of a kind. */
@@ -85,8 +86,11 @@ function callsBy<T extends Transactions>(
 export type Keep = <T extends Transactions>(keeper: string, transactions: T) => Calls<T>
 
 /** Calls where the state is. */
-export function keepIn(state: { readonly kind: 'local'; readonly store: Store } | HostedState): Keep {
+export function keepIn(
+  state: { readonly kind: 'local'; readonly store: Store } | HostedState | NoState,
+): Keep {
   if (state.kind === 'local') return (_, transactions) => callsIn(state.store, transactions)
+  if (state.kind === 'none') return keeper => stateFor<never>(keeper, state)
   return (keeper, transactions) =>
     callsAt((place, name) => state.reach('index', place, name), keeper, transactions)
 }

@@ -20,6 +20,7 @@ import type { Middleware } from '../http/context.ts'
 import { DEFAULT_PROVIDERS, type Providers } from '../http/key-headers.ts'
 import type { Log } from '../http/log.ts'
 import type { DisconnectPolicy } from '../runs/host.ts'
+import type { LocalState } from '../runs/local-state.ts'
 import {
   count,
   duration,
@@ -32,10 +33,9 @@ import {
   registry,
   strings,
 } from '../schemas.ts'
-import { type LocalState, memoryState } from '../state/state.ts'
 import { headerName, validate } from '../validation.ts'
-import { isTrustProxy, TRUST_PROXY, type TrustProxy } from '../web/client-address.ts'
 import type { HostedState } from './hosted.ts'
+import { type NoState, noState } from './no-state.ts'
 import type { Plugin } from './plugin.ts'
 
 /** What a handler serves and how. Every member is optional; an unknown or wrong one is a start-up error that names it. */
@@ -64,13 +64,6 @@ export interface CoreOptions {
   /** Bounds on requests. */
   readonly limits?: LimitOptions
   /**
-   * Who is believed about the client's address: the number of proxies before the service, the header that the nearest one
-   * sets, or a function that knows proxies by their address. It holds for limits by address of requests and sockets, for the
-   * places that clients without an identity share (uploads, runs, tasks, push notifications), for `context.ip` and for the log.
-   * Default: nobody, so that behind a proxy all clients have the proxy's address.
-   */
-  readonly trustProxy?: TrustProxy
-  /**
    * Takes log entries, one for each request among them; `false` for none. Default: warnings and errors as JSON lines on the
    * console.
    */
@@ -79,7 +72,10 @@ export interface CoreOptions {
   readonly providers?: Providers
   /** How runs are bounded and stored. */
   readonly runs?: RunsOptions
-  /** Where runs, tasks, sessions and what plugins keep are stored. Default: `memoryState()`. */
+  /**
+   * Where runs, tasks, sessions and what plugins keep are stored. Without one runs are plain ones, nothing is remembered, and
+   * plugins that keep something say what to give. `createHandler` of `servable` has `memoryState()` by default.
+   */
   readonly state?: State
   /**
    * The address under which clients reach the service, without a path: `https://agents.example.com`. Its pages are the own ones,
@@ -149,10 +145,9 @@ export interface RunsOptions {
 /** The options with every default in place. */
 export interface CoreSettings
   extends Required<
-    Omit<CoreOptions, 'registry' | 'fallback' | 'limits' | 'logger' | 'runs' | 'trustProxy' | 'publicUrl'>
+    Omit<CoreOptions, 'state' | 'registry' | 'fallback' | 'limits' | 'logger' | 'runs' | 'publicUrl'>
   > {
-  /** Undefined where no proxy is believed. */
-  readonly trustProxy: TrustProxy | undefined
+  readonly state: State | NoState
   readonly logsRequests: boolean
   readonly publicUrl: string | undefined
   readonly registry: Registry | undefined
@@ -187,7 +182,6 @@ const OptionsSchema = v.strictObject({
   fallback: v.optional(func),
   production: v.optional(flag),
   limits: v.optional(v.strictObject({ maxBodyBytes: v.optional(count) })),
-  trustProxy: v.optional(v.custom<TrustProxy>(isTrustProxy, TRUST_PROXY)),
   logger: v.optional(v.union([v.literal(false), func], 'must be a function or false')),
   providers: v.optional(
     v.pipe(record, v.record(v.string(), v.strictObject({ header: headerName, matches: strings }))),
@@ -243,8 +237,7 @@ export function resolveCoreOptions(options: CoreOptions): CoreSettings {
     logsRequests: isFunction(options.logger),
     providers: { ...DEFAULT_PROVIDERS, ...options.providers },
     runs: withDefaults(RUN_DEFAULTS, options.runs),
-    state: options.state ?? memoryState(),
-    trustProxy: options.trustProxy,
+    state: options.state ?? noState(),
     publicUrl: options.publicUrl,
   }
 }

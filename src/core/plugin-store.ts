@@ -53,7 +53,7 @@ const EXPIRED_AT_ONCE = 100
 const MAX_LISTED = 1000
 
 /** The same transactions over the store: all documents of a plugin are in one collection of its own. */
-export function overStore(plugin: string, { reads = {}, writes = {} }: PluginTransactions): Transactions {
+function overStore(plugin: string, { reads = {}, writes = {} }: PluginTransactions): Transactions {
   const name = `plugin:${plugin}`
   const over =
     <R, S>(make: (tx: R, place: string) => S) =>
@@ -107,9 +107,34 @@ function writerAt(tx: Transaction, name: string, place: string): KeptWriter {
   }
 }
 
-/** Makes the calls. */
-export function pluginCalls<T extends PluginTransactions>(keep: Keep, plugin: string, given: T): Calls<T> {
-  const calls = keep(plugin, overStore(plugin, given)) as Readonly<
+/** What a plugin keeps, and how it is called. Made by {@link keeping}. */
+export interface Keeping<T extends PluginTransactions = PluginTransactions> {
+  readonly works: T
+  /** The transactions over the store itself, for the handler. */
+  over(plugin: string): Transactions
+  /** Calls of them, for the handler. */
+  calls(keep: Keep, plugin: string): Calls<T>
+}
+
+/**
+ * Says what a plugin keeps: give it as `kept`, and to `core.calls`.
+ *
+ * @example
+ * const counts = keeping({
+ *   reads: { of: (kept, name: string) => kept.get<number>('count', name) ?? 0 },
+ *   writes: { add: (kept, name: string) => kept.put('count', name, (kept.get<number>('count', name) ?? 0) + 1) },
+ * })
+ */
+export function keeping<const T extends PluginTransactions>(works: T): Keeping<T> {
+  return {
+    works,
+    over: plugin => overStore(plugin, works),
+    calls: (keep, plugin) => callsOf(keep, plugin, works),
+  }
+}
+
+function callsOf<T extends PluginTransactions>(keep: Keep, plugin: string, works: T): Calls<T> {
+  const calls = keep(plugin, overStore(plugin, works)) as Readonly<
     Record<string, (place: Place, ...args: unknown[]) => unknown>
   >
   const named = Object.entries(calls).map(([name, call]) => [

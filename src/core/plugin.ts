@@ -10,7 +10,7 @@ import type { Log } from '../http/log.ts'
 import type { Observer } from '../runs/observer.ts'
 import type { Description } from './description.ts'
 import type { Calls } from './kept.ts'
-import type { PluginTransactions } from './plugin-store.ts'
+import type { Keeping, PluginTransactions } from './plugin-store.ts'
 
 /**
  * Something that is added to a handler: `createHandler({ plugins: [plugin] })`. It is made by a function that checks its own
@@ -22,7 +22,7 @@ export interface Plugin {
   /** Is told of every run, whatever its transport. What it throws is told to the log and changes no run. */
   readonly observer?: Observer
   /** What it keeps. `mount` gets calls of it by `core.calls`. */
-  readonly kept?: PluginTransactions
+  readonly kept?: Keeping
   /** Is called once for each handler, before any request. Throws `invalid_options` for what does not go together. */
   mount?(core: PluginCore): Mounted
 }
@@ -63,5 +63,5 @@ export interface PluginCore {
   /** What is served, by kind and name, looked up at each call. */
   readonly catalog: Catalog
   /** Calls of the transactions that the plugin has as `kept`. A place is any text: what is kept of one is in one object. */
-  calls<T extends PluginTransactions>(kept: T): Calls<T>
+  calls<T extends PluginTransactions>(kept: Keeping<T>): Calls<T>
 }

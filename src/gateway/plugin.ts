@@ -9,6 +9,7 @@ import { asPlugin, type Core } from '../core/built-in.ts'
 import { NOT_STORED, SHARED } from '../core/core.ts'
 import type { SocketKeeper, SocketSeat } from '../core/hosted.ts'
 import { runsInObject } from '../core/in-object.ts'
+import { stateFor } from '../core/no-state.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { ServableError } from '../errors.ts'
 import { type Catalog, createCatalog, type Sources } from '../http/catalog.ts'
@@ -52,7 +53,7 @@ const OptionsSchema: v.GenericSchema<unknown> = v.strictObject({
     v.pipe(v.string(), v.regex(/^\/[^,]*$/, 'must begin with a slash and have no comma')),
   ),
   authenticate: v.optional(func),
-  origins: v.optional(corsSetting),
+  origins: v.optional(corsSetting()),
   recovery: v.optional(
     v.union(
       [v.boolean(), v.strictObject({ maxMs: v.optional(duration) })],
@@ -101,7 +102,7 @@ export function eventSocketAs(option: string, options: GatewayOptions): Plugin {
       const { path, authenticate, origins, server } = settings
       // The host runs that server by itself: there is nothing to mount.
       if (server !== undefined) return { begin: () => void createLocalServer(settings, core) }
-      const isLocal = state.kind === 'local'
+      const isLocal = state.kind !== 'hosted'
       const fetch: GatewayFetch = isLocal ? createLocalServer(settings, core).fetch : forwardToObjects(state)
       return {
         routes: gatewayRoutes({
@@ -138,7 +139,7 @@ function createLocalServer(settings: GatewaySettings, core: Core): SocketServer 
   const { state } = core.settings
   const { recoveryMs: maxMs } = settings
   const records =
-    maxMs === undefined || state.kind === 'hosted'
+    maxMs === undefined || state.kind !== 'local'
       ? undefined
       : createLocalRecords({
           store: state.store,
@@ -196,7 +197,7 @@ export function logSocketError(
 function checkTogether(
   option: string,
   { recoveryMs, server, authenticate }: GatewaySettings,
-  { settings: { middleware, runs } }: Core,
+  { settings: { middleware, runs, state } }: Core,
 ): void {
   if (server !== undefined && authenticate === undefined && middleware.length > 0) {
     throw new ServableError(
@@ -204,7 +205,9 @@ function checkTogether(
       `\`${option}.server\` does not pass through \`middleware\`: give \`${option}.authenticate\` as well`,
     )
   }
-  if (recoveryMs === undefined || runs.store !== 'none') return
+  if (recoveryMs === undefined) return
+  stateFor(`${option}.recovery`, state)
+  if (runs.store !== 'none') return
   throw new ServableError(
     'invalid_options',
     `\`${option}.recovery\` reads what clients missed from stored runs: \`runs.store\` must not be 'none'`,

@@ -6,8 +6,8 @@
 
 import { ServableError } from '../errors.ts'
 import { refOf } from '../runs/record.ts'
-import type { AddressReader } from '../web/client-address.ts'
 import type { Cors } from '../web/cors.ts'
+import type { AddressReader } from '../web/ip-address.ts'
 import { Reply, toResponse } from '../web/reply.ts'
 import { checkResponse } from '../web/response.ts'
 import { logThrown } from './failure-log.ts'

@@ -7,8 +7,9 @@
 import { withDefaults } from '../defaults.ts'
 import { ServableError } from '../errors.ts'
 import type { Transaction } from '../state/store.ts'
-import { type AddressReader, createAddressReader } from '../web/client-address.ts'
+import { createAddressReader } from '../web/client-address.ts'
 import { sha256 } from '../web/digest.ts'
+import type { AddressReader } from '../web/ip-address.ts'
 import { addressKey } from '../web/ip-address.ts'
 import { type Context, isProbe, type Middleware } from './context.ts'
 

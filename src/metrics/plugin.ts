@@ -76,5 +76,6 @@ export function metricsAs(option: string, exporter: MetricsExporter, pricing: Pr
 function keep(counts: MetricsCore, { settings: { state }, log }: Core): void {
   const onError = (error: unknown) => logThrown(log, { event: 'metrics.failed' }, error)
   if (state.kind === 'hosted') counts.connect(each => createRemoteKeeper(each, state, onError))
-  else if (!state.isVolatile) counts.connect(each => createStoreKeeper(each, state.store, onError))
+  else if (state.kind === 'local' && !state.isVolatile)
+    counts.connect(each => createStoreKeeper(each, state.store, onError))
 }

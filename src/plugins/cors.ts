@@ -8,7 +8,7 @@ import { type CorsSetting, checkCredentials, createCors } from '../web/cors.ts'
  * sent, and that changes something, is answered 403 with `cross_site_request`. Throws `invalid_options`.
  */
 export function cors(setting: CorsSetting): Plugin {
-  checkOptions('cors', corsSetting, setting)
+  checkOptions('cors', corsSetting(), setting)
   checkCredentials('cors', setting)
   return asPlugin({ name: 'cors', cors: keyHeaders => createCors(setting, keyHeaders) })
 }

@@ -1,8 +1,9 @@
 import * as v from 'valibot'
 import { asPlugin } from '../core/built-in.ts'
-import type { Transactions } from '../core/kept.ts'
+import type { Keep, Transactions } from '../core/kept.ts'
 import type { Plugin } from '../core/plugin.ts'
 import {
+  type CountRequest,
   countInStore,
   createLocalCount,
   createRateLimit,
@@ -40,11 +41,9 @@ export function rateLimit(options: RateLimitOptions = {}): Plugin {
     name: NAME,
     transactions: { [NAME]: WINDOW_TRANSACTIONS },
     mount({ keep, onNoAddress }) {
-      const calls = keep(NAME, WINDOW_TRANSACTIONS)
-      const countShared = (client: string) => calls.count({ name: 'rate', key: client }, client, windowMs)
       const middleware = createRateLimit(
         settings,
-        shared ? countShared : createLocalCount(settings),
+        shared ? sharedCount(keep, windowMs) : createLocalCount(settings),
         onNoAddress,
       )
       // It comes before all other middleware, but where it goes by a key: that may be what they find out.
@@ -55,4 +54,10 @@ export function rateLimit(options: RateLimitOptions = {}): Plugin {
       }
     },
   })
+}
+
+/** Counts in the state. */
+function sharedCount(keep: Keep, windowMs: number): CountRequest {
+  const calls = keep(NAME, WINDOW_TRANSACTIONS)
+  return client => calls.count({ name: 'rate', key: client }, client, windowMs)
 }

@@ -5,7 +5,7 @@
  */
 
 import { LOOK_MS } from '../state/presence.ts'
-import type { LocalState } from '../state/state.ts'
+import type { LocalParts } from '../state/state.ts'
 import { breathe } from '../wake.ts'
 import type { WorkingRuns } from './working.ts'
 
@@ -15,7 +15,7 @@ export type End = () => Promise<void>
 /** What a life needs. */
 export interface LifeOptions {
   /** What keeps the state; undefined where that is not in this process. */
-  readonly state: LocalState | undefined
+  readonly state: LocalParts | undefined
   readonly working: WorkingRuns
   /** Writes what waits to be written. */
   readonly flush: () => Promise<void>

@@ -7,7 +7,7 @@
 import type { ErrorEvent, FinishEvent, RunResult } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
 import { sizeOf } from '../state/size.ts'
-import type { LocalState, Retention } from '../state/state.ts'
+import type { LocalParts, Retention } from '../state/state.ts'
 import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
 import { admitRun, type KeyUse, reserveKey, useOfKey } from './admission.ts'
 import { eventToJson } from './event-json.ts'
@@ -54,7 +54,7 @@ export interface LocalHostOptions {
   /** Runs whose time has come are only not found any more: someone else deletes them, and tells of it. */
   readonly leavesExpired?: boolean
   /** Keeps the store open while a run is at work. */
-  readonly keepOpen?: LocalState['keepOpen']
+  readonly keepOpen?: LocalParts['keepOpen']
   /** Told when a run that this host had at work has ended, with its id. */
   readonly onEnded?: (id: string) => void
 }

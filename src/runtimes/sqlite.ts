@@ -5,7 +5,8 @@
  */
 
 import { ServableError } from '../errors.ts'
-import { checkRetention, type LocalState, type Retention } from '../state/state.ts'
+import { type LocalState, localState } from '../runs/local-state.ts'
+import { checkRetention, type Retention } from '../state/state.ts'
 import { sqliteModule } from './sqlite/module.ts'
 import { sqliteStore } from './sqlite/store.ts'
 
@@ -53,14 +54,13 @@ export function sqliteState(options: SqliteStateOptions): LocalState {
       store.close()
     }
   }
-  return {
-    kind: 'local',
+  return localState({
     store,
     retention: { maxRuns, maxAgeMs },
     isVolatile: false,
     // What is in memory is gone once it is closed.
     ...(store.isShared && { retain: hold('users'), keepOpen: hold('works') }),
-  }
+  })
 }
 
 function checked(options: SqliteStateOptions): SqliteStateOptions {

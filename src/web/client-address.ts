@@ -4,7 +4,7 @@
  * @module
  */
 
-import { addressIn } from './ip-address.ts'
+import { type AddressReader, addressIn, peerAddress } from './ip-address.ts'
 import { entriesOf, forwardedFor } from './proxy-headers.ts'
 
 /**
@@ -37,9 +37,6 @@ export function isTrustProxy(value: unknown): value is TrustProxy {
   return typeof value === 'function' || (typeof value === 'string' && HEADER_NAME.test(value))
 }
 
-/** Gives the client's address; undefined where nobody says it. `peer` is the connection's own address. */
-export type AddressReader = (headers: Headers, peer: string | undefined) => string | undefined
-
 /**
  * Makes the reader. What a header says counts where it is an IP address; otherwise the connection's own address counts.
  * `onError` is told what a function of `trust` throws; then nobody is believed.
@@ -50,7 +47,7 @@ export function createAddressReader(
 ): AddressReader {
   const find = finderOf(trust, onError)
   return (headers, peer) => {
-    const own = peer ? (addressIn(peer) ?? peer) : undefined
+    const own = peerAddress(headers, peer)
     return find(headers, own) ?? own
   }
 }

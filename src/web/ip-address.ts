@@ -49,3 +49,9 @@ function groupsOf(bytes: AddressBytes): string[] {
     (((bytes[at * 2] ?? 0) << 8) | (bytes[at * 2 + 1] ?? 0)).toString(16),
   )
 }
+
+/** Gives the client's address; undefined where nobody says it. `peer` is the connection's own address. */
+export type AddressReader = (headers: Headers, peer: string | undefined) => string | undefined
+
+/** The address of the connection. */
+export const peerAddress: AddressReader = (_, peer) => (peer ? (addressIn(peer) ?? peer) : undefined)

@@ -3,12 +3,12 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createLife } from '../../src/runs/life.ts'
 import { createWorkingRuns } from '../../src/runs/working.ts'
 import { memoryStore } from '../../src/state/memory.ts'
-import type { LocalState } from '../../src/state/state.ts'
+import type { LocalParts } from '../../src/state/state.ts'
 
 /** A state whose closing fails. */
 function make() {
   const failure = new Error('the folder is gone')
-  const state: LocalState = {
+  const state: LocalParts = {
     kind: 'local',
     store: memoryStore(),
     retention: {},

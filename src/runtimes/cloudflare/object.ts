@@ -10,7 +10,6 @@ import type { Core } from '../../core/built-in.ts'
 import type { Keeper, KeeperMaker, ObjectClassName, Seat } from '../../core/hosted.ts'
 import { keeperOf } from '../../core/keeper.ts'
 import type { Transactions } from '../../core/kept.ts'
-import { overStore } from '../../core/plugin-store.ts'
 import { SESSION_KEEPER, SESSION_TRANSACTIONS } from '../../core/sessions.ts'
 import { ServableError } from '../../errors.ts'
 import { logThrown } from '../../http/failure-log.ts'
@@ -125,7 +124,7 @@ function makersOf(className: KeepingClass, core: Core): ReadonlyMap<string, Keep
     if (className === 'index') {
       for (const [keeper, each] of Object.entries(plugin.transactions ?? {})) keep(keeper, each)
       const { kept } = plugin
-      if (kept !== undefined) keep(name, overStore(name, kept))
+      if (kept !== undefined) keep(name, kept.over(name))
     }
     const make = plugin.keepers?.[className]
     if (make !== undefined) makers.set(name, make)

@@ -21,7 +21,8 @@ export function explain(path: string, cause: unknown): unknown {
   const code = resultOf(cause)
   if (code !== undefined && PASSING.has(code)) return cause
   const own = isServableError(cause) ? cause.message : undefined
-  const why = own ?? whyNot(path, code) ?? `${messageOf(cause)}. Give \`path\` a file that can be read and written`
+  const why =
+    own ?? whyNot(path, code) ?? `${messageOf(cause)}. Give \`path\` a file that can be read and written`
   const text = `sqliteState: the database \`${path}\` cannot be opened: ${why}`
   return new ServableError('invalid_options', text, { cause })
 }

@@ -5,8 +5,9 @@
  */
 
 import { isWebSocket, type Platform, type RawSocket, type RawSocketHandlers } from '../../http/platform.ts'
-import { type AddressReader, createAddressReader } from '../../web/client-address.ts'
+import { createAddressReader } from '../../web/client-address.ts'
 import { isAddressed } from '../../web/host.ts'
+import type { AddressReader } from '../../web/ip-address.ts'
 import type { Handshake } from './connection.ts'
 import type { EngineSettings } from './options.ts'
 import { openResponse, poll, post } from './polling.ts'

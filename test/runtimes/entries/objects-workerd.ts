@@ -4,6 +4,7 @@ import { asPlugin } from '../../../src/core/built-in.ts'
 import { coreOf } from '../../../src/core/handler.ts'
 import type { Keeper, ObjectClassName, Seat } from '../../../src/core/hosted.ts'
 import type { Place } from '../../../src/core/place.ts'
+import { keeping } from '../../../src/core/plugin-store.ts'
 import { ServableError } from '../../../src/errors.ts'
 import { Agent, createHandler, type LogEntry, type Plugin } from '../../../src/index.ts'
 import {
@@ -76,13 +77,13 @@ const COUNTS = {
 
 const notes: Plugin = {
   name: 'notes',
-  kept: {
+  kept: keeping({
     reads: { all: tx => tx.list('note', { limit: 10 }).map(({ id }) => id) },
     writes: {
       add: (tx, id: string, expiresAt?: number) =>
         tx.put('note', id, id, expiresAt === undefined ? {} : { expiresAt }),
     },
-  },
+  }),
 }
 
 const echo = new Agent({

@@ -1,0 +1,48 @@
+/**
+ * A handler that was given no state: nothing is stored, and whoever asks for that is told what to give.
+ *
+ * @module
+ */
+
+import { type ErrorCode, ServableError } from '../errors.ts'
+import type { RunHost } from '../runs/host.ts'
+
+/** What to give. */
+export const GIVE_STATE =
+  'give the handler a `state`: `memoryState()`, `sqliteState()` of `servable/sqlite`, or on Workers `durableState()` of `servable/cloudflare`'
+
+/** In the place of a state. */
+export interface NoState {
+  readonly kind: 'none'
+  createHost(): RunHost
+}
+
+/** The state for a plugin that keeps something. Throws `invalid_options` where there is none. */
+export function stateFor<S extends { readonly kind: string }>(plugin: string, state: S | NoState): S {
+  if (isState(state)) return state
+  throw new ServableError('invalid_options', `\`${plugin}\` keeps something: ${GIVE_STATE}`)
+}
+
+function isState<S extends { readonly kind: string }>(state: S | NoState): state is S {
+  return state.kind !== 'none'
+}
+
+/** No state. */
+export function noState(): NoState {
+  const refuse = async (code: ErrorCode, message: string): Promise<never> => {
+    throw new ServableError(code, message)
+  }
+  const missing = () => refuse('run_not_found', 'There is no such run')
+  return {
+    kind: 'none',
+    createHost: () => ({
+      start: () => refuse('runs_not_stored', `Runs are not stored here: ${GIVE_STATE}`),
+      get: missing,
+      follow: missing,
+      wait: missing,
+      cancel: missing,
+      list: async () => ({ runs: [], nextCursor: null }),
+      find: async () => [],
+    }),
+  }
+}

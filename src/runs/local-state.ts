@@ -1,0 +1,75 @@
+/**
+ * State in this process: a store, and the host of the runs that it keeps.
+ *
+ * @module
+ */
+
+import { ServableError } from '../errors.ts'
+import { memoryStore } from '../state/memory.ts'
+import { checkRetention, type LocalParts, type Retention } from '../state/state.ts'
+import type { HostSettings, RunHost } from './host.ts'
+import { createLocalHost } from './local-host.ts'
+
+/** State in this process: in its memory, or in a database that it has open. */
+export interface LocalState extends LocalParts {
+  readonly kind: 'local'
+  createHost(settings: HostSettings): RunHost
+}
+
+/** Makes the state of a store. */
+export function localState(parts: LocalParts): LocalState {
+  return { kind: 'local', ...parts, createHost: settings => createLocalHost({ ...parts, settings }) }
+}
+
+/** How much is kept in memory. */
+export interface MemoryStateOptions extends Retention {
+  /**
+   * Most bytes of all that is kept, by estimate: two bytes a character, and what objects take. Past it the oldest ended
+   * runs and tasks leave, and the sessions and corrections that were written longest ago; runs with an idempotency key last.
+   * What is at work never leaves: where there is no other room, requests are answered 429 (`state_full`), and a run that
+   * outgrows it fails with `run_too_large`. At least 65,536. Default 268,435,456 (256 MiB); on Workers and other isolates
+   * 50,331,648 (48 MiB).
+   */
+  readonly maxBytes?: number | undefined
+}
+
+const MAX_BYTES = 256 * 1024 * 1024
+
+/** An isolate of Workers has 128 MB for everything. */
+const MAX_CONFINED_BYTES = 48 * 1024 * 1024
+
+/** With less than this hardly a run fits. */
+const MIN_BYTES = 65_536
+
+/**
+ * Keeps state in memory: nothing to set up, gone with the process. Default: 1,000 ended runs, 1 hour, 256 MiB. Throws
+ * `invalid_options`.
+ */
+export function memoryState(options: MemoryStateOptions = {}): LocalState {
+  const { maxBytes, ...retention } = options
+  checkOptions(options)
+  const store = memoryStore(maxBytes ?? MAX_BYTES)
+  return localState({
+    store,
+    retention: { maxRuns: 1000, maxAgeMs: 60 * 60 * 1000, ...retention },
+    isVolatile: true,
+    confine() {
+      if (maxBytes === undefined) store.maxBytes = MAX_CONFINED_BYTES
+    },
+  })
+}
+
+function checkOptions({ maxRuns, maxAgeMs, maxBytes, ...others }: MemoryStateOptions): void {
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined) {
+    throw wrong(`\`${unknown}\` is no option: use \`maxRuns\`, \`maxAgeMs\` and \`maxBytes\``)
+  }
+  checkRetention({ maxRuns, maxAgeMs }, wrong)
+  if (maxBytes !== undefined && !(Number.isSafeInteger(maxBytes) && maxBytes >= MIN_BYTES)) {
+    throw wrong(`\`maxBytes\` must be a whole number, ${MIN_BYTES} or more`)
+  }
+}
+
+function wrong(what: string): ServableError {
+  return new ServableError('invalid_options', `memoryState: ${what}`)
+}
