@@ -5,6 +5,7 @@
  */
 
 import { isServableError, isUntold, messageOf, reportError, ServableError } from '../errors.ts'
+import { RequestAsker } from '../http/asker.ts'
 import type { RequestState } from '../http/context.ts'
 import type { KeyReader } from '../http/key-headers.ts'
 import { queryOf } from '../http/router.ts'
@@ -74,7 +75,7 @@ export function callOf(
     params,
     agent,
     owner: state.owner,
-    apiKeys: readKeys(request.headers, undefined),
+    asker: new RequestAsker(request, state, readKeys),
     lastEventId: last !== null && /^\d{1,15}$/.test(last) ? Number(last) : undefined,
   }
 }

@@ -7,6 +7,7 @@
 import { ServableError } from '../errors.ts'
 import { createStoredClientOf, type StoredClientOf } from '../http/client-of.ts'
 import type { RequestState } from '../http/context.ts'
+import { type Asker, runOptionsOf } from '../http/start-run.ts'
 import type { Viewer } from '../runs/host.ts'
 import type { AgentChooser } from './choose-agent.ts'
 import { isTerminalState, type SendRequest } from './model.ts'
@@ -42,8 +43,7 @@ export interface Call {
   readonly owner: Viewer
   /** The agent of the endpoint, where it is one agent's. */
   readonly agent: string | undefined
-  /** Keys of the request. */
-  readonly apiKeys: Record<string, string> | undefined
+  readonly asker: Asker
   /** The last update that a client which lost its stream has seen. */
   readonly lastEventId: number | undefined
 }
@@ -175,21 +175,15 @@ async function deliver(
   }
   checkIds(message)
   checkModes(message, options.inputModes)
-  const { owner, apiKeys } = call
+  const { asker, owner } = call
   const mayWait = isWaiting && !configuration.returnImmediately
   const common = {
     message,
     owner,
-    client: await options.storedClientOf(call.state),
+    client: await options.storedClientOf(asker),
     mayWait,
-    options: {
-      userId: owner ?? undefined,
-      identity: owner ?? undefined,
-      apiKeys,
-      metadata,
-      requestId: call.state.requestId,
-    },
-    secrets: call.state.secretsOf(call.request),
+    options: { ...runOptionsOf({}, asker), metadata },
+    secrets: asker.secrets(),
     pushConfig: configuration.pushConfig,
   }
   const taskMessage: TaskMessage =

@@ -8,6 +8,7 @@ import type { MemoryKeeper } from '../agents/memory.ts'
 import type { Catalog } from '../http/catalog.ts'
 import type { Middleware, RequestState, Route } from '../http/context.ts'
 import type { KeyReader } from '../http/key-headers.ts'
+import type { StartParts, StartRun } from '../http/start-run.ts'
 import type { UploadReader } from '../http/upload.ts'
 import type { HostSettings, RunHost } from '../runs/host.ts'
 import type { Life } from '../runs/life.ts'
@@ -89,8 +90,10 @@ export interface Core extends Omit<PluginCore, 'calls'> {
   readonly sockets: Set<() => number>
   /** The plugins with what they mounted, complete once the handler is made. */
   readonly mounted: readonly MountedPlugin[]
+  /** Starts a run for whoever asks, over whatever transport. */
+  readonly startRun: StartRun
   /** Why requests cannot have stored runs, if so. */
-  readonly whyUnstored: (request: RequestState) => string | undefined
+  readonly whyUnstored: StartParts['whyUnstored']
   /** Throws `unsupported_operation` where requests share no state. */
   checkShared(whatNeeds: string): (request: RequestState) => void
   /** A limit goes by the address of a client whose address nobody knows: told once to the log. */

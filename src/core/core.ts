@@ -13,9 +13,9 @@ import { logFailure, logThrown } from '../http/failure-log.ts'
 import { createKeyReader, keyHeaders } from '../http/key-headers.ts'
 import type { Log } from '../http/log.ts'
 import { createNoAddress } from '../http/no-address.ts'
+import { createStartRun } from '../http/start-run.ts'
 import type { HostSettings } from '../runs/host.ts'
 import { createLife } from '../runs/life.ts'
-import { createLocalHost } from '../runs/local-host.ts'
 import { observeBy } from '../runs/observer.ts'
 import { createWorkingRuns } from '../runs/working.ts'
 import type { BuiltIn, BuiltInMounted, Core, MountedPlugin } from './built-in.ts'
@@ -52,6 +52,8 @@ export function createCore(options: CoreOptions): Core {
     memory: memoryIn(settings, { catalog, keep, plugins }),
   }
   const mounted: MountedPlugin[] = []
+  const host = state.createHost(runs)
+  const whyUnstored = storeCheck(settings)
   const effects = () => mounted.flatMap(({ withoutAddress }) => withoutAddress ?? [])
   const core: Core = {
     settings,
@@ -65,7 +67,8 @@ export function createCore(options: CoreOptions): Core {
     keep,
     readKeys: createKeyReader(providers),
     runs,
-    host: state.createHost(runs),
+    host,
+    startRun: createStartRun({ runs, host, whyUnstored }),
     working,
     life: createLife({
       state: state.kind === 'local' ? state : undefined,
@@ -81,7 +84,7 @@ export function createCore(options: CoreOptions): Core {
     uploads: plugins.find(plugin => plugin.uploads)?.uploads?.(settings),
     sockets: new Set(),
     mounted,
-    whyUnstored: storeCheck(settings),
+    whyUnstored,
     checkShared: whatNeeds => refusing(sharedCheck(settings, whatNeeds)),
     onNoAddress: createNoAddress(log, effects),
   }

@@ -104,32 +104,23 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
 }
 
 /** What every handler serves. */
-function coreRoutes({
-  settings,
-  prefix,
-  catalog,
-  readKeys,
-  runs,
-  host,
-  openStream,
-  life,
-  ...core
-}: Core): Route[] {
-  const { disconnect, listAnonymous } = settings.runs
+function coreRoutes(core: Core): Route[] {
+  const { settings, prefix, catalog, readKeys, startRun, host, maxBodyBytes, uploads, openStream, life } =
+    core
+  const { listAnonymous } = settings.runs
+  const countStream = openStream
   return [
     ...runRoutes({
       prefix,
       catalog,
       readKeys,
-      runs,
+      startRun,
       host,
-      countStream: openStream,
-      maxBodyBytes: core.maxBodyBytes,
-      readUpload: core.uploads,
-      disconnect,
-      whyUnstored: core.whyUnstored,
+      maxBodyBytes,
+      readUpload: uploads,
+      countStream,
     }),
-    ...storedRunRoutes({ prefix, host, listAnonymous, countStream: openStream }),
+    ...storedRunRoutes({ prefix, host, listAnonymous, countStream }),
     ...(settings.registry === undefined ? [] : listRoutes(prefix, catalog)),
     healthRoute(prefix, life.isReady),
   ]

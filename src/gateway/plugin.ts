@@ -6,7 +6,7 @@
 
 import * as v from 'valibot'
 import { asPlugin, type Core } from '../core/built-in.ts'
-import { NOT_STORED, SHARED } from '../core/core.ts'
+import { SHARED } from '../core/core.ts'
 import type { SocketKeeper, SocketSeat } from '../core/hosted.ts'
 import { runsInObject } from '../core/in-object.ts'
 import { stateFor } from '../core/no-state.ts'
@@ -19,6 +19,7 @@ import { logThrown } from '../http/failure-log.ts'
 import { keyHeaders } from '../http/key-headers.ts'
 import type { Log } from '../http/log.ts'
 import { joinPath } from '../http/router.ts'
+import { createStartRun } from '../http/start-run.ts'
 import {
   checkOptions,
   corsSetting,
@@ -166,7 +167,7 @@ function keepSockets(settings: GatewaySettings, seat: SocketSeat, core: Core): S
 /** The server of the event socket, from what all of a handler share. */
 function createServer(
   settings: GatewaySettings,
-  { settings: { middleware }, log, runs, readKeys, catalogOf, sockets }: Core,
+  { settings: { middleware }, log, runs, readKeys, catalogOf, sockets, whyUnstored }: Core,
   own: Pick<GatewayParts, 'host' | 'records' | 'engine'>,
 ): SocketServer {
   const authenticate = settings.authenticate ?? authenticateBy(middleware, { log, readKeys })
@@ -176,8 +177,8 @@ function createServer(
     runs,
     catalog: catalogOf(NAME),
     readKeys,
+    startRun: createStartRun({ runs, host: own.host, whyUnstored }),
     limits: settings.limits,
-    whyUnstored: runs.memory?.sessions === undefined ? NOT_STORED : undefined,
     onError: (error, requestId, secrets) => logSocketError(log, error, requestId, secrets),
   })
   sockets.add(() => server.size)

@@ -6,7 +6,6 @@
 
 import { Counter } from '../counter.ts'
 import { isUntold, redact, reportError, ServableError } from '../errors.ts'
-import { createStoredClientOf } from '../http/client-of.ts'
 import { type Identity, isIdentity } from '../http/platform.ts'
 import { credentialsIn } from '../http/secrets.ts'
 import type { Handshake } from '../socket/engine/connection.ts'
@@ -21,7 +20,7 @@ import { type GatewayRoom, GatewaySession, type Peer } from './session.ts'
 import type { SessionData } from './session-data.ts'
 
 /** What the reception needs. */
-export interface ReceptionParts extends Omit<GatewayRoom, 'storedClientOf'> {
+export interface ReceptionParts extends GatewayRoom {
   readonly settings: GatewaySettings
 }
 
@@ -59,7 +58,6 @@ export interface Reception {
 export function createReception(parts: ReceptionParts): Reception {
   const { settings, records } = parts
   const { maxSocketsPerIdentity } = settings.limits
-  const room = { ...parts, storedClientOf: createStoredClientOf() }
   const identities = new Counter()
   const rates = new WeakMap<object, RateLimit>()
   const isFull = ({ identity }: SessionData) => identities.count(identity?.id) >= maxSocketsPerIdentity
@@ -95,7 +93,7 @@ export function createReception(parts: ReceptionParts): Reception {
       identities.add(data.identity?.id)
       const rate = rates.get(handshake) ?? new RateLimit(parts.limits.maxEventsPerSecond)
       rates.set(handshake, rate)
-      return new GatewaySession(room, peer, data, {
+      return new GatewaySession(parts, peer, data, {
         ip: handshake.ip,
         rate,
         secrets: () => secretsIn(handshake),

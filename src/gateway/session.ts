@@ -4,15 +4,14 @@
  * @module
  */
 
-import type { Kind, RunEvent, RunOptions } from '../agents/contract.ts'
+import type { Kind, RunEvent } from '../agents/contract.ts'
 import { isServableError, isUntold, redact, reportError, ServableError } from '../errors.ts'
 import type { Catalog } from '../http/catalog.ts'
-import type { StoredClientOf } from '../http/client-of.ts'
-import { digestKey } from '../http/idempotency.ts'
 import type { KeyReader } from '../http/key-headers.ts'
 import type { Identity } from '../http/platform.ts'
-import type { Follower, HostSettings, IdempotencyKey, RunHost } from '../runs/host.ts'
-import { type PlainOptions, startRun } from '../runs/run.ts'
+import type { Asker, StartRun } from '../http/start-run.ts'
+import type { Follower, HostSettings, RunHost } from '../runs/host.ts'
+import type { Run } from '../runs/run.ts'
 import type { Target } from '../runs/target.ts'
 import type { Ack } from '../socket/io/namespace.ts'
 import type { GatewayLimits } from './options.ts'
@@ -32,12 +31,10 @@ export interface GatewayRoom {
   readonly runs: HostSettings
   readonly host: RunHost
   readonly readKeys: KeyReader
+  readonly startRun: StartRun
   readonly limits: Required<GatewayLimits>
-  readonly storedClientOf: StoredClientOf
   /** Undefined where clients cannot come back. */
   readonly records: SocketRecords | undefined
-  /** Why there can be no stored runs, if so. */
-  readonly whyUnstored: string | undefined
   /** Told what goes wrong, beside the runs. */
   readonly onError: OnSocketError
 }
@@ -236,37 +233,31 @@ export class GatewaySession {
   }
 
   async #begin(target: Target, asked: RunPayload, payload: unknown): Promise<Begun> {
-    const { input, sessionId, userId, apiKey = this.#data.apiKey, idempotencyKey } = asked
-    const apiKeys = this.#room.readKeys(NO_HEADERS, apiKey)
-    const identity = this.#owner ?? undefined
-    const { requestId } = this.#data
-    const options: RunOptions = { sessionId, userId: identity ?? userId, identity, apiKeys, requestId }
-    const { records, runs, whyUnstored } = this.#room
-    const isBackground = asked.background === true
-    const isKept = records !== undefined && this.#data.private !== undefined
-    if (!isBackground && !isKept && idempotencyKey === undefined && runs.disconnect === 'cancel') {
-      return this.#startPlain(target, input, options)
-    }
-    if (whyUnstored !== undefined) throw new ServableError('runs_not_stored', whyUnstored)
-    const key = idempotencyKey && (await this.#digest(idempotencyKey, target, payload, apiKey))
-    const ownId = crypto.randomUUID()
-    const { id: runId } = await this.#room.host.start({
-      target,
-      input,
-      options: { ...options, runId: ownId },
-      owner: this.#owner,
-      client: await this.#room.storedClientOf({ owner: this.#owner, ip: this.#connection.ip }),
-      isBackground: isBackground || isKept,
-      key: key || undefined,
-      secrets: this.#connection.secrets(),
-    })
+    const { input, sessionId, userId, apiKey = this.#data.apiKey, background = false, idempotencyKey } = asked
+    const { records, runs } = this.#room
+    // A client that may come back finds its runs as they are by then.
+    const mayReturn = records !== undefined && this.#data.private !== undefined
+    const started = await this.#room.startRun(
+      {
+        target,
+        input,
+        sessionId,
+        userId,
+        apiKey,
+        isBackground: background || mayReturn,
+        key: idempotencyKey ? { key: idempotencyKey, body: bodyOf(payload) } : undefined,
+      },
+      this.#asker(),
+    )
+    const { id: runId, isNew, run } = started
+    if (run !== undefined) return this.#tellPlain(run)
     // Asked again while it is told already.
     if (this.#runs.has(runId)) return { runId, tell: () => void this.#count-- }
     this.#expect(runId)
     try {
       const n = this.#place.begin()
       // Whoever started a run of a shared key is the one with whom it ends.
-      await this.#note(n, runId, !isBackground && runs.disconnect !== 'continue' && runId === ownId)
+      await this.#note(n, runId, !background && runs.disconnect !== 'continue' && isNew)
       return { runId, tell: await this.#follow(runId, n, 0) }
     } catch (error) {
       this.#runs.delete(runId)
@@ -279,9 +270,18 @@ export class GatewaySession {
     this.#runs.set(runId, { cancel: undefined, leave() {} })
   }
 
-  #digest(key: string, target: Target, payload: unknown, apiKey = ''): Promise<IdempotencyKey> {
-    const { name: _name, idempotencyKey: _key, ...body } = asJson(payload)
-    return digestKey(key, { owner: this.#owner, credentials: [apiKey], target }, body)
+  #asker(): Asker {
+    const { ip, secrets } = this.#connection
+    return {
+      owner: this.#owner,
+      ip,
+      requestId: this.#data.requestId,
+      // Who shares nothing was refused when it connected.
+      isIsolated: false,
+      apiKeys: apiKey => this.#room.readKeys(NO_HEADERS, apiKey),
+      credentials: () => [],
+      secrets,
+    }
   }
 
   /** Writes down that the socket has this run, so that its client can come back to it. */
@@ -306,8 +306,7 @@ export class GatewaySession {
     if (this.#left !== undefined) await this.#tellLeft()
   }
 
-  #startPlain(target: Target, input: RunPayload['input'], options: PlainOptions): Begun {
-    const run = startRun(target, input, options, this.#room.runs, { secrets: this.#connection.secrets })
+  #tellPlain(run: Run): Begun {
     this.#runs.set(run.id, { cancel: run.cancel, leave: run.cancel })
     const teller = this.#tellerOf(run.id, undefined, 0)
     const tell = async () => {
@@ -382,6 +381,12 @@ export class GatewaySession {
 }
 
 const NO_HEADERS = new Headers()
+
+/** What an idempotency key stands for: all but itself and the name. */
+function bodyOf(payload: unknown): object {
+  const { name: _name, idempotencyKey: _key, ...body } = asJson(payload)
+  return body
+}
 
 function keyOf(payload: unknown): string {
   const { apiKey } = Object(payload) as { apiKey?: unknown }

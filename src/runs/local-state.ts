@@ -18,7 +18,14 @@ export interface LocalState extends LocalParts {
 
 /** Makes the state of a store. */
 export function localState(parts: LocalParts): LocalState {
-  return { kind: 'local', ...parts, createHost: settings => createLocalHost({ ...parts, settings }) }
+  return {
+    kind: 'local',
+    ...parts,
+    // A copy of it with another store has the host of that.
+    createHost(settings) {
+      return createLocalHost({ ...this, settings })
+    },
+  }
 }
 
 /** How much is kept in memory. */

@@ -9,7 +9,6 @@ import type { LocalParts } from '../../src/state/state.ts'
 function make() {
   const failure = new Error('the folder is gone')
   const state: LocalParts = {
-    kind: 'local',
     store: memoryStore(),
     retention: {},
     isVolatile: false,

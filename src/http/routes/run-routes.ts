@@ -5,36 +5,31 @@
  */
 
 import type { Kind, RunResult } from '../../agents/contract.ts'
-import { errorOf } from '../../agents/event.ts'
 import { KINDS } from '../../agents/registry.ts'
-import { asTold, ServableError } from '../../errors.ts'
+import { ServableError } from '../../errors.ts'
 import type { RunHost } from '../../runs/host.ts'
 import type { RunRecord } from '../../runs/record.ts'
-import { type Caller, type Run, type RunSettings, startRun } from '../../runs/run.ts'
 import { jsonReply, Reply, sseReply } from '../../web/reply.ts'
 import { counted, type SseSource, type StreamCount } from '../../web/sse.ts'
-import { createStoredClientOf, type StoredClientOf } from '../client-of.ts'
+import { RequestAsker } from '../asker.ts'
 import type { Endpoint, RequestState, Route } from '../context.ts'
+import type { KeyReader } from '../key-headers.ts'
 import { joinPath } from '../router.ts'
-import { type RunRequest, type RunRequestOptions, readRunRequest, type Stored } from '../run-request.ts'
+import { type RunRequest, type RunRequestOptions, readRunRequest } from '../run-request.ts'
 import { sseOfFollower, sseOfRun } from '../sse-encoder.ts'
+import type { StartedRun, StartRun } from '../start-run.ts'
 
 /** What the run routes need. */
 export interface RunRoutesOptions extends RunRequestOptions {
   readonly prefix: string
-  readonly runs: RunSettings
+  readonly readKeys: KeyReader
+  readonly startRun: StartRun
   readonly host: RunHost
   readonly countStream: StreamCount | undefined
 }
 
-/** The same, with what is made for them. */
-interface RunRouteParts extends RunRoutesOptions {
-  readonly storedClientOf: StoredClientOf
-}
-
 /** The run and stream routes of every kind. */
-export function runRoutes(given: RunRoutesOptions): Route[] {
-  const options = { ...given, storedClientOf: createStoredClientOf() }
+export function runRoutes(options: RunRoutesOptions): Route[] {
   return KINDS.flatMap(kind => {
     const path = joinPath(options.prefix, `${kind}s`, ':name')
     return [
@@ -48,98 +43,57 @@ function route(path: string, endpoint: Endpoint): Route {
   return { method: 'POST', path, part: 'router', endpoint }
 }
 
-function answerJson(kind: Kind, options: RunRouteParts): Endpoint {
+function answerJson(kind: Kind, options: RunRoutesOptions): Endpoint {
   return async (request, state) => {
     const asked = await readRunRequest(kind, request, state, options)
     try {
-      if (asked.stored === undefined) {
-        const run = startPlain(asked, request, state, options)
-        return jsonOfRun(await run.result(), run.id)
-      }
-      const record = await startStored(asked, asked.stored, state, options)
-      if (asked.stored.isAsync) return accepted(record, options.prefix)
-      return jsonOfRun(resultOf(await options.host.wait(record.id, asked.owner, request.signal)), record.id)
+      const started = await start(asked, request, state, options)
+      if (asked.isAsync && started.record) return accepted(started.record, options.prefix)
+      return jsonOfRun(await started.result(request.signal), started.id)
     } finally {
       asked.release?.()
     }
   }
 }
 
-function answerStream(kind: Kind, options: RunRouteParts): Endpoint {
-  const count = options.countStream
+function answerStream(kind: Kind, options: RunRoutesOptions): Endpoint {
+  const { host, countStream } = options
   return async (request, state) => {
     const asked = await readRunRequest(kind, request, state, options)
-    const { stored, release } = asked
-    if (stored === undefined) {
-      const run = startPlain(asked, request, state, options)
-      run.onEnd = release
-      return streamOfRun(counted(sseOfRun(run), count), run.id)
-    }
+    let started: StartedRun | undefined
     try {
-      const record = await startStored(asked, stored, state, options)
-      if (stored.isAsync) return accepted(record, options.prefix)
+      started = await start(asked, request, state, options)
+      const { id, run, record } = started
+      if (run !== undefined) return streamOfRun(counted(sseOfRun(run), countStream), id)
+      if (asked.isAsync && record) return accepted(record, options.prefix)
       const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
-      const source = sseOfFollower(await options.host.follow(record.id, asked.owner, 0), tell)
-      return streamOfRun(counted(source, count), record.id)
+      const follower = await host.follow(id, state.owner, 0)
+      return streamOfRun(counted(sseOfFollower(follower, tell), countStream), id)
     } finally {
-      release?.()
+      // A plain run still has its input.
+      if (started?.run === undefined) asked.release?.()
     }
   }
 }
 
-function startPlain(
+function start(
   asked: RunRequest,
   request: Request,
   state: RequestState,
-  options: RunRoutesOptions,
-): Run {
-  const { target, body } = asked
-  const run = startRun(target, body.input, asked.options, options.runs, new Asker(request, state))
-  state.started(run.id)
-  // Who has been waiting for long may have left.
-  if (state.ageMs > SOON_MS) run.arm()
-  return run
-}
-
-/** Who has sent a request. */
-class Asker implements Caller {
-  readonly #request: Request
-  readonly #state: RequestState
-
-  constructor(request: Request, state: RequestState) {
-    this.#request = request
-    this.#state = state
+  { startRun, readKeys }: RunRoutesOptions,
+): StartedRun | Promise<StartedRun> {
+  const begun = (started: StartedRun) => {
+    state.started(started.id)
+    // Who has been waiting for long may have left.
+    if (state.ageMs > SOON_MS) started.run?.arm()
+    return started
   }
-
-  get signal(): AbortSignal {
-    return this.#request.signal
-  }
-
-  readonly secrets = (): readonly string[] => this.#state.secretsOf(this.#request)
+  const starting = startRun(asked, new RequestAsker(request, state, readKeys))
+  return starting instanceof Promise ? starting.then(begun) : begun(starting)
 }
 
 /** Milliseconds in which hardly a client gives up. */
 const SOON_MS = 10
-
-async function startStored(
-  { target, body, options: run, owner, secrets }: RunRequest,
-  { isBackground, key }: Stored,
-  state: RequestState,
-  options: RunRouteParts,
-): Promise<RunRecord> {
-  const record = await options.host.start({
-    target,
-    input: body.input,
-    options: run,
-    owner,
-    client: await options.storedClientOf(state),
-    isBackground,
-    key,
-    secrets,
-  })
-  state.started(record.id)
-  return record
-}
 
 /** The answer of a run as JSON. */
 function jsonOfRun(result: RunResult, runId: string): Reply {
@@ -156,13 +110,6 @@ function accepted(record: RunRecord, prefix: string): Reply {
   const location = joinPath(prefix, 'runs', record.id)
   const headers = { location, 'preference-applied': 'respond-async', 'x-run-id': record.id }
   return jsonReply(record, { status: 202, headers })
-}
-
-/** The result of an ended run; what made it fail is thrown again. */
-function resultOf({ result, error, status }: RunRecord): RunResult {
-  if (result !== undefined) return result
-  const { code, message } = error ?? { code: 'agent_failed', message: `The run is ${status}` }
-  throw asTold(errorOf({ type: 'error', code, error: message }))
 }
 
 /** A tool may have given what JSON cannot say. Its own text could hold anything, so it is not told. */

@@ -1,0 +1,50 @@
+import type { RequestState } from './context.ts'
+import type { KeyReader } from './key-headers.ts'
+import type { Asker } from './start-run.ts'
+
+/** The asker of a request. */
+export class RequestAsker implements Asker {
+  readonly #request: Request
+  readonly #state: RequestState
+  readonly #readKeys: KeyReader
+
+  constructor(request: Request, state: RequestState, readKeys: KeyReader) {
+    this.#request = request
+    this.#state = state
+    this.#readKeys = readKeys
+  }
+
+  get owner(): string | null {
+    return this.#state.owner
+  }
+
+  get ip(): string | undefined {
+    return this.#state.ip
+  }
+
+  get requestId(): string {
+    return this.#state.requestId
+  }
+
+  get traceparent(): string | undefined {
+    return this.#state.traceparent
+  }
+
+  get isIsolated(): boolean {
+    return this.#state.isIsolated
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal
+  }
+
+  apiKeys(apiKey: string | undefined): Record<string, string> | undefined {
+    return this.#readKeys(this.#request.headers, apiKey)
+  }
+
+  credentials(): readonly string[] {
+    return ['authorization', 'cookie'].map(name => this.#request.headers.get(name) ?? '')
+  }
+
+  readonly secrets = (): readonly string[] => this.#state.secretsOf(this.#request)
+}

@@ -1,0 +1,178 @@
+/**
+ * Starts a run for whoever asks, over whatever transport: as a plain run, or as a stored one where it is to outlive its client,
+ * has a key, or the disconnect policy says so.
+ *
+ * @module
+ */
+
+import type { RunEvent, RunInput, RunOptions, RunResult } from '../agents/contract.ts'
+import { errorOf } from '../agents/event.ts'
+import { asTold, ServableError } from '../errors.ts'
+import type { HostSettings, RunHost } from '../runs/host.ts'
+import type { RunRecord } from '../runs/record.ts'
+import { type Caller, type PlainOptions, type Run, startRun } from '../runs/run.ts'
+import type { Target } from '../runs/target.ts'
+import { createStoredClientOf, type Who } from './client-of.ts'
+import { digestKey } from './idempotency.ts'
+
+/** Who asks for a run. */
+export interface Asker extends Caller, Who {
+  readonly requestId?: string | undefined
+  readonly traceparent?: string | undefined
+  /** Requests of one deployment do not share memory. */
+  readonly isIsolated: boolean
+  /** Keys of model providers, beside the one that the run's body has. */
+  apiKeys(apiKey: string | undefined): Record<string, string> | undefined
+  /** What stands for it with an idempotency key, where nobody is identified. */
+  credentials(): readonly string[]
+  /** What of what it sent must stand in no log. */
+  readonly secrets: () => readonly string[]
+}
+
+/** A run that is asked for. */
+export interface AskedRun {
+  readonly target: Target
+  readonly input: RunInput
+  readonly sessionId?: string | undefined
+  /** Whose it is said to be; an identity comes before it. */
+  readonly userId?: string | undefined
+  /** Key of a model provider, which comes before those of headers. */
+  readonly apiKey?: string | undefined
+  /** It outlives its client. */
+  readonly isBackground?: boolean
+  /** It is stored though nothing else asks for that. */
+  readonly isStored?: boolean
+  /** An idempotency key, and the body for which it stands. */
+  readonly key?: { readonly key: string; readonly body: unknown } | undefined
+  /** To be called once the input is not needed any more. */
+  readonly release?: (() => void) | undefined
+}
+
+/** What all runs of a handler have in common. */
+export interface StartParts {
+  readonly runs: HostSettings
+  readonly host: RunHost
+  /** Why a request cannot have a stored run, if so. */
+  readonly whyUnstored: (asker: Pick<Asker, 'isIsolated'>) => string | undefined
+}
+
+/**
+ * Starts a run. Throws `runs_not_stored` where it cannot be stored, `idempotency_mismatch` where its key was used for another
+ * body, and `too_many_runs`. Whoever reads a plain run cancels it by leaving; for a stored one the disconnect policy says.
+ */
+export type StartRun = (asked: AskedRun, asker: Asker) => StartedRun | Promise<StartedRun>
+
+/** Makes a {@link StartRun}. */
+export function createStartRun(parts: StartParts): StartRun {
+  const { runs, whyUnstored } = parts
+  const storedClientOf = createStoredClientOf()
+  return (asked, asker) => {
+    const { target, input, isBackground = false, isStored = isBackground, key, release } = asked
+    const options = runOptionsOf(asked, asker)
+    if (!isStored && !isBackground && key === undefined && runs.disconnect === 'cancel') {
+      const run = startRun(target, input, options, runs, asker)
+      run.onEnd = release
+      return new StartedRun(run, undefined, parts.host, asker.owner)
+    }
+    const why = whyUnstored(asker)
+    if (why !== undefined) throw new ServableError('runs_not_stored', why)
+    return storedClientOf(asker).then(client =>
+      startStored({ ...asked, isBackground }, options, { client, asker, parts }),
+    )
+  }
+}
+
+/** What a run knows of who asks for it. */
+export function runOptionsOf(
+  { sessionId, userId, apiKey }: Pick<AskedRun, 'sessionId' | 'userId' | 'apiKey'>,
+  asker: Asker,
+): PlainOptions {
+  const { owner, traceparent, requestId } = asker
+  return {
+    sessionId,
+    userId: owner ?? userId,
+    identity: owner ?? undefined,
+    apiKeys: asker.apiKeys(apiKey),
+    traceparent,
+    requestId,
+  }
+}
+
+async function startStored(
+  { target, input, isBackground = false, key }: AskedRun,
+  options: RunOptions,
+  { client, asker, parts }: { readonly client: string; readonly asker: Asker; readonly parts: StartParts },
+): Promise<StartedRun> {
+  const { owner } = asker
+  const credentials = () => [...asker.credentials(), ...Object.entries(options.apiKeys ?? {}).flat()]
+  const runId = crypto.randomUUID()
+  const record = await parts.host.start({
+    target,
+    input,
+    options: { ...options, runId },
+    owner,
+    client,
+    isBackground,
+    key: key && (await digestKey(key.key, { owner, credentials: credentials(), target }, key.body)),
+    secrets: asker.secrets(),
+  })
+  return new StartedRun(undefined, record, parts.host, owner, record.id === runId)
+}
+
+/** A run that has been started, or found by its key. */
+export class StartedRun {
+  readonly id: string
+  /** The run, where it is a plain one. */
+  readonly run: Run | undefined
+  /** Its record, where it is a stored one. */
+  readonly record: RunRecord | undefined
+  /** Whether it was started now; false where its key had started it before. */
+  readonly isNew: boolean
+  readonly #host: RunHost
+  readonly #owner: string | null
+
+  constructor(
+    run: Run | undefined,
+    record: RunRecord | undefined,
+    host: RunHost,
+    owner: string | null,
+    isNew = true,
+  ) {
+    this.run = run
+    this.record = record
+    this.id = run?.id ?? record?.id ?? ''
+    this.isNew = isNew
+    this.#host = host
+    this.#owner = owner
+  }
+
+  /** Its events, from the first to the one that ends it. For one reader; leaving it early is leaving the run. */
+  events(): AsyncIterableIterator<RunEvent> {
+    return this.run ?? this.#stored()
+  }
+
+  /** Waits for its end and folds its events. `signal` says that the one who waits has left. Rejects with what made it fail. */
+  async result(signal: AbortSignal = new AbortController().signal): Promise<RunResult> {
+    if (this.run !== undefined) return this.run.result()
+    return resultOf(await this.#host.wait(this.id, this.#owner, signal))
+  }
+
+  async *#stored(): AsyncGenerator<RunEvent, undefined> {
+    const follower = await this.#host.follow(this.id, this.#owner, 0)
+    try {
+      for (let batch = await follower.next(); batch !== undefined; batch = await follower.next()) {
+        // The log holds what the run host wrote into it.
+        for (const { data } of batch) yield JSON.parse(data) as RunEvent
+      }
+    } finally {
+      follower.leave()
+    }
+  }
+}
+
+/** The result of an ended run; what made it fail is thrown again. */
+function resultOf({ result, error, status }: RunRecord): RunResult {
+  if (result !== undefined) return result
+  const { code, message } = error ?? { code: 'agent_failed', message: `The run is ${status}` }
+  throw asTold(errorOf({ type: 'error', code, error: message }))
+}
