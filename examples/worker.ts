@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 // In your own project: `servable` and `servable/cloudflare`. Here the sources, so that no build is needed.
-import { bearerIdentity, createHandler, type HandlerOptions, MetricsExporter } from '../src/index.ts'
+import { bearerIdentity, createHandler, MetricsExporter } from '../src/index.ts'
 import { durableObjects, durableState, worker, workerAssets } from '../src/runtimes/cloudflare.ts'
 // By name: a bundler may drop an import for its effect alone (package.json: `sideEffects`).
 import * as agents from './agents.ts'
@@ -9,7 +9,7 @@ import { toolServers } from './tools.ts'
 
 const { ADMIN_TOKEN } = env as { readonly ADMIN_TOKEN?: string }
 
-const options: HandlerOptions = {
+const handler = createHandler({
   cors: true,
   serve: Object.values(agents),
   middleware: [home],
@@ -34,8 +34,8 @@ const options: HandlerOptions = {
       allow: ['localhost', '127.0.0.1'],
     },
   }),
-}
+})
 
-export default { fetch: worker(createHandler(options)) }
+export default { fetch: worker(handler) }
 
-export const { ServableRun, ServableIndex, ServableGateway, ServableMetrics } = durableObjects(options)
+export const { ServableRun, ServableIndex, ServableGateway, ServableMetrics } = durableObjects(handler)

@@ -177,22 +177,7 @@ const KNOWS: Record<string, readonly string[]> = {
     'handler',
     'webhook-delivery',
   ],
-  runtimes: [
-    'admin',
-    'mcp-client',
-    'errors',
-    'web',
-    'agents',
-    'state',
-    'runs',
-    'http',
-    'a2a',
-    'socket',
-    'gateway',
-    'metrics',
-    'openapi',
-    'core',
-  ],
+  runtimes: ['errors', 'web', 'agents', 'state', 'runs', 'http', 'core', 'mcp-client', 'openapi'],
 }
 
 /** The packages that a room may know. */
@@ -234,6 +219,21 @@ describe('the rooms of src', () => {
   it('leave `runtimes` to those who start a server', () => {
     const wrong = inner.filter(({ from, to }) => roomOf(to) === 'runtimes' && roomOf(from) !== 'runtimes')
     expect(wrong.map(show)).toEqual([])
+  })
+
+  it('leave plugins to whoever gives them: durable state knows none', () => {
+    const ofWorkers = inner.filter(({ from }) => from.startsWith('runtimes/cloudflare'))
+    const known = new Set(ofWorkers.map(({ to }) => roomOf(to)))
+    expect([...known].toSorted()).toEqual([
+      'agents',
+      'core',
+      'errors',
+      'http',
+      'runs',
+      'runtimes',
+      'state',
+      'web',
+    ])
   })
 
   it('use a package in the room that is meant to know it', () => {

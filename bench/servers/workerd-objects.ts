@@ -1,31 +1,28 @@
 // Asks one object again and again, and answers how many milliseconds that took.
-import { env } from 'cloudflare:workers'
-import type { HandlerOptions } from '../../src/index.ts'
-import { MetricsExporter } from '../../src/index.ts'
+import { callsAt } from '../../src/core/kept.ts'
+import { createHandler, MetricsExporter } from '../../src/index.ts'
 import { ToolServerManager } from '../../src/mcp-client/index.ts'
 import type { StoredRun } from '../../src/runs/record.ts'
-import type { IndexStub, MetricsStub } from '../../src/runtimes/cloudflare/bindings.ts'
-import type { ObjectNamespace } from '../../src/runtimes/cloudflare/platform.ts'
+import { RUN_INDEX, RUN_KEEPER } from '../../src/runtimes/cloudflare/run-index.ts'
 import { durableObjects, durableState } from '../../src/runtimes/cloudflare.ts'
 import { many } from './agents.ts'
 
-const options: HandlerOptions = {
+const state = durableState()
+const handler = createHandler({
   registry: false,
   production: true,
   agents: { many },
-  state: durableState(),
-  runs: { maxRunning: 1_000_000, maxRunningPerOwner: 1_000_000 },
+  state,
   admin: { manager: new ToolServerManager({ register: false }), authenticate: () => undefined },
-}
-
-interface Bound {
-  readonly SERVABLE_INDEX: ObjectNamespace<IndexStub>
-  readonly SERVABLE_METRICS: ObjectNamespace<MetricsStub>
-}
+  rateLimit: true,
+  metricsExporter: new MetricsExporter(),
+})
 
 const AT_ONCE = 64
 
-const { SERVABLE_INDEX, SERVABLE_METRICS } = env as unknown as Bound
+const bounds = { maxRunning: 1_000_000, maxRunningPerOwner: 1_000_000, timeoutMs: 600_000 }
+
+const index = callsAt((place, keeper) => state.reach('index', place, keeper), RUN_KEEPER, RUN_INDEX)
 
 function newRun(): StoredRun {
   const now = new Date().toISOString()
@@ -40,11 +37,11 @@ function newRun(): StoredRun {
 }
 
 /** Lists a run and its end: two calls. */
-async function listRun(index: IndexStub): Promise<void> {
+async function listRun(place: string): Promise<void> {
   const run = newRun()
-  await index.admit(run, 'anonymous', 1)
+  await index.admit(place, run, 'anonymous', bounds)
   const record = { ...run.record, status: 'completed' } as const
-  await index.update({ ...run, record }, Date.now() + 86_400_000)
+  await index.update(place, { ...run, record }, Date.now() + 86_400_000)
 }
 
 /** What is done, and how many calls that is. */
@@ -52,34 +49,33 @@ async function doing(
   what: string,
   round: string,
 ): Promise<[calls: number, once: (at: number) => Promise<unknown>]> {
-  const index = SERVABLE_INDEX.getByName(what)
   switch (what) {
     case 'admit':
-      return [2, () => listRun(index)]
+      return [2, () => listRun(what)]
     case 'admit-large':
     case 'list': {
       const listed = what === 'list' ? 1000 : 20_000
-      if (round === '0') await repeated(listed, () => listRun(index))
-      if (what === 'list') return [1, () => index.list(null, { limit: 50 })]
-      return [2, () => listRun(index)]
+      if (round === '0') await repeated(listed, () => listRun(what))
+      if (what === 'list') return [1, () => index.list(what, null, { limit: 50 })]
+      return [2, () => listRun(what)]
     }
     case 'reserve': {
       const key = { id: 'key', fingerprint: 'same' }
-      return [1, () => index.reserve(key, 'run', Date.now() + 86_400_000)]
+      return [1, () => index.reserve(what, key, 'run', Date.now() + 86_400_000)]
     }
     case 'count':
-      return [1, () => index.countRequest('client', 60_000)]
+      return [1, () => state.reach('index', what, 'rateLimit')('count', 'client', 60_000)]
     case 'call':
-      return [1, at => index.toolServers({ method: 'call', callId: `${at}`, name: 'none.tool', args: {} })]
+      return [1, at => state.reach('index', what, 'admin')('call', `${at}`, 'none.tool', {})]
     default: {
       const { core } = new MetricsExporter()
-      const object = SERVABLE_METRICS.getByName(round)
+      const ask = state.reach('metrics', round, 'metrics')
       return [
         1,
         at => {
           const target = { kind: 'agent', name: 'many', servable: many } as const
           core.start({ ...target, runId: `${at}` }).end({ type: 'finish', finishReason: 'stop' }, 20)
-          return object.add('isolate', `isolate:${at + 1}`, core.take()!)
+          return ask('add', 'isolate', `isolate:${at + 1}`, core.take())
         },
       ]
     }
@@ -105,4 +101,4 @@ export default {
   },
 }
 
-export const { ServableRun, ServableIndex, ServableMetrics } = durableObjects(options)
+export const { ServableRun, ServableIndex, ServableMetrics } = durableObjects(handler)

@@ -3,8 +3,8 @@ import { durableObjects, durableState, worker } from '../../src/runtimes/cloudfl
 import { soakHandler, soakOptions } from './soak.ts'
 
 const { RETENTION_MS = '120000' } = env as { RETENTION_MS?: string }
-const options = soakOptions(durableState(), Number(RETENTION_MS))
+const handler = soakHandler(soakOptions(durableState(), Number(RETENTION_MS)))
 
-export default { fetch: worker(soakHandler(options)) }
+export default { fetch: worker(handler) }
 
-export const { ServableRun, ServableIndex, ServableGateway, ServableMetrics } = durableObjects(options)
+export const { ServableRun, ServableIndex, ServableGateway, ServableMetrics } = durableObjects(handler)

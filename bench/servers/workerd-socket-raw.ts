@@ -1,5 +1,6 @@
 import { DurableObject } from 'cloudflare:workers'
-import type { HibernatingSocket, ObjectState, SocketPair } from '../../src/runtimes/cloudflare/platform.ts'
+import type { SleepingSocket } from '../../src/core/hosted.ts'
+import type { ObjectState, SocketPair } from '../../src/runtimes/cloudflare/platform.ts'
 
 declare const WebSocketPair: new () => SocketPair
 
@@ -19,7 +20,7 @@ export class SocketObject extends DurableObject {
     return new Response(null, init)
   }
 
-  override webSocketMessage(socket: HibernatingSocket, message: string | ArrayBuffer): void {
+  override webSocketMessage(socket: SleepingSocket, message: string | ArrayBuffer): void {
     socket.send(typeof message === 'string' ? message : new Uint8Array(message))
   }
 }

@@ -1,6 +1,8 @@
 import { DurableObject } from 'cloudflare:workers'
-import { HIBERNATING, Hibernation } from '../../src/runtimes/cloudflare/hibernation.ts'
-import type { HibernatingSocket, ObjectState } from '../../src/runtimes/cloudflare/platform.ts'
+import type { SleepingSocket } from '../../src/core/hosted.ts'
+import { HIBERNATING, Hibernation } from '../../src/gateway/hibernation.ts'
+import type { ObjectState } from '../../src/runtimes/cloudflare/platform.ts'
+import { socketSeat } from '../../src/runtimes/cloudflare/socket-object.ts'
 import { echoServer } from './socket-echo.ts'
 
 /** Our server in one object whose sockets hibernate. */
@@ -9,21 +11,21 @@ export class SocketObject extends DurableObject {
 
   constructor(state: ObjectState, env: unknown) {
     super(state as never, env as never)
-    this.#sockets = new Hibernation(state, echoServer(HIBERNATING), {
+    this.#sockets = new Hibernation(socketSeat(state), echoServer(HIBERNATING), {
       pingInterval: 25_000,
       onError: console.error,
     })
   }
 
   override fetch(request: Request): Promise<Response> {
-    return this.#sockets.fetch(request, {})
+    return this.#sockets.fetch(request)
   }
 
-  override webSocketMessage(socket: HibernatingSocket, message: string | ArrayBuffer): void {
+  override webSocketMessage(socket: SleepingSocket, message: string | ArrayBuffer): void {
     this.#sockets.message(socket, message)
   }
 
-  override webSocketClose(socket: HibernatingSocket, code: number, reason: string): void {
+  override webSocketClose(socket: SleepingSocket, code: number, reason: string): void {
     this.#sockets.close(socket, code, reason)
   }
 

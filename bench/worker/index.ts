@@ -1,5 +1,5 @@
 // Every built-in part is on, and none of the optional ones.
-import { Agent, createHandler, type HandlerOptions, MetricsExporter } from '../../src/index.ts'
+import { Agent, createHandler, MetricsExporter } from '../../src/index.ts'
 import { durableObjects, durableState, worker } from '../../src/runtimes/cloudflare.ts'
 
 const echo = new Agent({
@@ -9,7 +9,7 @@ const echo = new Agent({
   },
 })
 
-const options: HandlerOptions = {
+const handler = createHandler({
   agents: { echo },
   state: durableState(),
   a2a: true,
@@ -20,8 +20,8 @@ const options: HandlerOptions = {
   swagger: { enabled: true },
   toolLibrary: { ping: { name: 'ping', execute: () => 'pong' } },
   admin: { authenticate: () => undefined },
-}
+})
 
-export default { fetch: worker(createHandler(options)) }
+export default { fetch: worker(handler) }
 
-export const { ServableRun, ServableIndex, ServableGateway, ServableMetrics } = durableObjects(options)
+export const { ServableRun, ServableIndex, ServableGateway, ServableMetrics } = durableObjects(handler)

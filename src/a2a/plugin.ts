@@ -5,8 +5,8 @@
  */
 
 import * as v from 'valibot'
-import type { Core } from '../core/built-in.ts'
-import { asPlugin, type BuiltInMounted } from '../core/built-in.ts'
+import { asPlugin, type BuiltInMounted, type Core } from '../core/built-in.ts'
+import { runsInObject } from '../core/in-object.ts'
 import { stateFor } from '../core/no-state.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { type Catalog, createCatalog } from '../http/catalog.ts'
@@ -17,13 +17,15 @@ import { MAX_PARTS } from '../runs/input.ts'
 import { refOf } from '../runs/record.ts'
 import { checkOptions, count, duration, flag, func, path, record, strings } from '../schemas.ts'
 import { CardSecuritySchemesSchema } from './card-security.ts'
+import { createTaskKeeper } from './keepers.ts'
 import { createLocalTaskHost } from './local-task-host.ts'
 import { type A2AOptions, type A2ASettings, resolveA2A } from './options.ts'
 import { createRemoteTaskHost } from './remote-task-host.ts'
 import { a2aRoutes } from './routes.ts'
 import type { TaskHost, TaskSettings } from './task-host.ts'
+import { TASK_INDEX, TASK_KEEPER } from './task-index.ts'
 
-const NAME = 'a2a'
+const NAME = TASK_KEEPER
 
 const OptionsSchema = v.strictObject({
   agents: v.optional(record),
@@ -82,12 +84,21 @@ export function a2a(options: A2AOptions = {}): Plugin {
 /** The same, with the security schemes of the whole service. */
 export function a2aOf(options: A2AOptions, security: SecurityOptions): Plugin {
   checkOptions(NAME, OptionsSchema, options)
+  const settingsIn = ({ settings }: Core) => resolveA2A(options, resolveSecurity(security, settings))
   return asPlugin({
     name: NAME,
-    mount(core) {
-      const settings = resolveA2A(options, resolveSecurity(security, core.settings))
-      return mountA2A(settings, core)
+    transactions: { [NAME]: TASK_INDEX },
+    keepers: {
+      run(seat, core) {
+        const settings = settingsIn(core)
+        const { log, catalog } = core
+        return createTaskKeeper(seat, {
+          settings: taskSettingsOf(settings, { runs: runsInObject(core), log }),
+          agents: offeredBy(settings, catalog),
+        })
+      },
     },
+    mount: core => mountA2A(settingsIn(core), core),
   })
 }
 

@@ -1,7 +1,104 @@
-import type { HostedState } from '../core/hosted.ts'
-import type { TaskHost } from './task-host.ts'
+/**
+ * The task host where every task is in an object of its own, and this talks to them.
+ *
+ * @module
+ */
 
-/** To be replaced. */
-export function createRemoteTaskHost(_: HostedState): TaskHost {
-  throw new Error('not yet')
+import type { HostedState, Reach } from '../core/hosted.ts'
+import { type Remote, remote } from '../core/keeper.ts'
+import type { Calls } from '../core/kept.ts'
+import type { Follower, Viewer } from '../runs/host.ts'
+import { followerOf } from '../runs/log-stream.ts'
+import { isWholeId, partitionOf } from '../runs/record.ts'
+import type { TaskMethods } from './keepers.ts'
+import { PageFiller } from './list-tasks.ts'
+import type { ListRequest, Task, TaskPage } from './model.ts'
+import type { PushConfig, PushRequest } from './push/config.ts'
+import type { Delivered, FoundTask, TaskHost, TaskMessage, TaskView } from './task-host.ts'
+import { TASK_KEEPER, type TaskIndex, taskIndexAt } from './task-index.ts'
+import type { StoredTask } from './task-record.ts'
+
+/** Most tasks of a page. */
+const MAX_PAGE = 100
+
+/** Tasks of a page that are read at a time: each may be large, and an isolate has 128 MB. */
+const AT_ONCE = 10
+
+/** Makes the host. */
+export function createRemoteTaskHost({ reach }: Pick<HostedState, 'reach'>): TaskHost {
+  return new RemoteTaskHost(reach)
+}
+
+class RemoteTaskHost implements TaskHost {
+  readonly #reach: Reach
+  readonly #index: Calls<TaskIndex>
+
+  constructor(reach: Reach) {
+    this.#reach = reach
+    this.#index = taskIndexAt(reach)
+  }
+
+  deliver({ target, options, client, ...message }: TaskMessage): Promise<Delivered> {
+    const crossing = {
+      ...message,
+      client: client ?? partitionOf(message.owner),
+      agent: target?.name,
+      options: { ...options, signal: undefined },
+    }
+    return this.#task(message.taskId).deliver(crossing)
+  }
+
+  get(id: string, viewer: Viewer): Promise<TaskView> {
+    return this.#task(id).get(viewer)
+  }
+
+  settled(id: string, viewer: Viewer): Promise<Task> {
+    return this.#task(id).settled(viewer)
+  }
+
+  async follow(id: string, viewer: Viewer, after: number): Promise<Follower> {
+    return followerOf(await this.#task(id).follow(viewer, after))
+  }
+
+  cancel(id: string, viewer: Viewer): Promise<{ task: Task; wasCanceled: boolean }> {
+    return this.#task(id).cancel(viewer)
+  }
+
+  push(viewer: Viewer, request: PushRequest): Promise<readonly PushConfig[]> {
+    return this.#task(request.taskId).push(viewer, request)
+  }
+
+  async find(ref: string): Promise<readonly FoundTask[]> {
+    const ids = isWholeId(ref) ? [ref] : await this.#index.idsOf(partitionOf(null), ref)
+    return (await Promise.all(ids.map(id => this.#task(id).find(id)))).flat()
+  }
+
+  /** The index knows which tasks there are; what they have said and made is in their own objects. */
+  async list(owner: Viewer, request: ListRequest): Promise<TaskPage> {
+    const { state } = request
+    // Those that ended without their index knowing are found among those that it thinks are at work.
+    if (state !== 'working') {
+      const working = { state: 'working', pageSize: MAX_PAGE, includeArtifacts: false } as const
+      await this.#page(owner, { ...working, historyLength: 0, contextId: request.contextId })
+    }
+    const page = await this.#page(owner, request)
+    return { ...page, tasks: page.tasks.filter(task => state === undefined || task.status.state === state) }
+  }
+
+  async #page(owner: Viewer, request: ListRequest): Promise<TaskPage> {
+    const page = await this.#index.list(partitionOf(owner), owner, request)
+    const filler = new PageFiller(page, request)
+    const add = (stored: StoredTask, view: TaskView | undefined) =>
+      view === undefined || filler.add(stored, view.task)
+    for (let from = 0; from < page.tasks.length; from += AT_ONCE) {
+      const some = page.tasks.slice(from, from + AT_ONCE)
+      const views = await Promise.all(some.map(({ id }) => this.get(id, owner).catch(() => undefined)))
+      if (!some.every((stored, at) => add(stored, views[at]))) break
+    }
+    return filler.done()
+  }
+
+  #task(id: string): Remote<TaskMethods> {
+    return remote(this.#reach('run', `task:${id}`, TASK_KEEPER))
+  }
 }

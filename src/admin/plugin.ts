@@ -15,12 +15,13 @@ import type { Log } from '../http/log.ts'
 import { checkOptions } from '../schemas.ts'
 import type { Store } from '../state/store.ts'
 import { adminGate, OPEN_WARNING } from './gate.ts'
+import { createToolServerKeeper, TOOL_SERVER_KEEPER } from './keepers.ts'
 import { toolServersIn } from './kept.ts'
 import { type AdminOptions, AdminSchema, type AdminSettings, resolveAdmin } from './options.ts'
 import { connectToolServers } from './remote-tool-servers.ts'
 import { adminPath, adminRoutes, type FindRuns } from './routes.ts'
 
-const NAME = 'admin'
+const NAME = TOOL_SERVER_KEEPER
 
 /** How the admin routes work, and the toolkits that they show. */
 export interface AdminPluginOptions extends AdminOptions {
@@ -30,11 +31,17 @@ export interface AdminPluginOptions extends AdminOptions {
 /** Lets administrators manage tool servers (MCP), find runs, and see the toolkits. Throws `invalid_options`. */
 export function admin({ toolkits = [], ...options }: AdminPluginOptions = {}): Plugin {
   checkOptions(NAME, AdminSchema, options)
+  const settingsIn = ({ production, settings: { registry } }: Core) =>
+    resolveAdmin(options, { production, registry })
   return asPlugin({
     name: NAME,
+    keepers: {
+      index: ({ store }, core) =>
+        createToolServerKeeper(() => openToolServers(settingsIn(core), { store, log: core.log })),
+    },
     mount(core) {
-      const { prefix, production, log, maxBodyBytes } = core
-      const settings = resolveAdmin(options, { production, registry: core.settings.registry })
+      const { prefix, log, maxBodyBytes } = core
+      const settings = settingsIn(core)
       const { authenticate } = settings
       return {
         routes: adminRoutes({

@@ -1,7 +1,60 @@
-import type { ToolServers } from '../agents/tool-servers.ts'
-import type { HostedState } from '../core/hosted.ts'
+/**
+ * The tool servers where one object keeps and connects them for all isolates, as an isolate reaches them.
+ *
+ * @module
+ */
 
-/** To be replaced. */
-export function connectToolServers(_: HostedState): ToolServers {
-  throw new Error('not yet')
+import type { ServerCallOptions, ToolServers } from '../agents/tool-servers.ts'
+import type { HostedState } from '../core/hosted.ts'
+import { type Remote, remote } from '../core/keeper.ts'
+import { isServableError, ServableError } from '../errors.ts'
+import { TOOL_SERVER_KEEPER, type ToolServerMethods } from './keepers.ts'
+
+/** Reaches them. */
+export function connectToolServers({ reach }: Pick<HostedState, 'reach'>): ToolServers {
+  const object = remote<ToolServerMethods>(reach('index', 'toolservers', TOOL_SERVER_KEEPER))
+  return {
+    list: () => reached(object.list()),
+    get: id => reached(object.get(id)),
+    add: definition => reached(object.add(definition)),
+    remove: id => reached(object.remove(id)),
+    connect: id => reached(object.connect(id)),
+    disconnect: id => reached(object.disconnect(id)),
+    tools: id => reached(object.tools(id)),
+    call: (name, args, options) => call(object, name, args, options),
+  }
+}
+
+/** Calls a tool. A signal does not cross to an object, so its end is told by a second message. */
+async function call(
+  object: Remote<ToolServerMethods>,
+  name: string,
+  args: unknown,
+  { signal }: ServerCallOptions = {},
+): Promise<unknown> {
+  if (signal?.aborted) throw cancelled()
+  const callId = crypto.randomUUID()
+  const cancel = () => void object.cancel(callId).then(undefined, () => {})
+  signal?.addEventListener('abort', cancel, { once: true })
+  try {
+    return await reached(object.call(callId, name, args))
+  } finally {
+    signal?.removeEventListener('abort', cancel)
+  }
+}
+
+/** What the object answers; it may be gone in the middle, or the answer too large to cross. */
+async function reached<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked
+  } catch (cause) {
+    if (isServableError(cause)) throw cause
+    throw new ServableError('tool_server_failed', 'The object of the tool servers could not be reached', {
+      cause,
+    })
+  }
+}
+
+function cancelled(): ServableError {
+  return new ServableError('tool_server_failed', 'The call was cancelled')
 }

@@ -16,13 +16,13 @@ import type { Observer } from '../runs/observer.ts'
 import type { WorkingRuns } from '../runs/working.ts'
 import type { Cors } from '../web/cors.ts'
 import type { AddressReader } from '../web/ip-address.ts'
-import type { Keeper, ObjectClassName, Seat } from './hosted.ts'
+import type { KeeperMaker, ObjectClassName, SocketKeeper, SocketSeat } from './hosted.ts'
 import type { Keep, Transactions } from './kept.ts'
 import type { CoreSettings } from './options.ts'
 import type { Mounted, Plugin, PluginCore } from './plugin.ts'
 
 /** What the plugins of this package may be beside that. It is no part of the interface: what is published here is frozen. */
-export interface BuiltIn extends Omit<Plugin, 'kept' | 'mount'> {
+export interface BuiltIn extends Omit<Plugin, 'mount'> {
   /** Transactions over the store itself, by the name of their keeper. */
   readonly transactions?: Readonly<Record<string, Transactions>>
   /** Reads forms with files. One plugin. */
@@ -38,7 +38,9 @@ export interface BuiltIn extends Omit<Plugin, 'kept' | 'mount'> {
   /** The observer in an object, which is paid for as long as something in it waits. Default: the same. */
   readonly observerInObject?: Observer
   /** Its halves in objects, by their class. Those of transactions are made of them. */
-  readonly keepers?: { readonly [Name in ObjectClassName]?: (seat: Seat, core: Core) => Keeper }
+  readonly keepers?: { readonly [Name in Exclude<ObjectClassName, 'gateway'>]?: KeeperMaker<Core> }
+  /** Answers in objects of sockets. One plugin. */
+  readonly sockets?: (seat: SocketSeat, core: Core) => SocketKeeper
   mount?(core: Core): BuiltInMounted
 }
 

@@ -22,8 +22,8 @@ export interface TransactionsOver<R, W> {
 export interface Transactions extends TransactionsOver<Reader, Transaction> {
   /** Collections whose documents expire: an object deletes them when their time has come. */
   readonly expiring?: readonly string[]
-  /** All other collections: an object lets itself go once nothing is left in any. */
-  readonly lasting?: readonly string[]
+  /** Collections that an object has in memory alone: what they tell of ends with its memory, or is told from what is kept. */
+  readonly passing?: readonly string[]
 }
 
 /** Calls of transactions, each at a place. An error keeps its code; `state_unavailable` where the store cannot be reached. */

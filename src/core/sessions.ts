@@ -23,8 +23,8 @@ export const SESSION_TRANSACTIONS: SessionTransactions = {
   expiring: [SESSIONS],
 }
 
-/** The keeper's name. */
-export const SESSION_KEEPER = 'session'
+/** The keeper's name, which no plugin can have. */
+export const SESSION_KEEPER = 'core:session'
 
 /** Keeps sessions. With Durable Objects each has an object of its own, and nobody counts those of one owner. */
 export function sessionsIn(

@@ -5,9 +5,10 @@
  */
 
 import * as v from 'valibot'
-import type { Core } from '../core/built-in.ts'
-import { asPlugin } from '../core/built-in.ts'
+import { asPlugin, type Core } from '../core/built-in.ts'
 import { SHARED } from '../core/core.ts'
+import type { SocketKeeper, SocketSeat } from '../core/hosted.ts'
+import { runsInObject } from '../core/in-object.ts'
 import { stateFor } from '../core/no-state.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { ServableError } from '../errors.ts'
@@ -34,12 +35,14 @@ import type { SocketServer } from '../socket/io/server.ts'
 import { checkCredentials, createCors } from '../web/cors.ts'
 import { createGateway, type GatewayParts } from './gateway.ts'
 import { authenticateBy } from './handshake.ts'
+import { createRecordKeeper, createSocketKeeper, RECORD_KEEPER } from './keepers.ts'
 import { createLocalRecords } from './local-records.ts'
 import { type GatewayOptions, type GatewaySettings, resolveGateway } from './options.ts'
 import { forwardToObjects } from './remote.ts'
+import { createRemoteRecords } from './remote-records.ts'
 import { type GatewayFetch, gatewayRoutes } from './routes.ts'
 
-const NAME = 'eventSocket'
+const NAME = RECORD_KEEPER
 
 const OptionsSchema: v.GenericSchema<unknown> = v.strictObject({
   agents: v.optional(record),
@@ -92,6 +95,8 @@ export function eventSocketAs(option: string, options: GatewayOptions): Plugin {
   return asPlugin({
     name: NAME,
     catalog: served => offeredBy(settings, served),
+    keepers: { index: createRecordKeeper },
+    sockets: (seat, core) => keepSockets(settings, seat, core),
     mount(core) {
       checkTogether(option, settings, core)
       const { state, middleware } = core.settings
@@ -147,8 +152,20 @@ function createLocalServer(settings: GatewaySettings, core: Core): SocketServer 
   return createServer(settings, core, { host, records })
 }
 
+/** The server of the event socket in an object, whose sockets may sleep. */
+function keepSockets(settings: GatewaySettings, seat: SocketSeat, core: Core): SocketKeeper {
+  const { recoveryMs: maxMs, limits } = settings
+  const runs = runsInObject(core)
+  const records = maxMs === undefined ? undefined : createRemoteRecords(seat, { ...runs, maxMs })
+  return createSocketKeeper(
+    seat,
+    engine => createServer(settings, { ...core, runs }, { host: core.host, records, engine }),
+    { pingInterval: limits.pingInterval, onError: error => logSocketError(core.log, error) },
+  )
+}
+
 /** The server of the event socket, from what all of a handler share. */
-export function createServer(
+function createServer(
   settings: GatewaySettings,
   { settings: { middleware }, log, runs, readKeys, catalogOf, sockets, whyUnstored }: Core,
   own: Pick<GatewayParts, 'host' | 'records' | 'engine'>,

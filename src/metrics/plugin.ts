@@ -14,6 +14,7 @@ import { isPrice, type ModelPrice, type Pricing } from '../runs/pricing.ts'
 import { checkOptions, isFunction, record } from '../schemas.ts'
 import type { MetricsCore } from './core.ts'
 import type { MetricsExporter } from './exporter.ts'
+import { createMetricsKeeper, METRICS_KEEPER } from './keepers.ts'
 import { createRemoteKeeper } from './remote-keeper.ts'
 import { metricsRoutes } from './routes.ts'
 import { createStoreKeeper } from './store-keeper.ts'
@@ -52,7 +53,8 @@ export function metricsAs(option: string, exporter: MetricsExporter, pricing: Pr
   checkPricing(pricing)
   const { core: counts, authenticate } = exporter
   return asPlugin({
-    name: 'metrics',
+    name: METRICS_KEEPER,
+    keepers: { metrics: createMetricsKeeper },
     observer: counts.pricedBy(pricing),
     observerInObject: counts.hurried(pricing),
     mount: core => ({

@@ -1,11 +1,157 @@
-import type { HostedState } from '../core/hosted.ts'
-import type { MetricsCore, MetricsKeeper } from './core.ts'
+/**
+ * The metrics of many isolates: each hands what it counted to one of several objects, which add it up.
+ *
+ * @module
+ */
 
-/** To be replaced. */
+import type { HostedState } from '../core/hosted.ts'
+import { type Remote, remote } from '../core/keeper.ts'
+import { type Batch, sumUp } from './batches.ts'
+import type { MetricsCore, MetricsKeeper } from './core.ts'
+import { METRICS_KEEPER, type MetricsMethods } from './keepers.ts'
+import { Viewer } from './live.ts'
+
+/** What it needs of the state. */
+type State = Pick<HostedState, 'countOf' | 'reach' | 'waitUntil'>
+
+/** Milliseconds for which an isolate collects before it sends: each sending is paid for, and an isolate that ends loses as much. */
+const COLLECT_MS = 5000
+
+/** The same while somebody watches, and in an object, which is paid for as long as it waits. */
+const HURRIED_MS = 100
+
+/** Milliseconds after which a sending that never came is given up: its request may be gone. */
+const LOST_MS = 1000
+
+/** How often a batch is tried before it waits for the next sending, and milliseconds between two tries. */
+const TRIES = 3
+const RETRY_MS = 200
+
+/** Batches that wait because they could not be sent; past it the oldest are lost. */
+const MAX_UNSENT = 1000
+
+/** Milliseconds after which such a batch is given up: for twice that an object knows which ones it has. */
+const GIVE_UP_MS = 30 * 60 * 1000
+
+interface Unsent {
+  readonly id: string
+  readonly at: number
+  readonly batch: Batch
+}
+
+const sleep = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
+
+/** Makes the keeper of an isolate. Does nothing until something is counted. */
 export function createRemoteKeeper(
-  _core: MetricsCore,
-  _: HostedState,
-  _onError: (error: unknown) => void,
+  core: MetricsCore,
+  state: State,
+  onError: (error: unknown) => void,
 ): MetricsKeeper {
-  throw new Error('not yet')
+  return new RemoteKeeper(core, state, onError)
+}
+
+class RemoteKeeper implements MetricsKeeper {
+  readonly #core: MetricsCore
+  readonly #state: State
+  readonly #onError: (error: unknown) => void
+  readonly #unsent: Unsent[] = []
+  /** Made when it is first needed: a Worker may not draw random numbers while it starts. */
+  #isolate: string | undefined
+  #count = 0
+  /** When the next sending is due. */
+  #dueAt = Number.NEGATIVE_INFINITY
+  #watchers = 0
+
+  constructor(core: MetricsCore, state: State, onError: (error: unknown) => void) {
+    this.#core = core
+    this.#state = state
+    this.#onError = onError
+  }
+
+  readonly isWatched = (): boolean => this.#watchers > 0
+
+  /** Sends soon, after the response of whoever is served now, and kept alive by its context. */
+  changed(isHurried = false): void {
+    const now = Date.now()
+    const wait = isHurried || this.isWatched() ? HURRIED_MS : COLLECT_MS
+    const isComing = this.#dueAt > now - LOST_MS && this.#dueAt <= now + wait
+    if (isComing) return
+    this.#dueAt = now + wait
+    this.#state.waitUntil(
+      sleep(wait).then(() => {
+        this.#dueAt = Number.NEGATIVE_INFINITY
+        return this.#send()
+      }),
+    )
+  }
+
+  async snapshot(): ReturnType<MetricsKeeper['snapshot']> {
+    await this.#send()
+    const shares = await Promise.all(this.#objects().map(object => object.read()))
+    return sumUp(
+      shares.flatMap(({ stats }) => stats),
+      shares.flatMap(({ gauges }) => gauges),
+    )
+  }
+
+  /** Watches all objects at once. */
+  readonly watch = async (): Promise<Viewer> => {
+    const readers = await Promise.all(this.#objects().map(async object => (await object.watch()).getReader()))
+    const viewer = new Viewer(() => {
+      for (const reader of readers) void reader.cancel().then(undefined, () => {})
+    })
+    for (const reader of readers) void pump(reader, viewer)
+    this.#watchers++
+    return viewer
+  }
+
+  async #send(): Promise<void> {
+    const batch = this.#core.take()
+    this.#isolate ??= crypto.randomUUID()
+    const now = Date.now()
+    if (batch !== undefined) this.#unsent.push({ id: `${this.#isolate}:${++this.#count}`, at: now, batch })
+    const unsent = this.#unsent.splice(0).filter(({ at }) => at > now - GIVE_UP_MS)
+    await Promise.all(unsent.map(each => this.#deliver(each)))
+    if (this.#unsent.length > MAX_UNSENT) this.#unsent.splice(0, this.#unsent.length - MAX_UNSENT)
+  }
+
+  /** A batch that is sent twice counts once, by its id: so it may be sent again where nobody knows. */
+  async #deliver(unsent: Unsent): Promise<void> {
+    const isolate = this.#isolate ?? ''
+    const objects = this.#objects()
+    const shard = Number.parseInt(isolate.slice(0, 8), 16) % objects.length
+    for (let attempt = 1; attempt <= TRIES; attempt++) {
+      try {
+        this.#watchers = await objects[shard]!.add(isolate, unsent.id, unsent.batch)
+        return
+      } catch (error) {
+        if (attempt < TRIES) await sleep(RETRY_MS)
+        else this.#onError(error)
+      }
+    }
+    this.#unsent.push(unsent)
+  }
+
+  #objects(): Remote<MetricsMethods>[] {
+    const { reach } = this.#state
+    return Array.from({ length: this.#state.countOf('metrics') }, (_, shard) =>
+      remote(reach('metrics', `metrics:${shard}`, METRICS_KEEPER)),
+    )
+  }
+}
+
+/** Gives a viewer the lines of a stream. */
+async function pump(reader: ReadableStreamDefaultReader<Uint8Array>, viewer: Viewer): Promise<void> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  try {
+    for (let item = await reader.read(); !item.done; item = await reader.read()) {
+      const lines = (rest + decoder.decode(item.value, { stream: true })).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) if (line !== '') viewer.push(line)
+    }
+  } catch {
+    // The object is gone; the viewer sees it by the end of its stream.
+  }
+  viewer.leave()
 }

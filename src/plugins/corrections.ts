@@ -2,7 +2,7 @@ import type { Correction, CorrectionQuery, CorrectionStore } from '../agents/cor
 import { asPlugin } from '../core/built-in.ts'
 import type { Keep, Transactions } from '../core/kept.ts'
 import type { Plugin } from '../core/plugin.ts'
-import { addCorrection, CORRECTIONS, listCorrections } from '../http/corrections.ts'
+import { addCorrection, listCorrections } from '../http/corrections.ts'
 import { correctionRoutes } from '../http/routes/correction-routes.ts'
 import { partitionOf } from '../runs/record.ts'
 import type { Reader, Transaction } from '../state/store.ts'
@@ -15,7 +15,6 @@ const CORRECTION_TRANSACTIONS = {
     add: (tx: Transaction, correction: Correction, owner: string | null) =>
       addCorrection(tx, correction, owner),
   },
-  lasting: [CORRECTIONS],
 } satisfies Transactions
 
 /** Keeps what people put right in the output of agents, and tells agents of it: `/agents/:name/corrections`. */

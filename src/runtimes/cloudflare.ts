@@ -4,24 +4,16 @@
  * @module
  */
 
+import { waitUntil } from 'cloudflare:workers'
+import type { Core } from '../core/built-in.ts'
+import { coreOf } from '../core/handler.ts'
+import type { HostedState, ObjectClassName } from '../core/hosted.ts'
 import { ServableError } from '../errors.ts'
-import type { HandlerOptions, HostedState } from '../options.ts'
-import { openService, type Service } from '../service.ts'
-import { sha256 } from '../web/digest.ts'
-import { findBindings } from './cloudflare/bindings.ts'
-import { connectDurableGateway } from './cloudflare/durable-gateway.ts'
+import { findObjects, NAMES, reach } from './cloudflare/bindings.ts'
 import { createDurableHost } from './cloudflare/durable-host.ts'
-import { createDurableKeeper } from './cloudflare/durable-keeper.ts'
-import { createDurableSessions } from './cloudflare/durable-sessions.ts'
-import { createDurableTaskHost } from './cloudflare/durable-task-host.ts'
-import { connectDurableToolServers } from './cloudflare/durable-tool-servers.ts'
-import { gatewayObjectClass } from './cloudflare/gateway-object.ts'
-import { indexObjectClass } from './cloudflare/index-object.ts'
-import { indexOf } from './cloudflare/kept.ts'
-import { metricsObjectClass } from './cloudflare/metrics-object.ts'
+import { type KeepingClass, keepingClass } from './cloudflare/object.ts'
 import type { ObjectClass } from './cloudflare/platform.ts'
-import { unwrap } from './cloudflare/rpc.ts'
-import { runObjectClass } from './cloudflare/run-object.ts'
+import { socketClass } from './cloudflare/socket-object.ts'
 
 export { workerAssets } from './cloudflare/assets.ts'
 export type { ObjectClass, ObjectNamespace, ObjectState, ObjectStorage } from './cloudflare/platform.ts'
@@ -64,22 +56,25 @@ export function durableState({
   indexes = 1,
 }: DurableStateOptions = {}): HostedState {
   checkCounts({ gateways, metrics, indexes })
+  const counts: Readonly<Partial<Record<ObjectClassName, number>>> = {
+    gateway: gateways,
+    metrics,
+    index: indexes,
+  }
   return {
     kind: 'hosted',
-    createHost: settings => createDurableHost(findBindings(), settings, indexes),
-    createTaskHost: () => createDurableTaskHost(findBindings()),
-    connectGateway: () => connectDurableGateway(gateways),
-    keepCorrections: () => ({
-      add: (correction, owner) => indexOf(owner).addCorrection(correction, owner),
-      list: query => unwrap(indexOf(query.owner).listCorrections(query)),
-    }),
-    keepSessions: createDurableSessions,
-    countRequests: windowMs => async key => {
-      const client = await sha256(key)
-      return findBindings().index.getByName(`rate:${client}`).countRequest(client, windowMs)
+    createHost(settings) {
+      findObjects('run')
+      findObjects('index')
+      return createDurableHost(reach, settings, indexes)
     },
-    connectToolServers: connectDurableToolServers,
-    keepMetrics: (core, onError) => createDurableKeeper(core, metrics, onError),
+    countOf: className => counts[className] ?? 1,
+    reach,
+    waitUntil: work => waitUntil(work),
+    forward(className) {
+      const objects = findObjects(className)
+      return (name, request) => objects.getByName(name).fetch(request)
+    },
   }
 }
 
@@ -94,22 +89,28 @@ export interface DurableObjectClasses {
 }
 
 /**
- * Makes the Durable Object classes for the same options as the handler's, so that the same agents exist wherever a
- * run executes. Agents that are made during a request are not there: make them at module level.
+ * Makes the Durable Object classes of a handler, so that the same agents and plugins are wherever a run executes. Agents that are
+ * made during a request are not there: make them at module level. Throws `invalid_options` for what is no handler.
  *
  * @example
- * export const { ServableRun, ServableIndex, ServableGateway } = durableObjects(options)
+ * export const { ServableRun, ServableIndex, ServableGateway } = durableObjects(handler)
  */
-export function durableObjects(options: HandlerOptions): DurableObjectClasses {
-  let made: Service | undefined
-  const service = () => {
-    made ??= openService(options)
-    return made
-  }
+export function durableObjects(handler: object): DurableObjectClasses {
+  const core = coreOfHandler(handler)
+  const classOf = (name: KeepingClass) => keepingClass(name, NAMES[name][1], core)
   return {
-    ServableRun: runObjectClass(service),
-    ServableIndex: indexObjectClass(service),
-    ServableGateway: gatewayObjectClass(service),
-    ServableMetrics: metricsObjectClass(),
+    ServableRun: classOf('run'),
+    ServableIndex: classOf('index'),
+    ServableGateway: socketClass(core),
+    ServableMetrics: classOf('metrics'),
   }
+}
+
+function coreOfHandler(handler: object): Core {
+  const core = typeof handler === 'function' ? coreOf(handler) : undefined
+  if (core !== undefined) return core
+  throw new ServableError(
+    'invalid_options',
+    '`durableObjects` needs a handler: durableObjects(createHandler({ … }))',
+  )
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { ServableError } from '../errors.ts'
 import { splitChunks } from './chunks.ts'
 import { INDEXED_TAGS, MIGRATIONS, TAG_INDICES } from './migrations.ts'
 import type { Outcome, Work } from './patient.ts'
@@ -36,7 +37,10 @@ export interface SqlStoreOptions {
   readonly indexesTags?: boolean
 }
 
-/** Makes a store on a database, which is brought to the newest schema when it is first used. */
+/**
+ * Makes a store on a database, which is brought to the newest schema when it is first used. Throws `invalid_options` for the
+ * database of a newer version.
+ */
 export function sqlStore(
   driver: SqlDriver,
   presence: Presence = alone(),
@@ -45,10 +49,11 @@ export function sqlStore(
   const tx = new SqlTransaction(driver, new Set(indexesTags ? INDEXED_TAGS : []))
   let isMigrated = false
   const prepare = () => {
+    if (isMigrated) return
+    const version = driver.snapshot(() => versionOf(driver))
+    if (version > MIGRATIONS.length) throw newer(version)
     // A database that is up to date is not written: nobody waits for another one who writes just now.
-    if (!isMigrated && driver.snapshot(() => versionOf(driver)) < MIGRATIONS.length) {
-      driver.transaction(() => migrate(driver, indexesTags))
-    }
+    if (version < MIGRATIONS.length) driver.transaction(() => migrate(driver, indexesTags))
     isMigrated = true
   }
   const transact = <T>(work: (tx: Transaction) => T): T => {
@@ -92,6 +97,15 @@ const SCHEMA = "SELECT 1 FROM sqlite_master WHERE name = 'servable_schema'"
 function versionOf(driver: SqlDriver): number {
   if (driver.all(SCHEMA).length === 0) return 0
   return Number(driver.all('SELECT MAX(version) AS version FROM servable_schema')[0]?.version ?? 0)
+}
+
+/** What a newer version has changed is not known here: to write into it could damage it. */
+function newer(version: number): ServableError {
+  return new ServableError(
+    'invalid_options',
+    `a newer version of servable has written it (its schema is ${version}, and this version knows ${MIGRATIONS.length}). ` +
+      'Start the newer version again, or give `path` a new name',
+  )
 }
 
 function migrate(driver: SqlDriver, indexesTags: boolean): void {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { noteBatch } from '../../src/runtimes/cloudflare/batch-places.ts'
+import { noteBatch } from '../../src/metrics/batch-places.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 
 const ISOLATE = 'isolate'

@@ -55,38 +55,38 @@ describe('rows that are written', () => {
   async function knownOwner(): Promise<Fields> {
     const owner = as(own('owner'))
     await followed(url(), 'burst', owner)
-    await spent(url(), 'ServableIndex.update')
+    await spent(url(), 'ServableIndex.core:run.update')
     return owner
   }
 
   it('are 20 at the most for a stored run of 50 pieces', async () => {
     const owner = await knownOwner()
     expect(await followed(url(), 'burst', owner)).toBe(50)
-    const { rows, calls } = await spent(url(), 'ServableIndex.update')
+    const { rows, calls } = await spent(url(), 'ServableIndex.core:run.update')
     expect(rows).toBeLessThanOrEqual(20)
     expect(calls).toEqual({
-      'ServableRun.start': 1,
-      'ServableRun.follow': 1,
-      'ServableIndex.admit': 1,
-      'ServableIndex.update': 1,
+      'ServableRun.core:run.start': 1,
+      'ServableRun.core:run.follow': 1,
+      'ServableIndex.core:run.admit': 1,
+      'ServableIndex.core:run.update': 1,
     })
   })
 
   it('are 20 at the most for the first run of an owner too', async () => {
     await followed(url(), 'burst', as(own('owner')))
-    expect((await spent(url(), 'ServableIndex.update')).rows).toBeLessThanOrEqual(20)
+    expect((await spent(url(), 'ServableIndex.core:run.update')).rows).toBeLessThanOrEqual(20)
   })
 
   it('are 28 at the most with an idempotency key', async () => {
     const owner = await knownOwner()
     await followed(url(), 'burst', { ...owner, 'idempotency-key': crypto.randomUUID() })
-    expect((await spent(url(), 'ServableIndex.update')).rows).toBeLessThanOrEqual(28)
+    expect((await spent(url(), 'ServableIndex.core:run.update')).rows).toBeLessThanOrEqual(28)
   })
 
   it('are one a piece at the most, and those of a run, where pieces come one by one', async () => {
     const owner = await knownOwner()
     expect(await followed(url(), 'paced', owner)).toBe(50)
-    const { rows } = await spent(url(), 'ServableIndex.update')
+    const { rows } = await spent(url(), 'ServableIndex.core:run.update')
     expect(rows).toBeLessThanOrEqual(50 + 20)
   })
 
@@ -97,9 +97,9 @@ describe('rows that are written', () => {
     const response = await post(`${url()}/message:send`, { message }, headers)
     const { task } = (await response.json()) as { task: { id: string } }
     expect(task.id).toMatch(uuid)
-    const { rows, calls } = await spent(url(), 'ServableIndex.updateTask', 2)
+    const { rows, calls } = await spent(url(), 'ServableIndex.a2a.update', 2)
     expect(rows).toBeLessThanOrEqual(25)
-    expect(calls['ServableIndex.updateTask']).toBe(2)
+    expect(calls['ServableIndex.a2a.update']).toBe(2)
   })
 })
 

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Agent, createHandler, type HandlerOptions, type LogEntry } from '../../src/index.ts'
 import { serve } from '../../src/runtimes/node.ts'
+import { openDatabase } from '../../src/runtimes/sqlite/driver.ts'
 import { adviceFor, runtimeName } from '../../src/runtimes/sqlite/module.ts'
 import { sqliteState } from '../../src/runtimes/sqlite.ts'
 import { eventually, jsonRequest } from '../contracts/http/client.ts'
@@ -55,6 +56,18 @@ describe('a database that cannot be opened', () => {
       'in a folder that is not there',
       async () => at('none', 'x.db'),
       /folder `.*none` does not exist. Make it/,
+    ],
+    [
+      'that a newer version wrote',
+      async () => {
+        const path = at('newer.db')
+        const driver = openDatabase(path)
+        driver.run('CREATE TABLE servable_schema (version INTEGER NOT NULL)')
+        driver.run('INSERT INTO servable_schema (version) VALUES (999)')
+        driver.close()
+        return path
+      },
+      /newer version of servable has written it .* Start the newer version again/,
     ],
     [
       'that is a folder',

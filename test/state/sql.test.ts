@@ -76,6 +76,21 @@ describe('sqlStore on a file', () => {
     store.close()
   })
 
+  it('is left alone where a newer version wrote it', () => {
+    const path = newFile()
+    const driver = openDatabase(path)
+    sqlStore(driver).transact(tx => tx.append('log', 'one'))
+    const next = MIGRATIONS.length + 1
+    driver.run('INSERT INTO servable_schema (version) VALUES (?)', next)
+    const older = sqlStore(openDatabase(path))
+    for (const use of [() => older.read(() => {}), () => older.transact(() => {})]) {
+      expect(use).toThrow(expect.objectContaining({ code: 'invalid_options' }))
+      expect(use).toThrow(`its schema is ${next}, and this version knows ${MIGRATIONS.length}`)
+    }
+    older.close()
+    driver.close()
+  })
+
   it('shows one opening what another has written', async () => {
     const path = newFile()
     const [one, two] = [here(sqlStore(openDatabase(path))), here(sqlStore(openDatabase(path)))]

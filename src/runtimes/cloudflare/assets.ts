@@ -1,6 +1,5 @@
 import { env } from 'cloudflare:workers'
 import { ServableError } from '../../errors.ts'
-import type { DocsAssets } from '../../openapi/page.ts'
 
 /**
  * Takes the files of the documentation page from a Worker's static assets: `wrangler.toml` needs
@@ -10,7 +9,7 @@ import type { DocsAssets } from '../../openapi/page.ts'
  * @example
  * const options = { swagger: { enabled: true, assets: workerAssets() } }
  */
-export function workerAssets(binding = 'ASSETS'): DocsAssets {
+export function workerAssets(binding = 'ASSETS'): (file: string) => Promise<Response> {
   return async file => {
     const assets = (env as Record<string, { fetch?(url: string): Promise<Response> } | undefined>)[binding]
     if (assets?.fetch === undefined) {

@@ -4,6 +4,9 @@
  * @module
  */
 
+import type { Reach } from '../../core/hosted.ts'
+import { type Remote, remote } from '../../core/keeper.ts'
+import { type Calls, callsAt } from '../../core/kept.ts'
 import { isServableError } from '../../errors.ts'
 import type {
   Follower,
@@ -14,28 +17,38 @@ import type {
   StartRequest,
   Viewer,
 } from '../../runs/host.ts'
-import { type FoundRun, partitionOf, RUNS, type RunRecord, type RunSummary } from '../../runs/record.ts'
-import { type Bindings, type IndexStub, referredTo } from './bindings.ts'
+import { followerOf } from '../../runs/log-stream.ts'
+import {
+  type FoundRun,
+  isWholeId,
+  MAX_FOUND,
+  partitionOf,
+  type RunRecord,
+  type RunSummary,
+} from '../../runs/record.ts'
 import { Indexes, joinPages } from './indexes.ts'
-import { followerOf, unwrap } from './rpc.ts'
+import { RUN_INDEX, RUN_KEEPER, type RunIndex } from './run-index.ts'
+import type { RunMethods } from './run-keeper.ts'
 
 /** Milliseconds after which a run that is listed but has no object will not begin any more. */
 const STILLBORN_MS = 60_000
 
 /** Makes the host. `indexes`: how many index objects share the runs of clients without an identity. */
-export function createDurableHost(bindings: Bindings, settings: HostSettings, indexes = 1): RunHost {
-  return new DurableHost(bindings, settings, new Indexes(indexes))
+export function createDurableHost(reach: Reach, settings: HostSettings, indexes: number): RunHost {
+  return new DurableHost(reach, settings, new Indexes(indexes))
 }
 
 class DurableHost implements RunHost {
-  readonly #bindings: Bindings
+  readonly #reach: Reach
   readonly #settings: HostSettings
   readonly #indexes: Indexes
+  readonly #index: Calls<RunIndex>
 
-  constructor(bindings: Bindings, settings: HostSettings, indexes: Indexes) {
-    this.#bindings = bindings
+  constructor(reach: Reach, settings: HostSettings, indexes: Indexes) {
+    this.#reach = reach
     this.#settings = settings
     this.#indexes = indexes
+    this.#index = callsAt((place, keeper) => reach('index', place, keeper), RUN_KEEPER, RUN_INDEX)
   }
 
   async start(request: StartRequest): Promise<RunRecord> {
@@ -45,8 +58,7 @@ class DurableHost implements RunHost {
     if (key !== undefined) {
       // The first one to reserve chooses the run; the object of that run starts it once, whoever asks.
       const { timeoutMs, retentionMs } = this.#settings
-      const index = this.#bindings.index.getByName(`key:${key.id}`)
-      id = await unwrap(index.reserve(key, id, Date.now() + timeoutMs + retentionMs))
+      id = await this.#index.reserve(`key:${key.id}`, key, id, Date.now() + timeoutMs + retentionMs)
     }
     const client = request.client ?? partitionOf(owner)
     const message = {
@@ -62,28 +74,28 @@ class DurableHost implements RunHost {
       isBackground,
       secrets,
     }
-    return unwrap(this.#run(id).start(message))
+    return this.#run(id).start(message)
   }
 
   get(id: string, viewer: Viewer): Promise<RunRecord> {
-    return unwrap(this.#run(id).get(viewer))
+    return this.#run(id).get(viewer)
   }
 
   async follow(id: string, viewer: Viewer, after: number): Promise<Follower> {
-    return followerOf(await unwrap(this.#run(id).follow(viewer, after)))
+    return followerOf(await this.#run(id).follow(viewer, after))
   }
 
   wait(id: string, viewer: Viewer): Promise<RunRecord> {
-    return unwrap(this.#run(id).wait(viewer))
+    return this.#run(id).wait(viewer)
   }
 
   cancel(id: string, viewer: Viewer): Promise<RunRecord> {
-    return unwrap(this.#run(id).cancel(viewer))
+    return this.#run(id).cancel(viewer)
   }
 
   async find(ref: string): Promise<readonly FoundRun[]> {
-    const ids = await referredTo(this.#bindings, RUNS, ref, this.#indexes.namesOf(null))
-    return (await Promise.all(ids.map(id => unwrap(this.#run(id).find(id))))).flat()
+    const ids = isWholeId(ref) ? [ref] : await this.#referredTo(ref)
+    return (await Promise.all(ids.map(id => this.#run(id).find(id)))).flat()
   }
 
   async list(owner: Viewer, query: RunQuery): Promise<RunPage> {
@@ -92,9 +104,9 @@ class DurableHost implements RunHost {
     if (status !== undefined && status !== 'running') {
       await this.list(owner, { ...query, status: 'running', cursor: undefined, limit: 100 })
     }
-    const indexes = this.#indexes.namesOf(owner).map(name => this.#bindings.index.getByName(name))
+    const names = this.#indexes.namesOf(owner)
     const pages = await Promise.all(
-      indexes.map(async index => [index, await unwrap(index.list(owner, query))] as const),
+      names.map(async name => [name, await this.#index.list(name, owner, query)] as const),
     )
     const page = joinPages(pages, query.limit)
     const fresh = await Promise.all(page.runs.map(([run, index]) => this.#fresh(run, owner, index)))
@@ -103,7 +115,7 @@ class DurableHost implements RunHost {
   }
 
   /** The index learns of a run's end a moment after the run's own object, so those at work are asked themselves. */
-  async #fresh(run: RunSummary, owner: Viewer, index: IndexStub): Promise<RunSummary | undefined> {
+  async #fresh(run: RunSummary, owner: Viewer, index: string): Promise<RunSummary | undefined> {
     if (run.status !== 'running') return run
     try {
       const { result: _, ...summary } = await this.get(run.id, owner)
@@ -112,12 +124,18 @@ class DurableHost implements RunHost {
       if (!isServableError(error) || error.code !== 'run_not_found') return run
       if (Date.now() - Date.parse(run.createdAt) < STILLBORN_MS) return run
       // It was listed, but its object was gone before it began.
-      await index.remove(run.id)
+      await this.#index.remove(index, run.id)
       return undefined
     }
   }
 
-  #run(id: string) {
-    return this.#bindings.runs.getByName(id)
+  /** Ids that the beginning of one may stand for, of runs without an owner. */
+  async #referredTo(ref: string): Promise<readonly string[]> {
+    const found = await Promise.all(this.#indexes.namesOf(null).map(name => this.#index.idsOf(name, ref)))
+    return found.flat().slice(0, MAX_FOUND)
+  }
+
+  #run(id: string): Remote<RunMethods> {
+    return remote(this.#reach('run', id, RUN_KEEPER))
   }
 }

@@ -121,6 +121,14 @@ export class ObjectDocuments {
     return this.#newest('at, id', collection, query, looks, { where, values, limit: looks }).length
   }
 
+  /** Whether there is anything in other collections than these. */
+  holdsBeside(collections: readonly string[]): boolean {
+    if (!this.#tables.has('object_documents')) return false
+    const others = collections.map(() => '?').join(', ')
+    const sql = `SELECT 1 FROM object_documents WHERE collection NOT IN (${others}) LIMIT 1`
+    return this.#tables.all(sql, ...collections).length > 0
+  }
+
   /** The newest documents of a partition; of those, where a condition is given, at most `among.limit` for which it holds. */
   #newest(
     columns: string,

@@ -85,6 +85,11 @@ export class ObjectTransaction implements Transaction {
     this.#log.delete(log)
   }
 
+  /** Whether there is anything in other collections than these. */
+  holdsBeside(collections: readonly string[]): boolean {
+    return this.#documents.holdsBeside(collections)
+  }
+
   /** Writes what waits to be written together: the last thing that a transaction does. */
   flush(): void {
     this.#log.flush()

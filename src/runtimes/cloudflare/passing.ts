@@ -16,9 +16,9 @@ import type {
 export class PassingTransaction implements Transaction {
   readonly #kept: Transaction
   readonly #passing: Transaction
-  readonly #names: readonly string[]
+  readonly #names: ReadonlySet<string>
 
-  constructor(kept: Transaction, passing: Transaction, names: readonly string[]) {
+  constructor(kept: Transaction, passing: Transaction, names: ReadonlySet<string>) {
     this.#kept = kept
     this.#passing = passing
     this.#names = names
@@ -89,6 +89,6 @@ export class PassingTransaction implements Transaction {
   }
 
   #of(collection: string): Transaction {
-    return this.#names.includes(collection) ? this.#passing : this.#kept
+    return this.#names.has(collection) ? this.#passing : this.#kept
   }
 }

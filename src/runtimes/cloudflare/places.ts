@@ -4,10 +4,14 @@
  * @module
  */
 
-import { placeOf, takePlace } from '../../runs/admission.ts'
-import type { HostSettings } from '../../runs/host.ts'
+import { placeOf, takePlace, type WorkBounds } from '../../runs/admission.ts'
 import { RUNNING, RUNS, type StoredRun, toDocument } from '../../runs/record.ts'
 import type { Place, Transaction } from '../../state/store.ts'
+
+/** How much may be at work, and for how long. */
+export interface PlaceBounds extends WorkBounds {
+  readonly timeoutMs: number
+}
 
 /** Milliseconds that an object may be late to tell of an end. */
 const LATE_MS = 60_000
@@ -24,7 +28,7 @@ export function workExpiry(
 }
 
 /** Lists a run that is about to start. Throws `too_many_runs` where as many as may be are at work. */
-export function admitListed(tx: Transaction, run: StoredRun, client: string, bounds: HostSettings): void {
+export function admitListed(tx: Transaction, run: StoredRun, client: string, bounds: PlaceBounds): void {
   const document = toDocument(run)
   const place = placeOf(document, { instance: run.instance, client, expiresAt: workExpiry(bounds) })
   takePlace(tx, RUNNING, place, bounds)
@@ -33,7 +37,7 @@ export function admitListed(tx: Transaction, run: StoredRun, client: string, bou
 }
 
 /** Takes the places again that the runs of a list had before the object left memory. */
-export function fillPlaces(tx: Transaction, partition: string, bounds: HostSettings): void {
+export function fillPlaces(tx: Transaction, partition: string, bounds: PlaceBounds): void {
   const now = Date.now()
   const since = now - (workExpiry(bounds, now) - now)
   const filter = { partition, tags: { status: 'running' }, since }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { SleepingSocket } from '../../core/hosted.ts'
 import type { SqlRow, SqlValue } from '../../state/sql-driver.ts'
 
 /** The storage of a Durable Object. */
@@ -22,22 +23,14 @@ export interface ObjectState {
   readonly storage: ObjectStorage
   waitUntil(promise: Promise<unknown>): void
   /** Takes a WebSocket that does not keep the object in memory. */
-  acceptWebSocket(socket: HibernatingSocket): void
-  getWebSockets(): HibernatingSocket[]
-}
-
-/** A WebSocket of an object, with what is kept for it while the object is not in memory: 16,384 bytes at the most. */
-export interface HibernatingSocket {
-  send(data: string | Uint8Array): void
-  close(code?: number, reason?: string): void
-  serializeAttachment(value: unknown): void
-  deserializeAttachment(): unknown
+  acceptWebSocket(socket: SleepingSocket): void
+  getWebSockets(): SleepingSocket[]
 }
 
 /** Both ends of a WebSocket. */
 export interface SocketPair {
-  readonly 0: HibernatingSocket
-  readonly 1: HibernatingSocket
+  readonly 0: SleepingSocket
+  readonly 1: SleepingSocket
 }
 
 /** A class of Durable Objects, as a Worker exports it. */

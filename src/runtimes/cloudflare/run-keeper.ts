@@ -5,20 +5,29 @@
  */
 
 import type { Kind, RunInput, RunOptions } from '../../agents/contract.ts'
+import type { Core } from '../../core/built-in.ts'
+import type { Keeper, Seat } from '../../core/hosted.ts'
+import { resolveInObject, runsInObject } from '../../core/in-object.ts'
+import { callIn } from '../../core/keeper.ts'
+import { callsAt } from '../../core/kept.ts'
+import { KeptInObject, WATCH_MS } from '../../core/kept-in-object.ts'
 import { ServableError } from '../../errors.ts'
 import type { RunHost, Viewer } from '../../runs/host.ts'
 import { createLocalHost, newRun } from '../../runs/local-host.ts'
-import { type FoundRun, partitionOf, RUNS, type RunRecord, type StoredRun } from '../../runs/record.ts'
+import { streamOf } from '../../runs/log-stream.ts'
+import {
+  type FoundRun,
+  partitionOf,
+  RESULTS,
+  RUNNING,
+  RUNS,
+  type RunRecord,
+  type StoredRun,
+} from '../../runs/record.ts'
+import { forgetRun } from '../../runs/retention.ts'
 import type { Target } from '../../runs/target.ts'
-import type { Service } from '../../service.ts'
-import { Alarm } from './alarm.ts'
-import { findBindings, type IndexStub } from './bindings.ts'
 import type { ListedBy } from './indexes.ts'
-import { Kept } from './kept.ts'
-import type { ObjectState } from './platform.ts'
-import { type Answer, type Answerer, answering, streamOf, unwrap } from './rpc.ts'
-import type { ObjectStore } from './sql.ts'
-import { RETRY_MS, resolveHere, settingsHere, WATCH_MS } from './upkeep.ts'
+import { RUN_INDEX, RUN_KEEPER } from './run-index.ts'
 
 /** A run to start, as it crosses from the Worker. Its keys stay in memory on both sides. */
 export interface StartMessage {
@@ -31,138 +40,112 @@ export interface StartMessage {
   readonly owner: string | null
   /** Whose place it takes. */
   readonly client: string
-  /** The index object that is to list it; absent where a Worker of an earlier version asks. */
-  readonly listedBy?: ListedBy
+  /** The index object that is to list it. */
+  readonly listedBy: ListedBy
   readonly isBackground: boolean
   readonly secrets?: readonly string[] | undefined
+}
+
+/** What a run's object answers. */
+export interface RunMethods {
+  start(message: StartMessage): Promise<RunRecord>
+  get(viewer: Viewer): Promise<RunRecord>
+  wait(viewer: Viewer): Promise<RunRecord>
+  cancel(viewer: Viewer): Promise<RunRecord>
+  /** Itself, whoever's it is, or nothing. */
+  find(id: string): Promise<readonly FoundRun[]>
+  follow(viewer: Viewer, after: number): Promise<ReadableStream<Uint8Array>>
 }
 
 /** The collection of the index object's name, where it is not the owner's. */
 const LISTED_BY = 'listed-by'
 
 /** Keeps the run of one object. */
-export class RunKeeper {
-  readonly #alarm: Alarm
-  readonly #store: ObjectStore
-  readonly #service: Service
-  readonly #host: RunHost
-  readonly #kept: Kept<StoredRun>
-  readonly #answer: Answerer
-  #isIndexed = false
-
-  constructor(state: ObjectState, store: ObjectStore, service: Service) {
-    this.#alarm = new Alarm(state.storage)
-    this.#store = store
-    this.#service = service
-    this.#answer = answering(() => service.settings.log)
-    this.#kept = new Kept(store, {
-      collection: RUNS,
-      missing: () => new ServableError('run_not_found', 'There is no such run'),
-      unlist: document => this.#indexOf(document.value).remove(document.id),
-    })
-    this.#host = createLocalHost({
-      store,
-      settings: settingsHere(service.runs, service.settings),
-      retention: {},
-      leavesExpired: true,
-      onEnded: () => state.waitUntil(this.#settle()),
-    })
-  }
-
-  start(message: StartMessage): Promise<Answer<RunRecord>> {
-    return this.#answer(async () => {
-      const { catalog, gatewayCatalog } = this.#service
-      const names = message.scope === 'gateway' ? gatewayCatalog : catalog
-      const target = resolveHere(names, message.kind, message.name)
-      const { id, owner, client, listedBy, input, isBackground, secrets } = message
-      const options = { ...message.options, runId: id }
-      await this.#kept.expire()
-      if (this.#kept.document() === undefined) {
-        const run = newRun(
-          { id, at: Date.now(), instance: this.#store.instance },
-          { target, options, owner, key: undefined },
-        )
-        const { name, shares } = listedBy ?? { name: partitionOf(owner), shares: 1 }
-        await unwrap(findBindings().index.getByName(name).admit(run, client, shares))
-        if (name !== partitionOf(owner)) this.#keepName(id, name)
-      }
-      const record = await this.#host.start({ target, input, options, owner, client, isBackground, secrets })
-      if (record.status === 'running') await this.#alarm.setBy(Date.now() + WATCH_MS)
-      return record
-    })
-  }
-
-  get(viewer: Viewer): Promise<Answer<RunRecord>> {
-    return this.#answer(async () => {
-      const record = await this.#host.get(await this.#kept.id(), viewer)
-      // An eviction may have ended the run: its index is told before anyone is.
-      if (record.status !== 'running' && !this.#isIndexed) await this.#settle()
-      return record
-    })
-  }
-
-  wait(viewer: Viewer): Promise<Answer<RunRecord>> {
-    return this.#answer(async () =>
-      this.#host.wait(await this.#kept.id(), viewer, new AbortController().signal),
-    )
-  }
-
-  follow(viewer: Viewer, after: number): Promise<Answer<ReadableStream<Uint8Array>>> {
-    return this.#answer(async () => streamOf(await this.#host.follow(await this.#kept.id(), viewer, after)))
-  }
-
-  find(id: string): Promise<Answer<readonly FoundRun[]>> {
-    return this.#answer(async () => {
-      await this.#kept.expire()
-      return this.#kept.document() === undefined ? [] : this.#host.find(id)
-    })
-  }
-
-  cancel(viewer: Viewer): Promise<Answer<RunRecord>> {
-    return this.#answer(async () => {
-      const record = await this.#host.cancel(await this.#kept.id(), viewer)
-      await this.#settle()
-      return record
-    })
-  }
-
-  /** Looks after a run: tells the index how it ended, and deletes it when its time has come. */
-  async alarm(): Promise<void> {
-    await this.#kept.expire()
-    const document = this.#kept.document()
-    if (document === undefined) return
-    // The host ends a run that an eviction interrupted before it answers anything about it.
-    await this.#host.get(document.id, document.value.owner)
-    await this.#settle()
-  }
+export function createRunKeeper(seat: Seat, core: Core): Keeper {
+  const { store, reach } = seat
+  const settings = runsInObject(core)
+  const index = callsAt((place, keeper) => reach('index', place, keeper), RUN_KEEPER, RUN_INDEX)
 
   /** The index object that lists the run. Which it is stays the same when there are more of them. */
-  #indexOf({ record, owner }: StoredRun): IndexStub {
-    const kept = this.#store.transact(tx => tx.get<string>(LISTED_BY, record.id))
-    return findBindings().index.getByName(kept?.value ?? partitionOf(owner))
+  const indexOf = ({ record, owner }: StoredRun): string =>
+    store.read(tx => tx.get<string>(LISTED_BY, record.id))?.value ?? partitionOf(owner)
+
+  const kept: KeptInObject<StoredRun> = new KeptInObject(seat, {
+    collection: RUNS,
+    missing: () => new ServableError('run_not_found', 'There is no such run'),
+    // One at work is listed since it was admitted.
+    storyOf: ({ record: { status } }) => (status === 'running' ? undefined : status),
+    isAtWork: ({ record }) => record.status === 'running',
+    tell: ({ value, expiresAt }) => index.update(indexOf(value), value, expiresAt),
+    unlist: ({ id, value }) => index.remove(indexOf(value), id),
+    // The host ends a run that an eviction interrupted before it answers anything about it.
+    look: async ({ id, value }) => void (await host.get(id, value.owner)),
+    forget(tx, run) {
+      forgetRun(tx, run)
+      tx.delete(LISTED_BY, run.record.id)
+    },
+  })
+  const host: RunHost = createLocalHost({
+    store,
+    settings,
+    retention: {},
+    leavesExpired: true,
+    onEnded: () => seat.waitUntil(kept.settle()),
+  })
+
+  async function admit(
+    { id, owner, client, listedBy, options }: StartMessage,
+    target: Target,
+  ): Promise<void> {
+    const { name, shares } = listedBy
+    const { maxRunning, maxRunningPerOwner, timeoutMs } = settings
+    const run = newRun(
+      { id, at: Date.now(), instance: store.instance },
+      { target, options, owner, key: undefined },
+    )
+    await index.admit(name, run, client, {
+      maxRunning: Math.max(1, Math.floor(maxRunning / shares)),
+      maxRunningPerOwner,
+      timeoutMs,
+    })
+    if (name === partitionOf(owner)) return
+    store.write(tx => tx.put(LISTED_BY, { id, partition: '', at: 0, tags: {}, value: name }))
   }
 
-  #keepName(id: string, name: string): void {
-    const document = { id, partition: '', at: 0, tags: {}, value: name }
-    this.#store.transact(tx => tx.put(LISTED_BY, document))
+  const methods: RunMethods = {
+    async start(message) {
+      const { id, kind, name, scope, input, owner, client, isBackground, secrets } = message
+      const target = resolveInObject(core.catalogOf(scope), kind, name)
+      await kept.expire()
+      if (kept.document() === undefined) await admit(message, target)
+      const options = { ...message.options, runId: id }
+      const record = await host.start({ target, input, options, owner, client, isBackground, secrets })
+      if (record.status === 'running') await seat.wakeBy(Date.now() + WATCH_MS)
+      return record
+    },
+    async get(viewer) {
+      const record = await host.get(await kept.id(), viewer)
+      // An eviction may have ended the run: its index is told before anyone is.
+      if (kept.isUntold()) await kept.settle()
+      return record
+    },
+    wait: async viewer => host.wait(await kept.id(), viewer, new AbortController().signal),
+    follow: async (viewer, after) => streamOf(await host.follow(await kept.id(), viewer, after)),
+    async find(id) {
+      await kept.expire()
+      return kept.document() === undefined ? [] : host.find(id)
+    },
+    async cancel(viewer) {
+      const record = await host.cancel(await kept.id(), viewer)
+      await kept.settle()
+      return record
+    },
   }
-
-  /** Tells the index how the run ended. */
-  #settle(): Promise<void> {
-    return this.#kept.inTurn(() => this.#tell())
-  }
-
-  async #tell(): Promise<void> {
-    const document = this.#kept.document()
-    if (document === undefined) return
-    const { value: run, expiresAt = Date.now() } = document
-    if (run.record.status === 'running') return this.#alarm.setBy(Date.now() + WATCH_MS)
-    try {
-      if (!this.#isIndexed) await this.#indexOf(run).update(run, expiresAt)
-      this.#isIndexed = true
-      await this.#alarm.setTo(expiresAt)
-    } catch {
-      await this.#alarm.setTo(Date.now() + RETRY_MS)
-    }
+  return {
+    collections: [RUNS, RESULTS, LISTED_BY],
+    // What is at work in this object ends with its memory; the record says so to whoever asks next.
+    passing: [RUNNING],
+    ask: (method, args) => callIn(methods, method, args),
+    alarm: () => kept.alarm(),
   }
 }

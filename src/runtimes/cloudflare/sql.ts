@@ -9,22 +9,19 @@ import { Tables } from './tables.ts'
 /** A store that may not be there yet. */
 export interface ObjectStore extends NearStore {
   /**
-   * Whether nothing was ever written. Who asks for a run that does not exist reaches an object of that name: answering
-   * must not leave a database behind.
+   * Whether nothing was ever written. Throws `state_unavailable` where a newer version has written.
    */
   isEmpty(): boolean
+  /** Whether there is anything in other collections than these. */
+  holdsBeside(collections: readonly string[]): boolean
+  /** These collections are kept in memory from now on. */
+  pass(collections: readonly string[]): void
   /** Deletes everything, the database and the alarm too. */
   clear(): Promise<void>
 }
 
-/** How an object's store is made. */
-export interface ObjectStoreOptions {
-  /** Collections that are kept in memory only. */
-  readonly passing?: readonly string[]
-}
-
 /** The store in a Durable Object's own database. Only the object has it open, so whoever had it before is gone. */
-export function objectStore(storage: ObjectStorage, { passing = [] }: ObjectStoreOptions = {}): ObjectStore {
+export function objectStore(storage: ObjectStorage): ObjectStore {
   const tables = new Tables(storage)
   const tx = new ObjectTransaction(tables)
   const inObject: NearStore['transact'] = work => {
@@ -40,23 +37,29 @@ export function objectStore(storage: ObjectStorage, { passing = [] }: ObjectStor
       throw error
     }
   }
+  const passing = new Set<string>()
   let presence = alone()
   let memory = memoryStore()
-  const passed: NearStore['transact'] = work =>
-    memory.transact(tx => inObject(kept => work(new PassingTransaction(kept, tx, passing))))
-  const transact = passing.length === 0 ? inObject : passed
+  const transact: NearStore['transact'] = work =>
+    passing.size === 0
+      ? inObject(work)
+      : memory.transact(tx => inObject(kept => work(new PassingTransaction(kept, tx, passing))))
   return {
     get instance() {
       return presence.instance
     },
     isShared: false,
     isAlive: instance => presence.isAlive(instance),
-    // Its first use may make tables; nothing else is written.
+    // Whoever asks for a run that does not exist reaches an object of that name: to read makes no tables.
     read: work => transact(work),
     write: transact,
     transact,
     close() {},
     isEmpty: () => tables.isEmpty,
+    holdsBeside: collections => tx.holdsBeside(collections),
+    pass(collections) {
+      for (const each of collections) passing.add(each)
+    },
     async clear() {
       await storage.deleteAlarm()
       const deleted = storage.deleteAll()

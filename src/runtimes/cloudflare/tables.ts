@@ -5,10 +5,17 @@
  * @module
  */
 
+import { ServableError } from '../../errors.ts'
 import type { SqlRow, SqlValue } from '../../state/sql-driver.ts'
 import type { ObjectStorage } from './platform.ts'
 
-/** Each with what makes it. What has been released is never changed: another form is another table. */
+/**
+ * The version of what stands in an object. A later one has tables whose names end with it, such as `object_log_v2`, and reads
+ * those of earlier ones: a number of its own would be one row more of every run. Version 1 has no ending.
+ */
+const VERSION = 1
+
+/** Each with what makes it. What has been released is never changed: another form is another version. */
 const TABLES = {
   // A value that is too large for a row goes on in rows of its own, with parts from 1.
   object_documents: `CREATE TABLE object_documents (
@@ -58,7 +65,7 @@ export class Tables {
     return this.#known().has(name)
   }
 
-  /** Whether there is any. */
+  /** Whether there is none. */
   get isEmpty(): boolean {
     return this.#known().size === 0
   }
@@ -89,13 +96,33 @@ export class Tables {
     this.#names = undefined
   }
 
+  /** Throws `state_unavailable` where a newer version has written. */
   #known(): Set<string> {
-    this.#names ??= new Set(
-      // The runtime has tables of its own.
-      this.all("SELECT name FROM sqlite_master WHERE name LIKE 'object_%'").map(({ name }) => String(name)),
-    )
+    this.#names ??= this.#look()
     return this.#names
   }
+
+  #look(): Set<string> {
+    // The runtime has tables of its own.
+    const rows = this.all("SELECT name FROM sqlite_master WHERE name LIKE 'object_%'")
+    const names = rows.map(({ name }) => String(name))
+    checkVersion(Math.max(VERSION, ...names.map(versionOf)))
+    return new Set(names)
+  }
+}
+
+/** The version of a table, by its name. */
+function versionOf(name: string): number {
+  return Number(/^object_(?:documents|log)_v(\d+)$/.exec(name)?.[1] ?? VERSION)
+}
+
+function checkVersion(version: number): void {
+  if (version <= VERSION) return
+  throw new ServableError(
+    'state_unavailable',
+    `What this object keeps is of storage version ${version}, and this version of servable reads up to ${VERSION}: ` +
+      'deploy the newer version again',
+  )
 }
 
 /** The condition of an index, word for word: a query that says the same uses it. */

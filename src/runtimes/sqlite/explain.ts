@@ -6,7 +6,7 @@
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { messageOf, ServableError } from '../../errors.ts'
+import { isServableError, messageOf, ServableError } from '../../errors.ts'
 
 /** Result codes of SQLite that say something of the file (sqlite.org/rescode.html). */
 const BUSY = 5
@@ -20,7 +20,9 @@ const PASSING: ReadonlySet<number> = new Set([BUSY, 6, 7, 9, 10, 13])
 export function explain(path: string, cause: unknown): unknown {
   const code = resultOf(cause)
   if (code !== undefined && PASSING.has(code)) return cause
-  const why = whyNot(path, code) ?? `${messageOf(cause)}. Give \`path\` a file that can be read and written`
+  const own = isServableError(cause) ? cause.message : undefined
+  const why =
+    own ?? whyNot(path, code) ?? `${messageOf(cause)}. Give \`path\` a file that can be read and written`
   const text = `sqliteState: the database \`${path}\` cannot be opened: ${why}`
   return new ServableError('invalid_options', text, { cause })
 }

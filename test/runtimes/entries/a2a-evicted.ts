@@ -3,12 +3,12 @@ import { durableObjects, durableState, worker } from '../../../src/runtimes/clou
 import { a2aHandler, a2aOptions } from '../../contracts/a2a/service.ts'
 import { counted, counting } from './counting.ts'
 
-const options = a2aOptions(durableState(), 'patient')
+const handler = a2aHandler(a2aOptions(durableState(), 'patient'))
 
 // biome-ignore lint/style/noDefaultExport: a Worker is the default export of its module
-export default counting(worker(a2aHandler(options)))
+export default counting(worker(handler))
 
-const { ServableRun: Run, ServableIndex } = durableObjects(options)
+const { ServableRun: Run, ServableIndex } = durableObjects(handler)
 
 export { ServableIndex }
 

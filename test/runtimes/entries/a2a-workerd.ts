@@ -3,10 +3,10 @@ import { durableObjects, durableState, type WorkerFetch, worker } from '../../..
 import { a2aHandler, a2aOptions } from '../../contracts/a2a/service.ts'
 
 const { SETTINGS } = env as { SETTINGS?: string }
-const options = a2aOptions(durableState(), SETTINGS)
+const handler = a2aHandler(a2aOptions(durableState(), SETTINGS))
 
-const entry: { fetch: WorkerFetch } = { fetch: worker(a2aHandler(options)) }
+const entry: { fetch: WorkerFetch } = { fetch: worker(handler) }
 // biome-ignore lint/style/noDefaultExport: a Worker is the default export of its module
 export default entry
 
-export const { ServableRun, ServableIndex } = durableObjects(options)
+export const { ServableRun, ServableIndex } = durableObjects(handler)

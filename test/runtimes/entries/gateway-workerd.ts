@@ -4,10 +4,12 @@ import { gatewayHandler, gatewayOptions, type SettingsName } from '../../contrac
 
 const { SETTINGS } = env as { SETTINGS?: SettingsName }
 // Bounds on all clients count in one object.
-const options = gatewayOptions(durableState({ gateways: SETTINGS === 'narrow' ? 1 : 3 }), SETTINGS)
+const handler = gatewayHandler(
+  gatewayOptions(durableState({ gateways: SETTINGS === 'narrow' ? 1 : 3 }), SETTINGS),
+)
 
-const entry: { fetch: WorkerFetch } = { fetch: worker(gatewayHandler(options)) }
+const entry: { fetch: WorkerFetch } = { fetch: worker(handler) }
 // biome-ignore lint/style/noDefaultExport: a Worker is the default export of its module
 export default entry
 
-export const { ServableRun, ServableIndex, ServableGateway } = durableObjects(options)
+export const { ServableRun, ServableIndex, ServableGateway } = durableObjects(handler)

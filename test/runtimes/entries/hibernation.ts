@@ -17,7 +17,7 @@ const authenticate: GatewayOptions['authenticate'] = async ({ auth }) => {
   return typeof auth.user === 'string' ? { id: auth.user } : undefined
 }
 
-const options = {
+const handler = gatewayHandler({
   // With `scoped` its middleware knows tokens.
   ...gatewayOptions(durableState({ gateways: 1 }), TOKENS === 'on' ? 'scoped' : 'usual'),
   gateway: {
@@ -25,12 +25,12 @@ const options = {
     limits: { pingInterval: 1500, pingTimeout: 1000 },
     ...(AUTHENTICATE === 'on' && { authenticate }),
   },
-}
+})
 
 // biome-ignore lint/style/noDefaultExport: a Worker is the default export of its module
-export default counting(worker(gatewayHandler(options)))
+export default counting(worker(handler))
 
-const { ServableRun, ServableIndex, ServableGateway: Gateway } = durableObjects(options)
+const { ServableRun, ServableIndex, ServableGateway: Gateway } = durableObjects(handler)
 
 export { ServableIndex, ServableRun }
 

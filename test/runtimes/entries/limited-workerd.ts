@@ -1,10 +1,10 @@
 import { durableObjects, durableState, type WorkerFetch, worker } from '../../../src/runtimes/cloudflare.ts'
 import { limitedHandler, limitedOptions } from '../../contracts/limited.ts'
 
-const options = limitedOptions(durableState())
+const handler = limitedHandler(limitedOptions(durableState()))
 
-const entry: { fetch: WorkerFetch } = { fetch: worker(limitedHandler(options)) }
+const entry: { fetch: WorkerFetch } = { fetch: worker(handler) }
 // biome-ignore lint/style/noDefaultExport: a Worker is the default export of its module
 export default entry
 
-export const { ServableRun, ServableIndex } = durableObjects(options)
+export const { ServableRun, ServableIndex } = durableObjects(handler)

@@ -8,7 +8,7 @@ export interface Ledger {
   readRows: number
   alarmsSet: number
   alarmsRun: number
-  /** Calls by `Class.method`. */
+  /** Calls by `Class.method`; of keepers by `Class.keeper.method`. */
   calls: Record<string, number>
   /** Names of the objects that were asked. */
   objects: string[]
@@ -100,7 +100,7 @@ export function metered(name: string, Made: ObjectClass): ObjectClass {
       const object = this.objectName ?? name
       if (!ledger.objects.includes(object)) ledger.objects.push(object)
       if (method === 'alarm') ledger.alarmsRun++
-      else add(ledger.calls, `${name}.${method}`, 1)
+      else add(ledger.calls, method === 'ask' ? `${name}.${values[0]}.${values[1]}` : `${name}.${method}`, 1)
       return inner.apply(this, values)
     }
     Object.defineProperty(Metered.prototype, method, { value: outer })

@@ -1,6 +1,6 @@
 /** A Worker that tells at `/ledger` what its Durable Objects have written; `POST` takes it. */
 import { env } from 'cloudflare:workers'
-import { Agent, createHandler, type HandlerOptions, MetricsExporter } from '../../../src/index.ts'
+import { Agent, createHandler, MetricsExporter } from '../../../src/index.ts'
 import { durableObjects, durableState, type WorkerFetch, worker } from '../../../src/runtimes/cloudflare.ts'
 import { identify } from '../../contracts/identify.ts'
 import { metered, readLedger } from './metered.ts'
@@ -26,7 +26,7 @@ const paced = new Agent({
   },
 })
 
-const options: HandlerOptions = {
+const handler = createHandler({
   agents: { burst, paced },
   a2a: { agents: { burst } },
   state: durableState(),
@@ -35,9 +35,9 @@ const options: HandlerOptions = {
   logger: false,
   runs: { retentionMs: Number(RETENTION ?? 60_000) },
   ...(METRICS !== undefined && { metricsExporter: new MetricsExporter() }),
-}
-const serve = worker(createHandler(options))
-const made = durableObjects(options)
+})
+const serve = worker(handler)
+const made = durableObjects(handler)
 
 const entry: { fetch: WorkerFetch } = {
   async fetch(request, ...rest) {

@@ -1,16 +1,22 @@
 /** A Worker with a door to the run host of `durableState`, one call a request. */
 import { env } from 'cloudflare:workers'
+import { coreOf } from '../../../src/core/handler.ts'
 import { ServableError } from '../../../src/errors.ts'
-import type { HandlerOptions, RunsOptions } from '../../../src/index.ts'
+import { createHandler, type RunsOptions } from '../../../src/index.ts'
 import type { Follower, RunHost, RunQuery, StartRequest } from '../../../src/runs/host.ts'
 import { durableObjects, durableState, type ObjectState } from '../../../src/runtimes/cloudflare.ts'
-import { createService } from '../../../src/service.ts'
 import { countOf, openGate, scripted, wasStopped } from '../../contracts/run-host/scripted.ts'
 
 const { RUNS, INDEXES } = env as { RUNS: string; INDEXES?: string }
 const runs = JSON.parse(RUNS) as RunsOptions
-const options: HandlerOptions = { agents: { scripted }, runs, production: false, logger: false }
-const made = durableObjects(options)
+const handler = createHandler({
+  agents: { scripted },
+  runs,
+  state: durableState({ indexes: Number(INDEXES ?? 1) }),
+  production: false,
+  logger: false,
+})
+const made = durableObjects(handler)
 
 /** The class, and a way to end an object as a crash would. */
 export class ServableRun extends made.ServableRun {
@@ -53,10 +59,9 @@ interface Bindings {
   SERVABLE_INDEX: { getByName(name: string): { crash(): Promise<void> } }
 }
 
-let host: RunHost | undefined
+const host = coreOf(handler)?.host as RunHost
 
 async function answer(call: Call, signal: AbortSignal): Promise<unknown> {
-  host ??= durableState({ indexes: Number(INDEXES ?? 1) }).createHost(createService(options).runs)
   switch (call.method) {
     case 'start':
       return host.start({ ...call.request, target: { kind: 'agent', name: 'scripted', servable: scripted } })

@@ -3,10 +3,10 @@ import { durableObjects, durableState, type WorkerFetch, worker } from '../../..
 import { runsHandler, runsOptions } from '../../contracts/runs/service.ts'
 
 const { SETTINGS } = env as { SETTINGS?: string }
-const options = runsOptions(durableState(), SETTINGS)
+const handler = runsHandler(runsOptions(durableState(), SETTINGS))
 
-const entry: { fetch: WorkerFetch } = { fetch: worker(runsHandler(options)) }
+const entry: { fetch: WorkerFetch } = { fetch: worker(handler) }
 // biome-ignore lint/style/noDefaultExport: a Worker is the default export of its module
 export default entry
 
-export const { ServableRun, ServableIndex } = durableObjects(options)
+export const { ServableRun, ServableIndex } = durableObjects(handler)

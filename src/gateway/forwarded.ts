@@ -1,11 +1,11 @@
 /**
- * What a Worker tells the object of the event socket beside the request: as headers, which a client's own cannot be
+ * What a handler tells the object of the event socket beside the request: as headers, which a client's own cannot be
  * mistaken for, since each is set or taken away.
  *
  * @module
  */
 
-import type { Identity, Platform } from '../../http/platform.ts'
+import type { Identity, Platform } from '../http/platform.ts'
 
 const IP_HEADER = 'x-servable-ip'
 const IDENTITY_HEADER = 'x-servable-identity'

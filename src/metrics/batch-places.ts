@@ -1,4 +1,4 @@
-import type { Transaction } from '../../state/store.ts'
+import type { Transaction } from '../state/store.ts'
 
 /** Which batches of an isolate have been added: one document an isolate, so that noting one is one row. */
 interface Places {

@@ -1,23 +1,16 @@
 /**
- * A socket server whose WebSockets hibernate: while nothing is said its Durable Object may leave memory, and a socket
+ * A socket server whose WebSockets hibernate: while nothing is said its object may leave memory, and a socket
  * goes on from its attachment. One alarm pings them all.
  *
  * @module
  */
 
-import {
-  isWebSocket,
-  type Platform,
-  platform,
-  type RawSocket,
-  type RawSocketHandlers,
-} from '../../http/platform.ts'
-import { RESTART, type SocketEndpoint } from '../../socket/engine/engine.ts'
-import type { EngineLimits, EngineSettings } from '../../socket/engine/options.ts'
-import type { SessionSnapshot } from '../../socket/engine/session-contracts.ts'
-import type { HibernatingSocket, ObjectState, SocketPair } from './platform.ts'
-
-declare const WebSocketPair: new () => SocketPair
+import type { SleepingSocket, SocketKeeper, SocketSeat } from '../core/hosted.ts'
+import { isWebSocket, platform, type RawSocket, type RawSocketHandlers } from '../http/platform.ts'
+import { RESTART, type SocketEndpoint } from '../socket/engine/engine.ts'
+import type { EngineLimits, EngineSettings } from '../socket/engine/options.ts'
+import type { SessionSnapshot } from '../socket/engine/session-contracts.ts'
+import { readForwarded } from './forwarded.ts'
 
 /** Milliseconds between looks at clients that are on polling, or move from it. */
 const POLLING_TICK_MS = 100
@@ -31,32 +24,31 @@ export interface HibernationOptions extends Pick<EngineSettings, 'pingInterval'>
   readonly onError: (error: unknown) => void
 }
 
-/** What an object does with its server. Each member is for the handler of that name. */
-export class Hibernation {
-  readonly #state: ObjectState
+/** What an object does with its server. */
+export class Hibernation implements SocketKeeper {
+  readonly #seat: SocketSeat
   readonly #server: SocketEndpoint
   readonly #pingInterval: number
   readonly #onError: (error: unknown) => void
-  readonly #sockets = new Map<HibernatingSocket, HibernatingEnd>()
+  readonly #sockets = new Map<SleepingSocket, HibernatingEnd>()
   #alarmAt = Number.POSITIVE_INFINITY
   #timer: ReturnType<typeof setInterval> | undefined
 
   /** Goes on with the sockets that are there. */
-  constructor(state: ObjectState, server: SocketEndpoint, { pingInterval, onError }: HibernationOptions) {
-    this.#state = state
+  constructor(seat: SocketSeat, server: SocketEndpoint, { pingInterval, onError }: HibernationOptions) {
+    this.#seat = seat
     this.#server = server
     this.#pingInterval = pingInterval
     this.#onError = onError
-    for (const socket of state.getWebSockets()) this.#wake(socket)
+    for (const socket of seat.sockets()) this.#wake(socket)
   }
 
-  /** Answers a request; `from` is what is known of who sends it. */
-  async fetch(request: Request, from: Pick<Platform, 'ip' | 'identity'>): Promise<Response> {
+  async fetch(request: Request): Promise<Response> {
     const response = await this.#server.fetch(
       request,
       platform({
-        ...from,
-        waitUntil: promise => this.#state.waitUntil(promise),
+        ...readForwarded(request.headers),
+        waitUntil: promise => this.#seat.waitUntil(promise),
         upgrade: handlers => this.#upgrade(request, handlers),
       }),
     )
@@ -64,11 +56,11 @@ export class Hibernation {
     return response
   }
 
-  message(socket: HibernatingSocket, message: string | ArrayBuffer): void {
+  message(socket: SleepingSocket, message: string | ArrayBuffer): void {
     this.#sockets.get(socket)?.message(message)
   }
 
-  close(socket: HibernatingSocket, code: number, reason: string): void {
+  close(socket: SleepingSocket, code: number, reason: string): void {
     const end = this.#sockets.get(socket)
     this.#sockets.delete(socket)
     // The closing handshake is not answered by itself (RFC 6455, section 7.1.1).
@@ -85,16 +77,13 @@ export class Hibernation {
 
   #upgrade(request: Request, handlers: RawSocketHandlers): Response | undefined {
     if (!isWebSocket(request.headers.get('upgrade'))) return undefined
-    const { 0: client, 1: socket } = new WebSocketPair()
-    this.#state.acceptWebSocket(socket)
+    const { response, socket } = this.#seat.accept()
     this.#connect(socket, handlers).open()
-    // A member of Workers' own; other runtimes know no status 101 here.
-    const init: object = { status: 101, webSocket: client }
-    return new Response(null, init)
+    return response
   }
 
   /** A socket goes on from its attachment. One that has none, or one that cannot be read, is nobody: it is closed. */
-  #wake(socket: HibernatingSocket): void {
+  #wake(socket: SleepingSocket): void {
     const end = this.#connect(socket, undefined)
     try {
       const snapshot = socket.deserializeAttachment()
@@ -107,7 +96,7 @@ export class Hibernation {
     }
   }
 
-  #connect(socket: HibernatingSocket, handlers: RawSocketHandlers | undefined): HibernatingEnd {
+  #connect(socket: SleepingSocket, handlers: RawSocketHandlers | undefined): HibernatingEnd {
     const end = new HibernatingEnd(socket, handlers, this.#onError)
     this.#sockets.set(socket, end)
     return end
@@ -119,7 +108,7 @@ export class Hibernation {
     const dueAt = this.#server.dueAt()
     if (dueAt >= this.#alarmAt) return
     this.#alarmAt = dueAt
-    this.#state.waitUntil(this.#state.storage.setAlarm(Math.max(dueAt, Date.now() + 1)))
+    this.#seat.wakeAt(Math.max(dueAt, Date.now() + 1))
   }
 
   #tick(): void {
@@ -134,12 +123,12 @@ export class Hibernation {
 /** The server's end of a WebSocket that may outlive the object's memory. */
 class HibernatingEnd implements RawSocket {
   handlers: RawSocketHandlers | undefined
-  readonly #socket: HibernatingSocket
+  readonly #socket: SleepingSocket
   readonly #onError: (error: unknown) => void
   #isChanged = false
 
   constructor(
-    socket: HibernatingSocket,
+    socket: SleepingSocket,
     handlers: RawSocketHandlers | undefined,
     onError: (error: unknown) => void,
   ) {

@@ -1,0 +1,148 @@
+/**
+ * The task of an object: its agent runs in the object, and all that is kept of it is in the object's storage.
+ *
+ * @module
+ */
+
+import type { RunOptions } from '../agents/contract.ts'
+import type { Keeper, Seat } from '../core/hosted.ts'
+import { resolveInObject } from '../core/in-object.ts'
+import { callIn } from '../core/keeper.ts'
+import { KeptInObject, WATCH_MS } from '../core/kept-in-object.ts'
+import { ServableError } from '../errors.ts'
+import type { Catalog } from '../http/catalog.ts'
+import type { Viewer } from '../runs/host.ts'
+import { streamOf } from '../runs/log-stream.ts'
+import { partitionOf } from '../runs/record.ts'
+import { createLocalTaskHost } from './local-task-host.ts'
+import type { Message, Task } from './model.ts'
+import type { PushConfig, PushRequest, Sent } from './push/config.ts'
+import { nextDue, PUSH } from './push/kept.ts'
+import { BODIES } from './task-body.ts'
+import type { Delivered, FoundTask, TaskHost, TaskSettings, TaskView } from './task-host.ts'
+import { taskIndexAt } from './task-index.ts'
+import { AT_WORK, forgetTask, type StoredTask, TASKS } from './task-record.ts'
+
+/** A message as it crosses from the Worker. Its keys stay in memory on both sides. */
+export interface DeliverMessage {
+  readonly taskId: string
+  readonly message: Message
+  /** The agent of a new task; undefined where the message continues one. */
+  readonly agent: string | undefined
+  readonly owner: Viewer
+  /** Whose place the task takes. */
+  readonly client: string
+  readonly mayWait: boolean
+  readonly options: RunOptions
+  readonly secrets?: readonly string[] | undefined
+  readonly pushConfig?: Sent | undefined
+}
+
+/** What a task's object answers. */
+export interface TaskMethods {
+  deliver(message: DeliverMessage): Promise<Delivered>
+  get(viewer: Viewer): Promise<TaskView>
+  settled(viewer: Viewer): Promise<Task>
+  cancel(viewer: Viewer): Promise<{ readonly task: Task; readonly wasCanceled: boolean }>
+  /** Itself, whoever's it is, or nothing. */
+  find(id: string): Promise<readonly FoundTask[]>
+  follow(viewer: Viewer, after: number): Promise<ReadableStream<Uint8Array>>
+  push(viewer: Viewer, request: PushRequest): Promise<readonly PushConfig[]>
+}
+
+/** Milliseconds that an object may be late to tell of an end. */
+const LATE_MS = 60_000
+
+/** Keeps the task of one object. `settings` are those of an object, `agents` what is offered. */
+export function createTaskKeeper(
+  seat: Seat,
+  { settings, agents }: { readonly settings: TaskSettings; readonly agents: Pick<Catalog, 'resolve'> },
+): Keeper {
+  const { store } = seat
+  const index = taskIndexAt(seat.reach)
+  const agentOf = (name: string) => resolveInObject(agents, 'agent', name)
+  const { maxTasksPerOwner, maxRunning, maxRunningPerOwner, timeoutMs } = settings
+  const bounds = { maxTasksPerOwner, maxRunning, maxRunningPerOwner, endsInMs: timeoutMs + LATE_MS }
+
+  const kept: KeptInObject<StoredTask> = new KeptInObject(seat, {
+    collection: TASKS,
+    missing: () => new ServableError('task_not_found', 'Task not found'),
+    storyOf: ({ status }) => `${status.timestamp} ${status.state}`,
+    isAtWork: ({ isAtWork }) => isAtWork,
+    tell: ({ value, expiresAt }) => index.update(partitionOf(value.owner), value, expiresAt),
+    unlist: ({ id, value }) => index.remove(partitionOf(value.owner), id),
+    // The host ends a task whose agent an eviction interrupted before it answers anything about it.
+    async look({ id, value }) {
+      await host.get(id, value.owner)
+      await host.resume?.()
+    },
+    forget: (tx, { id }) => forgetTask(tx, id),
+    // At that moment, or when a receiver is due.
+    nextAt: at => Math.min(at, store.read(nextDue) ?? at),
+  })
+  const host: TaskHost = createLocalTaskHost({
+    store,
+    settings,
+    retention: {},
+    agentOf,
+    onStatus: () => seat.waitUntil(kept.settle()),
+    upkeep: {
+      keepAlive: work => seat.waitUntil(work),
+      schedule: at => seat.waitUntil(seat.wakeBy(at)),
+    },
+  })
+
+  const methods: TaskMethods = {
+    async deliver({ agent, ...message }) {
+      const isNew = agent !== undefined
+      // A message that continues a task finds one, or nothing is written.
+      if (!isNew) await kept.id()
+      const target = isNew ? agentOf(agent) : undefined
+      const { taskId: id, owner, client } = message
+      const list = partitionOf(owner)
+      let isTaken = false
+      await kept.inTurn(async () => {
+        isTaken = await index.admit(list, { id, owner, client, isNew }, bounds)
+      })
+      let hasTask = false
+      try {
+        await seat.wakeBy(Date.now() + WATCH_MS)
+        const delivered = await host.deliver({ ...message, target })
+        hasTask = 'view' in delivered
+        return delivered
+      } finally {
+        // It was refused, or is a bare message: nobody will tell of its end.
+        if (isTaken && !hasTask) await index.rest(list, id)
+      }
+    },
+    async get(viewer) {
+      const view = await host.get(await kept.id(), viewer)
+      // An eviction may have ended the task: its index is told before anyone is.
+      if (kept.isUntold()) await kept.settle()
+      return view
+    },
+    async find(id) {
+      await kept.expire()
+      return kept.document() === undefined ? [] : host.find(id)
+    },
+    async settled(viewer) {
+      const task = await host.settled(await kept.id(), viewer)
+      await kept.settle()
+      return task
+    },
+    push: async (viewer, request) => host.push(viewer, { ...request, taskId: await kept.id() }),
+    follow: async (viewer, after) => streamOf(await host.follow(await kept.id(), viewer, after)),
+    async cancel(viewer) {
+      const canceled = await host.cancel(await kept.id(), viewer)
+      await kept.settle()
+      return canceled
+    },
+  }
+  return {
+    collections: [TASKS, BODIES, PUSH],
+    // What is at work in this object ends with its memory; the task says so to whoever asks next.
+    passing: [AT_WORK],
+    ask: (method, args) => callIn(methods, method, args),
+    alarm: () => kept.alarm(),
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * What an index object keeps of tasks: the list of an owner's, and the places of those at work.
+ *
+ * @module
+ */
+
+import type { Reach } from '../core/hosted.ts'
+import { type Calls, callsAt, type Transactions } from '../core/kept.ts'
+import { takePlace, type WorkBounds } from '../runs/admission.ts'
+import { decodeCursor } from '../runs/cursor.ts'
+import type { Viewer } from '../runs/host.ts'
+import { idsOf, partitionOf } from '../runs/record.ts'
+import type { Reader, Transaction } from '../state/store.ts'
+import { listTasks, type StoredPage } from './list-tasks.ts'
+import { makeRoom } from './make-room.ts'
+import type { ListRequest } from './model.ts'
+import { AT_WORK, type StoredTask, TASKS, toDocument } from './task-record.ts'
+
+/** The name of the keepers of tasks: the plugin's. */
+export const TASK_KEEPER = 'a2a'
+
+/** A task whose agent is about to set to work. */
+export interface AdmittedTask {
+  readonly id: string
+  readonly owner: Viewer
+  /** Whose place it takes. */
+  readonly client: string
+  readonly isNew: boolean
+}
+
+/** How many tasks there may be, how many at work, and for how long. */
+export interface TaskBounds extends WorkBounds {
+  readonly maxTasksPerOwner: number
+  /** Milliseconds after which what is at work has ended for certain, though its object could not tell. */
+  readonly endsInMs: number
+}
+
+/** See {@link TASK_INDEX}. */
+export interface TaskIndex extends Transactions {
+  readonly reads: {
+    readonly list: (tx: Reader, owner: Viewer, request: ListRequest) => StoredPage
+    /** Ids that a reference out of the log may stand for. */
+    readonly idsOf: (tx: Reader, reference: string) => readonly string[]
+  }
+  readonly writes: {
+    /**
+     * Whether a place was taken: a task at work has one. Throws `too_many_runs` where the owner has as many tasks as may be,
+     * or the client as many at work.
+     */
+    readonly admit: (tx: Transaction, task: AdmittedTask, bounds: TaskBounds) => boolean
+    /** Its agent is not at work after all. */
+    readonly rest: (tx: Transaction, id: string) => void
+    readonly update: (tx: Transaction, task: StoredTask, expiresAt: number | undefined) => void
+    readonly remove: (tx: Transaction, id: string) => void
+  }
+}
+
+/** The transactions of an index object. */
+export const TASK_INDEX: TaskIndex = {
+  reads: {
+    list(tx, owner, request) {
+      if (request.pageToken) decodeCursor(request.pageToken)
+      return listTasks(tx, owner, request)
+    },
+    idsOf: (tx, reference) => idsOf(tx, TASKS, reference),
+  },
+  writes: {
+    admit(tx, { id, owner, client, isNew }, { maxTasksPerOwner, endsInMs, ...bounds }) {
+      // What leaves the list goes on until its own object's time has come.
+      if (isNew) makeRoom(tx, partitionOf(owner), maxTasksPerOwner)
+      if (tx.get(AT_WORK, id) !== undefined) return false
+      const at = Date.now()
+      takePlace(
+        tx,
+        AT_WORK,
+        { id, partition: client, at, tags: {}, value: '', expiresAt: at + endsInMs },
+        bounds,
+      )
+      return true
+    },
+    rest: (tx, id) => tx.delete(AT_WORK, id),
+    update(tx, task, expiresAt) {
+      tx.put(TASKS, toDocument(task, expiresAt))
+      if (!task.isAtWork) tx.delete(AT_WORK, task.id)
+    },
+    remove(tx, id) {
+      tx.delete(TASKS, id)
+      tx.delete(AT_WORK, id)
+    },
+  },
+}
+
+/** Calls of the index of an owner, whose place is `partitionOf(owner)`. */
+export function taskIndexAt(reach: Reach): Calls<TaskIndex> {
+  return callsAt((place, keeper) => reach('index', place, keeper), TASK_KEEPER, TASK_INDEX)
+}

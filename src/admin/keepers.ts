@@ -1,0 +1,55 @@
+/**
+ * The object that keeps and connects the tool servers for all isolates.
+ *
+ * @module
+ */
+
+import type { ServerTool, ToolServer, ToolServerDefinition, ToolServers } from '../agents/tool-servers.ts'
+import type { Keeper } from '../core/hosted.ts'
+import { callIn } from '../core/keeper.ts'
+
+/** The name of the keeper: the plugin's. */
+export const TOOL_SERVER_KEEPER = 'admin'
+
+/** What the object answers; a call is named, so that it can be cancelled. */
+export interface ToolServerMethods {
+  list(): Promise<readonly ToolServer[]>
+  get(id: string): Promise<ToolServer>
+  add(definition: ToolServerDefinition): Promise<ToolServer>
+  remove(id: string): Promise<ToolServer>
+  connect(id: string): Promise<ToolServer>
+  disconnect(id: string): Promise<ToolServer>
+  tools(id: string | undefined): Promise<readonly ServerTool[]>
+  call(callId: string, name: string, args: unknown): Promise<unknown>
+  cancel(callId: string): void
+}
+
+/** Does in an object what an isolate asks for. What is connected from there lives as long as the object is in memory. */
+export function createToolServerKeeper(open: () => ToolServers): Keeper {
+  let opened: ToolServers | undefined
+  const calls = new Map<string, AbortController>()
+  const servers = () => {
+    opened ??= open()
+    return opened
+  }
+  const methods: ToolServerMethods = {
+    list: () => servers().list(),
+    get: id => servers().get(id),
+    add: definition => servers().add(definition),
+    remove: id => servers().remove(id),
+    connect: id => servers().connect(id),
+    disconnect: id => servers().disconnect(id),
+    tools: id => servers().tools(id),
+    async call(callId, name, args) {
+      const controller = new AbortController()
+      calls.set(callId, controller)
+      try {
+        return await servers().call(name, args, { signal: controller.signal })
+      } finally {
+        calls.delete(callId)
+      }
+    },
+    cancel: callId => calls.get(callId)?.abort(),
+  }
+  return { ask: (method, args) => callIn(methods, method, args) }
+}

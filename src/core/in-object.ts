@@ -1,0 +1,39 @@
+/**
+ * What holds for runs in an object, where time and rows are paid for.
+ *
+ * @module
+ */
+
+import type { Kind } from '../agents/contract.ts'
+import { isServableError, ServableError } from '../errors.ts'
+import type { Catalog } from '../http/catalog.ts'
+import { logThrown } from '../http/failure-log.ts'
+import type { HostSettings } from '../runs/host.ts'
+import { observeBy } from '../runs/observer.ts'
+import type { Target } from '../runs/target.ts'
+import type { Core } from './built-in.ts'
+
+/** Milliseconds for which events that come one by one are gathered into one row: nobody sees that a text comes as often. */
+const GATHER_MS = 50
+
+/** What holds for every run of a handler, in an object. */
+export function runsInObject({ runs, mounted, log }: Pick<Core, 'runs' | 'mounted' | 'log'>): HostSettings {
+  const observers = mounted.flatMap(({ name, plugin }) => {
+    const observer = plugin.observerInObject ?? plugin.observer
+    return observer === undefined ? [] : [{ name, observer }]
+  })
+  const onError = (plugin: string, thrown: unknown) =>
+    logThrown(log, { event: 'observer.failed', plugin }, thrown)
+  return { ...runs, gatherMs: GATHER_MS, observer: observeBy(observers, onError) }
+}
+
+/** A servable by name. One that is made during a request lives in that isolate only, so it may be unknown here. */
+export function resolveInObject(catalog: Pick<Catalog, 'resolve'>, kind: Kind, name: string): Target {
+  try {
+    return catalog.resolve(kind, name)
+  } catch (cause) {
+    const code = isServableError(cause) ? cause.code : 'agent_not_found'
+    const text = `${kind} \`${name}\` is not known where stored runs execute: make it at module level`
+    throw new ServableError(code, text, { cause })
+  }
+}

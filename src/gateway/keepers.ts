@@ -1,0 +1,80 @@
+/**
+ * The gateway's halves in objects: the record of a socket, and the server of sockets.
+ *
+ * @module
+ */
+
+import type { Keeper, Seat, SocketKeeper, SocketSeat } from '../core/hosted.ts'
+import { keeperOf } from '../core/keeper.ts'
+import type { Transactions } from '../core/kept.ts'
+import type { RunHost } from '../runs/host.ts'
+import type { SocketEndpoint } from '../socket/engine/engine.ts'
+import type { Transaction } from '../state/store.ts'
+import { SHARD_HEADER } from './forwarded.ts'
+import type { GatewayParts } from './gateway.ts'
+import { HIBERNATING, Hibernation, type HibernationOptions } from './hibernation.ts'
+import {
+  addRun,
+  cancelRuns,
+  expireRecord,
+  type NumberedRun,
+  SOCKETS,
+  type SocketRecord,
+  takeRecord,
+} from './records.ts'
+
+/** The name of the keeper of records: the plugin's. */
+export const RECORD_KEEPER = 'eventSocket'
+
+/** See {@link RECORDS}. */
+export interface Records extends Transactions {
+  readonly writes: {
+    /** The socket has begun a run. False where another connection has taken its place. */
+    readonly begin: (
+      tx: Transaction,
+      pid: string,
+      socket: Omit<SocketRecord, 'runs'>,
+      run: NumberedRun,
+      options: { readonly open: readonly number[]; readonly livesMs: number },
+    ) => boolean
+    readonly take: (
+      tx: Transaction,
+      pid: string,
+      owner: string | null,
+      livesMs: number,
+    ) => SocketRecord | undefined
+    /** The socket's runs are cancelled in so many milliseconds. */
+    readonly expire: (tx: Transaction, pid: string, generation: number, inMs: number) => void
+  }
+}
+
+/** The transactions of an object that keeps the record of a socket. */
+export const RECORDS: Records = {
+  expiring: [SOCKETS],
+  writes: {
+    begin: (tx, pid, socket, run, { open, livesMs }) =>
+      addRun(tx, pid, socket, run, { open, expiresAt: Date.now() + livesMs }),
+    take: (tx, pid, owner, livesMs) => takeRecord(tx, pid, owner, Date.now() + livesMs),
+    expire: (tx, pid, generation, inMs) => void expireRecord(tx, pid, generation, Date.now() + inMs),
+  },
+}
+
+/** Keeps the record of a socket, and cancels its runs once its client has stayed away. */
+export function createRecordKeeper(seat: Seat, { host }: { readonly host: RunHost }): Keeper {
+  return keeperOf(seat, RECORDS, ({ value }) => cancelRuns(host, value as SocketRecord))
+}
+
+/** Answers in an object of sockets. `open` makes the server with what such an object sets otherwise. */
+export function createSocketKeeper(
+  seat: SocketSeat,
+  open: (engine: NonNullable<GatewayParts['engine']>) => SocketEndpoint,
+  options: HibernationOptions,
+): SocketKeeper {
+  const server = open({
+    ...HIBERNATING,
+    // Whoever polls says by the id where its session is.
+    generateId: ({ headers }) => `${headers[SHARD_HEADER] ?? ''}.${crypto.randomUUID()}`,
+    headers: ['authorization', 'cookie', 'origin', 'user-agent', SHARD_HEADER],
+  })
+  return new Hibernation(seat, server, options)
+}

@@ -1,0 +1,107 @@
+/**
+ * The object that keeps a share of the metrics: isolates hand it what they counted.
+ *
+ * @module
+ */
+
+import type { Keeper, Seat } from '../core/hosted.ts'
+import { callIn } from '../core/keeper.ts'
+import { noteBatch } from './batch-places.ts'
+import { addBatch, type Batch, readStats } from './batches.ts'
+import { LiveFeed, toldOf, type Viewer } from './live.ts'
+import type { StatsJson } from './stats.ts'
+
+/** The name of the keeper: the plugin's. */
+export const METRICS_KEEPER = 'metrics'
+
+/** What is open in an isolate. */
+export type Gauges = Pick<Batch, 'active' | 'sockets' | 'streams'>
+
+/** All that an object keeps. */
+export interface Share {
+  readonly stats: readonly (readonly [key: string, stats: StatsJson])[]
+  readonly gauges: readonly Gauges[]
+}
+
+/** Milliseconds after which an isolate that says nothing is thought to be gone. */
+const GONE_MS = 10 * 60 * 1000
+
+/** What an object of metrics answers. */
+export interface MetricsMethods {
+  /** Adds a batch once, however often it is sent; gives how many watch. */
+  add(isolate: string, id: string, batch: Batch): number
+  read(): Share
+  /** What happens, a line of JSON each. */
+  watch(): ReadableStream<Uint8Array>
+}
+
+/** Keeps the share of one object. */
+export function createMetricsKeeper({ store }: Pick<Seat, 'store'>): Keeper {
+  const live = new LiveFeed()
+  const open = new Map<string, { readonly at: number; readonly place: number; readonly gauges: Gauges }>()
+
+  /** A batch that comes late says nothing of now. */
+  const setGauges = (isolate: string, place: number, gauges: Gauges) => {
+    const now = Date.now()
+    for (const [other, { at }] of open) if (at < now - GONE_MS) open.delete(other)
+    if ((open.get(isolate)?.place ?? 0) < place) open.set(isolate, { at: now, place, gauges })
+  }
+  const methods: MetricsMethods = {
+    add(isolate, id, batch) {
+      const { events, dropped, active, sockets, streams } = batch
+      const place = placeOf(id)
+      const isNew = store.write(tx => {
+        const isFirst = noteBatch(tx, isolate, place)
+        if (isFirst) addBatch(tx, batch)
+        return isFirst
+      })
+      if (isNew) {
+        setGauges(isolate, place, { active, sockets, streams })
+        if (dropped > 0) live.drop(dropped)
+        for (const event of events) live.publish(event)
+      }
+      return live.viewers
+    },
+    read: () => ({
+      stats: store.read(readStats),
+      gauges: Array.from(open.values(), ({ gauges }) => gauges),
+    }),
+    watch: () => linesOf(live.watch()),
+  }
+  return { ask: (method, args) => callIn(methods, method, args) }
+}
+
+/** The place of a batch among those of its isolate. */
+function placeOf(id: string): number {
+  return Number(id.slice(id.lastIndexOf(':') + 1))
+}
+
+/** Milliseconds between empty lines: by writing alone is it met that the other side has left. */
+const LINE_MS = 5000
+
+function linesOf(viewer: Viewer): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  let timer: ReturnType<typeof setInterval> | undefined
+  const leave = () => {
+    if (timer !== undefined) clearInterval(timer)
+    viewer.leave()
+  }
+  return new ReadableStream({
+    type: 'bytes',
+    start(controller) {
+      timer = setInterval(() => controller.enqueue(encoder.encode('\n')), LINE_MS)
+    },
+    async pull(controller) {
+      const batch = await viewer.next()
+      if (batch === undefined) return
+      controller.enqueue(
+        encoder.encode(
+          toldOf(batch)
+            .map(event => `${event}\n`)
+            .join(''),
+        ),
+      )
+    },
+    cancel: leave,
+  })
+}

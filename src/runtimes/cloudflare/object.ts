@@ -1,0 +1,140 @@
+/**
+ * The Durable Objects that keep something: of a run or a task, of lists and what belongs to an owner or a key, of metrics. What
+ * they do is done by keepers: those of runs, and those of plugins.
+ *
+ * @module
+ */
+
+import { DurableObject } from 'cloudflare:workers'
+import type { Core } from '../../core/built-in.ts'
+import type { Keeper, KeeperMaker, ObjectClassName, Seat } from '../../core/hosted.ts'
+import { keeperOf } from '../../core/keeper.ts'
+import type { Transactions } from '../../core/kept.ts'
+import { SESSION_KEEPER, SESSION_TRANSACTIONS } from '../../core/sessions.ts'
+import { ServableError } from '../../errors.ts'
+import { logThrown } from '../../http/failure-log.ts'
+import { Alarm } from './alarm.ts'
+import { reach } from './bindings.ts'
+import type { ObjectClass, ObjectState } from './platform.ts'
+import { type Answer, answering } from './rpc.ts'
+import { createRunIndex, RUN_KEEPER } from './run-index.ts'
+import { createRunKeeper } from './run-keeper.ts'
+import { type ObjectStore, objectStore } from './sql.ts'
+
+/** Milliseconds after which a keeper that could not look after what it keeps is asked again. */
+const RETRY_MS = 60_000
+
+/** The same, of storage that this version cannot read: until another one is deployed. */
+const UNREADABLE_MS = 60 * 60 * 1000
+
+/** The classes whose objects have keepers. */
+export type KeepingClass = Exclude<ObjectClassName, 'gateway'>
+
+/** Makes a class. */
+export function keepingClass(className: KeepingClass, exportName: string, core: Core): ObjectClass {
+  const makers = makersOf(className, core)
+  return class extends DurableObject {
+    readonly #state: ObjectState
+    readonly #store: ObjectStore
+    readonly #alarm: Alarm
+    readonly #keepers = new Map<string, Keeper>()
+    readonly #answer = answering(() => core.log)
+
+    constructor(state: ObjectState, env: unknown) {
+      // The base class is typed by the runtime's own types where a user has them.
+      super(state as never, env as never)
+      this.#state = state
+      this.#store = objectStore(state.storage)
+      this.#alarm = new Alarm(state.storage)
+    }
+
+    /** Asks the keeper of a name: all that an object answers. */
+    ask(keeper: string, method: string, args: readonly unknown[]): Promise<Answer<unknown>> {
+      return this.#answer(() => this.#keeper(keeper).ask(method, args))
+    }
+
+    override async alarm(): Promise<void> {
+      try {
+        if (this.#store.isEmpty()) return
+      } catch (error) {
+        this.#tell(error)
+        return this.#alarm.setBy(Date.now() + UNREADABLE_MS)
+      }
+      const isSet = await this.#alarm.ring(async () => {
+        for (const name of makers.keys()) await this.#lookAfter(name)
+      })
+      if (!isSet && !this.#store.isEmpty() && !this.#store.holdsBeside([])) await this.#store.clear()
+    }
+
+    async #lookAfter(name: string): Promise<void> {
+      try {
+        await this.#keeper(name).alarm?.()
+      } catch (error) {
+        this.#tell(error)
+        await this.#alarm.setBy(Date.now() + RETRY_MS)
+      }
+    }
+
+    #tell(error: unknown): void {
+      logThrown(core.log, { event: 'object.failed' }, error)
+    }
+
+    #keeper(name: string): Keeper {
+      const made = this.#keepers.get(name)
+      if (made !== undefined) return made
+      const make = makers.get(name)
+      if (make === undefined) throw missing(exportName, name)
+      const keeper = make(this.#seatOf(name), core)
+      this.#store.pass(keeper.passing ?? [])
+      this.#keepers.set(name, keeper)
+      return keeper
+    }
+
+    #seatOf(name: string): Seat {
+      const store = this.#store
+      const isShared = () => store.holdsBeside(this.#keepers.get(name)?.collections ?? [])
+      return {
+        store,
+        reach,
+        waitUntil: work => this.#state.waitUntil(work),
+        wakeBy: at => this.#alarm.setBy(at),
+        wakeAt: at => (isShared() ? this.#alarm.setBy(at) : this.#alarm.setTo(at)),
+        letGo: async () => {
+          if (isShared()) return false
+          this.#alarm.forget()
+          await store.clear()
+          return true
+        },
+      }
+    }
+  }
+}
+
+/** The keepers of a class, by name: the core's own, and those of the plugins. */
+function makersOf(className: KeepingClass, core: Core): ReadonlyMap<string, KeeperMaker<Core>> {
+  const makers = new Map<string, KeeperMaker<Core>>()
+  const keep = (name: string, transactions: Transactions) =>
+    makers.set(name, seat => keeperOf(seat, transactions))
+  if (className === 'run') makers.set(RUN_KEEPER, createRunKeeper)
+  if (className === 'index') {
+    makers.set(RUN_KEEPER, createRunIndex)
+    keep(SESSION_KEEPER, SESSION_TRANSACTIONS)
+  }
+  for (const { plugin, name } of core.mounted) {
+    if (className === 'index') {
+      for (const [keeper, each] of Object.entries(plugin.transactions ?? {})) keep(keeper, each)
+      const { kept } = plugin
+      if (kept !== undefined) keep(name, kept.over(name))
+    }
+    const make = plugin.keepers?.[className]
+    if (make !== undefined) makers.set(name, make)
+  }
+  return makers
+}
+
+function missing(exportName: string, keeper: string): ServableError {
+  return new ServableError(
+    'invalid_options',
+    `\`${exportName}\` has no keeper \`${keeper}\`: give that plugin to the handler of \`durableObjects(handler)\``,
+  )
+}

@@ -1,0 +1,88 @@
+/**
+ * What an index object keeps of runs: the list of an owner's, the places of those at work, and idempotency keys.
+ *
+ * @module
+ */
+
+import type { Keeper, Seat } from '../../core/hosted.ts'
+import { keeperOf } from '../../core/keeper.ts'
+import type { Transactions } from '../../core/kept.ts'
+import { reserveKey, useOfKey } from '../../runs/admission.ts'
+import { decodeCursor } from '../../runs/cursor.ts'
+import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
+import { listRuns } from '../../runs/list.ts'
+import { idsOf, KEYS, partitionOf, RUNNING, RUNS, type StoredRun, toDocument } from '../../runs/record.ts'
+import type { Reader, Transaction } from '../../state/store.ts'
+import { admitListed, fillPlaces, type PlaceBounds } from './places.ts'
+
+/** The name of the keepers of runs: no plugin can have it. */
+export const RUN_KEEPER = 'core:run'
+
+/** See {@link RUN_INDEX}. */
+export interface RunIndex extends Transactions {
+  readonly reads: {
+    readonly list: (tx: Reader, owner: Viewer, query: RunQuery) => RunPage
+    /** Ids that a reference out of the log may stand for. */
+    readonly idsOf: (tx: Reader, reference: string) => readonly string[]
+  }
+  readonly writes: {
+    /** Throws `too_many_runs` where the owner, or the client, has as many runs at work as may be. */
+    readonly admit: (tx: Transaction, run: StoredRun, client: string, bounds: PlaceBounds) => void
+    readonly update: (tx: Transaction, run: StoredRun, expiresAt: number | undefined) => void
+    readonly remove: (tx: Transaction, id: string) => void
+    /** The run of a key, which is `runId` where the key is new. */
+    readonly reserve: (tx: Transaction, key: IdempotencyKey, runId: string, expiresAt: number) => string
+  }
+}
+
+/** The transactions of an index object. */
+export const RUN_INDEX: RunIndex = {
+  expiring: [KEYS],
+  // Places of runs at work are counted in memory; the list knows which those are that an earlier memory counted.
+  passing: [RUNNING],
+  reads: {
+    list(tx, owner, query) {
+      if (query.cursor !== undefined) decodeCursor(query.cursor)
+      return listRuns(tx, owner, query)
+    },
+    idsOf: (tx, reference) => idsOf(tx, RUNS, reference),
+  },
+  writes: {
+    admit(tx, run, client, bounds) {
+      if (tx.get(RUNS, run.record.id) === undefined) admitListed(tx, run, client, bounds)
+    },
+    update(tx, run, expiresAt) {
+      tx.put(RUNS, toDocument(run, expiresAt))
+      tx.delete(RUNNING, run.record.id)
+    },
+    remove(tx, id) {
+      tx.delete(RUNS, id)
+      tx.delete(RUNNING, id)
+    },
+    reserve(tx, key, runId, expiresAt) {
+      const use = useOfKey(tx, key)
+      if (use === undefined) reserveKey(tx, key, runId, expiresAt)
+      return use?.runId ?? runId
+    },
+  },
+}
+
+/** Keeps what an index object keeps of runs. */
+export function createRunIndex(seat: Seat): Keeper {
+  const keeper = keeperOf(seat, RUN_INDEX)
+  let hasPlaces = false
+  /** In a transaction of its own: one that refuses a run is undone. */
+  const fill = ([run, , bounds]: AdmitArgs) => {
+    seat.store.write(tx => fillPlaces(tx, partitionOf(run.owner), bounds))
+    hasPlaces = true
+  }
+  return {
+    ...keeper,
+    ask(method, args) {
+      if (method === 'admit' && !hasPlaces) fill(args as AdmitArgs)
+      return keeper.ask(method, args)
+    },
+  }
+}
+
+type AdmitArgs = readonly [run: StoredRun, client: string, bounds: PlaceBounds]

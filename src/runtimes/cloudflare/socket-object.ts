@@ -1,0 +1,73 @@
+/**
+ * The Durable Object of sockets, whose keeper is a plugin's.
+ *
+ * @module
+ */
+
+import { DurableObject } from 'cloudflare:workers'
+import type { Core } from '../../core/built-in.ts'
+import type { SleepingSocket, SocketKeeper, SocketSeat } from '../../core/hosted.ts'
+import { ServableError } from '../../errors.ts'
+import { reach } from './bindings.ts'
+import type { ObjectClass, ObjectState, SocketPair } from './platform.ts'
+
+declare const WebSocketPair: new () => SocketPair
+
+/** Makes the class. */
+export function socketClass(core: Core): ObjectClass {
+  return class ServableGateway extends DurableObject {
+    readonly #keeper: SocketKeeper
+
+    constructor(state: ObjectState, env: unknown) {
+      // The base class is typed by the runtime's own types where a user has them.
+      super(state as never, env as never)
+      const open = core.mounted.find(({ plugin }) => plugin.sockets !== undefined)?.plugin.sockets
+      if (open === undefined) throw missing()
+      this.#keeper = open(socketSeat(state), core)
+    }
+
+    override fetch(request: Request): Promise<Response> {
+      return this.#keeper.fetch(request)
+    }
+
+    override webSocketMessage(socket: SleepingSocket, message: string | ArrayBuffer): void {
+      this.#keeper.message(socket, message)
+    }
+
+    override webSocketClose(socket: SleepingSocket, code: number, reason: string): void {
+      this.#keeper.close(socket, code, reason)
+    }
+
+    override webSocketError(socket: SleepingSocket): void {
+      this.#keeper.close(socket, 1006, '')
+    }
+
+    override async alarm(): Promise<void> {
+      this.#keeper.alarm()
+    }
+  }
+}
+
+/** An object, as the keeper of its sockets sees it. */
+export function socketSeat(state: ObjectState): SocketSeat {
+  return {
+    reach,
+    sockets: () => state.getWebSockets(),
+    accept() {
+      const { 0: client, 1: socket } = new WebSocketPair()
+      state.acceptWebSocket(socket)
+      // A member of Workers' own; other runtimes know no status 101 here.
+      const init: object = { status: 101, webSocket: client }
+      return { response: new Response(null, init), socket }
+    },
+    waitUntil: work => state.waitUntil(work),
+    wakeAt: at => state.waitUntil(state.storage.setAlarm(at)),
+  }
+}
+
+function missing(): ServableError {
+  return new ServableError(
+    'invalid_options',
+    '`ServableGateway` has no sockets: give `eventSocket()` to the handler of `durableObjects(handler)`',
+  )
+}
