@@ -69,7 +69,7 @@ export function asPlugin(plugin: BuiltIn): Plugin {
 }
 
 /** What a handler is made of: what plugins of this package find in it. */
-export interface Core extends Omit<PluginCore, 'calls'> {
+export interface Core extends Omit<PluginCore, 'calls' | 'readRun' | 'startRun'> {
   readonly settings: CoreSettings
   readonly keep: Keep
   readonly readKeys: KeyReader
@@ -91,7 +91,7 @@ export interface Core extends Omit<PluginCore, 'calls'> {
   /** The plugins with what they mounted, complete once the handler is made. */
   readonly mounted: readonly MountedPlugin[]
   /** Starts a run for whoever asks, over whatever transport. */
-  readonly startRun: StartRun
+  readonly start: StartRun
   /** Why requests cannot have stored runs, if so. */
   readonly whyUnstored: StartParts['whyUnstored']
   /** Throws `unsupported_operation` where requests share no state. */
