@@ -8,6 +8,7 @@ import { toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
 import type { BuiltInDescription, Operation, Paths, Schema } from '../core/builders.ts'
 import { SecuritySchema } from '../http/security.ts'
+import { validate } from '../validation.ts'
 
 type Schemas = Readonly<Record<string, Schema>>
 
@@ -39,7 +40,12 @@ const DescriptionSchema = v.object({
 /** Reads a description. Throws where it is none. */
 export function readDescription({ bodies = {}, ...description }: BuiltInDescription): Told {
   // What is no JSON would be found out when the document is written, and would spoil all of it.
-  const { paths, security, ...told } = v.parse(DescriptionSchema, JSON.parse(JSON.stringify(description)))
+  const { paths, security, ...told } = validate(
+    DescriptionSchema,
+    JSON.parse(JSON.stringify(description)),
+    'invalid_options',
+    'describe()',
+  )
   const secured = (operation: object) => ({
     ...operation,
     ...(security !== undefined && !('security' in operation) && { security }),
@@ -75,8 +81,11 @@ export function createClaims(): (told: Told) => Told {
     take(`${method} ${path}`) && (operationId === undefined || take(`operation ${operationId}`))
   return ({ tags, paths, bodies, schemas, securitySchemes }) => ({
     tags: tags.filter(({ name }) => take(`tag ${name}`)),
-    paths: mapped(kept(paths, isSpelled), (operations, path) =>
-      kept(operations, (method, operation) => isNew(path, method, operation)),
+    paths: kept(
+      mapped(kept(paths, isSpelled), (operations, path) =>
+        kept(operations, (method, operation) => isNew(path, method, operation)),
+      ),
+      (_, operations) => Object.keys(operations).length > 0,
     ),
     bodies: named(bodies, 'schema'),
     schemas: named(schemas, 'schema'),
