@@ -107,7 +107,7 @@ const KNOWS: Record<string, readonly string[]> = {
     'webhook-delivery',
   ],
   socket: ['errors', 'defaults', 'counter', 'wake', 'web', 'http'],
-  openapi: ['errors', 'schemas', 'core', 'web', 'agents', 'runs', 'http'],
+  openapi: ['errors', 'validation', 'schemas', 'core', 'web', 'agents', 'runs', 'http'],
   admin: ['errors', 'schemas', 'core', 'web', 'agents', 'state', 'http'],
   adapters: ['errors', 'key-text', 'agents'],
   'mcp-client': ['errors', 'validation', 'environment', 'web', 'agents', 'http'],

@@ -37,8 +37,11 @@ export interface Mounted {
   readonly base?: { readonly path: string; readonly guard?: Middleware }
   /** Around every request of every part, inside of the handler's own middleware. */
   readonly middleware?: Middleware
-  /** What it adds to the OpenAPI document; called for each document. */
-  describe?(): Description
+  /**
+   * What it adds to the OpenAPI document; called for each document. `prefix` is the one that the document states: `core.prefix`, or
+   * another where a proxy changes it. Where it throws, the log is told (`plugin.failed`) and the document does without it.
+   */
+  describe?(document: { readonly prefix: string }): Description
   /** Is called once when a server that serves the handler has ended its runs. */
   close?(): void | Promise<void>
 }
