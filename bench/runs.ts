@@ -99,7 +99,7 @@ async function compareFill(name: string, make: (size: string) => LocalState): Pr
 }
 
 async function compareOnWorkerd(): Promise<Comparison> {
-  const server = await startWorkerd('bench/servers/workerd-followed.ts')
+  const server = await startWorkerd('bench/servers/workerd-stored.ts')
   try {
     return await compareStreams('Durable Objects, workerd, loopback', overLoopback(server), 5)
   } finally {

@@ -53,7 +53,7 @@ export function openTask(tx: Transaction, sent: TaskMessage, { name }: Target, b
   const { taskId, message, owner } = sent
   const earlier = tx.get<StoredTask>(TASKS, taskId)
   if (earlier !== undefined) throw atWork()
-  for (const { id } of tx.expired<StoredTask>(TASKS, Date.now(), 100)) forgetTask(tx, id)
+  for (const { id } of tx.expired<StoredTask>(TASKS, tx.now, 100)) forgetTask(tx, id)
   makeRoom(tx, partitionOf(owner), by.settings.maxTasksPerOwner)
   const contextId = message.contextId ?? crypto.randomUUID()
   const status = statusNow('submitted')

@@ -4,35 +4,20 @@
  * @module
  */
 
-import type { RunOptions } from '../agents/contract.ts'
-import { isTerminal } from '../agents/event.ts'
 import { ServableError } from '../errors.ts'
-import { notStored } from '../runs/failures.ts'
 import type { Follower, Viewer } from '../runs/host.ts'
+import { KeptWork } from '../runs/kept-work.ts'
 import { LogFollower } from '../runs/log-follower.ts'
-import { type LogWriting, writeLog } from '../runs/log-writer.ts'
-import { idsOf } from '../runs/record.ts'
-import { createRecovery, type Recovery } from '../runs/recovery.ts'
 import { keepMsOf } from '../runs/retention.ts'
-import { type Run, startRun } from '../runs/run.ts'
 import type { Target } from '../runs/target.ts'
 import { createWatch, type Watch } from '../runs/watch.ts'
-import { nameWorker } from '../runs/worker-name.ts'
 import type { LocalParts, Retention } from '../state/state.ts'
-import { PATIENCE_MS, type Reader, type Store, type Transaction } from '../state/store.ts'
+import type { Store, Transaction } from '../state/store.ts'
 import { append, type Beginning, type Begun, openTask, resumeTask } from './begin-task.ts'
 import { listTasks, PageFiller } from './list-tasks.ts'
+import { LiveTask } from './live-task.ts'
 import { logOf } from './log-name.ts'
-import {
-  isSettledState,
-  isTerminalState,
-  type ListRequest,
-  type Message,
-  type Task,
-  type TaskPage,
-} from './model.ts'
-import { Opening } from './opening.ts'
-import { toRunInput } from './parts.ts'
+import { isSettledState, isTerminalState, type ListRequest, type Task, type TaskPage } from './model.ts'
 import type { PushConfig, PushRequest } from './push/config.ts'
 import type { DelivererOptions } from './push/deliverer.ts'
 import { markDue } from './push/kept.ts'
@@ -41,7 +26,6 @@ import type { TaskEntry } from './task-body.ts'
 import type { Delivered, FoundTask, TaskHost, TaskMessage, TaskSettings, TaskView } from './task-host.ts'
 import {
   AT_WORK,
-  forgetTask,
   putTask,
   type StoredTask,
   saveBody,
@@ -51,7 +35,6 @@ import {
   viewOf,
 } from './task-record.ts'
 import { TaskViews } from './task-views.ts'
-import { Turn } from './turn.ts'
 
 /** What the local task host needs. */
 export interface LocalTaskHostOptions {
@@ -76,20 +59,10 @@ export function createLocalTaskHost(options: LocalTaskHostOptions): TaskHost {
 /** Entries of logs that are read for one list before its page ends. What is held of a task is not read again. */
 const MAX_LIST_ENTRIES = 10_000
 
-/** A task at work here. */
-interface AtWork {
-  readonly run: Run
-  readonly writing: LogWriting
-  /** It is known that there will be a task, and no bare message. */
-  isTask: boolean
-}
-
 class LocalTaskHost implements TaskHost {
   readonly #options: LocalTaskHostOptions
   readonly #store: Store
-  /** Every look at the store comes after one of this, so that dead processes' tasks have ended before anything is read. */
-  readonly #recovery: Recovery
-  readonly #atWork = new Map<string, AtWork>()
+  readonly #work: KeptWork<StoredTask, LiveTask>
   /** Those who follow a task, whether its agent is at work or waits. */
   readonly #watches = new Map<string, Watch>()
   readonly #push: Push | undefined
@@ -106,52 +79,55 @@ class LocalTaskHost implements TaskHost {
         store,
         settings: settings.push,
         growing: id => {
-          const atWork = this.#atWork.get(id)
-          return atWork && { changed: this.#watchOf(id).changed, isTask: atWork.isTask }
+          const live = this.#work.get(id)
+          return live && { changed: this.#watchOf(id).changed, isTask: live.isTask }
         },
         onGivenUp: async (id, why) => settings.onGivenUp({ id, owner: await this.#ownerOf(id) }, why),
         upkeep,
       })
-    const worker = nameWorker(store)
-    this.#recovery = createRecovery(store, {
-      worker,
-      collection: AT_WORK,
-      workerOf: (tx, id) => {
-        const task = tx.get<StoredTask>(TASKS, id)?.value
-        return task?.isAtWork ? task.instance : undefined
-      },
-      end: (tx, id) => this.#conclude(tx, id, statusNow('failed')),
+    this.#work = new KeptWork<StoredTask, LiveTask>(options, {
+      collection: TASKS,
+      atWork: AT_WORK,
+      isAtWork: task => task.isAtWork,
+      logOf,
+      stop: live => live.stop(),
+      conclude: (tx, id) => this.#conclude(tx, id, statusNow('failed')),
+      onConcluded: id => this.#tell(id),
+      missing: () => new ServableError('task_not_found', 'Task not found'),
     })
-    const { change } = this.#push ?? {}
-    this.#beginning = { settings, worker, recovery: this.#recovery, views: this.#views, setPush: change }
+    const { worker, recovery } = this.#work
+    this.#beginning = { settings, worker, recovery, views: this.#views, setPush: this.#push?.change }
   }
 
   async deliver(message: TaskMessage): Promise<Delivered> {
-    const { target, pushConfig } = message
+    const { target, pushConfig, taskId } = message
     if (pushConfig !== undefined) await this.#pushOrThrow().sender.check(pushConfig.url)
-    await this.#recovery.look(message.taskId)
-    // The view is as it is before the agent's first word: a stream begins there and misses nothing.
-    const begun = await this.#store.write(tx =>
-      target === undefined
-        ? resumeTask(tx, this.#find(tx, message.taskId, message.owner), message, this.#beginning)
-        : openTask(tx, message, target, this.#beginning),
-    )
-    return this.#work(begun, message, target ?? this.#options.agentOf(begun.task.agent))
+    await this.#work.look(taskId)
+    const live = await this.#work.begin(taskId, async () => {
+      // The view is as it is before the agent's first word: a stream begins there and misses nothing.
+      const begun = await this.#store.write(tx =>
+        target === undefined
+          ? resumeTask(tx, this.#work.find(tx, taskId, message.owner), message, this.#beginning)
+          : openTask(tx, message, target, this.#beginning),
+      )
+      return this.#launch(begun, message, target ?? this.#options.agentOf(begun.task.agent))
+    })
+    return live.delivered
   }
 
   async push(viewer: Viewer, request: PushRequest): Promise<readonly PushConfig[]> {
     const push = this.#pushOrThrow()
     if (request.act === 'set') await push.sender.check(request.config.url)
     const { taskId } = request
-    await this.#recovery.look(taskId)
+    await this.#work.look(taskId)
     if (request.act === 'get' || request.act === 'list') {
       return this.#store.read(tx => {
-        this.#find(tx, taskId, viewer)
+        this.#work.find(tx, taskId, viewer)
         return push.look(tx, request)
       })
     }
     const configs = await this.#store.write(tx => {
-      const task = this.#find(tx, taskId, viewer)
+      const task = this.#work.find(tx, taskId, viewer)
       return push.change(tx, request, () => tx.length(logOf(task.id)))
     })
     if (request.act === 'set') push.deliverer.poke(taskId)
@@ -165,8 +141,7 @@ class LocalTaskHost implements TaskHost {
   }
 
   lookAfter(): Promise<void> {
-    const stop = (id: string) => this.#atWork.get(id)?.run.cancel()
-    return this.#recovery.lookAfter({ ids: [...this.#atWork.keys()], logOf, stop })
+    return this.#work.lookAfter()
   }
 
   #pushOrThrow(): Push {
@@ -175,39 +150,33 @@ class LocalTaskHost implements TaskHost {
   }
 
   async get(id: string, viewer: Viewer): Promise<TaskView> {
-    await this.#recovery.look(id)
-    return this.#store.read(tx => viewOf(this.#find(tx, id, viewer), this.#views.read(tx, id)))
+    await this.#work.look(id)
+    return this.#store.read(tx => viewOf(this.#work.find(tx, id, viewer), this.#views.read(tx, id)))
   }
 
   async follow(id: string, viewer: Viewer, after: number): Promise<Follower> {
-    await this.#recovery.look(id)
-    await this.#store.read(tx => this.#find(tx, id, viewer))
+    await this.#work.look(id)
+    await this.#store.read(tx => this.#work.find(tx, id, viewer))
     return new LogFollower({
       store: this.#store,
       log: logOf(id),
       after,
       watch: this.#watchOf(id),
       isKept: tx => tx.get(TASKS, id) !== undefined,
-      look: () => this.#recovery.look(),
+      look: () => this.#work.look(),
     })
   }
 
-  async settled(id: string, viewer: Viewer): Promise<Task> {
-    // Whoever waits for it gets it, however little room there is.
-    const letGo = this.#store.hold?.(logOf(id))
-    try {
-      return await this.#settled(id, viewer)
-    } finally {
-      letGo?.()
-    }
+  settled(id: string, viewer: Viewer): Promise<Task> {
+    return this.#work.held(id, () => this.#settled(id, viewer))
   }
 
   async #settled(id: string, viewer: Viewer): Promise<Task> {
     const view = await this.get(id, viewer)
     if (isSettledState(view.task.status.state)) return view.task
-    const work = this.#atWork.get(id)
-    if (work !== undefined) {
-      await work.writing.tried()
+    const live = this.#work.get(id)
+    if (live !== undefined) {
+      await live.tried()
       return (await this.get(id, viewer)).task
     }
     const follower = await this.follow(id, viewer, view.seq)
@@ -222,35 +191,28 @@ class LocalTaskHost implements TaskHost {
   }
 
   async cancel(id: string, viewer: Viewer): Promise<{ task: Task; wasCanceled: boolean }> {
-    await this.#recovery.look(id)
-    const { state } = (await this.#store.read(tx => this.#find(tx, id, viewer))).status
+    await this.#work.begun(id)
+    await this.#work.look(id)
+    const { state } = (await this.#store.read(tx => this.#work.find(tx, id, viewer))).status
     if (state === 'canceled') return { task: (await this.get(id, viewer)).task, wasCanceled: true }
     if (isTerminalState(state)) throw notCancelable(state)
-    const letGo = this.#store.hold?.(logOf(id))
-    try {
-      const atWork = this.#atWork.get(id)
-      atWork?.run.cancel()
-      if (atWork !== undefined) await atWork.writing.tried({ withinMs: PATIENCE_MS })
-      else await this.#store.write(tx => this.#conclude(tx, id, statusNow('canceled')))
+    return this.#work.held(id, async () => {
+      await this.#work.end(id, {
+        stop: live => live.cancel(),
+        conclude: tx => this.#conclude(tx, id, statusNow('canceled')),
+      })
       const { task } = await this.get(id, viewer)
       if (task.status.state !== 'canceled') throw notCancelable(task.status.state)
       return { task, wasCanceled: false }
-    } finally {
-      letGo?.()
-    }
-  }
-
-  async find(ref: string): Promise<readonly FoundTask[]> {
-    const ids = await this.#store.read(tx => idsOf(tx, TASKS, ref))
-    for (const id of ids) await this.#recovery.look(id)
-    return this.#store.read(tx => {
-      const tasks = ids.map(id => this.#lookUp(tx, id))
-      return tasks.flatMap(task => (task === undefined ? [] : [toFound(task)]))
     })
   }
 
+  async find(ref: string): Promise<readonly FoundTask[]> {
+    return (await this.#work.findAll(ref)).map(toFound)
+  }
+
   async list(owner: Viewer, request: ListRequest): Promise<TaskPage> {
-    await this.#recovery.look()
+    await this.#work.look()
     return this.#store.read(tx => {
       const page = listTasks(tx, owner, request)
       const filler = new PageFiller(page, request)
@@ -263,75 +225,37 @@ class LocalTaskHost implements TaskHost {
     })
   }
 
-  #work(
-    { task, view }: Begun,
-    { message, options, mayWait, secrets = [] }: TaskMessage,
-    target: Target,
-  ): Promise<Delivered> {
-    const { id } = task
-    const settings = this.#settingsOf(id)
-    const turn = new Turn(task)
-    const opening = new Opening(task, view, { turn, mayWait: mayWait || mayAnswerWithMessage(target) })
-    const run = startRun(
-      target,
-      toRunInput(message),
-      { ...options, ...ofTask(task, message, options) },
-      settings,
-      { secrets: () => secrets },
-    )
-    const keepUp = this.#views.keepUp(id, this.#store)
-    const writing = writeLog(run, {
+  #launch(begun: Begun, message: TaskMessage, target: Target): LiveTask {
+    const { id } = begun.task
+    const live = new LiveTask(begun, message, target, {
       store: this.#store,
-      log: logOf(id),
+      settings: this.#options.settings,
+      views: this.#views,
       watch: this.#watchOf(id),
-      maxBytes: settings.maxBytes,
-      maxLength: settings.maxLength,
-      working: settings.working,
-      gatherMs: settings.gatherMs,
-      onStuck: thrown => settings.onFailure?.(notStored(run.id, target, { options, secrets, thrown })),
-      encode: event => {
-        if (isTerminal(event)) return []
-        const entries = opening.entriesOf(event)
-        keepUp(entries.length)
-        return entries.map(entry => JSON.stringify(entry))
-      },
-      finish: (tx, event) => {
-        if (opening.isMessageOnly) return forgetTask(tx, id)
-        const { status, entries } = turn.end(event)
-        for (const entry of entries.slice(0, -1)) append(tx, id, entry)
-        this.#conclude(tx, id, status, entries.at(-1))
-      },
-    })
-    const atWork = { run, writing, isTask: false }
-    this.#atWork.set(id, atWork)
-    const letGo = this.#options.keepOpen?.()
-    void writing.ended.then(() => {
-      // The next turn may have begun in the commit in which this one has ended.
-      if (this.#atWork.get(id) === atWork) this.#atWork.delete(id)
-      letGo?.()
-      // Whoever tells receivers of it waits for no more.
-      this.#watches.get(id)?.changed.fire()
-      opening.settle()
-      this.#tellStatus(id)
-      this.#letGo(id)
-    })
-    return opening.delivered.then(delivered => {
-      if ('view' in delivered) {
-        atWork.isTask = true
-        this.#watches.get(id)?.changed.fire()
-        this.#push?.deliverer.poke(id)
+      conclude: (tx, status, entry) => this.#conclude(tx, id, status, entry),
+      onTask: () => {
+        this.#tell(id)
         this.#tellStatus(id)
-      }
-      return delivered
+      },
     })
+    this.#work.add(id, live, {
+      ended: live.ended,
+      onEnded: () => {
+        live.settle()
+        // Whoever tells receivers of it waits for no more.
+        this.#watches.get(id)?.changed.fire()
+        if (!live.isMessageOnly) this.#push?.deliverer.poke(id)
+        this.#tellStatus(id)
+        this.#letGo(id)
+      },
+    })
+    return live
   }
 
-  /** The log finds the task of a run that fails. */
-  #settingsOf(taskId: string): TaskSettings {
-    const { settings } = this.#options
-    const { onFailure } = settings
-    if (onFailure === undefined) return settings
-    return { ...settings, onFailure: failure => onFailure({ ...failure, taskId }) }
+  /** Those who wait for something new of a task look; its receivers are told. */
+  #tell(id: string): void {
+    this.#watches.get(id)?.changed.fire()
+    this.#push?.deliverer.poke(id)
   }
 
   #tellStatus(id: string): void {
@@ -341,7 +265,7 @@ class LocalTaskHost implements TaskHost {
 
   async #readStatus(id: string): Promise<StoredTask | undefined> {
     try {
-      return await this.#store.read(tx => this.#lookUp(tx, id))
+      return await this.#store.read(tx => this.#work.lookUp(tx, id))
     } catch {
       // Whoever asks for the task next is told.
       return undefined
@@ -357,28 +281,11 @@ class LocalTaskHost implements TaskHost {
     const seq = append(tx, id, entry ?? { type: 'status', taskId: id, contextId, status }, isEnd)
     const ended = { ...task, status, isAtWork: false }
     const keepMs = keepMsOf(this.#options.settings, this.#options.retention)
-    putTask(tx, ended, isEnd ? Date.now() + keepMs : undefined)
+    putTask(tx, ended, isEnd ? tx.now + keepMs : undefined)
     tx.delete(AT_WORK, id)
     saveBody(tx, ended, seq, this.#views)
     // Should this process end now, another one tells receivers.
     if (this.#push !== undefined) markDue(tx, id)
-    // Once it is written.
-    queueMicrotask(() => {
-      this.#watches.get(id)?.changed.fire()
-      this.#push?.deliverer.poke(id)
-    })
-  }
-
-  #find(tx: Reader, id: string, viewer: Viewer): StoredTask {
-    const task = this.#lookUp(tx, id)
-    if (task !== undefined && (task.owner === null || task.owner === viewer)) return task
-    throw new ServableError('task_not_found', 'Task not found')
-  }
-
-  /** A task as it is by now: gone when its time has come. */
-  #lookUp(tx: Reader, id: string): StoredTask | undefined {
-    const { value, expiresAt = Number.POSITIVE_INFINITY } = tx.get<StoredTask>(TASKS, id) ?? {}
-    return expiresAt <= Date.now() ? undefined : value
   }
 
   /** Null too for a task that is gone: then nobody's id is told whole. */
@@ -397,7 +304,7 @@ class LocalTaskHost implements TaskHost {
         onCount: count => {
           if (count === 0) this.#letGo(id)
         },
-        tellsAll: () => !this.#store.isShared || this.#atWork.has(id),
+        tellsAll: () => !this.#store.isShared || this.#work.get(id) !== undefined,
       })
       this.#watches.set(id, watch)
     }
@@ -407,19 +314,8 @@ class LocalTaskHost implements TaskHost {
   /** A task that nobody works on and nobody follows needs no watch. */
   #letGo(id: string): void {
     const watch = this.#watches.get(id)
-    if (watch?.followers === 0 && !this.#atWork.has(id)) this.#watches.delete(id)
+    if (watch?.followers === 0 && this.#work.get(id) === undefined) this.#watches.delete(id)
   }
-}
-
-/** What the run of a task knows: its conversation, and A2A's own ids. */
-function ofTask({ id, contextId }: StoredTask, message: Message, { metadata }: RunOptions): RunOptions {
-  const ids = { taskId: id, contextId, messageId: message.messageId, message }
-  return { sessionId: contextId, metadata: { ...metadata, ...ids } }
-}
-
-/** An agent that says so may answer with a bare message after any silence. */
-function mayAnswerWithMessage({ servable }: Target): boolean {
-  return servable.capabilities?.includes('message') ?? false
 }
 
 function isSettling(entry: TaskEntry): boolean {

@@ -71,7 +71,12 @@ export class Gathering {
   /** Another one that goes on by itself. */
   copy(): Gathering {
     const copy = new Gathering()
-    copy.#begin(this.body(), this.#bytes)
+    for (const [id, { first, parts }] of this.#artifacts)
+      copy.#artifacts.set(id, { first, parts: [...parts] })
+    for (const message of this.#history) copy.#history.push(message)
+    copy.#seq = this.#seq
+    copy.#bytes = this.#bytes
+    copy.#size = this.#size
     copy.read = this.read
     return copy
   }

@@ -6,6 +6,9 @@ export const TOOL_SERVERS = 'toolserver'
 
 const PARTITION = 'all'
 
+/** The collection of one document, which is written with each definition: names are compared by a list, and lists may lag. */
+const TURNS = 'toolserver-turn'
+
 /** More than any manager allows. */
 const ALL = 1_000_000
 
@@ -23,7 +26,9 @@ export function toolServersIn(store: Store): ToolServerStore {
     put(definition, check) {
       const { id, name, createdAt: at } = definition
       return store.write(tx => {
+        const turn = tx.get<number>(TURNS, PARTITION)?.value ?? 0
         check?.(allIn(tx))
+        tx.put(TURNS, { id: PARTITION, partition: PARTITION, at, tags: {}, value: turn + 1 })
         tx.put(TOOL_SERVERS, { id, partition: PARTITION, at, tags: { name }, value: definition })
       })
     },

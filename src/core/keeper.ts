@@ -91,7 +91,7 @@ function takeExpired(
   tx: Transaction,
   collections: readonly string[],
 ): { readonly expired: readonly Document[]; readonly soonest: number | undefined } {
-  const now = Date.now()
+  const { now } = tx
   const expired = collections.flatMap(name => {
     const documents = tx.expired(name, now, EXPIRED_AT_ONCE)
     for (const { id } of documents) tx.delete(name, id)

@@ -79,13 +79,13 @@ function readerAt(tx: Reader, name: string, place: string): KeptReader {
   return {
     get<T>(collection: string, id: string) {
       const document = tx.get<T>(name, pathOf(place, collection, id))
-      return (document?.expiresAt ?? Number.POSITIVE_INFINITY) > Date.now() ? document?.value : undefined
+      return (document?.expiresAt ?? Number.POSITIVE_INFINITY) > tx.now ? document?.value : undefined
     },
     list<T>(collection: string, { limit, after }: KeptQuery) {
       const partition = partitionOf(collection)
       const from = after && { at: after.at, id: pathOf(place, collection, after.id) }
       const found = tx.list<T>(name, { partition, after: from, limit: Math.min(limit, MAX_LISTED) })
-      const now = Date.now()
+      const { now } = tx
       return found
         .filter(({ expiresAt = Number.POSITIVE_INFINITY }) => expiresAt > now)
         .map(({ id, at, value }) => ({ id: lastOf(id), at, value }))
@@ -98,7 +98,7 @@ function writerAt(tx: Transaction, name: string, place: string): KeptWriter {
   return {
     ...readerAt(tx, name, place),
     put(collection, id, value, { expiresAt } = {}) {
-      const now = Date.now()
+      const { now } = tx
       for (const expired of tx.expired(name, now, EXPIRED_AT_ONCE)) tx.delete(name, expired.id)
       const partition = pathOf(place, collection)
       tx.put(name, { id: pathOf(place, collection, id), partition, at: now, tags: {}, value, expiresAt })

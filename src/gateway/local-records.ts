@@ -59,7 +59,7 @@ export function createLocalRecords({
   }
   const lookAfter = async () => {
     const { expired, soonest } = await store.write(tx => {
-      const expired = takeExpired(tx, Date.now())
+      const expired = takeExpired(tx, tx.now)
       return { expired, soonest: tx.expired(SOCKETS, Number.MAX_SAFE_INTEGER, 1)[0]?.expiresAt }
     })
     for (const record of expired) void cancelRuns(host, record)

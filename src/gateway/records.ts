@@ -90,7 +90,7 @@ export function takeRecord(
   expiresAt: number,
 ): SocketRecord | undefined {
   const document = tx.get<SocketRecord>(SOCKETS, pid)
-  if (document === undefined || (document.expiresAt ?? 0) <= Date.now()) return undefined
+  if (document === undefined || (document.expiresAt ?? 0) <= tx.now) return undefined
   const before = document.value
   if (before.owner !== owner) return undefined
   const record = { ...before, generation: before.generation + 1 }
@@ -122,5 +122,5 @@ export async function cancelRuns(host: RunHost, { owner, runs }: SocketRecord): 
 }
 
 function put(tx: Transaction, pid: string, record: SocketRecord, expiresAt: number): void {
-  tx.put(SOCKETS, { id: pid, partition: '', at: Date.now(), tags: {}, value: record, expiresAt })
+  tx.put(SOCKETS, { id: pid, partition: '', at: tx.now, tags: {}, value: record, expiresAt })
 }

@@ -5,16 +5,10 @@
  */
 
 import * as v from 'valibot'
-import type {
-  Correction,
-  CorrectionInput,
-  CorrectionPage,
-  CorrectionQuery,
-  CorrectionStore,
-} from '../agents/corrections.ts'
+import type { Correction, CorrectionInput, CorrectionPage, CorrectionQuery } from '../agents/corrections.ts'
 import { readPage } from '../runs/page.ts'
 import { partitionOf } from '../runs/record.ts'
-import type { Reader, Store, Transaction } from '../state/store.ts'
+import type { Reader, Transaction } from '../state/store.ts'
 import { isObject, list, validate } from '../validation.ts'
 
 const text = (max: number) =>
@@ -91,12 +85,4 @@ export function listCorrections(tx: Reader, { agent, owner, ...page }: Correctio
   const filter = { partition: partitionOf(owner), tags: { agent } }
   const { values, next = null } = readPage<Correction>(tx, CORRECTIONS, filter, page)
   return { corrections: values, nextCursor: next }
-}
-
-/** Keeps corrections in a store. */
-export function localCorrections(store: Store): Required<CorrectionStore> {
-  return {
-    add: async (correction, owner) => store.write(tx => addCorrection(tx, correction, owner)),
-    list: async query => store.read(tx => listCorrections(tx, query)),
-  }
 }

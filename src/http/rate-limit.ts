@@ -100,7 +100,7 @@ export const WINDOWS = 'rate-window'
 
 /** Counts in a store. Past windows are swept as new ones begin. */
 export function countInStore(tx: Transaction, key: string, windowMs: number): Window {
-  const now = Date.now()
+  const { now } = tx
   const known = tx.get<number>(WINDOWS, key)
   const before = isOpen(known?.expiresAt ?? 0, windowMs, now) ? known : undefined
   if (before === undefined) for (const { id } of tx.expired(WINDOWS, now, 100)) tx.delete(WINDOWS, id)

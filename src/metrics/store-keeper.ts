@@ -25,7 +25,13 @@ export function createStoreKeeper(
 ): MetricsKeeper {
   let timer: ReturnType<typeof setTimeout> | undefined
   let unwritten: Batch[] = []
-  let writing: Promise<void> | undefined
+  let last: Promise<unknown> = Promise.resolve()
+  /** One after the other: what is being written counts as written, or as not. */
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = last.then(work)
+    last = turn.catch(() => {})
+    return turn
+  }
   const writeIn = (ms: number) => {
     timer ??= setTimeout(() => {
       timer = undefined
@@ -53,25 +59,15 @@ export function createStoreKeeper(
       writeIn(RETRY_MS)
     }
   }
-  const write = () => {
-    writing ??= writeNow().finally(() => {
-      writing = undefined
-    })
-    return writing
-  }
-  /** What is being written may not be all that there is. */
-  const flush = async () => {
-    await writing
-    await write()
-  }
+  const flush = () => inTurn(writeNow)
   return {
     changed: () => writeIn(WRITE_AFTER_MS),
     flush,
-    async snapshot() {
-      // What is being written must not count twice.
-      await flush()
-      const kept = await store.read(readStats)
-      return sumUp([...kept, ...unwritten.flatMap(({ stats }) => stats)], [core.gauges()])
-    },
+    snapshot: () =>
+      inTurn(async () => {
+        await writeNow()
+        const kept = await store.read(readStats)
+        return sumUp([...kept, ...unwritten.flatMap(({ stats }) => stats)], [core.gauges()])
+      }),
   }
 }

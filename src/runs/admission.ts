@@ -55,7 +55,7 @@ export function takePlace(
   footing?: Footing,
 ): void {
   if (place.expiresAt !== undefined) {
-    for (const { id } of tx.expired(collection, Date.now(), EXPIRED_AT_ONCE)) tx.delete(collection, id)
+    for (const { id } of tx.expired(collection, tx.now, EXPIRED_AT_ONCE)) tx.delete(collection, id)
   }
   if (tx.count(collection) >= maxRunning) throw tooManyRuns(`${maxRunning} are`)
   if (tx.count(collection, place.partition) >= maxRunningPerOwner) {
@@ -79,7 +79,7 @@ export function useOfKey(tx: Reader, key: IdempotencyKey): KeyUse | undefined {
 /** Ties a key to a run. */
 export function reserveKey(tx: Transaction, key: IdempotencyKey, runId: string, expiresAt?: number): void {
   const value: KeyUse = { runId, fingerprint: key.fingerprint }
-  const document = { id: key.id, partition: '', at: Date.now(), tags: {}, expiresAt, value }
+  const document = { id: key.id, partition: '', at: tx.now, tags: {}, expiresAt, value }
   tx.put<KeyUse>(KEYS, document, { thing: runId })
 }
 

@@ -8,7 +8,7 @@ import type { ErrorEvent, FinishEvent, RunResult } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
 import { sizeOf } from '../state/size.ts'
 import type { LocalParts, Retention } from '../state/state.ts'
-import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
+import type { Soon, Store, Transaction } from '../state/store.ts'
 import { admitRun, type KeyUse, reserveKey, useOfKey } from './admission.ts'
 import { eventToJson } from './event-json.ts'
 import { notStored } from './failures.ts'
@@ -22,23 +22,13 @@ import type {
   StartRequest,
   Viewer,
 } from './host.ts'
+import { KeptWork } from './kept-work.ts'
 import { listRuns } from './list.ts'
 import { LiveRun } from './live-run.ts'
 import { LogFollower } from './log-follower.ts'
-import {
-  type FoundRun,
-  idsOf,
-  KEYS,
-  RESULTS,
-  RUNNING,
-  RUNS,
-  type RunRecord,
-  type StoredRun,
-} from './record.ts'
-import { createRecovery, type Recovery } from './recovery.ts'
+import { type FoundRun, KEYS, RESULTS, RUNNING, RUNS, type RunRecord, type StoredRun } from './record.ts'
 import { foldLog, forgetRun, keepMsOf, sealRun, sweep } from './retention.ts'
 import { startRun } from './run.ts'
-import { nameWorker, type WorkerName } from './worker-name.ts'
 
 /** Milliseconds between two sweeps at the least; a sweep happens when a run starts, never by a timer. */
 const SWEEP_EVERY_MS = 60_000
@@ -66,85 +56,85 @@ export function createLocalHost(options: LocalHostOptions): RunHost {
 
 class LocalHost implements RunHost {
   readonly #store: Store
-  readonly #worker: WorkerName
   readonly #settings: HostSettings
   readonly #retention: Retention
   readonly #leavesExpired: boolean
-  readonly #keepOpen: LocalHostOptions['keepOpen']
   readonly #onEnded: LocalHostOptions['onEnded']
-  /** Every look at the store comes after one of this, so that dead processes' runs have ended before anything is read. */
-  readonly #recovery: Recovery
-  readonly #live = new Map<string, LiveRun>()
+  readonly #work: KeptWork<StoredRun, LiveRun>
   #sweptAt = 0
   /** Runs since then. */
   #begun = 0
   #lastAt = 0
 
   constructor(options: LocalHostOptions) {
-    const { store, settings, retention, leavesExpired = false, keepOpen, onEnded } = options
-    this.#keepOpen = keepOpen
+    const { store, settings, retention, leavesExpired = false, onEnded } = options
     this.#leavesExpired = leavesExpired
     this.#store = store
-    this.#worker = nameWorker(store)
     this.#settings = settings
     this.#retention = retention
     this.#onEnded = onEnded
-    this.#recovery = createRecovery(store, {
-      worker: this.#worker,
-      collection: RUNNING,
-      workerOf: (tx, id) => {
-        const run = tx.get<StoredRun>(RUNS, id)?.value
-        return run?.record.status === 'running' ? run.instance : undefined
-      },
-      end: (tx, id) => this.#finishUnattended(tx, id, INTERRUPTED),
+    this.#work = new KeptWork<StoredRun, LiveRun>(options, {
+      collection: RUNS,
+      atWork: RUNNING,
+      isAtWork: ({ record }) => record.status === 'running',
+      logOf: id => id,
+      stop: live => live.stop(),
+      conclude: (tx, id) => this.#finishUnattended(tx, id, INTERRUPTED),
+      missing: () => new ServableError('run_not_found', 'There is no such run'),
     })
   }
 
   async start(request: StartRequest): Promise<RunRecord> {
-    await this.#recovery.look()
+    await this.#work.look()
     await this.#sweep()
     const id = request.options.runId ?? crypto.randomUUID()
-    const { run, isNew } = await this.#store.write(tx => this.#reserve(tx, id, request))
-    if (isNew) this.#launch(id, request)
-    return run.record
+    // Strictly later than the one before, so that a list goes on where it was while runs come.
+    this.#lastAt = Math.max(Date.now(), this.#lastAt + 0.001)
+    const at = this.#lastAt
+    return this.#work.begin(id, async () => {
+      const { run, isNew } = await this.#store.write(tx => this.#reserve(tx, { id, at }, request))
+      if (isNew) this.#launch(id, request)
+      return run.record
+    })
   }
 
   async get(id: string, viewer: Viewer): Promise<RunRecord> {
-    await this.#recovery.look(id)
+    await this.#work.look(id)
     return this.#store.read(tx => {
-      const { record } = this.#find(tx, id, viewer)
+      const { record } = this.#work.find(tx, id, viewer)
       const result = tx.get<RunResult>(RESULTS, id)
       return { ...record, ...(result && { result: result.value }) }
     })
   }
 
   async follow(id: string, viewer: Viewer, after: number): Promise<Follower> {
-    await this.#recovery.look(id)
-    const { status } = await this.#store.read(tx => this.#find(tx, id, viewer).record)
+    await this.#work.begun(id)
+    await this.#work.look(id)
+    const { status } = await this.#store.read(tx => this.#work.find(tx, id, viewer).record)
     // A run that has ended is a log like any other: reading it takes nobody's place.
-    const watch = status === 'running' ? this.#live.get(id)?.watch : undefined
+    const watch = status === 'running' ? this.#work.get(id)?.watch : undefined
     return new LogFollower({
       store: this.#store,
       log: id,
       after,
       watch,
       isKept: tx => tx.get(RUNS, id) !== undefined,
-      look: () => this.#recovery.look(),
+      look: () => this.#work.look(),
     })
   }
 
-  async wait(id: string, viewer: Viewer, signal: AbortSignal): Promise<RunRecord> {
-    // Whoever waits for it gets it, however little room there is.
-    const letGo = this.#store.hold?.(id)
-    const gone = new AbortController()
-    try {
-      const ended = this.#ended(await this.follow(id, viewer, Number.MAX_SAFE_INTEGER), signal, gone.signal)
-      await Promise.race([ended, this.#live.get(id)?.tried(gone.signal) ?? ended])
-      return await this.get(id, viewer)
-    } finally {
-      gone.abort()
-      letGo?.()
-    }
+  wait(id: string, viewer: Viewer, signal: AbortSignal): Promise<RunRecord> {
+    return this.#work.held(id, async () => {
+      const gone = new AbortController()
+      try {
+        const follower = await this.follow(id, viewer, Number.MAX_SAFE_INTEGER)
+        const ended = this.#ended(follower, signal, gone.signal)
+        await Promise.race([ended, this.#work.get(id)?.tried(gone.signal) ?? ended])
+        return await this.get(id, viewer)
+      } finally {
+        gone.abort()
+      }
+    })
   }
 
   /** Resolves once the run has ended, or the one who waits has left. */
@@ -161,51 +151,47 @@ class LocalHost implements RunHost {
   }
 
   async list(owner: Viewer, query: RunQuery): Promise<RunPage> {
-    await this.#recovery.look()
+    await this.#work.look()
     return this.#store.read(tx => listRuns(tx, owner, query))
   }
 
   async find(ref: string): Promise<readonly FoundRun[]> {
-    const ids = await this.#store.read(tx => idsOf(tx, RUNS, ref))
-    for (const id of ids) await this.#recovery.look(id)
-    return this.#store.read(tx => {
-      const runs = ids.map(id => this.#lookUp(tx, id))
-      return runs.flatMap(run => (run === undefined ? [] : [{ ...run.record, owner: run.owner }]))
-    })
+    const runs = await this.#work.findAll(ref)
+    return runs.map(({ record, owner }) => ({ ...record, owner }))
   }
 
   async cancel(id: string, viewer: Viewer): Promise<RunRecord> {
+    await this.#work.begun(id)
     const before = await this.get(id, viewer)
     if (before.status === 'cancelled') return before
-    const letGo = this.#store.hold?.(id)
-    try {
-      const live = this.#live.get(id)
-      if (live !== undefined) await live.cancel()
-      else if (before.status === 'running') {
-        await this.#store.write(tx => this.#finishUnattended(tx, id, CANCELLED))
+    return this.#work.held(id, async () => {
+      if (before.status === 'running' || this.#work.get(id) !== undefined) {
+        await this.#work.end(id, {
+          stop: live => live.cancel(),
+          conclude: tx => this.#finishUnattended(tx, id, CANCELLED),
+        })
       }
       const after = await this.get(id, viewer)
       if (after.status === 'cancelled') return after
       throw new ServableError('run_ended', `The run is ${after.status} and can no longer be cancelled`)
-    } finally {
-      letGo?.()
-    }
+    })
   }
 
   lookAfter(): Promise<void> {
-    const stop = (id: string) => this.#live.get(id)?.stop()
-    return this.#recovery.lookAfter({ ids: [...this.#live.keys()], logOf: id => id, stop })
+    return this.#work.lookAfter()
   }
 
   /** The run of the request's id or key, or a new one. Nothing awaits in here, so one key starts one run. */
-  #reserve(tx: Transaction, id: string, request: StartRequest): { run: StoredRun; isNew: boolean } {
+  #reserve(
+    tx: Transaction,
+    { id, at }: Pick<StoredRun, 'at'> & { readonly id: string },
+    request: StartRequest,
+  ): { run: StoredRun; isNew: boolean } {
     const { key } = request
     const earlier = this.#lookUpOrForget(tx, id) ?? (key && this.#runOfKey(tx, key))
     if (earlier !== undefined) return { run: earlier, isNew: false }
-    // Strictly later than the one before, so that a list goes on where it was while runs come.
-    this.#lastAt = Math.max(Date.now(), this.#lastAt + 0.001)
-    const run = newRun({ id, at: this.#lastAt, instance: this.#worker.own }, request)
-    this.#recovery.enlist(tx)
+    const run = newRun({ id, at, instance: this.#work.worker.own }, request)
+    this.#work.recovery.enlist(tx)
     admitRun(tx, { run, client: request.client, inputBytes: sizeOf(request.input) }, this.#settings)
     if (key) reserveKey(tx, key, id)
     return { run, isNew: true }
@@ -228,13 +214,12 @@ class LocalHost implements RunHost {
       isBackground,
       onStuck: thrown => this.#settings.onFailure?.(notStored(id, target, { options, secrets, thrown })),
     })
-    this.#live.set(id, live)
-    const letGo = this.#keepOpen?.()
-    void live.ended.then(() => {
-      this.#live.delete(id)
-      letGo?.()
-      live.watch.changed.fire()
-      this.#onEnded?.(id)
+    this.#work.add(id, live, {
+      ended: live.ended,
+      onEnded: () => {
+        live.watch.changed.fire()
+        this.#onEnded?.(id)
+      },
     })
   }
 
@@ -242,22 +227,9 @@ class LocalHost implements RunHost {
     return keepMsOf(this.#settings, this.#retention)
   }
 
-  #find(tx: Reader, id: string, viewer: Viewer): StoredRun {
-    const run = this.#lookUp(tx, id)
-    if (run !== undefined && (run.owner === null || run.owner === viewer)) return run
-    throw new ServableError('run_not_found', 'There is no such run')
-  }
-
-  /** A run as it is by now: gone when its time has come. */
-  #lookUp(tx: Reader, id: string): StoredRun | undefined {
-    const document = tx.get<StoredRun>(RUNS, id)
-    const { value, expiresAt = Number.POSITIVE_INFINITY } = document ?? {}
-    return expiresAt <= Date.now() ? undefined : value
-  }
-
-  /** The same; one that is gone makes room for another one of its id. */
+  /** A run as it is by now; one that is gone makes room for another one of its id. */
   #lookUpOrForget(tx: Transaction, id: string): StoredRun | undefined {
-    const run = this.#lookUp(tx, id)
+    const run = this.#work.lookUp(tx, id)
     const gone = run === undefined && !this.#leavesExpired ? tx.get<StoredRun>(RUNS, id) : undefined
     if (gone !== undefined) forgetRun(tx, gone.value)
     return run
@@ -275,7 +247,7 @@ class LocalHost implements RunHost {
     if (Math.abs(now - this.#sweptAt) < SWEEP_EVERY_MS && ++this.#begun < SWEEP_EVERY_RUNS) return
     this.#sweptAt = now
     this.#begun = 0
-    return this.#store.write(tx => sweep(tx, this.#retention, now))
+    return this.#store.write(tx => sweep(tx, this.#retention, tx.now))
   }
 }
 

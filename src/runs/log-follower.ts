@@ -41,6 +41,8 @@ export class LogFollower implements Follower {
   readonly #followed: Followed
   #after: number
   #hasLeft = false
+  /** What was read last is the end. */
+  #isOver = false
 
   /** Throws `too_many_followers`. */
   constructor(followed: Followed) {
@@ -50,25 +52,24 @@ export class LogFollower implements Follower {
   }
 
   async next(): Promise<readonly LogEntry[] | undefined> {
-    while (!this.#hasLeft) {
+    while (!this.#hasLeft && !this.#isOver) {
       const changed = this.#followed.watch?.changed ?? createWake()
       // Armed first: what is written while this reads wakes it as well.
       const word = changed.wait()
       const read = this.#readPatiently()
-      const { entries, isOver } = read instanceof Promise ? await read : read
-      if (entries.length > 0) return this.#given(entries)
-      if (isOver) break
-      await this.#change(changed, word)
+      const entries = this.#given(read instanceof Promise ? await read : read)
+      if (entries.length > 0) return entries
+      if (!this.#isOver) await this.#change(changed, word)
     }
     this.leave()
     return undefined
   }
 
   ready(): readonly LogEntry[] {
-    const page = this.#hasLeft ? undefined : this.#read()
+    const page = this.#hasLeft || this.#isOver ? undefined : this.#read()
     // What is not there at once is what `next` waits for.
     if (page instanceof Promise) void page.catch(() => {})
-    return page === undefined || page instanceof Promise ? [] : this.#given(page.entries)
+    return page === undefined || page instanceof Promise ? [] : this.#given(page)
   }
 
   leave(): void {
@@ -123,11 +124,14 @@ export class LogFollower implements Follower {
     if (recent !== undefined) return { entries: recent, isOver: false }
     return store.read(tx => {
       const entries = tx.read(log, this.#after, BATCH)
-      return { entries, isOver: entries.length === 0 && (tx.isSealed(log) || !isKept(tx)) }
+      // Whoever has the end need not ask for more.
+      const isLast = entries.length < BATCH && tx.isSealed(log)
+      return { entries, isOver: isLast || (entries.length === 0 && !isKept(tx)) }
     })
   }
 
-  #given(entries: readonly LogEntry[]): readonly LogEntry[] {
+  #given({ entries, isOver }: Page): readonly LogEntry[] {
+    this.#isOver = isOver
     this.#after = entries.at(-1)?.seq ?? this.#after
     return entries
   }

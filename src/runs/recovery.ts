@@ -21,6 +21,8 @@ export interface RecoveryOptions {
   readonly workerOf: (tx: Reader, id: string) => string | undefined
   /** Ends one of them, which deletes its document. */
   readonly end: (tx: Transaction, id: string) => void
+  /** Told of each once that is written. */
+  readonly onEnded?: (id: string) => void
 }
 
 /** Ends what the dead have left at work. */
@@ -50,7 +52,7 @@ export interface AtWorkHere {
 /** Makes a {@link Recovery}. */
 export function createRecovery(
   store: Store,
-  { worker, collection, workerOf, end }: RecoveryOptions,
+  { worker, collection, workerOf, end, onEnded = () => {} }: RecoveryOptions,
 ): Recovery {
   let nextAt = Number.NEGATIVE_INFINITY
   let hasLooked = false
@@ -65,22 +67,25 @@ export function createRecovery(
     for (const name of names) if (worker.isThere(name)) names.delete(name)
     return names
   }
-  const bury = (tx: Transaction) => {
+  /** Gives those that it ended. */
+  const bury = (tx: Transaction): readonly string[] => {
     // Looked at again: whoever opens the store again under the same name does so before this, or after.
     const dead = deadIn(tx)
-    for (const { id, value } of tx.oldest<string>(collection, MANY)) if (dead.has(value)) end(tx, id)
+    const left = tx.oldest<string>(collection, MANY).filter(({ value }) => dead.has(value))
+    for (const { id } of left) end(tx, id)
     if (store.isShared) for (const name of dead) tx.delete(WORKERS, name)
+    return left.map(({ id }) => id)
   }
   const lookNow = async () => {
     // A store that another one writes for long is read meanwhile, and looked at again.
     nextAt = performance.now() + LOOK_MS
-    if ((await store.read(deadIn)).size > 0 && !(await written(bury))) return
+    if ((await store.read(deadIn)).size > 0 && !(await areBuried())) return
     hasLooked = true
     if (!store.isShared) nextAt = Number.POSITIVE_INFINITY
   }
-  const written = async (work: (tx: Transaction) => void) => {
+  const areBuried = async () => {
     try {
-      await store.write(work, WRITE_PATIENCE_MS)
+      for (const id of await store.write(bury, WRITE_PATIENCE_MS)) onEnded(id)
       return true
     } catch (error) {
       if (!mayPass(error)) throw error
@@ -95,9 +100,12 @@ export function createRecovery(
       return name !== undefined && !worker.isThere(name)
     }
     if (!(await store.read(isLeft))) return
-    await store.write(tx => {
-      if (isLeft(tx)) end(tx, id)
+    const hasEnded = await store.write(tx => {
+      if (!isLeft(tx)) return false
+      end(tx, id)
+      return true
     })
+    if (hasEnded) onEnded(id)
   }
 
   const look = (id?: string): Soon<void> => {
@@ -121,7 +129,7 @@ export function createRecovery(
     },
     enlist(tx) {
       if (!store.isShared || tx.get(WORKERS, worker.own) !== undefined) return
-      tx.put(WORKERS, { id: worker.own, partition: collection, at: Date.now(), tags: {}, value: null })
+      tx.put(WORKERS, { id: worker.own, partition: collection, at: tx.now, tags: {}, value: null })
     },
   }
 }

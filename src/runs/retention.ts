@@ -34,7 +34,7 @@ export interface RunEnd {
 export function sealRun(tx: Transaction, id: string, { event, json, result, keepMs }: RunEnd): boolean {
   const stored = tx.get<StoredRun>(RUNS, id)?.value
   if (stored?.record.status !== 'running' || tx.append(id, json, true) === undefined) return false
-  const expiresAt = Date.now() + keepMs
+  const expiresAt = tx.now + keepMs
   const document = toDocument({ ...stored, record: ended(stored.record, event) }, expiresAt)
   tx.put(RUNS, document, { thing: id, leaves: stored.keyId === null ? 'first' : 'last' })
   if (result !== undefined) {

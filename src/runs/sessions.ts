@@ -29,7 +29,7 @@ const LEAVE_AT_ONCE = 10
 /** The messages of a session. */
 export function readSession(tx: Reader, key: SessionKey): readonly unknown[] {
   const document = tx.get<readonly unknown[]>(SESSIONS, idOf(key))
-  return document === undefined || (document.expiresAt ?? 0) <= Date.now() ? [] : document.value
+  return document === undefined || (document.expiresAt ?? 0) <= tx.now ? [] : document.value
 }
 
 /** Adds messages, and gives the moment at which the session may go. */
@@ -39,7 +39,7 @@ export function appendSession(
   messages: readonly unknown[],
   settings: SessionSettings,
 ): number {
-  const now = Date.now()
+  const { now } = tx
   const partition = partitionOf(key.owner)
   for (const { id } of tx.expired(SESSIONS, now, 10)) tx.delete(SESSIONS, id)
   const value = bounded([...readSession(tx, key), ...messages], settings)

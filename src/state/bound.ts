@@ -3,6 +3,7 @@ import type { Transaction } from './store.ts'
 /** The same transaction as a plain object: for one of which a few methods do something else. */
 export function bound(tx: Transaction): Transaction {
   return {
+    now: tx.now,
     get: tx.get.bind(tx),
     list: tx.list.bind(tx),
     search: tx.search.bind(tx),

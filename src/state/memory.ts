@@ -108,6 +108,10 @@ class MemoryTransaction implements Transaction {
     this.#budget.begin()
   }
 
+  get now(): number {
+    return Date.now()
+  }
+
   get<T>(collection: string, id: string): Document<T> | undefined {
     return this.#find(collection, id)?.document as Document<T> | undefined
   }

@@ -131,6 +131,10 @@ class SqlTransaction implements Transaction {
     this.#indexed = indexed
   }
 
+  get now(): number {
+    return Date.now()
+  }
+
   get<T>(collection: string, id: string): Document<T> | undefined {
     const [row] = this.#sql.all(
       `SELECT ${COLUMNS} FROM documents WHERE collection = ? AND id = ?`,

@@ -84,6 +84,8 @@ export interface LogEntry {
 
 /** What can be looked at. A collection or a log that was never written is empty. */
 export interface Reader {
+  /** The store's clock, in milliseconds since 1970. It stands still in a transaction that is played more than once. */
+  readonly now: number
   get<T>(collection: string, id: string): Document<T> | undefined
   /** Documents of a partition, newest first (by `at`, then `id`). */
   list<T>(collection: string, query: ListQuery): Document<T>[]

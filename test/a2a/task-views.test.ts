@@ -83,8 +83,9 @@ describe('what was gathered of a task', () => {
           expect(store.transact(tx => views.readApart(tx, 't')).body()).toEqual(whole)
           expect(store.transact(tx => Gathering.of(tx, 't').readOn(tx, 't')).body()).toEqual(whole)
           const upTo = place % (all.length + 1)
-          const then = store.transact(tx => views.read(tx, 't', upTo, 'receiver')).body()
-          expect(then).toMatchObject({ ...plainBody(all.slice(0, upTo)), seq: upTo })
+          const then = store.transact(tx => views.readApart(tx, 't', { upTo, key: 'receiver' }))
+          views.hold('receiver', then)
+          expect(then.body()).toMatchObject({ ...plainBody(all.slice(0, upTo)), seq: upTo })
           const document = { id: 't', partition: '', at: 1, tags: {}, value: whole }
           if (isSaved) store.transact(tx => tx.put(BODIES, document))
         }
@@ -121,7 +122,8 @@ describe('what was gathered of a task', () => {
         read += entries.length
         return entries
       }
-      return Object.create(tx, { read: { value: reading }, get: { value: tx.get.bind(tx) } }) as Transaction
+      const bound = { get: { value: tx.get.bind(tx) }, length: { value: tx.length.bind(tx) } }
+      return Object.create(tx, { read: { value: reading }, ...bound }) as Transaction
     }
     const look = () => store.transact(tx => views.read(counted(tx), 't').body())
     for (let times = 0; times < 5; times++) look()

@@ -22,10 +22,15 @@ interface Differences {
   readonly atOnce?: number
   /** Whether `maxRunning` counts over all owners: where each has an index of its own, it cannot. */
   readonly countsAll?: boolean
+  /** How much slower agents must be to be met at work. */
+  readonly slowness?: number
 }
 
 /** The whole contract. */
-export function runHostContract(make: MakeHost, { atOnce = 100, countsAll = true }: Differences = {}): void {
+export function runHostContract(
+  make: MakeHost,
+  { atOnce = 100, countsAll = true, slowness = 1 }: Differences = {},
+): void {
   describe('with its defaults', () => {
     const hosted = within(make, {})
     describe('a run', () => lifeCases(hosted))
@@ -37,7 +42,7 @@ export function runHostContract(make: MakeHost, { atOnce = 100, countsAll = true
     describe('secrets', () => secretCases(hosted))
     describe('recovery', () => recoveryCases(hosted))
   })
-  describe('cancelling against finishing', () => raceCases(within(make, {})))
+  describe('cancelling against finishing', () => raceCases(within(make, {}), slowness))
   describe('bounds on runs', () =>
     amountCases(within(make, { maxRunning: 4, maxRunningPerOwner: 2 }), countsAll))
   describe('bounds on followers', () => crowdCases(within(make, { maxFollowers: 2, disconnect: 'continue' })))

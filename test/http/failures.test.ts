@@ -16,6 +16,7 @@ import {
   type Tool,
   Workflow,
 } from '../../src/index.ts'
+import { localState } from '../../src/runs/local-state.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import { eventually } from '../contracts/http/client.ts'
 import { speaker } from '../support.ts'
@@ -367,7 +368,7 @@ describe('the log of a request that fails', () => {
   it('has what keeps the service from being ready', async () => {
     const store = Object.create(memoryStore(), { write: { value: () => inTheAgent('disk full') } })
     const { entries, ask } = serve({
-      state: { kind: 'local', store, retention: {}, isVolatile: true } as never,
+      state: localState({ store, retention: {}, isVolatile: true }),
     })
     expect((await ask('/api/health')).status).toBe(503)
     expect(entries).toMatchObject([{ event: 'state.failed', message: 'disk full' }])
@@ -388,7 +389,7 @@ describe('the log of a store that fails', () => {
         return 'x'
       },
     })
-    const state = { kind: 'local', store, retention: {}, isVolatile: true } as never
+    const state = localState({ store, retention: {}, isVolatile: true })
     const { entries, post } = serve({ agents: { a: agent }, state })
     await post('/api/agents/a/run', { input: 'hi' }, { prefer: 'respond-async' })
     await eventually(() =>

@@ -7,6 +7,7 @@ import {
   type LogEntry,
   type RunOptions,
 } from '../../src/index.ts'
+import { localState } from '../../src/runs/local-state.ts'
 
 function make(options: HandlerOptions = {}) {
   const entries: LogEntry[] = []
@@ -172,7 +173,7 @@ describe('health', () => {
     expect(await versionsFor({ authorization: 'Bearer user' })).toEqual([403, undefined])
     expect(await versionsFor({ authorization: 'Bearer admin' })).toEqual([200, VERSION])
     expect((await guarded.ask('/api/health')).status).toBe(200)
-    const broken = make({ state: { kind: 'local', store, retention: {}, isVolatile: true } as never })
+    const broken = make({ state: localState({ store: store as never, retention: {}, isVolatile: true }) })
     const sick = await broken.ask('/api/health')
     expect([sick.status, await sick.json()]).toEqual([
       503,

@@ -7,6 +7,7 @@ import { newFolder } from '../contracts/run-host/folder.ts'
 import { localHost } from '../contracts/run-host/local.ts'
 import { type Recorded, recorded } from '../contracts/run-host/recorded.ts'
 import { runHostContract } from '../contracts/run-host.ts'
+import { lateStore } from '../contracts/store/late.ts'
 
 describe('createLocalHost over memory', () => {
   runHostContract(async settings => {
@@ -21,4 +22,14 @@ describe('createLocalHost over SQLite', () => {
     const store = sqlStore(openDatabase(join(folder.path, 'runs.db')))
     return localHost(store, settings, { stored: folder.contents, close: folder.remove })
   })
+})
+
+describe('createLocalHost over a store that answers late', () => {
+  runHostContract(
+    async settings => {
+      const store: Recorded = recorded(lateStore())
+      return localHost(store, settings, { stored: async () => store.written(), close: async () => {} })
+    },
+    { atOnce: 20, slowness: 4 },
+  )
 })

@@ -101,8 +101,13 @@ export class Deliverer {
   /** Takes in hand what is due and may be told now, a task's own first: it need not wait behind what others have to wait for. */
   async #claim(taskId: string | undefined): Promise<void> {
     const places = new Map<string, Place>()
+    const now = Date.now()
+    const farAt = this.#farAt
+    const mayLookFar = now - farAt >= LOOK_AGAIN_MS
+    // Of all that claim at once one looks far.
+    if (mayLookFar) this.#farAt = now
     const claiming = {
-      now: Date.now(),
+      now,
       holder: this.#holder,
       until: this.#leaseEnd(),
       maxWaitMs: this.#maxWaitMs,
@@ -114,12 +119,14 @@ export class Deliverer {
     }
     let claimed: readonly KeptPush[] = []
     try {
-      const { own, any, next } = await this.#options.store.write(tx => {
+      const { own, any, next, isAll, isFar } = await this.#options.store.write(tx => {
         if (taskId !== undefined) markDue(tx, taskId)
         const own = taskId === undefined ? [] : claimDueOf(tx, taskId, claiming)
-        return { own, ...this.#claimAny(tx, claiming) }
+        return { own, ...claimAny(tx, claiming, mayLookFar) }
       })
       claimed = [...own, ...any]
+      this.#isBehind = !isAll
+      if (mayLookFar && !isFar) this.#farAt = farAt
       if (next !== undefined) this.#options.schedule(next)
     } finally {
       // What could not be written is in nobody's hands.
@@ -128,18 +135,6 @@ export class Deliverer {
     }
     // Each has the place that it was admitted with.
     for (const kept of claimed) this.#start(kept, places.get(kept.generation)!)
-  }
-
-  /** Those of all tasks, and when to look again. */
-  #claimAny(tx: Transaction, claiming: Claiming): { any: KeptPush[]; next: number | undefined } {
-    let { claimed, isAll } = claimDue(tx, LOOK_AT, claiming)
-    const { now } = claiming
-    if (!isAll && claimed.length === 0 && now - this.#farAt >= LOOK_AGAIN_MS) {
-      this.#farAt = now
-      ;({ claimed, isAll } = claimDue(tx, LOOK_FAR, claiming))
-    }
-    this.#isBehind = !isAll
-    return { any: claimed, next: isAll ? nextDue(tx) : now + LOOK_AGAIN_MS }
   }
 
   /** A store that cannot be used now may be later. */
@@ -184,6 +179,9 @@ export class Deliverer {
       let step: Step
       try {
         step = await this.#options.store.write(tx => this.#next(tx, kept, seen), PATIENCE_MS)
+        if (step.act === 'tell' && step.notice.gathering !== undefined) {
+          this.#views.hold(kept.generation, step.notice.gathering)
+        }
         if (step.act === 'tell' && !(await this.#tell(step.kept, step.notice, place))) return
       } finally {
         place.leave()
@@ -286,4 +284,22 @@ export class Deliverer {
   get #maxWaitMs(): number {
     return Math.max(this.#leaseMs, LOOK_MS, longestDelay(this.#options.settings))
   }
+}
+
+/** What is claimed of all tasks. */
+interface AnyClaimed {
+  readonly any: KeptPush[]
+  /** Whether that is all that is due. */
+  readonly isAll: boolean
+  /** When to look again. */
+  readonly next: number | undefined
+  readonly isFar: boolean
+}
+
+/** Takes those of all tasks in hand; where none of the first ones may be told, it looks far if it may. */
+function claimAny(tx: Transaction, claiming: Claiming, mayLookFar: boolean): AnyClaimed {
+  const near = claimDue(tx, LOOK_AT, claiming)
+  const isFar = mayLookFar && !near.isAll && near.claimed.length === 0
+  const { claimed, isAll } = isFar ? claimDue(tx, LOOK_FAR, claiming) : near
+  return { any: claimed, isAll, isFar, next: isAll ? nextDue(tx) : claiming.now + LOOK_AGAIN_MS }
 }

@@ -70,7 +70,7 @@ export function addPush(
   }
   const generation = crypto.randomUUID()
   const kept = { taskId, config, client, generation, seq, failures: 0, isDead: false }
-  put(tx, kept, Date.now(), before?.at ?? Date.now() + others.length / ALL)
+  put(tx, kept, tx.now, before?.at ?? tx.now + others.length / ALL)
   return kept
 }
 
@@ -93,7 +93,7 @@ export function savePush(tx: Transaction, kept: KeptPush, dueAt: number | undefi
 /** Makes those of a task due that are at rest: neither in anybody's hands, nor waiting for their next try, nor given up. */
 export function markDue(tx: Transaction, taskId: string): void {
   for (const { value, expiresAt } of tx.list<KeptPush>(PUSH, { partition: taskId, limit: ALL })) {
-    if (expiresAt === undefined && !value.isDead) savePush(tx, value, Date.now())
+    if (expiresAt === undefined && !value.isDead) savePush(tx, value, tx.now)
   }
 }
 

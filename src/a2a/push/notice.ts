@@ -7,7 +7,7 @@
 import type { Reader } from '../../state/store.ts'
 import { logOf } from '../log-name.ts'
 import type { ArtifactUpdate, Part } from '../model.ts'
-import type { TaskEntry } from '../task-body.ts'
+import type { Gathering, TaskEntry } from '../task-body.ts'
 import type { StoredTask } from '../task-record.ts'
 import type { TaskViews } from '../task-views.ts'
 import { v1 } from '../wire/v1.ts'
@@ -20,6 +20,8 @@ export interface Notice {
   readonly seq: number
   readonly body: string
   readonly contentType: string
+  /** What was gathered of the task for it: to be held once it is written that it is told. */
+  readonly gathering?: Gathering
 }
 
 interface Entry {
@@ -58,10 +60,11 @@ export function nextNotice(
   const { seq: at, entry } = entries[first]!
   if (entry.type === 'history') return at
   if (!isModern && entry.type === 'status') {
-    const { artifacts, history } = views.read(tx, taskId, at, generation).body()
+    const gathering = views.readApart(tx, taskId, { upTo: at, key: generation })
+    const { artifacts, history } = gathering.body()
     const { id, contextId } = task
     const body = JSON.stringify(v03.encode.task({ id, contextId, status: entry.status, artifacts, history }))
-    return { seq: at, body, contentType: 'application/json' }
+    return { seq: at, body, contentType: 'application/json', gathering }
   }
   const told =
     entry.type === 'artifact'

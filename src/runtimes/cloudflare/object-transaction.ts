@@ -21,6 +21,10 @@ export class ObjectTransaction implements Transaction {
     this.#log = new ObjectLog(tables)
   }
 
+  get now(): number {
+    return Date.now()
+  }
+
   get<T>(collection: string, id: string): Document<T> | undefined {
     return this.#documents.get(collection, id)
   }

@@ -8,8 +8,8 @@ async function turns(count: number): Promise<void> {
 }
 
 /** Lets a run end and be cancelled at the same time; what everyone who looks has seen. */
-async function race(host: RunHost, owner: string, round: number) {
-  const { id } = await begin(host, [{ say: 'a' }, { turns: round % 4 }, { say: 'b' }], { owner })
+async function race(host: RunHost, owner: string, { round, slowness }: { round: number; slowness: number }) {
+  const { id } = await begin(host, [{ say: 'a' }, { turns: (round % 4) * slowness }, { say: 'b' }], { owner })
   const following = [read(host, id, 0, owner), read(host, id, 1, owner)]
   await turns((round >> 2) % 8)
   const cancelled = await host.cancel(id, owner).then(
@@ -21,13 +21,14 @@ async function race(host: RunHost, owner: string, round: number) {
   return { id, cancelled, all, fromOne, status, finishReason, late: await read(host, id, 0, owner) }
 }
 
-export function raceCases(hosted: Hosted): void {
+/** `slowness`: a host that answers late meets an agent that is as slow. */
+export function raceCases(hosted: Hosted, slowness: number): void {
   it('has exactly one end, 1,000 times, and all see the same', async () => {
     const { host } = hosted()
     const owner = unique('racer')
     const races: Awaited<ReturnType<typeof race>>[] = []
     for (let round = 0; round < 1000; round += 25) {
-      const batch = Array.from({ length: 25 }, (_, i) => race(host, owner, round + i))
+      const batch = Array.from({ length: 25 }, (_, i) => race(host, owner, { round: round + i, slowness }))
       races.push(...(await Promise.all(batch)))
     }
     for (const { all, fromOne, late, status, finishReason, cancelled } of races) {

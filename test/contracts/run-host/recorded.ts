@@ -11,6 +11,7 @@ export function recorded(store: Store): Recorded {
   const writes: string[] = []
   const watch = (tx: Transaction): Transaction => {
     const get = (target: Transaction, name: keyof Transaction): unknown => {
+      if (name === 'now') return target.now
       const call = target[name] as (...values: unknown[]) => unknown
       return (...values: unknown[]) => {
         if (WRITES.has(name)) writes.push(JSON.stringify(values).slice(0, 10_000))

@@ -34,6 +34,10 @@ export class ModelStore implements Transaction {
     }
   }
 
+  get now(): number {
+    return Date.now()
+  }
+
   get<T>(collection: string, id: string): Document<T> | undefined {
     return this.#all<T>(collection).find(document => document.id === id)
   }

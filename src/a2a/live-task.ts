@@ -1,0 +1,162 @@
+/**
+ * A task whose agent is at work in this process: what the agent says is written into the task's log.
+ *
+ * @module
+ */
+
+import type { RunOptions } from '../agents/contract.ts'
+import { isTerminal } from '../agents/event.ts'
+import { notStored } from '../runs/failures.ts'
+import { type LogWriting, writeLog } from '../runs/log-writer.ts'
+import { type Run, startRun } from '../runs/run.ts'
+import type { Target } from '../runs/target.ts'
+import type { Watch } from '../runs/watch.ts'
+import { PATIENCE_MS, type Store, type Transaction } from '../state/store.ts'
+import { append, type Begun } from './begin-task.ts'
+import { logOf } from './log-name.ts'
+import type { Message, TaskStatus } from './model.ts'
+import { Opening } from './opening.ts'
+import { toRunInput } from './parts.ts'
+import type { TaskEntry } from './task-body.ts'
+import type { Delivered, TaskMessage, TaskSettings } from './task-host.ts'
+import { forgetTask, type StoredTask } from './task-record.ts'
+import type { TaskViews } from './task-views.ts'
+import { Turn } from './turn.ts'
+
+/** What a live task needs. */
+export interface LiveTaskOptions {
+  readonly store: Store
+  readonly settings: TaskSettings
+  readonly views: TaskViews
+  /** Those who follow it. */
+  readonly watch: Watch
+  /** Writes the last status of the turn, with the entry that tells of it. */
+  readonly conclude: (tx: Transaction, status: TaskStatus, entry: TaskEntry | undefined) => void
+  /** Told when it is known that there is a task, and no bare message. */
+  readonly onTask: () => void
+}
+
+/** One turn of a task. */
+export class LiveTask {
+  /** What comes of the message. */
+  readonly delivered: Promise<Delivered>
+  /** Resolves once the end is stored. Never rejects. */
+  readonly ended: Promise<void>
+  /** It is known that there will be a task, and no bare message. */
+  isTask = false
+  readonly #run: Run
+  readonly #writing: LogWriting
+  readonly #opening: Opening
+
+  constructor(begun: Begun, sent: TaskMessage, target: Target, options: LiveTaskOptions) {
+    const { task, view } = begun
+    const turn = new Turn(task)
+    const mayWait = sent.mayWait || mayAnswerWithMessage(target)
+    this.#opening = new Opening(task, view, { turn, mayWait })
+    this.#run = runOf(task, sent, target, options.settings)
+    this.#writing = this.#write(task, turn, { sent, target, ...options })
+    this.ended = this.#writing.ended
+    this.delivered = this.#opening.delivered.then(delivered => {
+      if ('view' in delivered) {
+        this.isTask = true
+        options.onTask()
+      }
+      return delivered
+    })
+  }
+
+  /** Cancels the run. */
+  stop(): void {
+    this.#run.cancel()
+  }
+
+  /** Cancels the run and waits until its end is stored. Rejects where it cannot be stored now. */
+  async cancel(): Promise<void> {
+    this.stop()
+    await this.#writing.tried({ withinMs: PATIENCE_MS })
+  }
+
+  /** Resolves once the end is stored; rejects where it cannot be stored now. */
+  tried(): Promise<void> {
+    return this.#writing.tried()
+  }
+
+  /** What comes of the message is a bare message: there is no task. */
+  get isMessageOnly(): boolean {
+    return this.#opening.isMessageOnly
+  }
+
+  /** What comes of the message is a task, unless it is decided otherwise. */
+  settle(): void {
+    this.#opening.settle()
+  }
+
+  #write(
+    { id }: StoredTask,
+    turn: Turn,
+    {
+      sent,
+      target,
+      store,
+      settings,
+      views,
+      watch,
+      conclude,
+    }: LiveTaskOptions & { readonly sent: TaskMessage; readonly target: Target },
+  ): LogWriting {
+    const { options, secrets = [] } = sent
+    const opening = this.#opening
+    const keepUp = views.keepUp(id, store)
+    const { onFailure } = settingsOf(id, settings)
+    return writeLog(this.#run, {
+      store,
+      log: logOf(id),
+      watch,
+      maxBytes: settings.maxBytes,
+      maxLength: settings.maxLength,
+      working: settings.working,
+      gatherMs: settings.gatherMs,
+      onStuck: thrown => onFailure?.(notStored(this.#run.id, target, { options, secrets, thrown })),
+      encode: event => {
+        if (isTerminal(event)) return []
+        const entries = opening.entriesOf(event)
+        keepUp(entries.length)
+        return entries.map(entry => JSON.stringify(entry))
+      },
+      finish: (tx, event) => {
+        if (opening.isMessageOnly) return forgetTask(tx, id)
+        const { status, entries } = turn.end(event)
+        for (const entry of entries.slice(0, -1)) append(tx, id, entry)
+        conclude(tx, status, entries.at(-1))
+      },
+    })
+  }
+}
+
+function runOf(
+  task: StoredTask,
+  { message, options, secrets = [] }: TaskMessage,
+  target: Target,
+  settings: TaskSettings,
+): Run {
+  const all = { ...options, ...ofTask(task, message, options) }
+  return startRun(target, toRunInput(message), all, settingsOf(task.id, settings), { secrets: () => secrets })
+}
+
+/** The log finds the task of a run that fails. */
+function settingsOf(taskId: string, settings: TaskSettings): TaskSettings {
+  const { onFailure } = settings
+  if (onFailure === undefined) return settings
+  return { ...settings, onFailure: failure => onFailure({ ...failure, taskId }) }
+}
+
+/** What the run of a task knows: its conversation, and A2A's own ids. */
+function ofTask({ id, contextId }: StoredTask, message: Message, { metadata }: RunOptions): RunOptions {
+  const ids = { taskId: id, contextId, messageId: message.messageId, message }
+  return { sessionId: contextId, metadata: { ...metadata, ...ids } }
+}
+
+/** An agent that says so may answer with a bare message after any silence. */
+function mayAnswerWithMessage({ servable }: Target): boolean {
+  return servable.capabilities?.includes('message') ?? false
+}

@@ -1,0 +1,168 @@
+/**
+ * Work that is kept: what a host of runs and a host of tasks have in common. A thing has a document, a log, and a place among
+ * those at work; this knows which of them are at work here, and ends those whose worker is gone.
+ *
+ * @module
+ */
+
+import type { ServableError } from '../errors.ts'
+import type { LocalParts } from '../state/state.ts'
+import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
+import type { Viewer } from './host.ts'
+import { idsOf } from './record.ts'
+import { createRecovery, type Recovery } from './recovery.ts'
+import { nameWorker, type WorkerName } from './worker-name.ts'
+
+/** What is kept of a thing. */
+interface Kept {
+  /** The identity that owns it; null where there was none: then it is everyone's who knows its id. */
+  readonly owner: Viewer
+  /** The worker that has, or had, it at work. */
+  readonly instance: string
+}
+
+/** Where it is kept. */
+export interface KeptWorkOptions {
+  readonly store: Store
+  /** Keeps the store open while something is at work. */
+  readonly keepOpen?: LocalParts['keepOpen'] | undefined
+}
+
+/** What tells runs from tasks: `T` is what is kept, `W` what works on it. */
+export interface WorkKind<T extends Kept, W> {
+  readonly collection: string
+  /** The collection of the places of those at work. */
+  readonly atWork: string
+  isAtWork(kept: T): boolean
+  /** The log of a thing, by whose name all of its parts leave together. */
+  logOf(id: string): string
+  /** Asks who works on a thing to end. */
+  stop(work: W): void
+  /** Writes the end of a thing whose worker is gone. */
+  conclude(tx: Transaction, id: string): void
+  /** Told once that is written. */
+  onConcluded?(id: string): void
+  missing(): ServableError
+}
+
+/** See the module's head. */
+export class KeptWork<T extends Kept, W> {
+  readonly worker: WorkerName
+  /** Every look at the store comes after one of this, so that what the dead have left has ended before anything is read. */
+  readonly recovery: Recovery
+  readonly #store: Store
+  readonly #keepOpen: LocalParts['keepOpen']
+  readonly #kind: WorkKind<T, W>
+  readonly #here = new Map<string, W>()
+  /** What is being written down as being at work. */
+  readonly #beginning = new Map<string, Promise<unknown>>()
+
+  constructor({ store, keepOpen }: KeptWorkOptions, kind: WorkKind<T, W>) {
+    this.#store = store
+    this.#keepOpen = keepOpen
+    this.#kind = kind
+    this.worker = nameWorker(store)
+    this.recovery = createRecovery(store, {
+      worker: this.worker,
+      collection: kind.atWork,
+      workerOf: (tx, id) => {
+        const kept = tx.get<T>(kind.collection, id)?.value
+        return kept !== undefined && kind.isAtWork(kept) ? kept.instance : undefined
+      },
+      end: (tx, id) => kind.conclude(tx, id),
+      onEnded: id => kind.onConcluded?.(id),
+    })
+  }
+
+  /** Who works on a thing here. */
+  get(id: string): W | undefined {
+    return this.#here.get(id)
+  }
+
+  /** Writes that a thing is at work, and sets to work: nobody here finds it written and nobody at work. */
+  async begin<R>(id: string, work: () => Promise<R>): Promise<R> {
+    const beginning = work()
+    this.#beginning.set(id, beginning)
+    try {
+      return await beginning
+    } finally {
+      if (this.#beginning.get(id) === beginning) this.#beginning.delete(id)
+    }
+  }
+
+  /** Waits until nobody here is beginning with a thing. Never rejects: whoever began is told. */
+  begun(id: string): Soon<void> {
+    const done = () => {}
+    return this.#beginning.get(id)?.then(done, done)
+  }
+
+  /** Work has begun; `onEnded` is told when it has ended and is not here any more. */
+  add(id: string, work: W, { ended, onEnded }: { ended: Promise<void>; onEnded: () => void }): void {
+    this.#here.set(id, work)
+    const letGo = this.#keepOpen?.()
+    void ended.then(() => {
+      // The next work may have begun in the commit in which this one has ended.
+      if (this.#here.get(id) === work) this.#here.delete(id)
+      letGo?.()
+      onEnded()
+    })
+  }
+
+  /** Ends a thing: whoever works on it here is stopped, of any other the end is written. */
+  async end(
+    id: string,
+    { stop, conclude }: { stop(work: W): Promise<void>; conclude(tx: Transaction): void },
+  ): Promise<void> {
+    const work = this.#here.get(id)
+    if (work !== undefined) return stop(work)
+    await this.#store.write(conclude)
+    this.#kind.onConcluded?.(id)
+  }
+
+  /** Keeps a thing from leaving while it is used: whoever waits for it gets it, however little room there is. */
+  async held<R>(id: string, use: () => Promise<R>): Promise<R> {
+    const letGo = this.#store.hold?.(this.#kind.logOf(id))
+    try {
+      return await use()
+    } finally {
+      letGo?.()
+    }
+  }
+
+  /** Looks after what the dead have left, and after those at work here that others have ended. Never rejects. */
+  lookAfter(): Promise<void> {
+    const { logOf, stop } = this.#kind
+    return this.recovery.lookAfter({
+      ids: [...this.#here.keys()],
+      logOf,
+      stop: id => {
+        const work = this.#here.get(id)
+        if (work !== undefined) stop(work)
+      },
+    })
+  }
+
+  look(id?: string): Soon<void> {
+    return this.recovery.look(id)
+  }
+
+  /** Throws what is said of a thing that is missing, where it is, and where it is another one's. */
+  find(tx: Reader, id: string, viewer: Viewer): T {
+    const kept = this.lookUp(tx, id)
+    if (kept !== undefined && (kept.owner === null || kept.owner === viewer)) return kept
+    throw this.#kind.missing()
+  }
+
+  /** A thing as it is by now: gone when its time has come. */
+  lookUp(tx: Reader, id: string): T | undefined {
+    const { value, expiresAt = Number.POSITIVE_INFINITY } = tx.get<T>(this.#kind.collection, id) ?? {}
+    return expiresAt <= tx.now ? undefined : value
+  }
+
+  /** Those that a reference out of the log may stand for, whoever's they are. */
+  async findAll(ref: string): Promise<readonly T[]> {
+    const ids = await this.#store.read(tx => idsOf(tx, this.#kind.collection, ref))
+    for (const id of ids) await this.look(id)
+    return this.#store.read(tx => ids.flatMap(id => this.lookUp(tx, id) ?? []))
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * A store over one that is far away, in which works stay synchronous. A work is played on what is known; what it asks beyond
+ * that is noted and answered with a guess, all of it is fetched as of one moment, and the work is played again, until it asks
+ * nothing new. What it wrote is then written as one, if all that it has seen is as it was; otherwise it is played again.
+ *
+ * @module
+ */
+
+import type { Commit, Far } from './far.ts'
+import { Pass } from './pass.ts'
+import { mayPass, type Outcome, unavailable, type Work } from './patient.ts'
+import { Snapshot } from './snapshot.ts'
+import { PATIENCE_MS, type Reader, type Store, type Transaction } from './store.ts'
+
+/** How often a work is played until all that it asks is known. Who reads a log to its end asks for twice as much each time. */
+const MAX_PASSES = 64
+
+/** Works that may wait; more are `state_unavailable` at once. */
+const MAX_WAITING = 10_000
+
+/** Works that are written as one. */
+const MAX_GATHERED = 256
+
+/** Milliseconds between two tries. */
+const RETRY_MS = 5
+const MAX_RETRY_MS = 100
+
+/** Reads and writes of a far store. */
+export interface Replay extends Pick<Store, 'read' | 'write'> {
+  read<T>(work: (tx: Reader) => T, patienceMs?: number): Promise<T>
+  write<T>(work: (tx: Transaction) => T, patienceMs?: number): Promise<T>
+  /** What waits is `state_unavailable`, and so is all that comes. */
+  close(): void
+}
+
+/** Makes it. */
+export function createReplay(far: Far): Replay {
+  const store = new ReplayStore(far)
+  return {
+    read: (work, patienceMs) => store.read(work, patienceMs),
+    write: (work, patienceMs) => store.write(work, patienceMs),
+    close: () => store.close(),
+  }
+}
+
+/** A work that waits to be written. */
+interface Waiting {
+  readonly work: Work
+  /** When it is given up. */
+  readonly until: number
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Works that were played on what is so. */
+interface Played {
+  readonly pass: Pass
+  readonly outcomes: readonly Outcome[]
+}
+
+class ReplayStore {
+  readonly #far: Far
+  readonly #waiting: Waiting[] = []
+  #isWriting = false
+  #isClosed = false
+
+  constructor(far: Far) {
+    this.#far = far
+  }
+
+  async read<T>(work: (tx: Reader) => T, patienceMs: number = PATIENCE_MS): Promise<T> {
+    const until = performance.now() + patienceMs
+    for (let tries = 0; ; tries++) {
+      try {
+        const [outcome] = (await this.#play([work])).outcomes
+        return given(outcome) as T
+      } catch (error) {
+        if (!(error instanceof Unreached)) throw error
+        if (!mayPass(error.cause)) throw error.cause
+        if (this.#isClosed || performance.now() >= until) throw unavailable(error.cause)
+      }
+      await pause(tries)
+    }
+  }
+
+  write<T>(work: (tx: Transaction) => T, patienceMs: number = PATIENCE_MS): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#isClosed) return reject(unavailable(new Error('The store is closed')))
+      if (this.#waiting.length >= MAX_WAITING) {
+        return reject(unavailable(new Error('Too much waits to be written')))
+      }
+      const until = performance.now() + patienceMs
+      this.#waiting.push({ work, until, resolve: resolve as Waiting['resolve'], reject })
+      if (!this.#isWriting) void this.#writeAll()
+    })
+  }
+
+  close(): void {
+    this.#isClosed = true
+  }
+
+  /**
+   * One commit after another: works that were asked for here see what those before them wrote, in lists and counts too, and
+   * are written in the order in which they were asked for.
+   */
+  async #writeAll(): Promise<void> {
+    this.#isWriting = true
+    // What is asked for in the same turn goes together.
+    await undefined
+    while (this.#waiting.length > 0) await this.#settle(this.#waiting.splice(0, MAX_GATHERED))
+    this.#isWriting = false
+  }
+
+  /** Plays works and writes what they wrote, until that is done or nobody has patience. Never rejects. */
+  async #settle(given: readonly Waiting[]): Promise<void> {
+    let batch = given
+    for (let tries = 0; batch.length > 0; tries++) {
+      const failure = await this.#try(batch)
+      if (failure === undefined) return
+      if (!mayPass(failure.cause)) return this.#refuse(batch, failure.cause)
+      batch = this.#patient(batch, failure.cause)
+      if (batch.length > 0) await pause(tries)
+    }
+  }
+
+  /** Why nothing was written; undefined where it was, and all are told. */
+  async #try(batch: readonly Waiting[]): Promise<Unreached | undefined> {
+    try {
+      const { pass, outcomes } = await this.#play(batch.map(({ work }) => work))
+      const isWritten = !pass.hasWritten || (await this.#commit(pass.commit(crypto.randomUUID()), batch))
+      if (!isWritten) return new Unreached(new Error('What was seen has changed each time'))
+      for (const [index, waiting] of batch.entries()) settle(waiting, outcomes[index])
+      return undefined
+    } catch (error) {
+      return error instanceof Unreached ? error : new Unreached(error)
+    }
+  }
+
+  /** It will be no other the next time; but one of them may have been too much for all. */
+  async #refuse(batch: readonly Waiting[], failure: unknown): Promise<void> {
+    if (batch.length === 1) batch[0]?.reject(failure)
+    else for (const waiting of batch) await this.#settle([waiting])
+  }
+
+  /** Those who go on waiting; all others are told. */
+  #patient(batch: readonly Waiting[], failure: unknown): readonly Waiting[] {
+    const now = performance.now()
+    const isLate = ({ until }: Waiting) => this.#isClosed || until <= now
+    for (const waiting of batch) if (isLate(waiting)) waiting.reject(unavailable(failure))
+    return batch.filter(waiting => !isLate(waiting))
+  }
+
+  /** The same commit again while it is not known what became of it. Throws {@link Unreached}. */
+  async #commit(commit: Commit, batch: readonly Waiting[]): Promise<boolean> {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await this.#far.commit(commit)
+      } catch (error) {
+        if (!mayPass(error) || this.#patient(batch, error).length === 0) throw new Unreached(error)
+      }
+      await pause(tries)
+    }
+  }
+
+  /** Plays works one after the other until nothing is guessed. Throws {@link Unreached}. */
+  async #play(works: readonly Work[]): Promise<Played> {
+    const now = this.#far.now()
+    let snapshot = new Snapshot()
+    for (let passes = 0; passes < MAX_PASSES; passes++) {
+      const pass = new Pass(snapshot, now)
+      const outcomes = works.map(work => pass.attempt(work))
+      // Who asks nothing hears at least that the store is there.
+      const isReached = passes > 0 || pass.hasWritten
+      if (!pass.hasMissed && isReached) return { pass, outcomes }
+      const { asks } = pass
+      snapshot = new Snapshot(asks, await this.#look(asks))
+    }
+    throw new Unreached(new Error('A work asks for something else each time'))
+  }
+
+  async #look(asks: Parameters<Far['look']>[0]): ReturnType<Far['look']> {
+    try {
+      return await this.#far.look(asks)
+    } catch (error) {
+      throw new Unreached(error)
+    }
+  }
+}
+
+/** The store could not be reached. Tells its failures from what works throw. */
+class Unreached extends Error {
+  constructor(cause: unknown) {
+    super('The store could not be reached', { cause })
+  }
+}
+
+function settle({ resolve, reject }: Waiting, outcome: Outcome | undefined): void {
+  if (outcome !== undefined && 'error' in outcome) reject(outcome.error)
+  else resolve(outcome?.value)
+}
+
+function given(outcome: Outcome | undefined): unknown {
+  if (outcome !== undefined && 'error' in outcome) throw outcome.error
+  return outcome?.value
+}
+
+/** Longer and longer, and never the same for two processes. */
+function pause(tries: number): Promise<void> {
+  const ms = Math.min(RETRY_MS * 2 ** tries, MAX_RETRY_MS) * (0.5 + Math.random())
+  return new Promise(resolve => setTimeout(resolve, ms))
+}

@@ -1,0 +1,81 @@
+import type { Answers, Ask, Asks } from './far.ts'
+
+/** A log as far as it was read. */
+interface LogPart {
+  readonly ask: Ask<'log'>
+  readonly answer: Answers['log']
+}
+
+/** Questions whose answer for more is the answer for less as well. */
+const LIMITED: ReadonlySet<string> = new Set(['list', 'withPrefix', 'expired', 'oldest'])
+
+type LimitedAsk = Ask<'list' | 'withPrefix' | 'expired' | 'oldest'>
+
+const isLimited = (ask: Ask): ask is LimitedAsk => LIMITED.has(ask.what)
+
+/** What tells a question from others: lists of different lengths are one. */
+function keyOf(ask: Ask): string {
+  return JSON.stringify(isLimited(ask) ? { ...ask, limit: 0 } : ask)
+}
+
+/** What a store has answered as of one moment. */
+export class Snapshot {
+  readonly #answers = new Map<string, { readonly ask: Ask; readonly answer: Answers[keyof Asks] }>()
+  readonly #logs = new Map<string, LogPart[]>()
+
+  constructor(asks: readonly Ask[] = [], answers: readonly Answers[keyof Asks][] = []) {
+    for (const [index, ask] of asks.entries()) {
+      const answer = answers[index]
+      if (ask.what !== 'log') this.#answers.set(keyOf(ask), { ask, answer })
+      // The answers stand in the order of the questions.
+      else this.#partsOf(ask.log).push({ ask, answer: answer as Answers['log'] })
+    }
+  }
+
+  /** The answer in an array of its own, since it may be undefined; none where it was not asked. */
+  find<K extends Exclude<keyof Asks, 'log'>>(ask: Ask<K>): readonly [] | readonly [Answers[K]] {
+    const known = this.#answers.get(keyOf(ask as Ask))
+    if (known === undefined || !isEnough(known.ask, known.answer, ask as Ask)) return []
+    return [known.answer as Answers[K]]
+  }
+
+  /** The part of a log that has what is asked for, or goes up to where it begins. */
+  part({ log, after, limit }: Asks['log']): (LogPart & { readonly isEnough: boolean }) | undefined {
+    const parts = this.#logs.get(log)?.filter(({ ask }) => ask.after <= after) ?? []
+    const enough = parts.find(part => reachOf(part) >= after + limit || reachOf(part) >= part.answer.length)
+    if (enough !== undefined) return { ...enough, isEnough: true }
+    const before = parts.find(part => reachOf(part) >= after)
+    return before && { ...before, isEnough: false }
+  }
+
+  #partsOf(log: string): LogPart[] {
+    const parts = this.#logs.get(log) ?? []
+    this.#logs.set(log, parts)
+    return parts
+  }
+}
+
+/** The last entry that a part has. */
+const reachOf = ({ ask, answer }: LogPart): number => ask.after + answer.entries.length
+
+function isEnough(known: Ask, answer: Answers[keyof Asks], ask: Ask): boolean {
+  if (!isLimited(known) || !isLimited(ask) || ask.limit <= known.limit) return true
+  return Array.isArray(answer) && answer.length < known.limit
+}
+
+/** Questions, each once. */
+export class Questions {
+  readonly #asks = new Map<string, Ask>()
+
+  get all(): readonly Ask[] {
+    return [...this.#asks.values()]
+  }
+
+  add(ask: Ask): void {
+    const key = ask.what === 'log' ? JSON.stringify([ask.log, ask.after]) : keyOf(ask)
+    const before = this.#asks.get(key)
+    // The longer one answers both.
+    if (before !== undefined && 'limit' in before && 'limit' in ask && before.limit >= ask.limit) return
+    this.#asks.set(key, ask)
+  }
+}

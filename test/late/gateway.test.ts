@@ -1,0 +1,22 @@
+/** What the contract of the event socket says of the store. */
+import { describe } from 'vitest'
+import { clientOf, connected, stock, WAYS } from '../contracts/gateway/client.ts'
+import { recoveryCases } from '../contracts/gateway/recovery.ts'
+import { runCases } from '../contracts/gateway/runs.ts'
+import { gatewayHandler, gatewayOptions } from '../contracts/gateway/service.ts'
+import { served } from '../contracts/served.ts'
+import { late } from './served.ts'
+
+const deploy = late({ options: gatewayOptions, handler: gatewayHandler })
+
+describe('the gateway over a store that answers late', () => {
+  const server = served(() => deploy('usual'))
+  runCases(server, async auth => {
+    const socket = stock(server, { ...WAYS[0]![1], ...(auth && { auth }) })
+    const client = clientOf(socket)
+    await connected(socket)
+    return client
+  })
+})
+
+describe('with recovery', () => recoveryCases(served(() => deploy('recovering'))))
