@@ -69,7 +69,7 @@ export const TASK_INDEX: TaskIndex = {
       // What leaves the list goes on until its own object's time has come.
       if (isNew) makeRoom(tx, partitionOf(owner), maxTasksPerOwner)
       if (tx.get(AT_WORK, id) !== undefined) return false
-      const at = Date.now()
+      const at = tx.now
       takePlace(
         tx,
         AT_WORK,

@@ -5,6 +5,7 @@
  */
 
 import { ServableError } from '../errors.ts'
+import { bound } from '../state/bound.ts'
 import type { Document, Reader, Transaction } from '../state/store.ts'
 import type { Ask, Keeper, Seat } from './hosted.ts'
 import type { Transactions, Work } from './kept.ts'
@@ -107,23 +108,7 @@ function notePuts(
   onPut: (collection: string, document: Pick<Document, 'expiresAt'>) => void,
 ): Transaction {
   return {
-    get now() {
-      return tx.now
-    },
-    get: tx.get.bind(tx),
-    list: tx.list.bind(tx),
-    search: tx.search.bind(tx),
-    count: tx.count.bind(tx),
-    countMatching: tx.countMatching.bind(tx),
-    withPrefix: tx.withPrefix.bind(tx),
-    expired: tx.expired.bind(tx),
-    oldest: tx.oldest.bind(tx),
-    read: tx.read.bind(tx),
-    length: tx.length.bind(tx),
-    isSealed: tx.isSealed.bind(tx),
-    delete: tx.delete.bind(tx),
-    append: tx.append.bind(tx),
-    deleteLog: tx.deleteLog.bind(tx),
+    ...bound(tx),
     put(collection, document, footing) {
       onPut(collection, document)
       tx.put(collection, document, footing)

@@ -53,9 +53,9 @@ export const RECORDS: Records = {
   expiring: [SOCKETS],
   writes: {
     begin: (tx, pid, socket, run, { open, livesMs }) =>
-      addRun(tx, pid, socket, run, { open, expiresAt: Date.now() + livesMs }),
-    take: (tx, pid, owner, livesMs) => takeRecord(tx, pid, owner, Date.now() + livesMs),
-    expire: (tx, pid, generation, inMs) => void expireRecord(tx, pid, generation, Date.now() + inMs),
+      addRun(tx, pid, socket, run, { open, expiresAt: tx.now + livesMs }),
+    take: (tx, pid, owner, livesMs) => takeRecord(tx, pid, owner, tx.now + livesMs),
+    expire: (tx, pid, generation, inMs) => void expireRecord(tx, pid, generation, tx.now + inMs),
   },
 }
 

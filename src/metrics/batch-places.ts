@@ -20,7 +20,7 @@ const MAX_BEYOND = 1000
 export function noteBatch(tx: Transaction, isolate: string, place: number): boolean {
   const { upTo, beyond } = tx.get<Places>(ISOLATES, isolate)?.value ?? { upTo: 0, beyond: [] }
   if (place <= upTo || beyond.includes(place)) return false
-  const now = Date.now()
+  const now = tx.now
   for (const { id } of tx.expired(ISOLATES, now, 100)) tx.delete(ISOLATES, id)
   const value = withPlace(upTo, [...beyond, place])
   // Always of the same moment: what is not listed by time need not be sorted by it.

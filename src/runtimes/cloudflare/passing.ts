@@ -1,94 +1,87 @@
-import type {
-  Document,
-  Filter,
-  Footing,
-  Found,
-  ListQuery,
-  LogEntry,
-  SearchQuery,
-  Transaction,
-} from '../../state/store.ts'
-
 /**
- * A transaction in which some collections are elsewhere than all else: in memory, since what they tell of ends with the
- * object's memory, or can be told from what is kept.
+ * Collections that are in memory alone, since what they tell of ends with the object's memory, or can be told from what is kept.
+ * They are small: what is at work in one object.
+ *
+ * @module
  */
-export class PassingTransaction implements Transaction {
-  readonly #kept: Transaction
-  readonly #passing: Transaction
-  readonly #names: ReadonlySet<string>
 
-  constructor(kept: Transaction, passing: Transaction, names: ReadonlySet<string>) {
-    this.#kept = kept
-    this.#passing = passing
-    this.#names = names
+import { bound } from '../../state/bound.ts'
+import type { Document, Transaction } from '../../state/store.ts'
+import { comparePlaces } from '../../state/timeline.ts'
+
+/** What can be done with such a collection: nobody lists or searches it. */
+type Documents = Pick<Transaction, 'get' | 'put' | 'delete' | 'count' | 'expired' | 'oldest'>
+
+/** The documents of such collections, by collection and id. */
+export class Passing {
+  readonly #collections = new Map<string, Map<string, Document>>()
+  /** What undoes what the transaction has done so far. */
+  #undo: (() => void)[] = []
+
+  /** A collection is one of these from now on. */
+  add(collection: string): void {
+    if (!this.#collections.has(collection)) this.#collections.set(collection, new Map())
   }
 
-  get now(): number {
-    return this.#kept.now
+  clear(): void {
+    for (const documents of this.#collections.values()) documents.clear()
   }
 
-  get<T>(collection: string, id: string): Document<T> | undefined {
-    return this.#of(collection).get(collection, id)
+  /** Runs `work`; what it has changed here is undone where it throws. */
+  transact<T>(work: () => T): T {
+    this.#undo = []
+    try {
+      return work()
+    } catch (error) {
+      for (const undo of this.#undo.toReversed()) undo()
+      throw error
+    }
   }
 
-  put<T>(collection: string, document: Document<T>, footing?: Footing): void {
-    this.#of(collection).put(collection, document, footing)
+  /** The same transaction, but for these collections. */
+  over(kept: Transaction): Transaction {
+    if (this.#collections.size === 0) return kept
+    const within = (collection: string): Documents => {
+      const documents = this.#collections.get(collection)
+      return documents === undefined ? kept : this.#in(documents)
+    }
+    return {
+      ...bound(kept),
+      get: (collection, id) => within(collection).get(collection, id),
+      put: (collection, document, footing) => within(collection).put(collection, document, footing),
+      delete: (collection, id) => within(collection).delete(collection, id),
+      count: (collection, partition) => within(collection).count(collection, partition),
+      expired: (collection, now, limit) => within(collection).expired(collection, now, limit),
+      oldest: (collection, limit, partition) => within(collection).oldest(collection, limit, partition),
+    }
   }
 
-  delete(collection: string, id: string): void {
-    this.#of(collection).delete(collection, id)
+  #in(documents: Map<string, Document>): Documents {
+    const all = (partition: string | undefined) =>
+      [...documents.values()].filter(each => partition === undefined || each.partition === partition)
+    const set = (id: string, document: Document | undefined) => {
+      const before = documents.get(id)
+      this.#undo.push(() => (before === undefined ? documents.delete(id) : documents.set(id, before)))
+      if (document === undefined) documents.delete(id)
+      else documents.set(id, document)
+    }
+    return {
+      // Whoever asks for a document knows what it put there.
+      get: <T>(_: string, id: string) => documents.get(id) as Document<T> | undefined,
+      put: (_, document) => set(document.id, document),
+      delete: (_, id) => set(id, undefined),
+      count: (_, partition) => all(partition).length,
+      expired: <T>(_: string, now: number, limit: number) =>
+        all(undefined)
+          .filter(each => expiryOf(each) <= now)
+          .sort((one, other) => expiryOf(one) - expiryOf(other))
+          .slice(0, limit) as Document<T>[],
+      oldest: <T>(_: string, limit: number, partition?: string) =>
+        all(partition).sort(comparePlaces).slice(0, limit) as Document<T>[],
+    }
   }
+}
 
-  list<T>(collection: string, query: ListQuery): Document<T>[] {
-    return this.#of(collection).list(collection, query)
-  }
-
-  search<T>(collection: string, query: SearchQuery): Found<T> {
-    return this.#of(collection).search(collection, query)
-  }
-
-  withPrefix<T>(collection: string, prefix: string, limit: number): Document<T>[] {
-    return this.#of(collection).withPrefix(collection, prefix, limit)
-  }
-
-  count(collection: string, partition?: string): number {
-    return this.#of(collection).count(collection, partition)
-  }
-
-  countMatching(collection: string, filter: Filter): number {
-    return this.#of(collection).countMatching(collection, filter)
-  }
-
-  expired<T>(collection: string, now: number, limit: number): Document<T>[] {
-    return this.#of(collection).expired(collection, now, limit)
-  }
-
-  oldest<T>(collection: string, limit: number, partition?: string): Document<T>[] {
-    return this.#of(collection).oldest(collection, limit, partition)
-  }
-
-  append(log: string, data: string, seal?: boolean): number | undefined {
-    return this.#kept.append(log, data, seal)
-  }
-
-  read(log: string, after: number, limit: number): LogEntry[] {
-    return this.#kept.read(log, after, limit)
-  }
-
-  length(log: string): number {
-    return this.#kept.length(log)
-  }
-
-  isSealed(log: string): boolean {
-    return this.#kept.isSealed(log)
-  }
-
-  deleteLog(log: string): void {
-    this.#kept.deleteLog(log)
-  }
-
-  #of(collection: string): Transaction {
-    return this.#names.has(collection) ? this.#passing : this.#kept
-  }
+function expiryOf({ expiresAt = Number.POSITIVE_INFINITY }: Document): number {
+  return expiresAt
 }

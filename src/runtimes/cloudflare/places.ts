@@ -20,17 +20,14 @@ const LATE_MS = 60_000
 const AT_ONCE = 1000
 
 /** When what is at work has ended for certain, though its object could not tell. */
-export function workExpiry(
-  { timeoutMs }: { readonly timeoutMs: number },
-  begunAt: number = Date.now(),
-): number {
+function workExpiry({ timeoutMs }: PlaceBounds, begunAt: number): number {
   return begunAt + timeoutMs + LATE_MS
 }
 
 /** Lists a run that is about to start. Throws `too_many_runs` where as many as may be are at work. */
 export function admitListed(tx: Transaction, run: StoredRun, client: string, bounds: PlaceBounds): void {
   const document = toDocument(run)
-  const place = placeOf(document, { instance: run.instance, client, expiresAt: workExpiry(bounds) })
+  const place = placeOf(document, { instance: run.instance, client, expiresAt: workExpiry(bounds, tx.now) })
   takePlace(tx, RUNNING, place, bounds)
   // While it is at work it says whose place it has.
   tx.put(RUNS, { ...document, tags: { ...document.tags, client } })
@@ -38,8 +35,7 @@ export function admitListed(tx: Transaction, run: StoredRun, client: string, bou
 
 /** Takes the places again that the runs of a list had before the object left memory. */
 export function fillPlaces(tx: Transaction, partition: string, bounds: PlaceBounds): void {
-  const now = Date.now()
-  const since = now - (workExpiry(bounds, now) - now)
+  const since = tx.now - workExpiry(bounds, 0)
   const filter = { partition, tags: { status: 'running' }, since }
   let after: Place | undefined
   do {

@@ -1,8 +1,7 @@
-import { memoryStore } from '../../state/memory.ts'
 import { alone } from '../../state/presence.ts'
 import type { NearStore } from '../../state/store.ts'
 import { ObjectTransaction } from './object-transaction.ts'
-import { PassingTransaction } from './passing.ts'
+import { Passing } from './passing.ts'
 import type { ObjectStorage } from './platform.ts'
 import { Tables } from './tables.ts'
 
@@ -37,13 +36,10 @@ export function objectStore(storage: ObjectStorage): ObjectStore {
       throw error
     }
   }
-  const passing = new Set<string>()
+  const passing = new Passing()
   let presence = alone()
-  let memory = memoryStore()
   const transact: NearStore['transact'] = work =>
-    passing.size === 0
-      ? inObject(work)
-      : memory.transact(tx => inObject(kept => work(new PassingTransaction(kept, tx, passing))))
+    passing.transact(() => inObject(kept => work(passing.over(kept))))
   return {
     get instance() {
       return presence.instance
@@ -66,7 +62,7 @@ export function objectStore(storage: ObjectStorage): ObjectStore {
       // The tables are gone before that is told: what goes on in this object meanwhile must not look for them.
       tables.forget()
       tx.forget()
-      memory = memoryStore()
+      passing.clear()
       // What was at work has nothing left to write into.
       presence = alone()
       await deleted
