@@ -1,23 +1,29 @@
 /** Bytes of what a deployment carries, minified and gzipped: `node bench/bundles.ts`. */
 import { gzipSync } from 'node:zlib'
+import { BUNDLES, bundle } from '../test/bundles.ts'
 import { bundleWorker } from '../test/runtimes/worker.ts'
 
-const bundles = [
-  ['a handler', 'bench/worker/core.ts'],
-  [
-    'every built-in part: A2A, socket, metrics, admin, documentation, Durable Objects',
-    'bench/worker/index.ts',
-  ],
-  ['that and `servable/model-agent` (with the AI SDK)', 'bench/worker/ai.ts'],
-  ['`servable/mcp-client` alone (with the official client)', 'src/mcp-client/index.ts'],
+const kib = (bytes: number) => bytes / 1024
+const line = (what: string, gzipped: number, plain: number, beyond?: number) => {
+  const more = beyond === undefined ? '' : ` | ${beyond < 0.05 ? '' : `+ ${beyond.toFixed(1)}`}`
+  console.log(`| ${what} | ${gzipped.toFixed(1)} | ${kib(plain).toFixed(1)}${more} |`)
+}
+
+console.log('| Worker | KiB gzip | KiB before | over the core |\n|---|---|---|---|')
+let core = 0
+for (const one of BUNDLES) {
+  const bundled = await bundle(one)
+  core ||= bundled.kib
+  line(one.name, bundled.kib, bundled.code.length, bundled.kib - core)
+}
+
+console.log('\n| entry | KiB gzip | KiB before |\n|---|---|---|')
+for (const [what, entry] of [
+  ['every built-in part and `servable/model-agent`, with the AI SDK', 'bench/worker/ai.ts'],
+  ['`servable/mcp-client` alone, with the official client', 'src/mcp-client/index.ts'],
   ['`servable/adapters` alone', 'src/adapters/index.ts'],
   ['`servable/client` alone', 'src/client/index.ts'],
-] as const
-
-for (const [what, entry] of bundles) {
+] as const) {
   const code = await bundleWorker(entry, { minify: true })
-  const kib = (bytes: number) => (bytes / 1024).toFixed(1)
-  console.log(
-    `${kib(gzipSync(code, { level: 9 }).byteLength).padStart(7)} KiB (${kib(code.length)} before gzip)  ${what}`,
-  )
+  line(what, kib(gzipSync(code, { level: 9 }).byteLength), code.length)
 }

@@ -1,9 +1,17 @@
-/** What an application that imports the core carries. */
+/** What an application carries that imports one of the entries. */
 import { build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
+import { BUNDLES, bundle } from './bundles.ts'
 import { root } from './runtimes/process.ts'
 
-/** The rooms and packages in a bundle. */
+/** The rooms and packages among the inputs of a bundle. */
+function partsIn(inputs: Readonly<Record<string, unknown>>): Set<string> {
+  const parts = Object.keys(inputs).map(
+    path => /^(src|node_modules\/@[^/]+|node_modules)\/[^/]+/.exec(path)?.[0],
+  )
+  return new Set(parts.filter(part => part !== undefined))
+}
+
 async function partsOf(entry: string): Promise<Set<string>> {
   const { metafile } = await build({
     entryPoints: [entry],
@@ -16,10 +24,7 @@ async function partsOf(entry: string): Promise<Set<string>> {
     metafile: true,
     logLevel: 'silent',
   })
-  const parts = Object.keys(metafile.inputs).map(
-    path => /^(src|node_modules\/@[^/]+|node_modules)\/[^/]+/.exec(path)?.[0],
-  )
-  return new Set(parts.filter(part => part !== undefined))
+  return partsIn(metafile.inputs)
 }
 
 const OPTIONAL = ['src/model-agent', 'src/mcp-client', 'src/adapters', 'src/client', 'src/signing']
@@ -27,7 +32,7 @@ const PACKAGES = ['node_modules/valibot', 'node_modules/@valibot/to-json-schema'
 
 describe('a bundle', () => {
   it.each([
-    ['the core', 'src/index.ts', PACKAGES],
+    ['`servable`', 'src/index.ts', PACKAGES],
     ['a Worker with every built-in part', 'bench/worker/index.ts', PACKAGES],
     ['the adapters', 'src/adapters/index.ts', []],
     ['the client', 'src/client/index.ts', ['node_modules/eventsource-parser']],
@@ -36,5 +41,38 @@ describe('a bundle', () => {
     expect([...parts].filter(part => part.startsWith('node_modules/')).sort()).toEqual([...packages].sort())
     const own = OPTIONAL.filter(room => entry.startsWith(room))
     expect(OPTIONAL.filter(room => parts.has(room))).toEqual(own)
+  })
+
+  it.each(BUNDLES.map(one => [one.name, one] as const))('of %s is within its price', async (_, one) => {
+    const { kib } = await bundle(one)
+    expect(kib).toBeLessThanOrEqual(one.limit)
+    // A limit that nobody comes near holds nothing.
+    expect(kib).toBeGreaterThan(one.limit * 0.97)
+  })
+
+  it('of the core holds no plugin', async () => {
+    const [core] = BUNDLES
+    const { metafile } = await bundle(core!)
+    const kept = Object.values(metafile.outputs).flatMap(({ inputs }) =>
+      Object.entries(inputs).flatMap(([path, { bytesInOutput }]) =>
+        bytesInOutput > 0 ? [[path, 1] as const] : [],
+      ),
+    )
+    expect([...partsIn(Object.fromEntries(kept))].sort()).toEqual([
+      'node_modules/itty-router',
+      'node_modules/valibot',
+      'src/agents',
+      'src/core',
+      'src/defaults.ts',
+      'src/environment.ts',
+      'src/errors.ts',
+      'src/http',
+      'src/key-text.ts',
+      'src/runs',
+      'src/schemas.ts',
+      'src/validation.ts',
+      'src/wake.ts',
+      'src/web',
+    ])
   })
 })
