@@ -107,6 +107,7 @@ export function eventSocketAs(option: string, options: GatewayOptions): Plugin {
       const fetch: GatewayFetch = isLocal ? createLocalServer(settings, core).fetch : forwardToObjects(state)
       return {
         routes: gatewayRoutes({
+          option,
           path,
           decidesItself: authenticate !== undefined,
           askedAtHandshake: askedAtHandshake(middleware),

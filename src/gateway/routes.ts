@@ -13,6 +13,8 @@ export type GatewayFetch = (request: Request, platform: Platform) => Response | 
 
 /** What mounting needs. */
 export interface GatewayRoutesOptions {
+  /** The name of the socket's options, for errors. */
+  readonly option: string
   readonly path: string
   /** The gateway has an `authenticate` of its own. */
   readonly decidesItself: boolean
@@ -30,7 +32,15 @@ export function gatewayRoutes(options: GatewayRoutesOptions): Route[] {
   const endpoint = (request: Request, state: RequestState) => answer(request, state, options)
   const { decidesItself, askedAtHandshake } = options
   const path = joinPath(options.path)
-  const route = { path, part: 'socket', decidesItself, askedAtHandshake, endpoint } as const
+  const route = {
+    path,
+    part: 'socket',
+    opensConnection: true,
+    corsOption: `\`${options.option}.origins\` (by default \`cors\`)`,
+    decidesItself,
+    askedAtHandshake,
+    endpoint,
+  } as const
   return [
     { ...route, method: 'GET' },
     { ...route, method: 'POST' },

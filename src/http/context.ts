@@ -86,6 +86,10 @@ export interface Route extends Findable {
   readonly isOpenTo?: (request: Request) => boolean
   /** Who may call it across origins; null for nobody. Default: as the handler has it. */
   readonly cors?: Cors | null
+  /** The option that says who may call it across origins, where that is not the handler's: for an error. */
+  readonly corsOption?: string
+  /** A `GET` opens a connection: from a page of another origin it is refused as what changes something is. */
+  readonly opensConnection?: boolean
   /** It has an `authenticate` of its own, which decides who may use it. */
   readonly decidesItself?: boolean
   /** The middleware that is asked again at the handshake of a socket, and may leave its decision to that. */

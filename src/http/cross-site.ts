@@ -7,7 +7,7 @@
 
 import { ServableError } from '../errors.ts'
 import type { Cors } from '../web/cors.ts'
-import type { Part } from './context.ts'
+import type { Route } from './context.ts'
 
 /** What the check needs to know of the deployment. */
 export interface CrossSiteOptions {
@@ -21,12 +21,17 @@ export interface CrossSiteOptions {
  * unless CORS lets that origin in. Requests of which no browser says anything pass, and so do those with a token in
  * `Authorization`, which no page can send without a preflight.
  */
-export function checkCrossSite(request: Request, part: Part, { cors, publicUrl }: CrossSiteOptions): void {
-  if (!changesSomething(request, part) || !isCrossSite(request, publicUrl) || hasToken(request)) return
+export function checkCrossSite(
+  request: Request,
+  { opensConnection = false, cors: own, corsOption }: Pick<Route, 'opensConnection' | 'cors' | 'corsOption'>,
+  { cors, publicUrl }: CrossSiteOptions,
+): void {
+  if (!changesSomething(request, opensConnection) || !isCrossSite(request, publicUrl) || hasToken(request))
+    return
   if (cors !== undefined && letsIn(cors, request)) return
   throw new ServableError(
     'cross_site_request',
-    `A page of another origin sent this request. ${fixOf(part, cors)}`,
+    `A page of another origin sent this request. ${own === null ? NO_CORS : fixOf(corsOption ?? '`cors`', cors)}`,
   )
 }
 
@@ -43,9 +48,9 @@ export function isCrossSite({ headers, url }: Request, publicUrl: string | undef
 }
 
 /** Safe methods change nothing (RFC 9110, section 9.2.1), but for those of the socket, which open connections. */
-function changesSomething({ method }: Request, part: Part): boolean {
+function changesSomething({ method }: Request, opensConnection: boolean): boolean {
   if (method === 'OPTIONS') return false
-  return part === 'socket' || (method !== 'GET' && method !== 'HEAD')
+  return opensConnection || (method !== 'GET' && method !== 'HEAD')
 }
 
 /** Schemes may differ: behind a proxy that ends TLS, the request's is not the one that the browser asked with. */
@@ -72,9 +77,9 @@ function letsIn(cors: Cors, { headers }: Request): boolean {
   return origin !== null && cors.allows(origin)
 }
 
-function fixOf(part: Part, cors: Cors | undefined): string {
-  if (part === 'admin') return 'The admin routes take none: they have no CORS'
-  const option = part === 'socket' ? '`gateway.origins` (by default `cors`)' : '`cors`'
+const NO_CORS = 'These routes take none: they have no CORS'
+
+function fixOf(option: string, cors: Cors | undefined): string {
   if (cors?.isOpen)
     return `${option} lets any origin in, but without credentials: name the origins that may send them`
   return `Name its origin in ${option} to let it in, or in \`publicUrl\` where it is the service's own`

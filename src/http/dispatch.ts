@@ -65,7 +65,7 @@ export function createDispatch(
       const preflight = cors?.preflight(request, methodsOf(state.match))
       // What leads to no route changes nothing.
       if (preflight === undefined && state.match?.found === 'route') {
-        checkCrossSite(request, state.part, { cors, publicUrl })
+        checkCrossSite(request, state.match.route, { cors, publicUrl })
       }
       reached = preflight ?? (await serve(request, state))
       if (!(reached instanceof Reply)) checkResponse(reached, 'middleware')
