@@ -75,4 +75,17 @@ describe('a bundle', () => {
       'src/web',
     ])
   })
+
+  it.each([
+    ['a2a', 'src/a2a/plugin.ts', false],
+    ['metrics', 'src/metrics/plugin.ts', false],
+    ['corrections', 'src/plugins/corrections.ts', false],
+    // These show JSON Schema of tools themselves.
+    ['admin', 'src/admin/plugin.ts', true],
+    ['tools', 'src/plugins/tools.ts', true],
+  ])('of the plugin %s describes it without what makes the document', async (_, entry, showsTools) => {
+    const parts = await partsOf(entry)
+    expect(parts.has('src/openapi')).toBe(false)
+    expect(parts.has('node_modules/@valibot/to-json-schema')).toBe(showsTools)
+  })
 })

@@ -74,7 +74,7 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
   const plugins = mounted.flatMap(({ routes = [] }) => routes)
   const named = [...coreRoutes(core), ...plugins]
   const links = linksTo(namedPaths(core), named)
-  const index = indexPathOf(core, named)
+  const index = hasIndex(core) ? joinPath(core.prefix) : undefined
   const routes = index === undefined ? named : [...named, indexRoute(index, links)]
   checkRoutes(routes)
   const bases = mounted.flatMap(({ name, base, cors }) =>
@@ -125,16 +125,13 @@ function coreRoutes(core: Core): Route[] {
   ]
 }
 
-/** Whether there is an index of what is mounted: it does not take the place of the host's own page. */
-export function hasIndex({ prefix, settings: { fallback } }: Core): boolean {
-  return joinPath(prefix) !== '/' || fallback === undefined
-}
-
-/** Where the index is; undefined where there is none, and where a plugin answers in its place. */
-function indexPathOf(core: Core, routes: readonly Route[]): string | undefined {
-  const path = joinPath(core.prefix)
-  const isTaken = routes.some(route => route.method === 'GET' && route.path === path)
-  return hasIndex(core) && !isTaken ? path : undefined
+/** Whether there is an index of what is mounted: it takes the place of no plugin's route, nor of the host's own page. */
+export function hasIndex({ prefix, settings: { fallback }, mounted }: Core): boolean {
+  const path = joinPath(prefix)
+  const isTaken = mounted.some(({ routes }) =>
+    routes?.some(each => each.method === 'GET' && each.path === path),
+  )
+  return !isTaken && (path !== '/' || fallback === undefined)
 }
 
 /** What the index tells of, where it is mounted. */

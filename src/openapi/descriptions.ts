@@ -7,12 +7,13 @@
 import { toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
 import type { BuiltInDescription, Operation, Paths, Schema } from '../core/builders.ts'
+import type { Description } from '../core/description.ts'
 import { SecuritySchema } from '../http/security.ts'
 import { validate } from '../validation.ts'
 
 type Schemas = Readonly<Record<string, Schema>>
 
-/** A description that has been read: it is JSON, and its operations say themselves what they demand. */
+/** A description that has been read: nothing is missing, and its operations say themselves what they demand. */
 export interface Told {
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Paths
@@ -23,39 +24,49 @@ export interface Told {
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const
 
-const object = v.looseObject({})
-const schemas = v.optional(v.record(v.string(), object), {})
-
-const DescriptionSchema = v.object({
-  tags: v.optional(v.array(v.object({ name: v.string(), description: v.string() })), []),
-  paths: v.optional(
-    v.record(v.pipe(v.string(), v.startsWith('/')), v.record(v.picklist(METHODS), object)),
-    {},
-  ),
-  schemas,
-  securitySchemes: schemas,
+const named = v.optional(v.record(v.string(), v.looseObject({})))
+const operation = v.looseObject({
+  operationId: v.optional(v.string()),
+  tags: v.optional(v.array(v.string())),
   security: v.optional(SecuritySchema),
 })
 
-/** Reads a description. Throws where it is none. */
-export function readDescription({ bodies = {}, ...description }: BuiltInDescription): Told {
+const DescriptionSchema = v.object({
+  tags: v.optional(v.array(v.object({ name: v.string(), description: v.string() }))),
+  paths: v.optional(
+    v.record(
+      v.pipe(v.string(), v.startsWith('/', 'must begin with /')),
+      v.record(v.picklist(METHODS), operation),
+    ),
+  ),
+  schemas: named,
+  securitySchemes: named,
+  security: v.optional(SecuritySchema),
+})
+
+/** A copy of a plugin's description that is sure to be one. Throws where it is none. */
+export function checkDescription({ bodies, ...description }: BuiltInDescription): BuiltInDescription {
   // What is no JSON would be found out when the document is written, and would spoil all of it.
-  const { paths, security, ...told } = validate(
-    DescriptionSchema,
-    JSON.parse(JSON.stringify(description)),
-    'invalid_options',
-    'describe()',
-  )
-  const secured = (operation: object) => ({
-    ...operation,
-    ...(security !== undefined && !('security' in operation) && { security }),
-  })
+  const copy: Description = JSON.parse(JSON.stringify(description))
+  validate(DescriptionSchema, copy, 'invalid_options', 'describe()')
+  return { ...copy, ...(bodies && { bodies }) }
+}
+
+/** Reads a description. */
+export function readDescription(description: BuiltInDescription): Told {
+  const { bodies = {}, tags = [], schemas = {}, securitySchemes = {}, security } = description
+  const paths = (description.paths ?? {}) as Paths
+  const secured = (each: Operation): Operation =>
+    security === undefined || each.security !== undefined ? each : { ...each, security }
   return {
-    ...told,
-    paths: mapped(paths, operations => mapped(operations, secured)) as Paths,
-    bodies: mapped(bodies, body =>
-      toJsonSchema(body, { target: 'openapi-3.0', errorMode: 'ignore' }),
-    ) as Schemas,
+    tags,
+    paths: mapped(paths, operations => mapped(operations, secured)),
+    bodies: mapped(
+      bodies,
+      body => toJsonSchema(body, { target: 'openapi-3.0', errorMode: 'ignore' }) as Schema,
+    ),
+    schemas: schemas as Schemas,
+    securitySchemes: securitySchemes as Schemas,
   }
 }
 

@@ -10,7 +10,7 @@ import { hasIndex } from '../core/handler.ts'
 import { logThrown } from '../http/failure-log.ts'
 import type { SecurityRequirement, SecuritySettings } from '../http/security.ts'
 import { createBuilders } from './builders.ts'
-import { createClaims, isOnRuns, readDescription, type Told } from './descriptions.ts'
+import { checkDescription, createClaims, isOnRuns, readDescription, type Told } from './descriptions.ts'
 import type { SwaggerSettings } from './options.ts'
 import { describeRuns } from './run-operations.ts'
 import { type DocumentSecurity, demanded } from './security.ts'
@@ -71,7 +71,7 @@ export function createDocument(
 
 function describePlugin(plugin: MountedPlugin, build: Builders, { log }: Core): readonly Told[] {
   try {
-    return plugin.describe === undefined ? [] : [readDescription(plugin.describe(build))]
+    return plugin.describe === undefined ? [] : [readDescription(checkDescription(plugin.describe(build)))]
   } catch (error) {
     logThrown(log, { event: 'plugin.failed', plugin: plugin.name }, error)
     return []

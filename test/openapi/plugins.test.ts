@@ -154,6 +154,18 @@ describe("a third party's plugin in the document", () => {
     expect(paths.indexOf('/api/tickets/{id}')).toBeGreaterThan(paths.indexOf('/api/health'))
   })
 
+  it('may stand in the place of the index', async () => {
+    const page: Plugin = {
+      name: 'page',
+      mount: ({ prefix }) => ({
+        routes: [{ method: 'GET', path: prefix, endpoint: () => new Response('mine') }],
+        describe: () => ({ paths: { [prefix]: { get: operation('getPage', 'page') } } }),
+      }),
+    }
+    const { paths } = await documentOf([openapi(), page])
+    expect(paths['/api']?.get?.operationId).toBe('getPage')
+  })
+
   it('is asked for each document, with what it is by then', async () => {
     const names = ['One']
     const growing = telling('growing', () => ({
@@ -182,6 +194,10 @@ describe('a plugin that cannot describe itself', () => {
     'says what is no JSON': [/BigInt/, () => ({ schemas: { Mine: { maximum: 1n } } })],
     'says what has no end': [/circular/i, () => ({ schemas: { Mine: cycle } })],
     'says a path without a slash': [/paths\.mine/, () => ({ schemas: { Mine: {} }, paths: { mine: {} } })],
+    'says tags that are none': [
+      /paths\.\/mine\.get\.tags/,
+      () => ({ paths: { '/mine': { get: { ...operation('mine'), tags: 'run' } } } }),
+    ],
     'says an operation that is none': [/paths\.\/mine\.get/, () => ({ paths: { '/mine': { get: 'it' } } })],
   }
 
