@@ -11,7 +11,6 @@ import { type Handler, type NamedOptions, type ServedBy, serve } from './core/ha
 import { resolveSecurity } from './http/security.ts'
 import { createDocument, type OpenApiDocument } from './openapi/document.ts'
 import { resolveSwagger, type SwaggerOptions } from './openapi/options.ts'
-import { documentParts } from './openapi/plugin.ts'
 import { type HandlerOptions, toCoreOptions } from './options.ts'
 
 /**
@@ -44,5 +43,5 @@ export function createHandler<
 export function openapi(options: HandlerOptions, swagger: Partial<SwaggerOptions> = {}): OpenApiDocument {
   const core = createCore(toCoreOptions(options))
   const resolved = resolveSwagger({ ...options.swagger, ...swagger })
-  return createDocument(documentParts(core, resolved, resolveSecurity(options, core.settings)))
+  return createDocument(core, resolved, resolveSecurity(options, core.settings))
 }

@@ -101,6 +101,7 @@ export {
   Workflow,
   type WorkflowConfig,
 } from './agents/workflow.ts'
+export type { Operation } from './core/builders.ts'
 export type { Description } from './core/description.ts'
 export type { Handler } from './core/handler.ts'
 export type { HostedState } from './core/hosted.ts'
@@ -155,7 +156,6 @@ export {
 } from './metrics/exporter.ts'
 export type { AgentMetrics, MetricsJson } from './metrics/json.ts'
 export type { OpenApiDocument } from './openapi/document.ts'
-export type { Operation } from './openapi/operation.ts'
 export type { SwaggerOptions } from './openapi/options.ts'
 export type { DocsAssets, DocsFile } from './openapi/page.ts'
 export type { HandlerOptions } from './options.ts'

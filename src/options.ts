@@ -6,11 +6,13 @@
 
 import type { A2AOptions } from './a2a/options.ts'
 import { a2aOf } from './a2a/plugin.ts'
+import { adminSchemas } from './admin/describe.ts'
 import type { AdminOptions } from './admin/options.ts'
 import { admin } from './admin/plugin.ts'
 import { defaultRegistry } from './agents/registry.ts'
 import type { Tool } from './agents/tool.ts'
 import type { Toolkit } from './agents/toolkit.ts'
+import { asPlugin } from './core/built-in.ts'
 import { type CoreOptions, checkCoreOptions } from './core/options.ts'
 import type { Plugin } from './core/plugin.ts'
 import { isServableError, ServableError } from './errors.ts'
@@ -19,6 +21,7 @@ import { eventSocketAs } from './gateway/plugin.ts'
 import type { RateLimitOptions } from './http/rate-limit.ts'
 import { checkSecurity, type SecurityOptions } from './http/security.ts'
 import type { FileUploadOptions } from './http/upload.ts'
+import { metricsSchemas } from './metrics/describe.ts'
 import type { MetricsExporter } from './metrics/exporter.ts'
 import { checkPricing, metricsAs } from './metrics/plugin.ts'
 import type { SwaggerOptions } from './openapi/options.ts'
@@ -26,7 +29,7 @@ import { checkSwagger, openapiAs } from './openapi/plugin.ts'
 import { corrections } from './plugins/corrections.ts'
 import { cors } from './plugins/cors.ts'
 import { rateLimit } from './plugins/rate-limit.ts'
-import { toolsOf } from './plugins/tools.ts'
+import { toolSchemas, toolsOf } from './plugins/tools.ts'
 import { trustProxy } from './plugins/trust-proxy.ts'
 import { uploadsAs } from './plugins/uploads.ts'
 import { memoryState } from './runs/local-state.ts'
@@ -122,11 +125,12 @@ export function toCoreOptions(options: HandlerOptions): CoreOptions {
       ? attempt(() => openapiAs('swagger', { ...swagger, securitySchemes, security }))
       : undefined,
     corrections(),
+    knownSchemas(),
     attempt(() => toolsOf({ toolkits, toolLibrary, servers: manager })),
+    part<AdminOptions>('admin', adminOption, how => admin({ ...how, toolkits })),
     metricsExporter === undefined
       ? undefined
       : attempt(() => metricsAs('metricsExporter', metricsExporter, pricing)),
-    part<AdminOptions>('admin', adminOption, how => admin({ ...how, toolkits })),
     given('a2a', a2a, how => a2aOf(how, { securitySchemes, security })),
     given('gateway', gateway, how => eventSocketAs('gateway', how)),
   ]
@@ -136,6 +140,18 @@ export function toCoreOptions(options: HandlerOptions): CoreOptions {
     state: core.state ?? memoryState(),
     plugins: [...plugins.filter(plugin => plugin !== undefined), ...(core.plugins ?? [])],
   }
+}
+
+/** The document has the schemas of these parts where they are off, too. */
+function knownSchemas(): Plugin {
+  return asPlugin({
+    name: 'known-schemas',
+    mount: () => ({
+      describe: build => ({
+        schemas: { ...toolSchemas(build), ...adminSchemas(build), ...metricsSchemas(build) },
+      }),
+    }),
+  })
 }
 
 const MAYBE = 'must be true, false or an object of options'

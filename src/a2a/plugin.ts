@@ -17,6 +17,7 @@ import { MAX_PARTS } from '../runs/input.ts'
 import { refOf } from '../runs/record.ts'
 import { checkOptions, count, duration, flag, func, path, record, strings } from '../schemas.ts'
 import { CardSecuritySchemesSchema } from './card-security.ts'
+import { describeA2A } from './describe.ts'
 import { createTaskKeeper } from './keepers.ts'
 import { createLocalTaskHost } from './local-task-host.ts'
 import { type A2AOptions, type A2ASettings, resolveA2A } from './options.ts'
@@ -132,7 +133,7 @@ function mountA2A(settings: A2ASettings, core: Core): BuiltInMounted {
   const { production, publicUrl, readKeys, openStream, checkShared } = core
   const agents = offeredBy(settings, core.catalog)
   const host = taskHostOf(settings, core, agents)
-  const { basePath, push, extendedCard } = settings
+  const { basePath } = settings
   return {
     routes: a2aRoutes({
       settings,
@@ -146,17 +147,7 @@ function mountA2A(settings: A2ASettings, core: Core): BuiltInMounted {
     }),
     links: { card: '/.well-known/agent-card.json', a2a: joinPath(basePath) },
     findWork: ref => host.find(ref),
-    facts: {
-      a2a: {
-        path: joinPath(basePath),
-        hasPush: push !== undefined,
-        hasExtendedCard: extendedCard !== undefined,
-      },
-      // The challenge begins with the name of what it asks for (RFC 9110, section 11.6.1).
-      ...(extendedCard && {
-        card: (extendedCard.challenge ?? 'Bearer').split(' ', 1)[0]?.toLowerCase() ?? 'bearer',
-      }),
-    },
+    describe: build => describeA2A(settings, build),
   }
 }
 

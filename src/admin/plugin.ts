@@ -12,8 +12,10 @@ import { stateFor } from '../core/no-state.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { ServableError } from '../errors.ts'
 import type { Log } from '../http/log.ts'
+import { PART_SCHEMES } from '../http/part-schemes.ts'
 import { checkOptions } from '../schemas.ts'
 import type { Store } from '../state/store.ts'
+import { describeAdmin } from './describe.ts'
 import { adminGate, OPEN_WARNING } from './gate.ts'
 import { createToolServerKeeper, TOOL_SERVER_KEEPER } from './keepers.ts'
 import { toolServersIn } from './kept.ts'
@@ -54,7 +56,11 @@ export function admin({ toolkits = [], ...options }: AdminPluginOptions = {}): P
         }),
         base: { path: adminPath(prefix), guard: adminGate(authenticate) },
         cors: null,
-        facts: { hasAdmin: true, ...(authenticate && { admin: 'bearer' }) },
+        describe: build => ({
+          ...describeAdmin(build),
+          ...(authenticate &&
+            build.token(PART_SCHEMES.admin, 'Token of an administrator, for `admin.authenticate`')),
+        }),
         begin() {
           if (authenticate === undefined) log({ level: 'warn', event: 'admin.open', message: OPEN_WARNING })
           useToolServers(settings, core)

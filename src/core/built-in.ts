@@ -16,6 +16,7 @@ import type { Observer } from '../runs/observer.ts'
 import type { WorkingRuns } from '../runs/working.ts'
 import type { Cors } from '../web/cors.ts'
 import type { AddressReader } from '../web/ip-address.ts'
+import type { Builders, BuiltInDescription } from './builders.ts'
 import type { KeeperMaker, ObjectClassName, SocketKeeper, SocketSeat } from './hosted.ts'
 import type { Keep, Transactions } from './kept.ts'
 import type { CoreSettings } from './options.ts'
@@ -45,7 +46,7 @@ export interface BuiltIn extends Omit<Plugin, 'mount'> {
 }
 
 /** The same, mounted. */
-export interface BuiltInMounted extends Omit<Mounted, 'routes'> {
+export interface BuiltInMounted extends Omit<Mounted, 'routes' | 'describe'> {
   readonly routes?: readonly Route[]
   /** Who may call its routes across origins: null for nobody. Absent: as the handler's. */
   readonly cors?: Cors | null
@@ -55,8 +56,8 @@ export interface BuiltInMounted extends Omit<Mounted, 'routes'> {
   readonly links?: Readonly<Record<string, string>>
   /** What it keeps of a run or task that a reference out of the log may stand for: for an administrator. */
   findWork?(ref: string): Promise<readonly object[]>
-  /** What the OpenAPI document has to know of it. */
-  readonly facts?: object
+  /** What it adds to the OpenAPI document. */
+  describe?(build: Builders): BuiltInDescription
   /** The handler is complete and about to serve; not called where only a document is made. */
   begin?(): void
   /** What becomes of its limits for clients whose address nobody knows. */
@@ -69,7 +70,7 @@ export function asPlugin(plugin: BuiltIn): Plugin {
 }
 
 /** What a handler is made of: what plugins of this package find in it. */
-export interface Core extends Omit<PluginCore, 'calls'> {
+export interface Core extends Omit<PluginCore, 'calls' | 'readRun' | 'startRun'> {
   readonly settings: CoreSettings
   readonly keep: Keep
   readonly readKeys: KeyReader
@@ -91,7 +92,7 @@ export interface Core extends Omit<PluginCore, 'calls'> {
   /** The plugins with what they mounted, complete once the handler is made. */
   readonly mounted: readonly MountedPlugin[]
   /** Starts a run for whoever asks, over whatever transport. */
-  readonly startRun: StartRun
+  readonly start: StartRun
   /** Why requests cannot have stored runs, if so. */
   readonly whyUnstored: StartParts['whyUnstored']
   /** Throws `unsupported_operation` where requests share no state. */

@@ -6,13 +6,15 @@
 
 import type { MemoryKeeper } from '../agents/memory.ts'
 import { isServableError, ServableError } from '../errors.ts'
+import { RequestAsker } from '../http/asker.ts'
 import { createCatalog } from '../http/catalog.ts'
-import { type Route, refusing } from '../http/context.ts'
+import { type Context, RequestState, type Route, refusing } from '../http/context.ts'
 import { checkCredentials } from '../http/credential.ts'
 import { logFailure, logThrown } from '../http/failure-log.ts'
 import { createKeyReader, keyHeaders } from '../http/key-headers.ts'
 import type { Log } from '../http/log.ts'
 import { createNoAddress } from '../http/no-address.ts'
+import { readRunRequest } from '../http/run-request.ts'
 import { createStartRun } from '../http/start-run.ts'
 import type { HostSettings } from '../runs/host.ts'
 import { createLife } from '../runs/life.ts'
@@ -68,7 +70,7 @@ export function createCore(options: CoreOptions): Core {
     readKeys: createKeyReader(providers),
     runs,
     host,
-    startRun: createStartRun({ runs, host, whyUnstored }),
+    start: createStartRun({ runs, host, whyUnstored }),
     working,
     life: createLife({
       state: state.kind === 'local' ? state : undefined,
@@ -95,17 +97,37 @@ export function createCore(options: CoreOptions): Core {
 /** Mounts a plugin. What it throws that is no error of ours says nothing of options: it is told whose it is. */
 function mount(plugin: BuiltIn, core: Core): BuiltInMounted {
   const { name } = plugin
-  const calls: PluginCore['calls'] = kept => kept.calls(core.keep, name)
   try {
-    // Plugins of others find `calls`; those of this package keep things by `keep`.
-    const seen: Core & PluginCore = { ...core, calls }
-    const { routes = [], ...rest } = plugin.mount?.(seen) ?? {}
+    // Plugins of others see the public part, those of this package the rest.
+    const { routes = [], ...rest } = plugin.mount?.({ ...core, ...publicPart(core, name) }) ?? {}
     const own = { ...(rest.cors !== undefined && { cors: rest.cors }) }
     return { ...rest, routes: routes.map(route => ({ ...own, ...route, part: partOf(route) ?? name })) }
   } catch (cause) {
     if (isServableError(cause)) throw cause
     throw new ServableError('invalid_options', `\`plugins\`: \`${name}\` could not be mounted`, { cause })
   }
+}
+
+/** What a plugin of others finds beside settings. */
+function publicPart(core: Core, plugin: string): Pick<PluginCore, 'calls' | 'readRun' | 'startRun'> {
+  const { catalog, maxBodyBytes, uploads: readUpload, readKeys, start, keep } = core
+  return {
+    calls: kept => kept.calls(keep, plugin),
+    readRun: (kind, request, context) =>
+      readRunRequest(kind, request, stateOf(context), { catalog, maxBodyBytes, readUpload }),
+    async startRun(asked, request, context) {
+      const state = stateOf(context)
+      const started = await start(asked, new RequestAsker(request, state, readKeys))
+      state.started(started.id)
+      return started
+    },
+  }
+}
+
+/** The context of a request as the handler keeps it. Throws for a look-alike: it would have no identity and no limits. */
+function stateOf(context: Context): RequestState {
+  if (context instanceof RequestState) return context
+  throw new ServableError('internal_error', 'Give the `context` that the endpoint got, not a copy of it')
 }
 
 /** The part of a route; a plugin of others does not say. */

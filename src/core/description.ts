@@ -1,8 +1,16 @@
-/** What a plugin adds to the OpenAPI document (OpenAPI 3.0.3). */
+import type { SecurityRequirement } from '../http/security.ts'
+
+/**
+ * What a plugin adds to the OpenAPI document (OpenAPI 3.0.3). Of two with one name (a tag, a schema, a method of a path, an
+ * `operationId`) the first stands and the other is left out: the core's, then those of the plugins in their order.
+ */
 export interface Description {
   readonly tags?: readonly { readonly name: string; readonly description: string }[]
   /** Operations by method, by absolute path with `{name}` for a parameter, in the order in which they are shown. */
   readonly paths?: Readonly<Record<string, Readonly<Record<string, object>>>>
+  /** What `#/components/schemas/…` points at, beside the core's: `RunBody`, `RunResult`, `RunEvent`, `RunRecord`, `Problem` and others. */
   readonly schemas?: Readonly<Record<string, object>>
   readonly securitySchemes?: Readonly<Record<string, object>>
+  /** What those of its operations demand that say nothing of it: any one of these. Default: as the handler. */
+  readonly security?: readonly SecurityRequirement[]
 }

@@ -105,8 +105,7 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
 
 /** What every handler serves. */
 function coreRoutes(core: Core): Route[] {
-  const { settings, prefix, catalog, readKeys, startRun, host, maxBodyBytes, uploads, openStream, life } =
-    core
+  const { settings, prefix, catalog, readKeys, start, host, maxBodyBytes, uploads, openStream, life } = core
   const { listAnonymous } = settings.runs
   const countStream = openStream
   return [
@@ -114,7 +113,7 @@ function coreRoutes(core: Core): Route[] {
       prefix,
       catalog,
       readKeys,
-      startRun,
+      startRun: start,
       host,
       maxBodyBytes,
       readUpload: uploads,

@@ -4,9 +4,11 @@
  * @module
  */
 
+import type { Kind } from '../agents/run-types.ts'
 import type { Catalog } from '../http/catalog.ts'
 import type { Context, Middleware } from '../http/context.ts'
 import type { Log } from '../http/log.ts'
+import type { AskedRun, StartedRun } from '../http/start-run.ts'
 import type { Observer } from '../runs/observer.ts'
 import type { Description } from './description.ts'
 import type { Calls } from './kept.ts'
@@ -35,8 +37,11 @@ export interface Mounted {
   readonly base?: { readonly path: string; readonly guard?: Middleware }
   /** Around every request of every part, inside of the handler's own middleware. */
   readonly middleware?: Middleware
-  /** What it adds to the OpenAPI document; called for each document. */
-  describe?(): Description
+  /**
+   * What it adds to the OpenAPI document; called for each document. `prefix` is the one that the document states: `core.prefix`, or
+   * another where a proxy changes it. Where it throws, the log is told (`plugin.failed`) and the document does without it.
+   */
+  describe?(document: { readonly prefix: string }): Description
   /** Is called once when a server that serves the handler has ended its runs. */
   close?(): void | Promise<void>
 }
@@ -62,6 +67,17 @@ export interface PluginCore {
   readonly maxBodyBytes: number
   /** What is served, by kind and name, looked up at each call. */
   readonly catalog: Catalog
+  /**
+   * Reads and checks a request for a run as the routes do: the body (JSON, or a form where files are taken), `Idempotency-Key` and
+   * `Prefer`. The name is the path's parameter `name`. Throws what the routes answer, such as `agent_not_found` and `invalid_body`.
+   */
+  readRun(kind: Kind, request: Request, context: Context): Promise<AskedRun>
+  /**
+   * Starts a run for whoever sent a request: with its identity, its keys and its limits. It is a stored run where it is asked for
+   * in the background or with a key, or where the disconnect policy says so. Throws `runs_not_stored`, `idempotency_mismatch` and
+   * `too_many_runs`. Whoever stops reading the events of a plain run cancels it, and so does a request that is aborted.
+   */
+  startRun(asked: AskedRun, request: Request, context: Context): Promise<StartedRun>
   /** Calls of the transactions that the plugin has as `kept`. A place is any text: what is kept of one is in one object. */
   calls<T extends PluginTransactions>(kept: Keeping<T>): Calls<T>
 }

@@ -12,6 +12,7 @@ import { headerName, isObject } from '../validation.ts'
 import type { Middleware } from './context.ts'
 import { credentialOf, schemeNameOf } from './credential.ts'
 import { keyHeaders, type Providers } from './key-headers.ts'
+import { PART_SCHEMES } from './part-schemes.ts'
 import type { SecurityScheme } from './security-scheme.ts'
 
 /** Schemes by name. */
@@ -154,6 +155,3 @@ function checkName(name: string, keys: readonly string[]): void {
     `\`securitySchemes\`: the document has another scheme named \`${name}\`: choose another name`,
   )
 }
-
-/** The names of the schemes of parts with an `authenticate` of their own. */
-export const PART_SCHEMES = { admin: 'admin_token', metrics: 'metrics_token', card: 'card_token' } as const

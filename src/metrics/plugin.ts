@@ -9,10 +9,12 @@ import type { Core } from '../core/built-in.ts'
 import { asPlugin } from '../core/built-in.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { logThrown } from '../http/failure-log.ts'
+import { PART_SCHEMES } from '../http/part-schemes.ts'
 import { joinPath } from '../http/router.ts'
 import { isPrice, type ModelPrice, type Pricing } from '../runs/pricing.ts'
 import { checkOptions, isFunction, record } from '../schemas.ts'
 import type { MetricsCore } from './core.ts'
+import { describeMetrics } from './describe.ts'
 import type { MetricsExporter } from './exporter.ts'
 import { createMetricsKeeper, METRICS_KEEPER } from './keepers.ts'
 import { createRemoteKeeper } from './remote-keeper.ts'
@@ -60,7 +62,14 @@ export function metricsAs(option: string, exporter: MetricsExporter, pricing: Pr
     mount: core => ({
       routes: metricsRoutes(core.prefix, exporter, core.catalog),
       links: { metrics: joinPath(core.prefix, 'metrics') },
-      facts: { hasMetrics: true, ...(authenticate && { metrics: 'bearer' }) },
+      describe: build => ({
+        ...describeMetrics(build),
+        ...(authenticate &&
+          build.token(
+            PART_SCHEMES.metrics,
+            'Token of a scraper, for `authenticate` of the `metricsExporter`',
+          )),
+      }),
       begin() {
         keep(counts, core)
         counts.socketCounts.add(() =>

@@ -5,20 +5,13 @@
  */
 
 import * as v from 'valibot'
-import type { Core } from '../core/built-in.ts'
 import { asPlugin } from '../core/built-in.ts'
-import { hasIndex } from '../core/handler.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { joinPath } from '../http/router.ts'
-import {
-  checkSecurity,
-  resolveSecurity,
-  type SecurityOptions,
-  type SecuritySettings,
-} from '../http/security.ts'
+import { checkSecurity, resolveSecurity, type SecurityOptions } from '../http/security.ts'
 import { checkOptions, flag, func, path } from '../schemas.ts'
-import type { DocumentParts } from './document.ts'
-import { DOCS_PATH, resolveSwagger, SPEC_PATH, type SwaggerOptions, type SwaggerSettings } from './options.ts'
+import { createDocument } from './document.ts'
+import { DOCS_PATH, resolveSwagger, SPEC_PATH, type SwaggerOptions } from './options.ts'
 import { docsRoutes } from './routes.ts'
 
 /** How the API is documented, and who is let in as the document says it. */
@@ -64,9 +57,9 @@ export function openapiAs(option: string, { securitySchemes, security, ...option
       const { docsPath, specPath, assets } = settings
       const resolved = resolveSecurity({ securitySchemes, security }, core.settings)
       // What others mount after this is in the document too.
-      const parts = () => documentParts(core, settings, resolved)
+      const make = () => createDocument(core, settings, resolved)
       return {
-        routes: docsRoutes({ prefix: core.prefix, swagger: settings, security: resolved, parts }),
+        routes: docsRoutes({ prefix: core.prefix, swagger: settings, security: resolved, make }),
         links: {
           ...(assets && { docs: joinPath(core.prefix, docsPath) }),
           spec: joinPath(core.prefix, specPath),
@@ -74,34 +67,4 @@ export function openapiAs(option: string, { securitySchemes, security, ...option
       }
     },
   })
-}
-
-/** What the document of a handler tells of. */
-export function documentParts(
-  core: Core,
-  swagger: SwaggerSettings,
-  security: SecuritySettings,
-): DocumentParts {
-  const { prefix, catalog, settings } = core
-  const facts: Facts = Object.assign({}, ...core.mounted.map(each => each.facts))
-  const { hasMetrics = false, hasAdmin = false, a2a, ...guarded } = facts
-  return {
-    swagger,
-    prefix,
-    catalog,
-    security: { ...security, providers: settings.providers, guarded },
-    hasIndex: hasIndex(core),
-    hasLists: settings.registry !== undefined,
-    hasUploads: core.uploads !== undefined,
-    hasTools: core.mounted.some(({ name }) => name === 'tools'),
-    hasAdmin,
-    hasMetrics,
-    a2a,
-  }
-}
-
-interface Facts extends Partial<Pick<DocumentParts, 'hasMetrics' | 'hasAdmin' | 'a2a'>> {
-  readonly admin?: string
-  readonly metrics?: string
-  readonly card?: string
 }

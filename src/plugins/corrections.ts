@@ -1,8 +1,9 @@
 import type { Correction, CorrectionQuery, CorrectionStore } from '../agents/corrections.ts'
+import type { Builders, BuiltInDescription } from '../core/builders.ts'
 import { asPlugin } from '../core/built-in.ts'
 import type { Keep, Transactions } from '../core/kept.ts'
 import type { Plugin } from '../core/plugin.ts'
-import { addCorrection, listCorrections } from '../http/corrections.ts'
+import { addCorrection, CorrectionSchema, listCorrections } from '../http/corrections.ts'
 import { correctionRoutes } from '../http/routes/correction-routes.ts'
 import { partitionOf } from '../runs/record.ts'
 import type { Reader, Transaction } from '../state/store.ts'
@@ -36,6 +37,7 @@ export function corrections(): Plugin {
         listAnonymous: settings.runs.listAnonymous,
         store: correctionsIn(keep),
       }),
+      describe,
     }),
   })
 }
@@ -46,5 +48,29 @@ function correctionsIn(keep: Keep): Required<CorrectionStore> {
   return {
     add: (correction, owner) => calls.add(partitionOf(owner), correction, owner),
     list: query => calls.list(partitionOf(query.owner), query),
+  }
+}
+
+function describe(build: Builders): BuiltInDescription {
+  const { at, nameOf, operation, page, answer, json, ref, object, list, text, maybeText, moment } = build
+  const name = nameOf('agent')
+  const example = { originalValue: 'Oslo', correctedValue: 'Bergen', field: 'city' }
+  return {
+    paths: {
+      [at('agents/{name}/corrections')]: {
+        post: operation('run', 'addCorrection', 'Keep a correction of the output of an agent', {
+          parameters: [name],
+          requestBody: { required: true, content: json(ref('CorrectionBody'), example) },
+          responses: { 201: answer('It is kept', json(ref('Correction'))) },
+          problems: [400, 401, 403, 404, 413, 415, 429, 503],
+        }),
+        get: page('run', 'listCorrections', 'List corrections, newest first', 'CorrectionPage', [name]),
+      },
+    },
+    bodies: { CorrectionBody: CorrectionSchema },
+    schemas: {
+      Correction: { allOf: [ref('CorrectionBody'), object({ id: text, agent: text, createdAt: moment })] },
+      CorrectionPage: object({ corrections: list(ref('Correction')), nextCursor: maybeText }),
+    },
   }
 }

@@ -8,11 +8,13 @@ import * as v from 'valibot'
 import type { Tool } from '../agents/tool.ts'
 import type { ToolServerSource } from '../agents/tool-servers.ts'
 import type { Toolkit } from '../agents/toolkit.ts'
+import type { Builders, BuiltInDescription, Schema, SchemaBuilders } from '../core/builders.ts'
 import { asPlugin } from '../core/built-in.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { joinPath } from '../http/router.ts'
 import { toolRoutes } from '../http/routes/tool-routes.ts'
 import { createToolCatalog } from '../http/tool-catalog.ts'
+import { TOOL_SUMMARY } from '../http/tool-summary.ts'
 import { record } from '../schemas.ts'
 import { validate } from '../validation.ts'
 
@@ -50,6 +52,32 @@ export function tools(options: ToolsOptions = {}): Plugin {
     mount: ({ prefix }) => ({
       routes: toolRoutes(prefix, catalog),
       links: { tools: joinPath(prefix, 'tools') },
+      describe: describeTools,
     }),
   })
+}
+
+function describeTools(build: Builders): BuiltInDescription {
+  const { at, read, operation, parameter, answer, json, ref, list } = build
+  return {
+    paths: {
+      [at('tools')]: { get: read('listTools', 'All tools', list(ref('ToolSummary'))) },
+      [at('tools/{name}')]: {
+        get: operation('discovery', 'getTool', 'Get one tool', {
+          parameters: [parameter('path', 'name', 'Name of the tool')],
+          responses: { 200: answer('The tool', json(ref('ToolDetail'))) },
+          problems: [401, 404],
+        }),
+      },
+    },
+    schemas: toolSchemas(build),
+  }
+}
+
+/** The schemas of the answers. */
+export function toolSchemas({ ref, object, maybeText }: SchemaBuilders): Record<string, Schema> {
+  return {
+    ToolSummary: TOOL_SUMMARY,
+    ToolDetail: { allOf: [ref('ToolSummary'), object({ toolkit: maybeText, server: maybeText })] },
+  }
 }

@@ -24,11 +24,7 @@ import {
   passAMinute,
   storms,
 } from '../contracts/store/faulty.ts'
-
-const stores: readonly [string, () => NearStore][] = [
-  ['memory', () => memoryStore()],
-  ['SQLite', () => sqlStore(openDatabase(':memory:'))],
-]
+import { ELSEWHERE } from '../tags.ts'
 
 const OWNER = 'ann'
 const RECEIVER = 'http://127.0.0.1:9'
@@ -198,7 +194,8 @@ const ENDS = ['canceled', 'completed', 'completed', 'completed', 'failed', 'inpu
 /** How long a store is out: less than anyone's patience, that of requests, and that of runs. */
 const OUTAGES_MS = [200, 3000, 40_000]
 
-describe.each(stores)('tasks over a store that fails: %s', (_, make) => {
+/** `step`: of the calls at which it may fail, each so many. */
+function outageCases(make: () => NearStore, step: number): void {
   it.each(OUTAGES_MS)('at each call in turn, for %i ms', { timeout: 120_000 }, async ms => {
     const all = outages()
     const whole = make()
@@ -212,7 +209,7 @@ describe.each(stores)('tasks over a store that fails: %s', (_, make) => {
     expect((await Promise.all(states)).toSorted()).toEqual(ENDS)
     expect(received.size).toBe(4)
     expect(count).toBeGreaterThan(100)
-    for (const at of callsOf(count, ms)) {
+    for (const at of callsOf(count, ms, step)) {
       const inner = make()
       const outage = outages()
       const host = faultyHost(inner, outage.failing)
@@ -256,6 +253,13 @@ describe.each(stores)('tasks over a store that fails: %s', (_, make) => {
     expect((await pass(after.get(id, OWNER))).task.status.state).toBe('failed')
     await pass(expectAllSettled(after, inner, [id]))
   })
+}
+
+describe('tasks over a store that fails: memory', () => outageCases(() => memoryStore(), 1))
+
+// Whoever asks a store is the same code for both.
+describe('tasks over a store that fails: SQLite', ELSEWHERE, () => {
+  outageCases(() => sqlStore(openDatabase(':memory:')), 4)
 })
 
 describe('a task over a store that fails', () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Agent, createHandler } from '../../src/index.ts'
+import { LONG } from '../tags.ts'
 import { DIALECTS, type Json, messageOf } from './requests.ts'
 
 /** Requests of both tests together. */
@@ -287,7 +288,7 @@ const random: fc.Arbitrary<Sent> = fc
   )
   .map(([path, body, headers]) => ({ method: 'POST', path, headers, body }))
 
-describe('createHandler with a2a', () => {
+describe('createHandler with a2a', LONG, () => {
   let handler: ReturnType<typeof newHandler>
   /** Those that were right after all: mutations that break everything would test nothing. */
   let succeeded = 0

@@ -1,5 +1,5 @@
 /** The admin routes, as every deployment must serve them. */
-import { describe } from 'vitest'
+import { describe, type SuiteOptions } from 'vitest'
 import { guardingCases } from './admin/guarding.ts'
 import { managingCases } from './admin/managing.ts'
 import { refusingCases } from './admin/refusing.ts'
@@ -7,8 +7,12 @@ import type { Deployment } from './runs/client.ts'
 import { served } from './served.ts'
 
 /** Runs the contract against what `deploy` starts. */
-export function adminContract(name: string, deploy: () => Promise<Deployment>): void {
-  describe(`admin on ${name}`, () => {
+export function adminContract(
+  name: string,
+  deploy: () => Promise<Deployment>,
+  options: SuiteOptions = {},
+): void {
+  describe(`admin on ${name}`, options, () => {
     const server = served(deploy)
     describe('tool servers', () => managingCases(server))
     describe('refusals', () => refusingCases(server))

@@ -24,12 +24,14 @@ interface Differences {
   readonly countsAll?: boolean
   /** How much slower agents must be to be met at work. */
   readonly slowness?: number
+  /** How many runs are cancelled as they end. */
+  readonly races?: number
 }
 
 /** The whole contract. */
 export function runHostContract(
   make: MakeHost,
-  { atOnce = 100, countsAll = true, slowness = 1 }: Differences = {},
+  { atOnce = 100, countsAll = true, slowness = 1, races = 1000 }: Differences = {},
 ): void {
   describe('with its defaults', () => {
     const hosted = within(make, {})
@@ -42,7 +44,7 @@ export function runHostContract(
     describe('secrets', () => secretCases(hosted))
     describe('recovery', () => recoveryCases(hosted))
   })
-  describe('cancelling against finishing', () => raceCases(within(make, {}), slowness))
+  describe('cancelling against finishing', () => raceCases(within(make, {}), { count: races, slowness }))
   describe('bounds on runs', () =>
     amountCases(within(make, { maxRunning: 4, maxRunningPerOwner: 2 }), countsAll))
   describe('bounds on followers', () => crowdCases(within(make, { maxFollowers: 2, disconnect: 'continue' })))

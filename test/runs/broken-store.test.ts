@@ -22,11 +22,7 @@ import {
 import { reopened, SETTINGS } from '../contracts/run-host/local.ts'
 import { type Act, countOf, openGate, wasStopped } from '../contracts/run-host/scripted.ts'
 import { callsOf, faultyStore, outages, pass, passAMinute, storms } from '../contracts/store/faulty.ts'
-
-const stores: readonly [string, () => NearStore][] = [
-  ['memory', () => memoryStore()],
-  ['SQLite', () => sqlStore(openDatabase(':memory:'))],
-]
+import { ELSEWHERE } from '../tags.ts'
 
 const unhandled: unknown[] = []
 const note = (reason: unknown) => void unhandled.push(reason)
@@ -100,14 +96,15 @@ async function expectAllEnded(host: RunHost, inner: NearStore, ids: readonly str
 /** How long a store is out: less than anyone's patience, that of requests, and that of runs. */
 const OUTAGES_MS = [200, 3000, 40_000]
 
-describe.each(stores)('stored runs over a store that fails: %s', (_, make) => {
+/** `step`: of the calls at which it may fail, each so many. */
+function outageCases(make: () => NearStore, step: number): void {
   it.each(OUTAGES_MS)('at each call in turn, for %i ms', { timeout: 120_000 }, async ms => {
     vi.useFakeTimers()
     const all = outages()
     const { told } = await pass(bustle(hostOver(make(), all.failing)))
     await pass(told)
     expect(all.count).toBeGreaterThan(100)
-    for (const at of callsOf(all.count, ms)) {
+    for (const at of callsOf(all.count, ms, step)) {
       const inner = make()
       const outage = outages()
       const host = hostOver(inner, outage.failing)
@@ -155,6 +152,13 @@ describe.each(stores)('stored runs over a store that fails: %s', (_, make) => {
       error: { code: 'interrupted' },
     })
   })
+}
+
+describe('stored runs over a store that fails: memory', () => outageCases(() => memoryStore(), 1))
+
+// Whoever asks a store is the same code for both.
+describe('stored runs over a store that fails: SQLite', ELSEWHERE, () => {
+  outageCases(() => sqlStore(openDatabase(':memory:')), 4)
 })
 
 describe('a run over a store that fails', () => {

@@ -8,6 +8,7 @@ import { localHost } from '../contracts/run-host/local.ts'
 import { type Recorded, recorded } from '../contracts/run-host/recorded.ts'
 import { runHostContract } from '../contracts/run-host.ts'
 import { lateStore } from '../contracts/store/late.ts'
+import { ELSEWHERE } from '../tags.ts'
 
 describe('createLocalHost over memory', () => {
   runHostContract(async settings => {
@@ -16,7 +17,7 @@ describe('createLocalHost over memory', () => {
   })
 })
 
-describe('createLocalHost over SQLite', () => {
+describe('createLocalHost over SQLite', ELSEWHERE, () => {
   runHostContract(async settings => {
     const folder = await newFolder()
     const store = sqlStore(openDatabase(join(folder.path, 'runs.db')))

@@ -5,8 +5,10 @@
  * prints `listening http://127.0.0.1:<port>`. An entry for workerd is a Worker: `export default { fetch }`.
  */
 import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { root, type Started, start } from './process.ts'
@@ -124,17 +126,29 @@ export async function startWorkerd(
   }
 }
 
-/** `npm run dev`, as the README says it, on a free port. */
-export async function startWrangler(options: StartOptions = {}): Promise<Runtime> {
-  const vars = Object.entries(options.env ?? {}).flatMap(([name, text]) => ['--var', `${name}:${text}`])
-  const port = String(await freePort())
+/**
+ * `npm run dev`, as the README says it, on a free port. Its state is kept in the folder `storage`, which stays; without it in one
+ * of its own, which goes when it stops.
+ */
+export async function startWrangler({
+  env = {},
+  storage,
+}: Pick<WorkerdOptions, 'env' | 'storage'> = {}): Promise<Runtime> {
+  const folder = storage ?? (await mkdtemp(join(tmpdir(), 'servable-dev-')))
+  const remove = async () => {
+    if (storage === undefined) await rm(folder, { recursive: true, force: true })
+  }
+  const vars = Object.entries(env).flatMap(([name, text]) => ['--var', `${name}:${text}`])
+  const ports = ['--port', String(await freePort()), '--inspector-port', '0']
   const started = await start({
     command: 'npm',
-    args: ['run', 'dev', '--', '--port', port, '--inspector-port', '0', ...vars, ...(options.args ?? [])],
+    args: ['run', 'dev', '--', ...ports, '--persist-to', folder, ...vars],
     until: /Ready on (http:\/\/127\.0\.0\.1:\d+)/,
     env: { NO_COLOR: '1' },
   })
-  return runtime('wrangler', started)
+  const stop = () => started.stop().then(remove)
+  const kill = () => started.kill().then(remove)
+  return runtime('wrangler', { ...started, stop, kill })
 }
 
 export async function freePort(): Promise<number> {

@@ -132,7 +132,7 @@ describe('the types of the package, every declaration of them checked', () => {
   const subpaths = Object.keys(manifest.exports)
   const peers = Object.keys(manifest.peerDependencies)
   /** These import an optional package. */
-  const needPeers = ['./ai', './mcp', './signing', './stdio']
+  const needPeers = ['./model-agent', './mcp-client', './signing', './stdio']
 
   beforeAll(async () => {
     for (const name of ['@types/node', ...peers]) await link('node', name)

@@ -258,9 +258,7 @@ describe('README sockets', () => {
 describe('README commands', () => {
   let dev: Runtime | undefined
   beforeAll(async () => {
-    // Nothing of an earlier run: what is added may be added once.
-    const persisted = ['--persist-to', join(folder, 'state')]
-    dev = await startWrangler({ env: { ADMIN_TOKEN: 'secret' }, args: persisted })
+    dev = await startWrangler({ env: { ADMIN_TOKEN: 'secret' } })
   })
   afterAll(() => dev?.stop())
 

@@ -241,7 +241,7 @@ describe('tool servers that are kept', () => {
     await folder.remove()
   })
 
-  const dev = (persist: string) => startWrangler({ env: { ADMIN_TOKEN }, args: ['--persist-to', persist] })
+  const dev = (storage: string) => startWrangler({ env: { ADMIN_TOKEN }, storage })
   const started: Deployment[] = []
   afterAll(() => Promise.all(started.map(each => each.stop())))
 

@@ -141,8 +141,11 @@ export function recoveryCases(server: Server): void {
     await noted(server, `${gate} started`)
     socket.disconnect()
     await noted(server, `${gate} stopped`)
-    const response = await fetch(`${server().url}/api/runs/${runId}`)
-    expect(await response.json()).toMatchObject({ status: 'cancelled' })
+    // Its agent hears of it before its record says so.
+    await vi.waitFor(async () => {
+      const response = await fetch(`${server().url}/api/runs/${runId}`)
+      expect(await response.json()).toMatchObject({ status: 'cancelled' })
+    }, WAIT)
   })
 
   it('gives nobody the socket of another identity', async () => {

@@ -75,9 +75,12 @@ export function outages() {
   }
 }
 
-/** The calls at which a store fails in turn: each of them, and each third where somebody's patience ends, which takes long to play. */
-export function callsOf(count: number, outageMs: number): number[] {
-  const every = outageMs < 1000 ? 1 : 3
+/**
+ * The calls at which a store fails in turn: each of them, and each third where somebody's patience ends, which takes long to play.
+ * `step`: of these each so many.
+ */
+export function callsOf(count: number, outageMs: number, step = 1): number[] {
+  const every = step * (outageMs < 1000 ? 1 : 3)
   return Array.from({ length: Math.ceil(count / every) }, (_, index) => 1 + index * every)
 }
 

@@ -1,0 +1,156 @@
+/**
+ * What A2A tells of itself: cards, JSON-RPC, and the HTTP+JSON binding of 1.0. Requests and answers are those of the A2A
+ * specification; the binding of 0.3 stands below `v1` and is not told of.
+ *
+ * @module
+ */
+
+import type { Builders, BuiltInDescription, Operation, Paths, Schema, Secured } from '../core/builders.ts'
+import { PART_SCHEMES } from '../http/part-schemes.ts'
+import { joinPath } from '../http/router.ts'
+import type { A2ASettings } from './options.ts'
+
+/** Whose operations they are, how their ids end, and what all of them take. */
+interface Place {
+  readonly base: string
+  readonly suffix: string
+  readonly parameters: readonly Schema[]
+}
+
+/** The operations of all agents together at `basePath`, and of each agent below. */
+export function describeA2A(
+  { basePath, push, extendedCard }: Pick<A2ASettings, 'basePath' | 'push' | 'extendedCard'>,
+  build: Builders,
+): BuiltInDescription {
+  const all: Place = { base: joinPath(basePath), suffix: '', parameters: [] }
+  const each: Place = {
+    base: joinPath(basePath, 'agents/{name}'),
+    suffix: 'OfAgent',
+    parameters: [build.nameOf('agent')],
+  }
+  // The challenge begins with the name of what it asks for (RFC 9110, section 11.6.1).
+  const scheme = extendedCard?.challenge?.split(' ', 1)[0]?.toLowerCase()
+  const what = 'Token of a reader of the extended card, for `a2a.extendedCard.authenticate`'
+  const token = extendedCard && build.token(PART_SCHEMES.card, what, scheme)
+  const binding = (place: Place) => bindingOf(place, push !== undefined, token, build)
+  return {
+    paths: {
+      '/.well-known/agent-card.json': { get: card('getAgentCard', all, build) },
+      '/.well-known/agent.json': { get: card('getAgentCardByOldName', all, build) },
+      [joinPath(each.base, '.well-known/agent-card.json')]: { get: card('getAgentCard', each, build) },
+      [all.base]: { post: jsonRpc(all, build) },
+      [each.base]: { post: jsonRpc(each, build) },
+      ...binding(all),
+      ...binding(each),
+    },
+    securitySchemes: token?.securitySchemes ?? {},
+  }
+}
+
+const object: Schema = { type: 'object' }
+
+/** What A2A answers: nothing of it is repeated here. */
+const ofA2A = ({ json }: Builders, what: string, example?: unknown) =>
+  json({ ...object, description: `${what} of the A2A specification` }, example)
+
+function card(id: string, { suffix, parameters }: Place, build: Builders): Operation {
+  const summary = `The A2A card of ${suffix ? 'one agent' : 'the agents'}`
+  return build.operation('discovery', id + suffix, summary, {
+    parameters,
+    responses: { 200: build.answer('The card', ofA2A(build, 'AgentCard')) },
+    problems: [400, 404],
+    ...build.open,
+  })
+}
+
+function jsonRpc({ suffix, parameters }: Place, build: Builders): Operation {
+  const { operation, answer, json, eventStream } = build
+  const example = { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id: 'unknown' } }
+  return operation('run', `callA2A${suffix}`, 'JSON-RPC 2.0 endpoint of A2A', {
+    parameters,
+    requestBody: { required: true, content: json(object, example) },
+    responses: {
+      200: answer('The answer, or server-sent events of answers', {
+        ...json(object),
+        ...eventStream(object),
+      }),
+      204: { description: 'A notification gets no answer' },
+      401: orProblem('Nobody is identified, or nobody who may read the extended card', object, build),
+    },
+  })
+}
+
+/** An answer of A2A, or a problem of what comes before it. */
+const orProblem = (what: string, schema: Schema, { answer, json, ref }: Builders) =>
+  answer(what, { ...json(schema), 'application/problem+json': { schema: ref('Problem') } })
+
+/** Makes an operation of the binding: its parameters beside those of all, and its body. */
+type Act = (id: string, summary: string, content: Schema, own?: readonly Schema[], body?: Schema) => Operation
+
+/** The HTTP+JSON binding (section 11 of A2A 1.0). */
+function bindingOf(
+  { base, suffix, parameters }: Place,
+  hasPush: boolean,
+  token: Required<Secured> | undefined,
+  build: Builders,
+): Paths {
+  const { operation, answer, eventStream, parameter } = build
+  // Errors are a Google RPC status.
+  const status = { ...object, properties: { error: object }, required: ['error'] }
+  const failure = orProblem('An error of A2A, or a problem', status, build)
+  const failures = Object.fromEntries(
+    [400, 401, 404, 413, 415, 422, 429, 500, 502, 503, 504].map(code => [code, failure]),
+  )
+  const at = (path: string) => joinPath(base, path)
+  const of = (what: string) => ofA2A(build, what)
+  const act: Act = (id, summary, content, own = [], body) =>
+    operation('run', id + suffix, summary, {
+      parameters: [...parameters, ...own],
+      ...(body && { requestBody: { required: true, content: body } }),
+      responses: { 200: answer(summary, content), ...failures },
+    })
+  const message = { messageId: 'message-1', role: 'ROLE_USER', parts: [{ text: 'Hello' }] }
+  const sent = ofA2A(build, 'SendMessageRequest', { message })
+  const events = eventStream({ ...object, description: 'StreamResponse of the A2A specification' })
+  const page = [
+    parameter('query', 'contextId', 'Tasks of this context'),
+    parameter('query', 'pageSize', 'Most tasks of the page', { type: 'integer', minimum: 1, maximum: 100 }),
+    parameter('query', 'pageToken', 'From the page before'),
+  ]
+  const id = [parameter('path', 'id', 'Id of the task')]
+  const extended = act('getExtendedAgentCard', 'The extended card', of('AgentCard'))
+  return {
+    [at('message:send')]: {
+      post: act('sendMessage', 'Send a message to an agent', of('SendMessageResponse'), [], sent),
+    },
+    [at('message:stream')]: {
+      post: act('streamMessage', 'Send a message and get updates', events, [], sent),
+    },
+    [at('tasks')]: { get: act('listTasks', 'List tasks', of('ListTasksResponse'), page) },
+    [at('tasks/{id}')]: { get: act('getTask', 'Get a task', of('Task'), id) },
+    [at('tasks/{id}:cancel')]: { post: act('cancelTask', 'Cancel a task', of('Task'), id) },
+    [at('tasks/{id}:subscribe')]: {
+      get: act('subscribeToTask', 'Get the updates of a task', events, id),
+      post: act('subscribeToTaskByPost', 'Get the updates of a task', events, id),
+    },
+    ...(token && { [at('extendedAgentCard')]: { get: { ...extended, security: token.security } } }),
+    ...(hasPush && pushPaths(at('tasks/{id}/pushNotificationConfigs'), act, id, build)),
+  }
+}
+
+/** Where clients hear of a task (section 3.1.7 of A2A 1.0 and the next ones). */
+function pushPaths(path: string, act: Act, id: readonly Schema[], build: Builders): Paths {
+  const config = ofA2A(build, 'TaskPushNotificationConfig')
+  const list = ofA2A(build, 'ListTaskPushNotificationConfigsResponse')
+  const one = [...id, build.parameter('path', 'config', 'Id of the config')]
+  return {
+    [path]: {
+      get: act('listPushConfigs', 'Where clients hear of a task', list, id),
+      post: act('setPushConfig', 'Hear of a task', config, id, config),
+    },
+    [`${path}/{config}`]: {
+      get: act('getPushConfig', 'One place where a client hears of a task', config, one),
+      delete: act('deletePushConfig', 'Hear of a task no more', build.json(object), one),
+    },
+  }
+}

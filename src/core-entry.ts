@@ -1,0 +1,150 @@
+/**
+ * The core of a service, for bundles that are to be small: runs, streams, stored runs, sessions, discovery, health. Everything
+ * else is a plugin. The front door is `servable`, which has the same and all specified options.
+ *
+ * @module
+ */
+
+export { Agent, type AgentConfig, type AgentContext } from './agents/agent.ts'
+export {
+  type AdminPayload,
+  type BusEventName,
+  type BusEvents,
+  type BusListener,
+  type BusPayload,
+  EventBus,
+  type EventBusOptions,
+  type OpenPayload,
+  type ToolPayload,
+} from './agents/bus.ts'
+export type {
+  Runnable,
+  RunOptions,
+  RunOutcome,
+  RunResult,
+  Servable,
+  ServableAgent,
+  ServableLike,
+  ServableTeam,
+  ServableWorkflow,
+  Step,
+  ToolCall,
+} from './agents/contract.ts'
+export type {
+  Correction,
+  CorrectionInput,
+  CorrectionPage,
+  CorrectionQuery,
+  CorrectionStore,
+} from './agents/corrections.ts'
+export { textOf } from './agents/input.ts'
+export type { BodyResult, RunContext, Yielded } from './agents/perform.ts'
+export { selectKey } from './agents/provider-key.ts'
+export {
+  defaultRegistry,
+  type RegisterOption,
+  Registry,
+  type RegistryNames,
+  type ServableOf,
+} from './agents/registry.ts'
+export type {
+  Artifact,
+  ArtifactEvent,
+  ContentPart,
+  ErrorEvent,
+  FinishEvent,
+  FinishReason,
+  Kind,
+  ModelUsage,
+  RunEvent,
+  RunInput,
+  StepEvent,
+  Usage,
+} from './agents/run-types.ts'
+export type { Served } from './agents/served.ts'
+export {
+  parallel,
+  routeTo,
+  sequence,
+  Team,
+  type TeamConfig,
+  type TeamContext,
+  type TeamStrategy,
+} from './agents/team.ts'
+export { type ArgsOf, type Tool, type ToolContext, type ToolOf, type ToolsOf, tool } from './agents/tool.ts'
+export type {
+  KeptDefinition,
+  ServerCallOptions,
+  ServerTool,
+  ToolServer,
+  ToolServerChange,
+  ToolServerDefinition,
+  ToolServerPlace,
+  ToolServerPolicy,
+  ToolServerSource,
+  ToolServerStatus,
+  ToolServerStore,
+  ToolServers,
+  ToolServerTransport,
+} from './agents/tool-servers.ts'
+export type { ConfigField, Toolkit } from './agents/toolkit.ts'
+export {
+  type StepBody,
+  type StepContext,
+  Steps,
+  steps,
+  Workflow,
+  type WorkflowConfig,
+} from './agents/workflow.ts'
+export type { Description } from './core/description.ts'
+export { createHandler, type Handler } from './core/handler.ts'
+export type { HostedState } from './core/hosted.ts'
+export type { Calls } from './core/kept.ts'
+export type { CoreOptions, LimitOptions, RunsOptions, State } from './core/options.ts'
+export type { Place } from './core/place.ts'
+export type { Mounted, Plugin, PluginCore, PluginRoute } from './core/plugin.ts'
+export {
+  type Keeping,
+  type KeptDocument,
+  type KeptQuery,
+  type KeptReader,
+  type KeptWriter,
+  keeping,
+  type PluginTransactions,
+} from './core/plugin-store.ts'
+export {
+  type ClientErrorCode,
+  type ErrorCode,
+  type Issue,
+  ServableError,
+  type ServableErrorOptions,
+  type ServerErrorCode,
+} from './errors.ts'
+export {
+  type ApiKeyOptions,
+  apiKeyAuth,
+  bearerAuth,
+  bearerIdentity,
+  type CredentialOptions,
+  type VerifyCredential,
+} from './http/authentication.ts'
+export type { Context, Middleware, Part } from './http/context.ts'
+export type { ErrorStory } from './http/error-story.ts'
+export type { JsonSchema } from './http/json-schema.ts'
+export type { ProviderConfig, Providers } from './http/key-headers.ts'
+export type { Log, LogEntry } from './http/log.ts'
+export { type Identity, type Platform, platform } from './http/platform.ts'
+export { corrections } from './plugins/corrections.ts'
+export { cors } from './plugins/cors.ts'
+export { rateLimit } from './plugins/rate-limit.ts'
+export { trustProxy } from './plugins/trust-proxy.ts'
+export { uploads } from './plugins/uploads.ts'
+export type { DisconnectPolicy } from './runs/host.ts'
+export { type LocalState, type MemoryStateOptions, memoryState } from './runs/local-state.ts'
+export type { ModelPrice, Pricing } from './runs/pricing.ts'
+export type { RunRecord, RunStatus } from './runs/record.ts'
+export type { LocalParts, Retention } from './state/state.ts'
+export type { TrustProxy } from './web/client-address.ts'
+export type { CorsOptions, CorsSetting } from './web/cors.ts'
+export type { Problem } from './web/problem.ts'
+export { type VerifyOptions, verifyWebhook, type Webhook } from './webhook-delivery/webhook.ts'

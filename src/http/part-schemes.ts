@@ -1,0 +1,2 @@
+/** The names of the security schemes of parts with an `authenticate` of their own. No deployment may give them to its own. */
+export const PART_SCHEMES = { admin: 'admin_token', metrics: 'metrics_token', card: 'card_token' } as const

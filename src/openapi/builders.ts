@@ -1,0 +1,152 @@
+/**
+ * What operations and schemas of the document are made of.
+ *
+ * @module
+ */
+
+import type { Builders, Fields, Operation, OperationParts, Schema, SchemaBuilders } from '../core/builders.ts'
+import type { Catalog } from '../http/catalog.ts'
+import { joinPath } from '../http/router.ts'
+import { type DocumentSecurity, open } from './security.ts'
+
+/** What they need to know. */
+export interface BuilderParts {
+  /** The one that the document states. */
+  readonly prefix: string
+  readonly catalog: Catalog
+  readonly security: DocumentSecurity
+}
+
+const STATUS_TEXTS: Readonly<Record<number, string>> = {
+  400: 'The request is not as it must be',
+  401: 'Nobody is identified',
+  403: 'That may not be done',
+  404: 'There is no such thing',
+  408: 'The upload was too slow while others waited',
+  409: 'The run has ended',
+  413: 'The body is too large',
+  415: 'The content type is not taken',
+  422: 'The idempotency key was used for another body',
+  429: 'Too much at a time: try again later',
+  500: 'The agent failed',
+  502: 'The model provider failed',
+  503: 'What keeps the state cannot be reached now',
+  504: 'The run took too long',
+}
+
+/** Names that stand in the document; a longer list says nothing to a reader. */
+const MAX_NAMES = 200
+
+/** One request looks at so many runs and no more, whatever it asks for. */
+const PAGE = 'A page. It may be short or empty: while it has a `nextCursor` there may be more'
+
+const text: Schema = { type: 'string' }
+
+const schemaBuilders: SchemaBuilders = {
+  ref: name => ({ $ref: `#/components/schemas/${name}` }),
+  object,
+  list: items => ({ type: 'array', items }),
+  named: values => ({ type: 'object', additionalProperties: values }),
+  choice: (...values) => ({ type: 'string', enum: values }),
+  event: (type, fields) => object({ type: { type: 'string', enum: [type] }, ...fields }),
+  text,
+  maybeText: { type: 'string', nullable: true },
+  flag: { type: 'boolean' },
+  count: { type: 'integer', minimum: 0 },
+  amount: { type: 'number', minimum: 0 },
+  moment: { type: 'string', format: 'date-time' },
+}
+
+/** The builders of a document. */
+export function createBuilders({ prefix, catalog, security }: BuilderParts): Builders {
+  return {
+    ...schemaBuilders,
+    prefix,
+    open: open(security),
+    at: path => joinPath(prefix, path),
+    operation,
+    answer,
+    json,
+    eventStream: schema => ({ 'text/event-stream': { schema } }),
+    parameter,
+    nameOf(kind) {
+      const names = catalog.entries(kind).map(({ name }) => name)
+      const isShort = names.length > 0 && names.length <= MAX_NAMES
+      return parameter('path', 'name', `Name of the ${kind}`, { ...text, ...(isShort && { enum: names }) })
+    },
+    read: (operationId, summary, schema) =>
+      operation('discovery', operationId, summary, {
+        responses: { 200: answer(summary, json(schema)) },
+        problems: [401],
+      }),
+    page: (tag, operationId, summary, name, own) =>
+      operation(tag, operationId, summary, {
+        parameters: [...own, ...pageParameters()],
+        responses: { 200: answer(PAGE, json(schemaBuilders.ref(name))) },
+        problems: [400, 401, 404, 503],
+      }),
+    token: (name, description, scheme = 'bearer') => ({
+      security: [{ [name]: [] }],
+      securitySchemes: { [name]: { type: 'http', scheme, description } },
+    }),
+  }
+}
+
+function object(fields: Fields, description?: string): Schema {
+  const names = Object.keys(fields)
+  const required = names.filter(name => !name.endsWith('?'))
+  return {
+    type: 'object',
+    ...(description !== undefined && { description }),
+    properties: Object.fromEntries(names.map(name => [name.replace(/\?$/, ''), fields[name]])),
+    ...(required.length > 0 && { required }),
+  }
+}
+
+function operation(
+  tag: string,
+  operationId: string,
+  summary: string,
+  { responses, problems: statuses = [], ...parts }: OperationParts,
+): Operation {
+  return {
+    operationId,
+    summary,
+    tags: [tag],
+    ...parts,
+    responses: { ...responses, ...problems(statuses) },
+  }
+}
+
+function answer(description: string, content: Schema, headers?: Schema): Schema {
+  return { description, content, ...(headers && { headers }) }
+}
+
+function json(schema: Schema, example?: unknown): Schema {
+  return { 'application/json': { schema, ...(example !== undefined && { example }) } }
+}
+
+function parameter(where: string, name: string, description: string, schema: Schema = text): Schema {
+  return { in: where, name, description, schema, ...(where === 'path' && { required: true }) }
+}
+
+const pageParameters = (): readonly Schema[] => [
+  parameter('query', 'limit', 'Most entries of the page', {
+    type: 'integer',
+    minimum: 1,
+    maximum: 100,
+    default: 50,
+  }),
+  parameter('query', 'cursor', 'From the page before'),
+]
+
+/** The problems that an operation may answer, by their statuses. */
+function problems(statuses: readonly number[]): Record<string, Schema> {
+  const schema = schemaBuilders.ref('Problem')
+  return Object.fromEntries(
+    statuses.map(status => [
+      String(status),
+      answer(STATUS_TEXTS[status] ?? 'A problem', { 'application/problem+json': { schema } }),
+    ]),
+  )
+}

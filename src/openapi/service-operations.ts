@@ -1,0 +1,61 @@
+/**
+ * What the core tells of itself: what is served, its own document, its index, its health.
+ *
+ * @module
+ */
+
+import type { Builders, Paths } from '../core/builders.ts'
+import type { Description } from '../core/description.ts'
+import { listSchemas, serviceSchemas } from './schemas.ts'
+
+/** Lists of what is served by name, where there are any, and the document. */
+export function describeDiscovery(
+  { at, read, ref, list, operation, answer, json }: Builders,
+  { hasLists, specPath }: { readonly hasLists: boolean; readonly specPath: string },
+): Description {
+  const responses = { 200: answer('OpenAPI 3.0.3', json({ type: 'object' })) }
+  const lists: Paths = {
+    [at('agents')]: { get: read('listAgents', 'All agents', list(ref('AgentSummary'))) },
+    [at('teams')]: { get: read('listTeams', 'All teams', list(ref('TeamSummary'))) },
+    [at('workflows')]: { get: read('listWorkflows', 'All workflows', list(ref('WorkflowSummary'))) },
+    [at('registry')]: { get: read('listNames', 'All names', ref('RegistryNames')) },
+  }
+  const spec = { get: operation('operation', 'getSpec', 'This document', { responses, problems: [401] }) }
+  return {
+    tags: [{ name: 'discovery', description: 'What is served' }],
+    paths: { ...(hasLists && lists), [at(specPath)]: spec },
+  }
+}
+
+/** The index, where there is one, and the health; the schemas of the lists. */
+export function describeIndex(build: Builders, hasIndex: boolean): Description {
+  const { at, operation, answer, json, ref, open, parameter } = build
+  const links = answer('Links by what they lead to', json(ref('Index')))
+  const index: Paths = {
+    [at('')]: {
+      get: operation('operation', 'getIndex', 'What is mounted, and where', {
+        responses: { 200: links },
+        problems: [401],
+      }),
+    },
+  }
+  const versions = 'Tell versions too: for identities with the scope `admin`'
+  const content = json(ref('Health'))
+  const health = operation('operation', 'getHealth', 'Whether requests can be served', {
+    parameters: [parameter('query', 'versions', versions)],
+    responses: { 200: answer('They can', content), 503: answer('They cannot', content) },
+    problems: [401, 403, 429],
+  })
+  return {
+    paths: { ...(hasIndex && index), [at('health')]: { get: { ...health, ...open } } },
+    schemas: listSchemas(build),
+  }
+}
+
+/** What stands last: the service itself, and what everything answers that fails. */
+export function describeService(build: Builders): Description {
+  return {
+    tags: [{ name: 'operation', description: 'The service itself' }],
+    schemas: serviceSchemas(build),
+  }
+}
