@@ -72,11 +72,11 @@ export const BUNDLES: readonly Bundle[] = [
   withPlugin('`uploads()`', CORE, 'uploads()', 30.7),
   withPlugin('`corrections()`, `memoryState()`', CORE, 'corrections()', 37.6, true),
   withPlugin('`tools()`', 'src/plugins/tools.ts', 'tools()', 31.2),
-  withPlugin('`admin()`, `memoryState()`', 'src/admin/plugin.ts', 'admin()', 43.8, true),
+  withPlugin('`admin()`, `memoryState()`', 'src/admin/plugin.ts', 'admin()', 44.2, true),
   withPlugin('`metrics()`', 'src/metrics/plugin.ts', 'metrics(new MetricsExporter())', 35.8),
   withPlugin('`openapi()`', 'src/openapi/plugin.ts', 'openapi()', 38.3),
   withPlugin('`eventSocket()`', 'src/gateway/plugin.ts', 'eventSocket()', 46.1),
-  withPlugin('`a2a()`, `memoryState()`', 'src/a2a/plugin.ts', 'a2a()', 60, true),
+  withPlugin('`a2a()`, `memoryState()`', 'src/a2a/plugin.ts', 'a2a()', 64.9, true),
   {
     name: 'core, Durable Objects, `eventSocket()`',
     imports: { [CORE]: ['createHandler'], ...OBJECTS, 'src/gateway/plugin.ts': ['eventSocket'] },

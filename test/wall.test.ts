@@ -143,7 +143,7 @@ const KNOWS: Record<string, readonly string[]> = {
     'runs',
     'http',
   ],
-  'core-entry': ['errors', 'web', 'agents', 'runs', 'state', 'http', 'core', 'plugins'],
+  'core-entry': ['errors', 'webhook-delivery', 'web', 'agents', 'runs', 'state', 'http', 'core', 'plugins'],
   plugins: ['errors', 'validation', 'schemas', 'web', 'agents', 'state', 'runs', 'http', 'core'],
   options: [
     'errors',

@@ -4,7 +4,13 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, it } from 'vitest'
 import { a2a } from '../../src/a2a/plugin.ts'
 import { admin } from '../../src/admin/plugin.ts'
-import { type CoreOptions, createHandler, type Description, type Plugin } from '../../src/core-entry.ts'
+import {
+  type CoreOptions,
+  createHandler,
+  type Description,
+  memoryState,
+  type Plugin,
+} from '../../src/core-entry.ts'
 import { eventSocket } from '../../src/gateway/plugin.ts'
 import { Agent, type LogEntry, type OpenApiDocument } from '../../src/index.ts'
 import { MetricsExporter, metrics } from '../../src/metrics/plugin.ts'
@@ -16,7 +22,14 @@ import { uploads } from '../../src/plugins/uploads.ts'
 const agents = { echo: new Agent({ name: 'echo', run: () => 'hello', register: false }) }
 
 async function documentOf(plugins: readonly Plugin[], options: CoreOptions = {}): Promise<OpenApiDocument> {
-  const handler = createHandler({ agents, registry: false, production: false, ...options, plugins })
+  const handler = createHandler({
+    agents,
+    state: memoryState(),
+    registry: false,
+    production: false,
+    ...options,
+    plugins,
+  })
   const response = await handler(new Request('http://127.0.0.1/api/docs/spec.json'))
   expect(response.status).toBe(200)
   return response.json()
