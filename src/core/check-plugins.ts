@@ -65,7 +65,7 @@ export function checkPlaces(routes: readonly Placed[], bases: readonly Placed[])
 
 /** The steps of a path; whatever the name of a parameter, it is one. */
 function stepsOf(path: string): string[] {
-  return path.replace(/:\w+/g, ':').split('/')
+  return path === '/' ? [''] : path.replace(/:\w+/g, ':').split('/')
 }
 
 function mayBeBelow(steps: readonly string[], base: readonly string[]): boolean {

@@ -45,7 +45,7 @@ export interface Mounted {
    * another where a proxy changes it. Where it throws, the log is told (`plugin.failed`) and the document does without it.
    */
   describe?(document: { readonly prefix: string }): Description
-  /** Is called once when a server that serves the handler has ended its runs. */
+  /** Is called when the last server that serves the handler has ended its runs. What it throws is told to the log. */
   close?(): void | Promise<void>
 }
 
