@@ -13,6 +13,7 @@ const PAGE = `<!doctype html>
   <li><a href="/api/agents">Agents</a>, <a href="/api/teams">teams</a> and <a href="/api/workflows">workflows</a>
   <li><a href="/.well-known/agent-card.json">The agent card</a>; A2A takes <code>POST /</code>
   <li><a href="/api/metrics">Metrics</a> and <a href="/api/health">health</a>
+  <li><a href="/api/ndjson/counts">Runs as NDJSON</a>, by a plugin: <code>POST /api/agents/echo/ndjson</code>
   <li>Socket.IO and plain WebSockets at <code>/socket.io/</code>
 </ul>
 <pre>curl -N localhost:8787/api/agents/summarizer/stream -H 'content-type: application/json' -d '{"input":"…"}'</pre>

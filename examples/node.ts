@@ -3,10 +3,10 @@ import process from 'node:process'
 import { createHandler } from '../src/index.ts'
 import { serve } from '../src/runtimes/node.ts'
 import * as agents from './agents.ts'
+import { ndjson } from './ndjson.ts'
 
-const server = await serve(createHandler({ cors: true, serve: Object.values(agents) }), {
-  port: Number(process.env.PORT || 8787),
-})
+const handler = createHandler({ cors: true, serve: Object.values(agents), plugins: [ndjson()] })
+const server = await serve(handler, { port: Number(process.env.PORT || 8787) })
 console.log(`listening ${server.url}`)
 
 // Told to end, as by a new version of itself: runs have 30 seconds to end, then they are cancelled.

@@ -5,6 +5,7 @@ import { durableObjects, durableState, worker, workerAssets } from '../src/runti
 // By name: a bundler may drop an import for its effect alone (package.json: `sideEffects`).
 import * as agents from './agents.ts'
 import { home } from './home.ts'
+import { ndjson } from './ndjson.ts'
 import { toolServers } from './tools.ts'
 
 const { ADMIN_TOKEN } = env as { readonly ADMIN_TOKEN?: string }
@@ -26,6 +27,7 @@ const handler = createHandler({
   fileUpload: true,
   swagger: { enabled: true, assets: workerAssets() },
   toolkits: [{ name: 'arithmetic', description: 'Sums and products', tools: agents.calculator.tools }],
+  plugins: [ndjson()],
   // Off unless there is a token: put ADMIN_TOKEN=… into .dev.vars, or `wrangler secret put ADMIN_TOKEN`.
   ...(ADMIN_TOKEN && {
     admin: {

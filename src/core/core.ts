@@ -5,7 +5,7 @@
  */
 
 import type { MemoryKeeper } from '../agents/memory.ts'
-import { isServableError, ServableError } from '../errors.ts'
+import { isServableError, messageOf, ServableError } from '../errors.ts'
 import { RequestAsker } from '../http/asker.ts'
 import { createCatalog } from '../http/catalog.ts'
 import { type Context, RequestState, type Route, refusing } from '../http/context.ts'
@@ -14,13 +14,15 @@ import { logFailure, logThrown } from '../http/failure-log.ts'
 import { createKeyReader, keyHeaders } from '../http/key-headers.ts'
 import type { Log } from '../http/log.ts'
 import { createNoAddress } from '../http/no-address.ts'
+import { joinPath } from '../http/router.ts'
 import { readRunRequest } from '../http/run-request.ts'
-import { createStartRun } from '../http/start-run.ts'
+import { createStartRun, type StartedRun } from '../http/start-run.ts'
 import type { HostSettings } from '../runs/host.ts'
 import { createLife } from '../runs/life.ts'
 import { observeBy } from '../runs/observer.ts'
 import { createWorkingRuns } from '../runs/working.ts'
 import type { BuiltIn, BuiltInMounted, Core, MountedPlugin } from './built-in.ts'
+import { checkMounted } from './check-plugins.ts'
 import { keepIn } from './kept.ts'
 import { GIVE_STATE } from './no-state.ts'
 import { type CoreOptions, type CoreSettings, resolveCoreOptions } from './options.ts'
@@ -94,32 +96,56 @@ export function createCore(options: CoreOptions): Core {
   return core
 }
 
-/** Mounts a plugin. What it throws that is no error of ours says nothing of options: it is told whose it is. */
+/** Mounts a plugin. What it throws that says nothing of options is told with whose it is. */
 function mount(plugin: BuiltIn, core: Core): BuiltInMounted {
   const { name } = plugin
   try {
     // Plugins of others see the public part, those of this package the rest.
-    const { routes = [], ...rest } = plugin.mount?.({ ...core, ...publicPart(core, name) }) ?? {}
+    const given = checkMounted(plugin.mount?.({ ...core, ...publicPart(core, plugin) }) ?? {})
+    const { routes = [], base, ...rest } = given
     const own = { ...(rest.cors !== undefined && { cors: rest.cors }) }
-    return { ...rest, routes: routes.map(route => ({ ...own, ...route, part: partOf(route) ?? name })) }
+    return {
+      ...rest,
+      ...(base && { base: { ...base, path: joinPath(base.path) } }),
+      routes: routes.map(route => ({
+        ...own,
+        ...route,
+        path: joinPath(route.path),
+        part: partOf(route) ?? name,
+      })),
+    }
   } catch (cause) {
-    if (isServableError(cause)) throw cause
-    throw new ServableError('invalid_options', `\`plugins\`: \`${name}\` could not be mounted`, { cause })
+    if (isServableError(cause) && cause.code === 'invalid_options') throw cause
+    const text = `\`plugins\`: \`${name}\` could not be mounted: ${messageOf(cause)}`
+    throw new ServableError('invalid_options', text, { cause })
   }
 }
 
 /** What a plugin of others finds beside settings. */
-function publicPart(core: Core, plugin: string): Pick<PluginCore, 'calls' | 'readRun' | 'startRun'> {
+function publicPart(
+  core: Core,
+  { name, kept: own }: BuiltIn,
+): Pick<PluginCore, 'calls' | 'readRun' | 'startRun'> {
   const { catalog, maxBodyBytes, uploads: readUpload, readKeys, start, keep } = core
   return {
-    calls: kept => kept.calls(keep, plugin),
+    calls(kept) {
+      // Where there are objects, they know no other.
+      if (own === kept) return kept.calls(keep, name)
+      throw new TypeError('`core.calls` takes what the plugin has as `kept`')
+    },
     readRun: (kind, request, context) =>
       readRunRequest(kind, request, stateOf(context), { catalog, maxBodyBytes, readUpload }),
     async startRun(asked, request, context) {
       const state = stateOf(context)
-      const started = await start(asked, new RequestAsker(request, state, readKeys))
-      state.started(started.id)
-      return started
+      let started: StartedRun | undefined
+      try {
+        started = await start(asked, new RequestAsker(request, state, readKeys))
+        state.started(started.id)
+        return started
+      } finally {
+        // A plain run still has its input.
+        if (started?.run === undefined) asked.release?.()
+      }
     },
   }
 }

@@ -6,13 +6,12 @@
 
 import type { Servable } from '../agents/contract.ts'
 import type { Nothing, Served, ServedOf } from '../agents/served.ts'
-import { ServableError } from '../errors.ts'
 import type { Middleware, Route } from '../http/context.ts'
 import { createDispatch } from '../http/dispatch.ts'
 import { withDrain } from '../http/drain.ts'
 import { withNoAddress } from '../http/no-address.ts'
 import { platformOf } from '../http/platform.ts'
-import { createMatcher, joinPath } from '../http/router.ts'
+import { createMatcher, isBelow, joinPath, pathnameOf } from '../http/router.ts'
 import { healthRoute } from '../http/routes/health-route.ts'
 import { indexRoute, linkHeader, linksTo } from '../http/routes/index-route.ts'
 import { listRoutes } from '../http/routes/list-routes.ts'
@@ -21,6 +20,7 @@ import { storedRunRoutes } from '../http/routes/stored-run-routes.ts'
 import { withLife } from '../runs/life.ts'
 import { peerAddress } from '../web/ip-address.ts'
 import type { Core, MountedPlugin } from './built-in.ts'
+import { checkPlaces } from './check-plugins.ts'
 import { createCore } from './core.ts'
 import type { CoreOptions } from './options.ts'
 
@@ -71,12 +71,18 @@ export function createHandler<
 /** Makes the handler of a core. Throws `invalid_options` where plugins collide. */
 export function serve<Names extends Served>(core: Core): Handler<Names> {
   const { settings, mounted, log, life } = core
-  const plugins = mounted.flatMap(({ routes = [] }) => routes)
-  const named = [...coreRoutes(core), ...plugins]
+  const own = coreRoutes(core)
+  const named = [...own, ...mounted.flatMap(({ routes = [] }) => routes)]
   const links = linksTo(namedPaths(core), named)
   const index = hasIndex(core) ? joinPath(core.prefix) : undefined
   const routes = index === undefined ? named : [...named, indexRoute(index, links)]
-  checkRoutes(routes)
+  checkPlaces(
+    [
+      ...own,
+      ...mounted.flatMap(({ name: owner, routes = [] }) => routes.map(route => ({ ...route, owner }))),
+    ],
+    mounted.flatMap(({ name: owner, base }) => (base === undefined ? [] : [{ owner, path: base.path }])),
+  )
   const bases = mounted.flatMap(({ name, base, cors }) =>
     base === undefined ? [] : [{ path: base.path, part: name, ...(cors !== undefined && { cors }) }],
   )
@@ -159,27 +165,11 @@ function middlewareOf({ settings, mounted }: Core): Middleware[] {
 }
 
 /** The guard of what is below a plugin's path. */
-function guardOf({ name, base }: MountedPlugin): Middleware | undefined {
-  const guard = base?.guard
-  return (
-    guard && ((request, context, next) => (context.part === name ? guard(request, context, next) : next()))
-  )
-}
-
-/** Throws for two routes of one method and path: one of them would never answer. */
-function checkRoutes(routes: readonly Route[]): void {
-  const known = new Map<string, Route>()
-  for (const route of routes) {
-    const where = `${route.method} ${route.path.replace(/:\w+/g, ':')}`
-    const other = known.get(where)
-    if (other !== undefined) {
-      throw new ServableError(
-        'invalid_options',
-        `\`plugins\`: \`${other.part}\` and \`${route.part}\` both answer ${route.method} ${route.path}: give one of them another path`,
-      )
-    }
-    known.set(where, route)
-  }
+function guardOf({ base }: MountedPlugin): Middleware | undefined {
+  if (base?.guard === undefined) return undefined
+  const { path, guard } = base
+  return (request, context, next) =>
+    isBelow(path, pathnameOf(request.url)) ? guard(request, context, next) : next()
 }
 
 const CORE = Symbol.for('servable.core')

@@ -27,14 +27,15 @@ export interface Transactions extends TransactionsOver<Reader, Transaction> {
 }
 
 /** Calls of transactions, each at a place. An error keeps its code; `state_unavailable` where the store cannot be reached. */
-export type Calls<T extends TransactionsOver<never, never>> = CallsOf<T['reads']> & CallsOf<T['writes']>
+export type Calls<T extends TransactionsOver<never, never>, P = Place> = CallsOf<T['reads'], P> &
+  CallsOf<T['writes'], P>
 
-type CallsOf<Functions> = {
+type CallsOf<Functions, P> = {
   readonly [Name in keyof Functions]: Functions[Name] extends (
     kept: never,
     ...args: infer Args
   ) => infer Result
-    ? (place: Place, ...args: Args) => Promise<Result>
+    ? (place: P, ...args: Args) => Promise<Result>
     : never
 }
 

@@ -163,9 +163,13 @@ const state = v.custom<State>(
 )
 
 const plugin = v.custom<Plugin>(
-  value => /^[a-z][a-z\d-]*$/i.test(String(Object(value).name)) && mayBe(Object(value).mount, isFunction),
+  value => typeof value === 'object' && isPlugin(Object(value)),
   'must be a plugin: what a function such as `a2a()` gives',
 )
+
+function isPlugin({ name, mount }: Readonly<Record<string, unknown>>): boolean {
+  return typeof name === 'string' && /^[a-z][a-z\d-]*$/i.test(name) && mayBe(mount, isFunction)
+}
 
 function mayBe(value: unknown, is: (value: unknown) => boolean): boolean {
   return value === undefined || is(value)

@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { Reader, Transaction } from '../state/store.ts'
+import { ServableError } from '../errors.ts'
+import type { Document, Reader, Transaction } from '../state/store.ts'
 import type { Calls, Keep, Transactions, TransactionsOver, Work } from './kept.ts'
 import type { Place } from './place.ts'
 
@@ -74,37 +75,62 @@ function overStore(plugin: string, { reads = {}, writes = {} }: PluginTransactio
   }
 }
 
+/** Values are kept as their JSON, so that on every store a plugin has a copy of its own, and none of what it writes later. */
 function readerAt(tx: Reader, name: string, place: string): KeptReader {
   const partitionOf = (collection: string) => pathOf(place, collection)
+  const isThere = ({ expiresAt = Number.POSITIVE_INFINITY }: Document) => expiresAt > tx.now
   return {
     get<T>(collection: string, id: string) {
-      const document = tx.get<T>(name, pathOf(place, collection, id))
-      return (document?.expiresAt ?? Number.POSITIVE_INFINITY) > tx.now ? document?.value : undefined
+      const document = tx.get<string>(name, pathOf(place, collection, id))
+      return document !== undefined && isThere(document) ? (JSON.parse(document.value) as T) : undefined
     },
     list<T>(collection: string, { limit, after }: KeptQuery) {
+      const most = Math.max(1, Math.min(Math.trunc(limit) || 1, MAX_LISTED))
       const partition = partitionOf(collection)
-      const from = after && { at: after.at, id: pathOf(place, collection, after.id) }
-      const found = tx.list<T>(name, { partition, after: from, limit: Math.min(limit, MAX_LISTED) })
-      const { now } = tx
+      const found: Document<string>[] = []
+      let from = after && { at: after.at, id: pathOf(place, collection, after.id) }
+      let page: Document<string>[]
+      do {
+        page = tx.list<string>(name, { partition, after: from, limit: most })
+        found.push(...page.filter(isThere))
+        from = page.at(-1)
+      } while (page.length === most && found.length < most)
       return found
-        .filter(({ expiresAt = Number.POSITIVE_INFINITY }) => expiresAt > now)
-        .map(({ id, at, value }) => ({ id: lastOf(id), at, value }))
+        .slice(0, most)
+        .map(({ id, at, value }) => ({ id: lastOf(id), at, value: JSON.parse(value) as T }))
     },
-    count: collection => tx.count(name, partitionOf(collection)),
+    count(collection) {
+      const partition = partitionOf(collection)
+      if (tx.expired(name, tx.now, 1).length === 0) return tx.count(name, partition)
+      return tx.list(name, { partition, limit: Number.MAX_SAFE_INTEGER }).filter(isThere).length
+    },
   }
 }
 
 function writerAt(tx: Transaction, name: string, place: string): KeptWriter {
+  let isSwept = false
+  const sweep = () => {
+    if (isSwept) return
+    isSwept = true
+    for (const { id } of tx.expired(name, tx.now, EXPIRED_AT_ONCE)) tx.delete(name, id)
+  }
   return {
     ...readerAt(tx, name, place),
-    put(collection, id, value, { expiresAt } = {}) {
-      const { now } = tx
-      for (const expired of tx.expired(name, now, EXPIRED_AT_ONCE)) tx.delete(name, expired.id)
+    put(collection, id, given, { expiresAt } = {}) {
+      const value = toJson(given)
+      sweep()
       const partition = pathOf(place, collection)
-      tx.put(name, { id: pathOf(place, collection, id), partition, at: now, tags: {}, value, expiresAt })
+      tx.put(name, { id: pathOf(place, collection, id), partition, at: tx.now, tags: {}, value, expiresAt })
     },
     delete: (collection, id) => tx.delete(name, pathOf(place, collection, id)),
   }
+}
+
+function toJson(value: unknown): string {
+  // Undefined, whatever its type says, for what JSON has no word for.
+  const text = JSON.stringify(value) as string | undefined
+  if (text !== undefined) return text
+  throw new ServableError('internal_error', '`put` keeps JSON values, and none that JSON has no word for')
 }
 
 /** What a plugin keeps, and how it is called. Made by {@link keeping}. */
@@ -113,7 +139,7 @@ export interface Keeping<T extends PluginTransactions = PluginTransactions> {
   /** The transactions over the store itself, for the handler. */
   over(plugin: string): Transactions
   /** Calls of them, for the handler. */
-  calls(keep: Keep, plugin: string): Calls<T>
+  calls(keep: Keep, plugin: string): Calls<T, string>
 }
 
 /**
@@ -133,15 +159,15 @@ export function keeping<const T extends PluginTransactions>(works: T): Keeping<T
   }
 }
 
-function callsOf<T extends PluginTransactions>(keep: Keep, plugin: string, works: T): Calls<T> {
+function callsOf<T extends PluginTransactions>(keep: Keep, plugin: string, works: T): Calls<T, string> {
   const calls = keep(plugin, overStore(plugin, works)) as Readonly<
     Record<string, (place: Place, ...args: unknown[]) => unknown>
   >
   const named = Object.entries(calls).map(([name, call]) => [
     name,
-    (place: string, ...args: unknown[]) => call(`plugin:${plugin}:${place}`, place, ...args),
+    (place: string, ...args: unknown[]) => call({ name: `plugin:${plugin}`, key: place }, place, ...args),
   ])
-  return Object.fromEntries(named) as Calls<T>
+  return Object.fromEntries(named) as Calls<T, string>
 }
 
 /** Names, so that none can be mistaken for two. */

@@ -31,9 +31,12 @@ export interface Plugin {
 
 /** A plugin in one handler. Every member is optional. */
 export interface Mounted {
-  /** The same method and path twice in a handler is `invalid_options`. */
+  /** A route that another one always comes before is `invalid_options`: the core's come first, then those of earlier plugins. */
   readonly routes?: readonly PluginRoute[]
-  /** All below this path is the plugin's, whether there is a route or not, and passes its guard first. */
+  /**
+   * All below this path is the plugin's, whether there is a route or not, and passes its guard first. A route of another plugin
+   * that may answer there is `invalid_options`.
+   */
   readonly base?: { readonly path: string; readonly guard?: Middleware }
   /** Around every request of every part, inside of the handler's own middleware. */
   readonly middleware?: Middleware
@@ -42,7 +45,7 @@ export interface Mounted {
    * another where a proxy changes it. Where it throws, the log is told (`plugin.failed`) and the document does without it.
    */
   describe?(document: { readonly prefix: string }): Description
-  /** Is called once when a server that serves the handler has ended its runs. */
+  /** Is called when the last server that serves the handler has ended its runs. What it throws is told to the log. */
   close?(): void | Promise<void>
 }
 
@@ -78,6 +81,9 @@ export interface PluginCore {
    * `too_many_runs`. Whoever stops reading the events of a plain run cancels it, and so does a request that is aborted.
    */
   startRun(asked: AskedRun, request: Request, context: Context): Promise<StartedRun>
-  /** Calls of the transactions that the plugin has as `kept`. A place is any text: what is kept of one is in one object. */
-  calls<T extends PluginTransactions>(kept: Keeping<T>): Calls<T>
+  /**
+   * Calls of the transactions that the plugin has as `kept`. A place is any text: what is kept of one is in one object. Throws
+   * `invalid_options` for what is not its `kept`.
+   */
+  calls<T extends PluginTransactions>(kept: Keeping<T>): Calls<T, string>
 }

@@ -289,10 +289,15 @@ export function compose(middleware: readonly Middleware[], endpoint: Endpoint): 
     (inner, outer) => (request, context) =>
       outer(request, context, async () => {
         const answer = await inner(request, context)
-        return answer instanceof Reply ? context.respond(answer) : checkResponse(answer, 'middleware')
+        return answer instanceof Reply ? context.respond(answer) : checkResponse(answer, answererOf(context))
       }),
     endpoint,
   )
+}
+
+/** Who may have given what is no response. */
+export function answererOf({ part }: Context): string {
+  return `middleware, or the endpoint of \`${part}\`,`
 }
 
 /** Throws `unsupported_operation` for a request that there is a reason to refuse. */

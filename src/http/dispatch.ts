@@ -13,6 +13,7 @@ import { Reply } from '../web/reply.ts'
 import { checkResponse, withHeaders, withoutBody } from '../web/response.ts'
 import {
   type Answer,
+  answererOf,
   compose,
   type Middleware,
   RequestState,
@@ -68,7 +69,7 @@ export function createDispatch(
         checkCrossSite(request, state.match.route, { cors, publicUrl })
       }
       reached = preflight ?? (await serve(request, state))
-      if (!(reached instanceof Reply)) checkResponse(reached, 'middleware')
+      if (!(reached instanceof Reply)) checkResponse(reached, answererOf(state))
     } catch (error) {
       reached = explain(error, request, state, options)
     }

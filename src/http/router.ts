@@ -48,9 +48,14 @@ export function createMatcher<R extends Findable, T extends Pick<Findable, 'path
     }
     const first = others?.[0]
     if (first !== undefined) return { found: 'path', at: first, allow: allowOf(others ?? []) }
-    const territory = territories.find(({ path }) => `${pathname}/`.startsWith(`${path}/`))
+    const territory = territories.find(({ path }) => isBelow(path, pathname))
     return territory && { found: 'path', at: territory, allow: [] }
   }
+}
+
+/** Whether an encoded path is a territory's or leads into it. */
+export function isBelow(territory: string, pathname: string): boolean {
+  return `${pathname}/`.startsWith(territory === '/' ? territory : `${territory}/`)
 }
 
 /** The encoded path of an absolute URL, without parsing all of it. */

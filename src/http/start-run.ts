@@ -8,7 +8,7 @@
 import type { RunEvent, RunInput, RunOptions, RunResult } from '../agents/contract.ts'
 import { errorOf } from '../agents/event.ts'
 import { asTold, ServableError } from '../errors.ts'
-import type { HostSettings, RunHost } from '../runs/host.ts'
+import type { Follower, HostSettings, RunHost } from '../runs/host.ts'
 import type { RunRecord } from '../runs/record.ts'
 import { type Caller, type PlainOptions, type Run, startRun } from '../runs/run.ts'
 import type { Target } from '../runs/target.ts'
@@ -148,7 +148,7 @@ export class StartedRun {
 
   /** Its events, from the first to the one that ends it. For one reader; leaving it early is leaving the run. */
   events(): AsyncIterableIterator<RunEvent> {
-    return this.run ?? this.#stored()
+    return this.run ?? new StoredEvents(this.#host.follow(this.id, this.#owner, 0))
   }
 
   /** Waits for its end and folds its events. `signal` says that the one who waits has left. Rejects with what made it fail. */
@@ -156,16 +156,47 @@ export class StartedRun {
     if (this.run !== undefined) return this.run.result()
     return resultOf(await this.#host.wait(this.id, this.#owner, signal))
   }
+}
 
-  async *#stored(): AsyncGenerator<RunEvent, undefined> {
-    const follower = await this.#host.follow(this.id, this.#owner, 0)
+/** The events of a stored run. Whoever leaves is gone at once, also while it waits for the next one. */
+class StoredEvents implements AsyncIterableIterator<RunEvent> {
+  readonly #follower: Promise<Follower>
+  #batch: RunEvent[] = []
+  #isOver = false
+
+  constructor(follower: Promise<Follower>) {
+    this.#follower = follower
+    // Whoever reads is told.
+    follower.catch(() => {})
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<RunEvent, undefined>> {
+    if (this.#batch.length === 0 && !this.#isOver) await this.#readOn()
+    const value = this.#isOver ? undefined : this.#batch.shift()
+    return value === undefined ? { done: true, value } : { done: false, value }
+  }
+
+  async return(): Promise<IteratorResult<RunEvent, undefined>> {
+    this.#isOver = true
+    const follower = await this.#follower.catch(() => undefined)
+    follower?.leave()
+    return { done: true, value: undefined }
+  }
+
+  async #readOn(): Promise<void> {
     try {
-      for (let batch = await follower.next(); batch !== undefined; batch = await follower.next()) {
-        // The log holds what the run host wrote into it.
-        for (const { data } of batch) yield JSON.parse(data) as RunEvent
-      }
-    } finally {
-      follower.leave()
+      const follower = await this.#follower
+      const batch = await follower.next()
+      // The log holds what the run host wrote into it.
+      if (batch !== undefined) this.#batch = batch.map(({ data }) => JSON.parse(data) as RunEvent)
+      else this.#isOver = true
+    } catch (error) {
+      await this.return()
+      throw error
     }
   }
 }

@@ -17,7 +17,7 @@ export interface LifeOptions {
   /** What keeps the state; undefined where that is not in this process. */
   readonly state: LocalParts | undefined
   readonly working: WorkingRuns
-  /** Writes what waits to be written. */
+  /** Writes what waits to be written, when the last server ends. */
   readonly flush: () => Promise<void>
   /**
    * Told of a state that cannot be opened, and again where that is for another reason; and of one that cannot be closed when nobody
@@ -51,6 +51,7 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
   let hasBegun = state === undefined || state.isVolatile
   let opening: Promise<boolean> | undefined
   let told: string | undefined
+  let servers = 0
 
   const open = async () => {
     await state?.store.read(() => {})
@@ -92,8 +93,8 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
     isReady: () => can(() => state?.store.write(() => {}, READY_PATIENCE_MS)),
     async begin() {
       await open()
+      servers++
       const letGo = state?.retain?.()
-      if (letGo === undefined) return async () => {}
       const stopLooking = lookRegularly()
       const close = async () => {
         await working.idle()
@@ -101,8 +102,8 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
         await breathe()
         await working.kept()
         stopLooking()
-        await flush()
-        letGo()
+        if (--servers === 0) await flush()
+        letGo?.()
       }
       return async () => {
         await breathe()

@@ -47,7 +47,9 @@ export function observeBy(
   if (observers.length === 0) return undefined
   const attempt = <T>(name: string, work: () => T): T | undefined => {
     try {
-      return work()
+      const given = work()
+      catchLate(given, thrown => onError(name, thrown))
+      return given
     } catch (thrown) {
       onError(name, thrown)
       return undefined
@@ -87,7 +89,7 @@ class Told implements RunObserver {
 
   event(event: RunEvent): void {
     try {
-      this.#observer?.event?.(event)
+      catchLate(this.#observer?.event?.(event), this.#fail)
     } catch (thrown) {
       this.#fail(thrown)
     }
@@ -95,16 +97,22 @@ class Told implements RunObserver {
 
   end(event: FinishEvent | ErrorEvent, durationMs: number): void {
     try {
-      this.#observer?.end?.(event, durationMs)
+      catchLate(this.#observer?.end?.(event, durationMs), this.#fail)
     } catch (thrown) {
       this.#fail(thrown)
     }
   }
 
-  #fail(thrown: unknown): void {
+  readonly #fail = (thrown: unknown): void => {
+    if (this.#observer === undefined) return
     this.#observer = undefined
     this.#onError(this.#name, thrown)
   }
+}
+
+/** What is told may be an async function all the same, whose throw nobody else would hear. */
+function catchLate(given: unknown, onError: (thrown: unknown) => void): void {
+  if (given instanceof Promise) given.catch(onError)
 }
 
 class All implements RunObserver {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import * as agents from '../../examples/agents.ts'
 import { home } from '../../examples/home.ts'
+import { ndjson } from '../../examples/ndjson.ts'
 import { createHandler, MetricsExporter, Registry } from '../../src/index.ts'
 
 const handler = createHandler({
@@ -11,6 +12,7 @@ const handler = createHandler({
   gateway: true,
   metricsExporter: new MetricsExporter(),
   swagger: { enabled: true, assets: () => new Response() },
+  plugins: [ndjson()],
   logger: false,
 })
 const ask = (path: string, init?: RequestInit) => handler(new Request(`http://127.0.0.1${path}`, init))

@@ -1,0 +1,84 @@
+/**
+ * What plugins give, looked at before any request: whether it can be mounted, and whether it goes together.
+ *
+ * @module
+ */
+
+import { ServableError } from '../errors.ts'
+import type { Mounted } from './plugin.ts'
+
+/** Throws for what cannot be mounted, whatever its type says. */
+export function checkMounted<M extends Pick<Mounted, 'base'> & { readonly routes?: readonly unknown[] }>(
+  mounted: M,
+): M {
+  if (mounted instanceof Promise) throw new TypeError('`mount` must not be async')
+  for (const { method, path, endpoint } of (mounted.routes ?? []).map(Object)) {
+    if (/^(GET|POST|DELETE)$/.test(method) && isPath(path) && typeof endpoint === 'function') continue
+    throw new TypeError(
+      `\`${method} ${path}\` must have the method GET, POST or DELETE, a path with a slash at its beginning, and an endpoint`,
+    )
+  }
+  const { base } = mounted
+  if (base === undefined || (isPath(base.path) && !base.path.includes(':'))) return mounted
+  throw new TypeError('`base.path` must be a path with a slash at its beginning, and without parameters')
+}
+
+function isPath(value: unknown): boolean {
+  return typeof value === 'string' && value.startsWith('/')
+}
+
+/** Something at a path, and whose it is: a plugin's, by name, or without one the core's. */
+export interface Placed {
+  readonly owner?: string
+  readonly path: string
+  /** Absent: a base. */
+  readonly method?: string
+}
+
+/**
+ * Throws `invalid_options` for a route that would never answer, since one before it does, and for one below the base of another
+ * plugin, whose guard it would not expect.
+ */
+export function checkPlaces(routes: readonly Placed[], bases: readonly Placed[]): void {
+  const known = new Map<string, (readonly [Placed, readonly string[]])[]>()
+  for (const route of routes) {
+    const steps = stepsOf(route.path)
+    const where = `${route.method} ${steps.length}`
+    const alike = known.get(where) ?? []
+    const first = alike.find(([, others]) => others.every((step, at) => step === ':' || step === steps[at]))
+    if (first !== undefined) collide(first[0], route, `both answer ${route.method} ${route.path}`)
+    alike.push([route, steps])
+    known.set(where, alike)
+  }
+  for (const base of bases) {
+    const steps = stepsOf(base.path)
+    for (const other of [...routes, ...bases]) {
+      if (other.owner === base.owner || !mayBeBelow(stepsOf(other.path), steps)) continue
+      collide(
+        base,
+        other,
+        `both have ${[other.method, other.path].join(' ').trim()}, at or below ${base.path}`,
+      )
+    }
+  }
+}
+
+/** The steps of a path; whatever the name of a parameter, it is one. */
+function stepsOf(path: string): string[] {
+  return path === '/' ? [''] : path.replace(/:\w+/g, ':').split('/')
+}
+
+function mayBeBelow(steps: readonly string[], base: readonly string[]): boolean {
+  return base.every((step, at) => {
+    const [beginning = '', parameter] = steps[at]?.split(':') ?? []
+    return parameter === undefined ? steps[at] === step : step.startsWith(beginning)
+  })
+}
+
+function collide(one: Placed, other: Placed, what: string): never {
+  const [first, second] = [one, other].map(({ owner }) => (owner === undefined ? 'the core' : `\`${owner}\``))
+  throw new ServableError(
+    'invalid_options',
+    `\`plugins\`: ${first} and ${second} ${what}: give one of them another path`,
+  )
+}

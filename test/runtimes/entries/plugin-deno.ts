@@ -1,0 +1,8 @@
+import process from 'node:process'
+import { serve } from '../../../src/runtimes/deno.ts'
+import { sqliteState } from '../../../src/runtimes/sqlite.ts'
+import { handlerOver } from './plugin-server.ts'
+
+const { PORT, DATABASE = '' } = process.env
+const server = await serve(handlerOver(sqliteState({ path: DATABASE })), { port: Number(PORT) })
+console.log(`listening ${server.url}`)

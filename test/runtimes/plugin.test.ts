@@ -1,0 +1,151 @@
+/** A plugin of others: the one of the examples, with the packed library, on every runtime. */
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { RunEvent } from '../../src/index.ts'
+import { pack } from '../packing.ts'
+import { ELSEWHERE } from '../tags.ts'
+import { denoPath, type Runtime, startBun, startNode, startWorkerd } from './harness.ts'
+import { root, start } from './process.ts'
+
+/** The files of the plugin and of who serves it. */
+const FILES = [
+  'examples/ndjson.ts',
+  ...['server', 'node', 'bun', 'deno', 'workerd'].map(name => `test/runtimes/entries/plugin-${name}.ts`),
+]
+
+/** A project that has the packed library. */
+let project: string
+const entry = (runtime: string) => join(project, `test/runtimes/entries/plugin-${runtime}.ts`)
+
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), 'servable-plugin-'))
+  await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }')
+  const packed = await pack()
+  try {
+    const args = ['install', packed.tarball, '--no-audit', '--no-fund', '--prefer-offline']
+    await promisify(execFile)('npm', args, { cwd: project })
+  } finally {
+    await packed.remove()
+  }
+  for (const file of FILES) {
+    await mkdir(dirname(join(project, file)), { recursive: true })
+    await writeFile(join(project, file), await withPackage(await readFile(join(root, file), 'utf8')))
+  }
+})
+afterAll(() => rm(project, { recursive: true, force: true }))
+
+/** The same, with imports of the package for those of the sources. */
+async function withPackage(code: string): Promise<string> {
+  const { name, exports } = JSON.parse(await readFile(join(root, 'deno.json'), 'utf8'))
+  const subpaths = new Map(Object.entries<string>(exports).map(([subpath, source]) => [source, subpath]))
+  return code.replace(/'(?:\.\.\/)+(src\/[^']+)'/g, (_, path: string) => {
+    const subpath = subpaths.get(`./${path}`)
+    if (subpath === undefined) throw new Error(`${path} is no entry of the package`)
+    return `'${join(name, subpath)}'`
+  })
+}
+
+/** The plugin imports the core, and nothing else. */
+it('needs `servable/core` alone', async () => {
+  const code = await readFile(join(project, 'examples/ndjson.ts'), 'utf8')
+  expect(Array.from(code.matchAll(/^import .* from '(.*)'$/gm), ([, name]) => name)).toEqual([
+    'servable/core',
+  ])
+})
+
+const runtimes: Readonly<Record<string, (storage: string) => Promise<Runtime>>> = {
+  Node: storage => startNode(entry('node'), { env: { DATABASE: join(storage, 'plugin.db') } }),
+  Bun: storage => startBun(entry('bun'), { env: { DATABASE: join(storage, 'plugin.db') } }),
+  Deno: startOnDeno,
+  workerd: storage => startWorkerd(entry('workerd'), { storage }),
+}
+
+/** Deno, with the packages of the project. */
+async function startOnDeno(storage: string): Promise<Runtime> {
+  const env = { PORT: '0', DATABASE: join(storage, 'plugin.db'), DENO_NO_UPDATE_CHECK: '1', NO_COLOR: '1' }
+  const allowed = [`--allow-read=${storage},${project}`, `--allow-write=${storage}`]
+  const flags = [
+    '--no-prompt',
+    '--node-modules-dir=manual',
+    '--allow-net=127.0.0.1',
+    '--allow-env=PORT,DATABASE',
+  ]
+  const started = await start({
+    command: await denoPath(),
+    args: ['run', ...flags, ...allowed, entry('deno')],
+    cwd: project,
+    env,
+    until: /listening (http:\/\/127\.0\.0\.1:\d+)/,
+  })
+  return { runtime: 'deno', url: started.ready[1] ?? '', ...started }
+}
+
+describe.each(Object.entries(runtimes))('a plugin of others on %s', ELSEWHERE, (_, deploy) => {
+  let storage: string
+  let server: Runtime
+  beforeAll(async () => {
+    storage = await mkdtemp(join(tmpdir(), 'servable-plugin-state-'))
+    server = await deploy(storage)
+  })
+  afterAll(async () => {
+    await server?.stop()
+    await rm(storage, { recursive: true, force: true })
+  })
+
+  const post = (path: string, init: RequestInit = {}) =>
+    fetch(`${server.url}/api/agents/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ input: 'hello' }),
+      ...init,
+    })
+  const counts = async (): Promise<unknown> => (await fetch(`${server.url}/api/ndjson/counts`)).json()
+
+  it('streams the events of a run in their order, to the one that ends it', async () => {
+    const answer = await post('counting/ndjson')
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/x-ndjson'])
+    expect(answer.headers.get('x-run-id')).toMatch(/^[\da-f-]{36}$/)
+    const lines = (await answer.text()).trimEnd().split('\n')
+    const events = lines.map(line => JSON.parse(line) as RunEvent)
+    const said = events.flatMap(event => (event.type === 'text' ? [event.text] : []))
+    expect(said).toEqual(['one ', 'two ', 'three'])
+    expect(events.at(-1)).toMatchObject({ type: 'finish', finishReason: 'stop' })
+  })
+
+  it('answers for an agent that is not there as every route does', async () => {
+    const answer = await post('nobody/ndjson')
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([404, 'application/problem+json'])
+    expect(await answer.json()).toMatchObject({ code: 'agent_not_found' })
+  })
+
+  it('cancels the run when the client leaves', async () => {
+    const stops = async () => Number((await (await post('stops/run')).json()).text)
+    expect(await stops()).toBe(0)
+    const leaving = new AbortController()
+    const answer = await post('endless/ndjson', { signal: leaving.signal })
+    await answer.body?.getReader().read()
+    leaving.abort()
+    await expect.poll(stops).toBe(1)
+  })
+
+  it('counts what was asked, each once, and on after a restart', async () => {
+    const at = (counting: number) => [
+      { agent: 'counting', count: counting },
+      { agent: 'endless', count: 1 },
+    ]
+    const sorted = async () =>
+      ((await counts()) as { agent: string }[]).toSorted((one, other) => (one.agent < other.agent ? -1 : 1))
+    await expect.poll(sorted).toEqual(at(1))
+    await Promise.all(Array.from({ length: 20 }, async () => (await post('counting/ndjson')).text()))
+    await expect.poll(sorted).toEqual(at(21))
+    await server.stop()
+    server = await deploy(storage)
+    expect(await sorted()).toEqual(at(21))
+    await (await post('counting/ndjson')).text()
+    await expect.poll(sorted).toEqual(at(22))
+  })
+})
