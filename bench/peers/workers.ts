@@ -10,7 +10,9 @@ const STARTS = 21
 
 const WORKERS = [
   ['an empty Worker', 'bench/peers/workers/empty.ts'],
-  ['a handler', 'bench/worker/core.ts'],
+  ['the core', 'bench/worker/plain-core.ts'],
+  ['the core, Durable Objects', 'bench/worker/core-objects.ts'],
+  ['`createHandler` of `servable`', 'bench/worker/core.ts'],
   ['every built-in part', 'bench/worker/index.ts'],
 ] as const
 
