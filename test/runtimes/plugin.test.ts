@@ -52,9 +52,7 @@ async function withPackage(code: string): Promise<string> {
 /** The plugin imports the core, and nothing else. */
 it('needs `servable/core` alone', async () => {
   const code = await readFile(join(project, 'examples/ndjson.ts'), 'utf8')
-  expect(Array.from(code.matchAll(/\bfrom '(.*)'$/gm), ([, name]) => name)).toEqual([
-    'servable/core',
-  ])
+  expect(Array.from(code.matchAll(/\bfrom '(.*)'$/gm), ([, name]) => name)).toEqual(['servable/core'])
 })
 
 const runtimes: Readonly<Record<string, (storage: string) => Promise<Runtime>>> = {
