@@ -59,7 +59,8 @@ function overStore(plugin: string, { reads = {}, writes = {} }: PluginTransactio
   const over =
     <R, S>(make: (tx: R, place: string) => S) =>
     (work: unknown) =>
-      ((tx: R, place: string, ...args: unknown[]) => (work as Work<S>)(make(tx, place), ...args)) as never
+      ((tx: R, place: string, ...args: unknown[]) =>
+        atOnce((work as Work<S>)(make(tx, place), ...args))) as never
   const each = (works: object, wrap: (work: unknown) => never) =>
     Object.fromEntries(Object.entries(works).map(([key, work]) => [key, wrap(work)]))
   return {
@@ -73,6 +74,13 @@ function overStore(plugin: string, { reads = {}, writes = {} }: PluginTransactio
     ),
     expiring: [name],
   }
+}
+
+/** Throws for a promise: what came after the first `await` would be in no transaction. */
+function atOnce(result: unknown): unknown {
+  if (!(result instanceof Promise)) return result
+  result.catch(() => {})
+  throw new ServableError('internal_error', 'What a plugin keeps is read and written at once: no `async`')
 }
 
 /** Values are kept as their JSON, so that on every store a plugin has a copy of its own, and none of what it writes later. */
@@ -143,7 +151,7 @@ export interface Keeping<T extends PluginTransactions = PluginTransactions> {
 }
 
 /**
- * Says what a plugin keeps: give it as `kept`, and to `core.calls`.
+ * Says what a plugin keeps: give it as `kept`, and to `core.calls`. Throws `invalid_options` for a read and a write of one name.
  *
  * @example
  * const counts = keeping({
@@ -152,6 +160,14 @@ export interface Keeping<T extends PluginTransactions = PluginTransactions> {
  * })
  */
 export function keeping<const T extends PluginTransactions>(works: T): Keeping<T> {
+  const { reads = {}, writes = {} }: PluginTransactions = works
+  const twice = Object.keys(writes).find(name => Object.hasOwn(reads, name))
+  if (twice !== undefined) {
+    throw new ServableError(
+      'invalid_options',
+      `\`keeping\`: \`${twice}\` is a read and a write: name them apart`,
+    )
+  }
   return {
     works,
     over: plugin => overStore(plugin, works),

@@ -53,6 +53,11 @@ const things = keeping({
       kept.delete('lists', id)
       throw new ServableError('forbidden', 'Not so')
     },
+    async putLater(kept, id: string) {
+      kept.put('lists', id, 'early')
+      await undefined
+      throw new Error('late')
+    },
     putNothing: kept => kept.put('c', 'nothing', undefined),
   },
 })
@@ -163,6 +168,11 @@ describe.each(Object.entries(stores))('what a plugin keeps in %s', (_, make) => 
     expect(await kept.get('a', 'lists', 'x')).toEqual([1, 2])
   })
 
+  it('is written at once, or not at all', async () => {
+    await expect(kept.putLater('a', 'x')).rejects.toMatchObject({ code: 'internal_error' })
+    expect(await kept.get('a', 'lists', 'x')).toBeUndefined()
+  })
+
   it('is changed by no value that was read or written', async () => {
     const value = { list: [1] }
     await kept.put('a', 'c', 'id', value)
@@ -218,6 +228,17 @@ describe.each(Object.entries(stores))('what a plugin keeps in %s', (_, make) => 
       { numRuns: 40 },
     )
   })
+})
+
+it('a read and a write have names of their own', () => {
+  const both = () => keeping({ reads: { one: () => 1 }, writes: { one: () => 2 } })
+  expect(both).toThrow(expect.objectContaining({ code: 'invalid_options' }))
+})
+
+it('two states have nothing in common', async () => {
+  const [first, second] = [keptBy('things', memoryState()), keptBy('things', memoryState())]
+  await first.put('a', 'c', 'id', 1)
+  expect(await second.get('a', 'c', 'id')).toBeUndefined()
 })
 
 it('what is no `kept` of the plugin cannot be called', () => {

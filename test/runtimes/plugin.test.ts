@@ -52,9 +52,7 @@ async function withPackage(code: string): Promise<string> {
 /** The plugin imports the core, and nothing else. */
 it('needs `servable/core` alone', async () => {
   const code = await readFile(join(project, 'examples/ndjson.ts'), 'utf8')
-  expect(Array.from(code.matchAll(/^import .* from '(.*)'$/gm), ([, name]) => name)).toEqual([
-    'servable/core',
-  ])
+  expect(Array.from(code.matchAll(/\bfrom '(.*)'$/gm), ([, name]) => name)).toEqual(['servable/core'])
 })
 
 const runtimes: Readonly<Record<string, (storage: string) => Promise<Runtime>>> = {
@@ -120,6 +118,32 @@ describe.each(Object.entries(runtimes))('a plugin of others on %s', ELSEWHERE, (
     const answer = await post('nobody/ndjson')
     expect([answer.status, answer.headers.get('content-type')]).toEqual([404, 'application/problem+json'])
     expect(await answer.json()).toMatchObject({ code: 'agent_not_found' })
+  })
+
+  it('keeps what it is given, apart by its names, whatever they are', async () => {
+    const call = async (method: string, ...args: unknown[]) => {
+      const answer = await fetch(`${server.url}/shelf`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ method, args }),
+      })
+      const { value, code } = await answer.json()
+      return code ?? value
+    }
+    const odd = ['\ud800', '\udfff', '\ufffd', '', '","', '__proto__', '\0', '/../x', '😀'.repeat(500)]
+    for (const name of odd) await call('put', name, name, name, { name })
+    for (const name of odd) {
+      expect(await call('get', name, name, name)).toEqual({ name })
+      expect(await call('list', name, name)).toEqual([name])
+    }
+    const text = '"ä'.repeat(350_000)
+    await call('put', 'large', 'c', 'id', { text })
+    expect(await call('get', 'large', 'c', 'id')).toEqual({ text })
+    expect(await call('spoil', 'large', 'c', 'id')).toBe('forbidden')
+    expect(await call('count', 'large', 'c')).toBe(1)
+    await call('put', 'large', 'c', 'gone', 1, Date.now() - 1)
+    expect(await call('get', 'large', 'c', 'gone')).toBeNull()
+    expect([await call('list', 'large', 'c'), await call('count', 'large', 'c')]).toEqual([['id'], 1])
   })
 
   it('cancels the run when the client leaves', async () => {

@@ -1,6 +1,14 @@
 /** Agents, and the plugin of the examples, which the test has from the packed library. */
 import { ndjson } from '../../../examples/ndjson.ts'
-import { Agent, createHandler, type Handler, type State } from '../../../src/core-entry.ts'
+import {
+  Agent,
+  createHandler,
+  type Handler,
+  keeping,
+  type Plugin,
+  ServableError,
+  type State,
+} from '../../../src/core-entry.ts'
 
 let stopped = 0
 
@@ -25,6 +33,54 @@ const endless = new Agent({
 
 const stops = new Agent({ name: 'stops', run: () => String(stopped) })
 
+const things = keeping({
+  reads: {
+    get: (kept, collection: string, id: string) => kept.get(collection, id) ?? null,
+    list: (kept, collection: string) => kept.list(collection, { limit: 1000 }).map(({ id }) => id),
+    count: (kept, collection: string) => kept.count(collection),
+  },
+  writes: {
+    put(kept, collection: string, id: string, value: unknown, expiresAt?: number) {
+      kept.put(collection, id, value, expiresAt === undefined ? {} : { expiresAt })
+    },
+    spoil(kept, collection: string, id: string) {
+      kept.delete(collection, id)
+      throw new ServableError('forbidden', 'Not so')
+    },
+  },
+})
+
+interface Call {
+  readonly method: 'get' | 'list' | 'count' | 'put' | 'spoil'
+  readonly args: readonly string[]
+}
+
+/** A door to what a plugin keeps, one call a request. */
+const shelf: Plugin = {
+  name: 'shelf',
+  kept: things,
+  mount(core) {
+    const calls: Record<Call['method'], (...args: never[]) => Promise<unknown>> = core.calls(things)
+    return {
+      routes: [
+        {
+          method: 'POST',
+          path: '/shelf',
+          async endpoint(request) {
+            const { method, args }: Call = await request.json()
+            return Response.json({ value: await calls[method](...(args as never[])) })
+          },
+        },
+      ],
+    }
+  },
+}
+
 export function handlerOver(state: State): Handler {
-  return createHandler({ agents: { counting, endless, stops }, state, logger: false, plugins: [ndjson()] })
+  return createHandler({
+    agents: { counting, endless, stops },
+    state,
+    logger: false,
+    plugins: [ndjson(), shelf],
+  })
 }
