@@ -42,7 +42,8 @@ export default defineConfig({
   test: {
     pool: 'forks',
     sequence: { sequencer: LongestFirst },
-    testTimeout: 30_000,
+    // Some try 200,000 inputs, and one core may have several of them.
+    testTimeout: 60_000,
     hookTimeout: 90_000,
     tags: [
       {
