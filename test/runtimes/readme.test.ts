@@ -99,7 +99,7 @@ describe('the README and the pages', () => {
     expect(await textOfRun('team.ts', '/teams/either/run', 'short')).toBe('trohs')
     expect(await textOfRun('team.ts', '/teams/both/run', 'ab')).toBe('AB\n\nba')
     expect(await textOfRun('team.ts', '/teams/chain/run', 'ab')).toBe('BA')
-    expect(await textOfRun('team.ts', '/workflows/count/run', 'one two')).toBe('2 words')
+    expect(await textOfRun('agents-count.ts', '/workflows/count/run', 'one two')).toBe('2 words')
   })
 
   it('shows a function that is made servable', async () => {
