@@ -1,4 +1,4 @@
-/** Every command and snippet of the README does what the README says. */
+/** Every command and snippet of the README and of the pages in `docs` does what the page says. */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,38 +9,33 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Handler } from '../../src/index.ts'
 import { serve } from '../../src/runtimes/node.ts'
 import { serveTools } from '../contracts/admin/served-tools.ts'
-import { calls, says, startProvider } from '../model-agent/provider.ts'
+import { calls, type Provider, says, startProvider } from '../model-agent/provider.ts'
 import { type Runtime, startBun, startDeno, startNode, startWorkerd, startWrangler } from './harness.ts'
 import { root } from './process.ts'
-import { fences, snippets } from './readme.ts'
+import { commandsOf, fences, fileNames, fromSources, snippets } from './readme.ts'
 
 const run = promisify(execFile)
-const commands = fences.filter(({ language }) => language === 'sh').map(({ text }) => text.trim())
 
 /** The snippets as files that import the sources, with a port of the test's choosing. */
 let folder: string
+/** What the models of the pages are asked from. */
+let provider: Provider
 beforeAll(async () => {
+  provider = await startProvider()
   await mkdir(join(root, 'test/.tmp'), { recursive: true })
   folder = await mkdtemp(join(root, 'test/.tmp/readme-'))
   for (const [name, text] of snippets) {
     const source = fromSources(text)
       .replaceAll('port: 3000', 'port: 0')
+      .replace(/'(http:\/\/127\.0\.0\.1:4000|https:\/\/api\.openai\.com)\/v1'/, JSON.stringify(provider.url))
       .replace("'servable.db'", JSON.stringify(join(folder, 'servable.db')))
     await writeFile(join(folder, name), source)
   }
 })
-afterAll(() => rm(folder, { recursive: true, force: true }))
-
-/** A snippet that imports the sources. */
-function fromSources(text: string): string {
-  return text
-    .replace(
-      /'servable\/(socket|mcp-client|client|adapters|model-agent|signing)'/g,
-      "'../../../src/$1/index.ts'",
-    )
-    .replace(/'servable\/([\w-]+)'/g, (_, entry) => `'../../../src/runtimes/${entry}.ts'`)
-    .replaceAll("'servable'", "'../../../src/index.ts'")
-}
+afterAll(async () => {
+  await provider?.stop()
+  await rm(folder, { recursive: true, force: true })
+})
 
 async function ask(handler: Handler, path: string, input: string, headers = {}): Promise<Response> {
   const body = JSON.stringify({ input })
@@ -57,9 +52,15 @@ async function textOfRun(name: string, path: string, input: string): Promise<str
   return (await (await ask(await load(name), path, input)).json()).text
 }
 
-describe('README', () => {
-  it('names every snippet by its file', () => {
-    expect([...snippets.keys()]).not.toContain('unnamed')
+describe('the README and the pages', () => {
+  it('names every snippet by a file of its own', () => {
+    expect(fileNames.filter(name => !name.endsWith('.ts'))).toEqual([])
+    expect(fileNames.filter((name, index) => fileNames.indexOf(name) !== index)).toEqual([])
+  })
+
+  it('is short', async () => {
+    const readme = await readFile(join(root, 'README.md'), 'utf8')
+    expect(readme.split('\n').length).toBeLessThanOrEqual(250)
   })
 
   it('has snippets that type-check', async () => {
@@ -75,6 +76,7 @@ describe('README', () => {
 
   it('has the two commands that package.json knows', async () => {
     const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+    const commands = commandsOf('README.md')
     const install = 'npx -y bun@1.4.4 install --frozen-lockfile'
     expect(commands[0]).toBe(`${install} && npm run dev`)
     expect(commands.at(-1)).toBe(`${install} && npm test`)
@@ -97,7 +99,7 @@ describe('README', () => {
     expect(await textOfRun('team.ts', '/teams/either/run', 'short')).toBe('trohs')
     expect(await textOfRun('team.ts', '/teams/both/run', 'ab')).toBe('AB\n\nba')
     expect(await textOfRun('team.ts', '/teams/chain/run', 'ab')).toBe('BA')
-    expect(await textOfRun('team.ts', '/workflows/count/run', 'one two')).toBe('2 words')
+    expect(await textOfRun('agents-count.ts', '/workflows/count/run', 'one two')).toBe('2 words')
   })
 
   it('shows a function that is made servable', async () => {
@@ -139,15 +141,39 @@ describe('README', () => {
     expect(text).toContain('service_agent_runs_total{agent="shout"} 1\n')
   })
 
-  it('shows an agent that a model answers for, and a team that one leads', async () => {
-    const provider = await startProvider()
-    const source = await readFile(join(folder, 'model.ts'), 'utf8')
-    await writeFile(join(folder, 'model.ts'), source.replace('http://127.0.0.1:4000/v1', provider.url))
-    provider.script(calls(['forecast', { city: 'Oslo' }]), says('It is sunny'))
-    expect(await textOfRun('model.ts', '/agents/helper/run', 'Oslo?')).toBe('It is sunny')
-    provider.script(calls(['ask_helper', { input: 'Oslo?' }]), says('Sunny'), says('Sunny it is'))
-    expect(await textOfRun('model.ts', '/teams/desk/run', 'Oslo?')).toBe('Sunny it is')
-    await provider.stop()
+  it.each([
+    ['getting-started-test.ts', 'HELLO YOU '],
+    ['agents-greeter.ts', 'Hello, Ada!'],
+    ['agents-weather.ts', 'It is sunny in Ada.'],
+    ['agents-typed-tool.ts', 'stranger: AdaAda'],
+  ])('shows %s, an agent that answers', async (name, text) => {
+    const { result, handler } = await import(pathToFileURL(join(folder, name)).href)
+    const agent = { 'agents-greeter.ts': 'greeter', 'agents-weather.ts': 'weather' }[name] ?? 'parrot'
+    const answer = result ?? (await (await ask(handler, `/agents/${agent}/run`, 'Ada')).json())
+    expect(answer).toMatchObject({ text, finishReason: 'stop' })
+  })
+
+  it('shows a strategy of its own, and a workflow with an agent', async () => {
+    expect(await textOfRun('agents-strategy.ts', '/teams/writers/run', 'short')).toBe('Draft: short')
+    expect(await textOfRun('agents-strategy.ts', '/teams/writers/run', 'a long one, to polish')).toBe(
+      'Draft: a long one, to polisha long one, to polish',
+    )
+    const answer = await ask(await load('agents-workflow.ts'), '/workflows/measure/run', ' ab ')
+    expect((await answer.json()).structured).toEqual({ text: 'ab', characters: 2 })
+  })
+
+  it('shows a memory for each user', async () => {
+    const { ofAda, ofBob } = await import(pathToFileURL(join(folder, 'sessions-users.ts')).href)
+    expect([ofAda, ofBob]).toEqual(['milk, bread', 'tea'])
+  })
+
+  it('shows users who need a token', async () => {
+    const handler = await load('guarded.ts')
+    expect((await ask(handler, '/agents/assistant/run', 'hi')).status).toBe(401)
+    const list = new Request('http://127.0.0.1/api/agents', {
+      headers: { authorization: 'Bearer token-of-ada' },
+    })
+    expect((await handler(list)).status).toBe(200)
   })
 
   it('shows a route of Next.js', async () => {
@@ -182,8 +208,11 @@ describe('README', () => {
 
   it('states the bindings that wrangler.toml has', async () => {
     const toml = await readFile(join(root, 'wrangler.toml'), 'utf8')
-    const shown = fences.find(({ language }) => language === 'toml')?.text ?? ''
-    for (const line of shown.split('\n')) expect(toml).toContain(line)
+    const shown = fences.filter(
+      ({ language, text }) => language === 'toml' && text.includes('durable_objects.bindings'),
+    )
+    expect(shown.length).toBeGreaterThan(0)
+    for (const line of shown.flatMap(({ text }) => text.split('\n'))) expect(toml).toContain(line)
   })
 
   it('shows a row of providers and a middleware', async () => {
@@ -242,7 +271,70 @@ describe('README', () => {
   })
 })
 
-describe('README sockets', () => {
+describe('what the pages show of models', () => {
+  it('is an agent that a model answers for', async () => {
+    provider.script(says('Roses are red'))
+    expect(await textOfRun('models-first.ts', '/agents/poet/run', 'Hi')).toBe('Roses are red')
+  })
+
+  it('is an agent with a tool, and a team that a model leads', async () => {
+    provider.script(calls(['forecast', { city: 'Oslo' }]), says('It is sunny'))
+    expect(await textOfRun('model.ts', '/agents/helper/run', 'Oslo?')).toBe('It is sunny')
+    provider.script(calls(['ask_helper', { input: 'Oslo?' }]), says('Sunny'), says('Sunny it is'))
+    expect(await textOfRun('models-team.ts', '/teams/desk/run', 'Oslo?')).toBe('Sunny it is')
+  })
+
+  it('is structured output', async () => {
+    provider.script(says('{"city":"Oslo","degrees":7}'))
+    const answer = await ask(await load('models-output.ts'), '/agents/meteorologist/run', 'Oslo?')
+    expect((await answer.json()).structured).toEqual({ city: 'Oslo', degrees: 7 })
+  })
+
+  it("is an agent of the AI SDK, with a client's own key", async () => {
+    provider.script(says('Hello'))
+    const handler = await load('models-ai-sdk.ts')
+    await ask(handler, '/agents/sdk-helper/run', 'Hi')
+    await ask(handler, '/agents/sdk-helper/run', 'Hi', { 'x-api-key': 'key-of-ada' })
+    const keys = provider.asked.slice(-2).map(({ authorization }) => authorization)
+    expect(keys).toEqual(['Bearer key-of-the-server', 'Bearer key-of-ada'])
+  })
+
+  it('is a server of an assistant that remembers, and a page that streams it', async () => {
+    const server = await startNode(join(folder, 'main.ts'))
+    try {
+      for (const name of ['chat.ts', 'sessions-client.ts']) {
+        provider.script(says('Hello Ada'), says('Ada'))
+        const program = join(folder, `with-port-${name}`)
+        const source = await readFile(join(folder, name), 'utf8')
+        await writeFile(program, source.replace('http://127.0.0.1:3000', server.url))
+        expect((await run(process.execPath, [program])).stdout).toBe('Ada\n')
+        const { messages } = provider.asked.at(-1)!.body
+        expect(JSON.stringify(messages)).toContain('My name is Ada.')
+      }
+      provider.script(says('One ', 'two'))
+      const page = join(folder, 'with-port-page.ts')
+      const source = await readFile(join(folder, 'page.ts'), 'utf8')
+      await writeFile(page, source.replace("'/api'", JSON.stringify(`${server.url}/api`)))
+      const { ask: askFrom } = await import(pathToFileURL(page).href)
+      const shown: string[] = []
+      await askFrom('Count', (text: string) => shown.push(text), new AbortController().signal)
+      expect(shown.join('')).toBe('One two')
+    } finally {
+      await server.stop()
+    }
+  })
+
+  it('is a run that is kept', async () => {
+    provider.script(says('Kept'))
+    const kept = await load('kept.ts')
+    const accepted = await ask(kept, '/agents/assistant/run', 'Hi', { prefer: 'respond-async' })
+    expect(accepted.status).toBe(202)
+    const stream = await kept(new Request(`http://127.0.0.1${accepted.headers.get('location')}/stream`))
+    expect(await stream.text()).toContain('Kept')
+  })
+})
+
+describe('the page of the event socket', () => {
   it('shows a server that the stock client talks to', async () => {
     const server = await startNode(join(folder, 'socket.ts'))
     const client = io(server.url)
@@ -255,7 +347,7 @@ describe('README sockets', () => {
   })
 })
 
-describe('README commands', () => {
+describe('commands', () => {
   let dev: Runtime | undefined
   beforeAll(async () => {
     dev = await startWrangler({ env: { ADMIN_TOKEN: 'secret' } })
@@ -276,7 +368,7 @@ describe('README commands', () => {
     expect(stdout).toMatch(said)
   })
 
-  const curls = commands.filter(command => command.startsWith('curl'))
+  const curls = commandsOf().filter(command => command.startsWith('curl'))
 
   it.each(curls)('%s', async command => {
     expect(command).toContain('http://127.0.0.1:8787')
