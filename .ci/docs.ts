@@ -135,12 +135,15 @@ const ROOTS: Readonly<Record<string, string>> = {
 /** Types whose members are options too. */
 const NESTED = /\b\w*(?:Options|Limits|Setting|Config|Provider|Providers|Price|Pricing|Retention)\b/g
 
-/** Every option of `createHandler`, of its parts and of its states, from the sources. */
-export function optionsOf(sources: Iterable<string>): Option[] {
+/** Every option of `createHandler`, of its parts and of its states, from the sources. Throws where a root is not there. */
+export function optionsOf(
+  sources: Iterable<string>,
+  roots: Readonly<Record<string, string>> = ROOTS,
+): Option[] {
   const types = typesIn(sources)
   // What is the same in two places stands on the page once.
   const told = new Set<string>()
-  return Object.entries(ROOTS).flatMap(([root, prefix]) => {
+  return Object.entries(roots).flatMap(([root, prefix]) => {
     if (types.has(root)) return [...membersOf({ types, told }, root, prefix)]
     throw new Error(`There is no \`${root}\` in the sources: name the new one in .ci/docs.ts`)
   })

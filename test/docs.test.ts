@@ -1,4 +1,7 @@
 /** The script that checks the documentation. */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import {
   anchorsOf,
@@ -13,6 +16,8 @@ import {
 } from '../.ci/docs.ts'
 
 const never = () => false
+const root = fileURLToPath(new URL('../', import.meta.url))
+const read = (path: string) => readFile(join(root, path), 'utf8')
 
 describe('linksOf', () => {
   it('finds links, pictures, references and tags', () => {
@@ -117,7 +122,7 @@ describe('the codes of errors', () => {
 })
 
 describe('options', () => {
-  const options = optionsOf([
+  const sources = [
     `/** All of them. */
 export interface HandlerOptions extends CoreOptions {
   /** Limits, with what they are for: 3 of them. */
@@ -152,7 +157,8 @@ export interface MoreOptions {
   readonly test?: (value: string) => boolean
 }
 `,
-  ])
+  ]
+  const options = optionsOf(sources, { HandlerOptions: '' })
 
   it('are read from the sources, with those of nested types, which are told once', () => {
     expect(options).toEqual([
@@ -168,6 +174,10 @@ export interface MoreOptions {
     ])
   })
 
+  it('are missed where their type has another name', () => {
+    expect(() => optionsOf(sources, { OtherOptions: '' })).toThrow('There is no `OtherOptions`')
+  })
+
   it('are on the page with their defaults', () => {
     const row = (name: string, value: string) => `| \`${name}\` | ${value} | what it does |\n`
     const page = options.map(option => row(option.name, option.default ?? 'none')).join('')
@@ -179,5 +189,22 @@ export interface MoreOptions {
       'docs/options.md: needs a row of `part.name` with its default',
     ])
     expect(wrongOptions('', options)).toHaveLength(options.length)
+  })
+})
+
+describe('the pages', () => {
+  it('name every code of an error', async () => {
+    const statuses = statusesOf(await read('src/errors.ts'), await read('src/web/problem.ts'))
+    expect(statuses.size).toBeGreaterThan(50)
+    expect(wrongCodes(await read('docs/errors.md'), statuses)).toEqual([])
+  })
+
+  it('name every option', async () => {
+    const files = (await readdir(join(root, 'src'), { recursive: true })).filter(file => file.endsWith('.ts'))
+    const options = optionsOf(await Promise.all(files.map(file => read(`src/${file}`))))
+    expect(options.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['prefix', 'runs.maxBytes', 'a2a.push.secret', 'gateway.limits.pingInterval']),
+    )
+    expect(wrongOptions(await read('docs/options.md'), options)).toEqual([])
   })
 })
