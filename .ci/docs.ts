@@ -1,0 +1,241 @@
+// Checks README.md and docs/**/*.md, in less than a second:
+//   node .ci/docs.ts
+// It fails on a relative link or anchor that leads nowhere, a page that docs/README.md does not name, an option of `createHandler` that
+// docs/options.md does not name with its default, and an error code that docs/errors.md does not name with its status.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+
+/** Texts by their paths, from the root of the repository. */
+export type Texts = ReadonlyMap<string, string>
+
+const INDEX = 'docs/README.md'
+const OPTIONS_PAGE = 'docs/options.md'
+const ERRORS_PAGE = 'docs/errors.md'
+
+/** A page without its code, in which nothing is a link or a heading. */
+function withoutCode(page: string): string {
+  return page.replace(/^( *)(`{3,})[\s\S]*?^\1\2`*$/gm, '').replace(/<!--[\s\S]*?-->/g, '')
+}
+
+/** What a page links to or shows, but for other sites. */
+export function linksOf(page: string): string[] {
+  const text = withoutCode(page)
+  const plain = text.replace(/`[^`\n]*`/g, '')
+  const inText = [...plain.matchAll(/\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)/g)]
+  const references = [...plain.matchAll(/^\[[^\]^]+\]:\s*(\S+)/gm)]
+  const inTags = [...plain.matchAll(/<(?:a|img|source)\b[^>]*?\b(?:href|src|srcset)="([^"\s]+)"/g)]
+  return [...inText, ...references, ...inTags]
+    .map(([, target = '']) => target)
+    .filter(target => !/^([a-z][\w+.-]*:|\/\/)/i.test(target))
+}
+
+/** The anchors of a page's headings, as GitHub makes them. */
+export function anchorsOf(page: string): Set<string> {
+  const anchors = new Set<string>()
+  for (const [, heading = ''] of withoutCode(page).matchAll(/^#{1,6} +(.+?) *#*$/gm)) {
+    const text = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/[`*]/g, '')
+    const slug = text
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-')
+    let anchor = slug
+    for (let count = 1; anchors.has(anchor); count++) anchor = `${slug}-${count}`
+    anchors.add(anchor)
+  }
+  for (const [, id = ''] of page.matchAll(/<a (?:id|name)="([^"]+)"/g)) anchors.add(id)
+  return anchors
+}
+
+/** Links that lead nowhere. `exists` says whether there is a file or folder. */
+export function deadLinks(pages: Texts, exists: (path: string) => boolean): string[] {
+  const dead: string[] = []
+  for (const [path, page] of pages) {
+    for (const target of new Set(linksOf(page))) {
+      const [file = '', anchor] = target.split('#')
+      const to = file === '' ? path : normalize(join(dirname(path), decodeURI(file)))
+      const found = pages.get(to)
+      if (found === undefined && !exists(to)) dead.push(`${path}: nothing is at \`${target}\``)
+      else if (anchor !== undefined && found !== undefined && !anchorsOf(found).has(decodeURI(anchor)))
+        dead.push(`${path}: no heading for \`${target}\``)
+    }
+  }
+  return dead
+}
+
+/** Pages that the index does not link to; none while there is no index. */
+export function unindexed(pages: Texts): string[] {
+  const index = pages.get(INDEX)
+  if (index === undefined) return []
+  const named = new Set(linksOf(index).map(target => normalize(join('docs', target.split('#')[0] ?? ''))))
+  return [...pages.keys()]
+    .filter(path => /^docs\/[^/]+\.md$/.test(path) && path !== INDEX && !named.has(path))
+    .map(path => `${INDEX}: does not name ${path}`)
+}
+
+/** The rows of a page's tables, as cells. */
+export function rowsOf(page: string): string[][] {
+  return withoutCode(page)
+    .split('\n')
+    .filter(line => line.startsWith('|') && !/^\|[\s|:-]+$/.test(line))
+    .map(line =>
+      line
+        .replace(/^\||\|\s*$/g, '')
+        .split(/(?<!\\)\|/)
+        .map(cell => cell.trim()),
+    )
+}
+
+/** The names that a cell has as code. */
+function codesIn(cell = ''): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code)
+}
+
+/** Every error code and its HTTP status, from `src/errors.ts` and `src/web/problem.ts`. */
+export function statusesOf(errors: string, problem: string): Map<string, string> {
+  const table = /const STATUS = \{([\s\S]*?)\}/.exec(problem)?.[1] ?? ''
+  const statuses = new Map(
+    [...table.matchAll(/(\w+): (\d{3})/g)].map(([, code = '', status = '']) => [code, status]),
+  )
+  const lists = [...errors.matchAll(/_CODES = \[([\s\S]*?)\]/g)].map(([, list = '']) => list).join('')
+  const codes = [...lists.matchAll(/'(\w+)'/g)].map(([, code = '']) => code)
+  return new Map(codes.map(code => [code, statuses.get(code) ?? 'none']))
+}
+
+/** What is wrong with the page of error codes: rows of `code`, status, what it means, what to do. */
+export function wrongCodes(page: string, statuses: ReadonlyMap<string, string>): string[] {
+  const rows = rowsOf(page).filter(([, status = '']) => /^\d{3}$/.test(status))
+  const named = new Map(
+    rows.flatMap(([cell, status = '']) => codesIn(cell).map(code => [code, status] as const)),
+  )
+  const wrong = [...statuses].filter(([code, status]) => named.get(code) !== status)
+  const unknown = [...named.keys()].filter(code => !statuses.has(code))
+  return [
+    ...wrong.map(([code, status]) => `${ERRORS_PAGE}: needs a row of \`${code}\` with the status ${status}`),
+    ...unknown.map(code => `${ERRORS_PAGE}: there is no code \`${code}\``),
+  ]
+}
+
+/** An option: its name with those of the options around it, and the default that its docstring tells. */
+export interface Option {
+  readonly name: string
+  readonly default: string | undefined
+}
+
+/** Where options are, by the name in front of them. */
+const ROOTS: Readonly<Record<string, string>> = {
+  HandlerOptions: '',
+  MetricsExporterOptions: 'metricsExporter.',
+  MemoryStateOptions: 'memoryState.',
+  SqliteStateOptions: 'sqliteState.',
+  DurableStateOptions: 'durableState.',
+}
+
+/** Types whose members are options too. */
+const NESTED = /\b\w*(?:Options|Limits|Setting|Config|Provider|Providers|Price|Pricing|Retention)\b/g
+
+/** Every option of `createHandler`, of its parts and of its states, from the sources. Throws where a root is not there. */
+export function optionsOf(
+  sources: Iterable<string>,
+  roots: Readonly<Record<string, string>> = ROOTS,
+): Option[] {
+  const types = typesIn(sources)
+  // What is the same in two places stands on the page once.
+  const told = new Set<string>()
+  return Object.entries(roots).flatMap(([root, prefix]) => {
+    if (types.has(root)) return [...membersOf({ types, told }, root, prefix)]
+    throw new Error(`There is no \`${root}\` in the sources: name the new one in .ci/docs.ts`)
+  })
+}
+
+/** The exported interfaces and aliases, by name. */
+function typesIn(sources: Iterable<string>): Map<string, string> {
+  const types = new Map<string, string>()
+  const declared =
+    /^export (?:interface (\w+)([^{]*)\{\n([\s\S]*?)^\}|type (\w+) =\s*([\s\S]*?)(?=\n(?:\n|\S)))/gm
+  for (const source of sources) {
+    for (const [, name, bases = '', body = '', alias, type = ''] of source.matchAll(declared)) {
+      if (name !== undefined) types.set(name, `${bases.trim()}\n${body}`)
+      else if (alias !== undefined) types.set(alias, type)
+    }
+  }
+  return types
+}
+
+const MEMBER = /((?:^ {2}\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?)^ {2}readonly (\w+)\??: ((?:.*\n)(?: {3,}.*\n)*)/gm
+
+interface Walk {
+  readonly types: ReadonlyMap<string, string>
+  /** Nested types whose members have been given. */
+  readonly told: Set<string>
+}
+
+function* membersOf(walk: Walk, type: string, prefix: string): Generator<Option> {
+  const { types, told } = walk
+  const [head = '', ...lines] = (types.get(type) ?? '').split('\n')
+  const body = lines.join('\n')
+  // An alias, or an interface that has the members of others.
+  for (const [base] of head.matchAll(NESTED)) yield* membersOf(walk, base, prefix)
+  for (const [, comment = '', member = '', value = ''] of body.matchAll(MEMBER)) {
+    const name = prefix + member
+    const own = value.replace(/^\(.*=>.*$/gm, '')
+    yield { name, default: defaultIn(comment) }
+    for (const [, inner] of own.matchAll(/readonly (\w+)\??:/g))
+      yield { name: `${name}.${inner}`, default: undefined }
+    for (const [nested] of own.matchAll(NESTED)) {
+      if (told.has(nested)) continue
+      told.add(nested)
+      yield* membersOf(walk, nested, `${name}.`)
+    }
+  }
+}
+
+/** A default that is a number, a word or code. Others are told in words of the page's own. */
+function defaultIn(comment: string): string | undefined {
+  const text = comment.replace(/\s*\n\s*\*\s*/g, ' ')
+  return /\bDefault:? (`[^`]+`|\d+(?:,\d{3})*|(?:off|false|none|nobody)\b)/.exec(text)?.[1]
+}
+
+/** What is wrong with the page of options: rows of `option`, default, what it does. */
+export function wrongOptions(page: string, options: readonly Option[]): string[] {
+  const rows = rowsOf(page).filter(cells => cells.length >= 3)
+  const named = new Map(
+    rows.flatMap(([cell, value = '']) => codesIn(cell).map(name => [name, value] as const)),
+  )
+  return options.flatMap(({ name, default: told }) => {
+    const value = named.get(name)
+    if (!value) return [`${OPTIONS_PAGE}: needs a row of \`${name}\` with its default`]
+    if (told === undefined || value.includes(told.replaceAll('`', ''))) return []
+    return [`${OPTIONS_PAGE}: the default of \`${name}\` is ${told}`]
+  })
+}
+
+/** Texts below a folder, by their paths. */
+function read(root: string, folder: string, ending: string): Map<string, string> {
+  const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+  const paths = files.filter(file => file.endsWith(ending)).map(file => join(folder, file))
+  return new Map(paths.map(path => [path, readFileSync(join(root, path), 'utf8')]))
+}
+
+/** What is wrong with the documentation of a repository. */
+export function checkDocs(root: string): string[] {
+  const pages = read(root, 'docs', '.md').set('README.md', readFileSync(join(root, 'README.md'), 'utf8'))
+  const sources = read(root, 'src', '.ts')
+  const source = (path: string) => sources.get(path) ?? ''
+  return [
+    ...deadLinks(pages, path => existsSync(join(root, path))),
+    ...unindexed(pages),
+    ...wrongCodes(
+      pages.get(ERRORS_PAGE) ?? '',
+      statusesOf(source('src/errors.ts'), source('src/web/problem.ts')),
+    ),
+    ...wrongOptions(pages.get(OPTIONS_PAGE) ?? '', optionsOf(sources.values())),
+  ]
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const wrong = checkDocs(fileURLToPath(new URL('../', import.meta.url)))
+  for (const line of wrong) console.error(line)
+  process.exitCode = wrong.length === 0 ? 0 : 1
+}
