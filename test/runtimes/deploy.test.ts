@@ -24,10 +24,10 @@ describe('docs/deploy.md', () => {
   beforeAll(async () => {
     await mkdir(join(root, 'test/.tmp'), { recursive: true })
     folder = await mkdtemp(join(root, 'test/.tmp/deploy-'))
-    const server = fromSources(fence('ts', '// node\\.ts'))
+    const server = fromSources(fence('ts', '// deploy-node\\.ts'))
     const files = {
       'agents.ts': "export { echo } from '../../../examples/agents/echo.ts'\n",
-      'worker.ts': fromSources(fence('ts', '// worker\\.ts')),
+      'worker.ts': fromSources(fence('ts', '// deploy-worker\\.ts')),
       'node.ts': server,
       // As the notes say: the same with another `serve`.
       'bun.ts': server.replace('runtimes/node.ts', 'runtimes/bun.ts'),
