@@ -97,6 +97,8 @@ describe('the pages', () => {
     const config = {
       extends: '../../tsconfig.json',
       include: ['.', '../../../src/runtimes/cloudflare/modules.d.ts'],
+      // Of globals that are not typed here.
+      exclude: ['*-bare-*.ts'],
     }
     await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
     await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
@@ -221,6 +223,16 @@ describe('the page about stores', () => {
     const started = await ask('stores-sqlite.ts', '/api/agents/echo/run', asked)
     const events = await get('stores-sqlite.ts', `${started.headers.get('location')}/stream`)
     expect(events).toContain('"finishReason":"stop"')
+  })
+})
+
+describe('the page about deploying', () => {
+  it('shows a route of Next.js', async () => {
+    const { POST } = await load<{ POST: Handler }>('deploy-route.ts')
+    const answer = await POST(
+      new Request('http://127.0.0.1/api/agents/echo/run', jsonRequest({ input: 'hi' })),
+    )
+    expect(await answer.json()).toMatchObject({ text: 'hi' })
   })
 })
 
