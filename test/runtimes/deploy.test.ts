@@ -19,16 +19,21 @@ const fromSources = (text: string) =>
     .replace(/'servable\/(\w+)'/g, (_, entry) => `'../../../src/runtimes/${entry}.ts'`)
     .replaceAll("'servable'", "'../../../src/index.ts'")
 
+const onFreePort = (text: string) => text.replace('port: 3000', 'port: 0')
+
 describe('docs/deploy.md', () => {
   let folder: string
   beforeAll(async () => {
     await mkdir(join(root, 'test/.tmp'), { recursive: true })
     folder = await mkdtemp(join(root, 'test/.tmp/deploy-'))
-    const server = fromSources(fence('ts', '// node\\.ts'))
+    const server = fromSources(fence('ts', '// deploy-node\\.ts'))
     const files = {
+      'first.ts': onFreePort(fromSources(fence('ts', '// deploy\\.ts'))),
       'agents.ts': "export { echo } from '../../../examples/agents/echo.ts'\n",
-      'worker.ts': fromSources(fence('ts', '// worker\\.ts')),
+      'worker.ts': fromSources(fence('ts', '// deploy-worker\\.ts')),
       'node.ts': server,
+      'bare-bun.ts': onFreePort(fromSources(fence('ts', '// deploy-bare-bun\\.ts'))),
+      'bare-deno.ts': onFreePort(fromSources(fence('ts', '// deploy-bare-deno\\.ts'))),
       // As the notes say: the same with another `serve`.
       'bun.ts': server.replace('runtimes/node.ts', 'runtimes/bun.ts'),
       'deno.ts': server.replace('runtimes/node.ts', 'runtimes/deno.ts'),
@@ -56,9 +61,12 @@ describe('docs/deploy.md', () => {
   })
 
   it.each([
-    ['Node', startNode, 'node.ts'],
+    ['Node', startNode, 'first.ts'],
+    ['Node, with SQLite', startNode, 'node.ts'],
     ['Bun', startBun, 'bun.ts'],
     ['Deno', startDeno, 'deno.ts'],
+    ['Bun, without an entry of ours', startBun, 'bare-bun.ts'],
+    ['Deno, without an entry of ours', startDeno, 'bare-deno.ts'],
   ] as const)('has a server for %s, which keeps runs', async (_, start, name) => {
     const DATABASE = join(folder, `${name}.db`)
     const allow = [`--allow-read=${folder}`, `--allow-write=${folder}`]
