@@ -7,7 +7,6 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   admin: ['admin', 'admin-open'],
   agents: ['node'],
   client: ['client'],
-  core: ['plugin'],
   core: ['objects'],
   gateway: ['gateway', 'gateway-others'],
   http: ['node', 'rate-limit', 'node-replies'],

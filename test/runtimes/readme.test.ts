@@ -4,15 +4,12 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { io } from 'socket.io-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Handler } from '../../src/index.ts'
-import { serve } from '../../src/runtimes/node.ts'
-import { serveTools } from '../contracts/admin/served-tools.ts'
 import { calls, type Provider, says, startProvider } from '../model-agent/provider.ts'
-import { type Runtime, startBun, startDeno, startNode, startWorkerd, startWrangler } from './harness.ts'
+import { type Runtime, startNode, startWrangler } from './harness.ts'
 import { root } from './process.ts'
-import { commandsOf, fences, fileNames, fromSources, snippets } from './readme.ts'
+import { commandsOf, fences, fileNames, fromSources, snippetOf, snippets } from './readme.ts'
 
 const run = promisify(execFile)
 
@@ -106,41 +103,6 @@ describe('the README and the pages', () => {
     expect(await textOfRun('adapters.ts', '/agents/count/run', 'one three')).toBe('3 5 ')
   })
 
-  it('shows a run that outlives its request, in SQLite', async () => {
-    const handler = await load('sqlite.ts')
-    const answer = await ask(handler, '/agents/shout/run', 'hi', { prefer: 'respond-async' })
-    expect(answer.status).toBe(202)
-    const record = await handler(new Request(`http://127.0.0.1${answer.headers.get('location')}/stream`))
-    expect(await record.text()).toContain('"finishReason":"stop"')
-  })
-
-  it('shows a client that knows the names of a handler', async () => {
-    const module = await import(pathToFileURL(join(folder, 'typed-client.ts')).href)
-    expect(module.text).toBe('hush')
-  })
-
-  it('shows agents that other agents can find', async () => {
-    const handler = await load('a2a.ts')
-    const card = await handler(new Request('http://127.0.0.1/.well-known/agent-card.json'))
-    expect(await card.json()).toMatchObject({ provider: { organization: 'Example' } })
-  })
-
-  it('shows a gateway', async () => {
-    const handler = await load('gateway.ts')
-    const opened = await handler(new Request('http://127.0.0.1/socket.io/?EIO=4&transport=polling'))
-    expect(await opened.text()).toMatch(/^0\{"sid":/)
-  })
-
-  it('shows metrics for a scraper that may read them', async () => {
-    const handler = await load('metrics.ts')
-    await ask(handler, '/agents/shout/run', 'hi')
-    const scrape = (headers: Record<string, string>) =>
-      handler(new Request('http://127.0.0.1/api/metrics', { headers }))
-    expect((await scrape({})).status).toBe(401)
-    const text = await (await scrape({ authorization: 'Bearer scraper' })).text()
-    expect(text).toContain('service_agent_runs_total{agent="shout"} 1\n')
-  })
-
   it.each([
     ['getting-started-test.ts', 'HELLO YOU '],
     ['agents-greeter.ts', 'Hello, Ada!'],
@@ -176,91 +138,20 @@ describe('the README and the pages', () => {
     expect((await handler(list)).status).toBe(200)
   })
 
-  it('shows a route of Next.js', async () => {
-    const { POST } = await import(pathToFileURL(join(folder, 'route.ts')).href)
-    const answer = await ask(POST, '/agents/shout/run', 'hi')
-    expect(await answer.json()).toMatchObject({ text: 'HI ' })
-  })
-
-  it('shows tool servers, and an agent that calls their tools', async () => {
-    const tools = await serveTools()
-    const handler = await load('admin.ts')
-    const add = (headers: Record<string, string>) =>
-      handler(
-        new Request('http://127.0.0.1/api/admin/mcp', {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', ...headers },
-          body: JSON.stringify({ name: 'weather', transport: 'http', url: tools.url }),
-        }),
-      )
-    expect((await add({})).status).toBe(401)
-    const added = await (await add({ authorization: 'Bearer a-long-secret' })).json()
-    expect(added).toMatchObject({ status: 'connected', toolCount: 5 })
-    expect(await textOfRun('admin.ts', '/agents/forecaster/run', 'Oslo')).toBe('Sunny in Oslo')
-    await handler(
-      new Request(`http://127.0.0.1/api/admin/mcp/${added.id}`, {
-        method: 'DELETE',
-        headers: { authorization: 'Bearer a-long-secret' },
-      }),
-    )
-    await tools.stop()
-  })
-
   it('states the bindings that wrangler.toml has', async () => {
     const toml = await readFile(join(root, 'wrangler.toml'), 'utf8')
     const shown = fences.filter(
       ({ language, text }) => language === 'toml' && text.includes('durable_objects.bindings'),
     )
     expect(shown.length).toBeGreaterThan(0)
-    for (const line of shown.flatMap(({ text }) => text.split('\n'))) expect(toml).toContain(line)
+    const bindings = shown
+      .flatMap(({ text }) => text.split('\n'))
+      .filter(line => /SERVABLE_|class_name|new_sqlite_classes/.test(line))
+    expect(bindings.length).toBeGreaterThan(8)
+    for (const line of bindings) expect(toml).toContain(line)
   })
 
-  it('shows a row of providers and a middleware', async () => {
-    expect(await load('providers.ts')).toBeTypeOf('function')
-    const handler = await load('middleware.ts')
-    expect((await ask(handler, '/agents/shout/run', 'hi')).status).toBe(401)
-    const allowed = await ask(handler, '/agents/shout/run', 'hi', { authorization: 'Bearer let-me-in' })
-    expect(allowed.status).toBe(200)
-  })
-
-  it('shows users that are written down once', async () => {
-    const handler = await load('users.ts')
-    const bearer = { authorization: 'Bearer let-me-in' }
-    expect((await ask(handler, '/agents/shout/run', 'hi')).status).toBe(401)
-    expect((await ask(handler, '/agents/shout/run', 'hi', bearer)).status).toBe(200)
-    const get = (path: string, headers = {}) => handler(new Request(`http://127.0.0.1${path}`, { headers }))
-    expect((await get('/api/docs', { accept: 'text/html' })).status).toBe(200)
-    const document = await (await get('/api/docs/spec.json', bearer)).json()
-    const card = await (await get('/.well-known/agent-card.json')).json()
-    for (const { securitySchemes } of [document.components, card]) {
-      expect(securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'bearer' })
-    }
-    const server = await serve(handler, { port: 0 })
-    try {
-      for (const [token, isKnown] of [
-        ['let-me-in', true],
-        ['let-him-in', false],
-      ] as const) {
-        const client = io(`${server.url}/service`, { auth: { token }, transports: ['websocket'] })
-        const joined = await new Promise(resolve => {
-          client.once('connect', () => resolve(true))
-          client.once('connect_error', () => resolve(false))
-        })
-        client.disconnect()
-        expect(joined).toBe(isKnown)
-      }
-    } finally {
-      await server.close()
-    }
-  })
-
-  it.each([
-    ['worker.ts', startWorkerd],
-    ['durable.ts', startWorkerd],
-    ['server.ts', startNode],
-    ['bare-bun.ts', startBun],
-    ['bare-deno.ts', startDeno],
-  ])('shows %s, which serves', async (name, start) => {
+  it.each([['server.ts', startNode]])('shows %s, which serves', async (name, start) => {
     const server: Runtime = await start(join(folder, name))
     try {
       const handler: Handler = request => fetch(request.url.replace('http://127.0.0.1', server.url), request)
@@ -334,19 +225,6 @@ describe('what the pages show of models', () => {
   })
 })
 
-describe('the page of the event socket', () => {
-  it('shows a server that the stock client talks to', async () => {
-    const server = await startNode(join(folder, 'socket.ts'))
-    const client = io(server.url)
-    try {
-      expect(await client.emitWithAck('hello', 1)).toBe('hello')
-    } finally {
-      client.disconnect()
-      await server.stop()
-    }
-  })
-})
-
 describe('commands', () => {
   let dev: Runtime | undefined
   beforeAll(async () => {
@@ -355,12 +233,12 @@ describe('commands', () => {
   afterAll(() => dev?.stop())
 
   it.each([
-    ['socket-client.ts', /^run [\da-f-]{36}\n[\s\S]*all of it: Hello over a socket\n$/],
-    ['client.ts', /^Hello[\s\S]*client *\n3 \* \(4 \+ 5\) = 27\n$/],
-    ['plain-client.ts', /^Hello[\s\S]*JSON\n$/],
+    ['event-socket-client.ts', /^run [\da-f-]{36}\n[\s\S]*all of it: Hello over a socket\n$/],
+    ['client-first.ts', /^3 \* \(4 \+ 5\) = 27\n$/],
+    ['event-socket-plain.ts', /^Hello[\s\S]*JSON\n$/],
   ])('shows %s, which the dev server answers', async (name, said) => {
     const url = dev?.url ?? ''
-    const source = fromSources(snippets.get(name) ?? '')
+    const source = fromSources(snippetOf(name))
       .replace('http://127.0.0.1:8787', url)
       .replace('ws://127.0.0.1:8787', url.replace('http', 'ws'))
     await writeFile(join(folder, `dev-${name}`), source)
@@ -375,8 +253,6 @@ describe('commands', () => {
     const { stdout } = await run('sh', ['-c', command.replace('http://127.0.0.1:8787', dev?.url ?? '')], {
       cwd: root,
     })
-    expect(stdout).toMatch(
-      /"finishReason":"stop"|"status":"running"|"state":"completed"|\nservice_agent_runs_total\{agent="echo"\} \d|"correctedValue":"Bergen"|"status":"error","toolCount":0/,
-    )
+    expect(stdout).toMatch(/"finishReason":"stop"|"correctedValue":"Bergen"/)
   })
 })

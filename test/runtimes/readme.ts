@@ -10,10 +10,33 @@ export interface Fence {
   readonly text: string
 }
 
-/** Its files have names of their own, and a test of their own. */
-const TESTED_APART = 'deploy.md'
+/**
+ * Pages whose snippets and commands have tests of their own: `test/pages.test.ts`, `test/pages-of-callers.test.ts`, `deploy.test.ts`,
+ * `page-commands.test.ts`.
+ */
+const TESTED_APART = [
+  'a2a',
+  'authentication',
+  'client',
+  'deploy',
+  'errors',
+  'event-socket',
+  'express-and-hono',
+  'http',
+  'metrics',
+  'options',
+  'plugins',
+  'security',
+  'smaller-bundles',
+  'stored-runs',
+  'stores',
+  'tool-servers',
+  'uploads',
+]
 
-const docs = (await readdir(join(root, 'docs'))).filter(name => name.endsWith('.md') && name !== TESTED_APART)
+const isApart = (fence: Fence) => TESTED_APART.some(page => fence.page === `docs/${page}.md`)
+
+const docs = (await readdir(join(root, 'docs'))).filter(name => name.endsWith('.md'))
 
 /** Every page that has blocks of code, the README first. */
 const PAGES: readonly string[] = ['README.md', ...docs.sort().map(name => `docs/${name}`)]
@@ -30,10 +53,16 @@ async function fencesOf(page: string): Promise<Fence[]> {
   }))
 }
 
-/** The shell commands of a page, or of all. */
+/** The shell commands of a page, or of all that have no test of their own. */
 export function commandsOf(page?: string): string[] {
-  const shown = fences.filter(fence => fence.language === 'sh' && (page === undefined || fence.page === page))
+  const isWanted = (fence: Fence) => (page === undefined ? !isApart(fence) : fence.page === page)
+  const shown = fences.filter(fence => fence.language === 'sh' && isWanted(fence))
   return shown.map(({ text }) => text.trim())
+}
+
+/** A snippet, on whatever page it stands. */
+export function snippetOf(name: string): string {
+  return fences.find(({ text }) => text.startsWith(`// ${name}\n`))?.text ?? ''
 }
 
 /** The names of all TypeScript files that are shown, each as often as it is. */
@@ -45,7 +74,7 @@ export const snippets: ReadonlyMap<string, string> = new Map(
 )
 
 function typeScript(): Fence[] {
-  return fences.filter(({ language }) => language === 'ts')
+  return fences.filter(fence => fence.language === 'ts' && !isApart(fence))
 }
 
 function nameOf({ page, text }: Fence): string {
