@@ -7,7 +7,7 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   admin: ['admin', 'admin-open'],
   agents: ['node'],
   client: ['client'],
-  core: ['objects'],
+  core: ['objects', 'plugin'],
   gateway: ['gateway', 'gateway-others'],
   http: ['node', 'rate-limit', 'node-replies'],
   'mcp-client': ['admin', 'tool-servers'],

@@ -1,0 +1,28 @@
+import { env } from 'cloudflare:workers'
+import { bearerAuth, bearerIdentity, createHandler, MetricsExporter } from 'servable'
+import { durableObjects, durableState, worker, workerAssets } from 'servable/cloudflare'
+import { counter, initials, pair, toolServers, wordCount } from './agents.ts'
+
+const { USER_TOKEN, ADMIN_TOKEN } = env as { readonly USER_TOKEN?: string; readonly ADMIN_TOKEN?: string }
+if (!USER_TOKEN || !ADMIN_TOKEN) throw new Error('Set the secrets USER_TOKEN and ADMIN_TOKEN')
+
+const isAdmin = bearerIdentity({ tokens: { [ADMIN_TOKEN]: { id: 'admin', scopes: ['admin'] } } })
+
+const handler = createHandler({
+  serve: [counter, pair, initials],
+  middleware: [bearerAuth({ tokens: { [USER_TOKEN]: 'ada' } })],
+  state: durableState(),
+  cors: ['https://app.example.com'],
+  rateLimit: { max: 600, key: (_, { identity }) => identity?.id, shared: true },
+  fileUpload: true,
+  a2a: { default: 'counter', push: true, extendedCard: { authenticate: isAdmin } },
+  gateway: { recovery: true },
+  metricsExporter: new MetricsExporter({ authenticate: isAdmin }),
+  swagger: { enabled: true, title: 'A Worker with everything', assets: workerAssets() },
+  toolkits: [{ name: 'text', description: 'Texts', tools: [wordCount] }],
+  admin: { manager: toolServers, authenticate: isAdmin },
+})
+
+export default { fetch: worker(handler) }
+
+export const { ServableRun, ServableIndex, ServableGateway, ServableMetrics } = durableObjects(handler)

@@ -1,0 +1,220 @@
+/** The examples that are copied whole: each installs by itself with the packed library, type-checks, and does what it says. */
+import { mkdir, readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { calls, type Provider, says, startProvider } from '../model-agent/provider.ts'
+import { type Examples, installExamples } from './example-folders.ts'
+import { freePort } from './harness.ts'
+import { root, type Started, start } from './process.ts'
+
+const NAMES = ['support-desk', 'other-framework', 'chat-page', 'worker-with-everything'] as const
+
+let examples: Examples
+let provider: Provider
+beforeAll(async () => {
+  examples = await installExamples(NAMES)
+  provider = await startProvider()
+})
+afterAll(async () => {
+  await provider?.stop()
+  await examples?.remove()
+})
+
+async function post(url: string, body: object, token?: string): Promise<Response> {
+  const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) }
+  return fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+}
+
+/** What the model was told last, without its instructions. */
+const told = () =>
+  provider.asked.at(-1)?.body.messages.flatMap(({ role, content }) => (role === 'system' ? [] : [content]))
+
+describe.each(NAMES)('the folder %s', name => {
+  it('type-checks by itself', async () => {
+    await examples.of(name).script('check')
+  })
+
+  it('states the versions that this repository has, and imports the package alone', async () => {
+    const read = async (path: string) => JSON.parse(await readFile(join(root, path), 'utf8'))
+    const library = await read('package.json')
+    const { dependencies, devDependencies } = await read(`examples/${name}/package.json`)
+    const known = { ...library.devDependencies, [library.name]: library.version }
+    for (const [dependency, version] of Object.entries({ ...dependencies, ...devDependencies })) {
+      expect([dependency, version]).toEqual([dependency, known[dependency]])
+    }
+    for (const file of await readdir(join(root, 'examples', name))) {
+      expect(await readFile(join(root, 'examples', name, file), 'utf8'), file).not.toMatch(/from '\.\.\//)
+    }
+  })
+})
+
+describe('the support desk', () => {
+  let server: Started & { readonly url: string }
+  const serve = () =>
+    examples.of('support-desk').serve({ OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: 'k' })
+  beforeAll(async () => {
+    server = await serve()
+  })
+  afterAll(() => server?.stop())
+
+  const ask = async (input: string, token: string) => {
+    const answer = await post(`${server.url}/api/agents/orders/run`, { input, sessionId: 'first' }, token)
+    return answer.json()
+  }
+
+  it('lets in nobody without a token', async () => {
+    expect((await post(`${server.url}/api/agents/orders/run`, { input: 'Hi' })).status).toBe(401)
+  })
+
+  it('shows each user orders of their own alone', async () => {
+    const results = []
+    for (const token of ['token-of-ada', 'token-of-bob']) {
+      provider.script(calls(['order_status', { order: 'A1' }]), says('Told'))
+      results.push((await ask(`Where is A1? ${token}`, token)).toolCalls[0].result)
+    }
+    expect(results).toEqual(['shipped, arrives on Friday', 'This user has no such order'])
+    expect(provider.asked[0]?.authorization).toBe('Bearer k')
+  })
+
+  it('remembers the conversation of each user apart, over a restart too', async () => {
+    await server.stop()
+    server = await serve()
+    provider.script(says('Again'))
+    await ask('What did I ask?', 'token-of-ada')
+    expect(told()).toContain('Where is A1? token-of-ada')
+    expect(JSON.stringify(told())).not.toContain('token-of-bob')
+    await ask('And I?', 'token-of-bob')
+    expect(told()).toContain('Where is A1? token-of-bob')
+    expect(JSON.stringify(told())).not.toContain('token-of-ada')
+  })
+
+  it('asks the member that can help', async () => {
+    provider.script(
+      calls(['ask_returns', { input: 'May software go back?' }]),
+      says('Unopened only'),
+      says('Only unopened'),
+    )
+    const answer = await post(`${server.url}/api/teams/desk/run`, { input: 'Returns?' }, 'token-of-ada')
+    expect(await answer.json()).toMatchObject({ text: 'Only unopened', usage: { totalTokens: 30 } })
+  })
+})
+
+describe('the agent of another framework', () => {
+  it('answers, calls its tool, and uses the key of the client', async () => {
+    const env = { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: 'of-the-server' }
+    const server = await examples.of('other-framework').serve(env)
+    try {
+      provider.script(calls(['get_weather', { city: 'Oslo' }]), says('Sunny'))
+      const answer = await post(`${server.url}/api/agents/weather/run`, {
+        input: 'Oslo?',
+        apiKey: 'of-a-client',
+      })
+      const call = { toolName: 'get_weather', args: { city: 'Oslo' }, result: 'It is sunny in Oslo' }
+      expect(await answer.json()).toMatchObject({ text: 'Sunny', toolCalls: [call] })
+      expect(provider.asked[0]?.authorization).toBe('Bearer of-a-client')
+      const card = await fetch(`${server.url}/.well-known/agent-card.json`)
+      expect(await card.json()).toMatchObject({ skills: [{ name: 'weather' }] })
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
+describe('the chat page', () => {
+  it('is served, and its client streams', async () => {
+    const example = examples.of('chat-page')
+    await example.script('build')
+    const server = await example.serve()
+    try {
+      const page = await fetch(server.url)
+      expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
+      expect(await page.text()).toContain("from './client.js'")
+      const client = await (await fetch(`${server.url}/client.js`)).text()
+      expect(client).toBe(await readFile(join(example.folder, 'client.js'), 'utf8'))
+      expect((await fetch(`${server.url}/server.ts`)).status).toBe(404)
+
+      const { createClient } = await import(pathToFileURL(join(example.folder, 'client.js')).href)
+      const said: string[] = []
+      for await (const event of createClient({ baseUrl: `${server.url}/api` })
+        .agent('parrot')
+        .stream('one two')) {
+        said.push(event.type === 'text' ? event.text : event.type)
+      }
+      expect(said).toEqual(['one ', 'two', 'finish'])
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
+describe('the Worker with everything', () => {
+  let server: Started
+  let url: string
+  beforeAll(async () => {
+    const { folder } = examples.of('worker-with-everything')
+    await mkdir(join(folder, 'state'))
+    server = await start({
+      command: join(folder, 'node_modules/.bin/wrangler'),
+      args: [
+        ...['dev', '--port', String(await freePort()), '--inspector-port', '0', '--persist-to', 'state'],
+        ...['--var', 'USER_TOKEN:user', '--var', 'ADMIN_TOKEN:admin'],
+      ],
+      cwd: folder,
+      until: /Ready on (http:\/\/127\.0\.0\.1:\d+)/,
+      env: { NO_COLOR: '1', WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false' },
+      startMs: 60_000,
+    })
+    url = server.ready[1] ?? ''
+  })
+  afterAll(() => server?.stop())
+
+  const get = (path: string, token?: string) =>
+    fetch(url + path, { headers: token ? { authorization: `Bearer ${token}` } : {} })
+
+  it('answers the user alone', async () => {
+    const run = { input: 'one two three' }
+    const answer = await post(`${url}/api/agents/counter/run`, run, 'user')
+    expect(await answer.json()).toMatchObject({ text: '3 words' })
+    expect((await post(`${url}/api/agents/counter/run`, run)).status).toBe(401)
+    const workflow = await post(`${url}/api/workflows/initials/run`, run, 'user')
+    expect(await workflow.json()).toMatchObject({ text: 'ott' })
+    const team = await post(`${url}/api/teams/pair/run`, run, 'user')
+    expect(await team.json()).toMatchObject({ text: '3 words' })
+  })
+
+  it('keeps a stored run in a Durable Object', async () => {
+    const started = await post(
+      `${url}/api/agents/counter/run`,
+      { input: 'one two', background: true },
+      'user',
+    )
+    const { runId } = await started.json()
+    expect(await (await get(`/api/runs/${runId}`, 'user')).json()).toMatchObject({ status: 'completed' })
+  })
+
+  it('has every part', async () => {
+    const statuses = async (token: string | undefined, ...paths: string[]) =>
+      Promise.all(paths.map(async path => [path, (await get(path, token)).status]))
+    const open = ['/.well-known/agent-card.json', '/api/health']
+    expect(await statuses(undefined, ...open)).toEqual(open.map(path => [path, 200]))
+    const users = [
+      '/api/docs/spec.json',
+      '/api/tools',
+      '/api/agents/counter/corrections',
+      '/socket.io/?EIO=4&transport=polling',
+    ]
+    expect(await statuses('user', ...users)).toEqual(users.map(path => [path, 200]))
+    const admins = ['/api/metrics', '/api/admin/mcp', '/api/admin/toolkits']
+    expect(await statuses('admin', ...admins)).toEqual(admins.map(path => [path, 200]))
+    expect(await statuses('user', ...admins)).toEqual(admins.map(path => [path, 401]))
+  })
+
+  it('shows the documentation page, with its files from static assets', async () => {
+    const page = await fetch(`${url}/api/docs`, { headers: { accept: 'text/html' } })
+    expect(page.status).toBe(200)
+    const [, script = ''] = /<script src="([^"]+bundle[^"]*)"/.exec(await page.text()) ?? []
+    const file = await fetch(new URL(script, page.url))
+    expect([script !== '', file.status]).toEqual([true, 200])
+  })
+})
