@@ -106,7 +106,7 @@ function subjectOf(
 export function describeCard(agents: readonly CardSubject[], options: CardOptions): CardDescription {
   const skills = agents.map(skillOf)
   const [first] = skills
-  if (first === undefined) throw new ServableError('invalid_options', 'A card needs one agent or more')
+  if (first === undefined) throw new ServableError('invalid_options', 'A card needs at least one agent')
   const url = addressOf(options.url)
   const { provider, securitySchemes = {}, security = [], signatures = [] } = options
   checkRequirements(security, securitySchemes, 'security')
