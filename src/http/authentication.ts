@@ -61,7 +61,10 @@ export function apiKeyAuth(options: ApiKeyOptions): Middleware {
   const verify = verifierOf(options, 'apiKeyAuth', ApiKeySchema)
   const { header = 'x-service-key' } = options
   if (header.toLowerCase() === ANY_PROVIDER_HEADER) {
-    throw new ServableError('invalid_options', '`apiKeyAuth`: `x-api-key` is for the key of a model provider')
+    throw new ServableError(
+      'invalid_options',
+      '`apiKeyAuth`: `x-api-key` is for provider keys: choose another `header`',
+    )
   }
   return authenticating(verify, {
     challenge: `ApiKey header="${header}"`,
@@ -147,16 +150,16 @@ function tellThrown(thrown: unknown, request: Request, context: Context): void {
 const UNSET: ReadonlySet<string> = new Set(['', 'undefined', 'null'])
 
 const TokensSchema = v.pipe(
-  v.custom<Record<string, unknown>>(isObject, 'must be an object of secrets and whose they are'),
+  v.custom<Record<string, unknown>>(isObject, 'must be an object of tokens and their owners'),
   v.check(
     tokens => Object.keys(tokens).every(token => !UNSET.has(token)),
-    'must hold no empty or unset token: is a variable missing?',
+    'must have no empty or unset token: is a variable missing?',
   ),
-  v.check(tokens => Object.keys(tokens).length > 0, 'must hold a token or more'),
+  v.check(tokens => Object.keys(tokens).length > 0, 'must have at least one token'),
   // Not field by field: an error must not name a token.
   v.check(
     tokens => Object.values(tokens).every(isSomebody),
-    'must hold ids or identities, each an `id` that is text and not empty',
+    'must give each token an id, or an identity with an `id`',
   ),
 )
 

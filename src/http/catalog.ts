@@ -123,5 +123,5 @@ function checkEntry(
   checkRunnable(value, where)
   const { kind: own } = Object(value) as Partial<Servable>
   if (own === undefined || own === kind) return
-  throw new ServableError('invalid_options', `${where}: is a ${own}, so it belongs into \`${own}s\``)
+  throw new ServableError('invalid_options', `${where}is a ${own}: move it to \`${own}s\``)
 }

@@ -136,7 +136,7 @@ export function createRateLimit(
     responseHeaders.set('ratelimit-policy', policy)
     if (used <= max) return next()
     responseHeaders.set('retry-after', String(seconds))
-    throw new ServableError('rate_limited', `There may be ${max} requests in ${windowMs} ms`)
+    throw new ServableError('rate_limited', `At most ${max} requests are allowed in ${windowMs} ms`)
   }
 }
 
@@ -159,6 +159,9 @@ function byKey(key: NonNullable<RateLimitOptions['key']>): ClientOf {
     const given: unknown = key(request, context)
     if (given === undefined) return undefined
     if (typeof given === 'string') return sha256(given)
-    throw new ServableError('internal_error', '`rateLimit.key` must give text or undefined, at once')
+    throw new ServableError(
+      'internal_error',
+      '`rateLimit.key` must return text or undefined, and not be async',
+    )
   }
 }

@@ -71,7 +71,7 @@ function readForm(request: Request, state: RequestState, { readUpload }: RunRequ
   if (readUpload !== undefined) return readUpload(request, uploader)
   throw new ServableError(
     'unsupported_media_type',
-    'Files are not taken here (turn on `fileUpload`): the `content-type` must be `application/json`',
+    'Files are not accepted here (turn on `fileUpload`): the `content-type` must be `application/json`',
   )
 }
 

@@ -178,7 +178,7 @@ export class UploadPlace {
     this.#beginSpan()
     const least = (MIN_BYTES_PER_SECOND * (performance.now() - this.#spanAt)) / 1000
     if (!this.#wasSlow || this.#spanBytes > least || !this.#others.isWanted()) return
-    const text = `Others wait for a place, and this upload was slower than ${MIN_BYTES_PER_SECOND} bytes a second: try again later`
+    const text = `This upload was slower than ${MIN_BYTES_PER_SECOND} bytes a second while others waited: try again later`
     throw new ServableError('upload_too_slow', text)
   }
 

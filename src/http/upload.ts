@@ -134,11 +134,11 @@ async function bodyOf(form: FormData, settings: UploadSettings): Promise<Record<
   for (const [name, value] of form as unknown as Iterable<[string, string | File]>) {
     if (typeof value !== 'string') files.push(value)
     else if (++fields > MAX_FIELDS) {
-      throw new ServableError('invalid_body', `A form may have ${MAX_FIELDS} fields at the most`)
+      throw new ServableError('invalid_body', `A form may have at most ${MAX_FIELDS} fields`)
     } else Object.defineProperty(body, name, { value, enumerable: true, configurable: true })
   }
   if (files.length > settings.maxFiles) {
-    throw new ServableError('invalid_body', `\`files\`: there may be ${settings.maxFiles} at the most`)
+    throw new ServableError('invalid_body', `\`files\`: at most ${settings.maxFiles} are allowed`)
   }
   for (const [index, file] of files.entries()) await checkFile(file, `files.${index}`, settings)
   const { input, background } = body
@@ -155,18 +155,21 @@ async function checkFile(
   { maxFileSize, allowedMimeTypes }: UploadSettings,
 ): Promise<void> {
   if (file.size > maxFileSize) {
-    throw new ServableError('body_too_large', `\`${path}\`: a file may have ${maxFileSize} bytes at the most`)
+    throw new ServableError('body_too_large', `\`${path}\`: a file may have at most ${maxFileSize} bytes`)
   }
   const head = await headOf(file)
   const type = mimeTypeOf(file, head)
   if (allowedMimeTypes !== undefined && !allowedMimeTypes.some(allowed => covers(allowed, type))) {
     throw new ServableError(
       'unsupported_media_type',
-      `\`${path}\`: files of this type are not taken, but ${allowedMimeTypes.join(', ')}`,
+      `\`${path}\`: this file type is not accepted: use ${allowedMimeTypes.join(', ')}`,
     )
   }
   if (agrees(type, head)) return
-  throw new ServableError('unsupported_media_type', `\`${path}\`: the file is not what its type says`)
+  throw new ServableError(
+    'unsupported_media_type',
+    `\`${path}\`: the content of the file does not match its type`,
+  )
 }
 
 function covers(allowed: string, type: string): boolean {
