@@ -20,7 +20,7 @@ export interface NoState {
 /** The state for a plugin that keeps something. Throws `invalid_options` where there is none. */
 export function stateFor<S extends { readonly kind: string }>(plugin: string, state: S | NoState): S {
   if (isState(state)) return state
-  throw new ServableError('invalid_options', `\`${plugin}\` keeps something: ${GIVE_STATE}`)
+  throw new ServableError('invalid_options', `\`${plugin}\` stores data: ${GIVE_STATE}`)
 }
 
 function isState<S extends { readonly kind: string }>(state: S | NoState): state is S {

@@ -164,7 +164,7 @@ const state = v.custom<State>(
 
 const plugin = v.custom<Plugin>(
   value => typeof value === 'object' && isPlugin(Object(value)),
-  'must be a plugin: what a function such as `a2a()` gives',
+  'must be a plugin, such as `a2a()`',
 )
 
 function isPlugin({ name, mount }: Readonly<Record<string, unknown>>): boolean {

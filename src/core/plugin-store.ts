@@ -80,7 +80,7 @@ function overStore(plugin: string, { reads = {}, writes = {} }: PluginTransactio
 function atOnce(result: unknown): unknown {
   if (!(result instanceof Promise)) return result
   result.catch(() => {})
-  throw new ServableError('internal_error', 'What a plugin keeps is read and written at once: no `async`')
+  throw new ServableError('internal_error', 'Reads and writes of a plugin must not be async')
 }
 
 /** Values are kept as their JSON, so that on every store a plugin has a copy of its own, and none of what it writes later. */
@@ -138,7 +138,7 @@ function toJson(value: unknown): string {
   // Undefined, whatever its type says, for what JSON has no word for.
   const text = JSON.stringify(value) as string | undefined
   if (text !== undefined) return text
-  throw new ServableError('internal_error', '`put` keeps JSON values, and none that JSON has no word for')
+  throw new ServableError('internal_error', '`put` takes JSON values only')
 }
 
 /** What a plugin keeps, and how it is called. Made by {@link keeping}. */
@@ -165,7 +165,7 @@ export function keeping<const T extends PluginTransactions>(works: T): Keeping<T
   if (twice !== undefined) {
     throw new ServableError(
       'invalid_options',
-      `\`keeping\`: \`${twice}\` is a read and a write: name them apart`,
+      `\`keeping\`: \`${twice}\` is both a read and a write: rename one of them`,
     )
   }
   return {
