@@ -256,7 +256,7 @@ const CANCELLED: FinishEvent = { type: 'finish', finishReason: 'cancelled' }
 const INTERRUPTED: ErrorEvent = {
   type: 'error',
   code: 'interrupted',
-  error: 'What ran it was ended before the run was',
+  error: 'The server stopped before the run ended',
 }
 
 /** The record of a run that starts now. */

@@ -69,7 +69,7 @@ export function memoryState(options: MemoryStateOptions = {}): LocalState {
 function checkOptions({ maxRuns, maxAgeMs, maxBytes, ...others }: MemoryStateOptions): void {
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) {
-    throw wrong(`\`${unknown}\` is no option: use \`maxRuns\`, \`maxAgeMs\` and \`maxBytes\``)
+    throw wrong(`\`${unknown}\` is not an option: use \`maxRuns\`, \`maxAgeMs\` and \`maxBytes\``)
   }
   checkRetention({ maxRuns, maxAgeMs }, wrong)
   if (maxBytes !== undefined && !(Number.isSafeInteger(maxBytes) && maxBytes >= MIN_BYTES)) {
