@@ -89,7 +89,7 @@ export class ToolServerManager implements ToolServerSource {
     if (this.#servers !== undefined) return this.#servers
     throw new ServableError(
       'invalid_options',
-      'This `ToolServerManager` keeps nothing yet: give it to `createHandler` as `admin.manager`',
+      'This `ToolServerManager` has no state yet: give it to `createHandler` as `admin.manager`',
     )
   }
 
@@ -144,7 +144,7 @@ function checkOptions(options: ToolServerManagerOptions): void {
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined) continue
     if (OTHERS.includes(name)) continue
-    if (!(name in DEFAULTS)) throw invalid(`\`${name}\` is no option of a tool-server manager`)
+    if (!(name in DEFAULTS)) throw invalid(`\`${name}\` is not an option of a tool-server manager`)
     const isCount = Number.isInteger(value) && value >= 1 && value < 2 ** 31
     if (!isCount) throw invalid(`\`${name}\` must be a whole number of 1 or more`)
   }
