@@ -73,7 +73,7 @@ function checked(options: RouteOptions): RouteOptions {
   const { waitUntil, trustedHeader, ...others } = options
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) {
-    throw wrong(`\`${unknown}\` is no option: use \`waitUntil\` and \`trustedHeader\``)
+    throw wrong(`\`${unknown}\` is not an option: use \`waitUntil\` and \`trustedHeader\``)
   }
   if (waitUntil !== undefined && typeof waitUntil !== 'function') {
     throw wrong('`waitUntil` must be a function, such as `after` of `next/server`')

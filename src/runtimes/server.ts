@@ -50,7 +50,7 @@ export function resolveAddress(options: ServeOptions = {}): Required<ServeOption
   if (unknown !== undefined) {
     throw new ServableError(
       'invalid_options',
-      `\`${unknown}\` is no option of \`serve\`: use \`port\` and \`hostname\``,
+      `\`${unknown}\` is not an option of \`serve\`: use \`port\` and \`hostname\``,
     )
   }
   return { port: options.port ?? 3000, hostname: options.hostname ?? '127.0.0.1' }

@@ -67,7 +67,7 @@ function checked(options: SqliteStateOptions): SqliteStateOptions {
   const { path, maxRuns, maxAgeMs, ...others } = Object(options) as Partial<SqliteStateOptions>
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) {
-    throw wrong(`\`${unknown}\` is no option: use \`path\`, \`maxRuns\` and \`maxAgeMs\``)
+    throw wrong(`\`${unknown}\` is not an option: use \`path\`, \`maxRuns\` and \`maxAgeMs\``)
   }
   checkRetention({ maxRuns, maxAgeMs }, wrong)
   if (typeof path === 'string' && path !== '') return { ...options, path }
