@@ -62,7 +62,7 @@ export function toAgent(run: AgentConfig['run'], options?: ToAgentOptions): Serv
 export function toAgent(agent: object, options?: ToAgentOptions): ServableAgent
 export function toAgent(agent: unknown, options: ToAgentOptions = {}): Servable {
   if (isServable(agent)) {
-    checkOptions(options, [], `\`${agent.name}\`, which is servable already`)
+    checkOptions(options, [], `\`${agent.name}\`, which needs no adapter`)
     return agent
   }
   checkInstance(agent)
@@ -90,7 +90,7 @@ function bodyOf(agent: unknown, adapter: Adapter, options: ToAgentOptions): Agen
   return async function* run(input: RunInput, context: RunContext) {
     const chosen = (await options.forRun?.(context)) || agent
     if (!adapter.recognizes(chosen)) {
-      throw new ServableError('invalid_options', `\`forRun\` must give ${adapter.what}, or nothing`)
+      throw new ServableError('invalid_options', `\`forRun\` must return ${adapter.what}, or nothing`)
     }
     try {
       return yield* adapter.run(chosen, input, context, options)
@@ -142,13 +142,13 @@ function checkOptions(options: unknown, known: readonly string[], what: string):
   }
   const unknown = Object.keys(options).find(name => !known.includes(name))
   if (unknown === undefined) return
-  throw new ServableError('invalid_options', `\`servable\`: \`${unknown}\` is no option of ${what}`)
+  throw new ServableError('invalid_options', `\`servable\`: \`${unknown}\` is not an option of ${what}`)
 }
 
 function unknownShape(): ServableError {
   const known = ADAPTERS.map(({ what }) => what).join(', ')
   return new ServableError(
     'invalid_options',
-    `\`servable\` takes ${known}, a function \`(input, context) => …\`, or what has a \`kind\` and a \`run\` or \`stream\` method`,
+    `\`servable\` takes ${known}, a function \`(input, context) => …\`, or an object with a \`kind\` and a \`run\` or \`stream\` method`,
   )
 }

@@ -92,7 +92,7 @@ export function resolveAdmin(
       'invalid_options',
       '`admin` needs `admin.authenticate` in production: write ' +
         "`admin: { authenticate: bearerIdentity({ tokens: { [env.ADMIN_TOKEN]: 'admin' } }) }`, " +
-        'or set NODE_ENV to `development` where this is no production',
+        'or set NODE_ENV to `development` if this is not production',
     )
   }
   return {

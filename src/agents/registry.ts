@@ -88,14 +88,14 @@ export class Registry {
     if (this.#fresh.has(key) && !isProduction()) {
       throw new ServableError(
         'invalid_options',
-        `There are two of kind ${kind} named \`${name}\`: give one of them another name, or make it with \`register: false\``,
+        `There are two ${kind}s named \`${name}\`: rename one of them, or make it with \`register: false\``,
       )
     }
     if (this.#warned.has(key) || this.#warned.size >= MAX_WARNED) return
     this.#warned.add(key)
     const message =
-      `A second ${kind} named \`${name}\` has taken the place of the first. After a hot reload that is as it should be; ` +
-      'else give one of them another name, or make it with `register: false`'
+      `A second ${kind} named \`${name}\` replaced the first. After a hot reload this is normal; ` +
+      'otherwise rename one of them, or make it with `register: false`'
     console.warn(JSON.stringify({ level: 'warn', event: 'registry.replaced', kind, name, message }))
   }
 

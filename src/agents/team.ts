@@ -158,7 +158,7 @@ function endOf(results: readonly RunResult[]): Partial<RunResult> {
 function checkMembers(config: TeamConfig): void {
   const where = `team \`${config.name}\``
   if (!Array.isArray(config.members) || config.members.length === 0) {
-    throw new ServableError('invalid_options', `${where}: \`members\` must hold one agent or more`)
+    throw new ServableError('invalid_options', `${where}: \`members\` must have at least one agent`)
   }
   if (typeof config.strategy !== 'function') {
     throw new ServableError(

@@ -141,7 +141,7 @@ function bodyOf(config: WorkflowConfig, list: readonly NamedStep[]): WorkflowBod
   }
   throw new ServableError(
     'invalid_options',
-    `workflow \`${config.name}\`: needs \`steps\` with one step or more, or a \`run\` function`,
+    `workflow \`${config.name}\`: needs at least one step in \`steps\`, or a \`run\` function`,
   )
 }
 

@@ -121,7 +121,7 @@ export function resolveGateway(option: string, options: GatewayOptions): Gateway
     if (options.server !== undefined && options[name] !== undefined) {
       throw new ServableError(
         'invalid_options',
-        `\`${option}.${name}\` is for the server's own options where \`${option}.server\` is given`,
+        `\`${option}.${name}\` cannot stand beside \`${option}.server\`: set it in the server's own options`,
       )
     }
   }

@@ -147,7 +147,7 @@ const NAMES = ['pricing', 'authenticate', 'maxNames', 'maxTools', 'maxViewers']
 function checkOptions(options: object, pricing: object, bounds: Readonly<Record<string, number>>): void {
   const wrong = (what: string) => new ServableError('invalid_options', `\`MetricsExporter\`: ${what}`)
   const unknown = Object.keys(options).find(name => !NAMES.includes(name))
-  if (unknown !== undefined) throw wrong(`\`${unknown}\` is not known here`)
+  if (unknown !== undefined) throw wrong(`\`${unknown}\` is not an option`)
   for (const [name, value] of Object.entries(bounds)) {
     if (!Number.isSafeInteger(value) || value < 1) throw wrong(`\`${name}\` must be a whole number above 0`)
   }

@@ -72,9 +72,9 @@ const PUBLIC = ['kty', 'kid', 'alg', 'use', 'crv', 'x', 'y', 'n', 'e'] as const
 export function cardSigner({ keys, jku }: CardSignerOptions): CardSigner {
   validate(JkuSchema, { jku }, 'invalid_options', 'cardSigner')
   const given = (Array.isArray(keys) ? keys : [keys]) as readonly (SigningKey | string)[]
-  if (given.length === 0) throw wrong('needs a key or more in `keys`')
+  if (given.length === 0) throw wrong('needs at least one key in `keys`')
   const all = given.map(readKey)
-  if (new Set(all.map(({ kid }) => kid)).size < all.length) throw wrong('has two keys of one `kid`')
+  if (new Set(all.map(({ kid }) => kid)).size < all.length) throw wrong('has two keys with the same `kid`')
   // Imported at the first card, as reading a key takes a while.
   let imported: Promise<readonly Imported[]> | undefined
   const sign = async (card: AgentCard, generation: CardGeneration): Promise<CardSignature[]> => {
@@ -113,7 +113,7 @@ async function importKey(jwk: SigningKey): Promise<Imported> {
     return { alg, kid, key: await importJWK(jwk, alg) }
   } catch {
     // What was thrown may tell of the key.
-    throw wrong(`cannot sign with the key \`${kid}\`: is it a whole private key of \`${alg}\`?`)
+    throw wrong(`cannot sign with the key \`${kid}\`: is it a complete private key for \`${alg}\`?`)
   }
 }
 

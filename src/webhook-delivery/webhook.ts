@@ -72,7 +72,7 @@ export async function verifyWebhook(
   const sentAt = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) * 1000 : Number.NaN
   const isNow = Math.abs(Date.now() - sentAt) <= toleranceMs
   if (id === '' || !isNow || !(await isSigned(keys, signature, signed(id, timestamp, body)))) {
-    throw new ServableError('unauthorized', 'The notification is not signed with the secret, or not lately')
+    throw new ServableError('unauthorized', 'The notification has a signature that is wrong or too old')
   }
   try {
     return { id, sentAt, payload: JSON.parse(body) }

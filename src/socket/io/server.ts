@@ -70,7 +70,7 @@ export function createSocketServerWith(options: SocketServerOptions, plain?: Pla
   const attach = (name: string, namespace: Namespace) => {
     checkName(name)
     if (namespaces.has(name)) {
-      throw new ServableError('invalid_options', `\`namespaces\`: there is a \`${name}\` already`)
+      throw new ServableError('invalid_options', `\`namespaces\`: there are two named \`${name}\``)
     }
     namespaces.set(name, namespace)
   }
@@ -165,7 +165,7 @@ function bounded(snapshots: SocketSnapshot[], maxDataBytes: number): SocketSnaps
     if (data === undefined || JSON.stringify(data).length <= maxDataBytes) continue
     throw new ServableError(
       'internal_error',
-      `The \`data\` of a socket in \`${nsp}\` must be ${maxDataBytes} bytes of JSON at the most to be kept`,
+      `The \`data\` of a socket in \`${nsp}\` must be at most ${maxDataBytes} bytes of JSON`,
     )
   }
   return snapshots
