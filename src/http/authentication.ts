@@ -16,32 +16,33 @@ import { ANY_PROVIDER_HEADER } from './key-headers.ts'
 import { type Identity, isIdentity } from './platform.ts'
 
 /**
- * Checks a token or key. Undefined and a throw refuse. Of a socket whose client gave it in `auth.token` the request is the
- * first one of its connection, with no headers but `authorization`, `cookie`, `origin`, `user-agent` and that of the credential.
+ * Checks a token or key. Undefined and a throw refuse. If a socket's client gave it in `auth.token`, `request` is the first
+ * request of the connection. It then has no headers but `authorization`, `cookie`, `origin`, `user-agent` and that of the
+ * credential.
  */
 export type VerifyCredential = (
   credential: string,
   request: Request,
 ) => Identity | undefined | Promise<Identity | undefined>
 
-/** Who may come in: by a table of secrets and whose they are, or by a function. Exactly one of the two. */
+/** Who may come in: a table of tokens, or a function. Exactly one of the two. */
 export interface CredentialOptions {
-  /** Identities by secret; an id alone will do. They are compared in constant time. */
+  /** Identities by token; an id alone is enough. Tokens are compared in constant time. */
   readonly tokens?: Readonly<Record<string, Identity | string>>
   readonly verify?: VerifyCredential
 }
 
 /** The options of {@link apiKeyAuth}. */
 export interface ApiKeyOptions extends CredentialOptions {
-  /** The header with the key. Default `x-service-key`. Never `x-api-key`, which is a model provider's here. */
+  /** The header with the key. It cannot be `x-api-key`, which carries the key of a model provider. Default: `x-service-key`. */
   readonly header?: string
 }
 
 /**
- * Lets in whoever sends `Authorization: Bearer` with a token that is known (RFC 6750), as the identity that it stands for.
- * What tells nothing is open (`context.isOpen`): agent cards, health, the documentation page without its document. Parts with
- * an `authenticate` of their own are left to it; all else is refused. A client of the event socket that cannot send headers
- * gives the token as `auth.token` at its handshake.
+ * Lets in requests with `Authorization: Bearer` and a known token (RFC 6750), as the identity of the token. All other requests
+ * are refused, with two exceptions. Parts that tell nothing are open (`context.isOpen`): agent cards, health, the documentation
+ * page without its document. Parts with an `authenticate` of their own decide themselves. A client of the event socket that
+ * cannot send headers gives the token as `auth.token` at its handshake.
  *
  * @example
  * createHandler({ middleware: [bearerAuth({ tokens: { [env.TOKEN]: 'ada' } })] })
@@ -56,7 +57,10 @@ export function bearerAuth(options: CredentialOptions): Middleware {
   })
 }
 
-/** The same for a key in a header of its own. At a socket's handshake it is `auth.token` too: `auth.apiKey` is a provider's. */
+/**
+ * Lets in requests with a known key in a header of its own; otherwise like {@link bearerAuth}. At a socket's handshake the key
+ * is `auth.token`, since `auth.apiKey` is the key of a model provider.
+ */
 export function apiKeyAuth(options: ApiKeyOptions): Middleware {
   const verify = verifierOf(options, 'apiKeyAuth', ApiKeySchema)
   const { header = 'x-service-key' } = options
