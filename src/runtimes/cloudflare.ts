@@ -19,15 +19,17 @@ export { workerAssets } from './cloudflare/assets.ts'
 export type { ObjectClass, ObjectNamespace, ObjectState, ObjectStorage } from './cloudflare/platform.ts'
 export { type WorkerContext, type WorkerFetch, worker } from './cloudflare/worker.ts'
 
-/** How state is spread over objects. */
+/** How state is spread over Durable Objects. */
 export interface DurableStateOptions {
-  /** Objects that share the clients of the event socket. Default 4; one serves about a thousand messages a second. */
+  /**
+   * Number of objects that share the clients of the event socket. One serves about a thousand messages a second. Default: 4.
+   */
   readonly gateways?: number
-  /** Objects that share what isolates hand over of the metrics. Default 2. */
+  /** Number of objects that share the metrics of the isolates. Default: 2. */
   readonly metrics?: number
   /**
-   * Objects that share the runs of clients without an identity, each client's with the same one. Each lets its share of
-   * `runs.maxRunning` be at work. Default 1, which all those runs meet in; see `docs/workers-costs.md` for what one bears.
+   * Number of objects that share the runs of clients without an identity; each client always has the same one. Each object
+   * allows its share of `runs.maxRunning`. See `docs/workers-costs.md` for the load that one bears. Default: 1.
    */
   readonly indexes?: number
 }
