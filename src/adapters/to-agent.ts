@@ -12,33 +12,33 @@ import { mastra } from './mastra.ts'
 import { openaiAgents } from './openai-agents.ts'
 import { voltAgent } from './voltagent.ts'
 
-/** What `toAgent` may be told beside the agent. Every member is optional. */
+/** Options of `toAgent`. Every member is optional. */
 export interface ToAgentOptions {
   /**
-   * The name under which clients reach it: 1 to 200 characters. Default: the name (or `id`) that the agent has; without
-   * one this option is needed.
+   * The name under which clients reach the agent: 1 to 200 characters. Required if the agent has neither a name nor an `id`.
+   * Default: the agent's name or `id`.
    */
   readonly name?: string
-  /** Default: the agent's own, where it has one. */
+  /** Default: the agent's own, if it has one. */
   readonly description?: string
-  /** The model behind it, which chooses the provider key of a request. Default: what the framework tells. */
+  /** The model behind the agent. It decides which provider key of a request is used. Default: what the framework tells. */
   readonly model?: { readonly provider: string; readonly id: string }
-  /** What it can do beyond text: `['vision']`. Default: none. */
+  /** What the agent can do beyond text: `['vision']`. Default: none. */
   readonly capabilities?: readonly string[]
   /**
-   * Makes the agent of one run, such as one whose model has the request's `apiKey`; nothing for the agent as it was given.
-   * It must be of the same framework. Not for functions, which get the key themselves. Default: every run uses the agent as
-   * it was given.
+   * Makes the agent of one run, for example one whose model uses the request's `apiKey`. It must be of the same framework.
+   * Return nothing to use the given agent. Functions get the key themselves and cannot have this option. Default: every run
+   * uses the given agent.
    *
    * @example
    * toAgent(agent, { forRun: ({ apiKey }) => apiKey && makeAgent(createOpenAI({ apiKey })) })
    */
   readonly forRun?: (context: RunContext) => unknown
-  /** OpenAI Agents alone, and needed there: the package's `run`, or a `Runner`. */
+  /** For OpenAI Agents only, and required there: the package's `run`, or a `Runner`. */
   readonly run?: unknown
   /**
-   * OpenAI Agents alone: opens the `Session` of a run that has a `sessionId`. `thread` is the session's id, with its user's
-   * where there is one, so that nobody reaches the session of another. Default: runs remember nothing.
+   * For OpenAI Agents only: opens the `Session` of a run that has a `sessionId`. `thread` is the session's id together with its
+   * user's, if there is one, so that no user reaches the session of another. Default: runs remember nothing.
    */
   readonly session?: (thread: string, context: RunContext) => unknown
 }

@@ -85,7 +85,7 @@ export type BusListener<N extends BusEventName> = (payload: BusEvents[N], name: 
 
 /** Settings of a bus. */
 export interface EventBusOptions {
-  /** Most listeners on one bus, so that a listener added per request is noticed. Default 1,000. */
+  /** Most listeners on one bus, so that a listener added per request is noticed. Default: 1,000. */
   readonly maxListeners?: number
   /** Told when a listener throws. By default such a throw is dropped: it never reaches the run. */
   readonly onListenerError?: (error: unknown, name: BusEventName) => void

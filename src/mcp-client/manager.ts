@@ -10,28 +10,28 @@ import { createSeal } from './seal.ts'
 
 /** The options of a {@link ToolServerManager}. */
 export interface ToolServerManagerOptions {
-  /** Starts programs: `stdio` of `servable/stdio`, on Node, Bun and Deno. Which ones, `admin.stdio.commands` says. */
+  /** Starts programs: `stdio` of `servable/stdio`, on Node, Bun and Deno. `admin.stdio.commands` lists the allowed programs. */
   readonly stdio?: OpenStdio
   /**
-   * Encrypts what it takes to reach a server (the whole address, headers, arguments, variables) where it is kept: 32 bytes in base64.
-   * Of several the first encrypts, and all decrypt. Default: it is kept as it is.
+   * Encrypts the stored connection data of a server (the whole address, headers, arguments, variables). A key is 32 bytes in
+   * base64. Of several keys the first encrypts, and all decrypt. Default: they are stored as they are.
    */
   readonly encryptionKey?: string | readonly string[]
-  /** Most tool servers. Default 100. */
+  /** Most tool servers. Default: 100. */
   readonly maxServers?: number
-  /** Most tools of one server; the rest is left out. Default 1,000. */
+  /** Most tools of one server. The rest is left out. Default: 1,000. */
   readonly maxTools?: number
-  /** Most bytes of one answer, and of what a stream brings in a minute. Default 4,194,304. */
+  /** Most bytes of one answer, and of what a stream brings in a minute. Default: 4,194,304. */
   readonly maxBytes?: number
-  /** Milliseconds that connecting may take. Default 10,000. */
+  /** Milliseconds that connecting may take. Default: 10,000. */
   readonly connectTimeoutMs?: number
-  /** Milliseconds that a call may take. Default 60,000. */
+  /** Milliseconds that a call may take. Default: 60,000. */
   readonly callTimeoutMs?: number
-  /** Milliseconds before a server that was lost is tried again; each further try waits twice as long. Default 1,000. */
+  /** Milliseconds before the manager tries a lost server again. Each further try waits twice as long. Default: 1,000. */
   readonly retryMs?: number
-  /** Most milliseconds between two tries. Default 60,000. */
+  /** Most milliseconds between two tries. Default: 60,000. */
   readonly maxRetryMs?: number
-  /** `false` keeps it from being the one that `admin: true` finds. Default true. */
+  /** `false` hides this manager from `admin: true`. Default: true. */
   readonly register?: boolean
 }
 

@@ -22,7 +22,7 @@ export interface AdmittedRun {
   readonly client?: string | undefined
   /** When it has ended for certain, where nobody who knows better may tell. */
   readonly expiresAt?: number | undefined
-  /** Bytes that it holds in memory while it is at work. Default 0. */
+  /** Bytes that it holds in memory while it is at work. Default: 0. */
   readonly inputBytes?: number | undefined
 }
 

@@ -27,7 +27,7 @@ export interface HostSettings extends RunSettings {
   /** Milliseconds for which an ended run is kept. */
   readonly retentionMs: number
   /**
-   * Milliseconds for which what follows an event may wait, to be written together: where each writing is paid for. Default 0,
+   * Milliseconds for which what follows an event may wait, to be written together: where each writing is paid for. Default: 0,
    * to the end of the turn.
    */
   readonly gatherMs?: number | undefined

@@ -37,7 +37,7 @@ export interface LogWriterOptions {
   readonly maxLength: number
   /** Told that a run has ended and its end is to be stored. */
   readonly working: WorkingRuns | undefined
-  /** Milliseconds for which what follows an event may wait, to be written together. Default 0, to the end of the turn. */
+  /** Milliseconds for which what follows an event may wait, to be written together. Default: 0, to the end of the turn. */
   readonly gatherMs?: number | undefined
   /** The entries that an event becomes; throws for an event that cannot be written. */
   encode(event: RunEvent): readonly string[]

@@ -19,13 +19,16 @@ export type SigningKey = JWK & { readonly kid: string; readonly alg: string }
 
 /** How cards are signed. */
 export interface CardSignerOptions {
-  /** Private keys, JWKs or their JSON text; each signs. Two at a time let readers follow while one replaces the other. */
+  /**
+   * Private keys, as JWKs or their JSON text. Each of them signs. While you replace a key, give both, so that readers accept
+   * either.
+   */
   readonly keys: SigningKey | string | readonly (SigningKey | string)[]
-  /** Where the public keys are published (RFC 7515, section 4.1.2). */
+  /** The address of the public keys (RFC 7515, section 4.1.2). */
   readonly jku?: string
 }
 
-/** Signs cards, and tells the public keys. */
+/** Signs cards, and gives the public keys. */
 export interface CardSigner extends SignCard {
   /** The public keys as a JWK Set (RFC 7517, section 5), for the address of `jku`. */
   readonly publicKeys: { readonly keys: readonly JWK[] }

@@ -24,7 +24,7 @@ export interface Impatient {
 
 /** How patient it is. */
 export interface PatientOptions {
-  /** Milliseconds after a commit in which what is written next is gathered. Default 0: each is written at once. */
+  /** Milliseconds after a commit in which what is written next is gathered. Default: 0: each is written at once. */
   readonly gatherMs?: number
 }
 

@@ -20,9 +20,9 @@ export interface Webhook {
 
 /** How a request is verified. */
 export interface VerifyOptions {
-  /** Most milliseconds between its sending and now, either way. Default 300,000. */
+  /** Most milliseconds between its sending and now, either way. Default: 300,000. */
   readonly toleranceMs?: number
-  /** Most bytes of its body. Default 10,485,760. */
+  /** Most bytes of its body. Default: 10,485,760. */
   readonly maxBodyBytes?: number
 }
 
