@@ -47,10 +47,9 @@ function checkCounts(counts: Readonly<Record<string, number>>): void {
 const MAX_OBJECTS = 256
 
 /**
- * Keeps state in Durable Objects: every stored run executes and is kept in an object of its own, and one object an
- * owner lists them. The bindings `SERVABLE_RUN`, `SERVABLE_INDEX` and, with a `gateway` or a `metricsExporter`,
- * `SERVABLE_GATEWAY` and `SERVABLE_METRICS` are looked up by name; `createHandler` throws `invalid_options` that says what
- * to write where one is missing.
+ * Keeps state in Durable Objects. Every stored run executes and is kept in an object of its own; one object an owner lists
+ * them. The bindings are found by name: `SERVABLE_RUN`, `SERVABLE_INDEX`, with a `gateway` `SERVABLE_GATEWAY`, and with a
+ * `metricsExporter` `SERVABLE_METRICS`. If one is missing, `createHandler` throws `invalid_options` that says what to write.
  */
 export function durableState({
   gateways = 4,
@@ -84,15 +83,15 @@ export function durableState({
 export interface DurableObjectClasses {
   readonly ServableRun: ObjectClass
   readonly ServableIndex: ObjectClass
-  /** Needed where there is a `gateway`. */
+  /** Needed with a `gateway`. */
   readonly ServableGateway: ObjectClass
-  /** Needed where there is a `metricsExporter`. */
+  /** Needed with a `metricsExporter`. */
   readonly ServableMetrics: ObjectClass
 }
 
 /**
- * Makes the Durable Object classes of a handler, so that the same agents and plugins are wherever a run executes. Agents that are
- * made during a request are not there: make them at module level. Throws `invalid_options` for what is no handler.
+ * Makes the Durable Object classes of a handler, so that a run finds its agents and plugins wherever it executes. Make agents
+ * at module level: those that are made during a request are not found. Throws `invalid_options` if `handler` is not a handler.
  *
  * @example
  * export const { ServableRun, ServableIndex, ServableGateway } = durableObjects(handler)
