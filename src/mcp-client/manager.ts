@@ -48,8 +48,8 @@ const DEFAULTS = {
 const OTHERS = ['stdio', 'encryptionKey', 'register']
 
 /**
- * Tool servers (MCP) that are added while the service runs: over `{prefix}/admin/mcp`, or with `servers`. Their definitions
- * are kept in the `state` of the handler that it is given to; their tools are called `server.tool`.
+ * Tool servers (MCP) that can be added while the service runs: over `{prefix}/admin/mcp`, or with `servers`. The `state` of the
+ * handler that has the manager stores their definitions. Their tools are called `server.tool`.
  *
  * @example
  * const manager = new ToolServerManager()
@@ -93,7 +93,7 @@ export class ToolServerManager implements ToolServerSource {
     )
   }
 
-  /** The tool `server.tool`, whether it is there or not: that is found out by each call of it. */
+  /** The tool `server.tool`. Each call of it looks it up, so it need not exist yet. */
   tool(name: string): Tool {
     if (typeof name !== 'string' || !name.includes('.'))
       throw invalid('`tool` needs the name of a tool: `server.tool`')
@@ -103,7 +103,7 @@ export class ToolServerManager implements ToolServerSource {
     }
   }
 
-  /** All tools of the servers that are connected now, for an agent that lets a model choose. */
+  /** All tools of the servers that are connected now, for an agent whose model chooses. */
   async tools(): Promise<Tool[]> {
     const found = await this.servers.tools()
     return found.map(({ name, description, parameters }) => ({
@@ -113,7 +113,7 @@ export class ToolServerManager implements ToolServerSource {
     }))
   }
 
-  /** Ends all connections, programs too; they are made again when they are needed. */
+  /** Ends all connections and programs. They start again when they are needed. */
   close(): void {
     this.#servers?.close?.()
   }
