@@ -1,5 +1,5 @@
 /**
- * Ready-made middleware that says who asks.
+ * Ready-made middleware that authenticates users.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Everything that is served, by kind and name: explicit entries first, then the registry, looked up anew on every
- * request.
+ * All agents, teams and workflows that are served, by kind and name. Explicit entries come first, then the registry, which is
+ * looked up on every request.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What middleware and routes know of a request.
+ * The context of a request, for middleware and routes.
  *
  * @module
  */

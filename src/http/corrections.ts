@@ -1,5 +1,5 @@
 /**
- * Corrections over HTTP: their schemas, and the state as a place for them.
+ * Corrections over HTTP: their schemas, and the state as their store.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Requests that a page of another origin has its visitor's browser send, cookies and all, without asking first
- * (cross-site request forgery).
+ * Cross-site request forgery: a page of another origin makes its visitor's browser send a request, with cookies and without a
+ * preflight.
  *
  * @module
  */

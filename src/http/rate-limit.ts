@@ -1,5 +1,5 @@
 /**
- * The built-in rate limiter (specification, "Limits"): so many requests of one client in a window.
+ * The built-in rate limiter (specification, "Limits"): it allows each client a number of requests in a window.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Reads a request for a run: which servable, which input, and how it is to be answered.
+ * Reads a run request: the servable, the input and the form of the answer.
  *
  * @module
  */

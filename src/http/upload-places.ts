@@ -1,5 +1,6 @@
 /**
- * Places for uploads: how many are at work at a time, how many bytes they hold, and how both are shared between clients.
+ * Places for uploads. They limit how many uploads are at work at a time and how many bytes they hold, and share both between
+ * clients.
  *
  * @module
  */

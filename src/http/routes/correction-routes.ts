@@ -1,5 +1,5 @@
 /**
- * `POST` and `GET /agents/:name/corrections`: a 404 unless the agent takes corrections.
+ * `POST` and `GET /agents/:name/corrections`. They answer 404 unless the agent accepts corrections.
  *
  * @module
  */

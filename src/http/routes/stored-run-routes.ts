@@ -1,5 +1,5 @@
 /**
- * `GET /runs`, `GET /runs/:id`, `GET /runs/:id/stream` and `POST /runs/:id/cancel`: stored runs, read again.
+ * Stored runs: `GET /runs`, `GET /runs/:id`, `GET /runs/:id/stream` and `POST /runs/:id/cancel`.
  *
  * @module
  */
