@@ -1,6 +1,6 @@
 /**
- * The run host: starts stored runs, and lets them be read again, listed and cancelled. Two implementations: in
- * this process over a store (`local-host.ts`), and in Durable Objects (`runtimes/cloudflare`).
+ * The run host starts, reads, lists and cancels stored runs. It has two implementations: over a store of this process
+ * (`local-host.ts`), and in Durable Objects (`runtimes/cloudflare`).
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The run host over a store that is at hand: for a server, or for a single run.
+ * The run host over a store of this process: for a server, or for a single run.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * State in this process: a store, and the host of the runs that it keeps.
+ * State in this process: a store, and the host of its runs.
  *
  * @module
  */
