@@ -1,5 +1,5 @@
 /**
- * What plugins give, looked at before any request: whether it can be mounted, and whether it goes together.
+ * Checks plugins before any request: whether each can be mounted, and whether they go together.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What a handler is made of, once from its options: for its requests, and for the objects beside it.
+ * The core of a handler, made once from its options. Requests use it, and so do the Durable Objects beside the handler.
  *
  * @module
  */

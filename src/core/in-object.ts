@@ -1,5 +1,5 @@
 /**
- * What holds for runs in an object, where time and rows are paid for.
+ * Rules for runs in a Durable Object, where time and rows cost money.
  *
  * @module
  */

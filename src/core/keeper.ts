@@ -1,5 +1,5 @@
 /**
- * How keepers are made, and asked.
+ * Makes keepers, and calls them.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * A handler that was given no state: nothing is stored, and whoever asks for that is told what to give.
+ * A handler without a state. It stores nothing, and tells those who need a state what to give.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What a plugin of others sees of the store: documents of its own, at one place.
+ * The store as a third-party plugin sees it: documents of its own, at one place.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What a plugin is. A handler has the core and its plugins, and the core knows none of them by name.
+ * The plugin interface. A handler has the core and its plugins; the core knows none of them by name.
  *
  * @module
  */
