@@ -83,7 +83,7 @@ describe('a database that cannot be opened', () => {
         await writeFile(at('file'), '')
         return at('file', 'x.db')
       },
-      /file` is no folder/,
+      /file` is not a folder/,
     ],
     [
       'that is no database',
