@@ -48,7 +48,7 @@ export function nameResolver(): ((host: string) => Promise<readonly string[]>) |
 
 function inTime<T>(work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('The lookup takes too long')), LOOKUP_MS)
+    const timer = setTimeout(() => reject(new Error('The lookup took too long')), LOOKUP_MS)
     work.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

@@ -1,7 +1,7 @@
 /** Whose part of a whole something is. */
 export interface Claim {
   readonly name: string
-  /** The name may have so many times what is free, what it asks for included. Default 1: half of the whole, beside another one a third. */
+  /** The name may have so many times what is free, what it asks for included. Default: 1: half of the whole, beside another one a third. */
   readonly times?: number
 }
 

@@ -38,43 +38,44 @@ import { isObject } from './validation.ts'
 import type { TrustProxy } from './web/client-address.ts'
 import type { CorsSetting } from './web/cors.ts'
 
-/** What a handler serves and how. Every member is optional; an unknown or wrong one is a start-up error that names it. */
+/** What a handler serves and how. Every member is optional. An unknown or wrong member is a start-up error that names it. */
 export interface HandlerOptions extends CoreOptions, SecurityOptions {
   /**
-   * Who is believed about the client's address: the number of proxies before the service, the header that the nearest one
-   * sets, or a function that knows proxies by their address. It holds for limits by address of requests and sockets, for the
+   * How the client's address is found behind a proxy: the number of proxies before the service, the header that the nearest one
+   * sets, or a function that knows proxies by their address. The address counts for the limits of requests and sockets, for the
    * places that clients without an identity share (uploads, runs, tasks, push notifications), for `context.ip` and for the log.
-   * Default: nobody, so that behind a proxy all clients have the proxy's address.
+   * Default: no proxy is trusted, so behind one all clients have the proxy's address.
    */
   readonly trustProxy?: TrustProxy
   /**
-   * Lets pages of other origins call. Default false: what a browser says that such a page sent, and that changes something, is
-   * answered 403 with `cross_site_request`. `true` is any origin, without credentials: with a cookie it is refused likewise.
-   * An origin that is named may send cookies even without `credentials`, which lets its pages read the answers as well.
+   * Lets pages of other origins call. `true` allows any origin, but no credentials: a request that changes something is refused
+   * if it has a cookie. A named origin may send cookies even without `credentials`; with it, its pages may read the answers
+   * too. When false, a request that changes something is answered 403 (`cross_site_request`) if the browser says that a page of
+   * another origin sent it. Default: false.
    */
   readonly cors?: CorsSetting
-  /** Takes files with a run, as `multipart/form-data`: `true`, or how. Default false. */
+  /** Accepts files with a run, as `multipart/form-data`: `true`, or the options. Default: false. */
   readonly fileUpload?: boolean | FileUploadOptions
   /** Toolkits whose tools are listed at `GET /tools`. */
   readonly toolkits?: readonly Toolkit[]
   /** Tools by the name under which they are listed. They win over a toolkit's tool of the same name. */
   readonly toolLibrary?: Readonly<Record<string, Tool>>
-  /** Serves an OpenAPI document of what is served. Default: off. */
+  /** Serves an OpenAPI document. Default: off. */
   readonly swagger?: SwaggerOptions
-  /** Limits the requests of one client: `true` (100 a minute by address), or how. Default: off. */
+  /** Limits the requests of one client: `true` (100 a minute by address), or the options. Default: off. */
   readonly rateLimit?: boolean | RateLimitOptions
-  /** Offers agents to other agents over A2A: `true`, or how. Default: off. */
+  /** Offers agents to other agents over A2A: `true`, or the options. Default: off. */
   readonly a2a?: true | A2AOptions
-  /** Offers runs over an event socket, to Socket.IO clients and plain WebSockets: `true`, or how. Default: off. */
+  /** Offers runs over an event socket, to Socket.IO clients and plain WebSockets: `true`, or the options. Default: off. */
   readonly gateway?: true | GatewayOptions
-  /** Lets administrators manage tool servers (MCP) and see the toolkits: `true`, or how. Default: off. */
+  /** Lets administrators manage tool servers (MCP) and see the toolkits: `true`, or the options. Default: off. */
   readonly admin?: boolean | AdminOptions
   /**
-   * Prices in USD for a million tokens, by `provider/id` or `id` of the model. Metrics show by them what runs cost that do not
-   * tell it themselves: of a team or workflow, the sum of what its agents used. Default: none.
+   * Prices in USD for a million tokens, by `provider/id` or `id` of the model. Metrics use them for runs that do not report a
+   * cost. The cost of a team or workflow is the sum of what its agents used. Default: none.
    */
   readonly pricing?: Pricing
-  /** Counts every run, and is what `GET /metrics` shows. Default: nothing is counted. */
+  /** Counts every run, for `GET /metrics`. Default: nothing is counted. */
   readonly metricsExporter?: MetricsExporter
 }
 

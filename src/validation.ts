@@ -33,7 +33,7 @@ export function list<T>(
   max: number,
   message: string = 'must be an array',
 ): v.GenericSchema<unknown, T[]> {
-  const bound = `must have ${max} entries at the most`
+  const bound = `must have at most ${max} entries`
   return v.pipe(
     v.custom<unknown[]>(Array.isArray, message),
     v.check(({ length }) => length <= max, bound),
@@ -110,7 +110,7 @@ function depthOf({ kind, path, issues }: v.BaseIssue<unknown>): number {
 /** The schema's own message; a plain one in place of valibot's, which would repeat what the client sent. */
 function messageOf(issue: v.BaseIssue<unknown>): string {
   if (!issue.message.startsWith('Invalid ')) return issue.message
-  if (issue.expected === 'never') return 'is not known here'
+  if (issue.expected === 'never') return 'is not a known field'
   if (issue.path?.at(-1)?.origin === 'key') return 'is missing'
   return `must be ${issue.expected ?? 'something else'}`
 }

@@ -176,7 +176,7 @@ describe('createHandler', () => {
       const handler = createHandler(options)
       const response = await handler(request(), isolated)
       expect(response.status).toBe(400)
-      expect(await response.text()).toContain('a state that requests share: on Workers give')
+      expect(await response.text()).toContain('a state that requests share: on Workers use')
       const shared = await handler(request(), platform({}))
       expect(await shared.text()).not.toContain('a state that requests share')
     })

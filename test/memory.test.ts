@@ -143,7 +143,7 @@ const refusal = async (response: Response) => [
 const REFUSED = [429, 'state_full', '1']
 const ROOMLESS = {
   status: 'failed',
-  error: { code: 'run_too_large', message: expect.stringContaining('no room in memory') },
+  error: { code: 'run_too_large', message: expect.stringContaining('too full') },
 }
 
 describe('runs in memory', () => {
@@ -315,7 +315,7 @@ describe('tasks in memory', () => {
       ids.push(answer.result.id)
       answer = await begin()
     }
-    expect(answer.error).toMatchObject({ code: -32000, message: expect.stringContaining('no room') })
+    expect(answer.error).toMatchObject({ code: -32000, message: expect.stringContaining('is full') })
     expect(ids.length).toBeGreaterThan(5)
     for (const id of ids) expect((await rpc('tasks/get', { id })).result.status.state).toBe('working')
     const rest = await ask('/message:send', {
@@ -332,7 +332,7 @@ describe('tasks in memory', () => {
     const { result } = await send('200')
     expect(result.status).toMatchObject({
       state: 'failed',
-      message: { parts: [{ text: expect.stringContaining('no room in memory') }] },
+      message: { parts: [{ text: expect.stringContaining('too full') }] },
     })
   })
 
@@ -418,7 +418,7 @@ describe('memoryState', () => {
     [{ maxRuns: Number.NaN }, '`maxRuns` must be a number, 0 or more'],
     [{ maxRuns: '100' }, '`maxRuns` must be'],
     [{ maxAgeMs: -1 }, '`maxAgeMs` must be'],
-    [{ maxByte: 1_000_000 }, '`maxByte` is no option: use `maxRuns`, `maxAgeMs` and `maxBytes`'],
+    [{ maxByte: 1_000_000 }, '`maxByte` is not an option: use `maxRuns`, `maxAgeMs` and `maxBytes`'],
   ])('says what is wrong with its options: %j', (options, says) => {
     expect(() => memoryState(options as never)).toThrow(
       expect.objectContaining({ code: 'invalid_options', message: expect.stringContaining(says) }),

@@ -94,7 +94,10 @@ describe('nextHandlers', () => {
   it.each([
     [{ trustedHeader: 'x real ip' }, '`trustedHeader` must be a header name'],
     [{ trustedHeader: 1 }, '`trustedHeader` must be'],
-    [{ trustedHeaders: 'x-real-ip' }, '`trustedHeaders` is no option: use `waitUntil` and `trustedHeader`'],
+    [
+      { trustedHeaders: 'x-real-ip' },
+      '`trustedHeaders` is not an option: use `waitUntil` and `trustedHeader`',
+    ],
     [{ waitUntil: Promise.resolve() }, '`waitUntil` must be a function'],
   ])('says what is wrong with its options, before any request: %j', (options, says) => {
     expect(() => nextHandlers(createHandler({ registry: false }), options as never)).toThrow(

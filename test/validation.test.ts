@@ -29,7 +29,7 @@ describe('validate', () => {
     [{}, [{ path: 'size', message: 'is missing' }]],
     [{ size: 'x' }, [{ path: 'size', message: 'must be number' }]],
     [{ size: 1, name: '' }, [{ path: 'name', message: 'must not be empty' }]],
-    [{ size: 1, extra: 1 }, [{ path: 'extra', message: 'is not known here' }]],
+    [{ size: 1, extra: 1 }, [{ path: 'extra', message: 'is not a known field' }]],
     [{ size: 1, any: true }, [{ path: 'any', message: 'must be text or a number' }]],
     [{ size: 1, part: { deep: {} } }, [{ path: 'part.deep.leaf', message: 'is missing' }]],
     [null, [{ path: '', message: 'must be Object' }]],
@@ -96,7 +96,7 @@ describe('list', () => {
   it.each([
     [{}, '`body` must be text or a list'],
     [[1, 'x'], '`1` must be number'],
-    [[1, 2, 3, 4], '`body` must have 3 entries at the most'],
+    [[1, 2, 3, 4], '`body` must have at most 3 entries'],
   ])('says of %j what to mend, inside of a union too', (value, message) => {
     expect(messageFor(value)).toBe(message)
   })

@@ -71,19 +71,19 @@ export function resumeTask(tx: Transaction, task: StoredTask, sent: TaskMessage,
   const { taskId, message } = sent
   const { contextId = task.contextId } = message
   if (contextId !== task.contextId) {
-    throw new ServableError('invalid_params', '`message.contextId` is not the context of the task')
+    throw new ServableError('invalid_params', '`message.contextId` differs from the context of the task')
   }
   if (isTerminalState(task.status.state)) {
     throw new ServableError(
       'unsupported_operation',
-      `The task is ${task.status.state} and takes no more messages`,
+      `The task is ${task.status.state} and accepts no more messages`,
     )
   }
   if (task.isAtWork) throw atWork()
   const isFull = task.turns * 2 >= by.settings.maxHistory
   const gathering = isFull ? undefined : by.views.readApart(tx, taskId)
   if (gathering === undefined || isTooLarge(gathering)) {
-    throw new ServableError('unsupported_operation', 'The history of the task is full: begin a new one')
+    throw new ServableError('unsupported_operation', 'The history of the task is full: begin a new task')
   }
   return begin(tx, task, sent, by, gathering)
 }
@@ -120,5 +120,5 @@ export function append(tx: Transaction, id: string, entry: TaskEntry, seal = fal
 }
 
 function atWork(): ServableError {
-  return new ServableError('unsupported_operation', 'The task is at work: wait for it, or cancel it')
+  return new ServableError('unsupported_operation', 'The task is working: wait for it, or cancel it')
 }

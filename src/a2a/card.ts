@@ -34,7 +34,7 @@ export interface CardOptions {
   readonly url: string
   /** Who offers the agent. Without `url` the address of the agent stands in its place, which cards require. */
   readonly provider?: { readonly organization: string; readonly url?: string | undefined } | undefined
-  /** The agent's own version. Default `1.0.0`. */
+  /** The agent's own version. Default: `1.0.0`. */
   readonly version?: string | undefined
   /** Default: the name of the only agent, else the provider's organization, else `Agents`. */
   readonly name?: string | undefined
@@ -45,11 +45,11 @@ export interface CardOptions {
   readonly outputModes?: readonly string[] | undefined
   /** Which bindings are served. Default: both, JSON-RPC preferred. */
   readonly bindings?: readonly CardInterface['binding'][] | undefined
-  /** Whether answers can be streamed. Default true. */
+  /** Whether answers can be streamed. Default: true. */
   readonly streaming?: boolean | undefined
-  /** Whether updates are pushed to webhooks. Default false. */
+  /** Whether updates are pushed to webhooks. Default: false. */
   readonly pushNotifications?: boolean | undefined
-  /** Whether clients that have proved who they are get another card. Default false. */
+  /** Whether clients that have proved who they are get another card. Default: false. */
   readonly extendedAgentCard?: boolean | undefined
   /** How clients prove who they are, in the form of OpenAPI 3. */
   readonly securitySchemes?: CardSecuritySchemes | undefined
@@ -63,7 +63,7 @@ export interface CardOptions {
 
 /** Who is to read the card. */
 export interface CardForm {
-  /** Default `hybrid`: clients of 0.2, 0.3 and 1.0 alike. */
+  /** Default: `hybrid`: clients of 0.2, 0.3 and 1.0 alike. */
   readonly generation?: CardGeneration | undefined
 }
 
@@ -106,7 +106,7 @@ function subjectOf(
 export function describeCard(agents: readonly CardSubject[], options: CardOptions): CardDescription {
   const skills = agents.map(skillOf)
   const [first] = skills
-  if (first === undefined) throw new ServableError('invalid_options', 'A card needs one agent or more')
+  if (first === undefined) throw new ServableError('invalid_options', 'A card needs at least one agent')
   const url = addressOf(options.url)
   const { provider, securitySchemes = {}, security = [], signatures = [] } = options
   checkRequirements(security, securitySchemes, 'security')

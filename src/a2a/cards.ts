@@ -67,7 +67,7 @@ export async function signed(
   if (sign === undefined) return card
   const signatures: unknown = await sign(card, form === '0.3-proto' ? '0.3' : form)
   if (Array.isArray(signatures)) return { ...card, signatures }
-  throw new ServableError('internal_error', '`a2a.sign` must give an array of signatures')
+  throw new ServableError('internal_error', '`a2a.sign` must return an array of signatures')
 }
 
 const text = v.optional(v.string())
@@ -92,7 +92,7 @@ async function textFor(
   const text: unknown = typeof card === 'function' ? await card(identity) : card
   const result = v.safeParse(TextSchema, text)
   if (result.success) return result.output as ExtendedCardText
-  throw new ServableError('internal_error', '`a2a.extendedCard.card` must give members of a card')
+  throw new ServableError('internal_error', '`a2a.extendedCard.card` must return fields of a card')
 }
 
 function nameOf(subjects: readonly CardSubject[]): string | undefined {

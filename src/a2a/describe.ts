@@ -30,7 +30,7 @@ export function describeA2A(
   }
   // The challenge begins with the name of what it asks for (RFC 9110, section 11.6.1).
   const scheme = extendedCard?.challenge?.split(' ', 1)[0]?.toLowerCase()
-  const what = 'Token of a reader of the extended card, for `a2a.extendedCard.authenticate`'
+  const what = 'Token that may read the extended card (`a2a.extendedCard.authenticate`)'
   const token = extendedCard && build.token(PART_SCHEMES.card, what, scheme)
   const binding = (place: Place) => bindingOf(place, push !== undefined, token, build)
   return {
@@ -75,7 +75,7 @@ function jsonRpc({ suffix, parameters }: Place, build: Builders): Operation {
         ...eventStream(object),
       }),
       204: { description: 'A notification gets no answer' },
-      401: orProblem('Nobody is identified, or nobody who may read the extended card', object, build),
+      401: orProblem('The credentials are missing, or may not read the extended card', object, build),
     },
   })
 }
@@ -97,7 +97,7 @@ function bindingOf(
   const { operation, answer, eventStream, parameter } = build
   // Errors are a Google RPC status.
   const status = { ...object, properties: { error: object }, required: ['error'] }
-  const failure = orProblem('An error of A2A, or a problem', status, build)
+  const failure = orProblem('An A2A error, or problem details', status, build)
   const failures = Object.fromEntries(
     [400, 401, 404, 413, 415, 422, 429, 500, 502, 503, 504].map(code => [code, failure]),
   )
@@ -114,8 +114,8 @@ function bindingOf(
   const events = eventStream({ ...object, description: 'StreamResponse of the A2A specification' })
   const page = [
     parameter('query', 'contextId', 'Tasks of this context'),
-    parameter('query', 'pageSize', 'Most tasks of the page', { type: 'integer', minimum: 1, maximum: 100 }),
-    parameter('query', 'pageToken', 'From the page before'),
+    parameter('query', 'pageSize', 'Maximum page size', { type: 'integer', minimum: 1, maximum: 100 }),
+    parameter('query', 'pageToken', 'Token from the previous page'),
   ]
   const id = [parameter('path', 'id', 'Id of the task')]
   const extended = act('getExtendedAgentCard', 'The extended card', of('AgentCard'))
@@ -138,19 +138,19 @@ function bindingOf(
   }
 }
 
-/** Where clients hear of a task (section 3.1.7 of A2A 1.0 and the next ones). */
+/** List the push notification configs of a task (section 3.1.7 of A2A 1.0 and the next ones). */
 function pushPaths(path: string, act: Act, id: readonly Schema[], build: Builders): Paths {
   const config = ofA2A(build, 'TaskPushNotificationConfig')
   const list = ofA2A(build, 'ListTaskPushNotificationConfigsResponse')
   const one = [...id, build.parameter('path', 'config', 'Id of the config')]
   return {
     [path]: {
-      get: act('listPushConfigs', 'Where clients hear of a task', list, id),
-      post: act('setPushConfig', 'Hear of a task', config, id, config),
+      get: act('listPushConfigs', 'List the push notification configs of a task', list, id),
+      post: act('setPushConfig', 'Add a push notification config', config, id, config),
     },
     [`${path}/{config}`]: {
-      get: act('getPushConfig', 'One place where a client hears of a task', config, one),
-      delete: act('deletePushConfig', 'Hear of a task no more', build.json(object), one),
+      get: act('getPushConfig', 'Get a push notification config', config, one),
+      delete: act('deletePushConfig', 'Delete a push notification config', build.json(object), one),
     },
   }
 }

@@ -28,7 +28,7 @@ export function createExtendedCard(
     } catch (cause) {
       // Other code says what stands on it, and signs it.
       if (isServableError(cause)) throw cause
-      throw new ServableError('internal_error', 'The extended card cannot be made', { cause })
+      throw new ServableError('internal_error', 'The extended card could not be made', { cause })
     }
   }
 }

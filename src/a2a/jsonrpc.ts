@@ -162,13 +162,13 @@ function isShortText(id: unknown): id is string {
 /** Checks the envelope. A batch is refused as a whole. */
 function checkRpc(body: unknown): RpcRequest {
   if (Array.isArray(body))
-    throw new ServableError('invalid_request', 'Batches are not taken: send one request at a time')
+    throw new ServableError('invalid_request', 'Batches are not supported: send one request at a time')
   const { jsonrpc, id, method, params } = Object(body) as Record<string, unknown>
   const isId = id === undefined || id === null || isShortText(id) || Number.isInteger(id)
   if (jsonrpc !== '2.0') throw new ServableError('invalid_request', '`jsonrpc` must be "2.0"')
   if (typeof method !== 'string') throw new ServableError('invalid_request', '`method` must be text')
   if (!isId) {
-    const text = `\`id\` must be text of ${MAX_ID} characters at the most, a whole number or null`
+    const text = `\`id\` must be text of at most ${MAX_ID} characters, a whole number or null`
     throw new ServableError('invalid_request', text)
   }
   if (params !== undefined && (typeof params !== 'object' || params === null)) {

@@ -146,7 +146,7 @@ class LocalTaskHost implements TaskHost {
 
   #pushOrThrow(): Push {
     if (this.#push !== undefined) return this.#push
-    throw new ServableError('push_not_supported', 'Push notifications are off here')
+    throw new ServableError('push_not_supported', 'Push notifications are not enabled')
   }
 
   async get(id: string, viewer: Viewer): Promise<TaskView> {

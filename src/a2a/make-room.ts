@@ -19,7 +19,7 @@ export function makeRoom(tx: Transaction, partition: string, maxTasks: number): 
   const isShared = partition === partitionOf(null)
   const leaver = ended ?? (isShared ? oldest.find(isWaiting) : undefined)
   if (leaver !== undefined) return forgetTask(tx, leaver.id)
-  throw new ServableError('too_many_runs', `${maxTasks} tasks are open already: end some of them first`)
+  throw new ServableError('too_many_runs', `${maxTasks} tasks are already open: finish or cancel one first`)
 }
 
 function isWaiting({ value }: { readonly value: StoredTask }): boolean {

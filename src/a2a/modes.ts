@@ -24,7 +24,7 @@ export function checkModes(message: Message, modes: readonly string[]): void {
     if (mediaType === undefined || mediaType === '' || modes.some(mode => fits(mediaType, mode))) continue
     throw new ServableError(
       'content_type_not_supported',
-      `Parts of ${mediaType} are not taken: use ${modes.join(', ')}`,
+      `Parts of ${mediaType} are not accepted: use ${modes.join(', ')}`,
     )
   }
 }

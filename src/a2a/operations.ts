@@ -144,7 +144,7 @@ async function subscribe({ wire, params, owner, lastEventId }: Call, host: TaskH
   const view = await host.get(id, owner)
   const { state } = view.task.status
   if (isTerminalState(state))
-    throw new ServableError('unsupported_operation', `The task is ${state}: there is nothing to follow`)
+    throw new ServableError('unsupported_operation', `The task is ${state}: it has no more updates`)
   const follower = await host.follow(id, owner, view.seq)
   return { updates: updatesOf(follower, { view, endsAtInterruption: false }) }
 }
@@ -152,7 +152,7 @@ async function subscribe({ wire, params, owner, lastEventId }: Call, host: TaskH
 async function list({ wire, params, owner }: Call, options: OperationsOptions): Promise<Answer> {
   const request = wire.decode.list(params)
   if (owner === null && request.contextId === undefined && !options.listAnonymous) {
-    throw new ServableError('invalid_params', '`contextId` is needed where requests have no identity')
+    throw new ServableError('invalid_params', '`contextId` is required for requests without an identity')
   }
   const page = await options.host.list(owner, request)
   return { value: wire.encode.page(page) }
@@ -166,12 +166,10 @@ async function deliver(
 ): Promise<Delivered> {
   const { message, configuration, metadata } = request
   if (configuration.pushConfig !== undefined && !options.hasPush) throw noPush()
-  if (message.role !== 'user') throw new ServableError('invalid_params', '`message.role` must be the user')
+  if (message.role !== 'user')
+    throw new ServableError('invalid_params', '`message.role` must be the role of the user')
   if (message.parts.length > options.maxParts) {
-    throw new ServableError(
-      'invalid_params',
-      `\`message.parts\` must have ${options.maxParts} parts at the most`,
-    )
+    throw new ServableError('invalid_params', `\`message.parts\` must have at most ${options.maxParts} parts`)
   }
   checkIds(message)
   checkModes(message, options.inputModes)
@@ -209,7 +207,7 @@ async function push(
 }
 
 function noPush(): ServableError {
-  return new ServableError('push_not_supported', 'Push notifications are off here')
+  return new ServableError('push_not_supported', 'Push notifications are not enabled')
 }
 
 /** Most characters of an id that a client chooses: it stands in every answer, and in an index. */
@@ -219,6 +217,6 @@ function checkIds({ messageId, contextId = '' }: SendRequest['message']): void {
   if (messageId.length <= MAX_ID_LENGTH && contextId.length <= MAX_ID_LENGTH) return
   throw new ServableError(
     'invalid_params',
-    `\`messageId\` and \`contextId\` must have ${MAX_ID_LENGTH} characters at the most`,
+    `\`messageId\` and \`contextId\` must have at most ${MAX_ID_LENGTH} characters`,
   )
 }

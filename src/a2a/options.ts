@@ -19,7 +19,7 @@ import type { CardSecuritySchemes } from './card-security.ts'
 import { BASIC_MODES, DEFAULT_INPUT_MODES } from './modes.ts'
 import { PUSH_DEFAULTS, type PushOptions, type PushSettings } from './push/options.ts'
 
-/** Who provides the agents, as cards say it. */
+/** The provider of the agents, as cards state it. */
 export interface A2AProvider {
   readonly organization: string
   readonly url?: string
@@ -40,17 +40,20 @@ export type ExtendedCardText = Partial<
   >
 >
 
-/** A card for those who have proved who they are. */
+/** An extended card, for authenticated users. */
 export interface ExtendedCardOptions {
-  /** Says who asks. Undefined and a throw refuse with 401; a response is the answer. */
+  /** Says who asks. Undefined and a throw refuse with 401. A response is sent as it is. */
   readonly authenticate: (
     request: Request,
   ) => Identity | Response | undefined | Promise<Identity | Response | undefined>
-  /** What a refusal asks for, as `WWW-Authenticate` has it. Default `Bearer`. */
+  /** The `WWW-Authenticate` header of a refusal. Default: `Bearer`. */
   readonly challenge?: string
-  /** Names of agents that no other card tells of. Who knows their names can still ask them: middleware decides that. */
+  /**
+   * Names of agents that appear on no other card. A client that knows such a name can still call the agent, unless middleware
+   * refuses it.
+   */
   readonly agents?: readonly string[]
-  /** What the card says otherwise than the open one, or what it says to whom. */
+  /** Fields that differ from the open card, or a function that returns them for an identity. */
   readonly card?: ExtendedCardText | ((identity: Identity) => ExtendedCardText | Promise<ExtendedCardText>)
 }
 
@@ -61,55 +64,61 @@ export type SignCard = (card: AgentCard, generation: CardGeneration) => Promise<
 export interface A2AOptions {
   /** The agents on offer, by name. Default: all that the handler serves. */
   readonly agents?: Readonly<Record<string, ServableLike<ServableAgent>>>
-  /** Path of the JSON-RPC endpoint; HTTP+JSON is below it. Default `/`. */
+  /** Path of the JSON-RPC endpoint. HTTP+JSON is below it. Default: `/`. */
   readonly basePath?: string
   readonly provider?: A2AProvider
-  /** Version of the agent as cards state it. Default `1.0.0`. */
+  /** Version of the agent as cards state it. Default: `1.0.0`. */
   readonly version?: string
   /** Name of the card that stands for all agents. Default: the only agent's name, else `servable`. */
   readonly name?: string
   /** Description on that card. */
   readonly description?: string
-  /** The agent that answers a message which names none. */
+  /** The agent that answers a message that names no agent. */
   readonly default?: string
   /**
-   * The form of a card whose reader names no version: `hybrid` (default) is read by clients of every generation,
-   * `1.0` satisfies a strict validator of 1.0.
+   * The form of a card when its reader names no version. `hybrid` works for clients of every generation. `1.0` satisfies a
+   * strict validator of 1.0. Default: `hybrid`.
    */
   readonly cardForm?: 'hybrid' | '1.0'
   /**
-   * Security schemes by name, as OpenAPI has them. They are shown on cards; middleware is what enforces them. Default: the
-   * handler's `securitySchemes`, which are those of ready-made authentication by default.
+   * Security schemes by name, as in OpenAPI. Cards show them; middleware enforces them. Default: the handler's
+   * `securitySchemes`, which by default are those of ready-made authentication.
    */
   readonly securitySchemes?: CardSecuritySchemes
-  /** Which of them a request needs: one of the list, with its scopes. Default: as the handler's, unless there are own schemes. */
+  /**
+   * The schemes that a request needs: one entry of the list, with its scopes. Default: the handler's, unless `securitySchemes`
+   * is given here.
+   */
   readonly security?: readonly SecurityRequirement[]
   readonly documentationUrl?: string
   readonly iconUrl?: string
-  /** Media types that messages may hold (`image/*` stands for all images); others are refused. */
+  /** Media types that messages may have (`image/*` stands for all images). Others are refused. */
   readonly inputModes?: readonly string[]
-  /** Media types that cards say agents answer in. */
+  /** Media types of answers, as cards state them. */
   readonly outputModes?: readonly string[]
-  /** Lists tasks without an owner to everyone, with no `contextId` needed. Default false. */
+  /** Lets everyone list the tasks that have no owner, without a `contextId`. Default: false. */
   readonly listAnonymous?: boolean
-  /** Most bytes of a request's body. Default 10,485,760. */
+  /** Most bytes of a request's body. Default: 10,485,760. */
   readonly maxBodyBytes?: number
-  /** Most parts of a message: 1,000 or less. Default 100. */
+  /** Most parts of a message, 1,000 or less. Default: 100. */
   readonly maxParts?: number
-  /** Most messages of a task's history; past it, or past some 64 MiB in memory, the task takes no more. Default 200. */
+  /**
+   * Most messages in the history of a task. Past it, or past some 64 MiB in memory, the task accepts no more messages. Default:
+   * 200.
+   */
   readonly maxHistory?: number
   /**
-   * Most tasks of one owner that are kept; past it the oldest ended one leaves. All who have no identity are one owner: there,
-   * where none has ended, the oldest that waits for its client leaves. Default 10,000.
+   * Most tasks that are kept for one owner. Past it the oldest ended task is deleted. All clients without an identity are one
+   * owner: if none of their tasks has ended, the oldest that waits for its client is deleted. Default: 10,000.
    */
   readonly maxTasksPerOwner?: number
-  /** Most streams that follow one task at a time. Default 100. */
+  /** Most streams that follow one task at a time. Default: 100. */
   readonly maxSubscribers?: number
-  /** Tells clients of their tasks at addresses that they give (push notifications): `true`, or how. Default: off. */
+  /** Sends push notifications of tasks to addresses that clients give: `true`, or the options. Default: off. */
   readonly push?: boolean | PushOptions
-  /** A card for those who have proved who they are. Default: none. */
+  /** An extended card, for authenticated users. Default: none. */
   readonly extendedCard?: ExtendedCardOptions
-  /** Signs cards, as `cardSigner` of `servable/signing` does. Default: they are not signed. */
+  /** Signs cards; use `cardSigner` of `servable/signing`. Default: cards are not signed. */
   readonly sign?: SignCard
 }
 

@@ -124,7 +124,7 @@ export function taskSettingsOf(
         level: 'warn',
         event: 'push.given_up',
         taskId: refOf(id, owner),
-        message: `The receiver is told no more: ${why}`,
+        message: `The webhook gets no more notifications: ${why}`,
       }),
   }
 }

@@ -36,7 +36,7 @@ function toTool(name: string, { description, inputSchema, parameters, schema }: 
     ...(text !== undefined && { description: text }),
     ...(given !== undefined && { parameters: fieldsOf(given).jsonSchema ?? given }),
     execute() {
-      throw new ServableError('invalid_options', `the tool \`${name}\` is called by its own agent alone`)
+      throw new ServableError('invalid_options', `the tool \`${name}\` can be called by its own agent only`)
     },
   }
 }

@@ -24,7 +24,7 @@ export const openaiAgents: Adapter = {
   check({ run }) {
     if (typeof run === 'function' || hasMethods(run, 'run')) return
     const text =
-      "an OpenAI Agents agent is run by its package: give `{ run }` from '@openai/agents', or a `Runner`"
+      "an OpenAI Agents agent needs its runner: give `{ run }` from '@openai/agents', or a `Runner`"
     throw new ServableError('invalid_options', `\`servable\`: ${text}`)
   },
   factsOf(agent) {

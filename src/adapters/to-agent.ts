@@ -12,33 +12,33 @@ import { mastra } from './mastra.ts'
 import { openaiAgents } from './openai-agents.ts'
 import { voltAgent } from './voltagent.ts'
 
-/** What `toAgent` may be told beside the agent. Every member is optional. */
+/** Options of `toAgent`. Every member is optional. */
 export interface ToAgentOptions {
   /**
-   * The name under which clients reach it: 1 to 200 characters. Default: the name (or `id`) that the agent has; without
-   * one this option is needed.
+   * The name under which clients reach the agent: 1 to 200 characters. Required if the agent has neither a name nor an `id`.
+   * Default: the agent's name or `id`.
    */
   readonly name?: string
-  /** Default: the agent's own, where it has one. */
+  /** Default: the agent's own, if it has one. */
   readonly description?: string
-  /** The model behind it, which chooses the provider key of a request. Default: what the framework tells. */
+  /** The model behind the agent. It decides which provider key of a request is used. Default: what the framework tells. */
   readonly model?: { readonly provider: string; readonly id: string }
-  /** What it can do beyond text: `['vision']`. Default: none. */
+  /** What the agent can do beyond text: `['vision']`. Default: none. */
   readonly capabilities?: readonly string[]
   /**
-   * Makes the agent of one run, such as one whose model has the request's `apiKey`; nothing for the agent as it was given.
-   * It must be of the same framework. Not for functions, which get the key themselves. Default: every run uses the agent as
-   * it was given.
+   * Makes the agent of one run, for example one whose model uses the request's `apiKey`. It must be of the same framework.
+   * Return nothing to use the given agent. Functions get the key themselves and cannot have this option. Default: every run
+   * uses the given agent.
    *
    * @example
    * toAgent(agent, { forRun: ({ apiKey }) => apiKey && makeAgent(createOpenAI({ apiKey })) })
    */
   readonly forRun?: (context: RunContext) => unknown
-  /** OpenAI Agents alone, and needed there: the package's `run`, or a `Runner`. */
+  /** For OpenAI Agents only, and required there: the package's `run`, or a `Runner`. */
   readonly run?: unknown
   /**
-   * OpenAI Agents alone: opens the `Session` of a run that has a `sessionId`. `thread` is the session's id, with its user's
-   * where there is one, so that nobody reaches the session of another. Default: runs remember nothing.
+   * For OpenAI Agents only: opens the `Session` of a run that has a `sessionId`. `thread` is the session's id together with its
+   * user's, if there is one, so that no user reaches the session of another. Default: runs remember nothing.
    */
   readonly session?: (thread: string, context: RunContext) => unknown
 }
@@ -62,7 +62,7 @@ export function toAgent(run: AgentConfig['run'], options?: ToAgentOptions): Serv
 export function toAgent(agent: object, options?: ToAgentOptions): ServableAgent
 export function toAgent(agent: unknown, options: ToAgentOptions = {}): Servable {
   if (isServable(agent)) {
-    checkOptions(options, [], `\`${agent.name}\`, which is servable already`)
+    checkOptions(options, [], `\`${agent.name}\`, which needs no adapter`)
     return agent
   }
   checkInstance(agent)
@@ -90,7 +90,7 @@ function bodyOf(agent: unknown, adapter: Adapter, options: ToAgentOptions): Agen
   return async function* run(input: RunInput, context: RunContext) {
     const chosen = (await options.forRun?.(context)) || agent
     if (!adapter.recognizes(chosen)) {
-      throw new ServableError('invalid_options', `\`forRun\` must give ${adapter.what}, or nothing`)
+      throw new ServableError('invalid_options', `\`forRun\` must return ${adapter.what}, or nothing`)
     }
     try {
       return yield* adapter.run(chosen, input, context, options)
@@ -142,13 +142,13 @@ function checkOptions(options: unknown, known: readonly string[], what: string):
   }
   const unknown = Object.keys(options).find(name => !known.includes(name))
   if (unknown === undefined) return
-  throw new ServableError('invalid_options', `\`servable\`: \`${unknown}\` is no option of ${what}`)
+  throw new ServableError('invalid_options', `\`servable\`: \`${unknown}\` is not an option of ${what}`)
 }
 
 function unknownShape(): ServableError {
   const known = ADAPTERS.map(({ what }) => what).join(', ')
   return new ServableError(
     'invalid_options',
-    `\`servable\` takes ${known}, a function \`(input, context) => …\`, or what has a \`kind\` and a \`run\` or \`stream\` method`,
+    `\`servable\` takes ${known}, a function \`(input, context) => …\`, or an object with a \`kind\` and a \`run\` or \`stream\` method`,
   )
 }

@@ -24,7 +24,7 @@ export function describeAdmin(build: Builders): BuiltInDescription {
       ...more,
     })
   const id = [parameter('path', 'id', 'Id of the tool server', { type: 'string', format: 'uuid' })]
-  const runId = 'What the log has as `runId` or `taskId`: all of an id, or its beginning'
+  const runId = '`runId` or `taskId` from the log: the whole id or its beginning'
   const server = ref('ToolServer')
   const example = { name: 'weather', transport: 'http', url: 'https://tools.example.com/mcp' }
   return {
@@ -34,7 +34,7 @@ export function describeAdmin(build: Builders): BuiltInDescription {
         get: act('listToolServers', 'List tool servers', list(server)),
         post: operation('admin', 'addToolServer', 'Add a tool server (MCP) and connect it', {
           requestBody: { required: true, content: json(ref('ToolServerBody'), example) },
-          responses: { 201: answer('It is kept', json(server)) },
+          responses: { 201: answer('Added', json(server)) },
           problems: [400, 401, 403, 404, 409, 413, 415],
         }),
       },
@@ -43,7 +43,7 @@ export function describeAdmin(build: Builders): BuiltInDescription {
         delete: act('removeToolServer', 'Disconnect a tool server and forget it', server, id),
       },
       [at('admin/mcp/{id}/connect')]: {
-        post: act('connectToolServer', 'Connect a tool server, again if it is', server, id),
+        post: act('connectToolServer', 'Connect or reconnect a tool server', server, id),
       },
       [at('admin/mcp/{id}/disconnect')]: {
         post: act('disconnectToolServer', 'Disconnect a tool server', server, id),
@@ -80,7 +80,7 @@ export function adminSchemas(build: SchemaBuilders): Record<string, Schema> {
       transport,
       'url?': { ...text, description: 'For `http` and `sse`' },
       'headers?': { ...named(text), description: 'For `http` and `sse`; the values are never shown again' },
-      'command?': { ...text, description: 'For `stdio`: one of those that the deployment allows' },
+      'command?': { ...text, description: 'For `stdio`: one of the allowed programs' },
       'args?': list(text),
       'env?': { ...named(text), description: 'For `stdio`; the values are never shown again' },
       'autoConnect?': flag,

@@ -13,7 +13,7 @@ import type { AuthenticateAdmin } from './options.ts'
 
 /** What a person is told who has set no authentication. */
 export const OPEN_WARNING: string =
-  '`admin` has no `authenticate`, so only requests of this machine are answered, and none of a web page. For others write ' +
+  '`admin` has no `authenticate`: it answers only requests from this machine, and none from a web page. To let others in, write ' +
   "`admin: { authenticate: bearerIdentity({ tokens: { [env.ADMIN_TOKEN]: 'admin' } }) }`"
 
 /** The guard of the admin routes: lets nobody but administrators through. */

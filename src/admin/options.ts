@@ -12,26 +12,26 @@ import type { Identity } from '../http/platform.ts'
 import { func, isFunction } from '../schemas.ts'
 import { isRange } from '../web/address.ts'
 
-/** Who may use the admin routes: an identity; a response to answer with; undefined or a throw, which refuse. */
+/** Says who may use the admin routes. An identity may. A response is sent as it is. Undefined and a throw refuse. */
 export type AuthenticateAdmin = (
   request: Request,
 ) => Identity | Response | undefined | Promise<Identity | Response | undefined>
 
 /** How the admin routes work. */
 export interface AdminOptions {
-  /** The tool servers that they manage. Default: the `ToolServerManager` that was made last. */
+  /** The manager of the tool servers. Default: the `ToolServerManager` that was made last. */
   readonly manager?: ToolServerSource
   /**
-   * Decides who may use them, before anything else is done. It is needed in production; elsewhere, without it, only requests
-   * of this machine are answered that no web page made.
+   * Decides who may use the admin routes, before anything else happens. Required in production. Elsewhere, without it, only
+   * requests from this machine are answered, and none that a web page sent.
    */
   readonly authenticate?: AuthenticateAdmin
   /**
-   * Hosts (`localhost`), hosts with a port (`127.0.0.1:3000`) and address ranges (`10.0.0.0/8`) that tool servers may have
-   * though they are not public. Default: none.
+   * Addresses that tool servers may have although they are not public: hosts (`localhost`), hosts with a port
+   * (`127.0.0.1:3000`) and address ranges (`10.0.0.0/8`). Default: none.
    */
   readonly allow?: readonly string[]
-  /** Programs that may be started as tool servers, with whatever arguments. Default: none. */
+  /** Programs that may be started as tool servers, with any arguments. Default: none. */
   readonly stdio?: { readonly commands: readonly string[] }
 }
 
@@ -92,7 +92,7 @@ export function resolveAdmin(
       'invalid_options',
       '`admin` needs `admin.authenticate` in production: write ' +
         "`admin: { authenticate: bearerIdentity({ tokens: { [env.ADMIN_TOKEN]: 'admin' } }) }`, " +
-        'or set NODE_ENV to `development` where this is no production',
+        'or set NODE_ENV to `development` if this is not production',
     )
   }
   return {

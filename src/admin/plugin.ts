@@ -97,7 +97,7 @@ export function openToolServers(
   { store, log }: { readonly store: Store; readonly log: Log },
 ): ToolServers {
   if (manager === undefined) {
-    throw new ServableError('tool_servers_not_configured', 'There is no manager of tool servers')
+    throw new ServableError('tool_servers_not_configured', 'There is no tool-server manager')
   }
   return manager.open({
     store: toolServersIn(store),

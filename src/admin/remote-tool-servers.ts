@@ -49,9 +49,13 @@ async function reached<T>(asked: Promise<T>): Promise<T> {
     return await asked
   } catch (cause) {
     if (isServableError(cause)) throw cause
-    throw new ServableError('tool_server_failed', 'The object of the tool servers could not be reached', {
-      cause,
-    })
+    throw new ServableError(
+      'tool_server_failed',
+      'The Durable Object of the tool servers could not be reached',
+      {
+        cause,
+      },
+    )
   }
 }
 

@@ -135,7 +135,7 @@ function operationsOf({ settings, toolkits, maxBodyBytes, findRuns }: AdminRoute
         if (found.runs.length + found.tasks.length > 0) return found
         throw new ServableError(
           'run_not_found',
-          'Nothing is kept of such a run: of plain runs nothing ever is',
+          'No stored run or task has this id. Plain runs are never stored',
         )
       },
     },

@@ -29,27 +29,30 @@ export interface AgentConfig<
   readonly name: Name
   readonly description?: string
   /**
-   * The work: a generator, async or not, that yields text and events as they come, or a function. Either may return text
-   * or part of a `RunResult` (usage, structured output, a finish reason); a function may return such a generator as well.
+   * The work: a function, or a generator that yields text and events as they come, async or not. Either may return text or part
+   * of a `RunResult` (usage, structured output, a finish reason). A function may also return such a generator.
    */
   readonly run: (input: RunInput, context: AgentContext) => BodyResult
   readonly model?: { readonly provider: string; readonly id: string }
-  /** Its tools. The arguments of one's `execute` have the type of its `parameters`, where that is a Standard Schema. */
+  /** The agent's tools. If a tool's `parameters` is a Standard Schema, the arguments of `execute` have its type. */
   readonly tools?: ToolsOf<Schemas>
   /**
-   * A schema of the structured output, shown to clients as `hasStructuredOutput`. A typed client takes the type of the
-   * output from a Standard Schema.
+   * A schema of the structured output, shown to clients as `hasStructuredOutput`. If it is a Standard Schema, typed clients
+   * know the type of the output.
    */
   readonly output?: Output
   readonly capabilities?: readonly string[]
   /**
-   * Takes corrections of its output: `true` keeps them in the state of the deployment, a store takes them itself. Of whoever
-   * has no identity they are kept, and no model is told of them.
+   * Accepts corrections of the agent's output. `true` keeps them in the state; a store keeps them itself. Corrections of a
+   * client without an identity are kept, but no model sees them.
    */
   readonly corrections?: true | CorrectionStore
-  /** `false` keeps the agent out of the registry; a registry of your own takes it instead. Default: the default one. */
+  /**
+   * `false` keeps the agent out of the registry. A registry of your own takes the place of the default one. Default: the
+   * default registry.
+   */
   readonly register?: RegisterOption
-  /** The bus to tell. Default: a new one. */
+  /** The bus that gets the agent's events. Default: a new one. */
   readonly events?: EventBus
 }
 

@@ -7,7 +7,7 @@
 import { withDefaults } from '../defaults.ts'
 import type { FinishReason, Kind, RunInput, Usage } from './run-types.ts'
 
-/** What every payload says: who emits it, and in which run. */
+/** Members of every payload: who emits it, and in which run. */
 export interface BusPayload {
   readonly kind: Kind
   readonly name: string
@@ -23,17 +23,17 @@ export interface OpenPayload extends Partial<BusPayload> {
 export interface ToolPayload extends BusPayload {
   readonly toolCallId: string
   readonly toolName: string
-  /** Whose call it is, where it is not the run's own. */
+  /** The agent that made the call, if it is not the run's own. */
   readonly agent?: string | undefined
 }
 
-/** What an administrator did, or tried to. */
+/** An action of an administrator, done or refused. */
 export interface AdminPayload {
   /** Such as `add_server`. */
   readonly action: string
   /** `ok`, or the code of the failure. */
   readonly outcome: string
-  /** The identity's id; null where nobody is asked who they are. */
+  /** The id of the identity. Null if the admin routes have no `authenticate`. */
   readonly who: string | null
   readonly requestId: string
   /** What it was done to, where it was one thing. */
@@ -85,9 +85,9 @@ export type BusListener<N extends BusEventName> = (payload: BusEvents[N], name: 
 
 /** Settings of a bus. */
 export interface EventBusOptions {
-  /** Most listeners on one bus, so that a listener added per request is noticed. Default 1,000. */
+  /** Most listeners on one bus, so that a listener added per request is noticed. Default: 1,000. */
   readonly maxListeners?: number
-  /** Told when a listener throws. By default such a throw is dropped: it never reaches the run. */
+  /** Receives errors that a listener throws. Such an error never reaches the run. Default: it is dropped. */
   readonly onListenerError?: (error: unknown, name: BusEventName) => void
 }
 
@@ -109,7 +109,7 @@ export class EventBus {
     return this.#count
   }
 
-  /** Adds a listener and returns the function that takes it away. Throws a `RangeError` past `maxListeners`. */
+  /** Adds a listener and returns the function that removes it. Throws a `RangeError` past `maxListeners`. */
   on<N extends BusEventName>(name: N, listener: BusListener<N>): () => void {
     if (this.#count >= this.#options.maxListeners) {
       throw new RangeError(
@@ -127,7 +127,7 @@ export class EventBus {
     }
   }
 
-  /** Adds a listener that is called once at the most. */
+  /** Adds a listener that is called at most once. */
   once<N extends BusEventName>(name: N, listener: BusListener<N>): () => void {
     const off = this.on(name, (payload, event) => {
       off()

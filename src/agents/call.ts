@@ -27,7 +27,7 @@ export async function* callServable(
   const events = eventsOf(servable, input, optionsFor(servable, { ...context, ...(memory && { memory }) }))
   for await (const event of { [Symbol.asyncIterator]: () => events }) {
     if (!isRunEvent(event)) {
-      const text = `${servable.kind} \`${servable.name}\` yielded something that is no run event`
+      const text = `${servable.kind} \`${servable.name}\` yielded something that is not a run event`
       throw new ServableError('invalid_event', text)
     }
     if (event.type === 'error') throw errorOf(event)

@@ -26,15 +26,15 @@ export type {
   Usage,
 } from './run-types.ts'
 
-/** What the caller of a run tells the servable. Every member is optional. */
+/** What the caller of a run passes to the servable. Every member is optional. */
 export interface RunOptions extends RunCaller, RunKeys {
-  /** What the deployment keeps of earlier runs, of the same owner. */
+  /** The memory of earlier runs of the same owner. */
   readonly memory?: RunMemory | undefined
-  /** Fires when the run is cancelled, timed out, left by its client or reader. Give it to everything that waits. */
+  /** Fires when the run is cancelled, times out, or loses its client or reader. Pass it to everything that waits. */
   readonly signal?: AbortSignal | undefined
   /** The id of the run: a UUID unless the caller chose one. */
   readonly runId?: string | undefined
-  /** What a transport knows beyond this, such as A2A's task and context ids. */
+  /** Further facts of the transport, such as A2A's task and context ids. */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -45,7 +45,7 @@ export interface ToolCall {
   readonly args?: unknown
   readonly result?: unknown
   readonly error?: string | undefined
-  /** Whose call it is, where it is not the run's own: the name of a team's member, or of a workflow's agent. */
+  /** The agent that made the call, if it is not the run's own: the name of a team's member, or of a workflow's agent. */
   readonly agent?: string | undefined
 }
 
@@ -62,7 +62,7 @@ export interface RunResult {
   readonly text: string
   readonly toolCalls: readonly ToolCall[]
   readonly usage: Usage
-  /** The validated object of an agent with structured output, otherwise null. */
+  /** The validated object of an agent with structured output, else null. */
   readonly structured: object | null
   /** Milliseconds from the start of the run to its end. */
   readonly durationMs: number
@@ -70,22 +70,22 @@ export interface RunResult {
   readonly runId: string
   /** The steps of a workflow or team, in the order in which they ended. */
   readonly steps?: readonly Step[] | undefined
-  /** What the run made, with its chunks joined. */
+  /** The artifacts of the run, with their chunks joined. */
   readonly artifacts?: readonly Artifact[] | undefined
 }
 
-/** What a servable may resolve with: text, or as much of a {@link RunResult} as it knows. */
+/** The result of a servable: text, or the parts of a {@link RunResult} that it knows. */
 export type RunOutcome = string | Partial<RunResult> | undefined
 
 /** The two methods that make something servable. */
 export interface Runnable {
-  /** Runs to the end. Called only where there is no `stream`. */
+  /** Runs to the end. Called only if there is no `stream`. */
   run(input: RunInput, options?: RunOptions): Promise<RunResult>
-  /** Runs and tells what happens. It serves the JSON routes as well: their answer is folded from its events. */
+  /** Runs and yields events. The JSON routes use it too: they fold their answer from its events. */
   stream?(input: RunInput, options?: RunOptions): AsyncIterable<RunEvent>
 }
 
-/** The contract of an agent. Everything but the name and one of the two methods is optional in practice. */
+/** The contract of an agent. It needs a name and one of the two methods; everything else is optional. */
 export interface ServableAgent extends Runnable {
   readonly kind: 'agent'
   readonly name: string
@@ -96,11 +96,11 @@ export interface ServableAgent extends Runnable {
   readonly tools?: readonly Tool[] | undefined
   /** A schema of the structured output, if there is one. */
   readonly output?: unknown
-  /** The bus on which the agent tells what it does. */
+  /** The bus that gets the agent's events. */
   readonly events?: EventBus | undefined
   /** What the agent can do beyond text, in the words of its maker: `['vision']`. */
   readonly capabilities?: readonly string[] | undefined
-  /** Takes corrections of its output: into the state of the deployment, or a place of its own. */
+  /** Accepts corrections of its output: `true` keeps them in the state, a store keeps them itself. */
   readonly corrections?: true | CorrectionStore | undefined
 }
 
@@ -127,10 +127,7 @@ export interface ServableWorkflow extends Runnable {
 /** Anything that can be served. */
 export type Servable = ServableAgent | ServableTeam | ServableWorkflow
 
-/**
- * What is accepted in an explicit map, where the map gives the kind and the key gives the name: only `run` or
- * `stream` is needed.
- */
+/** An entry of an explicit map. The map gives the kind and the key gives the name, so only `run` or `stream` is needed. */
 export type ServableLike<T extends Servable> = Partial<Omit<T, 'run' | 'stream'>> &
   (
     | { run: T['run']; stream?: NonNullable<T['stream']> }

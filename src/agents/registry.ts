@@ -33,9 +33,9 @@ export const MAX_NAME_LENGTH = 200
 const MAX_WARNED = 100
 
 /**
- * Holds servables by kind and name. The same kind and name again replaces, as a hot reload does; the first time, a warning on
- * the console says so, since two agents of one name are a mistake more often than that. Where both come in one turn of the event
- * loop, as modules do that are loaded together, it is no reload: outside production the second one throws `invalid_options`.
+ * Holds servables by kind and name. Registering a kind and name again replaces the first one, as a hot reload does. The first
+ * time, the console gets a warning, since two agents with one name are mostly a mistake. Two in one turn of the event loop, as
+ * of modules that are loaded together, are no reload: outside production the second one throws `invalid_options`.
  */
 export class Registry {
   /** Names whose replacement was told. */
@@ -46,7 +46,7 @@ export class Registry {
   /** The manager of tool servers that was made last. */
   toolServers: ToolServerSource | undefined
 
-  /** Adds or replaces. Throws `invalid_options` for a wrong `kind` or `name`, and as the class says. */
+  /** Adds or replaces a servable. Throws `invalid_options` for a wrong `kind` or `name`, and as the class says. */
   register(servable: Servable): void {
     checkServable(servable, '`register`')
     const { kind, name } = servable
@@ -57,7 +57,7 @@ export class Registry {
     this.#fresh.add(`${kind}:${name}`)
   }
 
-  /** Takes a name away; true where there was one. */
+  /** Removes a name. Returns true if there was one. */
   unregister(kind: Kind, name: string): boolean {
     return this.#of(kind).delete(name)
   }
@@ -88,14 +88,14 @@ export class Registry {
     if (this.#fresh.has(key) && !isProduction()) {
       throw new ServableError(
         'invalid_options',
-        `There are two of kind ${kind} named \`${name}\`: give one of them another name, or make it with \`register: false\``,
+        `There are two ${kind}s named \`${name}\`: rename one of them, or make it with \`register: false\``,
       )
     }
     if (this.#warned.has(key) || this.#warned.size >= MAX_WARNED) return
     this.#warned.add(key)
     const message =
-      `A second ${kind} named \`${name}\` has taken the place of the first. After a hot reload that is as it should be; ` +
-      'else give one of them another name, or make it with `register: false`'
+      `A second ${kind} named \`${name}\` replaced the first. After a hot reload this is normal; ` +
+      'otherwise rename one of them, or make it with `register: false`'
     console.warn(JSON.stringify({ level: 'warn', event: 'registry.replaced', kind, name, message }))
   }
 
@@ -109,14 +109,14 @@ export class Registry {
 
 const GLOBAL = Symbol.for('servable.registry')
 
-/** The registry that first-party agents, teams and workflows join when they are made; one a process. */
+/** The registry of the process, which first-party agents, teams and workflows join when they are made. */
 export function defaultRegistry(): Registry {
   const scope = globalThis as { [GLOBAL]?: Registry }
   scope[GLOBAL] ??= new Registry()
   return scope[GLOBAL]
 }
 
-/** Where a first-party servable registers: by default the default registry, `false` nowhere. */
+/** Where a first-party servable registers: `true` in the default registry, `false` nowhere, or in a registry of your own. */
 export type RegisterOption = boolean | Registry
 
 /** Registers `servable` as its construction option says. */

@@ -23,39 +23,41 @@ export type ContentPart =
 /** The message of a run: text, or parts in their order. */
 export type RunInput = string | readonly ContentPart[]
 
-/** Who asks for a run, and in which conversation and request. */
+/** The caller of a run, with its conversation and request. */
 export interface RunCaller {
   /** The conversation that the run belongs to. */
   readonly sessionId?: string | undefined
-  /** Who asks: the identity that middleware set, else what the client claims. */
+  /** The user: the identity that middleware set, else the client's claim. */
   readonly userId?: string | undefined
-  /** The id of the identity that middleware set; never a claim of the client's. */
+  /** The id of the identity that middleware set. Never a claim of the client. */
   readonly identity?: string | undefined
-  /** The id of the request that started the run, as the log has it: of a socket's run, of the request that opened it. */
+  /**
+   * The id of the request that started the run, as in the log. For a run of a socket it is the request that opened the socket.
+   */
   readonly requestId?: string | undefined
-  /** The request's place in a distributed trace (W3C Trace Context), to be passed on. */
+  /** The place in a distributed trace (W3C Trace Context). Pass it on. */
   readonly traceparent?: string | undefined
 }
 
-/** The model provider's keys of a run. */
+/** The keys of model providers for a run. */
 export interface RunKeys {
   /** The model provider's key for this run, chosen by the provider of the servable's model. */
   readonly apiKey?: string | undefined
   /**
-   * Every key of the request: by provider id and by each name the provider matches, and under `'*'` the one that
-   * goes to whatever provider is used. Never store, log or return them.
+   * Every key of the request, by provider id and by each name that the provider matches. `'*'` is the key for any provider.
+   * Never store, log or return them.
    */
   readonly apiKeys?: Readonly<Record<string, string>> | undefined
 }
 
-/** What one model used of a run. */
+/** The tokens that one model used in a run. */
 export interface ModelUsage {
-  /** `provider/id`; absent where the servable that used it names no model. */
+  /** `provider/id`. Absent if the servable that used it names no model. */
   readonly model?: string | undefined
   readonly promptTokens: number
   readonly completionTokens: number
   readonly totalTokens: number
-  /** In USD, where it is told; else a price of the deployment may say. */
+  /** In USD, if it is reported. Otherwise `pricing` may give a price. */
   readonly cost?: number | undefined
 }
 
@@ -64,9 +66,9 @@ export interface Usage {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly totalTokens: number
-  /** What the run cost in USD, where the servable knows. */
+  /** The cost of the run in USD, if the servable knows it. */
   readonly cost?: number | undefined
-  /** What each model used, of a run with others inside of it: a team's members, the agents of a workflow's steps. */
+  /** The use of each model, if the run has others inside it: a team's members, or the agents of a workflow's steps. */
   readonly models?: readonly ModelUsage[] | undefined
 }
 
@@ -89,8 +91,8 @@ export interface Artifact {
 }
 
 /**
- * What happens in a run, in order. A failed run ends in exactly one `error`, every other run in exactly one
- * `finish`; nothing follows either.
+ * What happens in a run, in order. A failed run ends with exactly one `error`, every other run with exactly one `finish`.
+ * Nothing follows either.
  */
 export type RunEvent =
   | { readonly type: 'text'; readonly text: string }

@@ -16,14 +16,13 @@ import { checkConfig, checkName, checkRunnable, type RegisterOption, registerAs 
 import { SpeakingOrder } from './speaking-order.ts'
 import { addUsage, NO_USAGE } from './usage.ts'
 
-/** What a strategy gets beside the input. */
+/** The context of a strategy. */
 export interface TeamContext extends RunContext {
   /** The members, in the order in which the team was given them. */
   readonly members: readonly ServableAgent[]
   /**
-   * Gives a member its turn: yields its events between two `step` events, and returns its result.
-   * Throws `agent_failed` for a name that is no member's, `run_too_large` for an answer of more than 32 Mi
-   * characters, and whatever the member fails with.
+   * Gives a member its turn: yields its events between two `step` events, and returns its result. Throws `agent_failed` for a
+   * name that no member has, `run_too_large` for an answer of more than 32 Mi characters, and any error of the member.
    */
   call(name: string, input: RunInput): AsyncGenerator<Yielded, RunResult>
 }
@@ -36,11 +35,11 @@ export interface TeamConfig {
   /** The name under which clients reach it: 1 to 200 characters. */
   readonly name: string
   readonly description?: string
-  /** One agent or more, each with a name of its own. */
+  /** At least one agent, each with a name of its own. */
   readonly members: readonly ServableAgent[]
-  /** {@link route}, {@link sequence}, {@link parallel}, or a strategy of your own. */
+  /** {@link routeTo}, {@link sequence}, {@link parallel}, or a strategy of your own. */
   readonly strategy: TeamStrategy
-  /** As with an agent. */
+  /** As for an agent. */
   readonly register?: RegisterOption
   readonly events?: EventBus
 }
@@ -158,7 +157,7 @@ function endOf(results: readonly RunResult[]): Partial<RunResult> {
 function checkMembers(config: TeamConfig): void {
   const where = `team \`${config.name}\``
   if (!Array.isArray(config.members) || config.members.length === 0) {
-    throw new ServableError('invalid_options', `${where}: \`members\` must hold one agent or more`)
+    throw new ServableError('invalid_options', `${where}: \`members\` must have at least one agent`)
   }
   if (typeof config.strategy !== 'function') {
     throw new ServableError(

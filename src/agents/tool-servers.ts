@@ -28,7 +28,7 @@ export interface ToolServerDefinition {
   readonly args?: readonly string[] | undefined
   /** Beside a few harmless variables of this process. The values are never shown again. */
   readonly env?: Readonly<Record<string, string>> | undefined
-  /** Connects when it is added, and whenever the service starts. Default true. */
+  /** Connects when it is added, and whenever the service starts. Default: true. */
   readonly autoConnect?: boolean | undefined
 }
 

@@ -8,7 +8,7 @@ import { isServableError, messageOf } from '../errors.ts'
 import type { RunCaller, RunEvent } from './run-types.ts'
 import { withThrown } from './thrown.ts'
 
-/** What a tool may know of the run that calls it. */
+/** The run that calls a tool, as the tool sees it. */
 export interface ToolContext extends RunCaller {
   readonly runId: string
   readonly toolCallId: string
@@ -29,17 +29,15 @@ export interface Tool<Args = unknown, Result = unknown> {
   readonly name: string
   readonly description?: string | undefined
   /**
-   * JSON Schema of the arguments, or a schema that offers one. Of what a model gives, a Standard Schema checks everything, and
-   * plain JSON Schema the `type` and the `required` properties alone.
+   * JSON Schema of the arguments, or a schema that offers one. Arguments from a model are checked: by a Standard Schema
+   * completely, by plain JSON Schema in `type` and `required` only.
    */
   readonly parameters?: unknown
-  /** Does the work. What it resolves with must be JSON. */
+  /** Does the work. It must resolve with JSON. */
   execute(args: Args, context: ToolContext): Result | Promise<Result>
 }
 
-/**
- * The arguments that a schema checks: of a Standard Schema (valibot, zod, ArkType) what it gives, of anything else unknown.
- */
+/** The type of the arguments: the output of a Standard Schema (valibot, zod, ArkType), else unknown. */
 export type ArgsOf<Schema> = Schema extends { readonly '~standard': { readonly types?: infer Types } }
   ? NonNullable<Types> extends { readonly output: infer Output }
     ? Output
@@ -60,7 +58,8 @@ export type ToolsOf<Schemas extends readonly unknown[]> = {
 }
 
 /**
- * Gives a tool as it is, with the arguments of `execute` typed by its schema: for one that is written apart from its agent.
+ * Returns the tool as it is, and types the arguments of `execute` by its schema. Use it for a tool that is written apart from
+ * its agent.
  *
  * @example
  * const forecast = tool({

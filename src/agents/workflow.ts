@@ -14,15 +14,15 @@ import { type BodyResult, perform, type RunContext, runThrough, type Yielded } f
 import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
 import { addUsage, NO_USAGE } from './usage.ts'
 
-/** What a step gets beside the value of the step before. */
+/** The context of a step. */
 export interface StepContext extends RunContext {
-  /** Runs a servable inside the step: yields its events and returns its result. Throws what it fails with. */
+  /** Runs a servable inside the step: yields its events and returns its result. Throws any error of it. */
   call(servable: Servable, input: RunInput): AsyncGenerator<RunEvent, RunResult>
 }
 
 /**
- * One step: a function of the value handed over, or a generator that yields text and events and returns the next
- * value. Text of the last step is the workflow's answer; text of the others is told as progress of their step.
+ * One step: a function of the previous step's value, or a generator that yields text and events and returns the next value.
+ * Text of the last step is the workflow's answer. Text of the others is progress of their step.
  */
 export type StepBody<I, O> = (value: I, context: StepContext) => AsyncGenerator<Yielded, O> | Promise<O> | O
 
@@ -31,7 +31,7 @@ interface NamedStep {
   readonly body: StepBody<never, unknown>
 }
 
-/** Steps in their order, from a value of type `I` to one of type `O`. Immutable: `step` gives a new list. */
+/** Steps in order, from a value of type `I` to one of type `O`. Immutable: `step` returns a new list. */
 export class Steps<I, O> {
   /** The steps' names and bodies. */
   readonly list: readonly NamedStep[]
@@ -55,7 +55,7 @@ export class Steps<I, O> {
 }
 
 /**
- * Begins a list of steps; the first one gets the input of the run.
+ * Begins a list of steps. The first one gets the input of the run.
  *
  * @example
  * steps()
@@ -71,11 +71,11 @@ export interface WorkflowConfig {
   /** The name under which clients reach it: 1 to 200 characters. */
   readonly name: string
   readonly description?: string
-  /** Named steps. The last one's value is the answer: text as text, an object as `structured`. */
+  /** Named steps. The value of the last one is the answer: text as text, an object as `structured`. */
   readonly steps?: Steps<RunInput, unknown>
-  /** A body of your own instead of `steps`; it tells its steps as `step` events. */
+  /** A body of your own instead of `steps`. It yields `step` events for its steps. */
   readonly run?: (input: RunInput, context: StepContext) => BodyResult
-  /** As with an agent. */
+  /** As for an agent. */
   readonly register?: RegisterOption
   readonly events?: EventBus
 }
@@ -141,7 +141,7 @@ function bodyOf(config: WorkflowConfig, list: readonly NamedStep[]): WorkflowBod
   }
   throw new ServableError(
     'invalid_options',
-    `workflow \`${config.name}\`: needs \`steps\` with one step or more, or a \`run\` function`,
+    `workflow \`${config.name}\`: needs at least one step in \`steps\`, or a \`run\` function`,
   )
 }
 

@@ -100,5 +100,5 @@ export function discard({ body }: Response): void {
 }
 
 function tooLong(): ServableClientError {
-  return invalidResponse('The answer is over `maxLength`')
+  return invalidResponse('The answer is longer than `maxLength`')
 }

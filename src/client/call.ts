@@ -134,7 +134,7 @@ async function fieldsOf(client: ClientOptions, call: CallOptions): Promise<Heade
 function baseOf(text: string): string {
   // Only browsers have a page that an address can be relative to.
   const { location } = globalThis as { location?: { href: string } }
-  const message = '`baseUrl` must be an http(s) address and no more'
+  const message = '`baseUrl` must be an http(s) address without a query'
   return attempt(message, () => {
     const { href, origin, pathname } = new URL(text, location?.href)
     if (/^http/.test(href) && href === origin + pathname) return href.replace(/\/+$/, '')

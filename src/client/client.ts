@@ -21,13 +21,13 @@ export type ResultOf<Structured> = object extends Structured
 /** Runs a team or a workflow, or what {@link AgentClient} adds to it. */
 export interface ServableClient<Result = RunResult> {
   /**
-   * Runs to the end. Default: a stored run, so that a lost answer is asked for again and is the same run's. Rejects with the
-   * code of a run that failed. Aborting cancels the run on the service before this rejects.
+   * Runs to the end. By default this is a stored run: if an answer is lost, the client asks for the same run again. Rejects
+   * with the code of a run that failed. Aborting cancels the run on the service before this rejects.
    */
   run(input: RunInput, options?: FollowedOptions | PlainOptions): Promise<Result>
   /**
-   * Runs and gives the events as they come. Default: a stored run, which is taken up again where its connection was lost.
-   * Leaving the loop or aborting cancels the run on the service, and waits until it has heard (10 s at the most).
+   * Runs and yields the events as they come. By default this is a stored run: the stream continues after a lost connection.
+   * Leaving the loop or aborting cancels the run on the service, and waits at most 10 s until the service has heard of it.
    *
    * @example
    * for await (const event of client.agent('echo').stream('Hello')) {
@@ -39,11 +39,11 @@ export interface ServableClient<Result = RunResult> {
   stream(input: RunInput, options: PlainOptions): RunEvents
 }
 
-/** What people put right in an agent's output. `not_found` where the agent takes no corrections. */
+/** Corrections of an agent's output. `not_found` if the agent accepts none. */
 export interface CorrectionsClient {
-  /** Keeps one. It is not sent again where its answer was lost: it may have been kept. */
+  /** Stores a correction. It is not sent again if its answer is lost, since it may have been stored. */
   add(correction: CorrectionInput, options?: CallOptions): Promise<Correction>
-  /** A page of the caller's, newest first. */
+  /** A page of the caller's corrections, newest first. */
   list(
     query?: { readonly cursor?: string; readonly limit?: number },
     options?: CallOptions,
@@ -56,24 +56,24 @@ export interface AgentClient<Result = RunResult> extends ServableClient<Result> 
   readonly corrections: CorrectionsClient
 }
 
-/** The tools on offer, where there are some. */
+/** The tools that the service lists. */
 export interface ToolsClient {
-  /** All of them. */
+  /** All tools. */
   list(options?: CallOptions): Promise<readonly ToolSummary[]>
-  /** One; `tool_not_found`. */
+  /** One tool. Rejects with `tool_not_found`. */
   get(name: string, options?: CallOptions): Promise<ToolDetail>
 }
 
 /** Whether the service can serve. */
 export interface Health {
   readonly status: 'ok' | 'unavailable'
-  /** It answers. */
+  /** The service answers. */
   readonly live: boolean
-  /** What keeps its state can be reached. */
+  /** The service can reach its state. */
   readonly ready: boolean
 }
 
-/** A service, as its client sees it. `Names` says what there is, where the compiler knows. */
+/** A client of one service. `Names` are the names that the service serves, if the compiler knows them. */
 export interface Client<Names extends Served = Served> {
   /** An agent by name. Nothing is sent until it runs. */
   agent<Name extends keyof Names['agents'] & string>(
@@ -87,13 +87,13 @@ export interface Client<Names extends Served = Served> {
   workflow<Name extends keyof Names['workflows'] & string>(
     name: Name,
   ): ServableClient<ResultOf<StructuredOf<Names['workflows'][Name]>>>
-  /** Runs that the service keeps. */
+  /** Stored runs. */
   readonly runs: RunsClient
-  /** The tools on offer. */
+  /** The tools that the service lists. */
   readonly tools: ToolsClient
-  /** What the service counts. */
+  /** The metrics of the service. */
   readonly metrics: MetricsClient
-  /** What is served, with what it says of itself; `not_found` where the service lists nothing. */
+  /** All agents, as they describe themselves. `not_found` if the service lists nothing. */
   agents(options?: CallOptions): Promise<readonly AgentSummary[]>
   /** All teams. */
   teams(options?: CallOptions): Promise<readonly TeamSummary[]>
@@ -101,7 +101,7 @@ export interface Client<Names extends Served = Served> {
   workflows(options?: CallOptions): Promise<readonly WorkflowSummary[]>
   /** All names by kind. */
   registry(options?: CallOptions): Promise<RegistryNames>
-  /** How the service is now: one try. A service that cannot serve says so, and does not reject. */
+  /** The health of the service, in one try. A service that cannot serve resolves with that, and does not reject. */
   health(options?: CallOptions): Promise<Health>
 }
 
@@ -109,7 +109,7 @@ export interface Client<Names extends Served = Served> {
 type NamesOf<Handler> = Handler extends { readonly '~served'?: infer Names } ? Extract<Names, Served> : Served
 
 /**
- * Makes a client of a service. Nothing is sent. Throws `invalid_options` for a `baseUrl` that is none.
+ * Makes a client of a service. It sends nothing yet. Throws `invalid_options` for an invalid `baseUrl`.
  *
  * With the type of a handler, the compiler knows the agents, teams and workflows that were given to it by name.
  *

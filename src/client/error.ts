@@ -69,7 +69,7 @@ export class ServableClientError extends Error {
 
 /** The connection was lost. */
 export function brokeOff(cause?: unknown): ServableClientError {
-  return new ServableClientError('network_error', 'The answer broke off', { cause })
+  return new ServableClientError('network_error', 'The connection was lost', { cause })
 }
 
 /** What came is not the service's. */
@@ -81,7 +81,7 @@ export function invalidResponse(message: string, more?: ServableClientErrorOptio
 export function aboutRun(error: unknown, runId: string | undefined, isStream = false): unknown {
   if (error instanceof ServableClientError && runId) {
     if (isStream && mayPass(error)) {
-      return new ServableClientError('stream_broken', 'The stream broke off', {
+      return new ServableClientError('stream_broken', 'The stream was cut off', {
         ...error,
         cause: error,
         runId,

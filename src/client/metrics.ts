@@ -38,7 +38,7 @@ async function* watch(call: Call): AsyncGenerator<MetricsEvent, undefined> {
   try {
     for await (const { data } of reconnect(call, () => call.send('/metrics/stream'))) {
       const event = parseObject(data)
-      if (!event) throw invalidResponse('Event is broken')
+      if (!event) throw invalidResponse('The event is not JSON')
       call.tries.progress()
       yield event as MetricsEvent
     }

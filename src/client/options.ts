@@ -9,49 +9,47 @@ export type HeaderSource = HeaderFields | Iterable<readonly [string, string]>
 /** How a client is made. */
 export interface ClientOptions {
   /**
-   * Where the service is, with its prefix: `http://127.0.0.1:8787/api`. In a browser it may be relative: `/api`. It has no
-   * query and no password; redirects are not followed, so that no key goes where it was not meant to.
+   * The address of the service with its prefix: `http://127.0.0.1:8787/api`. In a browser it may be relative: `/api`. It must
+   * have no query and no password. Redirects are not followed, so that no key reaches another server.
    */
   readonly baseUrl: string
   /**
-   * Headers of every request; a function is asked for each request, so that a token can be renewed. A request that is sent
-   * again because its answer was lost has the headers of the first time.
+   * Headers of every request. A function is called for each request, so that it can renew a token. A request that is sent again
+   * because its answer was lost keeps its first headers.
    */
   readonly headers?: HeaderSource | (() => HeaderSource | Promise<HeaderSource>)
-  /** The key that goes to whatever model provider is used, as `x-api-key`. */
+  /** The key for the model provider of the agent, whichever that is. Sent as `x-api-key`. */
   readonly apiKey?: string
-  /** Keys of model providers by the header that the service reads them from: `{ 'x-openai-api-key': '…' }`. */
+  /** Keys of model providers, by the header that the service reads: `{ 'x-openai-api-key': '…' }`. */
   readonly keys?: HeaderFields
   /**
-   * Sends requests. Default: the global `fetch`. A handler in the same process does as well: `fetch: handler`; and
-   * `fetch: request => fetch(request, { credentials: 'include' })` sends cookies to another origin.
+   * Sends requests. A handler in the same process works too: `fetch: handler`. To send cookies to another origin use `request
+   * => fetch(request, { credentials: 'include' })`. Default: the global `fetch`.
    */
   readonly fetch?: (request: Request) => Promise<Response>
-  /** How often something is tried, in a row and without getting on. Default 6; 1 is never again. */
+  /** Most tries in a row without progress. 1 means no retry. Default: 6. */
   readonly maxTries?: number
   /**
-   * Milliseconds before the second try, less up to a half by chance. Each further one waits twice as long, 10 s at the most,
-   * and at least as long as the service's `Retry-After`. Default 250.
+   * Milliseconds before the second try, less up to a half by chance. Each further try waits twice as long, at most 10 s, and at
+   * least as long as the service's `Retry-After`. Default: 250.
    */
   readonly retryDelayMs?: number
-  /**
-   * Milliseconds of silence after which a stream counts as broken off: the service says something every 5 s. Default 30,000.
-   */
+  /** Milliseconds of silence after which a stream counts as lost. The service sends something every 5 s. Default: 30,000. */
   readonly silenceMs?: number
-  /** Most characters of an answer, and of one event of a stream; longer ones are `invalid_response`. Default 64 Mi. */
+  /** Most characters of an answer, and of one event of a stream. Longer ones are `invalid_response`. Default: 64 Mi. */
   readonly maxLength?: number
 }
 
 /** What every call may say. */
 export interface CallOptions {
-  /** Ends the call, which rejects with the signal's reason. A run that it waits for is cancelled on the service. */
+  /** Aborts the call, which then rejects with the signal's reason. If the call waits for a run, the service cancels the run. */
   readonly signal?: AbortSignal | undefined
   /**
-   * Milliseconds for the whole call, all its tries together; then it ends as if aborted, with `timeout`. Of a stream they
-   * count from the first read, and for its `result()` anew. Default: none; neither is there one over 2,147,483,647.
+   * Milliseconds for the whole call with all its tries. Then the call ends as if aborted, with `timeout`. For a stream the time
+   * starts at the first read, and again for its `result()`. A value over 2,147,483,647 means no limit. Default: no limit.
    */
   readonly timeoutMs?: number | undefined
-  /** Headers beside the client's; they win over those of the same name. */
+  /** Headers beside the client's. They replace those of the same name. */
   readonly headers?: HeaderSource | undefined
   /** Instead of the client's `apiKey`. */
   readonly apiKey?: string | undefined
@@ -63,22 +61,22 @@ export interface CallOptions {
 export interface RunCallOptions extends CallOptions {
   /** The conversation that the run belongs to. */
   readonly sessionId?: string | undefined
-  /** Who asks; an identity that the service knows stands for it. */
+  /** The user who asks. If the service knows an identity, that one counts instead. */
   readonly userId?: string | undefined
   /**
-   * Names the run, so that saying the same again finds the same run: 1 to 255 characters. Default: one is made for each
-   * call. Not for plain runs.
+   * Names the run, so that the same call again finds the same run: 1 to 255 characters. Not for plain runs. Default: a new key
+   * for each call.
    */
   readonly idempotencyKey?: string | undefined
 }
 
-/** A run that the service keeps, so that a lost connection loses nothing: the default. */
+/** A stored run: a lost connection loses nothing. This is the default. */
 export interface FollowedOptions extends RunCallOptions {
-  /** `false` is a plain run. Default true. */
+  /** `false` makes it a plain run. Default: true. */
   readonly follow?: true | undefined
 }
 
-/** A run that lives and dies with its one request: nothing is tried again. Every service has these. */
+/** A plain run: it ends with its request, and nothing is retried. Every service has these. */
 export interface PlainOptions extends Omit<RunCallOptions, 'idempotencyKey'> {
   /** No record and no log are kept. */
   readonly follow: false

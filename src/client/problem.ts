@@ -31,7 +31,7 @@ export async function problemOf(
     issues,
   }
   if (typeof code !== 'string') return notOurs(`the status ${status}`, response, more)
-  const hint = code === 'runs_not_stored' ? ': say `{ follow: false }`' : ''
+  const hint = code === 'runs_not_stored' ? ': use `{ follow: false }`' : ''
   return new ServableClientError(code, detail + hint, more)
 }
 

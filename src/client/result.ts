@@ -75,7 +75,7 @@ export function withResult(caller: Caller, events: RunEvents, options: CallOptio
       inOne(caller, options, async rest => {
         await drain(events)
         if (events.runId) return resultOf(caller, events.runId, rest)
-        throw new ServableClientError('stream_broken', 'The stream broke off')
+        throw new ServableClientError('stream_broken', 'The stream was cut off')
       }),
   })
 }

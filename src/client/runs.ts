@@ -10,7 +10,7 @@ import { queryOf } from './sent.ts'
 
 /** Which runs to list: those that fit all of it. */
 export interface RunListQuery extends Partial<Omit<RunQuery, 'cursor'>> {
-  /** Runs of a page at the most, 1 to 100. Default 50. */
+  /** Runs of a page at the most, 1 to 100. Default: 50. */
   readonly limit?: number
 }
 

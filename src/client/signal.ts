@@ -21,7 +21,7 @@ export function linkSignal({ signal, timeoutMs }: Pick<CallOptions, 'signal' | '
     controller.abort(reason)
   }
   const pass = () => leave(signal?.reason)
-  const late = () => leave(new ServableClientError('timeout', '`timeoutMs` went by'))
+  const late = () => leave(new ServableClientError('timeout', '`timeoutMs` has passed'))
   // A longer one is none, as is what is no number.
   const timer = Number(timeoutMs) <= MAX_TIMER_MS ? setTimeout(late, timeoutMs) : undefined
   const unlink = () => {

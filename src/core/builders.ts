@@ -1,6 +1,6 @@
 /**
- * What the plugins of this package describe themselves with. The one who makes the document gives it to them, so that a plugin
- * carries nothing of it where there is no document.
+ * Builders for the parts of the OpenAPI document. The document passes them to the plugins of this package, so that a plugin
+ * carries no such code if there is no document.
  *
  * @module
  */

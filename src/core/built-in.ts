@@ -1,5 +1,5 @@
 /**
- * What the plugins of this package have beside the public interface, and what they see of a handler. It may change at any time.
+ * The interface of the plugins of this package, beyond the public one. It may change at any time.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What plugins give, looked at before any request: whether it can be mounted, and whether it goes together.
+ * Checks plugins before any request: whether each can be mounted, and whether they go together.
  *
  * @module
  */
@@ -15,12 +15,12 @@ export function checkMounted<M extends Pick<Mounted, 'base'> & { readonly routes
   for (const { method, path, endpoint } of (mounted.routes ?? []).map(Object)) {
     if (/^(GET|POST|DELETE)$/.test(method) && isPath(path) && typeof endpoint === 'function') continue
     throw new TypeError(
-      `\`${method} ${path}\` must have the method GET, POST or DELETE, a path with a slash at its beginning, and an endpoint`,
+      `\`${method} ${path}\` must have the method GET, POST or DELETE, a path that begins with a slash, and an endpoint`,
     )
   }
   const { base } = mounted
   if (base === undefined || (isPath(base.path) && !base.path.includes(':'))) return mounted
-  throw new TypeError('`base.path` must be a path with a slash at its beginning, and without parameters')
+  throw new TypeError('`base.path` must be a path that begins with a slash and has no parameters')
 }
 
 function isPath(value: unknown): boolean {
@@ -57,7 +57,7 @@ export function checkPlaces(routes: readonly Placed[], bases: readonly Placed[])
       collide(
         base,
         other,
-        `both have ${[other.method, other.path].join(' ').trim()}, at or below ${base.path}`,
+        `both serve ${[other.method, other.path].join(' ').trim()}, at or below ${base.path}`,
       )
     }
   }

@@ -1,5 +1,5 @@
 /**
- * What a handler is made of, once from its options: for its requests, and for the objects beside it.
+ * The core of a handler, made once from its options. Requests use it, and so do the Durable Objects beside the handler.
  *
  * @module
  */
@@ -34,7 +34,7 @@ export const NOT_STORED = 'Runs are not stored here (`runs.store` is `none`): as
 
 /** What is refused without: see `checkShared`. */
 export const SHARED =
-  'a state that requests share: on Workers give `state: durableState()`, in Next use its Node runtime'
+  'a state that requests share: on Workers use `state: durableState()`, in Next.js the Node runtime'
 
 /** Checks the options and mounts the plugins. Throws `invalid_options` that names what is wrong. */
 export function createCore(options: CoreOptions): Core {
@@ -131,7 +131,7 @@ function publicPart(
     calls(kept) {
       // Where there are objects, they know no other.
       if (own === kept) return kept.calls(keep, name)
-      throw new TypeError('`core.calls` takes what the plugin has as `kept`')
+      throw new TypeError('`core.calls` takes the `kept` of the plugin')
     },
     readRun: (kind, request, context) =>
       readRunRequest(kind, request, stateOf(context), { catalog, maxBodyBytes, readUpload }),

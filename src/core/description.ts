@@ -1,8 +1,9 @@
 import type { SecurityRequirement } from '../http/security.ts'
 
 /**
- * What a plugin adds to the OpenAPI document (OpenAPI 3.0.3). Of two with one name (a tag, a schema, a method of a path, an
- * `operationId`) the first stands and the other is left out: the core's, then those of the plugins in their order.
+ * The part of the OpenAPI document (OpenAPI 3.0.3) that a plugin adds. If two parts have the same name (a tag, a schema, a
+ * method of a path, an `operationId`), the first stays and the other is left out. The core comes first, then the plugins in
+ * their order.
  */
 export interface Description {
   readonly tags?: readonly { readonly name: string; readonly description: string }[]

@@ -1,5 +1,5 @@
 /**
- * Puts the core and its plugins together: one pure `(Request) => Promise<Response>`.
+ * Joins the core and its plugins into one pure `(Request) => Promise<Response>`.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * State outside of this process, in objects that run the program's code beside their data: Durable Objects. It knows no plugin.
+ * State outside this process, in Durable Objects: they run the program's code beside their data. This file knows no plugin.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * How keepers are made, and asked.
+ * Makes keepers, and calls them.
  *
  * @module
  */
@@ -37,7 +37,7 @@ export function callIn(methods: object, method: string, args: readonly unknown[]
   if (work !== undefined) return work(...args)
   throw new ServableError(
     'invalid_options',
-    `An object has no \`${method}\`: it is of another version than who asks. Deploy the Worker and its objects together`,
+    `The Durable Object has no \`${method}\`: its version is not that of the caller. Deploy both together`,
   )
 }
 

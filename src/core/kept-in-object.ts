@@ -1,6 +1,6 @@
 /**
- * The one thing that an object keeps, a run or a task: finding it, telling its list where it stands, and letting it go when its
- * time has come.
+ * The one run or task that an object stores. This file finds it, reports its status to its list, and deletes it when its time
+ * has come.
  *
  * @module
  */

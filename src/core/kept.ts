@@ -1,6 +1,6 @@
 /**
- * What plugins keep: transactions, each of which runs beside the data, on every store. In a store at hand that is this process;
- * with Durable Objects it is the object of a place.
+ * The data of plugins: transactions that run beside the data, on every store. In a local store they run in this process; with
+ * Durable Objects they run in the object of a place.
  *
  * @module
  */

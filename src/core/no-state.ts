@@ -1,5 +1,5 @@
 /**
- * A handler that was given no state: nothing is stored, and whoever asks for that is told what to give.
+ * A handler without a state. It stores nothing, and tells those who need a state what to give.
  *
  * @module
  */
@@ -20,7 +20,7 @@ export interface NoState {
 /** The state for a plugin that keeps something. Throws `invalid_options` where there is none. */
 export function stateFor<S extends { readonly kind: string }>(plugin: string, state: S | NoState): S {
   if (isState(state)) return state
-  throw new ServableError('invalid_options', `\`${plugin}\` keeps something: ${GIVE_STATE}`)
+  throw new ServableError('invalid_options', `\`${plugin}\` stores data: ${GIVE_STATE}`)
 }
 
 function isState<S extends { readonly kind: string }>(state: S | NoState): state is S {

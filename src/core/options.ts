@@ -38,7 +38,7 @@ import type { HostedState } from './hosted.ts'
 import { type NoState, noState } from './no-state.ts'
 import type { Plugin } from './plugin.ts'
 
-/** What a handler serves and how. Every member is optional; an unknown or wrong one is a start-up error that names it. */
+/** What a handler serves and how. Every member is optional. An unknown or wrong member is a start-up error that names it. */
 export interface CoreOptions {
   /** Agents by the name under which they are served. They win over registered ones of the same name. */
   readonly agents?: Readonly<Record<string, ServableLike<ServableAgent>>>
@@ -46,43 +46,47 @@ export interface CoreOptions {
   readonly teams?: Readonly<Record<string, ServableLike<ServableTeam>>>
   /** Workflows by name. */
   readonly workflows?: Readonly<Record<string, ServableLike<ServableWorkflow>>>
-  /** Agents, teams and workflows in one list, classified by their `kind`; others by `toAgent` of `servable/adapters`. */
+  /**
+   * Agents, teams and workflows in one list, sorted by their `kind`. For agents of other frameworks use `toAgent` of
+   * `servable/adapters`.
+   */
   readonly serve?: readonly Servable[]
   /**
-   * Where names that are not given explicitly are looked up, on every request. Default: the default registry, which
-   * first-party agents join when they are made. `false`: only explicit entries are served, and the lists are off.
+   * Where the handler looks up names that are not given explicitly, on every request. `false` serves the explicit entries only
+   * and turns the lists off. Default: the default registry, which first-party agents join when they are made.
    */
   readonly registry?: Registry | false
-  /** The path under which everything but A2A and the socket is mounted. Default `/api`. */
+  /** The path of all routes but those of A2A and the socket. Default: `/api`. */
   readonly prefix?: string
-  /** Wraps every request of every part, the first outermost: the place for authentication. */
+  /** Wraps every request of every part; the first is the outermost. Put authentication here. */
   readonly middleware?: readonly Middleware[]
-  /** Answers what matches no route, instead of a 404. Middleware does not apply to it. */
+  /** Answers requests that match no route, instead of a 404. Middleware does not apply to it. */
   readonly fallback?: (request: Request) => Response | Promise<Response>
   /** Masks the text of server errors. Default: on, unless `NODE_ENV` is `development` or `test`. */
   readonly production?: boolean
   /** Bounds on requests. */
   readonly limits?: LimitOptions
   /**
-   * Takes log entries, one for each request among them; `false` for none. Default: warnings and errors as JSON lines on the
-   * console.
+   * Receives log entries, one for each request among them. `false` turns logging off. Default: warnings and errors as JSON
+   * lines on the console.
    */
   readonly logger?: Log | false
-  /** Headers of model providers' keys, beside the three of the default table. */
+  /** Headers of model providers' keys, in addition to the three of the default table. */
   readonly providers?: Providers
   /** How runs are bounded and stored. */
   readonly runs?: RunsOptions
   /**
-   * Where runs, tasks, sessions and what plugins keep are stored. Without one runs are plain ones, nothing is remembered, and
-   * plugins that keep something say what to give. `createHandler` of `servable` has `memoryState()` by default.
+   * Where runs, tasks, sessions and the data of plugins are stored. Without a state all runs are plain runs, nothing is
+   * remembered, and a plugin that needs one says what to give. Default: none here; `memoryState()` in `createHandler` of
+   * `servable`.
    */
   readonly state?: State
   /**
-   * The address under which clients reach the service, without a path: `https://agents.example.com`. Its pages are the own ones,
-   * also behind a proxy that changes `Host`. Default: the request's.
+   * The origin under which clients reach the service, without a path: `https://agents.example.com`. Pages of this origin count
+   * as the service's own, also behind a proxy that changes `Host`. Default: the request's.
    */
   readonly publicUrl?: string
-  /** What is added to the handler. Each has a name of its own; of two routes of one method and path both are refused. */
+  /** Plugins of the handler. Each has a name of its own. Two routes with one method and path are an error. */
   readonly plugins?: readonly Plugin[]
 }
 
@@ -92,52 +96,62 @@ export type State = LocalState | HostedState
 /** Bounds on requests. */
 export interface LimitOptions {
   /**
-   * Most bytes of a JSON body; more is answered 413. Default 1,048,576. Whatever its size, it may be nested 200 deep, have
-   * 500,000 values, and 1,000 parts in a message.
+   * Most bytes of a JSON body. A larger body is answered 413. A body of any size may be nested at most 200 deep, and have at
+   * most 500,000 values and 1,000 parts in a message. Default: 1,048,576.
    */
   readonly maxBodyBytes?: number
 }
 
 /** How runs are bounded and stored. */
 export interface RunsOptions {
-  /** Milliseconds that a run may take; then it fails with `run_timeout`. Default 600,000. */
+  /** Milliseconds that a run may take. After that it fails with `run_timeout`. Default: 600,000. */
   readonly timeoutMs?: number
-  /** Most events of one run; more fail it with `run_too_large`. Default 1,000,000. */
+  /** Most events of one run. A run with more fails with `run_too_large`. Default: 1,000,000. */
   readonly maxEvents?: number
-  /** Most characters of text, tool calls and artifacts in a JSON answer; more fail the run with `run_too_large`. Default 33,554,432. */
+  /**
+   * Most characters of text, tool calls and artifacts in a JSON answer. A run with more fails with `run_too_large`. Default:
+   * 33,554,432.
+   */
   readonly maxLength?: number
   /**
-   * What a stored run does when the last client that watches it leaves: `cancel` (default), `continue`, or `graceMs`
-   * milliseconds to come back. With anything but `cancel` every run is a stored one. A background run goes on in
-   * any case.
+   * What happens to a stored run when its last client leaves. `cancel` cancels it. `continue` lets it go on. `{ graceMs }`
+   * cancels it unless a client comes back within so many milliseconds. With anything but `cancel` every run is a stored run. A
+   * background run always goes on. Default: `cancel`.
    */
   readonly disconnect?: DisconnectPolicy
-  /** `none` refuses stored runs, so that nothing of any run is kept. */
+  /** `none` refuses stored runs, so that no run leaves anything behind. */
   readonly store?: 'none'
-  /** Lets everyone list runs that have no owner at `GET /runs`. Default false: without an identity that is off. */
+  /** Lets everyone list the runs that have no owner at `GET /runs`. When false, a list needs an identity. Default: false. */
   readonly listAnonymous?: boolean
-  /** Milliseconds for which an ended run is kept, and its idempotency key with it. Default 86,400,000. */
+  /** Milliseconds for which an ended run and its idempotency key are kept. Default: 86,400,000, a day. */
   readonly retentionMs?: number
   /**
-   * Most sessions of one owner that are kept: of an identity, of a claimed `userId`, or of all who have neither; past it the
-   * one that was used least recently leaves. On Workers each session is by itself and they are not counted. Default 1,000.
+   * Most sessions that are kept for one owner. Past it the least recently used session is deleted. An owner is an identity, a
+   * claimed `userId`, or all clients with neither. On Workers sessions are not counted, since each is kept by itself. Default:
+   * 1,000.
    */
   readonly maxSessions?: number
-  /** Most messages of a session that are kept; past it the oldest leave, answers with what they answer. Default 200. */
+  /**
+   * Most messages that are kept of a session. Past it the oldest are deleted, answers together with their questions. Default:
+   * 200.
+   */
   readonly maxSessionMessages?: number
-  /** Most characters of a session that are kept, as JSON; past it the oldest messages leave likewise. Default 65,536. */
+  /**
+   * Most characters that are kept of a session, as JSON. Past it the oldest messages are deleted in the same way. Default:
+   * 65,536.
+   */
   readonly maxSessionLength?: number
-  /** Milliseconds for which a session is kept after its last run. Default 604,800,000, a week. */
+  /** Milliseconds for which a session is kept after its last run. Default: 604,800,000, a week. */
   readonly sessionRetentionMs?: number
-  /** Most bytes of a stored run's events; more fail it with `run_too_large`. Default 16,777,216. */
+  /** Most bytes of a stored run's events. A run with more fails with `run_too_large`. Default: 16,777,216. */
   readonly maxBytes?: number
-  /** Most clients that follow one run at a time; one more is answered 429. Default 100. */
+  /** Most clients that follow one run at a time. One more is answered 429. Default: 100. */
   readonly maxFollowers?: number
-  /** Most stored runs at work at a time; one more is answered 429. Default 1,000. */
+  /** Most stored runs at work at a time. One more is answered 429. Default: 1,000. */
   readonly maxRunning?: number
   /**
-   * The same, of one client: of an identity, else of an address (of IPv6 the network of 64 bits), else of all of whom neither
-   * is known. Default 100.
+   * Most stored runs of one client at work at a time. A client is an identity, else an address (of IPv6 its network of 64
+   * bits), else all clients of whom neither is known. Default: 100.
    */
   readonly maxRunningPerOwner?: number
 }
@@ -164,7 +178,7 @@ const state = v.custom<State>(
 
 const plugin = v.custom<Plugin>(
   value => typeof value === 'object' && isPlugin(Object(value)),
-  'must be a plugin: what a function such as `a2a()` gives',
+  'must be a plugin, such as `a2a()`',
 )
 
 function isPlugin({ name, mount }: Readonly<Record<string, unknown>>): boolean {

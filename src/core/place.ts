@@ -1,5 +1,5 @@
 /**
- * Where something is kept. Things of one place are together in one Durable Object, and no transaction reaches another place. What
- * must not be told (an address, a key) stands in `key`, whose digest alone names the object.
+ * A place where data is stored. Data of one place is in one Durable Object, and no transaction reaches another place. An
+ * address or a key, which must stay secret, goes into `key`: only its digest names the object.
  */
 export type Place = string | { readonly name: string; readonly key: string }

@@ -1,5 +1,5 @@
 /**
- * What a plugin of others sees of the store: documents of its own, at one place.
+ * The store as a third-party plugin sees it: documents of its own, at one place.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { Place } from './place.ts'
 /** A document of a plugin. */
 export interface KeptDocument<T = unknown> {
   readonly id: string
-  /** When it was written last. Milliseconds since 1970. */
+  /** Time of the last write, in milliseconds since 1970. */
   readonly at: number
   readonly value: T
 }
@@ -25,7 +25,7 @@ export interface KeptQuery {
   readonly after?: Pick<KeptDocument, 'id' | 'at'>
 }
 
-/** What can be looked at. */
+/** A read transaction. */
 export interface KeptReader {
   get<T>(collection: string, id: string): T | undefined
   /** Newest first. */
@@ -33,17 +33,17 @@ export interface KeptReader {
   count(collection: string): number
 }
 
-/** What can be done in a transaction that writes. */
+/** A write transaction. */
 export interface KeptWriter extends KeptReader {
-  /** Adds a document of any JSON value or replaces the one of the same id. From `expiresAt` on it is gone. */
+  /** Adds a document of any JSON value, or replaces the one with the same id. It is gone from `expiresAt` on. */
   put(collection: string, id: string, value: unknown, options?: { readonly expiresAt?: number }): void
   delete(collection: string, id: string): void
 }
 
 /**
- * What a plugin keeps: transactions by name. Each is a pure function of what is kept and of its arguments: it may run more than
- * once, so it starts nothing and changes nothing else. Arguments and results are JSON. With Durable Objects it runs in the object
- * of the place that is named in the call.
+ * The data of a plugin: transactions by name. Each is a pure function of the stored data and its arguments. It may run more
+ * than once, so it must start nothing and change nothing else. Arguments and results are JSON. With Durable Objects it runs in
+ * the object of the place that the call names.
  */
 export type PluginTransactions = TransactionsOver<KeptReader, KeptWriter>
 
@@ -80,7 +80,7 @@ function overStore(plugin: string, { reads = {}, writes = {} }: PluginTransactio
 function atOnce(result: unknown): unknown {
   if (!(result instanceof Promise)) return result
   result.catch(() => {})
-  throw new ServableError('internal_error', 'What a plugin keeps is read and written at once: no `async`')
+  throw new ServableError('internal_error', 'Reads and writes of a plugin must not be async')
 }
 
 /** Values are kept as their JSON, so that on every store a plugin has a copy of its own, and none of what it writes later. */
@@ -138,10 +138,10 @@ function toJson(value: unknown): string {
   // Undefined, whatever its type says, for what JSON has no word for.
   const text = JSON.stringify(value) as string | undefined
   if (text !== undefined) return text
-  throw new ServableError('internal_error', '`put` keeps JSON values, and none that JSON has no word for')
+  throw new ServableError('internal_error', '`put` takes JSON values only')
 }
 
-/** What a plugin keeps, and how it is called. Made by {@link keeping}. */
+/** The data of a plugin and the calls of its transactions. Made by {@link keeping}. */
 export interface Keeping<T extends PluginTransactions = PluginTransactions> {
   readonly works: T
   /** The transactions over the store itself, for the handler. */
@@ -151,7 +151,8 @@ export interface Keeping<T extends PluginTransactions = PluginTransactions> {
 }
 
 /**
- * Says what a plugin keeps: give it as `kept`, and to `core.calls`. Throws `invalid_options` for a read and a write of one name.
+ * Declares the data of a plugin. Pass the result as `kept`, and to `core.calls`. Throws `invalid_options` if a read and a write
+ * have the same name.
  *
  * @example
  * const counts = keeping({
@@ -165,7 +166,7 @@ export function keeping<const T extends PluginTransactions>(works: T): Keeping<T
   if (twice !== undefined) {
     throw new ServableError(
       'invalid_options',
-      `\`keeping\`: \`${twice}\` is a read and a write: name them apart`,
+      `\`keeping\`: \`${twice}\` is both a read and a write: rename one of them`,
     )
   }
   return {

@@ -1,5 +1,5 @@
 /**
- * What a plugin is. A handler has the core and its plugins, and the core knows none of them by name.
+ * The plugin interface. A handler has the core and its plugins; the core knows none of them by name.
  *
  * @module
  */
@@ -15,75 +15,79 @@ import type { Calls } from './kept.ts'
 import type { Keeping, PluginTransactions } from './plugin-store.ts'
 
 /**
- * Something that is added to a handler: `createHandler({ plugins: [plugin] })`. It is made by a function that checks its own
- * options and throws `invalid_options` for wrong ones. It may be given to several handlers, and is mounted in each.
+ * An addition to a handler: `createHandler({ plugins: [plugin] })`. A function makes it, which checks its own options and
+ * throws `invalid_options` for wrong ones. Several handlers may have the same plugin; each mounts it.
  */
 export interface Plugin {
-  /** Unique in a handler: letters, digits and `-`. It is `context.part` of its routes. */
+  /** Unique in a handler: letters, digits and `-`. The `context.part` of its routes. */
   readonly name: string
-  /** Is told of every run, whatever its transport. What it throws is told to the log and changes no run. */
+  /** Observes every run, over any transport. An error that it throws goes to the log and changes no run. */
   readonly observer?: Observer
-  /** What it keeps. `mount` gets calls of it by `core.calls`. */
+  /** The plugin's data. `mount` calls it through `core.calls`. */
   readonly kept?: Keeping
-  /** Is called once for each handler, before any request. Throws `invalid_options` for what does not go together. */
+  /** Called once for each handler, before any request. Throws `invalid_options` for options that do not go together. */
   mount?(core: PluginCore): Mounted
 }
 
 /** A plugin in one handler. Every member is optional. */
 export interface Mounted {
-  /** A route that another one always comes before is `invalid_options`: the core's come first, then those of earlier plugins. */
+  /**
+   * The plugin's routes. The core's routes come first, then those of earlier plugins. A route that can never be reached is
+   * `invalid_options`.
+   */
   readonly routes?: readonly PluginRoute[]
   /**
-   * All below this path is the plugin's, whether there is a route or not, and passes its guard first. A route of another plugin
-   * that may answer there is `invalid_options`.
+   * A path that belongs to the plugin with all below it, whether there is a route or not. Requests there pass the guard first.
+   * A route of another plugin that may answer there is `invalid_options`.
    */
   readonly base?: { readonly path: string; readonly guard?: Middleware }
-  /** Around every request of every part, inside of the handler's own middleware. */
+  /** Wraps every request of every part, inside the handler's own middleware. */
   readonly middleware?: Middleware
   /**
-   * What it adds to the OpenAPI document; called for each document. `prefix` is the one that the document states: `core.prefix`, or
-   * another where a proxy changes it. Where it throws, the log is told (`plugin.failed`) and the document does without it.
+   * Adds to the OpenAPI document; called for each document. `prefix` is the one that the document states: `core.prefix`, or
+   * another if a proxy changes it. If it throws, the log gets `plugin.failed` and the document goes without it.
    */
   describe?(document: { readonly prefix: string }): Description
-  /** Is called when the last server that serves the handler has ended its runs. What it throws is told to the log. */
+  /** Called when the last server that serves the handler has ended its runs. An error that it throws goes to the log. */
   close?(): void | Promise<void>
 }
 
-/** A route of a plugin. `GET` answers `HEAD` as well. What an endpoint throws becomes an answer, by its `code`. */
+/** A route of a plugin. `GET` answers `HEAD` too. An error that the endpoint throws is answered by its `code`. */
 export interface PluginRoute {
   readonly method: 'GET' | 'POST' | 'DELETE'
-  /** Absolute, with `:name` for a parameter, which `context.params` has. `core.prefix` is the handler's. */
+  /** An absolute path. `:name` is a parameter, found in `context.params`. The handler's prefix is `core.prefix`. */
   readonly path: string
   readonly endpoint: (request: Request, context: Context) => Response | Promise<Response>
 }
 
-/** What a plugin finds in a handler. */
+/** The handler, as a plugin sees it. */
 export interface PluginCore {
-  /** The path under which everything but A2A and the socket is mounted. */
+  /** The path of all routes but those of A2A and the socket. */
   readonly prefix: string
   /** Whether the text of server errors is masked. */
   readonly production: boolean
   readonly log: Log
-  /** The address under which clients reach the service, where the options say it. */
+  /** The origin under which clients reach the service, if the options state it. */
   readonly publicUrl: string | undefined
   /** Most bytes of a JSON body. */
   readonly maxBodyBytes: number
-  /** What is served, by kind and name, looked up at each call. */
+  /** The agents, teams and workflows, by kind and name, looked up at each call. */
   readonly catalog: Catalog
   /**
-   * Reads and checks a request for a run as the routes do: the body (JSON, or a form where files are taken), `Idempotency-Key` and
-   * `Prefer`. The name is the path's parameter `name`. Throws what the routes answer, such as `agent_not_found` and `invalid_body`.
+   * Reads and checks a run request as the routes do: the body (JSON, or a form if files are accepted), `Idempotency-Key` and
+   * `Prefer`. The name is the path's parameter `name`. Throws the errors of the routes, such as `agent_not_found` and
+   * `invalid_body`.
    */
   readRun(kind: Kind, request: Request, context: Context): Promise<AskedRun>
   /**
-   * Starts a run for whoever sent a request: with its identity, its keys and its limits. It is a stored run where it is asked for
-   * in the background or with a key, or where the disconnect policy says so. Throws `runs_not_stored`, `idempotency_mismatch` and
-   * `too_many_runs`. Whoever stops reading the events of a plain run cancels it, and so does a request that is aborted.
+   * Starts a run for the sender of a request, with its identity, keys and limits. It is a stored run if the request asks for
+   * the background or has a key, or if the disconnect policy says so. A plain run is cancelled when its reader stops or its
+   * request is aborted. Throws `runs_not_stored`, `idempotency_mismatch` and `too_many_runs`.
    */
   startRun(asked: AskedRun, request: Request, context: Context): Promise<StartedRun>
   /**
-   * Calls of the transactions that the plugin has as `kept`. A place is any text: what is kept of one is in one object. Throws
-   * `invalid_options` for what is not its `kept`.
+   * Calls of the plugin's `kept`. A place is any text; on Workers each place is in one Durable Object. Throws `invalid_options`
+   * for anything but its `kept`.
    */
   calls<T extends PluginTransactions>(kept: Keeping<T>): Calls<T, string>
 }

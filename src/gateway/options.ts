@@ -13,73 +13,79 @@ import type { SocketHandshake } from '../socket/io/namespace.ts'
 import type { SocketServer } from '../socket/io/server.ts'
 import type { CorsSetting } from '../web/cors.ts'
 
-/** Who may connect: an identity; a response whose text refuses; undefined or a throw, which refuse as well. */
+/** Says who may connect. An identity lets the client in. A response refuses with its text. Undefined and a throw refuse too. */
 export type AuthenticateSocket = (
   handshake: SocketHandshake,
 ) => Identity | Response | undefined | Promise<Identity | Response | undefined>
 
 /** How runs are offered over the event socket. */
 export interface GatewayOptions {
-  /** What is on offer, by name. Default: all that the handler serves. With any of these four, nothing else. */
+  /**
+   * The agents on offer, by name. With any of `agents`, `teams`, `workflows` and `registry` nothing else is on offer. Default:
+   * all that the handler serves.
+   */
   readonly agents?: Readonly<Record<string, ServableLike<ServableAgent>>>
   readonly teams?: Readonly<Record<string, ServableLike<ServableTeam>>>
   readonly workflows?: Readonly<Record<string, ServableLike<ServableWorkflow>>>
   /** Where other names are looked up, at every event. */
   readonly registry?: Registry
-  /** Where it answers. Default `/socket.io/`. */
+  /** The path of the socket. Default: `/socket.io/`. */
   readonly path?: string
-  /** The namespace that clients join. Default `/service`. */
+  /** The namespace that clients join. Default: `/service`. */
   readonly namespace?: string
   /**
-   * Decides at CONNECT who may join. Default: who the middleware says it is, and whoever it lets through. Of ready-made
-   * authentication a client that sends no credential in a header is asked for `auth.token` at CONNECT.
+   * Decides at CONNECT who may join. With ready-made authentication, a client that sends no credential in a header is asked for
+   * `auth.token` at CONNECT. Default: the middleware decides, and says whose socket it is.
    */
   readonly authenticate?: AuthenticateSocket
   /**
-   * The origins whose pages may connect. Default: the handler's `cors`; a page of the same origin always may. Where any origin
-   * may, it may without cookies.
+   * The origins whose pages may connect. A page of the same origin always may. If any origin may connect, it may not send
+   * cookies. Default: the handler's `cors`.
    */
   readonly origins?: CorsSetting
   /**
-   * Lets a client that lost its connection go on where it was: its runs go on for `maxMs` milliseconds (default
-   * 120,000), and what it missed is read from their logs. Default off: then they are cancelled at once.
+   * Lets a client that lost its connection continue. Its runs go on for `maxMs` milliseconds (default: 120,000), and it gets
+   * the events that it missed from their logs. When off, its runs are cancelled at once. Default: off.
    */
   readonly recovery?: boolean | { readonly maxMs?: number }
   /** Bounds on clients. */
   readonly limits?: GatewayLimits
   /**
-   * A server that the host runs by itself, to which the namespace is added; `path`, `origins`, `recovery` are its own. Its
-   * requests do not pass through the handler, so neither middleware nor the check of origins sees them: give
-   * `authenticate`, and `allow` to that server.
+   * A server that the host runs by itself. The namespace is added to it; `path`, `origins` and `recovery` are options of that
+   * server. Its requests do not pass through the handler, so neither middleware nor the check of origins applies: give
+   * `authenticate` here, and `allow` to that server.
    */
   readonly server?: SocketServer
 }
 
 /** Bounds on the clients of the event socket. On Workers each counts in one object. */
 export interface GatewayLimits {
-  /** Bytes of a message as it is sent (text as UTF-8), and of a polling payload. Default 1,000,000. */
+  /** Most bytes of a message as it is sent (text as UTF-8), and of a polling payload. Default: 1,000,000. */
   readonly maxPayload?: number
-  /** Attachments of one event: 10, which is the default, at the most. */
+  /** Most attachments of one event, 10 or less. Default: 10. */
   readonly maxAttachments?: number
-  /** Namespaces of one connection. Default 4. */
+  /** Most namespaces of one connection. Default: 4. */
   readonly maxNamespaces?: number
-  /** Events of one socket a second, and in one go; more are refused. Default 100. */
+  /** Most events of one socket a second, also in one burst. More are refused. Default: 100. */
   readonly maxEventsPerSecond?: number
-  /** Connections in all. Default 10,000. */
+  /** Most connections in all. Default: 10,000. */
   readonly maxSockets?: number
-  /** Connections of one address, of IPv6 one network of 64 bits, where the address is known. Default 100. */
+  /** Most connections of one address (of IPv6 one network of 64 bits), if the address is known. Default: 100. */
   readonly maxSocketsPerIp?: number
-  /** Sockets of one identity. Default 100. */
+  /** Most sockets of one identity. Default: 100. */
   readonly maxSocketsPerIdentity?: number
-  /** Runs of one socket at a time. Default 16. */
+  /** Most runs of one socket at a time. Default: 16. */
   readonly maxRunsPerSocket?: number
-  /** Bytes that may wait for one client; a run waits with it, one that reads nothing at all is closed. Default 4 MiB. */
+  /**
+   * Most bytes that may wait for one client. Past it, its runs wait too. A client that reads nothing at all is disconnected.
+   * Default: 4 MiB.
+   */
   readonly maxBufferedBytes?: number
-  /** Milliseconds between two pings. Default 25,000. */
+  /** Milliseconds between two pings. Default: 25,000. */
   readonly pingInterval?: number
-  /** Milliseconds for which a pong is waited for. Default 20,000. */
+  /** Milliseconds to wait for a pong. Default: 20,000. */
   readonly pingTimeout?: number
-  /** Milliseconds that a connection may take to join a namespace. Default 10,000. */
+  /** Milliseconds that a connection may take to join a namespace. Default: 10,000. */
   readonly connectTimeout?: number
 }
 
@@ -121,7 +127,7 @@ export function resolveGateway(option: string, options: GatewayOptions): Gateway
     if (options.server !== undefined && options[name] !== undefined) {
       throw new ServableError(
         'invalid_options',
-        `\`${option}.${name}\` is for the server's own options where \`${option}.server\` is given`,
+        `\`${option}.${name}\` cannot stand beside \`${option}.server\`: set it in the server's own options`,
       )
     }
   }

@@ -25,7 +25,7 @@ const RunSchema: v.GenericSchema<unknown, RunPayload> = v.pipe(
   v.object({
     ...runBodyFields,
     name: required,
-    idempotencyKey: v.optional(v.pipe(required, v.maxLength(255, 'must have 255 characters at the most'))),
+    idempotencyKey: v.optional(v.pipe(required, v.maxLength(255, 'must have at most 255 characters'))),
   }),
 )
 

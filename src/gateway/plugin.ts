@@ -122,7 +122,7 @@ export function eventSocketAs(option: string, options: GatewayOptions): Plugin {
           cors: createCors(origins, keyHeaders(core.settings.providers)) ?? null,
         }),
         links: { socket: joinPath(path) },
-        withoutAddress: `\`${option}.limits.maxSocketsPerIp\` does not bound them`,
+        withoutAddress: `\`${option}.limits.maxSocketsPerIp\` has no effect`,
       }
     },
   })
@@ -204,7 +204,7 @@ function checkTogether(
   if (server !== undefined && authenticate === undefined && middleware.length > 0) {
     throw new ServableError(
       'invalid_options',
-      `\`${option}.server\` does not pass through \`middleware\`: give \`${option}.authenticate\` as well`,
+      `\`${option}.server\` does not run \`middleware\`: set \`${option}.authenticate\` too`,
     )
   }
   if (recoveryMs === undefined) return
@@ -212,6 +212,6 @@ function checkTogether(
   if (runs.store !== 'none') return
   throw new ServableError(
     'invalid_options',
-    `\`${option}.recovery\` reads what clients missed from stored runs: \`runs.store\` must not be 'none'`,
+    `\`${option}.recovery\` needs stored runs: \`runs.store\` must not be 'none'`,
   )
 }

@@ -136,7 +136,7 @@ function secretsIn({ url, headers }: Handshake): string[] {
 
 /** Why one more is refused. */
 export function tooManySockets(): ServableError {
-  return new ServableError('rate_limited', 'There are too many sockets of this identity')
+  return new ServableError('rate_limited', 'This identity has too many sockets')
 }
 
 /** Who it is: the gateway's own `authenticate` decides, else the middleware has. Throws `unauthorized`. */

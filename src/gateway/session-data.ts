@@ -35,5 +35,5 @@ const SessionDataSchema = v.strictObject({
  */
 export function readSessionData(kept: unknown): SessionData {
   if (isObject(kept) && v.is(SessionDataSchema, kept)) return kept
-  throw new ServableError('internal_error', 'What was kept of a socket cannot be read')
+  throw new ServableError('internal_error', 'The stored data of a socket cannot be read')
 }

@@ -221,7 +221,7 @@ export class GatewaySession {
     const target = this.#room.catalog.resolve(kind, asked.name)
     const { maxRunsPerSocket } = this.#room.limits
     if (this.#count >= maxRunsPerSocket) {
-      throw new ServableError('too_many_runs', `A socket may have ${maxRunsPerSocket} runs at a time`)
+      throw new ServableError('too_many_runs', `A socket may have at most ${maxRunsPerSocket} runs at a time`)
     }
     this.#count++
     try {
@@ -394,5 +394,5 @@ function keyOf(payload: unknown): string {
 }
 
 function tooFast({ maxEventsPerSecond }: Required<GatewayLimits>): ServableError {
-  return new ServableError('rate_limited', `A socket may send ${maxEventsPerSecond} events a second`)
+  return new ServableError('rate_limited', `A socket may send at most ${maxEventsPerSecond} events a second`)
 }

@@ -1,5 +1,5 @@
 /**
- * Ready-made middleware that says who asks.
+ * Ready-made middleware that authenticates users.
  *
  * @module
  */
@@ -16,32 +16,33 @@ import { ANY_PROVIDER_HEADER } from './key-headers.ts'
 import { type Identity, isIdentity } from './platform.ts'
 
 /**
- * Checks a token or key. Undefined and a throw refuse. Of a socket whose client gave it in `auth.token` the request is the
- * first one of its connection, with no headers but `authorization`, `cookie`, `origin`, `user-agent` and that of the credential.
+ * Checks a token or key. Undefined and a throw refuse. If a socket's client gave it in `auth.token`, `request` is the first
+ * request of the connection. It then has no headers but `authorization`, `cookie`, `origin`, `user-agent` and that of the
+ * credential.
  */
 export type VerifyCredential = (
   credential: string,
   request: Request,
 ) => Identity | undefined | Promise<Identity | undefined>
 
-/** Who may come in: by a table of secrets and whose they are, or by a function. Exactly one of the two. */
+/** Who may come in: a table of tokens, or a function. Exactly one of the two. */
 export interface CredentialOptions {
-  /** Identities by secret; an id alone will do. They are compared in constant time. */
+  /** Identities by token; an id alone is enough. Tokens are compared in constant time. */
   readonly tokens?: Readonly<Record<string, Identity | string>>
   readonly verify?: VerifyCredential
 }
 
 /** The options of {@link apiKeyAuth}. */
 export interface ApiKeyOptions extends CredentialOptions {
-  /** The header with the key. Default `x-service-key`. Never `x-api-key`, which is a model provider's here. */
+  /** The header with the key. It cannot be `x-api-key`, which carries the key of a model provider. Default: `x-service-key`. */
   readonly header?: string
 }
 
 /**
- * Lets in whoever sends `Authorization: Bearer` with a token that is known (RFC 6750), as the identity that it stands for.
- * What tells nothing is open (`context.isOpen`): agent cards, health, the documentation page without its document. Parts with
- * an `authenticate` of their own are left to it; all else is refused. A client of the event socket that cannot send headers
- * gives the token as `auth.token` at its handshake.
+ * Lets in requests with `Authorization: Bearer` and a known token (RFC 6750), as the identity of the token. All other requests
+ * are refused, with two exceptions. Parts that tell nothing are open (`context.isOpen`): agent cards, health, the documentation
+ * page without its document. Parts with an `authenticate` of their own decide themselves. A client of the event socket that
+ * cannot send headers gives the token as `auth.token` at its handshake.
  *
  * @example
  * createHandler({ middleware: [bearerAuth({ tokens: { [env.TOKEN]: 'ada' } })] })
@@ -56,12 +57,18 @@ export function bearerAuth(options: CredentialOptions): Middleware {
   })
 }
 
-/** The same for a key in a header of its own. At a socket's handshake it is `auth.token` too: `auth.apiKey` is a provider's. */
+/**
+ * Lets in requests with a known key in a header of its own; otherwise like {@link bearerAuth}. At a socket's handshake the key
+ * is `auth.token`, since `auth.apiKey` is the key of a model provider.
+ */
 export function apiKeyAuth(options: ApiKeyOptions): Middleware {
   const verify = verifierOf(options, 'apiKeyAuth', ApiKeySchema)
   const { header = 'x-service-key' } = options
   if (header.toLowerCase() === ANY_PROVIDER_HEADER) {
-    throw new ServableError('invalid_options', '`apiKeyAuth`: `x-api-key` is for the key of a model provider')
+    throw new ServableError(
+      'invalid_options',
+      '`apiKeyAuth`: `x-api-key` is for provider keys: choose another `header`',
+    )
   }
   return authenticating(verify, {
     challenge: `ApiKey header="${header}"`,
@@ -147,16 +154,16 @@ function tellThrown(thrown: unknown, request: Request, context: Context): void {
 const UNSET: ReadonlySet<string> = new Set(['', 'undefined', 'null'])
 
 const TokensSchema = v.pipe(
-  v.custom<Record<string, unknown>>(isObject, 'must be an object of secrets and whose they are'),
+  v.custom<Record<string, unknown>>(isObject, 'must be an object of tokens and their owners'),
   v.check(
     tokens => Object.keys(tokens).every(token => !UNSET.has(token)),
-    'must hold no empty or unset token: is a variable missing?',
+    'must have no empty or unset token: is a variable missing?',
   ),
-  v.check(tokens => Object.keys(tokens).length > 0, 'must hold a token or more'),
+  v.check(tokens => Object.keys(tokens).length > 0, 'must have at least one token'),
   // Not field by field: an error must not name a token.
   v.check(
     tokens => Object.values(tokens).every(isSomebody),
-    'must hold ids or identities, each an `id` that is text and not empty',
+    'must give each token an id, or an identity with an `id`',
   ),
 )
 

@@ -1,6 +1,6 @@
 /**
- * Everything that is served, by kind and name: explicit entries first, then the registry, looked up anew on every
- * request.
+ * All agents, teams and workflows that are served, by kind and name. Explicit entries come first, then the registry, which is
+ * looked up on every request.
  *
  * @module
  */
@@ -123,5 +123,5 @@ function checkEntry(
   checkRunnable(value, where)
   const { kind: own } = Object(value) as Partial<Servable>
   if (own === undefined || own === kind) return
-  throw new ServableError('invalid_options', `${where}: is a ${own}, so it belongs into \`${own}s\``)
+  throw new ServableError('invalid_options', `${where}is a ${own}: move it to \`${own}s\``)
 }

@@ -1,5 +1,5 @@
 /**
- * Whose place a request takes, where clients share places.
+ * The client of a request, for places that clients share.
  *
  * @module
  */

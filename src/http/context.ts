@@ -1,5 +1,5 @@
 /**
- * What middleware and routes know of a request.
+ * The context of a request, for middleware and routes.
  *
  * @module
  */
@@ -233,10 +233,7 @@ export class RequestState implements Context {
   /** Throws `internal_error` for what is none. */
   set identity(identity: Identity | undefined) {
     if (identity !== undefined && !isIdentity(identity)) {
-      throw new ServableError(
-        'internal_error',
-        '`context.identity` must have an `id` that is text and not empty',
-      )
+      throw new ServableError('internal_error', '`context.identity` must have an `id` of non-empty text')
     }
     this.#identity = identity
   }

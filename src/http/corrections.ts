@@ -1,5 +1,5 @@
 /**
- * Corrections over HTTP: their schemas, and the state as a place for them.
+ * Corrections over HTTP: their schemas, and the state as their store.
  *
  * @module
  */
@@ -16,7 +16,7 @@ const text = (max: number) =>
     v.pipe(
       v.string('must be text'),
       v.nonEmpty('must not be empty: leave it out'),
-      v.maxLength(max, `must have ${max} characters at the most`),
+      v.maxLength(max, `must have at most ${max} characters`),
     ),
   )
 
@@ -36,7 +36,7 @@ export const CorrectionSchema: v.GenericSchema<unknown, CorrectionInput> = v.pip
     sessionId: text(500),
     userId: text(500),
     scope: text(500),
-    tags: v.optional(list(v.pipe(v.string(), v.maxLength(100, 'must have 100 characters at the most')), 50)),
+    tags: v.optional(list(v.pipe(v.string(), v.maxLength(100, 'must have at most 100 characters')), 50)),
   }),
 )
 

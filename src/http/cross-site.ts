@@ -1,6 +1,6 @@
 /**
- * Requests that a page of another origin has its visitor's browser send, cookies and all, without asking first
- * (cross-site request forgery).
+ * Cross-site request forgery: a page of another origin makes its visitor's browser send a request, with cookies and without a
+ * preflight.
  *
  * @module
  */
@@ -77,10 +77,10 @@ function letsIn(cors: Cors, { headers }: Request): boolean {
   return origin !== null && cors.allows(origin)
 }
 
-const NO_CORS = 'These routes take none: they have no CORS'
+const NO_CORS = 'These routes refuse other origins: they have no CORS'
 
 function fixOf(option: string, cors: Cors | undefined): string {
   if (cors?.isOpen)
-    return `${option} lets any origin in, but without credentials: name the origins that may send them`
-  return `Name its origin in ${option} to let it in, or in \`publicUrl\` where it is the service's own`
+    return `${option} allows any origin, but no credentials: name the origins that may send them`
+  return `To allow it, add its origin to ${option}. If it is the service's own, set \`publicUrl\``
 }

@@ -57,7 +57,7 @@ export function createDispatch(
     let reached: Answer
     try {
       if (!isAddressed(request))
-        throw new ServableError('invalid_header', '`Host` must be a host, with a port or without')
+        throw new ServableError('invalid_header', '`Host` must be a host, with an optional port')
       state.match = find(request.method, pathnameOf(request.url))
       if (state.match === undefined && fallback !== undefined) {
         return checkResponse(await fallback(request), '`fallback`')
@@ -147,7 +147,7 @@ function answerMatch(
     throw new ServableError('not_found', 'Nothing is served at this path')
   const allow = match.allow.join(', ')
   if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: { allow } })
-  const error = new ServableError('method_not_allowed', `This path answers ${allow}`)
+  const error = new ServableError('method_not_allowed', `This path accepts ${allow}`)
   const { requestId } = state
   const headers = { allow, ...linkOf(options) }
   return problemResponse(error, { requestId, production: options.production, headers })

@@ -1,6 +1,6 @@
 /**
- * What was thrown, as the log tells it: names, texts and stacks, without a secret and within bounds. It goes to the log
- * alone, never to a client, an event or a store.
+ * A thrown value for the log: names, texts and stacks, within bounds and without secrets. Clients, events and stores never see
+ * it.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Failures as entries of the log: what was thrown with its causes and stack, in which request and which run.
+ * Failures as log entries: the thrown value with its causes and stack, the request and the run.
  *
  * @module
  */

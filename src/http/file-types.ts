@@ -1,5 +1,5 @@
 /**
- * What a file is by its first bytes, as far as that can be told: images, audio, PDF and zip.
+ * Tells the type of a file by its first bytes, as far as possible: images, audio, PDF and zip.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * JSON Schema of whatever describes a value: plain JSON Schema, or a schema of a library that offers one.
+ * JSON Schema of a value: plain JSON Schema, or a library's schema that offers one.
  *
  * @module
  */

@@ -1,6 +1,5 @@
 /**
- * Takes the model providers' keys out of a request. Which of them a run uses is chosen in
- * `agents/provider-key.ts`.
+ * Reads the model providers' keys of a request. `agents/provider-key.ts` chooses which of them a run uses.
  *
  * @module
  */

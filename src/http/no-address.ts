@@ -15,8 +15,8 @@ export function createNoAddress(log: Log, effectsOf: () => readonly string[]): (
       level: 'warn',
       event: 'limits.no_address',
       message:
-        `Nobody says which address a client has: ${effects.join(', and ')}. Set \`trustProxy\` to what a proxy of yours says, ` +
-        'or serve with an entry that knows it (`servable/node`, `bun`, `deno`, `cloudflare`)',
+        `The address of clients is unknown: ${effects.join(', and ')}. Set \`trustProxy\` if a proxy of yours tells it, ` +
+        'or serve with an entry that reads it (`servable/node`, `bun`, `deno`, `cloudflare`)',
     })
   }
 }

@@ -2,9 +2,9 @@ import type { Reply } from '../web/reply.ts'
 
 const BRAND = Symbol.for('servable.platform')
 
-/** Who asks, as middleware or an `authenticate` found out. */
+/** An authenticated user, as middleware or an `authenticate` found it. */
 export interface Identity {
-  /** Stable id; it owns the runs, tasks and sessions that it starts, and stands for `userId`. */
+  /** A stable id. It owns the runs, tasks and sessions that it starts, and takes the place of `userId`. */
   readonly id: string
   readonly scopes?: readonly string[]
 }

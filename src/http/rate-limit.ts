@@ -1,5 +1,5 @@
 /**
- * The built-in rate limiter (specification, "Limits"): so many requests of one client in a window.
+ * The built-in rate limiter (specification, "Limits"): it allows each client a number of requests in a window.
  *
  * @module
  */
@@ -15,21 +15,22 @@ import { type Context, isProbe, type Middleware } from './context.ts'
 
 /** How requests are limited. */
 export interface RateLimitOptions {
-  /** Milliseconds of a window, which begins with a client's first request. Default 60,000. */
+  /** Milliseconds of a window. It begins with a client's first request. Default: 60,000. */
   readonly windowMs?: number
-  /** Requests of one client in a window; more are answered 429. Default 100. */
+  /** Most requests of one client in a window. More are answered 429. Default: 100. */
   readonly max?: number
   /**
-   * Who the client is, such as `context.identity?.id`: then it is asked after the middleware. Undefined lets the request
-   * pass uncounted. Default: its address, of IPv6 the network of 64 bits, asked before the middleware.
+   * Names the client of a request, for example by `context.identity?.id`. It runs after the middleware. When it returns
+   * undefined, the request passes uncounted. Default: the client's address (of IPv6 its network of 64 bits), counted before the
+   * middleware.
    */
   readonly key?: (request: Request, context: Context) => string | undefined
   /**
-   * A header that a proxy of yours sets to the client's address (the last one in it counts), such as `x-forwarded-for`, for
-   * this limit alone. Prefer the handler's `trustProxy`, which holds for all that goes by address. Default: none.
+   * A header that your proxy sets to the client's address, such as `x-forwarded-for`, for this limit alone. The last address in
+   * it counts. Prefer the handler's `trustProxy`, which holds for everything that goes by address. Default: none.
    */
   readonly trustedHeader?: string
-  /** Counts in the state, for all processes or isolates together. Default false: each by itself. */
+  /** Counts in the state, for all processes or isolates together. When false, each counts by itself. Default: false. */
   readonly shared?: boolean
 }
 
@@ -136,7 +137,7 @@ export function createRateLimit(
     responseHeaders.set('ratelimit-policy', policy)
     if (used <= max) return next()
     responseHeaders.set('retry-after', String(seconds))
-    throw new ServableError('rate_limited', `There may be ${max} requests in ${windowMs} ms`)
+    throw new ServableError('rate_limited', `At most ${max} requests are allowed in ${windowMs} ms`)
   }
 }
 
@@ -159,6 +160,9 @@ function byKey(key: NonNullable<RateLimitOptions['key']>): ClientOf {
     const given: unknown = key(request, context)
     if (given === undefined) return undefined
     if (typeof given === 'string') return sha256(given)
-    throw new ServableError('internal_error', '`rateLimit.key` must give text or undefined, at once')
+    throw new ServableError(
+      'internal_error',
+      '`rateLimit.key` must return text or undefined, and not be async',
+    )
   }
 }

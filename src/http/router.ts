@@ -1,7 +1,7 @@
 /**
- * Finds the route of a request. The only file that knows itty-router: it compiles the patterns; matching is done
- * here, since a miss has to tell a wrong method (405 with `Allow`) from an unknown path, parameters have to be
- * percent-decoded, and the request must not be written on.
+ * Finds the route of a request. This is the only file that knows itty-router, which compiles the patterns. Matching is done
+ * here for three reasons: a miss must tell a wrong method (405 with `Allow`) from an unknown path, parameters must be
+ * percent-decoded, and the request must not be changed.
  *
  * @module
  */

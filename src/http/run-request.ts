@@ -1,5 +1,5 @@
 /**
- * Reads a request for a run: which servable, which input, and how it is to be answered.
+ * Reads a run request: the servable, the input and the form of the answer.
  *
  * @module
  */
@@ -71,7 +71,7 @@ function readForm(request: Request, state: RequestState, { readUpload }: RunRequ
   if (readUpload !== undefined) return readUpload(request, uploader)
   throw new ServableError(
     'unsupported_media_type',
-    'Files are not taken here (turn on `fileUpload`): the `content-type` must be `application/json`',
+    'Files are not accepted here (turn on `fileUpload`): the `content-type` must be `application/json`',
   )
 }
 

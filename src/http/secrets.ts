@@ -1,5 +1,5 @@
 /**
- * What of a request is to stand in no log.
+ * Finds the secrets of a request, which no log may show.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * A way in which clients prove who they are, as OpenAPI 3.0.3 describes it (section 4.7.27).
+ * A security scheme: how clients prove who they are, as OpenAPI 3.0.3 describes it (section 4.7.27).
  *
  * @module
  */

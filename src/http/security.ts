@@ -1,6 +1,6 @@
 /**
- * How clients prove who they are, as OpenAPI 3.0.3 describes it (sections 4.7.27 to 4.7.30). The document, the agent cards
- * and the documentation page take it from here.
+ * Security schemes and requirements, as OpenAPI 3.0.3 describes them (sections 4.7.27 to 4.7.30). The OpenAPI document, the
+ * agent cards and the documentation page use them.
  *
  * @module
  */

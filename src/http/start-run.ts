@@ -1,6 +1,6 @@
 /**
- * Starts a run for whoever asks, over whatever transport: as a plain run, or as a stored one where it is to outlive its client,
- * has a key, or the disconnect policy says so.
+ * Starts a run for a client, over any transport. It is a plain run unless it must outlive its client, has a key, or the
+ * disconnect policy asks for a stored one.
  *
  * @module
  */

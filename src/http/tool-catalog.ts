@@ -1,5 +1,5 @@
 /**
- * The tools on offer: named ones first, then those of toolkits.
+ * The tools that are listed: named ones first, then those of toolkits.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * Places for uploads: how many are at work at a time, how many bytes they hold, and how both are shared between clients.
+ * Places for uploads. They limit how many uploads are at work at a time and how many bytes they hold, and share both between
+ * clients.
  *
  * @module
  */
@@ -178,7 +179,7 @@ export class UploadPlace {
     this.#beginSpan()
     const least = (MIN_BYTES_PER_SECOND * (performance.now() - this.#spanAt)) / 1000
     if (!this.#wasSlow || this.#spanBytes > least || !this.#others.isWanted()) return
-    const text = `Others wait for a place, and this upload was slower than ${MIN_BYTES_PER_SECOND} bytes a second: try again later`
+    const text = `This upload was slower than ${MIN_BYTES_PER_SECOND} bytes a second while others waited: try again later`
     throw new ServableError('upload_too_slow', text)
   }
 

@@ -12,27 +12,28 @@ import { declaredSize, readForm } from '../web/multipart.ts'
 import { agrees, HEAD_BYTES, sniff } from './file-types.ts'
 import { UploadPlaces } from './upload-places.ts'
 
-/** How files are taken. */
+/** How files are accepted. */
 export interface FileUploadOptions {
-  /** Most bytes of a file. Default 52,428,800. */
+  /** Most bytes of a file. Default: 52,428,800. */
   readonly maxFileSize?: number
-  /** Most files of a request. Default 10. */
+  /** Most files of a request. Default: 10. */
   readonly maxFiles?: number
   /** Media types of files (`image/*` stands for all images). Default: any. */
   readonly allowedMimeTypes?: readonly string[]
-  /** Most bytes of a request, all its files and fields together. Default 67,108,864; on Workers 33,554,432. */
+  /** Most bytes of a request, all its files and fields together. Default: 67,108,864; on Workers 33,554,432. */
   readonly maxRequestSize?: number
-  /** Milliseconds that a request may take to arrive. Default 120,000. */
+  /** Milliseconds that a request may take to arrive. Default: 120,000. */
   readonly timeoutMs?: number
   /**
-   * Uploads at a time that are read, or that a plain run has in memory. One client (an identity, else an address) may have as
-   * many of these places as it leaves free: half, where nobody else has any. Who finds none waits up to 15 s while others
-   * arrive, and is answered 429 then; meanwhile an upload of less than 1,024 bytes a second over 10 s is answered 408. Default 16.
+   * Most uploads that are read, or held in memory by a plain run, at a time. One client (an identity, else an address) may have
+   * as many places as it leaves free: half, when nobody else has any. An upload without a place waits up to 15 s while others
+   * arrive, and is then answered 429. While uploads wait, one of less than 1,024 bytes a second over 10 s is answered 408.
+   * Default: 16.
    */
   readonly maxConcurrent?: number
   /**
-   * Bytes of all these uploads together, shared likewise; a single one within `maxRequestSize` is taken in any case. In memory
-   * an upload is three to six times as much. Default 268,435,456; on Workers 33,554,432.
+   * Most bytes of all these uploads together, shared in the same way. A single upload within `maxRequestSize` is always
+   * accepted. In memory an upload takes three to six times its size. Default: 268,435,456; on Workers 33,554,432.
    */
   readonly maxTotalSize?: number
 }
@@ -134,11 +135,11 @@ async function bodyOf(form: FormData, settings: UploadSettings): Promise<Record<
   for (const [name, value] of form as unknown as Iterable<[string, string | File]>) {
     if (typeof value !== 'string') files.push(value)
     else if (++fields > MAX_FIELDS) {
-      throw new ServableError('invalid_body', `A form may have ${MAX_FIELDS} fields at the most`)
+      throw new ServableError('invalid_body', `A form may have at most ${MAX_FIELDS} fields`)
     } else Object.defineProperty(body, name, { value, enumerable: true, configurable: true })
   }
   if (files.length > settings.maxFiles) {
-    throw new ServableError('invalid_body', `\`files\`: there may be ${settings.maxFiles} at the most`)
+    throw new ServableError('invalid_body', `\`files\`: at most ${settings.maxFiles} are allowed`)
   }
   for (const [index, file] of files.entries()) await checkFile(file, `files.${index}`, settings)
   const { input, background } = body
@@ -155,18 +156,21 @@ async function checkFile(
   { maxFileSize, allowedMimeTypes }: UploadSettings,
 ): Promise<void> {
   if (file.size > maxFileSize) {
-    throw new ServableError('body_too_large', `\`${path}\`: a file may have ${maxFileSize} bytes at the most`)
+    throw new ServableError('body_too_large', `\`${path}\`: a file may have at most ${maxFileSize} bytes`)
   }
   const head = await headOf(file)
   const type = mimeTypeOf(file, head)
   if (allowedMimeTypes !== undefined && !allowedMimeTypes.some(allowed => covers(allowed, type))) {
     throw new ServableError(
       'unsupported_media_type',
-      `\`${path}\`: files of this type are not taken, but ${allowedMimeTypes.join(', ')}`,
+      `\`${path}\`: this file type is not accepted: use ${allowedMimeTypes.join(', ')}`,
     )
   }
   if (agrees(type, head)) return
-  throw new ServableError('unsupported_media_type', `\`${path}\`: the file is not what its type says`)
+  throw new ServableError(
+    'unsupported_media_type',
+    `\`${path}\`: the content of the file does not match its type`,
+  )
 }
 
 function covers(allowed: string, type: string): boolean {

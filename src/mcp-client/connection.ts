@@ -88,7 +88,7 @@ const ANY_PAGE: StandardSchemaV1<unknown, ToolPage> = {
 /** The server does not know the session any more, so the call was not executed. */
 export class SessionLostError extends ServableError {
   constructor() {
-    super('tool_server_failed', 'The tool server has forgotten the session')
+    super('tool_server_failed', 'The tool server no longer knows the session')
   }
 }
 
@@ -135,7 +135,7 @@ export class Connection {
       // The client does not have it before it knows what the server speaks.
       if (client.transport === undefined) void transport?.close().then(undefined, () => {})
       connection.close()
-      if (signal.aborted) throw failed('Connecting was given up')
+      if (signal.aborted) throw failed('Connecting was cancelled')
       throw late.aborted
         ? failed(`The tool server did not answer within ${limits.connectTimeoutMs} ms`)
         : connection.#explain(error)
@@ -265,7 +265,8 @@ export class Connection {
     for (let cause = error, depth = 0; cause instanceof Error && depth < 8; cause = cause.cause, depth++) {
       if (cause instanceof ServableError) return cause
     }
-    if (isNoMessage(error)) return failed('The tool server answered with something that is no message of MCP')
+    if (isNoMessage(error))
+      return failed('The tool server answered with something that is not an MCP message')
     return failed(this.#last.why ?? `The tool server cannot be used: ${messageOf(error)}`)
   }
 }

@@ -36,17 +36,17 @@ const LOADER_VARIABLES =
 
 const bounded = v.pipe(
   v.string('must be text'),
-  v.maxLength(MAX_VALUE, `must have ${MAX_VALUE} characters at the most`),
+  v.maxLength(MAX_VALUE, `must have at most ${MAX_VALUE} characters`),
 )
-const value = v.pipe(bounded, v.regex(/^[^\0\r\n]*$/, 'must hold no line break and no NUL'))
+const value = v.pipe(bounded, v.regex(/^[^\0\r\n]*$/, 'must have no line break and no NUL'))
 
 /** A header's value goes as bytes (RFC 9110, section 5.5). */
-const headerValue = v.pipe(bounded, v.regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be of Latin-1 characters'))
+const headerValue = v.pipe(bounded, v.regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be Latin-1 text'))
 
 /** An object of names and values, which are counted before they are looked at. */
 const few = v.pipe(
   v.custom<Record<string, unknown>>(isObject, 'must be an object of names and values'),
-  v.check(entries => Object.keys(entries).length <= MAX_NAMES, `must have ${MAX_NAMES} entries at the most`),
+  v.check(entries => Object.keys(entries).length <= MAX_NAMES, `must have at most ${MAX_NAMES} entries`),
 )
 
 const Definition = v.strictObject({
@@ -59,7 +59,7 @@ const Definition = v.strictObject({
   url: v.optional(
     v.pipe(
       v.string('must be text'),
-      v.maxLength(2048, 'must have 2048 characters at the most'),
+      v.maxLength(2048, 'must have at most 2048 characters'),
       v.check(url => URL.canParse(url), 'must be an absolute URL such as https://tools.example.com/mcp'),
     ),
   ),
@@ -106,11 +106,11 @@ export function parseDefinition(body: unknown): ToolServerDefinition {
   const definition = validate(Definition, body, 'invalid_body', 'body')
   const { needed, foreign } = FIELDS[definition.transport]
   if (definition[needed] === undefined) {
-    throw wrong(needed, `is needed where \`transport\` is '${definition.transport}'`)
+    throw wrong(needed, `is required when \`transport\` is '${definition.transport}'`)
   }
   const extra = foreign.find(name => definition[name] !== undefined)
   if (extra !== undefined)
-    throw wrong(extra, `has no meaning where \`transport\` is '${definition.transport}'`)
+    throw wrong(extra, `has no meaning when \`transport\` is '${definition.transport}'`)
   return definition
 }
 

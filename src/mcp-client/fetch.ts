@@ -81,10 +81,10 @@ function refusalOf({ status, headers }: Response): string {
   const metadata = parameter('resource_metadata')
   const error = parameter('error')
   return [
-    `The tool server answered ${status}: it wants ${status === 401 ? 'an `authorization` header with a valid token' : 'a token that may do more'}`,
+    `The tool server answered ${status}: it needs ${status === 401 ? 'an `authorization` header with a valid token' : 'a token with more rights'}`,
     error && `it says \`${error}\``,
     scope && `the scope is \`${scope}\``,
-    metadata && `who gives tokens stands at ${metadata}`,
+    metadata && `its metadata is at ${metadata}`,
   ]
     .filter(Boolean)
     .join('; ')

@@ -77,7 +77,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   /** The stream of a request has ended: if it brought no answer, there will be none. */
   #breakOff(id: string | number): void {
     if (!this.#open.delete(id)) return
-    const error = { code: BROKEN_OFF, message: 'The answer of the tool server broke off' }
+    const error = { code: BROKEN_OFF, message: 'The answer of the tool server was cut off' }
     this.#onMessage?.({ jsonrpc: '2.0', id, error })
   }
 }

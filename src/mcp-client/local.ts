@@ -203,24 +203,24 @@ class LocalToolServers implements ToolServers {
     if (openStdio === undefined) {
       throw wrong(
         'transport',
-        "must be 'http' or 'sse': a program is started only by `new ToolServerManager({ stdio })`, with `stdio` from `servable/stdio`",
+        "must be 'http' or 'sse': to start programs, use `new ToolServerManager({ stdio })`, with `stdio` from `servable/stdio`",
       )
     }
     if (policy.commands.includes(reach.command)) return
-    throw wrong('command', 'is not one that may be started: name it in `admin.stdio.commands`')
+    throw wrong('command', 'is not allowed: add it to `admin.stdio.commands`')
   }
 
   #checkRoom(name: string, others: readonly KeptDefinition[]): void {
     if (others.some(other => other.name === name)) {
       throw new ServableError(
         'tool_server_exists',
-        `There is a tool server named \`${name}\`: remove it first`,
+        `There is already a tool server named \`${name}\`: remove it first`,
       )
     }
     if (others.length < this.#options.maxServers) return
     throw new ServableError(
       'too_many_tool_servers',
-      `There are ${others.length} tool servers, as many as may be: remove one first`,
+      `There are ${others.length} tool servers, which is the limit: remove one first`,
     )
   }
 }
@@ -262,7 +262,7 @@ function checkArguments(args: unknown): void {
     // It has a circle, or a number that JSON does not know.
   }
   if (text?.startsWith('{')) return
-  throw new ServableError('invalid_input', 'The arguments of a tool must be an object of JSON')
+  throw new ServableError('invalid_input', 'The arguments of a tool must be a JSON object')
 }
 
 function toolsOf({ definition: { name: server }, tools }: Link): ServerTool[] {

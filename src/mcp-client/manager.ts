@@ -10,28 +10,28 @@ import { createSeal } from './seal.ts'
 
 /** The options of a {@link ToolServerManager}. */
 export interface ToolServerManagerOptions {
-  /** Starts programs: `stdio` of `servable/stdio`, on Node, Bun and Deno. Which ones, `admin.stdio.commands` says. */
+  /** Starts programs: `stdio` of `servable/stdio`, on Node, Bun and Deno. `admin.stdio.commands` lists the allowed programs. */
   readonly stdio?: OpenStdio
   /**
-   * Encrypts what it takes to reach a server (the whole address, headers, arguments, variables) where it is kept: 32 bytes in base64.
-   * Of several the first encrypts, and all decrypt. Default: it is kept as it is.
+   * Encrypts the stored connection data of a server (the whole address, headers, arguments, variables). A key is 32 bytes in
+   * base64. Of several keys the first encrypts, and all decrypt. Default: they are stored as they are.
    */
   readonly encryptionKey?: string | readonly string[]
-  /** Most tool servers. Default 100. */
+  /** Most tool servers. Default: 100. */
   readonly maxServers?: number
-  /** Most tools of one server; the rest is left out. Default 1,000. */
+  /** Most tools of one server. The rest is left out. Default: 1,000. */
   readonly maxTools?: number
-  /** Most bytes of one answer, and of what a stream brings in a minute. Default 4,194,304. */
+  /** Most bytes of one answer, and of what a stream brings in a minute. Default: 4,194,304. */
   readonly maxBytes?: number
-  /** Milliseconds that connecting may take. Default 10,000. */
+  /** Milliseconds that connecting may take. Default: 10,000. */
   readonly connectTimeoutMs?: number
-  /** Milliseconds that a call may take. Default 60,000. */
+  /** Milliseconds that a call may take. Default: 60,000. */
   readonly callTimeoutMs?: number
-  /** Milliseconds before a server that was lost is tried again; each further try waits twice as long. Default 1,000. */
+  /** Milliseconds before the manager tries a lost server again. Each further try waits twice as long. Default: 1,000. */
   readonly retryMs?: number
-  /** Most milliseconds between two tries. Default 60,000. */
+  /** Most milliseconds between two tries. Default: 60,000. */
   readonly maxRetryMs?: number
-  /** `false` keeps it from being the one that `admin: true` finds. Default true. */
+  /** `false` hides this manager from `admin: true`. Default: true. */
   readonly register?: boolean
 }
 
@@ -48,8 +48,8 @@ const DEFAULTS = {
 const OTHERS = ['stdio', 'encryptionKey', 'register']
 
 /**
- * Tool servers (MCP) that are added while the service runs: over `{prefix}/admin/mcp`, or with `servers`. Their definitions
- * are kept in the `state` of the handler that it is given to; their tools are called `server.tool`.
+ * Tool servers (MCP) that can be added while the service runs: over `{prefix}/admin/mcp`, or with `servers`. The `state` of the
+ * handler that has the manager stores their definitions. Their tools are called `server.tool`.
  *
  * @example
  * const manager = new ToolServerManager()
@@ -89,11 +89,11 @@ export class ToolServerManager implements ToolServerSource {
     if (this.#servers !== undefined) return this.#servers
     throw new ServableError(
       'invalid_options',
-      'This `ToolServerManager` keeps nothing yet: give it to `createHandler` as `admin.manager`',
+      'This `ToolServerManager` has no state yet: give it to `createHandler` as `admin.manager`',
     )
   }
 
-  /** The tool `server.tool`, whether it is there or not: that is found out by each call of it. */
+  /** The tool `server.tool`. Each call of it looks it up, so it need not exist yet. */
   tool(name: string): Tool {
     if (typeof name !== 'string' || !name.includes('.'))
       throw invalid('`tool` needs the name of a tool: `server.tool`')
@@ -103,7 +103,7 @@ export class ToolServerManager implements ToolServerSource {
     }
   }
 
-  /** All tools of the servers that are connected now, for an agent that lets a model choose. */
+  /** All tools of the servers that are connected now, for an agent whose model chooses. */
   async tools(): Promise<Tool[]> {
     const found = await this.servers.tools()
     return found.map(({ name, description, parameters }) => ({
@@ -113,7 +113,7 @@ export class ToolServerManager implements ToolServerSource {
     }))
   }
 
-  /** Ends all connections, programs too; they are made again when they are needed. */
+  /** Ends all connections and programs. They start again when they are needed. */
   close(): void {
     this.#servers?.close?.()
   }
@@ -144,7 +144,7 @@ function checkOptions(options: ToolServerManagerOptions): void {
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined) continue
     if (OTHERS.includes(name)) continue
-    if (!(name in DEFAULTS)) throw invalid(`\`${name}\` is no option of a tool-server manager`)
+    if (!(name in DEFAULTS)) throw invalid(`\`${name}\` is not an option of a tool-server manager`)
     const isCount = Number.isInteger(value) && value >= 1 && value < 2 ** 31
     if (!isCount) throw invalid(`\`${name}\` must be a whole number of 1 or more`)
   }

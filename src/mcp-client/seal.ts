@@ -44,7 +44,7 @@ export function createSeal(keys: readonly string[], option: string): Seal {
       }
       throw new ServableError(
         'tool_server_failed',
-        `What is kept of the tool server is encrypted with a key that is not among \`${option}\``,
+        `The stored tool server is encrypted with a key that is not in \`${option}\``,
       )
     },
   }

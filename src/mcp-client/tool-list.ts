@@ -77,8 +77,8 @@ class Collection implements Listing {
       names > 0 &&
         `${names} left out: a tool's name must be 1 to 128 letters, digits, \`_\`, \`-\` and \`.\``,
       schemas > 0 && `${schemas} left out: the schema of the arguments is missing or too large`,
-      twice > 0 && `${twice} left out: the name is taken by a tool before`,
-      this.isFull && `only the first ${this.tools.size} tools are used: there are more than may be`,
+      twice > 0 && `${twice} left out: an earlier tool has this name`,
+      this.isFull && `only the first ${this.tools.size} tools are used: the server has more`,
     ]
     return warnings.filter(warning => warning !== false)
   }

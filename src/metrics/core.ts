@@ -195,7 +195,7 @@ export class MetricsCore implements Observer, CountTaker {
   checkRoom(): void {
     const { maxViewers } = this.#settings
     if (this.#watching < maxViewers) return
-    throw new ServableError('rate_limited', `There are ${maxViewers} viewers of the metrics already`)
+    throw new ServableError('rate_limited', `The metrics already have ${maxViewers} viewers`)
   }
 
   /** One who watches what happens. Throws `rate_limited`. */

@@ -4,10 +4,10 @@ import type { Builders, BuiltInDescription, Schema, SchemaBuilders } from '../co
 export function describeMetrics(build: Builders): BuiltInDescription {
   const { at, operation, answer, json, eventStream, parameter, ref, text } = build
   return {
-    tags: [{ name: 'metrics', description: 'What was counted' }],
+    tags: [{ name: 'metrics', description: 'Counts of runs and tokens' }],
     paths: {
       [at('metrics')]: {
-        get: operation('metrics', 'scrapeMetrics', 'Metrics as a scraper reads them', {
+        get: operation('metrics', 'scrapeMetrics', 'Metrics as text, for a scraper', {
           responses: {
             200: answer('Prometheus text, or OpenMetrics', {
               'text/plain': { schema: text },
@@ -25,7 +25,7 @@ export function describeMetrics(build: Builders): BuiltInDescription {
         }),
       },
       [at('metrics/stream')]: {
-        get: operation('metrics', 'watchMetrics', 'What happens, as it happens', {
+        get: operation('metrics', 'watchMetrics', 'Live events', {
           responses: {
             200: answer('Server-sent events: each `data` is one of these', eventStream(ref('MetricsEvent'))),
           },

@@ -22,17 +22,17 @@ export type AuthenticateScraper = (
 /** The options of a {@link MetricsExporter}. */
 export interface MetricsExporterOptions {
   /**
-   * Prices in USD for a million tokens, by `provider/id` or `id` of the model. A run's own `usage.cost` comes before it, and
-   * it before the `pricing` of the handler; where nobody knows a price there is no cost.
+   * Prices in USD for a million tokens, by `provider/id` or `id` of the model. A run's own `usage.cost` comes first, then these
+   * prices, then the `pricing` of the handler. A run whose price nobody knows has no cost.
    */
   readonly pricing?: Pricing
-  /** Decides who may read, of those whom the middleware lets through. Default: all of them. */
+  /** Decides who may read the metrics, after the middleware. Default: everyone whom the middleware lets through. */
   readonly authenticate?: AuthenticateScraper
-  /** Most names that are counted by themselves; runs of others are counted as `other`. Default 1,000. */
+  /** Most names that are counted by themselves. Runs of other names are counted as `other`. Default: 1,000. */
   readonly maxNames?: number
-  /** Most tools of one name that are counted by themselves. Default 100. */
+  /** Most tools of one name that are counted by themselves. Default: 100. */
   readonly maxTools?: number
-  /** Most viewers of the live stream. Default 100. */
+  /** Most viewers of the live stream. Default: 100. */
   readonly maxViewers?: number
 }
 
@@ -48,10 +48,9 @@ export interface Attachable {
 const MAX_IN_FLIGHT = 10_000
 
 /**
- * Counts runs: give it to `createHandler` as `metricsExporter`, and every run that is served is counted once, whatever its
- * transport, also when it ends in a cancel or an error. Runs that a program starts by itself are counted for the agents
- * that are attached. Recording a run costs about a microsecond; the memory of a name is constant; the 95th percentile is
- * known with a relative error of 1 %.
+ * Counts runs. Give it to `createHandler` as `metricsExporter`: every served run is counted once, over any transport, also when
+ * it is cancelled or fails. Runs that a program starts by itself are counted for agents that are attached. Recording a run
+ * takes about a microsecond. The memory for a name is constant. The 95th percentile has a relative error of 1 %.
  *
  * @example
  * const metricsExporter = new MetricsExporter({ pricing: { 'model-1': { prompt: 3, completion: 15 } } })
@@ -147,7 +146,7 @@ const NAMES = ['pricing', 'authenticate', 'maxNames', 'maxTools', 'maxViewers']
 function checkOptions(options: object, pricing: object, bounds: Readonly<Record<string, number>>): void {
   const wrong = (what: string) => new ServableError('invalid_options', `\`MetricsExporter\`: ${what}`)
   const unknown = Object.keys(options).find(name => !NAMES.includes(name))
-  if (unknown !== undefined) throw wrong(`\`${unknown}\` is not known here`)
+  if (unknown !== undefined) throw wrong(`\`${unknown}\` is not an option`)
   for (const [name, value] of Object.entries(bounds)) {
     if (!Number.isSafeInteger(value) || value < 1) throw wrong(`\`${name}\` must be a whole number above 0`)
   }

@@ -15,12 +15,12 @@ import { type ModelTools, toSchema } from './tools.ts'
 export interface ModelSettings {
   /**
    * Most steps: a step is one answer of the model, and the calls of tools that it asks for. A run whose last step still
-   * called tools finishes with `tool_calls`. Default 10.
+   * called tools finishes with `tool_calls`. Default: 10.
    */
   readonly maxSteps?: number
   /**
    * How often a call is tried again that fails with HTTP 429, a 5xx or on the network, with exponential backoff from 2 s on or
-   * as `Retry-After` says. Default 3.
+   * as `Retry-After` says. Default: 3.
    */
   readonly maxRetries?: number
   readonly temperature?: number

@@ -25,7 +25,9 @@ export function providerFailure(error: unknown): ServableError {
   }
   if (UnsupportedFunctionalityError.isInstance(cause) || InvalidDataContentError.isInstance(cause)) {
     const text = messageOf(cause).slice(0, MAX_TEXT)
-    return new ServableError('invalid_input', `The model does not take this input: ${text}`, { cause: error })
+    return new ServableError('invalid_input', `The model does not accept this input: ${text}`, {
+      cause: error,
+    })
   }
   const status = APICallError.isInstance(cause) ? cause.statusCode : undefined
   const text = withoutKeyText(messageOf(cause)).slice(0, MAX_TEXT)

@@ -20,10 +20,10 @@ export interface ModelKeys {
   readonly apiKeys: Readonly<Record<string, string>>
 }
 
-/** A model of the AI SDK, or what makes one for the keys of a run. */
+/** A model of the AI SDK, or a function that makes one with the keys of a run. */
 export type ModelSource = LanguageModel | ((keys: ModelKeys) => LanguageModel)
 
-/** How an agent that a model answers for is made. */
+/** How an agent with a model is made. */
 export interface ModelAgentConfig<
   Output = unknown,
   Name extends string = string,
@@ -34,20 +34,20 @@ export interface ModelAgentConfig<
     >,
     ModelSettings {
   /**
-   * A model of the AI SDK, or a function that makes one for the keys of a run: only then is a client's own key used. It is
-   * called once without keys when the agent is made, to learn the provider and the name of the model.
+   * A model of the AI SDK, or a function that makes one with the keys of a run. A client's own key is used only with a
+   * function. The function is called once without keys when the agent is made, to learn the provider and the name of the model.
    */
   readonly model: ModelSource
-  /** What the model is told before all else; or what says it for a run. Never shown to clients. */
+  /** The system prompt, or a function that returns it for a run. Clients never see it. */
   readonly instructions?: string | ((context: AgentContext) => string | Promise<string>)
   /**
-   * Tools that the model may call; or what gives them for a run, such as `() => manager.tools()`. The arguments of one's
-   * `execute` have the type of its `parameters`, where that is a Standard Schema.
+   * Tools that the model may call, or a function that returns them for a run, such as `() => manager.tools()`. If a tool's
+   * `parameters` is a Standard Schema, the arguments of `execute` have its type.
    */
   readonly tools?: ToolsOf<Schemas> | ((context: AgentContext) => readonly Tool[] | Promise<readonly Tool[]>)
   /**
-   * Remembers what was said in a session, in the state of the deployment. A conversation that the provider refuses with 400 or
-   * 413 is told once more without the older half of its turns. Default true.
+   * Remembers the conversation of a session, in the state of the deployment. If the provider refuses a conversation with 400 or
+   * 413, it is sent once more without the older half of its turns. Default: true.
    */
   readonly memory?: boolean
 }
@@ -56,9 +56,9 @@ export interface ModelAgentConfig<
 const MAX_CORRECTIONS = 20
 
 /**
- * An agent that a model answers for, with tools, structured output, the memory of its session and what people corrected: the
- * newest corrections of the run's identity, in 8,000 characters; none without an identity. A Standard Schema of `output` or of
- * a tool is checked wholly, plain JSON Schema in its `type` and `required` alone.
+ * An agent with a model, tools, structured output and the memory of its session. The model also sees the newest corrections of
+ * the run's identity, up to 8,000 characters; without an identity it sees none. If the schema of `output` or of a tool is a
+ * Standard Schema, values are checked completely. Plain JSON Schema is checked in its `type` and `required` only.
  *
  * @example
  * new ModelAgent({

@@ -18,19 +18,19 @@ export interface BuilderParts {
 }
 
 const STATUS_TEXTS: Readonly<Record<number, string>> = {
-  400: 'The request is not as it must be',
-  401: 'Nobody is identified',
-  403: 'That may not be done',
-  404: 'There is no such thing',
-  408: 'The upload was too slow while others waited',
+  400: 'The request is invalid',
+  401: 'Authentication is required',
+  403: 'The caller may not do this',
+  404: 'Not found',
+  408: 'The upload was too slow',
   409: 'The run has ended',
   413: 'The body is too large',
-  415: 'The content type is not taken',
-  422: 'The idempotency key was used for another body',
-  429: 'Too much at a time: try again later',
+  415: 'The content type is not accepted',
+  422: 'The idempotency key was used with another body',
+  429: 'Too many requests: try again later',
   500: 'The agent failed',
   502: 'The model provider failed',
-  503: 'What keeps the state cannot be reached now',
+  503: 'The state cannot be reached',
   504: 'The run took too long',
 }
 
@@ -131,13 +131,13 @@ function parameter(where: string, name: string, description: string, schema: Sch
 }
 
 const pageParameters = (): readonly Schema[] => [
-  parameter('query', 'limit', 'Most entries of the page', {
+  parameter('query', 'limit', 'Maximum page size', {
     type: 'integer',
     minimum: 1,
     maximum: 100,
     default: 50,
   }),
-  parameter('query', 'cursor', 'From the page before'),
+  parameter('query', 'cursor', '`nextCursor` of the previous page'),
 ]
 
 /** The problems that an operation may answer, by their statuses. */

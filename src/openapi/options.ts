@@ -4,22 +4,22 @@ import type { DocsAssets } from './page.ts'
 export interface SwaggerOptions {
   /** Serves the OpenAPI document. */
   readonly enabled: boolean
-  /** Default `Service API`. */
+  /** Default: `Service API`. */
   readonly title?: string
   readonly description?: string
-  /** Version of the API, as the document states it. Default `1.0.0`. */
+  /** Version of the API, as the document states it. Default: `1.0.0`. */
   readonly version?: string
-  /** The prefix that the document states, where a proxy changes it. Default: the handler's. */
+  /** The prefix in the document, if a proxy changes it. Default: the handler's. */
   readonly routePrefix?: string
   readonly servers?: readonly { readonly url: string; readonly description?: string }[]
-  /** Path of the interactive documentation, below the prefix. Default `/docs`. */
+  /** Path of the interactive documentation, below the prefix. Default: `/docs`. */
   readonly docsPath?: string
   /**
-   * The files of Swagger UI: `swaggerUi()` of `servable/swagger-ui`, or `workerAssets()` of `servable/cloudflare`. Without
-   * them there is the document alone.
+   * The files of Swagger UI: `swaggerUi()` of `servable/swagger-ui`, or `workerAssets()` of `servable/cloudflare`. Default:
+   * none, so there is the document alone.
    */
   readonly assets?: DocsAssets
-  /** Path of the OpenAPI document, below the prefix. Default `/docs/spec.json`. */
+  /** Path of the OpenAPI document, below the prefix. Default: `/docs/spec.json`. */
   readonly specPath?: string
 }
 

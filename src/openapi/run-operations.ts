@@ -133,7 +133,7 @@ function storedRunPaths({
       }),
     },
     [at('runs/{id}/stream')]: {
-      get: operation('runs', 'followRun', 'Read the events of a stored run, from any one on', {
+      get: operation('runs', 'followRun', 'Read the events of a stored run, from any event on', {
         parameters: [
           runId,
           parameter('header', 'Last-Event-ID', 'Begin after this event', { type: 'integer' }),

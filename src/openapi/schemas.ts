@@ -37,7 +37,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'args?': anything,
       'result?': anything,
       'error?': text,
-      'agent?': { ...text, description: "Whose call it is, where it is not the run's own" },
+      'agent?': { ...text, description: "Agent that made the call, if not the run's own" },
     }),
     Artifact: object({ artifactId: text, 'name?': text, parts: list(ref('ContentPart')) }),
     RunResult: object({

@@ -40,7 +40,7 @@ export function keyed({ required, providers }: DocumentSecurity): Secured {
 function keySchemes(providers: Providers): Record<string, Schema> {
   const rows: [id: string, header: string][] = [
     ...Object.entries(providers).map(([id, { header }]): [string, string] => [`\`${id}\``, header]),
-    ['whatever is used', ANY_PROVIDER_HEADER],
+    ['any provider', ANY_PROVIDER_HEADER],
   ]
   return Object.fromEntries(
     rows.map(([id, name]) => [
@@ -49,7 +49,7 @@ function keySchemes(providers: Providers): Record<string, Schema> {
         type: 'apiKey',
         in: 'header',
         name,
-        description: `Key of the model provider (${id}), for the agent to use. It lets nobody into this service.`,
+        description: `Key of the model provider (${id}), for the agent to use. It does not authenticate the caller.`,
       },
     ]),
   )

@@ -22,7 +22,7 @@ export function describeDiscovery(
   }
   const spec = { get: operation('operation', 'getSpec', 'This document', { responses, problems: [401] }) }
   return {
-    tags: [{ name: 'discovery', description: 'What is served' }],
+    tags: [{ name: 'discovery', description: 'Agents, teams and workflows' }],
     paths: { ...(hasLists && lists), [at(specPath)]: spec },
   }
 }
@@ -33,13 +33,13 @@ export function describeIndex(build: Builders, hasIndex: boolean): Description {
   const links = answer('Links by what they lead to', json(ref('Index')))
   const index: Paths = {
     [at('')]: {
-      get: operation('operation', 'getIndex', 'What is mounted, and where', {
+      get: operation('operation', 'getIndex', 'Links to what is mounted', {
         responses: { 200: links },
         problems: [401],
       }),
     },
   }
-  const versions = 'Tell versions too: for identities with the scope `admin`'
+  const versions = 'Include versions. Needs the scope `admin`'
   const content = json(ref('Health'))
   const health = operation('operation', 'getHealth', 'Whether requests can be served', {
     parameters: [parameter('query', 'versions', versions)],

@@ -58,10 +58,10 @@ function describe(build: Builders): BuiltInDescription {
   return {
     paths: {
       [at('agents/{name}/corrections')]: {
-        post: operation('run', 'addCorrection', 'Keep a correction of the output of an agent', {
+        post: operation('run', 'addCorrection', 'Store a correction of an agent output', {
           parameters: [name],
           requestBody: { required: true, content: json(ref('CorrectionBody'), example) },
-          responses: { 201: answer('It is kept', json(ref('Correction'))) },
+          responses: { 201: answer('Stored', json(ref('Correction'))) },
           problems: [400, 401, 403, 404, 413, 415, 429, 503],
         }),
         get: page('run', 'listCorrections', 'List corrections, newest first', 'CorrectionPage', [name]),

@@ -50,7 +50,9 @@ export function rateLimit(options: RateLimitOptions = {}): Plugin {
       if (key !== undefined) return { middleware }
       return {
         outer: middleware,
-        ...(trustedHeader === undefined && { withoutAddress: 'for `rateLimit` all of them are one client' }),
+        ...(trustedHeader === undefined && {
+          withoutAddress: '`rateLimit` counts all of them as one client',
+        }),
       }
     },
   })

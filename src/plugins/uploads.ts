@@ -12,7 +12,7 @@ const mediaTypes = v.pipe(
     ),
     'must be an array of strings',
   ),
-  v.minLength(1, 'must hold a type or more'),
+  v.minLength(1, 'must have at least one type'),
 )
 
 const OptionsSchema = v.strictObject({

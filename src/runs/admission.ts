@@ -22,7 +22,7 @@ export interface AdmittedRun {
   readonly client?: string | undefined
   /** When it has ended for certain, where nobody who knows better may tell. */
   readonly expiresAt?: number | undefined
-  /** Bytes that it holds in memory while it is at work. Default 0. */
+  /** Bytes that it holds in memory while it is at work. Default: 0. */
   readonly inputBytes?: number | undefined
 }
 
@@ -57,9 +57,9 @@ export function takePlace(
   if (place.expiresAt !== undefined) {
     for (const { id } of tx.expired(collection, tx.now, EXPIRED_AT_ONCE)) tx.delete(collection, id)
   }
-  if (tx.count(collection) >= maxRunning) throw tooManyRuns(`${maxRunning} are`)
+  if (tx.count(collection) >= maxRunning) throw tooManyRuns(`${maxRunning} are already at work`)
   if (tx.count(collection, place.partition) >= maxRunningPerOwner) {
-    throw tooManyRuns(`${maxRunningPerOwner} of one client are`)
+    throw tooManyRuns(`this client already has ${maxRunningPerOwner}`)
   }
   tx.put(collection, place, footing)
 }
@@ -72,7 +72,7 @@ export function useOfKey(tx: Reader, key: IdempotencyKey): KeyUse | undefined {
   if (use === undefined || use.fingerprint === key.fingerprint) return use
   throw new ServableError(
     'idempotency_mismatch',
-    'The `Idempotency-Key` was used for another body: use a new one',
+    'The `Idempotency-Key` was used with another body: use a new key',
   )
 }
 
@@ -84,5 +84,5 @@ export function reserveKey(tx: Transaction, key: IdempotencyKey, runId: string, 
 }
 
 function tooManyRuns(what: string): ServableError {
-  return new ServableError('too_many_runs', `Too many runs, ${what} at work already: try again later`)
+  return new ServableError('too_many_runs', `Too many runs: ${what}. Try again later`)
 }

@@ -17,6 +17,8 @@ export function decodeCursor(text: string): Cursor {
     )!
     return { at: Number(at), id: id! }
   } catch (cause) {
-    throw new ServableError('invalid_query', '`cursor` must be the `nextCursor` of a page before', { cause })
+    throw new ServableError('invalid_query', '`cursor` must be the `nextCursor` of the previous page', {
+      cause,
+    })
   }
 }

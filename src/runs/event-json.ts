@@ -2,8 +2,8 @@ import type { RunEvent } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
 
 /**
- * An event as JSON. Text is most of what a run says: its event is written without walking an object. Throws
- * `invalid_event` for what JSON cannot say.
+ * An event as JSON. Most events are text, so a text event is written without walking an object. Throws `invalid_event` for a
+ * value that JSON cannot express.
  */
 export function eventToJson(event: RunEvent): string {
   if (event.type === 'text') return `{"type":"text","text":${JSON.stringify(event.text)}}`

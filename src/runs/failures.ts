@@ -1,5 +1,5 @@
 /**
- * What goes wrong in a run, for the log: once, though a tool's throw may fail its step, and the step's the run.
+ * Failures of a run, for the log. Each is logged once, although a tool's error may fail its step, and the step's error the run.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The run host: starts stored runs, and lets them be read again, listed and cancelled. Two implementations: in
- * this process over a store (`local-host.ts`), and in Durable Objects (`runtimes/cloudflare`).
+ * The run host starts, reads, lists and cancels stored runs. It has two implementations: over a store of this process
+ * (`local-host.ts`), and in Durable Objects (`runtimes/cloudflare`).
  *
  * @module
  */
@@ -27,7 +27,7 @@ export interface HostSettings extends RunSettings {
   /** Milliseconds for which an ended run is kept. */
   readonly retentionMs: number
   /**
-   * Milliseconds for which what follows an event may wait, to be written together: where each writing is paid for. Default 0,
+   * Milliseconds for which what follows an event may wait, to be written together: where each writing is paid for. Default: 0,
    * to the end of the turn.
    */
   readonly gatherMs?: number | undefined

@@ -29,7 +29,7 @@ export const MAX_PARTS = 1000
 export const RunInputSchema: v.GenericSchema<unknown, RunInput> = v.union(
   [
     v.pipe(v.string(), v.nonEmpty('must not be empty')),
-    v.pipe(list(ContentPartSchema, MAX_PARTS), v.nonEmpty('must hold one part or more')),
+    v.pipe(list(ContentPartSchema, MAX_PARTS), v.nonEmpty('must have at least one part')),
   ],
   'must be text or an array of content parts',
 )
@@ -42,7 +42,7 @@ export const shortText = (what: string): MaybeText =>
     v.pipe(
       v.string(),
       v.nonEmpty(`must not be empty: leave \`${what}\` out`),
-      v.maxLength(500, 'must have 500 characters at the most'),
+      v.maxLength(500, 'must have at most 500 characters'),
     ),
   )
 

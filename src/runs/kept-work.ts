@@ -1,6 +1,6 @@
 /**
- * Work that is kept: what a host of runs and a host of tasks have in common. A thing has a document, a log, and a place among
- * those at work; this knows which of them are at work here, and ends those whose worker is gone.
+ * Stored work: the common part of the hosts of runs and tasks. Each run or task has a document, a log, and a place among those
+ * at work. This file knows which of them work in this process, and ends those whose worker is gone.
  *
  * @module
  */

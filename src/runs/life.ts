@@ -1,5 +1,5 @@
 /**
- * The life of a handler beside its requests: it begins with the first one, or with a server, and ends with the server.
+ * The life of a handler. It begins with the first request or with a server, and ends with the server.
  *
  * @module
  */

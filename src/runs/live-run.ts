@@ -1,5 +1,5 @@
 /**
- * A stored run at work in this process: written into its log, and ended as its watchers' leaving says.
+ * A stored run at work in this process. It writes its log, and ends when its watchers leave, if the disconnect policy says so.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The run host over a store that is at hand: for a server, or for a single run.
+ * The run host over a store of this process: for a server, or for a single run.
  *
  * @module
  */
@@ -256,7 +256,7 @@ const CANCELLED: FinishEvent = { type: 'finish', finishReason: 'cancelled' }
 const INTERRUPTED: ErrorEvent = {
   type: 'error',
   code: 'interrupted',
-  error: 'What ran it was ended before the run was',
+  error: 'The server stopped before the run ended',
 }
 
 /** The record of a run that starts now. */

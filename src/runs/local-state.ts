@@ -1,5 +1,5 @@
 /**
- * State in this process: a store, and the host of the runs that it keeps.
+ * State in this process: a store, and the host of its runs.
  *
  * @module
  */
@@ -31,11 +31,11 @@ export function localState(parts: LocalParts): LocalState {
 /** How much is kept in memory. */
 export interface MemoryStateOptions extends Retention {
   /**
-   * Most bytes of all that is kept, by estimate: two bytes a character, and what objects take. Past it the oldest ended
-   * runs and tasks leave, and the sessions and corrections that were written longest ago; runs with an idempotency key last.
-   * What is at work never leaves: where there is no other room, requests are answered 429 (`state_full`), and a run that
-   * outgrows it fails with `run_too_large`. At least 65,536. Default 268,435,456 (256 MiB); on Workers and other isolates
-   * 50,331,648 (48 MiB).
+   * Most bytes in memory, by estimate: two bytes a character, plus the size of objects. Past it the oldest ended runs and tasks
+   * are deleted, and the sessions and corrections that were written longest ago. Runs with an idempotency key are deleted last.
+   * Runs and tasks at work are never deleted. If nothing else can be deleted, requests are answered 429 (`state_full`), and a
+   * run that outgrows the room fails with `run_too_large`. At least 65,536. Default: 268,435,456 (256 MiB); on Workers and
+   * other isolates 50,331,648 (48 MiB).
    */
   readonly maxBytes?: number | undefined
 }
@@ -49,7 +49,7 @@ const MAX_CONFINED_BYTES = 48 * 1024 * 1024
 const MIN_BYTES = 65_536
 
 /**
- * Keeps state in memory: nothing to set up, gone with the process. Default: 1,000 ended runs, 1 hour, 256 MiB. Throws
+ * Keeps state in memory. It needs no setup, and is lost with the process. Default: 1,000 ended runs, 1 hour, 256 MiB. Throws
  * `invalid_options`.
  */
 export function memoryState(options: MemoryStateOptions = {}): LocalState {
@@ -69,7 +69,7 @@ export function memoryState(options: MemoryStateOptions = {}): LocalState {
 function checkOptions({ maxRuns, maxAgeMs, maxBytes, ...others }: MemoryStateOptions): void {
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) {
-    throw wrong(`\`${unknown}\` is no option: use \`maxRuns\`, \`maxAgeMs\` and \`maxBytes\``)
+    throw wrong(`\`${unknown}\` is not an option: use \`maxRuns\`, \`maxAgeMs\` and \`maxBytes\``)
   }
   checkRetention({ maxRuns, maxAgeMs }, wrong)
   if (maxBytes !== undefined && !(Number.isSafeInteger(maxBytes) && maxBytes >= MIN_BYTES)) {

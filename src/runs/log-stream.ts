@@ -1,5 +1,5 @@
 /**
- * A log on its way from where it is kept to another isolate.
+ * Sends a log from the isolate that keeps it to another one.
  *
  * @module
  */

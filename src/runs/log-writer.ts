@@ -37,7 +37,7 @@ export interface LogWriterOptions {
   readonly maxLength: number
   /** Told that a run has ended and its end is to be stored. */
   readonly working: WorkingRuns | undefined
-  /** Milliseconds for which what follows an event may wait, to be written together. Default 0, to the end of the turn. */
+  /** Milliseconds for which what follows an event may wait, to be written together. Default: 0, to the end of the turn. */
   readonly gatherMs?: number | undefined
   /** The entries that an event becomes; throws for an event that cannot be written. */
   encode(event: RunEvent): readonly string[]
@@ -103,7 +103,7 @@ class LogWriter implements LogWriting {
     if (this.#isStored) return
     const { promise, resolve, reject } = deferred<void>()
     const trier = { resolve, reject }
-    const leave = () => reject(new DOMException('Nobody waits any more', 'AbortError'))
+    const leave = () => reject(new DOMException('The wait was cancelled', 'AbortError'))
     const timer =
       withinMs === undefined ? undefined : setTimeout(() => reject(unavailable(new Error(LATE))), withinMs)
     this.#triers.add(trier)
@@ -295,9 +295,9 @@ function endOf(error: unknown): ErrorEvent {
 }
 
 /** Why nobody is told of an end yet. */
-const LATE = 'The end of the run waits to be written'
+const LATE = 'The end of the run is not written yet'
 
-const NO_ROOM_TEXT = 'There is no room in memory for all that the run gives'
+const NO_ROOM_TEXT = 'The state is too full to keep the events of the run'
 
 /** The end of a run that does not fit. */
 const NO_ROOM: ErrorEvent = { type: 'error', code: 'run_too_large', error: NO_ROOM_TEXT }

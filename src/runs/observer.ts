@@ -1,5 +1,5 @@
 /**
- * Who is told of runs, wherever they came from: metrics, traces, webhooks.
+ * Observers of runs over all transports: metrics, traces, webhooks.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What runs cost.
+ * The cost of runs.
  *
  * @module
  */

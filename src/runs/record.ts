@@ -1,5 +1,5 @@
 /**
- * The record of a stored run: what clients may read of it, and what is stored beside.
+ * The record of a stored run: the part that clients read, and the part that is only stored.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Ends what the dead have left at work.
+ * Ends the runs and tasks that dead processes left at work.
  *
  * @module
  */

@@ -376,12 +376,12 @@ function invalidEvent({ kind, name }: Target, event: unknown): ServableError {
   const what = typeof type === 'string' ? `type \`${type.slice(0, 40)}\`` : typeof event
   return new ServableError(
     'invalid_event',
-    `${kind} \`${name}\` yielded something that is no run event (${what})`,
+    `${kind} \`${name}\` yielded something that is not a run event (${what})`,
   )
 }
 
 function tooManyEvents(max: number): ServableError {
-  return new ServableError('run_too_large', `The run gave more than ${max} events`)
+  return new ServableError('run_too_large', `The run has more than ${max} events`)
 }
 
 /** A run, as observers are told of it. */

@@ -41,7 +41,7 @@ export function createWatch(
     },
     attach() {
       if (followers >= maxFollowers) {
-        throw new ServableError('too_many_followers', `There are ${maxFollowers} followers already`)
+        throw new ServableError('too_many_followers', `There are already ${maxFollowers} followers`)
       }
       onCount(++followers)
     },

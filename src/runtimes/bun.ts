@@ -122,8 +122,8 @@ function absolute(request: Request, port: number): Request {
 }
 
 /**
- * Serves a handler with `Bun.serve`. `idleTimeout` is off: Bun would cut an answer that is silent for ten seconds. So is
- * the bound on bodies, 128 MiB, since the handler has its own.
+ * Serves a handler with `Bun.serve`. `idleTimeout` is off, since Bun would cut an answer that is silent for ten seconds. Bun's
+ * bound on bodies, 128 MiB, is off too, since the handler has its own.
  *
  * @example
  * const server = await serve(createHandler({ agents }), { port: 3000 })

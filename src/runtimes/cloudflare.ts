@@ -19,15 +19,17 @@ export { workerAssets } from './cloudflare/assets.ts'
 export type { ObjectClass, ObjectNamespace, ObjectState, ObjectStorage } from './cloudflare/platform.ts'
 export { type WorkerContext, type WorkerFetch, worker } from './cloudflare/worker.ts'
 
-/** How state is spread over objects. */
+/** How state is spread over Durable Objects. */
 export interface DurableStateOptions {
-  /** Objects that share the clients of the event socket. Default 4; one serves about a thousand messages a second. */
+  /**
+   * Number of objects that share the clients of the event socket. One serves about a thousand messages a second. Default: 4.
+   */
   readonly gateways?: number
-  /** Objects that share what isolates hand over of the metrics. Default 2. */
+  /** Number of objects that share the metrics of the isolates. Default: 2. */
   readonly metrics?: number
   /**
-   * Objects that share the runs of clients without an identity, each client's with the same one. Each lets its share of
-   * `runs.maxRunning` be at work. Default 1, which all those runs meet in; see `docs/workers-costs.md` for what one bears.
+   * Number of objects that share the runs of clients without an identity; each client always has the same one. Each object
+   * allows its share of `runs.maxRunning`. See `docs/workers-costs.md` for the load that one bears. Default: 1.
    */
   readonly indexes?: number
 }
@@ -45,10 +47,9 @@ function checkCounts(counts: Readonly<Record<string, number>>): void {
 const MAX_OBJECTS = 256
 
 /**
- * Keeps state in Durable Objects: every stored run executes and is kept in an object of its own, and one object an
- * owner lists them. The bindings `SERVABLE_RUN`, `SERVABLE_INDEX` and, with a `gateway` or a `metricsExporter`,
- * `SERVABLE_GATEWAY` and `SERVABLE_METRICS` are looked up by name; `createHandler` throws `invalid_options` that says what
- * to write where one is missing.
+ * Keeps state in Durable Objects. Every stored run executes and is kept in an object of its own; one object an owner lists
+ * them. The bindings are found by name: `SERVABLE_RUN`, `SERVABLE_INDEX`, with a `gateway` `SERVABLE_GATEWAY`, and with a
+ * `metricsExporter` `SERVABLE_METRICS`. If one is missing, `createHandler` throws `invalid_options` that says what to write.
  */
 export function durableState({
   gateways = 4,
@@ -82,15 +83,15 @@ export function durableState({
 export interface DurableObjectClasses {
   readonly ServableRun: ObjectClass
   readonly ServableIndex: ObjectClass
-  /** Needed where there is a `gateway`. */
+  /** Needed with a `gateway`. */
   readonly ServableGateway: ObjectClass
-  /** Needed where there is a `metricsExporter`. */
+  /** Needed with a `metricsExporter`. */
   readonly ServableMetrics: ObjectClass
 }
 
 /**
- * Makes the Durable Object classes of a handler, so that the same agents and plugins are wherever a run executes. Agents that are
- * made during a request are not there: make them at module level. Throws `invalid_options` for what is no handler.
+ * Makes the Durable Object classes of a handler, so that a run finds its agents and plugins wherever it executes. Make agents
+ * at module level: those that are made during a request are not found. Throws `invalid_options` if `handler` is not a handler.
  *
  * @example
  * export const { ServableRun, ServableIndex, ServableGateway } = durableObjects(handler)

@@ -87,9 +87,8 @@ class DenoPlatform extends BrandedPlatform implements Platform {
 }
 
 /**
- * Serves a handler with `Deno.serve`. Needs `--allow-net`; `--allow-env=NODE_ENV` as well where errors are to be
- * shown in development. Closing it ends WebSockets at once, whatever `graceMs` says: Deno does so as soon as it stops
- * listening.
+ * Serves a handler with `Deno.serve`. Needs `--allow-net`, and `--allow-env=NODE_ENV` to show errors in development. Closing
+ * the server ends WebSockets at once, whatever `graceMs` says: Deno does so as soon as it stops listening.
  *
  * @example
  * const server = await serve(createHandler({ agents }), { port: 3000 })

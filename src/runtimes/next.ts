@@ -13,16 +13,16 @@ import { checkHandler, type Fetch } from './server.ts'
 
 export type { Fetch }
 
-/** What Next itself does not tell. */
+/** What Next.js itself does not tell. */
 export interface RouteOptions {
   /**
-   * Keeps Next alive until a promise settles: give it `after` of `next/server`. Default: the `waitUntil` that a hosting
-   * platform offers to Next, else none, since a process that `next start` runs lives on by itself.
+   * Keeps Next.js alive until a promise settles: give it `after` of `next/server`. Default: the `waitUntil` of the hosting
+   * platform, if it offers one. A process of `next start` needs none, since it stays alive.
    */
   readonly waitUntil?: (promise: Promise<unknown>) => void
   /**
-   * A header that a proxy of yours sets to the client's address (the last one in it counts), such as `x-forwarded-for`.
-   * Prefer `trustProxy` of `createHandler`. Default: none. Without either the address is unknown: Next does not tell it.
+   * A header that your proxy sets to the client's address, such as `x-forwarded-for`. The last address in it counts. Prefer
+   * `trustProxy` of `createHandler`. Without either the address is unknown, since Next.js does not tell it. Default: none.
    */
   readonly trustedHeader?: string
 }
@@ -36,9 +36,9 @@ export type Route = Readonly<
 >
 
 /**
- * Makes the exports of a catch-all `route.ts`, such as `app/api/[...path]/route.ts`. Where the handler serves another
- * `prefix`, or `/.well-known` and a socket as well, put a route file there too. A route handler can make no WebSocket: the
- * event socket has long polling, which needs `skipTrailingSlashRedirect` in `next.config`. Throws `invalid_options`.
+ * Makes the exports of a catch-all `route.ts`, such as `app/api/[...path]/route.ts`. Add a route file for every other path that
+ * the handler serves: another `prefix`, `/.well-known`, a socket. A route handler cannot open a WebSocket, so the event socket
+ * uses long polling, which needs `skipTrailingSlashRedirect` in `next.config`. Throws `invalid_options`.
  *
  * @example
  * export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = nextHandlers(handler)
@@ -73,7 +73,7 @@ function checked(options: RouteOptions): RouteOptions {
   const { waitUntil, trustedHeader, ...others } = options
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) {
-    throw wrong(`\`${unknown}\` is no option: use \`waitUntil\` and \`trustedHeader\``)
+    throw wrong(`\`${unknown}\` is not an option: use \`waitUntil\` and \`trustedHeader\``)
   }
   if (waitUntil !== undefined && typeof waitUntil !== 'function') {
     throw wrong('`waitUntil` must be a function, such as `after` of `next/server`')

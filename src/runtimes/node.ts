@@ -29,7 +29,7 @@ import {
 export type { CloseOptions, Fetch, RunningServer, ServeOptions }
 
 /**
- * Serves a handler with `node:http`, by way of srvx, and WebSockets by way of ws.
+ * Serves a handler with `node:http` (through srvx), and WebSockets (through ws).
  *
  * @example
  * const server = await serve(createHandler({ agents }), { port: 3000 })

@@ -9,9 +9,9 @@ export type Fetch = (request: Request, platform?: unknown) => Response | Promise
 
 /** Where to listen. */
 export interface ServeOptions {
-  /** Default 3000; 0 takes a free one. */
+  /** The port; 0 takes a free one. Default: 3000. */
   readonly port?: number
-  /** Default `127.0.0.1`. Give `0.0.0.0` to be reached from other machines. */
+  /** The address to listen on. Use `0.0.0.0` to accept other machines. Default: `127.0.0.1`. */
   readonly hostname?: string
 }
 
@@ -20,15 +20,15 @@ export interface RunningServer {
   /** Its address without a slash at the end: `http://127.0.0.1:3000`. */
   readonly url: string
   readonly port: number
-  /** Stops listening and closes all connections; runs that are bound to them are cancelled. */
+  /** Stops listening and closes all connections. Runs that are bound to them are cancelled. */
   close(options?: CloseOptions): Promise<void>
 }
 
 /** How to close. */
 export interface CloseOptions {
   /**
-   * Milliseconds for which runs at work may go on, while nobody new is let in; then they are cancelled, and their clients
-   * are told so. Other answers have one second. Default 0: all at once. At most 2,147,483,647.
+   * Milliseconds for which runs at work may go on, while no new request is accepted. After that they are cancelled, and their
+   * clients are told. Other answers have one second. At most 2,147,483,647. Default: 0, which cancels at once.
    */
   readonly graceMs?: number
 }
@@ -50,7 +50,7 @@ export function resolveAddress(options: ServeOptions = {}): Required<ServeOption
   if (unknown !== undefined) {
     throw new ServableError(
       'invalid_options',
-      `\`${unknown}\` is no option of \`serve\`: use \`port\` and \`hostname\``,
+      `\`${unknown}\` is not an option of \`serve\`: use \`port\` and \`hostname\``,
     )
   }
   return { port: options.port ?? 3000, hostname: options.hostname ?? '127.0.0.1' }

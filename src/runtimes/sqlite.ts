@@ -22,14 +22,13 @@ export interface SqliteStateOptions extends Retention {
 }
 
 /**
- * Keeps state in a SQLite file, so that it outlives the process. Runs that a dead process left unfinished are failed
- * with `interrupted` at the next start, and keep the events that they had. Several processes of one machine may have
- * the file open. Default: as long as each run's own retention says.
+ * Keeps state in a SQLite file, so that it outlives the process. Several processes of one machine may share the file. At the
+ * next start, runs that a dead process left unfinished fail with `interrupted`; their events are kept. Default: each run's own
+ * retention counts.
  *
- * Making it opens nothing: `serve` does, or the first request. Where the file cannot be opened, `serve` rejects with
- * `invalid_options` that names it and the fix; a handler without `serve` logs it (`state.failed`), answers what needs the
- * state 500 and `GET /health` 503, and tries again with the next request. Throws `invalid_options` where the runtime has no
- * `node:sqlite`.
+ * The file opens with `serve`, or with the first request. If it cannot be opened, `serve` rejects with `invalid_options`, which
+ * names the file and the fix. A handler without `serve` logs `state.failed`, answers requests that need the state with 500 and
+ * `GET /health` with 503, and tries again with the next request. Throws `invalid_options` if the runtime has no `node:sqlite`.
  *
  * @example
  * createHandler({ agents, state: sqliteState({ path: 'servable.db' }) })
@@ -67,7 +66,7 @@ function checked(options: SqliteStateOptions): SqliteStateOptions {
   const { path, maxRuns, maxAgeMs, ...others } = Object(options) as Partial<SqliteStateOptions>
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) {
-    throw wrong(`\`${unknown}\` is no option: use \`path\`, \`maxRuns\` and \`maxAgeMs\``)
+    throw wrong(`\`${unknown}\` is not an option: use \`path\`, \`maxRuns\` and \`maxAgeMs\``)
   }
   checkRetention({ maxRuns, maxAgeMs }, wrong)
   if (typeof path === 'string' && path !== '') return { ...options, path }

@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<DocsFile, string>> = {
 }
 
 /**
- * Makes the documentation page's files available. Throws `invalid_options` where `swagger-ui-dist` is not installed.
+ * Gives the documentation page its files. Throws `invalid_options` if `swagger-ui-dist` is not installed.
  *
  * @example
  * createHandler({ swagger: { enabled: true, assets: swaggerUi() } })

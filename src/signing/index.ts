@@ -19,13 +19,16 @@ export type SigningKey = JWK & { readonly kid: string; readonly alg: string }
 
 /** How cards are signed. */
 export interface CardSignerOptions {
-  /** Private keys, JWKs or their JSON text; each signs. Two at a time let readers follow while one replaces the other. */
+  /**
+   * Private keys, as JWKs or their JSON text. Each of them signs. While you replace a key, give both, so that readers accept
+   * either.
+   */
   readonly keys: SigningKey | string | readonly (SigningKey | string)[]
-  /** Where the public keys are published (RFC 7515, section 4.1.2). */
+  /** The address of the public keys (RFC 7515, section 4.1.2). */
   readonly jku?: string
 }
 
-/** Signs cards, and tells the public keys. */
+/** Signs cards, and gives the public keys. */
 export interface CardSigner extends SignCard {
   /** The public keys as a JWK Set (RFC 7517, section 5), for the address of `jku`. */
   readonly publicKeys: { readonly keys: readonly JWK[] }
@@ -72,9 +75,9 @@ const PUBLIC = ['kty', 'kid', 'alg', 'use', 'crv', 'x', 'y', 'n', 'e'] as const
 export function cardSigner({ keys, jku }: CardSignerOptions): CardSigner {
   validate(JkuSchema, { jku }, 'invalid_options', 'cardSigner')
   const given = (Array.isArray(keys) ? keys : [keys]) as readonly (SigningKey | string)[]
-  if (given.length === 0) throw wrong('needs a key or more in `keys`')
+  if (given.length === 0) throw wrong('needs at least one key in `keys`')
   const all = given.map(readKey)
-  if (new Set(all.map(({ kid }) => kid)).size < all.length) throw wrong('has two keys of one `kid`')
+  if (new Set(all.map(({ kid }) => kid)).size < all.length) throw wrong('has two keys with the same `kid`')
   // Imported at the first card, as reading a key takes a while.
   let imported: Promise<readonly Imported[]> | undefined
   const sign = async (card: AgentCard, generation: CardGeneration): Promise<CardSignature[]> => {
@@ -113,7 +116,7 @@ async function importKey(jwk: SigningKey): Promise<Imported> {
     return { alg, kid, key: await importJWK(jwk, alg) }
   } catch {
     // What was thrown may tell of the key.
-    throw wrong(`cannot sign with the key \`${kid}\`: is it a whole private key of \`${alg}\`?`)
+    throw wrong(`cannot sign with the key \`${kid}\`: is it a complete private key for \`${alg}\`?`)
   }
 }
 

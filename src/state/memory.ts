@@ -89,7 +89,7 @@ class MemoryTransaction implements Transaction {
   fit(): void {
     if (this.#budget.used <= this.#budget.max) return
     if (!this.#budget.mayFit) {
-      throw new ServableError('state_full', 'There is no room in memory for more: try again later')
+      throw new ServableError('state_full', 'The memory of the state is full: try again later')
     }
     for (let leaver = this.#budget.leaver(); leaver !== undefined; leaver = this.#budget.leaver()) {
       const parts = 'part' in leaver ? [leaver.part] : leaver.parts

@@ -24,7 +24,7 @@ export interface Impatient {
 
 /** How patient it is. */
 export interface PatientOptions {
-  /** Milliseconds after a commit in which what is written next is gathered. Default 0: each is written at once. */
+  /** Milliseconds after a commit in which what is written next is gathered. Default: 0: each is written at once. */
   readonly gatherMs?: number
 }
 
@@ -113,7 +113,7 @@ class PatientStore implements Patient {
         return outcome.value as T
       }
     }
-    if (this.#waiting.length >= MAX_WAITING) throw unavailable(new Error('Too much waits to be written'))
+    if (this.#waiting.length >= MAX_WAITING) throw unavailable(new Error('Too many writes are waiting'))
     return new Promise<T>((resolve, reject) => {
       const until = performance.now() + patienceMs
       this.#waiting.push({ work, until, resolve: resolve as Waiting['resolve'], reject })
@@ -204,7 +204,7 @@ export function mayPass(error: unknown): boolean {
 /** The error of a store that could not be reached for so long. */
 export function unavailable(cause: unknown): ServableError {
   if (isServableError(cause) && cause.code === 'state_unavailable') return cause
-  return new ServableError('state_unavailable', 'What is kept cannot be reached now: try again later', {
+  return new ServableError('state_unavailable', 'The state cannot be reached: try again later', {
     cause,
   })
 }

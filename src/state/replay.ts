@@ -87,7 +87,7 @@ class ReplayStore {
     return new Promise<T>((resolve, reject) => {
       if (this.#isClosed) return reject(unavailable(new Error('The store is closed')))
       if (this.#waiting.length >= MAX_WAITING) {
-        return reject(unavailable(new Error('Too much waits to be written')))
+        return reject(unavailable(new Error('Too many writes are waiting')))
       }
       const until = performance.now() + patienceMs
       this.#waiting.push({ work, until, resolve: resolve as Waiting['resolve'], reject })
@@ -128,7 +128,7 @@ class ReplayStore {
     try {
       const { pass, outcomes } = await this.#play(batch.map(({ work }) => work))
       const isWritten = !pass.hasWritten || (await this.#commit(pass.commit(crypto.randomUUID()), batch))
-      if (!isWritten) return new Unreached(new Error('What was seen has changed each time'))
+      if (!isWritten) return new Unreached(new Error('The data changed during every attempt'))
       for (const [index, waiting] of batch.entries()) settle(waiting, outcomes[index])
       return undefined
     } catch (error) {
@@ -175,7 +175,7 @@ class ReplayStore {
       const { asks } = pass
       snapshot = new Snapshot(asks, await this.#look(asks))
     }
-    throw new Unreached(new Error('A work asks for something else each time'))
+    throw new Unreached(new Error('A transaction reads other data in every attempt'))
   }
 
   async #look(asks: Parameters<Far['look']>[0]): ReturnType<Far['look']> {

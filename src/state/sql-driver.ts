@@ -26,6 +26,6 @@ export interface SqlDriver {
 /** The database has undone the whole transaction, not a part of it alone. */
 export class TransactionLost extends Error {
   constructor(cause: unknown) {
-    super('The transaction was undone by the database', { cause })
+    super('The database rolled the transaction back', { cause })
   }
 }

@@ -33,7 +33,7 @@ export interface SqlStore extends NearStore {
 
 /** How a database is used. */
 export interface SqlStoreOptions {
-  /** Keeps an index for each tag of {@link INDEXED_TAGS}: a few rows more a document. Default true. */
+  /** Keeps an index for each tag of {@link INDEXED_TAGS}: a few rows more a document. Default: true. */
   readonly indexesTags?: boolean
 }
 

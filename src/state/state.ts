@@ -7,11 +7,17 @@
 import type { ServableError } from '../errors.ts'
 import type { Store } from './store.ts'
 
-/** How much a store keeps, beside each run's own retention. */
+/** How much a store keeps, in addition to each run's own retention. */
 export interface Retention {
-  /** Most ended runs; past it the oldest leave, those with an idempotency key not before an hour. Absent: no limit. */
+  /**
+   * Most ended runs. Past it the oldest are deleted, but a run with an idempotency key not within an hour. Default: no limit;
+   * for `memoryState` 1,000.
+   */
   readonly maxRuns?: number | undefined
-  /** Milliseconds for which an ended run is kept at the most. Absent: as long as its own retention says. */
+  /**
+   * Most milliseconds for which an ended run is kept. Default: as long as the run's own retention says; for `memoryState` at
+   * most 1 hour.
+   */
   readonly maxAgeMs?: number | undefined
 }
 

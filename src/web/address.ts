@@ -65,7 +65,7 @@ const PRIVATE_NAMES = /(^|\.)(localhost|local|svc|internal|intranet|lan|home|cor
 /** `address_refused` for a name of which nobody can say now where it leads; later somebody may. */
 export class UnknownNameError extends ServableError {
   constructor(host: string, cause: unknown) {
-    const text = `The address's name \`${host.slice(0, 100)}\` cannot be looked up: check its spelling, or try again later`
+    const text = `The host \`${host.slice(0, 100)}\` cannot be looked up: check its spelling, or try again later`
     super('address_refused', text, { cause })
   }
 }
@@ -77,7 +77,7 @@ export class UnknownNameError extends ServableError {
  */
 export async function checkAddress(url: URL, { allow, resolve, isHttpsOnly }: AddressPolicy): Promise<void> {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refused('must begin with http: or https:')
-  if (url.username !== '' || url.password !== '') throw refused('must hold no name and password')
+  if (url.username !== '' || url.password !== '') throw refused('must have no user name and password')
   const host = hostOf(url)
   if (allow.some(each => names(each, url, host))) return
   const own = parseAddress(host)
@@ -209,5 +209,5 @@ function refused(why: string): ServableError {
 }
 
 function notPublic(host: string): ServableError {
-  return refused(`\`${host.slice(0, 100)}\` is not public: name it in \`allow\` where it may be asked`)
+  return refused(`\`${host.slice(0, 100)}\` is not public: to allow it, add it to \`allow\``)
 }

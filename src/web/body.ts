@@ -66,7 +66,7 @@ async function readCounted(body: ReadableStream<Uint8Array> | null, maxBytes: nu
 }
 
 function tooLarge(maxBytes: number): ServableError {
-  return new ServableError('body_too_large', `The body must have ${maxBytes} bytes at the most`)
+  return new ServableError('body_too_large', `The body must have at most ${maxBytes} bytes`)
 }
 
 /** The client left in the middle, or the body was read before. */

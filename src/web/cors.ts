@@ -6,17 +6,17 @@
 
 import { ServableError } from '../errors.ts'
 
-/** Who may call from a browser, and how. */
+/** Which pages may call from a browser, and how. */
 export interface CorsOptions {
-  /** `'*'` for any origin, or the origins that may call (`https://app.example.com`), or a test of an origin. */
+  /** `'*'` for any origin, a list of origins (`https://app.example.com`), or a function that tests an origin. */
   readonly origins: '*' | readonly string[] | ((origin: string) => boolean)
-  /** Allows cookies and HTTP authentication. Not possible with `'*'`. Default false. */
+  /** Allows cookies and HTTP authentication. Not possible with `'*'`. Default: false. */
   readonly credentials?: boolean
   /** Request headers to allow beyond the built-in ones. */
   readonly allowedHeaders?: readonly string[]
   /** Response headers to expose beyond the built-in ones. */
   readonly exposedHeaders?: readonly string[]
-  /** Seconds for which a browser may keep a preflight's answer. Default 600. */
+  /** Seconds for which a browser may cache a preflight's answer. Default: 600. */
   readonly maxAge?: number
 }
 

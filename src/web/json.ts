@@ -54,8 +54,8 @@ function checkBounds(text: string): void {
   }
 }
 
-const TOO_DEEP = `The JSON must be nested ${MAX_JSON_DEPTH} deep at the most`
-const TOO_MANY = `The JSON must have ${MAX_JSON_VALUES} values at the most`
+const TOO_DEEP = `The JSON must be nested at most ${MAX_JSON_DEPTH} deep`
+const TOO_MANY = `The JSON must have at most ${MAX_JSON_VALUES} values`
 
 /** Where the string that begins at `from` ends: the first quote that no backslash escapes, or the end of the text. */
 function endOfString(text: string, from: number): number {

@@ -173,9 +173,9 @@ function createTail(length: number) {
 }
 
 function tooManyParts(maxParts: number): ServableError {
-  return new ServableError('invalid_body', `A form may have ${maxParts} fields and files at the most`)
+  return new ServableError('invalid_body', `A form may have at most ${maxParts} fields and files`)
 }
 
 function tooLarge(maxBytes: number): ServableError {
-  return new ServableError('body_too_large', `The form must have ${maxBytes} bytes at the most`)
+  return new ServableError('body_too_large', `The form must have at most ${maxBytes} bytes`)
 }

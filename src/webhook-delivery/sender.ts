@@ -61,7 +61,7 @@ export function createSender({ allow, resolve, key, timeoutMs }: SenderOptions):
 /** What is told of a failure: nothing that the receiver or its address could put into a log. */
 function failureOf(error: unknown): Reception {
   if (error instanceof UnknownNameError) return { how: 'failed', why: 'its name cannot be looked up' }
-  if (error instanceof ServableError) return { how: 'gone', why: 'its address may not be told any more' }
+  if (error instanceof ServableError) return { how: 'gone', why: 'its address is no longer allowed' }
   const isLate = Object(error).name === 'TimeoutError'
   return { how: 'failed', why: isLate ? 'it did not answer in time' : 'it cannot be reached' }
 }

@@ -8,11 +8,11 @@ import { ServableError } from '../errors.ts'
 import { fromBase64, toBase64 } from '../web/base64.ts'
 import { readText } from '../web/body.ts'
 
-/** What a signed request told. */
+/** A verified notification. */
 export interface Webhook {
-  /** The same for each try of one notification: who has seen it needs it no more. */
+  /** The same for each try of one notification. Ignore an id that you have seen. */
   readonly id: string
-  /** When it was sent: milliseconds since 1970. */
+  /** Time of sending, in milliseconds since 1970. */
   readonly sentAt: number
   /** The body as JSON. */
   readonly payload: unknown
@@ -20,9 +20,9 @@ export interface Webhook {
 
 /** How a request is verified. */
 export interface VerifyOptions {
-  /** Most milliseconds between its sending and now, either way. Default 300,000. */
+  /** Most milliseconds between the time of sending and now, in either direction. Default: 300,000. */
   readonly toleranceMs?: number
-  /** Most bytes of its body. Default 10,485,760. */
+  /** Most bytes of its body. Default: 10,485,760. */
   readonly maxBodyBytes?: number
 }
 
@@ -53,8 +53,8 @@ export async function signWebhook(
 }
 
 /**
- * Reads a notification that was signed with one of the secrets. Throws `unauthorized` for one that was not, or not lately,
- * `invalid_body` for one that is no JSON, and `body_too_large`.
+ * Reads a notification and checks its signature with one of the secrets. Throws `unauthorized` if the signature is wrong or too
+ * old, `invalid_body` if the body is not JSON, and `body_too_large`.
  *
  * @example
  * const { id, payload } = await verifyWebhook(request, env.WEBHOOK_SECRET)
@@ -72,7 +72,7 @@ export async function verifyWebhook(
   const sentAt = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) * 1000 : Number.NaN
   const isNow = Math.abs(Date.now() - sentAt) <= toleranceMs
   if (id === '' || !isNow || !(await isSigned(keys, signature, signed(id, timestamp, body)))) {
-    throw new ServableError('unauthorized', 'The notification is not signed with the secret, or not lately')
+    throw new ServableError('unauthorized', 'The notification has a signature that is wrong or too old')
   }
   try {
     return { id, sentAt, payload: JSON.parse(body) }

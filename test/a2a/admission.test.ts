@@ -82,7 +82,7 @@ describe('tasks at work of clients without an identity', () => {
     const again = [await send('192.0.2.1', waiting[0]), await send('192.0.2.1', waiting[1])]
     expect(again.filter(answer => answer === 'Task not found')).toHaveLength(1)
     // Those at work stay.
-    expect(await send('192.0.2.3')).toMatch(/^2 tasks are open already/)
+    expect(await send('192.0.2.3')).toMatch(/^2 tasks are already open/)
     release()
   })
 

@@ -86,11 +86,11 @@ describe('jsonRpcError', () => {
   })
 
   it('lists the fields that are wrong', () => {
-    const issues = [{ path: 'message.parts', message: 'must hold one part or more' }]
+    const issues = [{ path: 'message.parts', message: 'must have at least one part' }]
     expect(jsonRpcError(report('invalid_params', issues)).data).toEqual([
       {
         '@type': 'type.googleapis.com/google.rpc.BadRequest',
-        fieldViolations: [{ field: 'message.parts', description: 'must hold one part or more' }],
+        fieldViolations: [{ field: 'message.parts', description: 'must have at least one part' }],
       },
     ])
   })

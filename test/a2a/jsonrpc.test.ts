@@ -23,7 +23,7 @@ describe('the id of a request', () => {
     expect(id).toBeNull()
     expect(error).toMatchObject({
       code: -32600,
-      message: expect.stringMatching(/^`id` must be text of 1000/),
+      message: expect.stringMatching(/^`id` must be text of at most 1000/),
     })
   })
 })

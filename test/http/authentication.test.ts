@@ -174,6 +174,6 @@ describe('apiKeyAuth', () => {
   })
 
   it('never reads the one of a model provider', () => {
-    expect(() => apiKeyAuth({ header: 'X-API-Key', tokens })).toThrow(/model provider/)
+    expect(() => apiKeyAuth({ header: 'X-API-Key', tokens })).toThrow(/provider keys/)
   })
 })

@@ -63,7 +63,7 @@ describe('collectTools', () => {
     expect(warnings.map(warning => warning.slice(0, 13))).toEqual([
       '2 left out: a',
       '3 left out: t',
-      '1 left out: t',
+      '1 left out: a',
     ])
   })
 

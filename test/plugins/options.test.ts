@@ -89,9 +89,7 @@ describe('a small plugin', () => {
   })
 
   it('counts in the state that the handler has, or refuses', () => {
-    expect(() => createHandler({ plugins: [rateLimit({ shared: true })] })).toThrow(
-      '`rateLimit` keeps something',
-    )
+    expect(() => createHandler({ plugins: [rateLimit({ shared: true })] })).toThrow('`rateLimit` stores data')
     expect(() =>
       createHandler({ plugins: [rateLimit({ shared: true })], state: memoryState() }),
     ).not.toThrow()

@@ -68,7 +68,9 @@ describe('what a keeper answers', () => {
     const missing = fresh('run').ask('notes', 'all')
     await expect(missing).rejects.toMatchObject({
       code: 'invalid_options',
-      message: expect.stringMatching(/`ServableRun` has no keeper `notes`: .*durableObjects\(handler\)/),
+      message: expect.stringMatching(
+        /`ServableRun` does not know the plugin `notes`: .*durableObjects\(handler\)/,
+      ),
     })
     for (const method of ['none', 'constructor', 'toString']) {
       await expect(fresh('index').ask('counts', method)).rejects.toMatchObject({
@@ -89,7 +91,7 @@ describe('what a keeper answers', () => {
     }
     await expect(door(call)).rejects.toMatchObject({
       code: 'invalid_options',
-      message: expect.stringContaining('`ServableMetrics` has no keeper `metrics`'),
+      message: expect.stringContaining('`ServableMetrics` does not know the plugin `metrics`'),
     })
     await expect(door({ do: 'forward' })).rejects.toMatchObject({
       message: expect.stringContaining('give `eventSocket()` to the handler'),

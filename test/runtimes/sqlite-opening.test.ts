@@ -83,7 +83,7 @@ describe('a database that cannot be opened', () => {
         await writeFile(at('file'), '')
         return at('file', 'x.db')
       },
-      /file` is no folder/,
+      /file` is not a folder/,
     ],
     [
       'that is no database',
@@ -91,7 +91,7 @@ describe('a database that cannot be opened', () => {
         await writeFile(at('x.db'), 'no database at all, '.repeat(100))
         return at('x.db')
       },
-      /the file is no SQLite database/,
+      /the file is not an SQLite database/,
     ],
   ]
 
@@ -162,7 +162,7 @@ describe('a database that cannot be opened', () => {
   it.each([
     [{}, '`path` must name a file'],
     [{ path: '' }, '`path` must name a file'],
-    [{ path: 'x.db', maxBytes: 1 }, '`maxBytes` is no option'],
+    [{ path: 'x.db', maxBytes: 1 }, '`maxBytes` is not an option'],
     [{ path: 'x.db', maxRuns: Number.NaN }, '`maxRuns` must be a number, 0 or more'],
   ])('says what is wrong with the options: %j', (options, says) => {
     expect(() => sqliteState(options as never)).toThrow(says)

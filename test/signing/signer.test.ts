@@ -25,14 +25,14 @@ describe('cardSigner', () => {
   })
 
   it.each([
-    [{ keys: [] }, 'needs a key or more'],
+    [{ keys: [] }, 'needs at least one key'],
     [{ keys: 'no JSON' }, 'it lacks `kty`, `kid`, `alg`, `d`'],
     [{ keys: undefined as never }, 'it lacks `kty`'],
     [{ keys: { ...key, d: undefined } as never }, 'it lacks `d`'],
     [{ keys: { ...key, kid: undefined } as never }, 'it lacks `kid`'],
     [{ keys: { ...key, alg: 'HS256' } }, 'needs an `alg` of ES256'],
     [{ keys: { ...key, alg: 'none' } }, 'needs an `alg` of ES256'],
-    [{ keys: [key, key] }, 'two keys of one `kid`'],
+    [{ keys: [key, key] }, 'two keys with the same `kid`'],
     [{ keys: key, jku: 'http://agents.example' }, 'must begin with https:'],
   ])('refuses %j', (options, why) => {
     let error: unknown

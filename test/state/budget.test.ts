@@ -162,7 +162,7 @@ describe('a store in memory of bounded size', () => {
     expect(idsIn(store)).toBe('ade')
     put(store, 'f', {})
     expect(idsIn(store)).toBe('def')
-    expect(() => put(store, 'g', { leaves: 'first' })).toThrow('There is no room in memory')
+    expect(() => put(store, 'g', { leaves: 'first' })).toThrow('The memory of the state is full')
     expect(idsIn(store)).toBe('def')
   })
 

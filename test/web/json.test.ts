@@ -64,7 +64,7 @@ describe('parseJson', () => {
 
   it('says the bound, and nothing of the text', () => {
     const text = nested(MAX_JSON_DEPTH + 1, '"secret"')
-    expect(() => parseJson(text)).toThrow(/nested 200 deep/)
+    expect(() => parseJson(text)).toThrow(/nested at most 200 deep/)
     expect(() => parseJson(text)).not.toThrow(/secret/)
   })
 })

@@ -66,7 +66,7 @@ export function addPush(
   const others = tx.list<KeptPush>(PUSH, { partition: taskId, limit: ALL })
   const before = others.find(({ id }) => id === idOf(taskId, config.id))
   if (before === undefined && others.length >= max) {
-    throw new ServableError('invalid_params', `A task has ${max} push notification configs at the most`)
+    throw new ServableError('invalid_params', `A task may have at most ${max} push notification configs`)
   }
   const generation = crypto.randomUUID()
   const kept = { taskId, config, client, generation, seq, failures: 0, isDead: false }

@@ -1,21 +1,24 @@
-/** How clients are told of their tasks. */
+/** How push notifications are sent. */
 export interface PushOptions {
   /**
-   * Hosts (`localhost`), hosts with a port and address ranges that may be told though they are not public; they may be told
-   * over `http:` as well. Default: none, and `https:` alone.
+   * Receivers that are allowed although they are not public: hosts (`localhost`), hosts with a port, and address ranges. For
+   * these `http:` is allowed too. Default: none, so only public `https:` addresses.
    */
   readonly allow?: readonly string[]
-  /** Signs what is told, so that a receiver can tell it from others' (`verifyWebhook`): 24 bytes or more in base64, `whsec_` before it or not. */
+  /**
+   * Signs notifications, so that a receiver can check them with `verifyWebhook`. It is 24 bytes or more in base64, with or
+   * without `whsec_` before it. Default: they are not signed.
+   */
   readonly secret?: string
-  /** Most configs of one task. Default 10. */
+  /** Most configs of one task. Default: 10. */
   readonly maxConfigs?: number
-  /** Milliseconds that a receiver may take. Default 10,000. */
+  /** Milliseconds that a receiver may take to answer. Default: 10,000. */
   readonly timeoutMs?: number
-  /** How often in a row a receiver may fail before it is given up. Default 10. */
+  /** Failures in a row after which a receiver gets no more notifications. Default: 10. */
   readonly maxTries?: number
-  /** Milliseconds before the second try; each further one waits twice as long. Default 1,000. */
+  /** Milliseconds before the second try. Each further try waits twice as long. Default: 1,000. */
   readonly retryMs?: number
-  /** Most milliseconds between two tries. Default 600,000. */
+  /** Most milliseconds between two tries. Default: 600,000. */
   readonly maxRetryMs?: number
 }
 

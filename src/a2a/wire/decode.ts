@@ -35,7 +35,7 @@ export function check<T>(schema: v.GenericSchema<unknown, T>, params: unknown): 
 
 /** The parts of a message: one or more, and no more than any deployment takes. */
 export function parts(part: v.GenericSchema<unknown, Part>): v.GenericSchema<unknown, Part[]> {
-  return v.pipe(list(part, MAX_PARTS, 'must be an array of parts'), v.nonEmpty('must hold one part or more'))
+  return v.pipe(list(part, MAX_PARTS, 'must be an array of parts'), v.nonEmpty('must have at least one part'))
 }
 
 type Header = Omit<Message, 'parts' | 'referenceTaskIds'> & { referenceTaskIds?: string[] | undefined }

@@ -110,7 +110,7 @@ const TIMESTAMP = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1
 export const moment: v.GenericSchema<unknown, number> = v.pipe(
   text,
   v.transform(millisecondsOf),
-  v.number('must be a moment such as 2026-01-31T12:00:00.000Z'),
+  v.number('must be a timestamp such as 2026-01-31T12:00:00.000Z'),
 )
 
 function millisecondsOf(value: string): number | undefined {

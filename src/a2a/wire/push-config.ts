@@ -17,8 +17,8 @@ const MAX_SECRET = 4096
 /** It becomes a header (RFC 9110, section 5.5). */
 const headerText = v.pipe(
   text,
-  v.maxLength(MAX_SECRET, `must have ${MAX_SECRET} characters at the most`),
-  v.regex(/^[\t\x20-\x7e]*$/, 'must be of ASCII characters, without line breaks'),
+  v.maxLength(MAX_SECRET, `must have at most ${MAX_SECRET} characters`),
+  v.regex(/^[\t\x20-\x7e]*$/, 'must be ASCII text without line breaks'),
 )
 
 const scheme = v.pipe(
@@ -30,7 +30,7 @@ const scheme = v.pipe(
 export const configId: v.OptionalSchema<v.GenericSchema<unknown, string | undefined>, undefined> = v.optional(
   v.pipe(
     text,
-    v.maxLength(200, 'must have 200 characters at the most'),
+    v.maxLength(200, 'must have at most 200 characters'),
     // A path is shortened by them before it is sent (RFC 3986, section 5.2.4).
     v.check(id => id !== '.' && id !== '..', 'must not be `.` or `..`'),
     v.transform(id => id || undefined),
@@ -41,7 +41,7 @@ const fields = {
   id: configId,
   url: v.pipe(
     required,
-    v.maxLength(2048, 'must have 2048 characters at the most'),
+    v.maxLength(2048, 'must have at most 2048 characters'),
     v.check(isUrl, 'must be a URL'),
   ),
   token: v.optional(headerText),
@@ -66,7 +66,7 @@ export function configOfV03(record: RecordOf): v.GenericSchema<unknown, Sent> {
     record({ schemes: v.optional(list(scheme, 16), []), credentials: v.optional(headerText) }),
     v.check(
       ({ schemes, credentials }) => credentials === undefined || schemes.length > 0,
-      'must name the scheme of its credentials',
+      'must have a scheme for its credentials',
     ),
   )
   return v.pipe(

@@ -59,7 +59,7 @@ export function exactlyOne<T extends object>(...names: readonly string[]): v.Che
   const list = names.map(name => `\`${name}\``).join(', ')
   return v.check(
     value => names.filter(name => Object.hasOwn(value, name)).length === 1,
-    `must hold exactly one of ${list}`,
+    `must have exactly one of ${list}`,
   )
 }
 

@@ -124,7 +124,7 @@ export const v03Rest: Wire = {
           taskId,
           config: withId(config?.pushNotificationConfig ?? own, configId),
         })),
-        v.check(({ config }) => config !== undefined, 'must hold a `pushNotificationConfig`'),
+        v.check(({ config }) => config !== undefined, 'must have a `pushNotificationConfig`'),
         v.transform(({ taskId, config }) => ({ taskId, config: config! })),
       ),
     }),

@@ -53,7 +53,7 @@ const PartSchema: v.GenericSchema<unknown, Part> = v.pipe(
   }),
   v.check(
     part => KINDS.every(kind => Object.hasOwn(part, kind) === (kind === part.kind)),
-    'must hold the one content that its `kind` names',
+    'must have the content that its `kind` names, and no other',
   ),
   v.transform(({ text, file, data, metadata }) => {
     if (data !== undefined) return unwrapData(data, metadata)

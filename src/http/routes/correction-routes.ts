@@ -1,5 +1,5 @@
 /**
- * `POST` and `GET /agents/:name/corrections`: a 404 unless the agent takes corrections.
+ * `POST` and `GET /agents/:name/corrections`. They answer 404 unless the agent accepts corrections.
  *
  * @module
  */
@@ -52,13 +52,10 @@ async function add(request: Request, state: RequestState, options: CorrectionRou
 async function list(request: Request, state: RequestState, options: CorrectionRoutesOptions): Promise<Reply> {
   const store = storeOf(state, options)
   if (state.identity === undefined && !options.listAnonymous) {
-    throw new ServableError(
-      'not_found',
-      'Corrections are listed to an identity only: see `runs.listAnonymous`',
-    )
+    throw new ServableError('not_found', 'Listing corrections needs an identity: see `runs.listAnonymous`')
   }
   if (store.list === undefined)
-    throw new ServableError('not_found', 'The corrections of this agent are not listed')
+    throw new ServableError('not_found', 'The corrections of this agent cannot be listed')
   const query = parseCorrectionQuery(Object.fromEntries(queryOf(request.url)))
   const page = await store.list({ agent: state.params.name ?? '', owner: state.owner, ...query })
   return jsonReply(page, { headers: { 'cache-control': 'no-store' } })
@@ -70,5 +67,5 @@ function storeOf({ params }: RequestState, { catalog, store }: CorrectionRoutesO
   const { corrections } = servable as { corrections?: unknown }
   if (corrections === true) return store
   if (typeof Object(corrections).add === 'function') return corrections as CorrectionStore
-  throw new ServableError('not_found', 'This agent takes no corrections: see its option `corrections`')
+  throw new ServableError('not_found', 'This agent accepts no corrections: see its option `corrections`')
 }

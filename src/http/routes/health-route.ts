@@ -19,7 +19,7 @@ export function healthRoute(prefix: string, isReady: () => Promise<boolean>): Ro
     async endpoint(request, { identity }) {
       const asksVersions = queryOf(request.url).has('versions')
       if (asksVersions && !identity?.scopes?.includes(ADMIN)) {
-        throw new ServableError('forbidden', `\`versions\` are for identities with the scope \`${ADMIN}\``)
+        throw new ServableError('forbidden', `\`versions\` needs an identity with the scope \`${ADMIN}\``)
       }
       const ready = await isReady()
       const body = {

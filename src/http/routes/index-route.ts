@@ -1,5 +1,5 @@
 /**
- * `GET {prefix}`: what is mounted, and where.
+ * `GET {prefix}`: links to what is mounted.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * `GET /agents`, `/teams`, `/workflows` and `/registry`: what can be run. They exist when auto-discovery is on.
+ * `GET /agents`, `/teams`, `/workflows` and `/registry`. They exist when auto-discovery is on.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * `GET /runs`, `GET /runs/:id`, `GET /runs/:id/stream` and `POST /runs/:id/cancel`: stored runs, read again.
+ * Stored runs: `GET /runs`, `GET /runs/:id`, `GET /runs/:id/stream` and `POST /runs/:id/cancel`.
  *
  * @module
  */
@@ -92,7 +92,7 @@ async function answerList(
   listAnonymous: boolean,
 ): Promise<Reply> {
   if (state.identity === undefined && !listAnonymous) {
-    throw new ServableError('not_found', 'Runs are listed to an identity only: see `runs.listAnonymous`')
+    throw new ServableError('not_found', 'Listing runs needs an identity: see `runs.listAnonymous`')
   }
   const query = parseRunQuery(Object.fromEntries(queryOf(request.url)))
   return jsonReply(await host.list(state.owner, query), { headers: NO_STORE })

@@ -1,5 +1,5 @@
 /**
- * `GET /tools` and `GET /tools/:name`. They exist when toolkits, named tools or a manager of tool servers are given.
+ * `GET /tools` and `GET /tools/:name`. They exist if toolkits, named tools or a tool-server manager are given.
  *
  * @module
  */

@@ -135,6 +135,6 @@ function makersOf(className: KeepingClass, core: Core): ReadonlyMap<string, Keep
 function missing(exportName: string, keeper: string): ServableError {
   return new ServableError(
     'invalid_options',
-    `\`${exportName}\` has no keeper \`${keeper}\`: give that plugin to the handler of \`durableObjects(handler)\``,
+    `\`${exportName}\` does not know the plugin \`${keeper}\`: give it to the handler of \`durableObjects(handler)\``,
   )
 }

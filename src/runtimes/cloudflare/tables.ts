@@ -120,7 +120,7 @@ function checkVersion(version: number): void {
   if (version <= VERSION) return
   throw new ServableError(
     'state_unavailable',
-    `What this object keeps is of storage version ${version}, and this version of servable reads up to ${VERSION}: ` +
+    `The data of this object has storage version ${version}, and this version of servable reads up to ${VERSION}: ` +
       'deploy the newer version again',
   )
 }

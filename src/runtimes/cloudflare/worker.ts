@@ -27,9 +27,9 @@ declare const WebSocketPair: new () => { readonly 0: WorkerSocket; readonly 1: W
 export type WorkerFetch = (request: Request, env: unknown, context: WorkerContext) => Promise<Response>
 
 /**
- * Makes the `fetch` of a Worker: tells the handler the client's address (`cf-connecting-ip`, which Cloudflare sets)
- * and gives it `waitUntil`. `wrangler.toml` needs the compatibility flag `enable_request_signal`, so that a client
- * that leaves stops its run.
+ * Makes the `fetch` of a Worker. It gives the handler the client's address (`cf-connecting-ip`, which Cloudflare sets) and
+ * `waitUntil`. `wrangler.toml` needs the compatibility flag `enable_request_signal`, so that a run stops when its client
+ * leaves.
  *
  * @example
  * export default { fetch: worker(createHandler({ agents })) } satisfies ExportedHandler

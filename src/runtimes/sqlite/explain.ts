@@ -43,14 +43,15 @@ function resultOf(error: unknown): number | undefined {
 }
 
 function whyNot(path: string, code: number | undefined): string | undefined {
-  if (code === NOT_A_DATABASE) return 'the file is no SQLite database. Give `path` another one, or a new name'
+  if (code === NOT_A_DATABASE)
+    return 'the file is not an SQLite database. Give `path` another one, or a new name'
   if (code === CORRUPT) return 'the file is damaged. Put back a copy of it, or give `path` a new name'
   const folder = dirname(path)
   try {
     if (!existsSync(folder)) {
       return `the folder \`${folder}\` does not exist. Make it, or give \`path\` a file in another one`
     }
-    if (!statSync(folder).isDirectory()) return `\`${folder}\` is no folder. Give \`path\` a file in one`
+    if (!statSync(folder).isDirectory()) return `\`${folder}\` is not a folder. Give \`path\` a file in one`
     if (existsSync(path)) {
       if (statSync(path).isDirectory())
         return 'it is a folder. Give `path` a file in it, such as `servable.db`'
@@ -59,7 +60,7 @@ function whyNot(path: string, code: number | undefined): string | undefined {
     }
     const denied = access(folder)
     if (denied !== undefined) {
-      return `${denied} Let this process write into the folder \`${folder}\`: files beside the database are made there`
+      return `${denied} Let this process write into the folder \`${folder}\`: SQLite makes files beside the database`
     }
   } catch {
     // Not even looking is allowed: what opening it said tells more.
@@ -74,7 +75,7 @@ function access(path: string): string | undefined {
     return undefined
   } catch (error) {
     const { code } = Object(error) as { readonly code?: unknown }
-    if (code === 'EROFS') return 'it is on a file system that is read-only.'
+    if (code === 'EROFS') return 'its file system is read-only.'
     return code === 'EACCES' || code === 'EPERM' ? 'this process lacks the permission.' : undefined
   }
 }

@@ -9,41 +9,47 @@ import type { SessionSettings } from './session-contracts.ts'
 
 /** The limits and times of an engine. Times are milliseconds. */
 export interface EngineLimits {
-  /** Where it answers. Default `/engine.io/`; a slash at the end makes no difference. */
+  /** The path of the server. A slash at its end makes no difference. Default: `/engine.io/`. */
   readonly path?: string
-  /** How often the server pings. Default 25,000. */
+  /** Milliseconds between two pings. Default: 25,000. */
   readonly pingInterval?: number
-  /** How long it waits for the pong. Default 20,000. With `pingInterval` less than 2^31. */
+  /** Milliseconds to wait for the pong. Together with `pingInterval` less than 2^31. Default: 20,000. */
   readonly pingTimeout?: number
-  /** How long a client may be connected without saying what it wants. Default 10,000. */
+  /** Milliseconds that a client may be connected without saying what it wants. Default: 10,000. */
   readonly connectTimeout?: number
-  /** How long a client may take to move from polling to WebSocket. Default 10,000. */
+  /** Milliseconds that a client may take to move from polling to WebSocket. Default: 10,000. */
   readonly upgradeTimeout?: number
-  /** Bytes of a message as it is sent (text as UTF-8), and of a polling payload. Default 1,000,000. */
+  /** Most bytes of a message as it is sent (text as UTF-8), and of a polling payload. Default: 1,000,000. */
   readonly maxPayload?: number
-  /** Bytes that may wait for one client before it is sent more; one that reads no faster is closed. Default 4 MiB. */
+  /** Most bytes that may wait for one client. A client that reads more slowly is disconnected. Default: 4 MiB. */
   readonly maxBufferedBytes?: number
-  /** Clients at once; more are refused with HTTP 503. Default 10,000. */
+  /** Most clients at a time. More are refused with HTTP 503. Default: 10,000. */
   readonly maxSessions?: number
-  /** The same, of one address where the runtime or `trustProxy` vouches for it; of IPv6 a network of 64 bits. Default 1,000. */
+  /**
+   * Most clients of one address at a time (of IPv6 one network of 64 bits), if the runtime or `trustProxy` tells the address.
+   * Default: 1,000.
+   */
   readonly maxSessionsPerIp?: number
-  /** Who is believed about a client's address. Default: nobody, so that behind a proxy all clients have the proxy's. */
+  /**
+   * How the client's address is found behind a proxy. Default: no proxy is trusted, so behind one all clients have the proxy's
+   * address.
+   */
   readonly trustProxy?: TrustProxy
-  /** Takes WebSockets without an `EIO` in their query: every frame of theirs is a message. Default false. */
+  /** Accepts WebSockets without `EIO` in their query: every frame is a message. Default: false. */
   readonly plain?: boolean
-  /** The frame that a plain connection is pinged with; its client's answer is for the handlers to tell. */
+  /** The frame of a ping on a plain connection. The handlers recognize the client's answer. */
   readonly plainPing?: string
-  /** Makes the ids of sessions: whoever knows one can speak for its client. Default: random UUIDs. */
+  /** Makes the ids of sessions. An id must be secret: whoever knows it can speak for its client. Default: random UUIDs. */
   readonly generateId?: (handshake: Handshake) => string
-  /** The headers of the first request that the handshake keeps, in lower case. Each costs memory in every session. */
+  /** Headers of the first request that the handshake keeps, in lower case. Each takes memory in every session. */
   readonly headers?: readonly string[]
-  /** Whether a request may speak with the engine at all; asked at each. Otherwise it gets error 4, HTTP 403. */
+  /** Whether a request may use the server at all. It is asked at each request. A refused request gets error 4, HTTP 403. */
   readonly allow?: (request: Request, platform: Platform) => boolean | Promise<boolean>
-  /** Milliseconds of any clock that does not go back. Where snapshots are restored elsewhere it must be one for all. */
+  /** A monotonic clock, in milliseconds. If snapshots are restored elsewhere, all places need the same clock. */
   readonly now?: () => number
-  /** Who makes time pass: a timer while there are sessions, or whoever calls `tick`. Default `timer`. */
+  /** What drives time: a timer while there are sessions, or your calls of `tick`. Default: `timer`. */
   readonly ticks?: 'timer' | 'caller'
-  /** Told what a handler throws; the connection goes on. Default `console.error`. */
+  /** Receives errors that a handler throws. The connection goes on. Default: `console.error`. */
   readonly onError?: (error: unknown) => void
 }
 

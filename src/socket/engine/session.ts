@@ -379,7 +379,7 @@ function isSessionSnapshot(value: unknown): value is SessionSnapshot {
 
 /** Of a snapshot that is none. It repeats nothing of it, for it may hold a key. */
 export function unreadable(what: string): ServableError {
-  return new ServableError('internal_error', `A snapshot cannot be read: ${what} in it is none`)
+  return new ServableError('internal_error', `A snapshot cannot be read: ${what} in it cannot be used`)
 }
 
 /** A query may hold credentials. */

@@ -225,8 +225,5 @@ export function numberOf(offset: unknown): number {
 
 function checkName(event: string): void {
   if (isEventName(event)) return
-  throw new ServableError(
-    'internal_error',
-    `\`${event}\` is no name for an event: the protocol uses it itself`,
-  )
+  throw new ServableError('internal_error', `\`${event}\` cannot name an event: the protocol reserves it`)
 }

@@ -2,11 +2,11 @@ import type { NamespaceSocket } from './namespace-socket.ts'
 
 /** How long and how much is kept for clients that come back. */
 export interface RecoveryLimits {
-  /** Milliseconds. Default 120,000. */
+  /** Milliseconds. Default: 120,000. */
   readonly maxMs?: number
-  /** Bytes of events a socket. Default 1 MiB. A client that missed more starts anew. */
+  /** Bytes of events a socket. Default: 1 MiB. A client that missed more starts anew. */
   readonly maxBytes?: number
-  /** Sockets whose client is away. Default 1,000; the one that is away longest goes first. */
+  /** Sockets whose client is away. Default: 1,000; the one that is away longest goes first. */
   readonly maxAway?: number
 }
 

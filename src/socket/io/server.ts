@@ -18,15 +18,15 @@ export interface SocketServerOptions extends EngineLimits {
   /** The namespaces by name; `/` is the main one. A client that asks for another is told `Invalid namespace`. */
   readonly namespaces: Readonly<Record<string, Namespace>>
   /**
-   * Keeps what a client misses while its connection is gone, and sends it when it is back. Every event then has one
-   * more argument, which the client's listeners see. Default off; `true` takes the default limits.
+   * Keeps the events that a client misses while its connection is lost, and sends them when it is back. Every event then has
+   * one more argument, which the client's listeners see. `true` uses the default limits. Default: off.
    */
   readonly recovery?: boolean | RecoveryLimits
-  /** Namespaces that one connection may join. Default 16. */
+  /** Most namespaces that one connection may join. Default: 16. */
   readonly maxNamespaces?: number
-  /** Attachments of one event: 10, which is the default, at the most. */
+  /** Most attachments of one event, 10 or less. Default: 10. */
   readonly maxAttachments?: number
-  /** Bytes of JSON that a socket's `data` may have in a snapshot. Default 4,096. */
+  /** Most bytes of JSON of a socket's `data` in a snapshot. Default: 4,096. */
   readonly maxDataBytes?: number
 }
 
@@ -70,7 +70,7 @@ export function createSocketServerWith(options: SocketServerOptions, plain?: Pla
   const attach = (name: string, namespace: Namespace) => {
     checkName(name)
     if (namespaces.has(name)) {
-      throw new ServableError('invalid_options', `\`namespaces\`: there is a \`${name}\` already`)
+      throw new ServableError('invalid_options', `\`namespaces\`: there are two named \`${name}\``)
     }
     namespaces.set(name, namespace)
   }
@@ -165,7 +165,7 @@ function bounded(snapshots: SocketSnapshot[], maxDataBytes: number): SocketSnaps
     if (data === undefined || JSON.stringify(data).length <= maxDataBytes) continue
     throw new ServableError(
       'internal_error',
-      `The \`data\` of a socket in \`${nsp}\` must be ${maxDataBytes} bytes of JSON at the most to be kept`,
+      `The \`data\` of a socket in \`${nsp}\` must be at most ${maxDataBytes} bytes of JSON`,
     )
   }
   return snapshots
