@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Packed, pack } from '../packing.ts'
 import { denoPath } from './harness.ts'
 import { root, start } from './process.ts'
-import { snippets } from './readme.ts'
+import { snippetOf } from './readme.ts'
 import { type Registry, startRegistry } from './registry.ts'
 
 const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
@@ -40,16 +40,18 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** An empty project with snippets of the README in it. */
+/** An empty project with snippets of the pages in it. */
 async function newProject(name: string, serves: string): Promise<string> {
   const path = project(name)
   await mkdir(path)
   if (name !== 'deno') await writeFile(join(path, 'package.json'), '{ "private": true, "type": "module" }')
   const files = { 'agent.ts': 'agent.ts', 'server.ts': 'server.ts', 'bare.ts': serves }
   for (const [file, snippet] of Object.entries(files)) {
-    const text = (snippets.get(snippet) ?? '').replace('port: 3000', 'port: 0')
+    const text = snippetOf(snippet).replace('port: 3000', 'port: 0')
     await writeFile(join(path, file), text.replace('servable/node', `servable/${name}`))
   }
+  // Its agent is in the registry.
+  await writeFile(join(path, 'agents.ts'), "import './agent.ts'\nexport {}\n")
   return path
 }
 
@@ -72,7 +74,7 @@ async function installWithNpm(): Promise<void> {
 
 // These two know a package by its version alone, so that a cache of theirs would answer with an earlier tarball.
 async function installWithBun(): Promise<void> {
-  const path = await newProject('bun', 'bare-bun.ts')
+  const path = await newProject('bun', 'deploy-bare-bun.ts')
   const env = { BUN_INSTALL_CACHE_DIR: join(folder, 'bun-cache') }
   await install(path, join(root, 'node_modules/.bin/bun'), ['add', manifest.name], env)
 }
@@ -80,7 +82,7 @@ async function installWithBun(): Promise<void> {
 const denoEnvironment = () => ({ DENO_DIR: join(folder, 'deno-cache'), DENO_NO_UPDATE_CHECK: '1' })
 
 async function installWithDeno(): Promise<void> {
-  const path = await newProject('deno', 'bare-deno.ts')
+  const path = await newProject('deno', 'deploy-bare-deno.ts')
   await writeFile(join(path, 'deno.json'), '{}')
   await install(path, await denoPath(), ['add', `npm:${manifest.name}`], denoEnvironment())
 }
