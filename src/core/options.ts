@@ -76,9 +76,8 @@ export interface CoreOptions {
   /** How runs are bounded and stored. */
   readonly runs?: RunsOptions
   /**
-   * Where runs, tasks, sessions and the data of plugins are stored. Without a state all runs are plain runs, nothing is
-   * remembered, and a plugin that needs one says what to give. Default: none here; `memoryState()` in `createHandler` of
-   * `servable`.
+   * Where runs, tasks, sessions and the data of plugins are stored. `createHandler` of `servable/core` has no default: without a
+   * state all runs are plain runs, nothing is remembered, and a plugin that needs one says what to give. Default: `memoryState()`.
    */
   readonly state?: State
   /**
