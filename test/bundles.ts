@@ -2,6 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import { build, type Metafile } from 'esbuild'
 import { root } from './runtimes/process.ts'
+import { AS_DEPLOYED } from './runtimes/worker.ts'
 
 /** A Worker. */
 export interface Bundle {
@@ -126,19 +127,10 @@ export async function bundle({ imports, options = '', more = '' }: Bundle): Prom
     more,
   ].join('\n')
   const { outputFiles, metafile } = await build({
+    ...AS_DEPLOYED,
     stdin: { contents, resolveDir: root, loader: 'ts' },
-    absWorkingDir: root,
-    bundle: true,
-    write: false,
     minify: true,
     metafile: true,
-    format: 'esm',
-    target: 'es2024',
-    conditions: ['workerd', 'worker', 'browser'],
-    mainFields: ['browser', 'module', 'main'],
-    external: ['cloudflare:*', 'node:*'],
-    define: { 'process.env.NODE_ENV': '"production"' },
-    logLevel: 'silent',
   })
   const code = outputFiles[0]?.text ?? ''
   return { code, kib: gzipSync(code, { level: 9 }).byteLength / 1024, metafile }

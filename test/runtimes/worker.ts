@@ -1,26 +1,27 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { build } from 'esbuild'
+import { type BuildOptions, build } from 'esbuild'
 import { root } from './process.ts'
 
-/** Bundles a Worker's entry into one module, the way that a deploy does. */
+/** How a deploy bundles a Worker into one module. */
+export const AS_DEPLOYED = {
+  absWorkingDir: root,
+  bundle: true,
+  write: false,
+  format: 'esm',
+  target: 'es2024',
+  conditions: ['workerd', 'worker', 'browser'],
+  mainFields: ['browser', 'module', 'main'],
+  external: ['cloudflare:*', 'node:*'],
+  // As wrangler does in a deploy; esbuild by itself would put `development` there.
+  define: { 'process.env.NODE_ENV': '"production"' },
+  logLevel: 'silent',
+} satisfies BuildOptions
+
+/** Bundles a Worker's entry. */
 export async function bundleWorker(entry: string, options: { minify?: boolean } = {}): Promise<string> {
-  const result = await build({
-    entryPoints: [entry],
-    absWorkingDir: root,
-    bundle: true,
-    write: false,
-    format: 'esm',
-    target: 'es2024',
-    conditions: ['workerd', 'worker', 'browser'],
-    mainFields: ['browser', 'module', 'main'],
-    external: ['cloudflare:*', 'node:*'],
-    minify: options.minify ?? false,
-    // As wrangler does in a deploy; esbuild by itself would put `development` there.
-    define: { 'process.env.NODE_ENV': '"production"' },
-    logLevel: 'silent',
-  })
+  const result = await build({ ...AS_DEPLOYED, entryPoints: [entry], minify: options.minify ?? false })
   return result.outputFiles[0]?.text ?? ''
 }
 
