@@ -40,8 +40,6 @@ export interface AskedRun {
   readonly apiKey?: string | undefined
   /** It outlives its client. */
   readonly isBackground?: boolean
-  /** It is stored though nothing else asks for that. */
-  readonly isStored?: boolean
   /** An idempotency key, and the body for which it stands. */
   readonly key?: { readonly key: string; readonly body: unknown } | undefined
   /** To be called once the input is not needed any more. */
@@ -67,9 +65,9 @@ export function createStartRun(parts: StartParts): StartRun {
   const { runs, whyUnstored } = parts
   const storedClientOf = createStoredClientOf()
   return (asked, asker) => {
-    const { target, input, isBackground = false, isStored = isBackground, key, release } = asked
+    const { target, input, isBackground = false, key, release } = asked
     const options = runOptionsOf(asked, asker)
-    if (!isStored && !isBackground && key === undefined && runs.disconnect === 'cancel') {
+    if (!isBackground && key === undefined && runs.disconnect === 'cancel') {
       const run = startRun(target, input, options, runs, asker)
       run.onEnd = release
       return new StartedRun(run, undefined, parts.host, asker.owner)
