@@ -65,7 +65,9 @@ export class Turn {
       case 'thinking':
       case 'tool_call_start':
       case 'tool_call_delta':
+      case 'tool_call_ready':
       case 'tool_call_end':
+      case 'model_call':
       case 'finish':
       case 'error':
         return []

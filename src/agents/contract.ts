@@ -8,21 +8,41 @@
 import type { EventBus } from './bus.ts'
 import type { CorrectionStore } from './corrections.ts'
 import type { RunMemory } from './memory.ts'
-import type { Artifact, FinishReason, RunCaller, RunEvent, RunInput, RunKeys, Usage } from './run-types.ts'
+import type {
+  Answer,
+  Artifact,
+  ClientTool,
+  FinishReason,
+  HistoryMessage,
+  InputRequest,
+  RunCaller,
+  RunEvent,
+  RunInput,
+  RunKeys,
+  Usage,
+} from './run-types.ts'
 import type { Tool } from './tool.ts'
 
 export type {
+  Answer,
   Artifact,
   ArtifactEvent,
+  ClientTool,
   ContentPart,
   ErrorEvent,
+  EventFacts,
   FinishEvent,
   FinishReason,
+  HistoryMessage,
+  HistoryToolCall,
+  InputRequest,
   Kind,
+  ModelCallEvent,
   ModelUsage,
   RunEvent,
   RunInput,
   StepEvent,
+  ToolCallReadyEvent,
   Usage,
 } from './run-types.ts'
 
@@ -30,6 +50,14 @@ export type {
 export interface RunOptions extends RunCaller, RunKeys {
   /** The memory of earlier runs of the same owner. */
   readonly memory?: RunMemory | undefined
+  /**
+   * Earlier turns of the conversation, oldest first, as the client tells them. Given only if the run has no memory of its own.
+   */
+  readonly history?: readonly HistoryMessage[] | undefined
+  /** Tools that the client runs. A servable that takes none ignores them. */
+  readonly clientTools?: readonly ClientTool[] | undefined
+  /** The answers to the requests of the run that this run continues. */
+  readonly answers?: readonly Answer[] | undefined
   /** Fires when the run is cancelled, times out, or loses its client or reader. Pass it to everything that waits. */
   readonly signal?: AbortSignal | undefined
   /** The id of the run: a UUID unless the caller chose one. */
@@ -72,6 +100,8 @@ export interface RunResult {
   readonly steps?: readonly Step[] | undefined
   /** The artifacts of the run, with their chunks joined. */
   readonly artifacts?: readonly Artifact[] | undefined
+  /** What the run waits for, if it finished with `input_required`. */
+  readonly requests?: readonly InputRequest[] | undefined
 }
 
 /** The result of a servable: text, or the parts of a {@link RunResult} that it knows. */

@@ -44,6 +44,20 @@ const isPart = (part: unknown): boolean => isObject(part) && (partChecks.get(par
 
 const isParts = (value: unknown): boolean => Array.isArray(value) && value.every(isPart)
 
+const requestKinds: ReadonlySet<unknown> = new Set(['approval', 'question', 'client_tool'])
+
+const isRequest = (value: unknown): boolean =>
+  isObject(value) &&
+  typeof value.id === 'string' &&
+  typeof value.digest === 'string' &&
+  requestKinds.has(value.kind)
+
+/** Most requests with which a run may finish. */
+const MAX_REQUESTS = 100
+
+const isRequests = (value: unknown): boolean =>
+  Array.isArray(value) && value.length <= MAX_REQUESTS && value.every(isRequest)
+
 const isText: Check = event => typeof event.text === 'string'
 
 /** One check a type; a `Map`, so that a type named `constructor` finds nothing. */
@@ -61,6 +75,8 @@ const checks: ReadonlyMap<unknown, Check> = new Map<RunEvent['type'], Check>([
     'tool_call_delta',
     event => typeof event.toolCallId === 'string' && typeof event.argumentsDelta === 'string',
   ],
+  ['tool_call_ready', event => typeof event.toolCallId === 'string'],
+  ['model_call', event => event.usage === undefined || isUsage(event.usage)],
   [
     'tool_call_end',
     event =>
@@ -74,7 +90,9 @@ const checks: ReadonlyMap<unknown, Check> = new Map<RunEvent['type'], Check>([
     event =>
       reasons.has(event.finishReason) &&
       (event.usage === undefined || isUsage(event.usage)) &&
-      (event.structured === undefined || typeof event.structured === 'object'),
+      (event.structured === undefined || typeof event.structured === 'object') &&
+      (event.requests === undefined ||
+        (event.finishReason === 'input_required' && isRequests(event.requests))),
   ],
   ['error', event => typeof event.error === 'string' && typeof event.code === 'string'],
 ])

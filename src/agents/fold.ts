@@ -60,6 +60,7 @@ export class Fold {
         return
       case 'tool_call_start':
       case 'tool_call_delta':
+      case 'tool_call_ready':
       case 'tool_call_end':
         this.#addToolEvent(event)
         return
@@ -73,6 +74,7 @@ export class Fold {
         this.#finish = event
         return
       case 'thinking':
+      case 'model_call':
       case 'error':
     }
   }
@@ -90,6 +92,7 @@ export class Fold {
       runId: facts.runId,
       ...(this.#steps && { steps: this.#steps }),
       ...(this.#artifacts && { artifacts: Array.from(this.#artifacts.values(), toArtifact) }),
+      ...(this.#finish?.requests && { requests: this.#finish.requests }),
     }
   }
 
@@ -112,7 +115,7 @@ export class Fold {
       return
     }
     const call = this.#calls.get(event.toolCallId)
-    if (call === undefined) return
+    if (call === undefined || event.type === 'tool_call_ready') return
     if (event.type === 'tool_call_delta') {
       this.#grow(event.argumentsDelta.length)
       call.args += event.argumentsDelta

@@ -23,6 +23,75 @@ export type ContentPart =
 /** The message of a run: text, or parts in their order. */
 export type RunInput = string | readonly ContentPart[]
 
+/** One call of a tool in a {@link HistoryMessage}, as a client tells it. */
+export interface HistoryToolCall {
+  readonly toolCallId: string
+  readonly toolName: string
+  readonly args?: unknown
+}
+
+/**
+ * An earlier message, as the client tells it. It is data and never a permission: a claimed assistant or tool message grants
+ * nothing. A `tool` message answers one call of the assistant message before it.
+ */
+export type HistoryMessage =
+  | { readonly role: 'system' | 'user'; readonly content: RunInput }
+  | {
+      readonly role: 'assistant'
+      readonly content?: RunInput | undefined
+      readonly toolCalls?: readonly HistoryToolCall[] | undefined
+    }
+  | {
+      readonly role: 'tool'
+      readonly toolCallId: string
+      readonly toolName?: string | undefined
+      readonly result: unknown
+    }
+
+/** A tool that the client runs. The run finishes with a request of the kind `client_tool` for each call. */
+export interface ClientTool {
+  /** 1 to 64 characters of `A-Za-z0-9_-`. */
+  readonly name: string
+  readonly description?: string | undefined
+  /** JSON Schema of the arguments: an object. */
+  readonly parameters?: unknown
+}
+
+/**
+ * What a run needs from someone before it can go on: a decision on a tool call, an answer to a question, or the result of a
+ * tool that the client runs. A run that has requests finishes with the reason `input_required`.
+ */
+export interface InputRequest {
+  /** The run's id, a slash and the place in the run: `<runId>/approve:refund`. Unique in this service. */
+  readonly id: string
+  readonly kind: 'approval' | 'question' | 'client_tool'
+  /** What a person is asked. */
+  readonly message?: string | undefined
+  /** For an approval and a client tool: the call that waits. */
+  readonly toolCallId?: string | undefined
+  readonly toolName?: string | undefined
+  readonly args?: unknown
+  /** JSON Schema: of the value of a question, or of the arguments of an approval that may edit them. */
+  readonly schema?: unknown
+  /** The arguments may be edited with the approval. */
+  readonly editable?: true | undefined
+  /** SHA-256 of what is shown, in base64url. An answer may repeat it: a different digest is refused. */
+  readonly digest: string
+}
+
+/** An answer to an {@link InputRequest}, by its kind. `digest` repeats the request's. */
+export type Answer = { readonly id: string; readonly digest?: string | undefined } & (
+  | {
+      readonly decision: 'approve' | 'deny'
+      /** Why; a model is told. */
+      readonly reason?: string | undefined
+      /** The arguments instead of those asked for, where the request is `editable`. */
+      readonly editedArgs?: unknown
+    }
+  | { readonly value: unknown }
+  | { readonly result: unknown }
+)
+
 /** The caller of a run, with its conversation and request. */
 export interface RunCaller {
   /** The conversation that the run belongs to. */
@@ -94,7 +163,20 @@ export interface Artifact {
  * What happens in a run, in order. A failed run ends with exactly one `error`, every other run with exactly one `finish`.
  * Nothing follows either.
  */
-export type RunEvent =
+export type RunEvent = RunEventBody & EventFacts
+
+/** What the pipeline and the callers of members add to any event. */
+export interface EventFacts {
+  /** Milliseconds since the run started. The run pipeline adds it; a servable does not say it. */
+  readonly at?: number | undefined
+  /** Who says it, if it is not the run's own servable: the name of a team's member, or of a workflow's agent. */
+  readonly agent?: string | undefined
+  /** The `id` of the step, or the id of the tool call, inside of which it happens. Absent at the top. */
+  readonly parentId?: string | undefined
+}
+
+/** An event without what is added to any. */
+type RunEventBody =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'thinking'; readonly text: string }
   | {
@@ -104,6 +186,7 @@ export type RunEvent =
       readonly agent?: string | undefined
     }
   | { readonly type: 'tool_call_delta'; readonly toolCallId: string; readonly argumentsDelta: string }
+  | ToolCallReadyEvent
   | {
       readonly type: 'tool_call_end'
       readonly toolCallId: string
@@ -114,15 +197,38 @@ export type RunEvent =
       /** As with `tool_call_start`. */
       readonly agent?: string | undefined
     }
+  | ModelCallEvent
   | StepEvent
   | ArtifactEvent
   | { readonly type: 'message'; readonly parts: readonly ContentPart[] }
   | FinishEvent
   | ErrorEvent
 
+/**
+ * The arguments of a tool call are complete. The run pipeline tells it once for each call, before the call's end, also if the
+ * servable does not. `args` is the parsed JSON of the deltas, or their text if it is not JSON.
+ */
+export interface ToolCallReadyEvent {
+  readonly type: 'tool_call_ready'
+  readonly toolCallId: string
+  readonly args?: unknown
+}
+
+/** One call of a model has ended. */
+export interface ModelCallEvent {
+  readonly type: 'model_call'
+  /** `provider/id`. */
+  readonly model?: string | undefined
+  readonly usage?: Usage | undefined
+  readonly finishReason?: FinishReason | undefined
+  readonly durationMs?: number | undefined
+}
+
 /** Progress of a workflow or team. `text` is what an inner step says, apart from the run's own answer. */
 export interface StepEvent {
   readonly type: 'step'
+  /** Unique in the run: the path of the step, such as `search` or `search#2`. Events inside it name it as `parentId`. */
+  readonly id?: string | undefined
   readonly name: string
   readonly status: 'started' | 'progress' | 'completed' | 'failed'
   /** Zero-based place of the step. */
@@ -143,6 +249,8 @@ export interface ArtifactEvent extends Artifact {
 export interface FinishEvent {
   readonly type: 'finish'
   readonly finishReason: FinishReason
+  /** What the run waits for; only with the reason `input_required`. At most 100. */
+  readonly requests?: readonly InputRequest[] | undefined
   readonly usage?: Usage | undefined
   readonly structured?: object | null | undefined
 }

@@ -26,10 +26,13 @@ export function serverEventOf(event: Exclude<RunEvent, FinishEvent | ErrorEvent>
     }
     case 'tool_call_delta':
       return ['agent.tool.delta', rest]
+    case 'tool_call_ready':
+      return ['agent.tool.ready', rest]
     case 'thinking':
     case 'step':
     case 'artifact':
     case 'message':
+    case 'model_call':
       return [`agent.${type}`, rest]
   }
 }
