@@ -35,6 +35,7 @@ const CLIENT_CODES = [
   'request_not_found',
   'request_changed',
   'already_answered',
+  'approval_denied',
   'file_not_found',
   'runs_not_stored',
   'idempotency_mismatch',

@@ -121,6 +121,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   request_not_found: INVALID_PARAMS,
   request_changed: INVALID_PARAMS,
   already_answered: UNSUPPORTED,
+  approval_denied: { rpc: REFUSED, http: 403, status: 'PERMISSION_DENIED' },
   session_busy: TOO_MANY,
   file_not_found: UNKNOWN_NAME,
   runs_not_stored: UNSUPPORTED,

@@ -2,12 +2,16 @@ import { ServableError } from '../errors.ts'
 import { EventBus } from './bus.ts'
 import type { RunEvent, RunInput, RunOptions, RunResult, ServableAgent } from './contract.ts'
 import type { CorrectionStore } from './corrections.ts'
-import { type BodyResult, perform, type RunContext, runThrough } from './perform.ts'
+import { type BodyResult, perform, runThrough } from './perform.ts'
 import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
 import { callTool, type Tool, type ToolsOf } from './tool.ts'
+import { type BodyContext, bodyContext } from './waits.ts'
 
-/** What the function of an agent gets beside the input. */
-export interface AgentContext extends RunContext {
+/** What the function of an agent gets beside the input: the run, what it may wait for, and the agent's tools. */
+export type AgentContext = BodyContext<AgentTools>
+
+/** What the body of an agent has of its own. */
+export interface AgentTools {
   /**
    * Calls one of the agent's tools, by name or as it is, and tells it as events; the value of `yield*` is the
    * tool's result. Throws `invalid_options` for a name that the agent does not have.
@@ -112,12 +116,17 @@ export class Agent<
 
   /** Runs and gives the events as they come; the function starts with the first `next()`. */
   stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
-    return perform(this, input, options, run => {
-      const call = (tool: string | Tool, args: unknown) =>
-        callTool(typeof tool === 'string' ? this.#tool(tool) : tool, args, run)
-      // The overloads say what `call` does: a tool's own types in, its own types out.
-      return this.#body(input, { ...run, callTool: call as AgentContext['callTool'] })
-    })
+    return perform(this, input, options, run =>
+      this.#body(
+        input,
+        bodyContext(run, inner => {
+          const call = (tool: string | Tool, args: unknown) =>
+            callTool(typeof tool === 'string' ? this.#tool(tool) : tool, args, inner)
+          // The overloads say what `call` does: a tool's own types in, its own types out.
+          return { callTool: call as AgentTools['callTool'] }
+        }),
+      ),
+    )
   }
 
   #tool(name: string): Tool {

@@ -8,23 +8,38 @@ import { ServableError } from '../errors.ts'
 import type { RunEvent, RunInput, RunResult, Servable } from './contract.ts'
 import { eventsOf } from './derive.ts'
 import { elapsedSince } from './elapsed.ts'
-import { errorOf, isRunEvent } from './event.ts'
+import { errorOf, isRunEvent, isWaiting } from './event.ts'
 import { Fold } from './fold.ts'
 import type { RunContext, Yielded } from './perform.ts'
 import { optionsFor } from './provider-key.ts'
 import { thrownWith, withThrown } from './thrown.ts'
 import { usageOf } from './usage.ts'
 
-/** Runs another servable; yields its events but the last, and returns its result. Throws when it fails. */
-export async function* callServable(
+/**
+ * Runs another servable once; yields its events but the last, and returns its result. A run that goes on gets the recorded
+ * result. One that waits for someone makes its caller wait. Throws when it fails.
+ */
+export function callServable(
   servable: Servable,
   input: RunInput,
   context: RunContext,
 ): AsyncGenerator<RunEvent, RunResult> {
+  return context.scope.once('call', servable.name, path => callAt(servable, input, context, path))
+}
+
+/** The call itself, at its path in the run. */
+export async function* callAt(
+  servable: Servable,
+  input: RunInput,
+  context: RunContext,
+  path: string,
+): AsyncGenerator<RunEvent, RunResult> {
   const startedAt = performance.now()
   const fold = new Fold()
+  const { scope, ...rest } = context
   const memory = context.memory?.inside(servable)
-  const events = eventsOf(servable, input, optionsFor(servable, { ...context, ...(memory && { memory }) }))
+  const inside = { ...rest, work: scope.work.inside(path), ...(memory && { memory }) }
+  const events = eventsOf(servable, input, optionsFor(servable, inside))
   for await (const event of { [Symbol.asyncIterator]: () => events }) {
     if (!isRunEvent(event)) {
       const text = `${servable.kind} \`${servable.name}\` yielded something that is not a run event`
@@ -32,6 +47,8 @@ export async function* callServable(
     }
     if (event.type === 'error') throw errorOf(event)
     fold.add(event)
+    // Whoever reads the caller closes it here.
+    if (isWaiting(event)) yield event
     if (event.type === 'finish') break
     yield ofServable(event, servable.name)
   }

@@ -22,6 +22,7 @@ import type {
   Usage,
 } from './run-types.ts'
 import type { Tool } from './tool.ts'
+import type { WorkState } from './work.ts'
 
 export type {
   Answer,
@@ -58,6 +59,8 @@ export interface RunOptions extends RunCaller, RunKeys {
   readonly clientTools?: readonly ClientTool[] | undefined
   /** The answers to the requests of the run that this run continues. */
   readonly answers?: readonly Answer[] | undefined
+  /** State that the servable keeps with a run that waits, and finds again in the run that goes on. JSON. */
+  readonly work?: WorkState | undefined
   /** Fires when the run is cancelled, times out, or loses its client or reader. Pass it to everything that waits. */
   readonly signal?: AbortSignal | undefined
   /** The id of the run: a UUID unless the caller chose one. */

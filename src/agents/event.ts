@@ -108,6 +108,11 @@ export function isTerminal(event: RunEvent): event is FinishEvent | ErrorEvent {
   return event.type === 'finish' || event.type === 'error'
 }
 
+/** Whether a body ends here, since it waits for someone. */
+export function isWaiting(value: string | RunEvent): value is FinishEvent {
+  return typeof value === 'object' && value.type === 'finish' && value.requests !== undefined
+}
+
 /** The error that an error event stands for. */
 export function errorOf(event: ErrorEvent): ServableError {
   return new ServableError(isErrorCode(event.code) ? event.code : 'agent_failed', event.error)

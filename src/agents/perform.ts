@@ -16,11 +16,15 @@ import { Fold } from './fold.ts'
 import { closeQuietly, Reading } from './reading.ts'
 import { secretsOf } from './redacted.ts'
 import { NO_USAGE } from './usage.ts'
+import { RunWork, Scope } from './work.ts'
 
 /** The options of a run with what a body may count on. */
 export interface RunContext extends RunOptions {
   readonly runId: string
   readonly signal: AbortSignal
+  readonly work: RunWork
+  /** The named work of this body. */
+  readonly scope: Scope
 }
 
 /** What a generator body may yield: text as it is, or any run event. */
@@ -61,10 +65,13 @@ export function contextOf(
   options: RunOptions | undefined,
   signal: AbortSignal | undefined = options?.signal,
 ): RunContext {
+  const work = options?.work instanceof RunWork ? options.work : new RunWork()
   return {
     ...options,
     runId: options?.runId ?? crypto.randomUUID(),
     signal: signal ?? new AbortController().signal,
+    work,
+    scope: new Scope(work),
   }
 }
 
@@ -194,13 +201,13 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
     const { sessionId, userId } = this.#context
     if (events.size > 0) events.emit('run.start', { ...this.#who(), input: this.#input, sessionId, userId })
     const result: unknown = this.#body(this.#context)
-    this.#source = sourceOf(result)
+    this.#source = this.#sourceOf(result)
     return this.#source === undefined ? this.#settle(result) : this.#source.next()
   }
 
   async #settle(result: unknown): Promise<unknown> {
     const settled = await result
-    const source = sourceOf(settled)
+    const source = this.#sourceOf(settled)
     // Its reader left meanwhile: it is not to begin.
     if (this.#isOver()) return closeQuietly(source)
     this.#source = source
@@ -209,7 +216,15 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
     return undefined
   }
 
+  /** The stream of the body. One that goes on is not heard until it is where it was. */
+  #sourceOf(result: unknown): AsyncIterator<Yielded, unknown> | undefined {
+    const source = sourceOf(result)
+    const { scope } = this.#context!
+    return source !== undefined && scope.isBehind ? catchingUp(source, scope) : source
+  }
+
   #finishWith(outcome: unknown): void {
+    this.#context!.scope.end()
     if (!isOutcome(outcome)) {
       throw new ServableError(
         'invalid_event',
@@ -331,6 +346,22 @@ function sourceOf(value: unknown): AsyncIterator<Yielded, unknown> | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   if (isAsyncIterable(value)) return value[Symbol.asyncIterator]()
   return isIterable(value) ? later(value) : undefined
+}
+
+/** Leaves out what was told before: the reader gets the item with which the body goes on, and all that follow. */
+async function* catchingUp(
+  source: AsyncIterator<Yielded, unknown>,
+  scope: Scope,
+): AsyncGenerator<Yielded, unknown> {
+  let result = await source.next()
+  try {
+    for (; !result.done; result = await source.next()) {
+      if (!scope.isBehind || (isRunEvent(result.value) && isTerminal(result.value))) yield result.value
+    }
+    return result.value
+  } finally {
+    if (!result.done) closeQuietly(source)
+  }
 }
 
 /** Gives the items of a stream that waits for nothing. */

@@ -1,6 +1,6 @@
 import { ServableError } from '../errors.ts'
 import { EventBus } from './bus.ts'
-import { aside, asStep, callServable, spoken } from './call.ts'
+import { aside, asStep, callAt, spoken } from './call.ts'
 import type {
   FinishReason,
   RunEvent,
@@ -15,9 +15,13 @@ import { type BodyResult, perform, type RunContext, runThrough, type Yielded } f
 import { checkConfig, checkName, checkRunnable, type RegisterOption, registerAs } from './registry.ts'
 import { SpeakingOrder } from './speaking-order.ts'
 import { addUsage, NO_USAGE } from './usage.ts'
+import { type BodyContext, bodyContext, type LaneEnd, untilItWaits, waitingOf } from './waits.ts'
 
-/** The context of a strategy. */
-export interface TeamContext extends RunContext {
+/** The context of a strategy: the run, what it may wait for, and the members. */
+export type TeamContext = BodyContext<TeamMembers>
+
+/** What a strategy has of its own. */
+export interface TeamMembers {
   /** The members, in the order in which the team was given them. */
   readonly members: readonly ServableAgent[]
   /**
@@ -77,10 +81,15 @@ export class Team implements ServableTeam {
 
   /** Runs and gives the events as they come. */
   stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
-    return perform(this, input, options, run => {
-      const call: TeamContext['call'] = (name, message) => this.#call(name, message, run)
-      return this.#strategy(input, { ...run, members: this.members, call })
-    })
+    return perform(this, input, options, run =>
+      this.#strategy(
+        input,
+        bodyContext(run, inner => ({
+          members: this.members,
+          call: (name: string, message: RunInput) => this.#call(name, message, inner),
+        })),
+      ),
+    )
   }
 
   #call(name: string, input: RunInput, run: RunContext): AsyncGenerator<Yielded, RunResult> {
@@ -89,7 +98,7 @@ export class Team implements ServableTeam {
     if (member === undefined) {
       throw new ServableError('agent_failed', `team \`${this.name}\` has no member \`${name}\``)
     }
-    return asStep(name, index, callServable(member, input, run))
+    return run.scope.once('call', name, path => asStep(name, index, callAt(member, input, run, path)))
   }
 }
 
@@ -129,12 +138,19 @@ export async function* parallel(
   input: RunInput,
   context: TeamContext,
 ): AsyncGenerator<Yielded, Partial<RunResult>> {
-  const turns = context.members.map(({ name }) => context.call(name, input))
+  return yield* context.scope.together(allAtOnce(input, context))
+}
+
+async function* allAtOnce(
+  input: RunInput,
+  context: TeamContext,
+): AsyncGenerator<Yielded, Partial<RunResult>> {
+  const turns = context.members.map(({ name }) => untilItWaits(context.call(name, input)))
   const order = new SpeakingOrder()
-  const results: RunResult[] = []
+  const ends: LaneEnd<RunResult>[] = []
   for await (const item of merge(turns)) {
     if (item.done) {
-      results.push(item.value)
+      ends.push(item.value)
       yield* order.end(item.lane)
     } else {
       const text = spoken(item.value)
@@ -142,7 +158,11 @@ export async function* parallel(
       else yield* order.say(item.lane, text)
     }
   }
-  return { usage: endOf(results).usage ?? NO_USAGE }
+  const results = ends.flatMap(end => ('value' in end ? [end.value] : []))
+  const usage = endOf(results).usage ?? NO_USAGE
+  const waiting = waitingOf(ends)
+  if (waiting !== undefined) yield { ...waiting, usage }
+  return { usage }
 }
 
 const HALTS: ReadonlySet<FinishReason> = new Set(['input_required', 'auth_required', 'rejected', 'cancelled'])

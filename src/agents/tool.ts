@@ -4,9 +4,13 @@
  * @module
  */
 
-import { isServableError, messageOf } from '../errors.ts'
+import { isServableError, messageOf, ServableError } from '../errors.ts'
+import { requestOf } from './input-request.ts'
+import { shownSchema } from './misfit.ts'
 import type { RunCaller, RunEvent } from './run-types.ts'
 import { withThrown } from './thrown.ts'
+import { waitFor } from './waits.ts'
+import type { Answered, Scope } from './work.ts'
 
 /** The run that calls a tool, as the tool sees it. */
 export interface ToolContext extends RunCaller {
@@ -24,6 +28,9 @@ export function toolContextOf(
   return { runId, sessionId, userId, identity, requestId, traceparent, ...call }
 }
 
+/** Says of a call whether it must be approved. Written as a method, so that a list may hold tools of any arguments. */
+type Decides<Args> = { of(args: Args, caller: RunCaller): boolean | Promise<boolean> }['of']
+
 /** A named function with described parameters that an agent can call. */
 export interface Tool<Args = unknown, Result = unknown> {
   readonly name: string
@@ -33,6 +40,13 @@ export interface Tool<Args = unknown, Result = unknown> {
    * completely, by plain JSON Schema in `type` and `required` only.
    */
   readonly parameters?: unknown
+  /**
+   * Whether someone must approve a call before it is done: always, or as the function says of the arguments. The run finishes
+   * with a request of the kind `approval`, and goes on with the answer. Default: false.
+   */
+  readonly needsApproval?: boolean | Decides<Args> | undefined
+  /** Whether an approval may change the arguments; they must fit `parameters`. Default: false. */
+  readonly editable?: boolean | undefined
   /** Does the work. It must resolve with JSON. */
   execute(args: Args, context: ToolContext): Result | Promise<Result>
 }
@@ -49,6 +63,8 @@ export interface ToolOf<Schema, Result = unknown> {
   readonly name: string
   readonly description?: string | undefined
   readonly parameters?: Schema
+  readonly needsApproval?: boolean | Decides<ArgsOf<Schema>> | undefined
+  readonly editable?: boolean | undefined
   execute(args: ArgsOf<Schema>, context: ToolContext): Result | Promise<Result>
 }
 
@@ -74,21 +90,45 @@ export function tool<Schema = unknown, Result = unknown>(
   return definition
 }
 
+/** The run that calls a tool. */
+export interface ToolCaller extends Omit<ToolContext, 'toolCallId'> {
+  readonly scope: Scope
+}
+
 /**
- * Calls `tool` and tells it as `tool_call_start`, `tool_call_delta` (the arguments as JSON) and `tool_call_end`;
- * returns the tool's result. A tool that throws gives a `tool_call_end` with `error`, then the throw goes on to
- * the caller, which may catch it and go on.
+ * Calls `tool` once and tells it as `tool_call_start`, `tool_call_delta` (the arguments as JSON), `tool_call_ready` and
+ * `tool_call_end`; returns the tool's result. A run that goes on gets the recorded result and tells nothing. A tool that
+ * throws gives a `tool_call_end` with `error`. The throw then goes on to the caller, which may catch it and go on. A call
+ * that needs approval ends the run until there is an answer; one that is denied throws `approval_denied`.
  */
-export async function* callTool<Args, Result>(
+export function callTool<Args, Result>(
   tool: Tool<Args, Result>,
   args: Args,
-  run: Omit<ToolContext, 'toolCallId'>,
+  run: ToolCaller,
 ): AsyncGenerator<RunEvent, Result> {
-  const toolCallId = crypto.randomUUID()
+  return run.scope.once('tool', tool.name, path => doCall(tool, args, run, path))
+}
+
+async function* doCall<Args, Result>(
+  tool: Tool<Args, Result>,
+  asked: Args,
+  run: ToolCaller,
+  path: string,
+): AsyncGenerator<RunEvent, Result> {
+  const answered = run.scope.work.answeredAt(path)
+  const toolCallId = answered?.request.toolCallId ?? crypto.randomUUID()
+  const decision = answered && decisionOf(answered)
+  // What was asked is what runs, whatever the body says now.
+  const args = decision === undefined ? asked : (decision.args as Args)
   yield { type: 'tool_call_start', toolCall: { id: toolCallId, name: tool.name } }
   yield { type: 'tool_call_delta', toolCallId, argumentsDelta: JSON.stringify(args) ?? 'null' }
+  yield { type: 'tool_call_ready', toolCallId, args: args ?? null }
   let result: Result
   try {
+    if (decision === undefined && (await needsApproval(tool, args, run))) {
+      yield* askFor(tool, args, { run, path, toolCallId })
+    }
+    if (decision?.denied !== undefined) throw new ServableError('approval_denied', decision.denied)
     result = await tool.execute(args, toolContextOf(run, { toolCallId, signal: run.signal }))
   } catch (error) {
     const code = isServableError(error) ? { code: error.code } : {}
@@ -97,4 +137,43 @@ export async function* callTool<Args, Result>(
   }
   yield { type: 'tool_call_end', toolCallId, result: result ?? null }
   return result
+}
+
+/** Ends the run with a request for the approval of a call. */
+async function* askFor<Args, Result>(
+  { name, parameters, editable }: Tool<Args, Result>,
+  args: Args,
+  { run, path, toolCallId }: { readonly run: ToolCaller; readonly path: string; readonly toolCallId: string },
+): AsyncGenerator<RunEvent, never> {
+  const schema = editable === true ? shownSchema(parameters) : undefined
+  const request = await requestOf({
+    id: `${run.runId}/${path}`,
+    kind: 'approval',
+    toolCallId,
+    toolName: name,
+    args: args ?? null,
+    ...(editable === true && { editable }),
+    ...(schema !== undefined && { schema }),
+  })
+  return yield* waitFor(run.scope, [request])
+}
+
+/** Whether a call must be approved. */
+export async function needsApproval<Args, Result>(
+  { needsApproval: needs = false }: Tool<Args, Result>,
+  args: Args,
+  caller: RunCaller,
+): Promise<boolean> {
+  return typeof needs === 'function' ? needs(args, caller) : needs
+}
+
+/** What was decided of a call: with which arguments it is done, or why it is not. */
+export function decisionOf({ request, answer }: Answered): {
+  readonly args: unknown
+  readonly denied?: string
+} {
+  if (!('decision' in answer)) return { args: request.args }
+  const { decision, reason, editedArgs } = answer
+  if (decision === 'approve') return { args: editedArgs === undefined ? request.args : editedArgs }
+  return { args: request.args, denied: reason ? `The call was denied: ${reason}` : 'The call was denied' }
 }

@@ -1,6 +1,6 @@
 import { ServableError } from '../errors.ts'
 import { EventBus } from './bus.ts'
-import { aside, asStep, callServable } from './call.ts'
+import { aside, callServable } from './call.ts'
 import type {
   RunEvent,
   RunInput,
@@ -13,9 +13,13 @@ import type {
 import { type BodyResult, perform, type RunContext, runThrough, type Yielded } from './perform.ts'
 import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
 import { addUsage, NO_USAGE } from './usage.ts'
+import { type BodyContext, bodyContext } from './waits.ts'
 
-/** The context of a step. */
-export interface StepContext extends RunContext {
+/** The context of a step, or of a body of your own: the run, what it may wait for, and `call`. */
+export type StepContext = BodyContext<StepCalls>
+
+/** What a workflow has of its own. */
+export interface StepCalls {
   /** Runs a servable inside the step: yields its events and returns its result. Throws any error of it. */
   call(servable: Servable, input: RunInput): AsyncGenerator<RunEvent, RunResult>
 }
@@ -111,12 +115,14 @@ export class Workflow implements ServableWorkflow {
   stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
     return perform(this, input, options, run => {
       let usage: Usage | undefined
-      async function* call(servable: Servable, message: RunInput): AsyncGenerator<RunEvent, RunResult> {
-        const result = yield* callServable(servable, message, run)
-        usage = addUsage(usage ?? NO_USAGE, result.usage)
-        return result
-      }
-      return this.#body(input, { ...run, call }, () => usage)
+      const callsIn = (inner: RunContext): StepCalls => ({
+        async *call(servable, message) {
+          const result = yield* callServable(servable, message, inner)
+          usage = addUsage(usage ?? NO_USAGE, result.usage)
+          return result
+        },
+      })
+      return this.#body(input, bodyContext(run, callsIn), () => usage)
     })
   }
 }
@@ -152,23 +158,11 @@ async function* walk(
 ): AsyncGenerator<Yielded, Partial<RunResult>> {
   let value: unknown = input
   for (const [index, { name, body }] of list.entries()) {
-    const work = asStep(name, index, doStep(body, value, context))
+    // `Steps.step` has checked that the step before gives what this one takes.
+    const work = context.step(name, inner => body(value as never, inner))
     value = yield* index === list.length - 1 ? work : aside(name, index, work)
   }
   return toOutcome(value)
-}
-
-async function* doStep(
-  body: StepBody<never, unknown>,
-  value: unknown,
-  context: StepContext,
-): AsyncGenerator<Yielded, unknown> {
-  // `Steps.step` has checked that the step before gives what this one takes.
-  const result = body(value as never, context)
-  if (typeof result === 'object' && result !== null && Symbol.asyncIterator in result) {
-    return yield* result as AsyncGenerator<Yielded, unknown>
-  }
-  return await result
 }
 
 function toOutcome(value: unknown): Partial<RunResult> {

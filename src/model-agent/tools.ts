@@ -5,12 +5,12 @@
  */
 
 import { type JSONSchema7, jsonSchema, type Schema, type ToolSet, tool } from 'ai'
+import { fitOf } from '../agents/misfit.ts'
 import type { RunContext } from '../agents/perform.ts'
 import { secretsOf, withoutKeys } from '../agents/redacted.ts'
 import { type Tool, type ToolContext, toolContextOf } from '../agents/tool.ts'
 import { isServableError, messageOf, redact, ServableError } from '../errors.ts'
 import { toJsonSchema } from '../http/json-schema.ts'
-import { misfitOf } from './misfit.ts'
 
 /** Tools for a model, and the names by which the rest of the world knows them. */
 export interface ModelTools {
@@ -57,35 +57,17 @@ function freeName(name: string, taken: ReadonlyMap<string, string>): string {
   return free
 }
 
-/** The part of Standard Schema that is used (`standardschema.dev`). */
-interface Standard {
-  validate?(value: unknown): unknown
-}
-
 /**
  * Any schema for the AI SDK; what it says of a value that does not fit goes back to the model. A Standard Schema checks the
- * whole value, plain JSON Schema as far as {@link misfitOf} goes.
+ * whole value, plain JSON Schema its type and what it requires.
  */
 export function toSchema(schema: unknown): Schema<unknown> {
-  const standard = (schema as { readonly '~standard'?: Standard } | undefined)?.['~standard']
-  const json = (toJsonSchema(schema) ?? { type: 'object' }) as JSONSchema7
-  const validate = standard?.validate
-  if (validate === undefined) {
-    return jsonSchema(json, {
-      validate(value) {
-        const misfit = misfitOf(value, json)
-        return misfit === undefined ? { success: true, value } : { success: false, error: new Error(misfit) }
-      },
-    })
-  }
-  return jsonSchema(json, {
+  return jsonSchema((toJsonSchema(schema) ?? { type: 'object' }) as JSONSchema7, {
     async validate(value) {
-      const result = (await validate(value)) as {
-        readonly issues?: readonly { readonly message: string }[]
-        readonly value?: unknown
-      }
-      if (result.issues === undefined) return { success: true, value: result.value }
-      return { success: false, error: new Error(result.issues.map(({ message }) => message).join('; ')) }
+      const fit = await fitOf(value, schema)
+      return 'value' in fit
+        ? { success: true, value: fit.value }
+        : { success: false, error: new Error(fit.misfit) }
     },
   })
 }

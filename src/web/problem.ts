@@ -29,6 +29,7 @@ const STATUS = {
   conflicting_memory: 400,
   unauthorized: 401,
   forbidden: 403,
+  approval_denied: 403,
   cross_site_request: 403,
   not_found: 404,
   agent_not_found: 404,

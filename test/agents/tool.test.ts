@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agents/agent.ts'
+import { contextOf } from '../../src/agents/perform.ts'
 import { callTool, type ToolContext } from '../../src/agents/tool.ts'
 import type { RunEvent, Tool } from '../../src/index.ts'
 import { drain } from '../support.ts'
 
-const run = { runId: 'r', signal: new AbortController().signal }
+const run = contextOf({ runId: 'r', signal: new AbortController().signal })
 
 /** The events of a call, and what it returns or throws. */
 async function call(tool: Tool, args: unknown) {
@@ -26,6 +27,7 @@ describe('callTool', () => {
     expect(events).toEqual([
       { type: 'tool_call_start', toolCall: { id, name: 'double' } },
       { type: 'tool_call_delta', toolCallId: id, argumentsDelta: '4' },
+      { type: 'tool_call_ready', toolCallId: id, args: 4 },
       { type: 'tool_call_end', toolCallId: id, result: 8 },
     ])
     expect(result).toBe(8)
@@ -86,7 +88,7 @@ describe('callTool', () => {
   it('writes nothing as null', async () => {
     const { events, result } = await call({ name: 't', execute: () => {} }, undefined)
     expect(events[1]).toMatchObject({ argumentsDelta: 'null' })
-    expect(events[2]).toMatchObject({ result: null })
+    expect(events[3]).toMatchObject({ result: null })
     expect(result).toBeUndefined()
   })
 })

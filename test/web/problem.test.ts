@@ -46,6 +46,7 @@ const STATUS: Record<ErrorCode, number> = {
   session_busy: 409,
   request_changed: 409,
   already_answered: 409,
+  approval_denied: 403,
   run_ended: 409,
   body_too_large: 413,
   unsupported_media_type: 415,

@@ -1,0 +1,76 @@
+/**
+ * Whether a value fits a schema.
+ *
+ * @module
+ */
+
+/** What each type of JSON Schema takes. */
+const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
+  object: value => typeof value === 'object' && value !== null && !Array.isArray(value),
+  array: Array.isArray,
+  string: value => typeof value === 'string',
+  number: value => typeof value === 'number',
+  integer: Number.isInteger,
+  boolean: value => typeof value === 'boolean',
+  null: value => value === null,
+}
+
+/**
+ * Why a value does not fit plain JSON Schema, as far as is checked here: its own type, and the properties that are required
+ * of it. What those properties hold is not looked at.
+ */
+export function misfitOf(value: unknown, { type, required }: PlainSchema): string | undefined {
+  const types = type === undefined ? [] : [type].flat()
+  if (types.length > 0 && !types.some(each => TYPES[String(each)]?.(value) ?? true)) {
+    return `The value must be of the type ${types.join(' or ')}`
+  }
+  if (!TYPES.object?.(value)) return undefined
+  const names = Array.isArray(required) ? required.map(String) : []
+  const missing = names.filter(name => !Object.hasOwn(Object(value), name))
+  return missing.length === 0
+    ? undefined
+    : `The value must have ${missing.map(name => `\`${name}\``).join(', ')}`
+}
+
+/** What is looked at of JSON Schema. */
+export interface PlainSchema {
+  readonly type?: unknown
+  readonly required?: unknown
+}
+
+/** The part of Standard Schema that is used (`standardschema.dev`, with its JSON Schema extension). */
+interface Standard {
+  validate?(value: unknown): unknown
+  readonly jsonSchema?: { input?(options: { target: string }): unknown }
+}
+
+function standardOf(schema: unknown): Standard | undefined {
+  return (Object(schema) as { readonly '~standard'?: Standard })['~standard']
+}
+
+/**
+ * The value as the schema gives it, or why it does not fit. A Standard Schema checks the whole value, plain JSON Schema as far as
+ * {@link misfitOf} goes; without a schema any value fits.
+ */
+export async function fitOf(
+  value: unknown,
+  schema: unknown,
+): Promise<{ readonly value: unknown } | { readonly misfit: string }> {
+  const standard = standardOf(schema)
+  if (standard?.validate === undefined) {
+    const misfit = misfitOf(value, Object(schema) as PlainSchema)
+    return misfit === undefined ? { value } : { misfit }
+  }
+  const result = (await standard.validate(value)) as {
+    readonly issues?: readonly { readonly message: string }[]
+    readonly value?: unknown
+  }
+  if (result.issues === undefined) return { value: result.value }
+  return { misfit: result.issues.map(({ message }) => message).join('; ') }
+}
+
+/** The schema as clients are shown it: plain JSON Schema, or what a library's schema offers. Undefined if there is none. */
+export function shownSchema(schema: unknown): unknown {
+  const standard = standardOf(schema)
+  return standard === undefined ? schema : standard.jsonSchema?.input?.({ target: 'draft-2020-12' })
+}

@@ -1,0 +1,218 @@
+/**
+ * What a body may wait for: a person, a time, and others at once. A body that waits for a person ends there, with a finish
+ * that says what it waits for. The run that goes on runs the body again, and finds the answer.
+ *
+ * @module
+ */
+
+import { ServableError } from '../errors.ts'
+import { asStep } from './call.ts'
+import { isWaiting } from './event.ts'
+import { requestOf } from './input-request.ts'
+import { merge } from './merge.ts'
+import { fitOf, shownSchema } from './misfit.ts'
+import type { RunContext, Yielded } from './perform.ts'
+import type { FinishEvent, InputRequest, RunEvent } from './run-types.ts'
+import { Scope } from './work.ts'
+
+/** What a person is asked. */
+export interface Question {
+  /** What to show. Default: the name. */
+  readonly message?: string
+  /** A schema of the value: JSON Schema, or one that offers it. The answer must fit. Default: any JSON. */
+  readonly schema?: unknown
+}
+
+/** What a step gets beside the context of its body: work that it names is a part of the step. */
+export interface StepFacts {
+  /** The same whenever this step of this run is done: pass it to services that take an idempotency key. */
+  readonly idempotencyKey: string
+}
+
+/** The work of a step: a value, or a generator that yields text and events and returns one. Values must be JSON. */
+export type StepWork<Context, T> = (
+  context: Context & StepFacts,
+) => AsyncGenerator<Yielded, T> | Promise<T> | T
+
+/** What a body may wait for, with `yield*`. */
+export interface Waits<Context> {
+  /**
+   * Asks a person. The run finishes with a request of the kind `question`; the run that goes on returns the value of the
+   * answer here. Names are counted, so the same one may be asked again.
+   *
+   * @example
+   * const size = yield* context.ask('size', { message: 'Which size?', schema: { type: 'string' } })
+   */
+  ask(name: string, question?: Question): AsyncGenerator<Yielded, unknown>
+  /**
+   * Does named work once: a run that goes on returns its recorded value. Told as a `step`. The work gets a context of its own,
+   * which it must use in place of the one around it.
+   *
+   * @example
+   * const order = yield* context.step('order', ({ idempotencyKey }) => shop.order(item, idempotencyKey))
+   */
+  step<T>(name: string, work: StepWork<Context, T>): AsyncGenerator<Yielded, T>
+  /** Waits for so many milliseconds, at most 24.8 days. Time that has passed before the run went on counts. */
+  sleep(name: string, ms: number): AsyncGenerator<Yielded, void>
+  /**
+   * Does several at once and returns their values in order. If some wait for someone, the others end first, and all
+   * requests are told together.
+   */
+  parallel<T extends readonly unknown[]>(
+    work: { readonly [Place in keyof T]: AsyncGenerator<Yielded, T[Place]> },
+  ): AsyncGenerator<Yielded, T>
+}
+
+/** What a body gets: the run, its waits, and what its kind adds. */
+export type BodyContext<Extra> = RunContext & Waits<BodyContext<Extra>> & Extra
+
+/** Makes the context of a body. `extend` adds what its kind has; steps get it for their own part of the run. */
+export function bodyContext<Extra extends object>(
+  run: RunContext,
+  extend: (run: RunContext) => Extra,
+): BodyContext<Extra> {
+  const { scope, runId, signal } = run
+  let steps = 0
+  const insideOf = (path: string): BodyContext<Extra> & StepFacts => {
+    const work = scope.work.inside(path)
+    const inner = bodyContext({ ...run, work, scope: new Scope(work) }, extend)
+    return { ...inner, idempotencyKey: `${runId}/${path}` }
+  }
+  return {
+    ...run,
+    ...extend(run),
+    ask: (name, question) => ask(name, question, scope, runId),
+    step: (name, work) =>
+      scope.once('step', name, path =>
+        asStep(
+          name,
+          steps++,
+          doStep(() => work(insideOf(path))),
+        ),
+      ),
+    sleep: (name, ms) => sleep(name, ms, scope, signal),
+    parallel: work => scope.together(parallel(work)),
+  }
+}
+
+async function* ask(
+  name: string,
+  { message = name, schema }: Question = {},
+  scope: Scope,
+  runId: string,
+): AsyncGenerator<Yielded, unknown> {
+  const path = scope.next(name)
+  const shown = shownSchema(schema)
+  const answer = scope.work.answeredAt(path)?.answer
+  let misfit = ''
+  if (answer !== undefined && 'value' in answer) {
+    const fit = await fitOf(answer.value, schema)
+    if ('value' in fit) return fit.value
+    misfit = ` (${fit.misfit})`
+    scope.work.refuse(path)
+  }
+  const text = `${message}${misfit}`
+  const id = `${runId}/${path}`
+  return yield* waitFor(scope, [
+    await requestOf({ id, kind: 'question', message: text, ...(shown !== undefined && { schema: shown }) }),
+  ])
+}
+
+/** Ends the body: whoever reads it closes it after this event. */
+export async function* waitFor(
+  { work }: Scope,
+  requests: readonly InputRequest[],
+): AsyncGenerator<RunEvent, never> {
+  work.checkKept()
+  yield { type: 'finish', finishReason: 'input_required', requests }
+  throw new ServableError('internal_error', 'A body that waits was read on')
+}
+
+/** Reads what a step gives: a value, or a stream that returns one. */
+export async function* doStep<T>(
+  work: () => AsyncGenerator<Yielded, T> | Promise<T> | T,
+): AsyncGenerator<Yielded, T> {
+  const result = work()
+  if (typeof result === 'object' && result !== null && Symbol.asyncIterator in result) return yield* result
+  return await result
+}
+
+async function* sleep(
+  name: string,
+  ms: number,
+  scope: Scope,
+  signal: AbortSignal,
+): AsyncGenerator<Yielded, void> {
+  if (!(ms >= 0 && ms <= MAX_SLEEP)) {
+    throw new ServableError('agent_failed', `\`sleep\`: the time must be 0 to ${MAX_SLEEP} ms`)
+  }
+  // biome-ignore lint/correctness/useYield: it waits.
+  yield* scope.once('sleep', name, async function* () {
+    await passed(ms, signal)
+  })
+}
+
+/** The longest time of a timer. */
+const MAX_SLEEP = 2 ** 31 - 1
+
+function passed(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+}
+
+/** A lane that waits for someone has ended, and the others go on. */
+export type LaneEnd<T> = { readonly value: T } | { readonly waits: FinishEvent }
+
+/** Reads one of several at once, until it waits for someone. */
+export async function* untilItWaits<T>(
+  lane: AsyncGenerator<Yielded, T>,
+): AsyncGenerator<Yielded, LaneEnd<T>> {
+  let result = await lane.next()
+  try {
+    for (; !result.done; result = await lane.next()) {
+      if (isWaiting(result.value)) return { waits: result.value }
+      yield result.value
+    }
+    return { value: result.value }
+  } finally {
+    if (!result.done) await lane.return(undefined as T)
+  }
+}
+
+/** All that several wait for. */
+export function waitingOf(ends: readonly LaneEnd<unknown>[]): FinishEvent | undefined {
+  const waits = ends.flatMap(end => ('waits' in end ? [end.waits] : []))
+  if (waits.length === 0) return undefined
+  return {
+    type: 'finish',
+    finishReason: 'input_required',
+    requests: waits.flatMap(({ requests = [] }) => requests),
+  }
+}
+
+async function* parallel<T extends readonly unknown[]>(
+  work: { readonly [Place in keyof T]: AsyncGenerator<Yielded, T[Place]> },
+): AsyncGenerator<Yielded, T> {
+  const lanes = work as readonly AsyncGenerator<Yielded, unknown>[]
+  const ends: LaneEnd<unknown>[] = []
+  for await (const item of merge(lanes.map(untilItWaits))) {
+    if (item.done) ends[item.lane] = item.value
+    else yield item.value
+  }
+  const waiting = waitingOf(ends)
+  if (waiting !== undefined) {
+    yield waiting
+    throw new ServableError('internal_error', 'A body that waits was read on')
+  }
+  return ends.map(end => ('value' in end ? end.value : undefined)) as unknown as T
+}
