@@ -43,6 +43,7 @@ export type {
   CorrectionStore,
 } from './agents/corrections.ts'
 export { textOf } from './agents/input.ts'
+export { requestOf } from './agents/input-request.ts'
 export type { BodyResult, RunContext, Yielded } from './agents/perform.ts'
 export { selectKey } from './agents/provider-key.ts'
 export {
@@ -53,17 +54,25 @@ export {
   type ServableOf,
 } from './agents/registry.ts'
 export type {
+  Answer,
   Artifact,
   ArtifactEvent,
+  ClientTool,
   ContentPart,
   ErrorEvent,
+  EventFacts,
   FinishEvent,
   FinishReason,
+  HistoryMessage,
+  HistoryToolCall,
+  InputRequest,
   Kind,
+  ModelCallEvent,
   ModelUsage,
   RunEvent,
   RunInput,
   StepEvent,
+  ToolCallReadyEvent,
   Usage,
 } from './agents/run-types.ts'
 export type { Served } from './agents/served.ts'
@@ -93,6 +102,8 @@ export type {
   ToolServerTransport,
 } from './agents/tool-servers.ts'
 export type { ConfigField, Toolkit } from './agents/toolkit.ts'
+export type { BodyContext, Question, StepFacts, StepWork, Waits } from './agents/waits.ts'
+export type { WorkState } from './agents/work.ts'
 export {
   type StepBody,
   type StepContext,

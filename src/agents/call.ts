@@ -37,6 +37,7 @@ export async function* callAt(
   const startedAt = performance.now()
   const fold = new Fold()
   const { scope, ...rest } = context
+  const before = scope.work.saidAt(path)
   const memory = context.memory?.inside(servable)
   const inside = { ...rest, work: scope.work.inside(path), ...(memory && { memory }) }
   const events = eventsOf(servable, input, optionsFor(servable, inside))
@@ -47,13 +48,16 @@ export async function* callAt(
     }
     if (event.type === 'error') throw errorOf(event)
     fold.add(event)
-    // Whoever reads the caller closes it here.
-    if (isWaiting(event)) yield event
+    if (isWaiting(event)) {
+      scope.work.keepSaid(path, before + fold.text)
+      // Whoever reads the caller closes it here.
+      yield event
+    }
     if (event.type === 'finish') break
     yield ofServable(event, servable.name)
   }
   const result = fold.result({ runId: context.runId, durationMs: elapsedSince(startedAt) })
-  return { ...result, usage: usageOf(servable, result.usage) }
+  return { ...result, text: before + result.text, usage: usageOf(servable, result.usage) }
 }
 
 /** A tool call says whose it is; of one inside of a team inside, that is known already. */

@@ -86,6 +86,17 @@ export class RunWork implements WorkState {
     this.#all().states.set(this.place, state)
   }
 
+  /** What was said at a path before the run that waited ended; empty if it did not wait there. */
+  saidAt(path: string): string {
+    const said = this.#all().states.get(path)
+    return typeof said === 'string' ? said : ''
+  }
+
+  /** Keeps what was said at a path, for the result of what goes on there. */
+  keepSaid(path: string, text: string): void {
+    this.#all().states.set(path, text)
+  }
+
   /** Throws `runs_not_stored` where a run that waits cannot be kept. */
   checkKept(): void {
     const { whyUnkept } = this.#all()

@@ -8,7 +8,7 @@ import type { MemoryKeeper } from '../agents/memory.ts'
 import type { Catalog } from '../http/catalog.ts'
 import type { Middleware, RequestState, Route } from '../http/context.ts'
 import type { KeyReader } from '../http/key-headers.ts'
-import type { StartParts, StartRun } from '../http/start-run.ts'
+import type { AnswerRun, StartParts, StartRun } from '../http/start-run.ts'
 import type { UploadReader } from '../http/upload.ts'
 import type { HostSettings, RunHost } from '../runs/host.ts'
 import type { Life } from '../runs/life.ts'
@@ -93,6 +93,8 @@ export interface Core extends Omit<PluginCore, 'calls' | 'readRun' | 'startRun'>
   readonly mounted: readonly MountedPlugin[]
   /** Starts a run for whoever asks, over whatever transport. */
   readonly start: StartRun
+  /** Answers what runs wait for. */
+  readonly answer: AnswerRun
   /** Why requests cannot have stored runs, if so. */
   readonly whyUnstored: StartParts['whyUnstored']
   /** Throws `unsupported_operation` where requests share no state. */

@@ -16,7 +16,7 @@ import type { Log } from '../http/log.ts'
 import { createNoAddress } from '../http/no-address.ts'
 import { joinPath } from '../http/router.ts'
 import { readRunRequest } from '../http/run-request.ts'
-import { createStartRun, type StartedRun } from '../http/start-run.ts'
+import { createAnswerRun, createStartRun, type StartedRun } from '../http/start-run.ts'
 import type { HostSettings } from '../runs/host.ts'
 import { createLife } from '../runs/life.ts'
 import { observeBy } from '../runs/observer.ts'
@@ -73,6 +73,12 @@ export function createCore(options: CoreOptions): Core {
     runs,
     host,
     start: createStartRun({ runs, host, whyUnstored }),
+    answer: createAnswerRun({
+      runs,
+      host,
+      whyUnstored,
+      catalogOf: (scope = '') => catalogs.get(scope) ?? catalog,
+    }),
     working,
     life: createLife({
       state: state.kind === 'local' ? state : undefined,

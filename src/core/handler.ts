@@ -12,6 +12,7 @@ import { withDrain } from '../http/drain.ts'
 import { withNoAddress } from '../http/no-address.ts'
 import { platformOf } from '../http/platform.ts'
 import { createMatcher, isBelow, joinPath, pathnameOf } from '../http/router.ts'
+import { answerRoute } from '../http/routes/answer-route.ts'
 import { healthRoute } from '../http/routes/health-route.ts'
 import { indexRoute, linkHeader, linksTo } from '../http/routes/index-route.ts'
 import { listRoutes } from '../http/routes/list-routes.ts'
@@ -126,6 +127,7 @@ function coreRoutes(core: Core): Route[] {
       countStream,
     }),
     ...storedRunRoutes({ prefix, host, listAnonymous, countStream }),
+    answerRoute({ prefix, host, answerRun: core.answer, readKeys, maxBodyBytes, countStream }),
     ...(settings.registry === undefined ? [] : listRoutes(prefix, catalog)),
     healthRoute(prefix, life.isReady),
   ]

@@ -32,11 +32,14 @@ export function noState(): NoState {
   const refuse = async (code: ErrorCode, message: string): Promise<never> => {
     throw new ServableError(code, message)
   }
+  const unstored = () => refuse('runs_not_stored', `Runs are not stored here: ${GIVE_STATE}`)
   const missing = () => refuse('run_not_found', 'There is no such run')
   return {
     kind: 'none',
     createHost: () => ({
-      start: () => refuse('runs_not_stored', `Runs are not stored here: ${GIVE_STATE}`),
+      start: unstored,
+      keep: unstored,
+      answer: missing,
       get: missing,
       follow: missing,
       wait: missing,

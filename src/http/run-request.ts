@@ -75,7 +75,8 @@ function readForm(request: Request, state: RequestState, { readUpload }: RunRequ
   )
 }
 
-function prefersAsync(headers: Headers): boolean {
+/** Whether the client wants an answer before the run has ended (RFC 7240, `respond-async`). */
+export function prefersAsync(headers: Headers): boolean {
   const prefer = headers.get('prefer')
   return prefer !== null && /(^|,)\s*respond-async\s*(;|,|$)/i.test(prefer)
 }

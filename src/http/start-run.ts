@@ -5,14 +5,15 @@
  * @module
  */
 
-import type { RunEvent, RunInput, RunOptions, RunResult } from '../agents/contract.ts'
+import type { Answer, RunEvent, RunInput, RunOptions, RunResult } from '../agents/contract.ts'
 import { errorOf } from '../agents/event.ts'
 import { asTold, ServableError } from '../errors.ts'
 import type { Follower, HostSettings, RunHost } from '../runs/host.ts'
 import type { RunRecord } from '../runs/record.ts'
-import { type Caller, type PlainOptions, type Run, startRun } from '../runs/run.ts'
+import { type Caller, type KeptRun, type PlainOptions, type Run, startRun } from '../runs/run.ts'
 import type { Target } from '../runs/target.ts'
-import { createStoredClientOf, type Who } from './client-of.ts'
+import type { Catalog } from './catalog.ts'
+import { createStoredClientOf, type StoredClientOf, type Who } from './client-of.ts'
 import { digestKey } from './idempotency.ts'
 
 /** Who asks for a run. */
@@ -68,7 +69,7 @@ export function createStartRun(parts: StartParts): StartRun {
     const { target, input, isBackground = false, key, release } = asked
     const options = runOptionsOf(asked, asker)
     if (!isBackground && key === undefined && runs.disconnect === 'cancel') {
-      const run = startRun(target, input, options, runs, asker)
+      const run = startRun(target, input, options, runs, new PlainCaller(asker, parts, storedClientOf))
       run.onEnd = release
       return new StartedRun(run, undefined, parts.host, asker.owner)
     }
@@ -77,6 +78,80 @@ export function createStartRun(parts: StartParts): StartRun {
     return storedClientOf(asker).then(client =>
       startStored({ ...asked, isBackground }, options, { client, asker, parts }),
     )
+  }
+}
+
+/** Who asks for a plain run. One that waits for someone is stored from then on. */
+class PlainCaller implements Caller {
+  readonly secrets: Caller['secrets']
+  readonly whyUnkept: string | undefined
+  readonly #asker: Asker
+  readonly #host: RunHost
+  readonly #storedClientOf: StoredClientOf
+
+  constructor(asker: Asker, { host, whyUnstored }: StartParts, storedClientOf: StoredClientOf) {
+    this.#asker = asker
+    this.#host = host
+    this.#storedClientOf = storedClientOf
+    this.secrets = asker.secrets
+    this.whyUnkept = whyUnstored(asker)
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#asker.signal
+  }
+
+  readonly keep = async (run: KeptRun): Promise<void> => {
+    const client = await this.#storedClientOf(this.#asker)
+    await this.#host.keep({ ...run, owner: this.#asker.owner, client })
+  }
+}
+
+/** What came of answers: the record, and the run that goes on after the last one. */
+export interface AnswerOutcome {
+  readonly record: RunRecord
+  readonly started?: StartedRun | undefined
+}
+
+/** Answers to requests of a stored run, and how the run that goes on is started. */
+export interface AskedAnswers {
+  readonly id: string
+  readonly answers: readonly Answer[]
+  /** As for a run. */
+  readonly apiKey?: string | undefined
+  readonly isBackground?: boolean
+}
+
+/**
+ * Answers requests of a run that waits. The last answer starts the run that goes on, as a stored one; the same answers again find it.
+ * Throws as `RunHost.answer` and {@link StartRun} do.
+ */
+export type AnswerRun = (asked: AskedAnswers, asker: Asker) => Promise<AnswerOutcome>
+
+/** Makes an {@link AnswerRun}. */
+export function createAnswerRun(
+  parts: StartParts & { readonly catalogOf: (scope?: string) => Pick<Catalog, 'resolve'> },
+): AnswerRun {
+  const { host, catalogOf } = parts
+  const storedClientOf = createStoredClientOf()
+  return async ({ id, answers, apiKey, isBackground = false }, asker) => {
+    const { owner } = asker
+    const { record, next } = await host.answer(id, owner, answers, crypto.randomUUID())
+    if (next === undefined) return { record }
+    const { kind, name, scope } = next.target
+    const { metadata, history, clientTools, ...who } = next.options
+    const options = { ...runOptionsOf({ ...who, apiKey }, asker), metadata, history, clientTools }
+    const started = await host.start({
+      target: catalogOf(scope).resolve(kind, name),
+      input: next.input,
+      options: { ...options, runId: next.id },
+      owner,
+      client: await storedClientOf(asker),
+      isBackground,
+      secrets: asker.secrets(),
+      continues: next.continues,
+    })
+    return { record, started: new StartedRun(undefined, started, host, owner) }
   }
 }
 

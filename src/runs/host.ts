@@ -5,11 +5,12 @@
  * @module
  */
 
-import type { Kind, RunInput, RunOptions } from '../agents/contract.ts'
+import type { Answer, FinishEvent, Kind, RunInput, RunOptions } from '../agents/contract.ts'
 import type { LogEntry } from '../state/store.ts'
 import type { FoundRun, RunRecord, RunStatus, RunSummary } from './record.ts'
 import type { RunSettings } from './run.ts'
 import type { Target } from './target.ts'
+import type { Continued, Waiting } from './waiting.ts'
 
 /** What a run does when all who watch it have left: ends, goes on, or goes on for so long. */
 export type DisconnectPolicy = 'cancel' | 'continue' | { readonly graceMs: number }
@@ -53,6 +54,26 @@ export interface StartRequest {
   readonly key?: IdempotencyKey | undefined
   /** What the request held that must stand in no log. It is in memory only. */
   readonly secrets?: readonly string[] | undefined
+  /** The run that this one continues. */
+  readonly continues?: Continued | undefined
+}
+
+/** A plain run that waits for someone, and is kept from then on: without what it said. */
+export interface WaitingRun {
+  readonly id: string
+  readonly waiting: Waiting
+  readonly owner: string | null
+  readonly client?: string | undefined
+  readonly event: FinishEvent
+}
+
+/** What came of answers. */
+export interface AnsweredRun {
+  readonly record: RunRecord
+  /** What goes on, once the last request is answered. */
+  readonly next?:
+    | (Pick<Waiting, 'target' | 'input' | 'options'> & { id: string; continues: Continued })
+    | undefined
 }
 
 /** Reads a log: batches of entries as they come, in order, and undefined at the end. */
@@ -104,6 +125,13 @@ export interface RunHost {
   find(ref: string): Promise<readonly FoundRun[]>
   /** Throws `run_ended` for a run that has completed or failed. Cancelling twice is no error. */
   cancel(id: string, viewer: Viewer): Promise<RunRecord>
+  /** Keeps a plain run that waits for someone. Throws `state_full` and `state_unavailable`. */
+  keep(run: WaitingRun): Promise<void>
+  /**
+   * Answers requests of a run that waits: all of the answers count, or none. `next` is the id of the run that goes on, which the
+   * last answer chooses. Throws as `answered` does, and `run_ended` for a run that waits for nothing.
+   */
+  answer(id: string, viewer: Viewer, answers: readonly Answer[], next: string): Promise<AnsweredRun>
   /** Looks after what others have left behind, where that is not done by itself. Never rejects. */
   lookAfter?(): Promise<void>
 }

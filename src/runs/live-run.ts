@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isTerminal } from '../agents/event.ts'
+import { isTerminal, isWaiting } from '../agents/event.ts'
 import { PATIENCE_MS, type Store } from '../state/store.ts'
 import { eventToJson } from './event-json.ts'
 import type { HostSettings } from './host.ts'
@@ -75,7 +75,8 @@ export class LiveRun {
       onStuck,
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
       finish: (tx, event, result) => {
-        sealRun(tx, id, { event, json: eventToJson(event), result, keepMs })
+        const waiting = isWaiting(event) ? this.#run.waiting(event) : undefined
+        sealRun(tx, id, { event, json: eventToJson(event), result, keepMs, waiting })
       },
     })
   }

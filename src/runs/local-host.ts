@@ -4,15 +4,16 @@
  * @module
  */
 
-import type { ErrorEvent, FinishEvent, RunResult } from '../agents/contract.ts'
+import type { Answer, ErrorEvent, FinishEvent, RunResult } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
 import { sizeOf } from '../state/size.ts'
 import type { LocalParts, Retention } from '../state/state.ts'
-import type { Soon, Store, Transaction } from '../state/store.ts'
+import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
 import { admitRun, type KeyUse, reserveKey, useOfKey } from './admission.ts'
 import { eventToJson } from './event-json.ts'
 import { notStored } from './failures.ts'
 import type {
+  AnsweredRun,
   Follower,
   HostSettings,
   IdempotencyKey,
@@ -21,14 +22,27 @@ import type {
   RunQuery,
   StartRequest,
   Viewer,
+  WaitingRun,
 } from './host.ts'
 import { KeptWork } from './kept-work.ts'
 import { listRuns } from './list.ts'
 import { LiveRun } from './live-run.ts'
 import { LogFollower } from './log-follower.ts'
-import { type FoundRun, KEYS, RESULTS, RUNNING, RUNS, type RunRecord, type StoredRun } from './record.ts'
+import {
+  type FoundRun,
+  KEYS,
+  RESULTS,
+  RUNNING,
+  RUNS,
+  type RunRecord,
+  type RunSummary,
+  type StoredRun,
+  toDocument,
+} from './record.ts'
 import { foldLog, forgetRun, keepMsOf, sealRun, sweep } from './retention.ts'
 import { startRun } from './run.ts'
+import type { Target } from './target.ts'
+import { answered, continuedBy, openOf, putWaiting, waitingIn } from './waiting.ts'
 
 /** Milliseconds between two sweeps at the least; a sweep happens when a run starts, never by a timer. */
 const SWEEP_EVERY_MS = 60_000
@@ -101,9 +115,7 @@ class LocalHost implements RunHost {
   async get(id: string, viewer: Viewer): Promise<RunRecord> {
     await this.#work.look(id)
     return this.#store.read(tx => {
-      const { record } = this.#work.find(tx, id, viewer)
-      const result = tx.get<RunResult>(RESULTS, id)
-      return { ...record, ...(result && { result: result.value }) }
+      return this.#read(tx, this.#work.find(tx, id, viewer))
     })
   }
 
@@ -177,8 +189,55 @@ class LocalHost implements RunHost {
     })
   }
 
+  async keep({ id, waiting, owner, event }: WaitingRun): Promise<void> {
+    const { target, options } = waiting
+    await this.#store.write(tx => {
+      const at = tx.now
+      const run = newRun(
+        { id, at, instance: this.#work.worker.own },
+        { target, options, owner, key: undefined },
+      )
+      tx.put(RUNS, toDocument(run), { thing: id })
+      sealRun(tx, id, { event, json: eventToJson(event), result: undefined, keepMs: this.#keepMs, waiting })
+    })
+  }
+
+  async answer(id: string, viewer: Viewer, answers: readonly Answer[], next: string): Promise<AnsweredRun> {
+    await this.#work.begun(id)
+    await this.#work.look(id)
+    return this.#store.write(tx => {
+      const run = this.#work.find(tx, id, viewer)
+      const before = waitingIn(tx, id)
+      if (before === undefined) throw waitsForNothing(run.record)
+      const after = answered(before, answers, next)
+      putWaiting(tx, id, after, { thing: id })
+      if (after.next === undefined) return { record: this.#read(tx, run) }
+      const record = { ...run.record, continuedBy: after.next }
+      if (before.next === undefined) this.#replace(tx, { ...run, record })
+      const { target, input, options } = after
+      const continues = continuedBy(after, id)
+      return { record, next: { id: after.next, target, input, options, continues } }
+    })
+  }
+
   lookAfter(): Promise<void> {
     return this.#work.lookAfter()
+  }
+
+  /** The record with what stands apart from it. */
+  #read(tx: Reader, { record }: StoredRun): RunRecord {
+    const { id } = record
+    const result = tx.get<RunResult>(RESULTS, id)?.value
+    const waiting = record.status === 'input_required' ? waitingIn(tx, id) : undefined
+    const requests = waiting === undefined ? [] : openOf(waiting)
+    return { ...record, ...(result && { result }), ...(requests.length > 0 && { requests }) }
+  }
+
+  /** Writes the record of an ended run anew. */
+  #replace(tx: Transaction, run: StoredRun): void {
+    const { id } = run.record
+    const { expiresAt } = tx.get<StoredRun>(RUNS, id) ?? {}
+    tx.put(RUNS, toDocument(run, expiresAt), { thing: id, leaves: run.keyId === null ? 'first' : 'last' })
   }
 
   /** The run of the request's id or key, or a new one. Nothing awaits in here, so one key starts one run. */
@@ -205,8 +264,9 @@ class LocalHost implements RunHost {
   }
 
   #launch(id: string, request: StartRequest): void {
-    const { target, input, options, isBackground, secrets = [] } = request
-    const run = startRun(target, input, { ...options, runId: id }, this.#settings, { secrets: () => secrets })
+    const { target, input, options, isBackground, secrets = [], continues } = request
+    const caller = { secrets: () => secrets, ...(continues && { continues }) }
+    const run = startRun(target, input, { ...options, runId: id }, this.#settings, caller)
     const live = new LiveRun(run, {
       store: this.#store,
       settings: this.#settings,
@@ -259,10 +319,22 @@ const INTERRUPTED: ErrorEvent = {
   error: 'The server stopped before the run ended',
 }
 
+function waitsForNothing({ status }: RunSummary): ServableError {
+  return new ServableError('run_ended', `The run is ${status} and waits for no answer`)
+}
+
 /** The record of a run that starts now. */
 export function newRun(
   { id, at, instance }: { id: string; at: number; instance: string },
-  { target, options, owner, key }: Pick<StartRequest, 'target' | 'options' | 'owner' | 'key'>,
+  {
+    target,
+    options,
+    owner,
+    key,
+    continues,
+  }: Pick<StartRequest, 'options' | 'owner' | 'key' | 'continues'> & {
+    readonly target: Pick<Target, 'kind' | 'name'>
+  },
 ): StoredRun {
   const createdAt = new Date(at).toISOString()
   const { kind, name } = target
@@ -277,6 +349,7 @@ export function newRun(
       updatedAt: createdAt,
       ...(sessionId !== undefined && { sessionId }),
       ...(userId !== undefined && { userId }),
+      ...(continues && { continuedFrom: continues.from }),
     },
     owner,
     at,

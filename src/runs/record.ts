@@ -4,7 +4,14 @@
  * @module
  */
 
-import type { ErrorEvent, FinishEvent, FinishReason, Kind, RunResult } from '../agents/contract.ts'
+import type {
+  ErrorEvent,
+  FinishEvent,
+  FinishReason,
+  InputRequest,
+  Kind,
+  RunResult,
+} from '../agents/contract.ts'
 import { type Document, PREFIX_LENGTH, type Reader } from '../state/store.ts'
 
 /** Where a run stands. Only `running` changes. */
@@ -34,12 +41,18 @@ export interface RunRecord {
   readonly userId?: string | undefined
   /** Once the run has ended without failing. */
   readonly result?: RunResult | undefined
+  /** What the run still waits for. Absent once all is answered. */
+  readonly requests?: readonly InputRequest[] | undefined
+  /** The run whose requests were answered for this one. */
+  readonly continuedFrom?: string | undefined
+  /** The run that goes on with the answers. */
+  readonly continuedBy?: string | undefined
   /** Once the run has failed; masked in production. */
   readonly error?: { readonly code: string; readonly message: string } | undefined
 }
 
 /** A record as lists show it. */
-export type RunSummary = Omit<RunRecord, 'result'>
+export type RunSummary = Omit<RunRecord, 'result' | 'requests'>
 
 /** A record as an administrator finds it. */
 export interface FoundRun extends RunSummary {

@@ -10,6 +10,7 @@ import { readLog } from '../state/read-log.ts'
 import type { Retention } from '../state/state.ts'
 import type { Reader, Transaction } from '../state/store.ts'
 import { ended, KEYS, RESULTS, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
+import { putWaiting, WAITING, type Waiting } from './waiting.ts'
 
 /** A run with an idempotency key is kept at least this long, whatever the count. */
 const KEYED_MIN_MS = 60 * 60 * 1000
@@ -28,10 +29,16 @@ export interface RunEnd {
   readonly json: string
   readonly result: RunResult | undefined
   readonly keepMs: number
+  /** What the run waits for, if it does. */
+  readonly waiting?: Waiting | undefined
 }
 
 /** Seals the log of a running run and updates its record; false, and nothing is written, where it has ended before. */
-export function sealRun(tx: Transaction, id: string, { event, json, result, keepMs }: RunEnd): boolean {
+export function sealRun(
+  tx: Transaction,
+  id: string,
+  { event, json, result, keepMs, waiting }: RunEnd,
+): boolean {
   const stored = tx.get<StoredRun>(RUNS, id)?.value
   if (stored?.record.status !== 'running' || tx.append(id, json, true) === undefined) return false
   const expiresAt = tx.now + keepMs
@@ -40,6 +47,7 @@ export function sealRun(tx: Transaction, id: string, { event, json, result, keep
   if (result !== undefined) {
     tx.put(RESULTS, { ...document, expiresAt: undefined, tags: {}, value: result }, { thing: id })
   }
+  if (waiting !== undefined) putWaiting(tx, id, waiting, { thing: id })
   tx.delete(RUNNING, id)
   return true
 }
@@ -76,6 +84,7 @@ function mayLeave({ record, keyId }: StoredRun, now: number): boolean {
 export function forgetRun(tx: Transaction, { record, keyId }: StoredRun): undefined {
   tx.delete(RUNS, record.id)
   tx.delete(RESULTS, record.id)
+  tx.delete(WAITING, record.id)
   tx.deleteLog(record.id)
   if (keyId !== null) tx.delete(KEYS, keyId)
 }

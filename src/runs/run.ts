@@ -15,17 +15,20 @@ import type {
 } from '../agents/contract.ts'
 import { eventsOf } from '../agents/derive.ts'
 import { elapsedSince } from '../agents/elapsed.ts'
-import { errorOf, isRunEvent, isTerminal } from '../agents/event.ts'
+import { errorOf, isRunEvent, isTerminal, isWaiting } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
 import { type MemoryKeeper, memoryOf } from '../agents/memory.ts'
 import { selectKey } from '../agents/provider-key.ts'
 import { type Reading, readingOf } from '../agents/reading.ts'
 import { secretsOf } from '../agents/redacted.ts'
+import { RunWork } from '../agents/work.ts'
 import { asTold, isClientErrorCode, messageOf, redact, reportError, ServableError } from '../errors.ts'
 import { breathe, Pace } from '../wake.ts'
 import { FailureNotes, type InnerFailure, type RunFailure } from './failures.ts'
+import type { WaitingRun } from './host.ts'
 import type { BegunRun, Observer, RunObserver } from './observer.ts'
 import type { Target } from './target.ts'
+import { type Continued, type Waiting, waitingOf } from './waiting.ts'
 import type { WorkingRuns } from './working.ts'
 
 /** What holds for every run of a handler. */
@@ -67,10 +70,21 @@ export function startRun(
 /** Who has asked for a run. */
 export interface Caller {
   /** Cancels it; it is looked at once the run is armed. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** What the request held that must stand in no log, beside the keys of the run. */
-  readonly secrets?: () => readonly string[]
+  readonly secrets?: (() => readonly string[]) | undefined
+  /** The run that this one continues. */
+  readonly continues?: Continued | undefined
+  /** Why a run that waits for someone cannot be kept, if so. */
+  readonly whyUnkept?: string | undefined
+  /**
+   * Keeps a run that waits for someone, before that is told. Absent where whoever reads the run keeps it.
+   */
+  readonly keep?: ((run: KeptRun) => Promise<void>) | undefined
 }
+
+/** A run that waits, to be kept. */
+export type KeptRun = Pick<WaitingRun, 'id' | 'waiting' | 'event'>
 
 /** What is known of a run before it starts. */
 export type PlainOptions = Omit<RunOptions, 'signal'>
@@ -96,6 +110,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   /** The caller's, once it is listened to. */
   #signal: AbortSignal | undefined
   readonly #pace = new Pace()
+  readonly #keep: Caller['keep']
+  readonly #work: RunWork
   #ended = false
   /** Called once, when the run has ended. */
   onEnd: (() => void) | undefined
@@ -120,12 +136,16 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#observer = settings.observer?.start?.(begunOf(target, this.id, options.traceparent))
     this.#caller = caller
     this.#secrets = caller?.secrets
+    this.#keep = caller?.keep
+    this.#work = new RunWork(caller?.continues?.work, caller?.whyUnkept)
     this.#notes = settings.onFailure && new FailureNotes(failure => this.#tellInner(failure))
     this.#options = {
       ...options,
       runId: this.id,
       apiKey: selectKey(target.servable.model?.provider, options.apiKeys) ?? options.apiKey,
       signal: this.#abort.signal,
+      work: this.#work,
+      ...(caller?.continues && { answers: caller.continues.answers }),
       ...(settings.memory && { memory: memoryOf(settings.memory, target, options) }),
     }
     this.#timer = setTimeout(this.arm, 0)
@@ -221,13 +241,38 @@ export class Run implements AsyncIterableIterator<RunEvent> {
         const pulled = this.#source.pull()
         this.#pace.end(startedAt)
         const item = await pulled
-        if (!this.#ended) this.#pass(this.#source.toEvent(item))
+        if (this.#ended) break
+        const event = this.#source.toEvent(item)
+        if (mayWait(event)) await this.#keepWaiting(event)
+        if (!this.#ended) this.#pass(event)
       } catch (error) {
         this.#source?.failed(error)
         this.fail(error)
       }
     }
     this.#isReading = false
+  }
+
+  /** What the run waits for, to be kept with it. */
+  waiting({ requests = [] }: FinishEvent): Waiting {
+    return waitingOf(this.#target, this.#input, this.#options, {
+      requests,
+      work: this.#work.toKeep(this.#options),
+    })
+  }
+
+  /** Keeps a run that waits, before anyone is told of it: an answer finds it. */
+  async #keepWaiting(event: unknown): Promise<void> {
+    if (!isRunEvent(event) || !isWaiting(event)) return
+    this.#work.checkKept()
+    const isOwn = event.requests?.every(({ id }) => id.startsWith(`${this.id}/`))
+    if (isOwn !== true) {
+      throw new ServableError(
+        'invalid_event',
+        `The ids of requests must begin with the run's: \`${this.id}/…\``,
+      )
+    }
+    await this.#keep?.({ id: this.id, waiting: this.waiting(event), event })
   }
 
   #begin(): Reading {
@@ -347,6 +392,11 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #withoutKeys(text: string): string {
     return redact(text, secretsOf(this.#options))
   }
+}
+
+/** Whether what a servable gave may be the end of a run that waits: a look that costs nothing. */
+function mayWait(event: unknown): boolean {
+  return typeof event === 'object' && event !== null && 'requests' in event
 }
 
 /** What `work` gives, if it does not throw. */

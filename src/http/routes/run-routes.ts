@@ -96,7 +96,7 @@ function start(
 const SOON_MS = 10
 
 /** The answer of a run as JSON. */
-function jsonOfRun(result: RunResult, runId: string): Reply {
+export function jsonOfRun(result: RunResult, runId: string): Reply {
   return new Reply(toJson(result), { headers: { 'content-type': 'application/json', 'x-run-id': runId } })
 }
 
@@ -106,7 +106,7 @@ export function streamOfRun(source: SseSource, runId: string): Reply {
 }
 
 /** 202 with the place where the run can be read (RFC 9110, section 15.3.3; RFC 7240, section 3). */
-function accepted(record: RunRecord, prefix: string): Reply {
+export function accepted(record: RunRecord, prefix: string): Reply {
   const location = joinPath(prefix, 'runs', record.id)
   const headers = { location, 'preference-applied': 'respond-async', 'x-run-id': record.id }
   return jsonReply(record, { status: 202, headers })

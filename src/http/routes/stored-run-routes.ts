@@ -64,14 +64,15 @@ function headOfStream({ id }: RunRecord): Response {
   return new Response(null, { headers: { ...SSE_HEADERS, 'x-run-id': id } })
 }
 
-function jsonOfRecord(record: RunRecord): Reply {
+/** A record, which no cache keeps. */
+export function jsonOfRecord(record: RunRecord): Reply {
   return jsonReply(record, { headers: { ...NO_STORE, 'x-run-id': record.id } })
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 /** The id in the path. What cannot be one is looked up nowhere. */
-function runIdOf(state: RequestState): string {
+export function runIdOf(state: RequestState): string {
   const { id = '' } = state.params
   if (!UUID.test(id)) throw new ServableError('run_not_found', 'There is no such run')
   state.runId = id

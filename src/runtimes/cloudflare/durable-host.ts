@@ -4,11 +4,13 @@
  * @module
  */
 
+import type { Answer } from '../../agents/contract.ts'
 import type { Reach } from '../../core/hosted.ts'
 import { type Remote, remote } from '../../core/keeper.ts'
 import { type Calls, callsAt } from '../../core/kept.ts'
 import { isServableError } from '../../errors.ts'
 import type {
+  AnsweredRun,
   Follower,
   HostSettings,
   RunHost,
@@ -16,6 +18,7 @@ import type {
   RunQuery,
   StartRequest,
   Viewer,
+  WaitingRun,
 } from '../../runs/host.ts'
 import { followerOf } from '../../runs/log-stream.ts'
 import {
@@ -52,7 +55,7 @@ class DurableHost implements RunHost {
   }
 
   async start(request: StartRequest): Promise<RunRecord> {
-    const { target, input, options, owner, isBackground, key, secrets } = request
+    const { target, input, options, owner, isBackground, key, secrets, continues } = request
     const { kind, name, scope } = target
     let id = options.runId ?? crypto.randomUUID()
     if (key !== undefined) {
@@ -67,14 +70,24 @@ class DurableHost implements RunHost {
       name,
       ...(scope && { scope }),
       input,
-      options: { ...options, signal: undefined },
+      options: { ...options, signal: undefined, work: undefined },
       owner,
       client,
       listedBy: this.#indexes.of(owner, client),
       isBackground,
       secrets,
+      continues,
     }
     return this.#run(id).start(message)
+  }
+
+  keep(run: WaitingRun): Promise<void> {
+    const { id, owner, client = partitionOf(owner) } = run
+    return this.#run(id).keep({ ...run, listedBy: this.#indexes.of(owner, client) })
+  }
+
+  answer(id: string, viewer: Viewer, answers: readonly Answer[], next: string): Promise<AnsweredRun> {
+    return this.#run(id).answer(viewer, answers, next)
   }
 
   get(id: string, viewer: Viewer): Promise<RunRecord> {
@@ -118,7 +131,7 @@ class DurableHost implements RunHost {
   async #fresh(run: RunSummary, owner: Viewer, index: string): Promise<RunSummary | undefined> {
     if (run.status !== 'running') return run
     try {
-      const { result: _, ...summary } = await this.get(run.id, owner)
+      const { result: _, requests: __, ...summary } = await this.get(run.id, owner)
       return summary
     } catch (error) {
       if (!isServableError(error) || error.code !== 'run_not_found') return run

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Kind, RunInput, RunOptions } from '../../agents/contract.ts'
+import type { Answer, Kind, RunInput, RunOptions } from '../../agents/contract.ts'
 import type { Core } from '../../core/built-in.ts'
 import type { Keeper, Seat } from '../../core/hosted.ts'
 import { resolveInObject, runsInObject } from '../../core/in-object.ts'
@@ -12,7 +12,7 @@ import { callIn } from '../../core/keeper.ts'
 import { callsAt } from '../../core/kept.ts'
 import { KeptInObject, WATCH_MS } from '../../core/kept-in-object.ts'
 import { ServableError } from '../../errors.ts'
-import type { RunHost, Viewer } from '../../runs/host.ts'
+import type { AnsweredRun, RunHost, Viewer, WaitingRun } from '../../runs/host.ts'
 import { createLocalHost, newRun } from '../../runs/local-host.ts'
 import { streamOf } from '../../runs/log-stream.ts'
 import {
@@ -26,6 +26,7 @@ import {
 } from '../../runs/record.ts'
 import { forgetRun } from '../../runs/retention.ts'
 import type { Target } from '../../runs/target.ts'
+import { type Continued, WAITING } from '../../runs/waiting.ts'
 import type { ListedBy } from './indexes.ts'
 import { RUN_INDEX, RUN_KEEPER } from './run-index.ts'
 
@@ -44,7 +45,11 @@ export interface StartMessage {
   readonly listedBy: ListedBy
   readonly isBackground: boolean
   readonly secrets?: readonly string[] | undefined
+  readonly continues?: Continued | undefined
 }
+
+/** A plain run that waits, as it crosses from the Worker. */
+export type KeepMessage = WaitingRun & Pick<StartMessage, 'listedBy'>
 
 /** What a run's object answers. */
 export interface RunMethods {
@@ -52,6 +57,8 @@ export interface RunMethods {
   get(viewer: Viewer): Promise<RunRecord>
   wait(viewer: Viewer): Promise<RunRecord>
   cancel(viewer: Viewer): Promise<RunRecord>
+  keep(message: KeepMessage): Promise<void>
+  answer(viewer: Viewer, answers: readonly Answer[], next: string): Promise<AnsweredRun>
   /** Itself, whoever's it is, or nothing. */
   find(id: string): Promise<readonly FoundRun[]>
   follow(viewer: Viewer, after: number): Promise<ReadableStream<Uint8Array>>
@@ -74,7 +81,8 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
     collection: RUNS,
     missing: () => new ServableError('run_not_found', 'There is no such run'),
     // One at work is listed since it was admitted.
-    storyOf: ({ record: { status } }) => (status === 'running' ? undefined : status),
+    storyOf: ({ record: { status, continuedBy = '' } }) =>
+      status === 'running' ? undefined : `${status} ${continuedBy}`,
     isAtWork: ({ record }) => record.status === 'running',
     tell: ({ value, expiresAt }) => index.update(indexOf(value), value, expiresAt),
     unlist: ({ id, value }) => index.remove(indexOf(value), id),
@@ -93,33 +101,45 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
     onEnded: () => seat.waitUntil(kept.settle()),
   })
 
-  async function admit(
-    { id, owner, client, listedBy, options }: StartMessage,
-    target: Target,
-  ): Promise<void> {
+  /** Keeps the name of the index object, where it is not the owner's. */
+  function keepListedBy({ id, owner, listedBy: { name } }: Pick<StartMessage, 'id' | 'owner' | 'listedBy'>) {
+    if (name === partitionOf(owner)) return
+    store.write(tx => tx.put(LISTED_BY, { id, partition: '', at: 0, tags: {}, value: name }))
+  }
+
+  async function admit(message: StartMessage, target: Target): Promise<void> {
+    const { id, owner, client, listedBy, options, continues } = message
     const { name, shares } = listedBy
     const { maxRunning, maxRunningPerOwner, timeoutMs } = settings
     const run = newRun(
       { id, at: Date.now(), instance: store.instance },
-      { target, options, owner, key: undefined },
+      { target, options, owner, key: undefined, continues },
     )
     await index.admit(name, run, client, {
       maxRunning: Math.max(1, Math.floor(maxRunning / shares)),
       maxRunningPerOwner,
       timeoutMs,
     })
-    if (name === partitionOf(owner)) return
-    store.write(tx => tx.put(LISTED_BY, { id, partition: '', at: 0, tags: {}, value: name }))
+    keepListedBy(message)
   }
 
   const methods: RunMethods = {
     async start(message) {
-      const { id, kind, name, scope, input, owner, client, isBackground, secrets } = message
+      const { id, kind, name, scope, input, owner, client, isBackground, secrets, continues } = message
       const target = resolveInObject(core.catalogOf(scope), kind, name)
       await kept.expire()
       if (kept.document() === undefined) await admit(message, target)
       const options = { ...message.options, runId: id }
-      const record = await host.start({ target, input, options, owner, client, isBackground, secrets })
+      const record = await host.start({
+        target,
+        input,
+        options,
+        owner,
+        client,
+        isBackground,
+        secrets,
+        continues,
+      })
       if (record.status === 'running') await seat.wakeBy(Date.now() + WATCH_MS)
       return record
     },
@@ -135,6 +155,16 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
       await kept.expire()
       return kept.document() === undefined ? [] : host.find(id)
     },
+    async keep(message) {
+      keepListedBy(message)
+      await host.keep(message)
+      await kept.settle()
+    },
+    async answer(viewer, answers, next) {
+      const outcome = await host.answer(await kept.id(), viewer, answers, next)
+      if (outcome.next !== undefined) await kept.settle()
+      return outcome
+    },
     async cancel(viewer) {
       const record = await host.cancel(await kept.id(), viewer)
       await kept.settle()
@@ -142,7 +172,7 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
     },
   }
   return {
-    collections: [RUNS, RESULTS, LISTED_BY],
+    collections: [RUNS, RESULTS, WAITING, LISTED_BY],
     // What is at work in this object ends with its memory; the record says so to whoever asks next.
     passing: [RUNNING],
     ask: (method, args) => callIn(methods, method, args),

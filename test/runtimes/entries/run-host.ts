@@ -2,8 +2,8 @@
 import { env } from 'cloudflare:workers'
 import { coreOf } from '../../../src/core/handler.ts'
 import { ServableError } from '../../../src/errors.ts'
-import { createHandler, type RunsOptions } from '../../../src/index.ts'
-import type { Follower, RunHost, RunQuery, StartRequest } from '../../../src/runs/host.ts'
+import { type Answer, createHandler, type RunsOptions } from '../../../src/index.ts'
+import type { Follower, RunHost, RunQuery, StartRequest, WaitingRun } from '../../../src/runs/host.ts'
 import { durableObjects, durableState, type ObjectState } from '../../../src/runtimes/cloudflare.ts'
 import { countOf, openGate, scripted, wasStopped } from '../../contracts/run-host/scripted.ts'
 
@@ -52,6 +52,8 @@ type Call =
   | { method: 'follow'; id: string; viewer: string | null; after: number }
   | { method: 'find'; ref: string }
   | { method: 'list'; owner: string | null; query: RunQuery }
+  | { method: 'keep'; run: WaitingRun }
+  | { method: 'answer'; id: string; viewer: string | null; answers: Answer[]; next: string }
   | { method: 'openGate' | 'countOf' | 'wasStopped' | 'crash' | 'crashIndex'; about: string }
 
 interface Bindings {
@@ -74,6 +76,10 @@ async function answer(call: Call, signal: AbortSignal): Promise<unknown> {
       return host.find(call.ref)
     case 'list':
       return host.list(call.owner, call.query)
+    case 'keep':
+      return host.keep(call.run)
+    case 'answer':
+      return host.answer(call.id, call.viewer, call.answers, call.next)
     case 'follow':
       return new Response(linesOf(await host.follow(call.id, call.viewer, call.after)))
     default:

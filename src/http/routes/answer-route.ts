@@ -1,0 +1,64 @@
+/**
+ * `POST /runs/:id/answers`: answers what a run waits for.
+ *
+ * @module
+ */
+
+import { parseAnswers } from '../../runs/answers.ts'
+import type { RunHost } from '../../runs/host.ts'
+import { readJson, requireJson } from '../../web/body.ts'
+import type { Reply } from '../../web/reply.ts'
+import { counted, type StreamCount } from '../../web/sse.ts'
+import { RequestAsker } from '../asker.ts'
+import type { Route } from '../context.ts'
+import type { KeyReader } from '../key-headers.ts'
+import { joinPath } from '../router.ts'
+import { prefersAsync } from '../run-request.ts'
+import { sseOfFollower } from '../sse-encoder.ts'
+import type { AnswerRun } from '../start-run.ts'
+import { accepted, jsonOfRun, streamOfRun } from './run-routes.ts'
+import { jsonOfRecord, runIdOf } from './stored-run-routes.ts'
+
+/** What the route needs. */
+export interface AnswerRouteOptions {
+  readonly prefix: string
+  readonly host: RunHost
+  readonly answerRun: AnswerRun
+  readonly readKeys: KeyReader
+  readonly maxBodyBytes: number
+  readonly countStream: StreamCount | undefined
+}
+
+/**
+ * The route. Until the last request is answered it gives the run's record, with the requests that are left. The last answer starts
+ * the run that goes on: its result, its events where the client accepts `text/event-stream`, or 202 with its record.
+ */
+export function answerRoute(options: AnswerRouteOptions): Route {
+  const { prefix, host, answerRun, readKeys, maxBodyBytes, countStream } = options
+  return {
+    method: 'POST',
+    path: joinPath(prefix, 'runs/:id/answers'),
+    part: 'runs',
+    async endpoint(request, state): Promise<Reply> {
+      const id = runIdOf(state)
+      requireJson(request)
+      const { answers, apiKey, background } = parseAnswers(await readJson(request, maxBodyBytes))
+      const isAsync = prefersAsync(request.headers)
+      const asked = { id, answers, apiKey, isBackground: isAsync || background === true }
+      const { record, started } = await answerRun(asked, new RequestAsker(request, state, readKeys))
+      if (started?.record === undefined) return jsonOfRecord(record)
+      state.started(started.id)
+      if (isAsync) return accepted(started.record, prefix)
+      if (!acceptsEvents(request.headers)) {
+        return jsonOfRun(await started.result(request.signal), started.id)
+      }
+      const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
+      const follower = await host.follow(started.id, state.owner, 0)
+      return streamOfRun(counted(sseOfFollower(follower, tell), countStream), started.id)
+    },
+  }
+}
+
+function acceptsEvents(headers: Headers): boolean {
+  return headers.get('accept')?.includes('text/event-stream') ?? false
+}

@@ -1,0 +1,145 @@
+/**
+ * Runs that wait for someone: what is kept of them, and what an answer does.
+ *
+ * @module
+ */
+
+import type { Answer, InputRequest, RunInput, RunOptions } from '../agents/contract.ts'
+import { canonical } from '../agents/input-request.ts'
+import { misfitOf } from '../agents/misfit.ts'
+import { withoutKeys } from '../agents/redacted.ts'
+import type { KeptWork } from '../agents/work.ts'
+import { ServableError } from '../errors.ts'
+import type { Footing, Reader, Transaction } from '../state/store.ts'
+import type { Target } from './target.ts'
+
+/** The collection of runs and tasks that wait, by the id of the run or task. */
+export const WAITING = 'waiting'
+
+/** What a run was asked with, as far as it is asked so again: no keys, and nothing of one request. */
+export type AskedWith = Pick<
+  RunOptions,
+  'sessionId' | 'userId' | 'identity' | 'metadata' | 'history' | 'clientTools'
+>
+
+/** What goes on once all is answered. JSON. */
+export interface Waiting {
+  readonly target: Pick<Target, 'kind' | 'name' | 'scope'>
+  readonly input: RunInput
+  readonly options: AskedWith
+  readonly requests: readonly InputRequest[]
+  readonly answers: readonly Answer[]
+  readonly work: KeptWork
+  /** The run that goes on: chosen with the last answer. */
+  readonly next?: string | undefined
+}
+
+/** What a run that goes on gets of the one that waited. */
+export interface Continued {
+  /** The run that waited. */
+  readonly from: string
+  readonly answers: readonly Answer[]
+  readonly work: KeptWork
+}
+
+/** What is kept of a run that waits. Throws `run_too_large`, and `invalid_event` for what is not JSON. */
+export function waitingOf(
+  { kind, name, scope }: Target,
+  input: RunInput,
+  options: RunOptions,
+  { requests, work }: { readonly requests: readonly InputRequest[]; readonly work: KeptWork },
+): Waiting {
+  const { sessionId, userId, identity, metadata, history, clientTools } = options
+  const all = {
+    target: { kind, name, ...(scope !== undefined && { scope }) },
+    input,
+    options: { sessionId, userId, identity, metadata, history, clientTools },
+    requests,
+    answers: [],
+  }
+  // As JSON has it: stores of every kind give back the same.
+  return { ...(JSON.parse(JSON.stringify(withoutKeys(all, options))) as Omit<Waiting, 'work'>), work }
+}
+
+/** Keeps what a run or task waits for, for as long as itself. */
+export function putWaiting(tx: Transaction, id: string, waiting: Waiting, footing: Footing): void {
+  tx.put(WAITING, { id, partition: '', at: tx.now, tags: {}, value: waiting }, footing)
+}
+
+/** What a run or task waits for. */
+export function waitingIn(tx: Reader, id: string): Waiting | undefined {
+  return tx.get<Waiting>(WAITING, id)?.value
+}
+
+/** The requests that nobody has answered. */
+export function openOf({ requests, answers }: Pick<Waiting, 'requests' | 'answers'>): InputRequest[] {
+  const answered = new Set(answers.map(({ id }) => id))
+  return requests.filter(({ id }) => !answered.has(id))
+}
+
+/**
+ * What waits after some answers: all of them count, or none. Throws `request_not_found` for an id that was not asked,
+ * `invalid_body` for an answer that does not fit, `request_changed` for another digest, and `already_answered` for a second,
+ * different answer. The same answer again changes nothing.
+ */
+export function answered(waiting: Waiting, answers: readonly Answer[], next: string): Waiting {
+  const kept = new Map(waiting.answers.map(answer => [answer.id, answer]))
+  const requests = new Map(waiting.requests.map(request => [request.id, request]))
+  answers.forEach((answer, index) => {
+    const request = requests.get(answer.id)
+    if (request === undefined) {
+      throw new ServableError('request_not_found', `\`answers[${index}].id\`: the run has no such request`)
+    }
+    checkFit(request, answer, `answers[${index}]`)
+    const before = kept.get(answer.id)
+    if (before !== undefined && !isSame(before, answer)) {
+      throw new ServableError('already_answered', `\`answers[${index}]\`: the request was answered before`)
+    }
+    kept.set(answer.id, answer)
+  })
+  const after = { ...waiting, answers: [...kept.values()] }
+  return openOf(after).length === 0 ? { ...after, next: waiting.next ?? next } : after
+}
+
+/** What the run that goes on gets. */
+export function continuedBy({ requests, answers, work }: Waiting, from: string): Continued {
+  const byId = new Map(answers.map(answer => [answer.id, answer]))
+  const answered = requests.flatMap(request => {
+    const answer = byId.get(request.id)
+    return answer === undefined ? [] : [{ request, answer }]
+  })
+  return { from, answers, work: { ...work, answered: [...work.answered, ...answered] } }
+}
+
+/** Whether two answers say the same. A digest says nothing of its own. */
+function isSame({ digest: _, ...one }: Answer, { digest: __, ...other }: Answer): boolean {
+  return canonical(one) === canonical(other)
+}
+
+/** The member of an answer that each kind of request needs. */
+const NEEDED = { approval: 'decision', question: 'value', client_tool: 'result' } as const
+
+function checkFit(request: InputRequest, answer: Answer, path: string): void {
+  const needed = NEEDED[request.kind]
+  if (!(needed in answer)) throw misfit(`${path}.${needed}`, `must be given: the request is ${request.kind}`)
+  if (answer.digest !== undefined && answer.digest !== request.digest) {
+    throw new ServableError(
+      'request_changed',
+      `\`${path}.digest\`: the request is not the one that was shown`,
+    )
+  }
+  if ('value' in answer) checkSchema(answer.value, request.schema, `${path}.value`)
+  if (!('editedArgs' in answer) || answer.editedArgs === undefined) return
+  if (request.editable !== true)
+    throw misfit(`${path}.editedArgs`, 'must be left out: the tool is not editable')
+  checkSchema(answer.editedArgs, request.schema, `${path}.editedArgs`)
+}
+
+function checkSchema(value: unknown, schema: unknown, path: string): void {
+  const why = misfitOf(value, Object(schema))
+  if (why !== undefined) throw misfit(path, why)
+}
+
+function misfit(path: string, message: string): ServableError {
+  return new ServableError('invalid_body', `\`${path}\` ${message}`, { issues: [{ path, message }] })
+}
