@@ -125,6 +125,11 @@ export interface RunsOptions {
   /** Milliseconds for which an ended run and its idempotency key are kept. Default: 86,400,000, a day. */
   readonly retentionMs?: number
   /**
+   * Milliseconds for which a run that waits for answers is kept, if that is longer than `retentionMs`. Default: 604,800,000, a
+   * week.
+   */
+  readonly waitingMs?: number
+  /**
    * Most sessions that are kept for one owner. Past it the least recently used session is deleted. An owner is an identity, a
    * claimed `userId`, or all clients with neither. On Workers sessions are not counted, since each is kept by itself. Default:
    * 1,000.
@@ -217,6 +222,7 @@ const OptionsSchema = v.strictObject({
       store: v.optional(v.literal('none', "must be 'none' or left out")),
       listAnonymous: v.optional(flag),
       retentionMs: v.optional(count),
+      waitingMs: v.optional(count),
       maxSessions: v.optional(count),
       maxSessionMessages: v.optional(count),
       maxSessionLength: v.optional(count),
@@ -278,6 +284,7 @@ const RUN_DEFAULTS: CoreSettings['runs'] = {
   disconnect: 'cancel',
   listAnonymous: false,
   retentionMs: 24 * 60 * 60 * 1000,
+  waitingMs: 7 * 24 * 60 * 60 * 1000,
   maxSessions: 1000,
   maxSessionMessages: 200,
   maxSessionLength: 65_536,

@@ -27,6 +27,8 @@ export interface HostSettings extends RunSettings {
   readonly maxRunningPerOwner: number
   /** Milliseconds for which an ended run is kept. */
   readonly retentionMs: number
+  /** The same for one that waits for answers, if that is longer. Default: `retentionMs`. */
+  readonly waitingMs?: number | undefined
   /**
    * Milliseconds for which what follows an event may wait, to be written together: where each writing is paid for. Default: 0,
    * to the end of the turn.

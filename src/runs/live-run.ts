@@ -19,6 +19,8 @@ export interface LiveRunOptions {
   readonly settings: HostSettings
   /** Milliseconds for which the record is kept. */
   readonly keepMs: number
+  /** The same while it waits for answers. */
+  readonly waitMs: number
   readonly isBackground: boolean
   /** Told of an end that cannot be written, which is tried again until it can. */
   readonly onStuck: (error: unknown) => void
@@ -62,7 +64,7 @@ export class LiveRun {
   }
 
   #work(): LogWriting {
-    const { store, settings, keepMs, onStuck } = this.#options
+    const { store, settings, keepMs, waitMs, onStuck } = this.#options
     const { id } = this.#run
     return writeLog(this.#run, {
       store,
@@ -76,7 +78,8 @@ export class LiveRun {
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
       finish: (tx, event, result) => {
         const waiting = isWaiting(event) ? this.#run.waiting(event) : undefined
-        sealRun(tx, id, { event, json: eventToJson(event), result, keepMs, waiting })
+        const keptMs = waiting === undefined ? keepMs : waitMs
+        sealRun(tx, id, { event, json: eventToJson(event), result, keepMs: keptMs, waiting })
       },
     })
   }

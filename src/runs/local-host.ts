@@ -198,7 +198,7 @@ class LocalHost implements RunHost {
         { target, options, owner, key: undefined },
       )
       tx.put(RUNS, toDocument(run), { thing: id })
-      sealRun(tx, id, { event, json: eventToJson(event), result: undefined, keepMs: this.#keepMs, waiting })
+      sealRun(tx, id, { event, json: eventToJson(event), result: undefined, keepMs: this.#waitMs, waiting })
     })
   }
 
@@ -213,7 +213,7 @@ class LocalHost implements RunHost {
       putWaiting(tx, id, after, { thing: id })
       if (after.next === undefined) return { record: this.#read(tx, run) }
       const record = { ...run.record, continuedBy: after.next }
-      if (before.next === undefined) this.#replace(tx, { ...run, record })
+      if (before.next === undefined) this.#settle(tx, { ...run, record })
       const { target, input, options } = after
       const continues = continuedBy(after, id)
       return { record, next: { id: after.next, target, input, options, continues } }
@@ -233,11 +233,10 @@ class LocalHost implements RunHost {
     return { ...record, ...(result && { result }), ...(requests.length > 0 && { requests }) }
   }
 
-  /** Writes the record of an ended run anew. */
-  #replace(tx: Transaction, run: StoredRun): void {
-    const { id } = run.record
-    const { expiresAt } = tx.get<StoredRun>(RUNS, id) ?? {}
-    tx.put(RUNS, toDocument(run, expiresAt), { thing: id, leaves: run.keyId === null ? 'first' : 'last' })
+  /** Writes the record of a run that waits no more. It is kept as long as any other from now on. */
+  #settle(tx: Transaction, run: StoredRun): void {
+    const leaves = run.keyId === null ? 'first' : 'last'
+    tx.put(RUNS, toDocument(run, tx.now + this.#keepMs), { thing: run.record.id, leaves })
   }
 
   /** The run of the request's id or key, or a new one. Nothing awaits in here, so one key starts one run. */
@@ -271,6 +270,7 @@ class LocalHost implements RunHost {
       store: this.#store,
       settings: this.#settings,
       keepMs: this.#keepMs,
+      waitMs: this.#waitMs,
       isBackground,
       onStuck: thrown => this.#settings.onFailure?.(notStored(id, target, { options, secrets, thrown })),
     })
@@ -285,6 +285,11 @@ class LocalHost implements RunHost {
 
   get #keepMs(): number {
     return keepMsOf(this.#settings, this.#retention)
+  }
+
+  get #waitMs(): number {
+    const { retentionMs, waitingMs = 0 } = this.#settings
+    return keepMsOf({ retentionMs: Math.max(retentionMs, waitingMs) }, this.#retention)
   }
 
   /** A run as it is by now; one that is gone makes room for another one of its id. */
