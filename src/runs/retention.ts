@@ -43,7 +43,9 @@ export function sealRun(
   if (stored?.record.status !== 'running' || tx.append(id, json, true) === undefined) return false
   const expiresAt = tx.now + keepMs
   const document = toDocument({ ...stored, record: ended(stored.record, event) }, expiresAt)
-  tx.put(RUNS, document, { thing: id, leaves: stored.keyId === null ? 'first' : 'last' })
+  // What someone may still ask for leaves after what nobody may.
+  const leaves = stored.keyId === null && waiting === undefined ? 'first' : 'last'
+  tx.put(RUNS, document, { thing: id, leaves })
   if (result !== undefined) {
     tx.put(RESULTS, { ...document, expiresAt: undefined, tags: {}, value: result }, { thing: id })
   }
