@@ -1,6 +1,6 @@
 import { ServableError } from '../errors.ts'
 import { EventBus } from './bus.ts'
-import { aside, asStep, callServable, spoken } from './call.ts'
+import { aside, asStep, callServable } from './call.ts'
 import type {
   FinishReason,
   RunEvent,
@@ -11,6 +11,7 @@ import type {
   ServableTeam,
 } from './contract.ts'
 import { merge } from './merge.ts'
+import { atPath, Names, pathOf } from './path.ts'
 import { type BodyResult, perform, type RunContext, runThrough, type Yielded } from './perform.ts'
 import { checkConfig, checkName, checkRunnable, type RegisterOption, registerAs } from './registry.ts'
 import { SpeakingOrder } from './speaking-order.ts'
@@ -78,18 +79,20 @@ export class Team implements ServableTeam {
   /** Runs and gives the events as they come. */
   stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
     return perform(this, input, options, run => {
-      const call: TeamContext['call'] = (name, message) => this.#call(name, message, run)
+      const names = new Names(pathOf(run))
+      const call: TeamContext['call'] = (name, message) => this.#call(name, message, run, names)
       return this.#strategy(input, { ...run, members: this.members, call })
     })
   }
 
-  #call(name: string, input: RunInput, run: RunContext): AsyncGenerator<Yielded, RunResult> {
+  #call(name: string, input: RunInput, run: RunContext, names: Names): AsyncGenerator<Yielded, RunResult> {
     const index = this.members.findIndex(member => member.name === name)
     const member = this.members[index]
     if (member === undefined) {
       throw new ServableError('agent_failed', `team \`${this.name}\` has no member \`${name}\``)
     }
-    return asStep(name, index, callServable(member, input, run))
+    const id = names.next(name)
+    return asStep({ id, name, index }, callServable(member, input, atPath(run, id)))
   }
 }
 
@@ -116,7 +119,7 @@ export async function* sequence(
   for (const [index, { name }] of context.members.entries()) {
     const turn = context.call(name, message)
     const isLast = index === context.members.length - 1
-    const result = yield* isLast ? turn : aside(name, index, turn)
+    const result = yield* isLast ? turn : aside(turn)
     results.push(result)
     if (!isLast && HALTS.has(result.finishReason)) return { ...endOf(results), text: result.text }
     message = result.text
@@ -137,9 +140,10 @@ export async function* parallel(
       results.push(item.value)
       yield* order.end(item.lane)
     } else {
-      const text = spoken(item.value)
-      if (text === undefined) yield item.value
-      else yield* order.say(item.lane, text)
+      const { value } = item
+      if (typeof value === 'string') yield* order.say(item.lane, { type: 'text', text: value })
+      else if (value.type === 'text') yield* order.say(item.lane, value)
+      else yield value
     }
   }
   return { usage: endOf(results).usage ?? NO_USAGE }

@@ -75,8 +75,8 @@ export function tool<Schema = unknown, Result = unknown>(
 }
 
 /**
- * Calls `tool` and tells it as `tool_call_start`, `tool_call_delta` (the arguments as JSON) and `tool_call_end`;
- * returns the tool's result. A tool that throws gives a `tool_call_end` with `error`, then the throw goes on to
+ * Calls `tool` and tells it as `tool_call_start`, `tool_call_delta` (the arguments as JSON), `tool_call_ready` and
+ * `tool_call_end`; returns the tool's result. A tool that throws gives a `tool_call_end` with `error`, then the throw goes on to
  * the caller, which may catch it and go on.
  */
 export async function* callTool<Args, Result>(
@@ -86,7 +86,9 @@ export async function* callTool<Args, Result>(
 ): AsyncGenerator<RunEvent, Result> {
   const toolCallId = crypto.randomUUID()
   yield { type: 'tool_call_start', toolCall: { id: toolCallId, name: tool.name } }
-  yield { type: 'tool_call_delta', toolCallId, argumentsDelta: JSON.stringify(args) ?? 'null' }
+  const argumentsDelta = JSON.stringify(args) ?? 'null'
+  yield { type: 'tool_call_delta', toolCallId, argumentsDelta }
+  yield { type: 'tool_call_ready', toolCallId, args: JSON.parse(argumentsDelta) }
   let result: Result
   try {
     result = await tool.execute(args, toolContextOf(run, { toolCallId, signal: run.signal }))

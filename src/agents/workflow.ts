@@ -10,6 +10,7 @@ import type {
   ServableWorkflow,
   Usage,
 } from './contract.ts'
+import { atPath, Names, pathOf } from './path.ts'
 import { type BodyResult, perform, type RunContext, runThrough, type Yielded } from './perform.ts'
 import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
 import { addUsage, NO_USAGE } from './usage.ts'
@@ -111,18 +112,37 @@ export class Workflow implements ServableWorkflow {
   stream(input: RunInput, options?: RunOptions): AsyncIterableIterator<RunEvent> {
     return perform(this, input, options, run => {
       let usage: Usage | undefined
-      async function* call(servable: Servable, message: RunInput): AsyncGenerator<RunEvent, RunResult> {
-        const result = yield* callServable(servable, message, run)
+      async function* counted(
+        events: AsyncGenerator<RunEvent, RunResult>,
+      ): AsyncGenerator<RunEvent, RunResult> {
+        const result = yield* events
         usage = addUsage(usage ?? NO_USAGE, result.usage)
         return result
       }
-      return this.#body(input, { ...run, call }, () => usage)
+      const contextAt = (path: string): StepContext => {
+        const names = new Names(path)
+        return {
+          ...atPath(run, path),
+          call: (servable, message) =>
+            counted(callServable(servable, message, atPath(run, names.next(servable.name)))),
+        }
+      }
+      return this.#body(input, { path: pathOf(run), contextAt, usageSoFar: () => usage })
     })
   }
 }
 
-/** `usageSoFar` adds up what the steps' calls have used. */
-type WorkflowBody = (input: RunInput, context: StepContext, usageSoFar: () => Usage | undefined) => BodyResult
+/** What a body works with. */
+interface Scope {
+  /** Where the workflow is in the run. */
+  readonly path: string
+  /** The context for what is at a path: the workflow itself, or one of its steps. */
+  contextAt(path: string): StepContext
+  /** What all calls of its contexts have used. */
+  usageSoFar(): Usage | undefined
+}
+
+type WorkflowBody = (input: RunInput, scope: Scope) => BodyResult
 
 function bodyOf(config: WorkflowConfig, list: readonly NamedStep[]): WorkflowBody {
   const { run } = config
@@ -132,11 +152,11 @@ function bodyOf(config: WorkflowConfig, list: readonly NamedStep[]): WorkflowBod
       `workflow \`${config.name}\`: give \`steps\` or \`run\`, not both`,
     )
   }
-  if (typeof run === 'function') return run
+  if (typeof run === 'function') return (input, { contextAt, path }) => run(input, contextAt(path))
   if (list.length > 0) {
-    return async function* (input, context, usageSoFar) {
-      const outcome = yield* walk(list, input, context)
-      return { ...outcome, usage: usageSoFar() }
+    return async function* (input, scope) {
+      const outcome = yield* walk(list, input, scope)
+      return { ...outcome, usage: scope.usageSoFar() }
     }
   }
   throw new ServableError(
@@ -148,12 +168,14 @@ function bodyOf(config: WorkflowConfig, list: readonly NamedStep[]): WorkflowBod
 async function* walk(
   list: readonly NamedStep[],
   input: RunInput,
-  context: StepContext,
+  { path, contextAt }: Scope,
 ): AsyncGenerator<Yielded, Partial<RunResult>> {
+  const names = new Names(path)
   let value: unknown = input
   for (const [index, { name, body }] of list.entries()) {
-    const work = asStep(name, index, doStep(body, value, context))
-    value = yield* index === list.length - 1 ? work : aside(name, index, work)
+    const id = names.next(name)
+    const work = asStep({ id, name, index }, doStep(body, value, contextAt(id)))
+    value = yield* index === list.length - 1 ? work : aside(work)
   }
   return toOutcome(value)
 }
