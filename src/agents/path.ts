@@ -18,8 +18,8 @@ export class Names {
   next(name: string): string {
     const count = (this.#counts.get(name) ?? 0) + 1
     this.#counts.set(name, count)
-    // No name can pass for two, or for another one's second occurrence.
-    const plain = name.replace(/[%/#]/g, encodeURIComponent)
+    // No name can pass for two, for none, or for another one's second occurrence.
+    const plain = name === '' ? '%' : name.replace(/[%/#]/g, encodeURIComponent)
     return `${this.#prefix}${plain}${count === 1 ? '' : `#${count}`}`
   }
 }

@@ -26,6 +26,7 @@ describe('callTool', () => {
     expect(events).toEqual([
       { type: 'tool_call_start', toolCall: { id, name: 'double' } },
       { type: 'tool_call_delta', toolCallId: id, argumentsDelta: '4' },
+      { type: 'tool_call_ready', toolCallId: id, args: 4 },
       { type: 'tool_call_end', toolCallId: id, result: 8 },
     ])
     expect(result).toBe(8)
@@ -37,7 +38,7 @@ describe('callTool', () => {
     const ids = [...first, ...second].map(event =>
       event.type === 'tool_call_start' ? event.toolCall.id : Object(event).toolCallId,
     )
-    expect(new Set(ids.slice(0, 3)).size).toBe(1)
+    expect(new Set(ids.slice(0, 4)).size).toBe(1)
     expect(new Set(ids).size).toBe(2)
   })
 
@@ -86,7 +87,8 @@ describe('callTool', () => {
   it('writes nothing as null', async () => {
     const { events, result } = await call({ name: 't', execute: () => {} }, undefined)
     expect(events[1]).toMatchObject({ argumentsDelta: 'null' })
-    expect(events[2]).toMatchObject({ result: null })
+    expect(events[2]).toMatchObject({ args: null })
+    expect(events[3]).toMatchObject({ result: null })
     expect(result).toBeUndefined()
   })
 })
