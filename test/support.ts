@@ -48,6 +48,11 @@ export function untimed<E extends RunEvent>(event: E): E {
   return told as E
 }
 
+/** The text of a stream of events, without their times. */
+export function untimedText(text: string): string {
+  return text.replaceAll(/,"at":\d+\}\n/g, '}\n')
+}
+
 /** The text of events, joined. */
 export function textIn(events: readonly RunEvent[]): string {
   return events.map(event => (event.type === 'text' ? event.text : '')).join('')

@@ -7,6 +7,7 @@ import {
 } from '../../src/client/index.ts'
 import {
   Agent,
+  callTool,
   createHandler,
   type HandlerOptions,
   MetricsExporter,
@@ -55,6 +56,10 @@ export function createService(options: HandlerOptions = {}): Service {
       yield 'before '
       await gate
       yield 'after'
+    }),
+    calls: agent('calls', async function* (_, { signal, runId }) {
+      yield* callTool({ name: 'add', execute: () => 3 }, { a: 1 }, { signal, runId })
+      yield { type: 'model_call', model: 'a/b', finishReason: 'stop', durationMs: 5 }
     }),
     fails: agent('fails', () => Promise.reject(new Error('it broke'))),
     thinks: agent('thinks', () => ({ structured: { city: 'Oslo' } })),

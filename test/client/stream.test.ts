@@ -44,6 +44,19 @@ describe('stream', () => {
     expect(listenersOf(signal)).toBe(0)
   })
 
+  it('passes on when the arguments of a call are complete, and each answer of a model', async () => {
+    const events = await drain(clientOf(createService().fetch).agent('calls').stream('x'))
+    const ready = events.find(event => event.type === 'tool_call_ready')
+    const answer = events.find(event => event.type === 'model_call')
+    expect(ready?.args).toEqual({ a: 1 })
+    expect(answer).toMatchObject({
+      model: 'a/b',
+      finishReason: 'stop',
+      durationMs: 5,
+      at: expect.any(Number),
+    })
+  })
+
   it('tells a failed run by its last event, and as the error of its result', async () => {
     const stream = clientOf(createService().fetch).agent('fails').stream('x')
     expect((await drain(stream)).map(untimed)).toEqual([

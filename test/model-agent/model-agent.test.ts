@@ -133,7 +133,8 @@ describe('ModelAgent', () => {
       'finish',
     ])
     expect(events[0]).toMatchObject({ toolCall: { name: 'weather.forecast' } })
-    expect(events[3]).toMatchObject({ result: { sunny: 'Oslo' } })
+    expect(events[3]).toMatchObject({ args: { city: 'Oslo' } })
+    expect(events[4]).toMatchObject({ result: { sunny: 'Oslo' } })
     expect(events.at(-1)).toMatchObject({ usage: { totalTokens: 20 } })
     const [first, second] = provider.asked
     expect(first?.body.tools?.[0]?.function).toMatchObject({
