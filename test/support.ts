@@ -42,6 +42,17 @@ export function foreign(name: string, stream: (options?: RunOptions) => unknown)
   return servable as unknown as ServableAgent
 }
 
+/** An event as its servable told it: the time that the run adds to each has tests of its own (`runs/time.test.ts`). */
+export function untimed<E extends RunEvent>(event: E): E {
+  const { at: _, ...told } = event
+  return told as E
+}
+
+/** The text of a stream of events, without their times. */
+export function untimedText(text: string): string {
+  return text.replaceAll(/,"at":\d+\}\n/g, '}\n')
+}
+
 /** The text of events, joined. */
 export function textIn(events: readonly RunEvent[]): string {
   return events.map(event => (event.type === 'text' ? event.text : '')).join('')

@@ -7,21 +7,36 @@
 import type { FinishReason, RunEvent, RunResult, Usage } from '../agents/contract.ts'
 import { isServableError, messageOf, ServableError } from '../errors.ts'
 import { withoutKeyText } from '../key-text.ts'
-import { toFinishReason, toUsage } from './ending.ts'
-import { type Fields, fieldsOf, objectIn, textIn } from './fields.ts'
+import { modelCall, toFinishReason, toUsage } from './ending.ts'
+import { type Fields, fieldsOf, numberIn, objectIn, textIn } from './fields.ts'
 import { artifactOf } from './generated-file.ts'
 import { ToolCalls } from './tool-calls.ts'
 
-/** Reads the parts of one run, in their order. */
+/** What the parts do not tell. */
+export interface AiPartsOptions {
+  /** The model, as `provider/id`. */
+  readonly model?: string | undefined
+  /** Gives the name by which a tool is told, where the model knows it by another one. */
+  readonly nameOf?: (name: string) => string
+}
+
+/** Parts that a model ends a piece of its answer with: what comes after the last of them, tools do. */
+const ENDS: ReadonlySet<unknown> = new Set(['text-end', 'reasoning-end', 'tool-call'])
+
+/** Reads the parts of one run, in their order. It is made when the model is asked: the answers' times count from there. */
 export class AiParts {
   readonly #calls: ToolCalls
+  readonly #model: string | undefined
+  /** When the model was asked, and when it last ended a piece of its answer. */
+  #askedAt = performance.now()
+  #saidAt: number | undefined
   #usage: Usage | undefined
   #reason: FinishReason = 'stop'
   #waits = false
   #structured: object | undefined
 
-  /** `nameOf` gives the name by which a tool is told, where the model knows it by another one. */
-  constructor(nameOf?: (name: string) => string) {
+  constructor({ model, nameOf }: AiPartsOptions = {}) {
+    this.#model = model
     this.#calls = new ToolCalls(nameOf)
   }
 
@@ -38,6 +53,7 @@ export class AiParts {
   *read(part: unknown): Generator<RunEvent> {
     const fields = fieldsOf(part)
     const text = textIn(fields.text)
+    if (ENDS.has(fields.type)) this.#saidAt = performance.now()
     switch (fields.type) {
       case 'text-delta':
         if (text !== undefined) yield { type: 'text', text }
@@ -58,6 +74,9 @@ export class AiParts {
         return
       case 'object-result':
         this.#structured = objectIn(fields.object)
+        return
+      case 'finish-step':
+        yield this.#modelCall(fields)
         return
       case 'finish':
         this.#finish(fields)
@@ -90,6 +109,20 @@ export class AiParts {
       case 'tool-output-denied':
         yield* this.#calls.end(id, { error: 'The call was not allowed' })
     }
+  }
+
+  /** One answer. Its time is the model's, without that of its tools. */
+  #modelCall({ model, usage, finishReason, performance: told }: Fields): RunEvent {
+    const now = performance.now()
+    const durationMs = numberIn(fieldsOf(told).responseTimeMs) ?? (this.#saidAt ?? now) - this.#askedAt
+    this.#askedAt = now
+    this.#saidAt = undefined
+    return modelCall({
+      model: textIn(model) ?? this.#model,
+      usage: toUsage(usage),
+      finishReason: finishReason === 'error' ? undefined : finishReason,
+      durationMs,
+    })
   }
 
   #finish({ finishReason, totalUsage }: Fields): void {

@@ -6,7 +6,8 @@
 
 import type { RunInput, RunOutcome } from '../agents/contract.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
-import type { Adapter } from './adapter.ts'
+import { nameOf } from '../agents/usage.ts'
+import type { Adapter, Facts } from './adapter.ts'
 import { toAiInput } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
 import { modelOf, toolsOf } from './facts.ts'
@@ -18,13 +19,17 @@ export const aiSdk: Adapter = {
   recognizes: value => fieldsOf(value).version === 'agent-v1' && hasMethods(value, 'stream'),
   factsOf(agent) {
     const { id, tools, settings } = fieldsOf(agent)
-    const { model, output } = fieldsOf(settings)
-    // Text names a model of the SDK's gateway, whatever stands before its slash.
-    const known = typeof model === 'string' ? { provider: 'gateway', id: model } : modelOf(model)
+    const { output } = fieldsOf(settings)
     const isText = fieldsOf(output).name === 'text'
-    return { name: id, tools: toolsOf(tools), model: known, output: isText ? undefined : output }
+    return { name: id, tools: toolsOf(tools), model: modelIn(settings), output: isText ? undefined : output }
   },
   run: runAgent,
+}
+
+/** Text names a model of the SDK's gateway, whatever stands before its slash. */
+function modelIn(settings: unknown): Facts['model'] {
+  const { model } = fieldsOf(settings)
+  return typeof model === 'string' ? { provider: 'gateway', id: model } : modelOf(model)
 }
 
 async function* runAgent(
@@ -33,10 +38,10 @@ async function* runAgent(
   { signal }: RunContext,
 ): AsyncGenerator<Yielded, RunOutcome> {
   keepQuiet(agent)
+  const parts = new AiParts({ model: nameOf(modelIn(fieldsOf(agent).settings)) })
   const result = fieldsOf(
     await callMethod(agent, 'stream', { prompt: toAiInput(input), abortSignal: signal }),
   )
-  const parts = new AiParts()
   for await (const part of itemsOf(result.stream ?? result.fullStream)) yield* parts.read(part)
   const { outcome } = parts
   const structured = outcome.finishReason === 'stop' ? await outputOf(result) : undefined

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { FinishReason, Usage } from '../agents/contract.ts'
+import type { FinishReason, ModelCallEvent, Usage } from '../agents/contract.ts'
 import { fieldsOf, textIn } from './fields.ts'
 
 /** The words of frameworks and providers, in lower case and with underscores. */
@@ -35,6 +35,27 @@ export function toUsage(told: unknown): Usage | undefined {
   if (promptTokens === undefined || completionTokens === undefined) return undefined
   const totalTokens = total ?? promptTokens + completionTokens
   return totalTokens === 0 ? undefined : { promptTokens, completionTokens, totalTokens }
+}
+
+/** The end of one answer of a model, with what is known of it. `finishReason` is in the framework's words. */
+export function modelCall({
+  model,
+  usage,
+  finishReason,
+  durationMs,
+}: {
+  readonly model?: string | undefined
+  readonly usage?: Usage | undefined
+  readonly finishReason?: unknown
+  readonly durationMs?: number | undefined
+}): ModelCallEvent {
+  return {
+    type: 'model_call',
+    ...(model !== undefined && { model }),
+    ...(usage !== undefined && { usage }),
+    ...(textIn(finishReason) !== undefined && { finishReason: toFinishReason(finishReason) }),
+    ...(durationMs !== undefined && { durationMs: Math.round(durationMs * 1000) / 1000 }),
+  }
 }
 
 function tokensIn(value: unknown): number | undefined {

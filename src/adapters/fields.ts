@@ -18,6 +18,11 @@ export function textIn(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
+/** The number, unless it is none or endless. */
+export function numberIn(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined
+}
+
 /** The value, if it is an object or a list. */
 export function objectIn(value: unknown): object | undefined {
   return typeof value === 'object' && value !== null ? value : undefined

@@ -1,6 +1,6 @@
-import type { FinishReason, RunEvent, RunResult, Usage } from '../agents/contract.ts'
-import { addUsage } from '../agents/usage.ts'
-import { toFinishReason, toUsage } from './ending.ts'
+import type { FinishReason, RunEvent, RunResult, Servable, Usage } from '../agents/contract.ts'
+import { addUsage, nameOf } from '../agents/usage.ts'
+import { modelCall, toFinishReason, toUsage } from './ending.ts'
 import { callMethod, type Fields, fieldsOf, hasMethods, listIn, objectIn, textIn } from './fields.ts'
 import { ToolCalls } from './tool-calls.ts'
 
@@ -12,6 +12,10 @@ export class LangGraphItems {
   readonly #calls = new ToolCalls()
   /** Ids of calls whose arguments are under way, by their place: a later chunk tells that alone. */
   readonly #open = new Map<string, string>()
+  /** Answers that are under way, by their places and ids. */
+  readonly #answers = new Map<string, Answer>()
+  /** Ids of answers that were told whole. */
+  readonly #told = new Set<string>()
   /** Ids of messages that told their calls whole. */
   readonly #whole = new Set<string>()
   #usage: Usage | undefined
@@ -30,17 +34,34 @@ export class LangGraphItems {
   /** What one item says. */
   *read(item: unknown): Generator<RunEvent> {
     const [mode, data] = listIn(item)
-    if (mode === 'updates') yield* this.#readUpdate(fieldsOf(data))
+    if (mode === 'updates') {
+      yield* this.rest()
+      yield* this.#readUpdate(fieldsOf(data))
+    }
     if (mode !== 'messages') return
     const [message, metadata] = listIn(data).map(fieldsOf)
     if (message !== undefined) yield* this.#readMessage(message, metadata ?? {})
   }
 
-  *#readMessage(message: Fields, { langgraph_node, langgraph_checkpoint_ns }: Fields): Generator<RunEvent> {
+  /** The answers of models that have ended, as far as the graph tells. */
+  *rest(): Generator<RunEvent> {
+    for (const [key, answer] of this.#answers) {
+      if (answer.usage === undefined && answer.finishReason === undefined) continue
+      this.#answers.delete(key)
+      yield modelCall(answer)
+    }
+  }
+
+  *#readMessage(message: Fields, metadata: Fields): Generator<RunEvent> {
+    const { langgraph_node, langgraph_checkpoint_ns } = metadata
     const type = typeOf(message)
-    if (type === 'tool') yield* this.#readToolMessage(message)
+    if (type === 'tool') {
+      yield* this.rest()
+      yield* this.#readToolMessage(message)
+    }
     if (type !== 'ai') return
     this.#count(message)
+    this.#gather(message, metadata)
     if (langgraph_node === STRUCTURING) return
     yield* spoken(message)
     yield* this.#readCalls(message, String(langgraph_checkpoint_ns))
@@ -52,6 +73,24 @@ export class LangGraphItems {
     const { finish_reason, stop_reason } = fieldsOf(response_metadata)
     const reason = finish_reason ?? stop_reason
     if (reason != null) this.#reason = toFinishReason(reason)
+  }
+
+  /** A model that streams tells its usage and its reason in chunks of their own. */
+  #gather(message: Fields, { langgraph_checkpoint_ns, ls_provider, ls_model_name }: Fields): void {
+    const { id, tool_call_chunks, usage_metadata, response_metadata } = message
+    if (!Array.isArray(tool_call_chunks) && textIn(id) !== undefined) {
+      if (this.#told.has(String(id))) return
+      this.#told.add(String(id))
+    }
+    const key = `${String(langgraph_checkpoint_ns)} ${String(id)}`
+    const { usage: before, finishReason } = this.#answers.get(key) ?? {}
+    const usage = toUsage(usage_metadata)
+    const { finish_reason, stop_reason } = fieldsOf(response_metadata)
+    this.#answers.set(key, {
+      model: nameOf({ provider: ls_provider, id: ls_model_name } as Servable['model']),
+      usage: usage && before ? addUsage(before, usage) : (usage ?? before),
+      finishReason: finish_reason ?? stop_reason ?? finishReason,
+    })
   }
 
   *#readCalls(message: Fields, place: string): Generator<RunEvent> {
@@ -88,7 +127,12 @@ export class LangGraphItems {
     for (const state of Object.values(update)) {
       const { structuredResponse, messages } = fieldsOf(state)
       this.#structured = objectIn(structuredResponse) ?? this.#structured
-      for (const message of [messages].flat().map(fieldsOf)) if (isBare(message)) yield* spoken(message)
+      for (const message of [messages].flat().map(fieldsOf)) {
+        if (isBare(message)) yield* spoken(message)
+        // A node is done when its update comes, and so are the arguments that its model streamed.
+        for (const { id, args } of listIn(message.tool_calls).map(fieldsOf))
+          yield* this.#calls.ready(String(id), args)
+      }
     }
     for (const { id, value } of listIn(update.__interrupt__).map(fieldsOf)) {
       this.#reason = 'input_required'
@@ -97,6 +141,13 @@ export class LangGraphItems {
       else if (value !== undefined) yield asked(id, value)
     }
   }
+}
+
+/** What is known of an answer so far. */
+interface Answer {
+  readonly model?: string | undefined
+  readonly usage?: Usage | undefined
+  readonly finishReason?: unknown
 }
 
 /** What a graph asks for that is no text. */

@@ -56,6 +56,7 @@ async function* runGraph(
   )
   const items = new LangGraphItems()
   for await (const item of itemsOf(stream)) yield* items.read(item)
+  yield* items.rest()
   return items.outcome
 }
 

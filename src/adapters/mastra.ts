@@ -8,6 +8,7 @@ import type { RunInput, RunOutcome } from '../agents/contract.ts'
 import { ownerOf } from '../agents/owner.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
 import type { Tool } from '../agents/tool.ts'
+import { nameOf } from '../agents/usage.ts'
 import type { Adapter } from './adapter.ts'
 import { toAiInput } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
@@ -47,8 +48,8 @@ async function* runAgent(
   const thread = threadOf(context)
   const memory = thread === undefined ? {} : { memory: { thread, resource: ownerOf(context) ?? thread } }
   const options = { abortSignal: context.signal, ...memory }
-  const result = fieldsOf(await callMethod(agent, 'stream', toAiInput(input), options))
   const parts = new AiParts()
+  const result = fieldsOf(await callMethod(agent, 'stream', toAiInput(input), options))
   for await (const chunk of itemsOf(result.fullStream)) yield* parts.read(toAiPart(chunk))
   return parts.outcome
 }
@@ -69,6 +70,15 @@ function toAiPart(chunk: unknown): object {
   if (type === 'object-result') return { type, object }
   if (type === 'finish') {
     return { type, finishReason: fieldsOf(stepResult).reason, totalUsage: fieldsOf(output).usage }
+  }
+  if (type === 'step-finish') {
+    const { modelProvider, modelId } = fieldsOf(fieldsOf(rest.metadata).modelMetadata)
+    return {
+      type: 'finish-step',
+      model: nameOf(modelOf({ provider: modelProvider, modelId })),
+      finishReason: fieldsOf(stepResult).reason,
+      usage: fieldsOf(output).usage,
+    }
   }
   if (type === 'file') {
     return { type, file: { base64: rest.base64 ?? rest.data, mediaType: rest.mimeType } }

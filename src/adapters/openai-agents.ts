@@ -11,7 +11,7 @@ import type { Adapter, AdapterOptions } from './adapter.ts'
 import { toUsage } from './ending.ts'
 import { toolsOf } from './facts.ts'
 import { callMethod, type Fields, fieldsOf, hasMethods, itemsOf, listIn, objectIn, textIn } from './fields.ts'
-import { OpenAiEvents } from './openai-events.ts'
+import { modelOf, OpenAiEvents } from './openai-events.ts'
 import { toOpenAiInput } from './openai-messages.ts'
 import { threadOf } from './thread.ts'
 
@@ -52,7 +52,7 @@ async function* runAgent(
   const thread = threadOf(context)
   const session = thread === undefined ? undefined : await options.session?.(thread, context)
   const settings = { stream: true, signal: context.signal, ...(objectIn(session) && { session }) }
-  const events = new OpenAiEvents()
+  const events = new OpenAiEvents(modelOf(fieldsOf(agent).model))
   try {
     const stream = await start(options.run, agent, toOpenAiInput(input), settings)
     for await (const event of itemsOf(stream)) yield* events.read(event)

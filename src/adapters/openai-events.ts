@@ -1,5 +1,6 @@
 import type { FinishReason, RunEvent } from '../agents/contract.ts'
-import { toFinishReason } from './ending.ts'
+import { parseArgs } from '../agents/fold.ts'
+import { modelCall, toFinishReason, toUsage } from './ending.ts'
 import { type Fields, fieldsOf, listIn, textIn } from './fields.ts'
 import { ToolCalls } from './tool-calls.ts'
 
@@ -13,6 +14,16 @@ const THINKING: ReadonlySet<unknown> = new Set([
 export class OpenAiEvents {
   readonly #calls = new ToolCalls()
   #reason: FinishReason = 'stop'
+  #model: string | undefined
+  /** When the model was asked. */
+  #askedAt = performance.now()
+  /** Why its answer ended, in the provider's word. */
+  #told: unknown
+
+  /** `model` is that of the first agent: `provider/id`. */
+  constructor(model?: string) {
+    this.#model = model
+  }
 
   /** Why the last answer of the model ended, where the provider's own events tell. */
   get finishReason(): FinishReason {
@@ -21,7 +32,8 @@ export class OpenAiEvents {
 
   /** What one event says. */
   *read(event: unknown): Generator<RunEvent> {
-    const { type, data, name, item } = fieldsOf(event)
+    const { type, data, name, item, agent } = fieldsOf(event)
+    if (type === 'agent_updated_stream_event') this.#model = modelOf(fieldsOf(agent).model)
     if (type === 'raw_model_stream_event') yield* this.#readModel(fieldsOf(data))
     if (type === 'run_item_stream_event') yield* this.#readItem(name, fieldsOf(item))
   }
@@ -29,12 +41,24 @@ export class OpenAiEvents {
   *#readModel(data: Fields): Generator<RunEvent> {
     const text = textIn(data.delta)
     if (data.type === 'output_text_delta' && text !== undefined) yield { type: 'text', text }
+    if (data.type === 'response_done') yield this.#modelCall(fieldsOf(data.response))
     if (data.type !== 'model') return
     const { type, delta, choices } = fieldsOf(data.event)
     const thought = THINKING.has(type) ? textIn(delta) : reasoningIn(choices)
     if (thought !== undefined) yield { type: 'thinking', text: thought }
     const reason = fieldsOf(listIn(choices)[0]).finish_reason
-    if (reason != null) this.#reason = toFinishReason(reason)
+    if (reason == null) return
+    this.#told = reason
+    this.#reason = toFinishReason(reason)
+  }
+
+  #modelCall({ usage, output, providerData }: Fields): RunEvent {
+    const now = performance.now()
+    const durationMs = now - this.#askedAt
+    const finishReason = this.#told ?? reasonOf(output, fieldsOf(providerData).status)
+    this.#askedAt = now
+    this.#told = undefined
+    return modelCall({ model: this.#model, usage: toUsage(usage), finishReason, durationMs })
   }
 
   *#readItem(name: unknown, item: Fields): Generator<RunEvent> {
@@ -44,11 +68,27 @@ export class OpenAiEvents {
     if (name === 'tool_called') {
       yield* this.#calls.start(id, call.name ?? call.type)
       yield* this.#calls.args(id, call.arguments)
+      const args = textIn(call.arguments)
+      yield* this.#calls.ready(id, args && parseArgs(args))
       // A tool that OpenAI hosts is over when it is told.
       if (call.type === 'hosted_tool_call') yield* this.#calls.end(id, { result: call.output })
     }
-    if (name === 'tool_output') yield* this.#calls.end(id, { result: item.output })
+    if (name !== 'tool_output') return
+    this.#askedAt = performance.now()
+    yield* this.#calls.end(id, { result: item.output })
   }
+}
+
+/** The model of an agent that names one, as `provider/id`: names are OpenAI's unless a runner says otherwise. */
+export function modelOf(model: unknown): string | undefined {
+  const id = textIn(model)
+  return id === undefined ? undefined : `openai/${id}`
+}
+
+/** Why a response ended, which its own status tells: one that asks for tools is completed too. */
+function reasonOf(output: unknown, status: unknown): string | undefined {
+  if (listIn(output).some(item => fieldsOf(item).type === 'function_call')) return 'tool_calls'
+  return status === 'completed' ? 'stop' : undefined
 }
 
 /** What a chat completion's model thinks, where its provider tells that. */

@@ -12,11 +12,12 @@ interface Told {
   /** By which it is told: its own id, unless an earlier call had that. */
   readonly id: string
   hasArgs: boolean
+  isReady: boolean
   hasEnded: boolean
 }
 
 /**
- * Tells tool calls as events: each starts once, has its arguments once and ends once, however often it is told. An id that
+ * Tells tool calls as events: each starts once, has its arguments once, is ready once and ends once, however often it is told. An id that
  * begins again after its call has ended is another call: some models count from `call_0` in every step.
  */
 export class ToolCalls {
@@ -37,7 +38,7 @@ export class ToolCalls {
   *start(id: string, name: unknown): Generator<RunEvent> {
     const before = this.#told.get(id)
     if (before?.hasEnded === false) return
-    const call = { id: before ? crypto.randomUUID() : id, hasArgs: false, hasEnded: false }
+    const call = { id: before ? crypto.randomUUID() : id, hasArgs: false, isReady: false, hasEnded: false }
     this.#told.set(id, call)
     yield {
       type: 'tool_call_start',
@@ -54,10 +55,19 @@ export class ToolCalls {
     yield { type: 'tool_call_delta', toolCallId: call.id, argumentsDelta }
   }
 
+  /** The arguments are complete: any JSON. */
+  *ready(id: string, args: unknown): Generator<RunEvent> {
+    const call = this.#running(id)
+    if (call === undefined || call.isReady) return
+    call.isReady = true
+    yield { type: 'tool_call_ready', toolCallId: call.id, ...(args !== undefined && { args }) }
+  }
+
   /** The whole call: what was not told of it yet. `args` is any JSON. */
   *whole(id: string, name: unknown, args: unknown): Generator<RunEvent> {
     yield* this.start(id, name)
     if (args !== undefined && !this.#running(id)?.hasArgs) yield* this.args(id, JSON.stringify(args))
+    yield* this.ready(id, args)
   }
 
   /** The call has ended. One that never began cannot. `thrown` is what it failed with, for the log. */

@@ -7,6 +7,7 @@
 import type { RunInput, RunOutcome } from '../agents/contract.ts'
 import { ownerOf } from '../agents/owner.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
+import { nameOf } from '../agents/usage.ts'
 import type { Adapter } from './adapter.ts'
 import { toAiInput } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
@@ -39,8 +40,8 @@ async function* runAgent(
     ...(conversationId !== undefined && { conversationId }),
     ...(userId !== undefined && { userId }),
   }
+  const parts = new AiParts({ model: nameOf(modelOf(fieldsOf(agent).model)) })
   const result = fieldsOf(await callMethod(agent, 'streamText', toAiInput(input), options))
-  const parts = new AiParts()
   for await (const part of itemsOf(result.fullStream)) yield* parts.read(withoutStack(part))
   return parts.outcome
 }

@@ -5,10 +5,10 @@
  */
 
 import { ServableError } from '../errors.ts'
-import type { RunEvent, RunInput, RunResult, Servable } from './contract.ts'
+import type { EventFacts, RunEvent, RunInput, RunResult, Servable, StepEvent } from './contract.ts'
 import { eventsOf } from './derive.ts'
 import { elapsedSince } from './elapsed.ts'
-import { errorOf, isRunEvent, isWaiting } from './event.ts'
+import { errorOf, isRunEvent, isTerminal, isWaiting } from './event.ts'
 import { Fold } from './fold.ts'
 import type { RunContext, Yielded } from './perform.ts'
 import { optionsFor } from './provider-key.ts'
@@ -54,54 +54,76 @@ export async function* callAt(
       yield event
     }
     if (event.type === 'finish') break
-    yield ofServable(event, servable.name)
+    yield withFact(event, 'agent', servable.name)
   }
   const result = fold.result({ runId: context.runId, durationMs: elapsedSince(startedAt) })
   return { ...result, text: before + result.text, usage: usageOf(servable, result.usage) }
 }
 
-/** A tool call says whose it is; of one inside of a team inside, that is known already. */
-function ofServable(event: RunEvent, agent: string): RunEvent {
-  if (event.type !== 'tool_call_start' && event.type !== 'tool_call_end') return event
-  if (event.agent !== undefined) return event
-  return withThrown({ ...event, agent }, thrownWith(event))
+/** The event with a fact that it does not tell itself. */
+function withFact(event: RunEvent, fact: 'agent' | 'parentId', value: string): RunEvent {
+  return event[fact] === undefined ? withFacts(event, { [fact]: value }) : event
 }
 
-/** Puts `work` between a `step` event that tells its start and one that tells its end. */
+/** A copy of the event with these facts. */
+export function withFacts(event: RunEvent, facts: EventFacts): RunEvent {
+  const told = { ...event, ...facts }
+  const thrown = thrownWith(event)
+  return thrown === undefined ? told : withThrown(told, thrown)
+}
+
+/** A step, as its events tell it. */
+export type StepPlace = Pick<StepEvent, 'name' | 'index'> & { readonly id: string }
+
+/** Puts `work` between a `step` event that tells its start and one that tells its end; what it yields is told as inside. */
 export async function* asStep<T>(
-  name: string,
-  index: number,
+  place: StepPlace,
   work: AsyncGenerator<Yielded, T>,
-): AsyncGenerator<Yielded, T> {
+): AsyncGenerator<RunEvent, T> {
   const startedAt = performance.now()
-  yield { type: 'step', name, index, status: 'started' }
+  const step = { type: 'step', ...place } as const
+  yield { ...step, status: 'started' }
   try {
-    const value = yield* work
-    yield { type: 'step', name, index, status: 'completed', durationMs: elapsedSince(startedAt) }
-    return value
+    let result = await work.next()
+    try {
+      for (; !result.done; result = await work.next()) {
+        const { value } = result
+        const event: RunEvent = typeof value === 'string' ? { type: 'text', text: value } : value
+        yield isRunEvent(event) && !isTerminal(event) ? withFact(event, 'parentId', place.id) : event
+      }
+    } finally {
+      if (!result.done) await work.return(undefined as T)
+    }
+    yield { ...step, status: 'completed', durationMs: elapsedSince(startedAt) }
+    return result.value
   } catch (error) {
-    const durationMs = elapsedSince(startedAt)
-    yield withThrown({ type: 'step', name, index, status: 'failed', durationMs }, error)
+    yield withThrown({ ...step, status: 'failed', durationMs: elapsedSince(startedAt) }, error)
     throw error
   }
 }
 
-/** Turns what `work` says into progress of the step `name`, so that it is told but is no part of the answer. */
-export async function* aside<T>(
-  name: string,
-  index: number,
-  work: AsyncGenerator<Yielded, T>,
-): AsyncGenerator<Yielded, T> {
-  let result = await work.next()
+/** Turns what a step of {@link asStep} says into its progress, so that it is told but is no part of the answer. */
+export async function* aside<T>(step: AsyncGenerator<Yielded, T>): AsyncGenerator<Yielded, T> {
+  let place: StepEvent | undefined
+  let result = await step.next()
   try {
-    for (; !result.done; result = await work.next()) {
-      const text = spoken(result.value)
-      yield text === undefined ? result.value : { type: 'step', name, index, status: 'progress', text }
+    for (; !result.done; result = await step.next()) {
+      const { value } = result
+      if (typeof value !== 'string' && value.type === 'step') place ??= value
+      const text = spoken(value)
+      yield text === undefined || place === undefined ? value : progressOf(place, text, value)
     }
     return result.value
   } finally {
-    if (!result.done) await work.return(undefined as T)
+    if (!result.done) await step.return(undefined as T)
   }
+}
+
+/** Who says it, if that is not the run's own servable, is told with it. */
+function progressOf({ id, name, index }: StepEvent, text: string, value: Yielded): RunEvent {
+  const agent = typeof value === 'string' ? undefined : value.agent
+  const said = { type: 'step', id, name, index, status: 'progress', text } as const
+  return agent === undefined ? said : { ...said, agent }
 }
 
 /** The text of what a body yields, if it is text. */

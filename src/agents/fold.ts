@@ -115,8 +115,13 @@ export class Fold {
       return
     }
     const call = this.#calls.get(event.toolCallId)
-    if (call === undefined || event.type === 'tool_call_ready') return
-    if (event.type === 'tool_call_delta') {
+    if (call === undefined) return
+    if (event.type === 'tool_call_ready') {
+      // What came in pieces is known.
+      if (call.args !== '' || event.args === undefined) return
+      this.#grow(lengthOf(event.args))
+      call.ready = event.args
+    } else if (event.type === 'tool_call_delta') {
       this.#grow(event.argumentsDelta.length)
       call.args += event.argumentsDelta
     } else if (event.error === undefined) {
@@ -158,6 +163,8 @@ interface Gathered {
 interface Call {
   readonly name: string
   args: string
+  /** The arguments, where they were told at once. */
+  ready?: unknown
   readonly agent?: string
   result?: unknown
   error?: string | undefined
@@ -187,12 +194,13 @@ function toArtifact({ parts, ...artifact }: Gathered): Artifact {
 }
 
 function toToolCall([toolCallId, call]: [string, Call]): ToolCall {
-  const { name, args, ...outcome } = call
-  return { toolCallId, toolName: name, ...(args !== '' && { args: parseArgs(args) }), ...outcome }
+  const { name, args: text, ready, ...outcome } = call
+  const args = text === '' ? ready : parseArgs(text)
+  return { toolCallId, toolName: name, ...(args !== undefined && { args }), ...outcome }
 }
 
 /** The arguments as JSON; as they came where they are none. */
-function parseArgs(text: string): unknown {
+export function parseArgs(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -19,7 +19,8 @@ export class Names {
     this.#counts ??= new Map()
     const count = (this.#counts.get(name) ?? 0) + 1
     this.#counts.set(name, count)
-    const path = this.prefix + name.replace(/[%/#]/g, encodeURIComponent)
+    // No name can pass for two, for none, or for another one's second occurrence.
+    const path = this.prefix + (name === '' ? '%' : name.replace(/[%/#]/g, encodeURIComponent))
     return count === 1 ? path : `${path}#${count}`
   }
 }

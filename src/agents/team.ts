@@ -1,6 +1,6 @@
 import { ServableError } from '../errors.ts'
 import { EventBus } from './bus.ts'
-import { aside, asStep, callAt, spoken } from './call.ts'
+import { aside, asStep, callAt } from './call.ts'
 import type {
   FinishReason,
   RunEvent,
@@ -98,7 +98,9 @@ export class Team implements ServableTeam {
     if (member === undefined) {
       throw new ServableError('agent_failed', `team \`${this.name}\` has no member \`${name}\``)
     }
-    return run.scope.once('call', name, path => asStep(name, index, callAt(member, input, run, path)))
+    return run.scope.once('call', name, path =>
+      asStep({ id: path, name, index }, callAt(member, input, run, path)),
+    )
   }
 }
 
@@ -125,7 +127,7 @@ export async function* sequence(
   for (const [index, { name }] of context.members.entries()) {
     const turn = context.call(name, message)
     const isLast = index === context.members.length - 1
-    const result = yield* isLast ? turn : aside(name, index, turn)
+    const result = yield* isLast ? turn : aside(turn)
     results.push(result)
     if (!isLast && HALTS.has(result.finishReason)) return { ...endOf(results), text: result.text }
     message = result.text
@@ -153,9 +155,10 @@ async function* allAtOnce(
       ends.push(item.value)
       yield* order.end(item.lane)
     } else {
-      const text = spoken(item.value)
-      if (text === undefined) yield item.value
-      else yield* order.say(item.lane, text)
+      const { value } = item
+      if (typeof value === 'string') yield* order.say(item.lane, { type: 'text', text: value })
+      else if (value.type === 'text') yield* order.say(item.lane, value)
+      else yield value
     }
   }
   const results = ends.flatMap(end => ('value' in end ? [end.value] : []))

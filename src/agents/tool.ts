@@ -121,8 +121,9 @@ async function* doCall<Args, Result>(
   // What was asked is what runs, whatever the body says now.
   const args = decision === undefined ? asked : (decision.args as Args)
   yield { type: 'tool_call_start', toolCall: { id: toolCallId, name: tool.name } }
-  yield { type: 'tool_call_delta', toolCallId, argumentsDelta: JSON.stringify(args) ?? 'null' }
-  yield { type: 'tool_call_ready', toolCallId, args: args ?? null }
+  const argumentsDelta = JSON.stringify(args) ?? 'null'
+  yield { type: 'tool_call_delta', toolCallId, argumentsDelta }
+  yield { type: 'tool_call_ready', toolCallId, args: JSON.parse(argumentsDelta) }
   let result: Result
   try {
     if (decision === undefined && (await needsApproval(tool, args, run))) {

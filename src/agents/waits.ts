@@ -85,8 +85,7 @@ export function bodyContext<Extra extends object>(
     step: (name, work) =>
       scope.once('step', name, path =>
         asStep(
-          name,
-          steps++,
+          { id: path, name, index: steps++ },
           doStep(() => work(insideOf(path))),
         ),
       ),

@@ -160,7 +160,7 @@ async function* walk(
   for (const [index, { name, body }] of list.entries()) {
     // `Steps.step` has checked that the step before gives what this one takes.
     const work = context.step(name, inner => body(value as never, inner))
-    value = yield* index === list.length - 1 ? work : aside(name, index, work)
+    value = yield* index === list.length - 1 ? work : aside(work)
   }
   return toOutcome(value)
 }

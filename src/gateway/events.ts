@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ErrorEvent, FinishEvent, RunEvent } from '../agents/contract.ts'
+import type { ErrorEvent, EventFacts, FinishEvent, RunEvent } from '../agents/contract.ts'
 import { NO_USAGE } from '../agents/usage.ts'
 
 /** An event with its payload, to which the run's id comes. */
@@ -15,14 +15,14 @@ export function serverEventOf(event: Exclude<RunEvent, FinishEvent | ErrorEvent>
   const { type, ...rest } = event
   switch (event.type) {
     case 'text':
-      return ['agent.chunk', { chunk: event.text }]
+      return ['agent.chunk', { chunk: event.text, ...whoIn(event) }]
     case 'tool_call_start': {
       const { id, name } = event.toolCall
-      return ['agent.tool.call', { toolName: name, args: null, toolCallId: id, ...ofAgent(event) }]
+      return ['agent.tool.call', { toolName: name, args: null, toolCallId: id, ...whoIn(event) }]
     }
     case 'tool_call_end': {
       const { toolCallId, error } = event
-      return ['agent.tool.done', { toolCallId, ...(error !== undefined && { error }), ...ofAgent(event) }]
+      return ['agent.tool.done', { toolCallId, ...(error !== undefined && { error }), ...whoIn(event) }]
     }
     case 'tool_call_delta':
       return ['agent.tool.delta', rest]
@@ -37,8 +37,9 @@ export function serverEventOf(event: Exclude<RunEvent, FinishEvent | ErrorEvent>
   }
 }
 
-function ofAgent({ agent }: { readonly agent?: string | undefined }): { readonly agent?: string } {
-  return agent === undefined ? {} : { agent }
+/** Who says it, and inside of what. */
+function whoIn({ agent, parentId }: EventFacts): EventFacts {
+  return { ...(agent !== undefined && { agent }), ...(parentId !== undefined && { parentId }) }
 }
 
 /** What is told at the end of a run, with all of its text. */

@@ -6,7 +6,9 @@
 
 import { isStepCount, type LanguageModel, type ModelMessage, Output, streamText } from 'ai'
 import { AiParts } from '../adapters/ai-parts.ts'
+import { modelOf } from '../adapters/facts.ts'
 import type { FinishReason, RunEvent, Usage } from '../agents/contract.ts'
+import { nameOf } from '../agents/usage.ts'
 import { ServableError } from '../errors.ts'
 import { providerFailure } from './failure.ts'
 import { type ModelTools, toSchema } from './tools.ts'
@@ -56,6 +58,7 @@ export interface ModelAnswer {
 export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, ModelAnswer> {
   const { maxSteps = 10, maxRetries = 3, ...settings } = call.settings
   const hasOutput = call.output !== undefined
+  const parts = new AiParts({ model: nameOf(modelOf(call.model)), nameOf: call.tools.nameOf })
   const result = streamText({
     ...settings,
     model: call.model,
@@ -73,7 +76,6 @@ export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, Mode
   })
   const output = hasOutput ? handled(result.output) : undefined
   const responses = handled(result.responseMessages)
-  const parts = new AiParts(call.tools.nameOf)
   try {
     for await (const part of result.stream) yield* parts.read(part)
     call.signal.throwIfAborted()

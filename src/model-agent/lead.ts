@@ -1,4 +1,4 @@
-import { aside } from '../agents/call.ts'
+import { aside, withFacts } from '../agents/call.ts'
 import type { RunResult, ServableAgent, Usage } from '../agents/contract.ts'
 import type { Yielded } from '../agents/perform.ts'
 import { optionsFor } from '../agents/provider-key.ts'
@@ -39,9 +39,7 @@ export function lead(options: LeadOptions): TeamStrategy {
   return async function* (input, context) {
     const side = new SideEvents<Yielded>()
     const results: RunResult[] = []
-    const tools = context.members.map((member, index) =>
-      memberTool(member, index, { context, side, results }),
-    )
+    const tools = context.members.map(member => memberTool(member, { context, side, results }))
     const keys = optionsFor({ model: info }, context)
     const answer = yield* side.beside(
       callModel({
@@ -62,7 +60,6 @@ export function lead(options: LeadOptions): TeamStrategy {
 /** A member as a tool; its events go beside those of the lead. */
 function memberTool(
   { name, description }: ServableAgent,
-  index: number,
   {
     context,
     side,
@@ -73,15 +70,32 @@ function memberTool(
     name: `ask_${name}`,
     description: description ?? `Asks ${name}`,
     parameters: TASK,
-    async execute(args) {
+    async execute(args, { toolCallId }) {
       const { input } = Object(args) as { input?: unknown }
       if (typeof input !== 'string' || input === '') {
         throw new ServableError('invalid_input', '`input` must be text that tells the member what to do')
       }
-      const result = await side.put(aside(name, index, context.call(name, input)))
+      const result = await side.put(within(toolCallId, aside(context.call(name, input))))
       results.push(result)
       return result.structured ?? result.text
     },
+  }
+}
+
+/** A member's turn is the tool call: what happens in its step, and in no further one, happens in the call. */
+async function* within<T>(toolCallId: string, turn: AsyncGenerator<Yielded, T>): AsyncGenerator<Yielded, T> {
+  let stepId: string | undefined
+  let result = await turn.next()
+  try {
+    for (; !result.done; result = await turn.next()) {
+      const { value } = result
+      if (typeof value !== 'string' && value.type === 'step') stepId ??= value.id
+      const isOwn = typeof value !== 'string' && (value.parentId === undefined || value.parentId === stepId)
+      yield isOwn ? withFacts(value, { parentId: toolCallId }) : value
+    }
+    return result.value
+  } finally {
+    if (!result.done) await turn.return(undefined as T)
   }
 }
 

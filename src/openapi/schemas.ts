@@ -16,6 +16,13 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
   const { ref, object, list, named, choice, event, text, maybeText, flag, count, amount, moment } = build
   const finishReason = choice(...FINISH_REASONS)
   const kind = choice(...KINDS)
+  const told: typeof event = (type, fields) =>
+    event(type, {
+      ...fields,
+      'at?': { ...count, description: 'Milliseconds since the start of the run' },
+      'agent?': { ...text, description: "Who says it, if not the run's own" },
+      'parentId?': { ...text, description: 'The step or the tool call inside of which it happens' },
+    })
   return {
     Usage: object({
       promptTokens: count,
@@ -54,18 +61,25 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
     RunEvent: {
       description: 'The `data` of one message of a stream. A run ends in exactly one `finish` or `error`.',
       oneOf: [
-        event('text', { text }),
-        event('thinking', { text }),
-        event('tool_call_start', { toolCall: object({ id: text, name: text }), 'agent?': text }),
-        event('tool_call_delta', { toolCallId: text, argumentsDelta: text }),
-        event('tool_call_end', {
+        told('text', { text }),
+        told('thinking', { text }),
+        told('tool_call_start', { toolCall: object({ id: text, name: text }) }),
+        told('tool_call_delta', { toolCallId: text, argumentsDelta: text }),
+        told('tool_call_ready', { toolCallId: text, 'args?': anything }),
+        told('tool_call_end', {
           toolCallId: text,
           'result?': anything,
           'error?': text,
           'code?': text,
-          'agent?': text,
         }),
-        event('step', {
+        told('model_call', {
+          'model?': { ...text, description: '`provider/id`' },
+          'usage?': ref('Usage'),
+          'finishReason?': finishReason,
+          'durationMs?': amount,
+        }),
+        told('step', {
+          'id?': { ...text, description: 'Unique in the run' },
           name: text,
           status: choice('started', 'progress', 'completed', 'failed'),
           'index?': count,
@@ -73,20 +87,20 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
           'durationMs?': amount,
           'error?': text,
         }),
-        event('artifact', {
+        told('artifact', {
           artifactId: text,
           'name?': text,
           parts: list(ref('ContentPart')),
           'append?': flag,
           'lastChunk?': flag,
         }),
-        event('message', { parts: list(ref('ContentPart')) }),
-        event('finish', {
+        told('message', { parts: list(ref('ContentPart')) }),
+        told('finish', {
           finishReason,
           'usage?': ref('Usage'),
           'structured?': { nullable: true },
         }),
-        event('error', { error: text, code: text }),
+        told('error', { error: text, code: text }),
       ],
     },
     RunRecord: object({

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ErrorEvent, FinishEvent, RunEvent, RunResult } from '../agents/contract.ts'
+import type { ErrorEvent, EventFacts, FinishEvent, RunEvent, RunResult } from '../agents/contract.ts'
 import { isTerminal } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
 import { isServableError, reportError, ServableError } from '../errors.ts'
@@ -128,7 +128,7 @@ class LogWriter implements LogWriting {
       if (isTerminal(event)) this.#end = event
     } catch (error) {
       // After its end a run cannot fail: the end is another one.
-      if (isTerminal(event)) this.#end = endOf(error)
+      if (isTerminal(event)) this.#end = endOf(error, event)
       else this.#run.fail(error)
     }
     if (this.#end !== undefined) this.#options.working?.keep(this.ended)
@@ -282,16 +282,16 @@ function later(ms: number): Promise<void> {
 }
 
 /** The end that is stored in the place of one that never can be; undefined where the store may take it later. */
-function insteadOf(event: FinishEvent | ErrorEvent, error: unknown): ErrorEvent | undefined {
+function insteadOf(event: (FinishEvent | ErrorEvent) & EventFacts, error: unknown): ErrorEvent | undefined {
   if (mayPass(error) || event === NO_ROOM) return undefined
   // What it said last, or its result, is too much. There always is room for an end that says so.
-  return isFull(error) ? NO_ROOM : endOf(error)
+  return isFull(error) ? NO_ROOM : endOf(error, event)
 }
 
-/** The end of a run whose own end cannot be written. */
-function endOf(error: unknown): ErrorEvent {
-  const { code, message } = reportError(error, false, 'internal_error')
-  return { type: 'error', code, error: message }
+/** The end of a run whose own end cannot be written: it has ended then all the same. */
+function endOf(thrown: unknown, { at }: EventFacts): ErrorEvent & EventFacts {
+  const { code, message } = reportError(thrown, false, 'internal_error')
+  return { type: 'error', code, error: message, ...(at !== undefined && { at }) }
 }
 
 /** Why nobody is told of an end yet. */

@@ -27,7 +27,9 @@ import { breathe, Pace } from '../wake.ts'
 import { FailureNotes, type InnerFailure, type RunFailure } from './failures.ts'
 import type { WaitingRun } from './host.ts'
 import type { BegunRun, Observer, RunObserver } from './observer.ts'
+import { StepIds } from './step-ids.ts'
 import type { Target } from './target.ts'
+import { isOfToolCall, ToolArgs } from './tool-args.ts'
 import { type Continued, type Waiting, waitingOf } from './waiting.ts'
 import type { WorkingRuns } from './working.ts'
 
@@ -117,6 +119,10 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   onEnd: (() => void) | undefined
   /** The terminal event, once the run has ended without its reader having seen it. */
   #unread: FinishEvent | ErrorEvent | undefined
+  /** What is to be told next, before the source is asked again. */
+  #next: RunEvent | undefined
+  #args: ToolArgs | undefined
+  #steps: StepIds | undefined
   /** Who waits for the next event. */
   #take: Take | undefined
   /** The source is asked for an event, or one of it is being looked at. */
@@ -238,6 +244,12 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       try {
         this.#source ??= this.#begin()
         const startedAt = this.#pace.begin()
+        const next = this.#next
+        if (next !== undefined) {
+          this.#next = undefined
+          this.#pass(next)
+          continue
+        }
         const pulled = this.#source.pull()
         this.#pace.end(startedAt)
         const item = await pulled
@@ -312,10 +324,20 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       if (!isRunEvent(event)) throw invalidEvent(this.#target, event)
       if (this.#pace.count > this.#settings.maxEvents && !isTerminal(event))
         throw tooManyEvents(this.#settings.maxEvents)
-      this.#deliver(this.#toPass(event))
+      const told = this.#withReady(event)
+      if (told !== undefined) this.#deliver(this.#toPass(told))
     } catch (error) {
       this.fail(error)
     }
+  }
+
+  /** The event, or the `tool_call_ready` that comes before it; undefined for one that was told before. */
+  #withReady(event: RunEvent): RunEvent | undefined {
+    if (event.type === 'text' || !isOfToolCall(event)) return event
+    this.#args ??= new ToolArgs(this.#settings.maxLength)
+    const told = this.#args.see(event)
+    if (told !== undefined && told !== event) this.#next = event
+    return told
   }
 
   /** What the reader sees of an event of the servable. */
@@ -323,8 +345,16 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#notes?.see(event)
     if (event.type === 'error') return this.#end(this.#toErrorEvent(errorOf(event)))
     if (isTerminal(event)) return this.#end(checkJson(event))
-    const told = this.#toTell(event)
+    const told = this.#at(this.#toTell(event))
     this.#observer?.event?.(told)
+    return told
+  }
+
+  /** The event, with the whole milliseconds since the start, by a clock that is never put back. */
+  #at<E extends RunEvent>(event: E): E {
+    const told = { ...event, at: Math.trunc(performance.now() - this.#startedAt) }
+    // Other code's object may have its type where a copy has it not.
+    if (told.type !== event.type) throw invalidEvent(this.#target, event)
     return told
   }
 
@@ -335,10 +365,11 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       const isMasked = production && !isClientErrorCode(event.code)
       return { ...event, error: isMasked ? 'The tool failed' : this.#withoutKeys(event.error) }
     }
-    if (event.type === 'step' && event.error !== undefined) {
-      return { ...event, error: production ? 'The step failed' : this.#withoutKeys(event.error) }
-    }
-    return event
+    if (event.type !== 'step') return event
+    this.#steps ??= new StepIds()
+    const step = this.#steps.see(event)
+    if (event.error === undefined) return step
+    return { ...step, error: production ? 'The step failed' : this.#withoutKeys(event.error) }
   }
 
   #toErrorEvent(thrown: unknown): ErrorEvent {
@@ -368,7 +399,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   }
 
   /** Closes everything. With a `reason` the servable's signal fires: it is still at work. */
-  #end(terminal: FinishEvent | ErrorEvent, reason?: unknown): FinishEvent | ErrorEvent {
+  #end(last: FinishEvent | ErrorEvent, reason?: unknown): FinishEvent | ErrorEvent {
+    const terminal = this.#at(last)
     this.#ended = true
     this.#stopTimer()
     this.#settings.working?.delete(this)

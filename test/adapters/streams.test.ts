@@ -36,12 +36,15 @@ describe('AI SDK parts', () => {
       { type: 'tool_call_start', toolCall: { id: '1', name: 'look' } },
       { type: 'tool_call_delta', toolCallId: '1', argumentsDelta: '{"a":' },
       { type: 'tool_call_delta', toolCallId: '1', argumentsDelta: '1}' },
+      { type: 'tool_call_ready', toolCallId: '1', args: { a: 1 } },
       { type: 'tool_call_end', toolCallId: '1', result: 'whole' },
       { type: 'tool_call_start', toolCall: { id: '2', name: 'listen' } },
       { type: 'tool_call_delta', toolCallId: '2', argumentsDelta: '[]' },
+      { type: 'tool_call_ready', toolCallId: '2', args: [] },
       { type: 'tool_call_end', toolCallId: '2', error: 'deaf' },
       { type: 'tool_call_start', toolCall: { id: '3', name: 'rm' } },
       { type: 'tool_call_delta', toolCallId: '3', argumentsDelta: '{}' },
+      { type: 'tool_call_ready', toolCallId: '3', args: {} },
       { type: 'tool_call_end', toolCallId: '3', error: 'The call was not allowed' },
       { type: 'finish', finishReason: 'tool_calls', usage: told },
     ])
@@ -150,7 +153,7 @@ describe('VoltAgent parts', () => {
       },
     ]
     const events = await drain(toAgent(voltAgent({ name: 'a', parts })).stream!(''))
-    expect(events[2]).toEqual({ type: 'tool_call_end', toolCallId: '1', error: 'dark' })
+    expect(events[3]).toEqual({ type: 'tool_call_end', toolCallId: '1', error: 'dark' })
   })
 })
 
@@ -172,6 +175,7 @@ describe('Mastra chunks', () => {
       'thinking',
       'tool_call_start',
       'tool_call_delta',
+      'tool_call_ready',
       'tool_call_end',
       'artifact',
       'finish',
@@ -260,6 +264,8 @@ describe('LangGraph items', () => {
       { type: 'text', text: 'well' },
       { type: 'tool_call_start', toolCall: { id: '1', name: 'look' } },
       { type: 'tool_call_delta', toolCallId: '1', argumentsDelta: '{"a":1}' },
+      { type: 'tool_call_ready', toolCallId: '1', args: { a: 1 } },
+      { type: 'model_call', usage: told, finishReason: 'length' },
       { type: 'finish', finishReason: 'length', usage: told },
     ])
   })
@@ -316,6 +322,7 @@ describe('OpenAI Agents events', () => {
     expect(await drain(openai(stream).stream!(''))).toEqual([
       { type: 'thinking', text: 'hm' },
       { type: 'tool_call_start', toolCall: { id: 'h', name: 'web_search' } },
+      { type: 'tool_call_ready', toolCallId: 'h' },
       { type: 'tool_call_end', toolCallId: 'h', result: 'found' },
       { ...finish, usage: told, structured: { a: 1 } },
     ])

@@ -1,12 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { SpeakingOrder } from '../../src/agents/speaking-order.ts'
+import { type Said, SpeakingOrder } from '../../src/agents/speaking-order.ts'
+
+const said = (text: string): Said => ({ type: 'text', text })
+
+const textsOf = (all: Iterable<Said>) => Array.from(all, ({ text }) => text)
 
 /** Plays a script of things said and ends, and gives what may be said at each line. */
 function play(script: readonly (readonly [speaker: number, text?: string])[]): string[][] {
   const order = new SpeakingOrder()
   return script.map(([speaker, text]) => [
-    ...(text === undefined ? order.end(speaker) : order.say(speaker, text)),
+    ...textsOf(text === undefined ? order.end(speaker) : order.say(speaker, said(text))),
   ])
 }
 
@@ -63,13 +67,20 @@ describe('SpeakingOrder', () => {
     )
   })
 
+  it('says who said it, also after a wait', () => {
+    const order = new SpeakingOrder()
+    const all = ['m', 'm', 'n'].map((agent, index) => ({ ...said(`${index}`), agent, parentId: 'p' }))
+    for (const one of all) expect([...order.say(1, one)]).toEqual([])
+    expect([...order.end(0)]).toEqual(all)
+  })
+
   it('refuses to keep more than 8 Mi characters waiting, counting what waits now only', () => {
     const order = new SpeakingOrder()
     const large = 'x'.repeat(8 * 1024 * 1024)
-    expect([...order.say(1, large)]).toEqual([])
-    expect(() => [...order.say(2, 'x')]).toThrow(expect.objectContaining({ code: 'run_too_large' }))
+    expect([...order.say(1, said(large))]).toEqual([])
+    expect(() => [...order.say(2, said('x'))]).toThrow(expect.objectContaining({ code: 'run_too_large' }))
     const next = new SpeakingOrder()
-    expect([...next.say(1, large), ...next.end(0)]).toHaveLength(1)
-    expect([...next.say(2, large)]).toEqual([])
+    expect([...next.say(1, said(large)), ...next.end(0)]).toHaveLength(1)
+    expect([...next.say(2, said(large))]).toEqual([])
   })
 })

@@ -242,7 +242,7 @@ describe('sequence', () => {
   it('passes on what members do beside talking', async () => {
     const thinking: RunEvent = { type: 'thinking', text: 'hm' }
     const events = await drain(teamOf(sequence, speaker('a', thinking), wrapper('b')).stream('hi'))
-    expect(events[1]).toEqual(thinking)
+    expect(events[1]).toEqual({ ...thinking, agent: 'a', parentId: 'a' })
   })
 
   it('ends with the answer of a member that cannot go on', async () => {

@@ -39,7 +39,7 @@ describe('callTool', () => {
     const ids = [...first, ...second].map(event =>
       event.type === 'tool_call_start' ? event.toolCall.id : Object(event).toolCallId,
     )
-    expect(new Set(ids.slice(0, 3)).size).toBe(1)
+    expect(new Set(ids.slice(0, 4)).size).toBe(1)
     expect(new Set(ids).size).toBe(2)
   })
 

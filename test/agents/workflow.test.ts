@@ -86,7 +86,7 @@ describe('Workflow', () => {
       '1:last started',
       '1:last completed',
     ])
-    expect(events).toContainEqual({ type: 'thinking', text: 'hm' })
+    expect(events).toContainEqual({ type: 'thinking', text: 'hm', parentId: 'first' })
     expect(textIn(events)).toBe('got handed over')
     expect(events.at(-1)).toEqual({ type: 'finish', finishReason: 'stop' })
   })

@@ -56,6 +56,10 @@ export function createService(options: HandlerOptions = {}): Service {
       await gate
       yield 'after'
     }),
+    calls: agent('calls', async function* (_, { callTool }) {
+      yield* callTool({ name: 'add', execute: () => 3 }, { a: 1 })
+      yield { type: 'model_call', model: 'a/b', finishReason: 'stop', durationMs: 5 }
+    }),
     fails: agent('fails', () => Promise.reject(new Error('it broke'))),
     thinks: agent('thinks', () => ({ structured: { city: 'Oslo' } })),
   }

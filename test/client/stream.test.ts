@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { createClient, ServableClientError } from '../../src/client/index.ts'
-import { drain, listenersOf, never, textIn } from '../support.ts'
+import { drain, listenersOf, never, textIn, untimed } from '../support.ts'
 import { type Cut, clientOf, createService, cutting } from './kit.ts'
 
 const RUN = crypto.randomUUID()
@@ -13,7 +13,8 @@ describe('stream', () => {
     const stream = clientOf(createService().fetch).agent('echo').stream('one')
     expect([stream.runId, stream.lastEventId]).toEqual([undefined, 0])
     const events = await drain(stream)
-    expect(events).toEqual([
+    expect(events.map(({ at }) => typeof at)).toEqual(['number', 'number'])
+    expect(events.map(untimed)).toEqual([
       { type: 'text', text: 'one' },
       { type: 'finish', finishReason: 'stop' },
     ])
@@ -43,9 +44,24 @@ describe('stream', () => {
     expect(listenersOf(signal)).toBe(0)
   })
 
+  it('passes on when the arguments of a call are complete, and each answer of a model', async () => {
+    const events = await drain(clientOf(createService().fetch).agent('calls').stream('x'))
+    const ready = events.find(event => event.type === 'tool_call_ready')
+    const answer = events.find(event => event.type === 'model_call')
+    expect(ready?.args).toEqual({ a: 1 })
+    expect(answer).toMatchObject({
+      model: 'a/b',
+      finishReason: 'stop',
+      durationMs: 5,
+      at: expect.any(Number),
+    })
+  })
+
   it('tells a failed run by its last event, and as the error of its result', async () => {
     const stream = clientOf(createService().fetch).agent('fails').stream('x')
-    expect(await drain(stream)).toEqual([{ type: 'error', code: 'agent_failed', error: expect.any(String) }])
+    expect((await drain(stream)).map(untimed)).toEqual([
+      { type: 'error', code: 'agent_failed', error: expect.any(String) },
+    ])
     const error = await stream.result().catch(thrown => thrown)
     expect(error).toMatchObject({ code: 'agent_failed', runId: stream.runId })
   })
@@ -55,7 +71,7 @@ describe('stream', () => {
     const client = clientOf(service.fetch)
     const stream = client.agent('gated').stream('x')
     for await (const event of stream) {
-      expect(event).toEqual({ type: 'text', text: 'before ' })
+      expect(untimed(event)).toEqual({ type: 'text', text: 'before ' })
       break
     }
     expect((await client.runs.get(stream.runId!)).status).toBe('cancelled')

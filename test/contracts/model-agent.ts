@@ -24,9 +24,12 @@ export function aiContract(deploy: (provider: string) => Promise<Deployment>): v
     expect(events.map(({ type }) => type)).toEqual([
       'tool_call_start',
       ...events.filter(({ type }) => type === 'tool_call_delta').map(({ type }) => type),
+      'tool_call_ready',
       'tool_call_end',
+      'model_call',
       'text',
       'text',
+      'model_call',
       'finish',
     ])
     expect(events.at(-1)).toMatchObject({ usage: { totalTokens: 20 } })

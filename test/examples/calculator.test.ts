@@ -25,6 +25,7 @@ describe('calculator', () => {
     expect(events.map(({ type }) => type)).toEqual([
       'tool_call_start',
       'tool_call_delta',
+      'tool_call_ready',
       'tool_call_end',
       'text',
       'finish',

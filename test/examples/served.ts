@@ -2,6 +2,7 @@
 
 import * as agents from '../../examples/agents.ts'
 import { createHandler, type RunEvent, type RunInput, type RunResult } from '../../src/index.ts'
+import { untimed } from '../support.ts'
 
 const handler = createHandler({ serve: Object.values(agents), production: false, logger: false })
 
@@ -25,7 +26,7 @@ export async function stream(path: string, input: RunInput): Promise<RunEvent[]>
   return text
     .split('\n')
     .filter(line => line.startsWith('data: '))
-    .map(line => JSON.parse(line.slice('data: '.length)))
+    .map(line => untimed(JSON.parse(line.slice('data: '.length))))
 }
 
 /** The text of the answer, piece by piece. */

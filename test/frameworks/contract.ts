@@ -1,7 +1,7 @@
 /** What holds for the agents of every framework, asked over HTTP against a model server on loopback. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { RunEvent, RunInput, RunResult } from '../../src/index.ts'
-import { terminalsIn, textIn } from '../support.ts'
+import { terminalsIn, textIn, untimed } from '../support.ts'
 import { PROVIDER_TEXT } from './model-server.ts'
 import { TOKENS } from './model-wire.ts'
 import { type Installed, install, type ServedFramework } from './served-framework.ts'
@@ -10,6 +10,10 @@ import { type Installed, install, type ServedFramework } from './served-framewor
 export interface Traits {
   /** What the list tells of the agent `main`. */
   readonly listed: Readonly<Record<string, unknown>>
+  /** The model, as the events of its answers name it. */
+  readonly model: string
+  /** What the framework does not tell of an answer. */
+  readonly untold?: readonly string[]
   /** The reason of an answer that was cut, where the framework tells one; `error` where it fails. */
   readonly cut: 'length' | 'stop' | 'error'
   /** What a tool that throws ends with. */
@@ -32,6 +36,12 @@ const USAGE = {
   promptTokens: TOKENS.prompt,
   completionTokens: TOKENS.completion,
   totalTokens: TOKENS.prompt + TOKENS.completion,
+}
+
+/** One answer of the model, as far as the framework tells of it. */
+function answered({ model, untold = [] }: Traits, finishReason: string): object {
+  const all = { type: 'model_call', model, usage: USAGE, finishReason, durationMs: expect.any(Number) }
+  return Object.fromEntries(Object.entries(all).filter(([name]) => !untold.includes(name)))
 }
 
 /** Two requests' worth. */
@@ -71,7 +81,7 @@ export function askerOf(served: () => ServedFramework) {
     async stream(name: string, input: RunInput, rest?: object): Promise<RunEvent[]> {
       const text = await (await post(`${name}/stream`, input, rest)).text()
       const lines = text.split('\n').filter(line => line.startsWith('data: '))
-      return lines.map(line => JSON.parse(line.slice('data: '.length)))
+      return lines.map(line => untimed(JSON.parse(line.slice('data: '.length))))
     },
   }
 }
@@ -121,6 +131,7 @@ export function testFramework(folder: string, traits: Traits): ReturnType<typeof
         { type: 'text', text: 'Hello' },
         { type: 'text', text: ', ' },
         { type: 'text', text: 'world' },
+        answered(traits, 'stop'),
         { type: 'finish', finishReason: 'stop', usage: USAGE },
       ])
     })
@@ -142,6 +153,10 @@ export function testFramework(folder: string, traits: Traits): ReturnType<typeof
       expect(toolEvents[0]).toEqual({ type: 'tool_call_start', toolCall: { id, name: 'get_weather' } })
       const args = toolEvents.map(event => (event.type === 'tool_call_delta' ? event.argumentsDelta : ''))
       expect(JSON.parse(args.join(''))).toEqual({ city: 'Oslo' })
+      const ready = { type: 'tool_call_ready', toolCallId: id, args: { city: 'Oslo' } }
+      expect(toolEvents.filter(({ type }) => type === 'tool_call_ready')).toEqual([ready])
+      const answers = events.filter(({ type }) => type === 'model_call')
+      expect(answers).toEqual([answered(traits, 'tool_calls'), answered(traits, 'stop')])
       expect(toolEvents.at(-1)).toMatchObject({ type: 'tool_call_end', toolCallId: id })
       expect(events.at(-1)).toEqual({ type: 'finish', finishReason: 'stop', usage: USAGE_OF_TWO })
     })

@@ -3,6 +3,7 @@ import { askerOf, testFramework } from './contract.ts'
 
 const { served } = testFramework('openai-agents', {
   listed: { description: 'Tells the weather', model: 'test', provider: 'openai', tools: ['get_weather'] },
+  model: 'openai/test',
   // Its client of the Responses API takes an answer that was cut for a failure.
   cut: 'error',
   // It gives a text of its own to the model in place of the error.

@@ -14,3 +14,19 @@ it("a member's tool call says over the socket whose it is, and an agent's own do
     { toolCallId: '1', error: 'x', agent: 'm' },
   ])
 })
+
+it('says over the socket when the arguments of a call are complete, and what each answer of a model used', () => {
+  const ready = { toolCallId: '1', args: { a: 1 }, at: 5 }
+  expect(serverEventOf({ type: 'tool_call_ready', ...ready })).toEqual(['agent.tool.ready', ready])
+  const usage = { promptTokens: 1, completionTokens: 2, totalTokens: 3 }
+  const call = { model: 'a/b', usage, finishReason: 'stop', durationMs: 9, at: 9, agent: 'm' } as const
+  expect(serverEventOf({ type: 'model_call', ...call })).toEqual(['agent.model_call', call])
+})
+
+it('says over the socket who says a text, and inside of what', () => {
+  expect(serverEventOf({ type: 'text', text: 'x', at: 1 })).toEqual(['agent.chunk', { chunk: 'x' }])
+  expect(serverEventOf({ type: 'text', text: 'x', at: 1, agent: 'm', parentId: 's' })).toEqual([
+    'agent.chunk',
+    { chunk: 'x', agent: 'm', parentId: 's' },
+  ])
+})

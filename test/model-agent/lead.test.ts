@@ -69,6 +69,31 @@ describe('lead', () => {
     expect(second?.body.messages.at(-1)?.content).toBe('found facts')
   })
 
+  it('tells what a member does as inside of the tool call, and each answer of a model with whose it is', async () => {
+    leading.script(calls(['ask_writer', { input: 'a' }]), calls(['ask_writer', { input: 'b' }]), says('done'))
+    working.script(says('A text'), says('A text'))
+    const events = await drain(team().stream('Do it'))
+    const ids = events.flatMap(event => (event.type === 'tool_call_start' ? [event.toolCall.id] : []))
+    expect(new Set(ids).size).toBe(2)
+    for (const [place, id] of ids.entries()) {
+      const inside = events.filter(({ parentId }) => parentId === id)
+      const own = place === 0 ? 'writer' : 'writer#2'
+      expect(inside.map(event => (event.type === 'step' ? [event.id, event.status] : event.type))).toEqual([
+        [own, 'started'],
+        [own, 'progress'],
+        'model_call',
+        [own, 'completed'],
+      ])
+    }
+    const answers = events.filter(event => event.type === 'model_call')
+    const of = (who: string | undefined) =>
+      answers.flatMap(({ agent, model, finishReason }) => (agent === who ? [[model, finishReason]] : []))
+    const [own, writers] = ['provider-a.chat/model-1', 'provider-b.chat/model-1']
+    expect(of(undefined)).toEqual([...Array(2).fill([own, 'tool_calls']), [own, 'stop']])
+    expect(of('writer')).toEqual(Array(2).fill([writers, 'stop']))
+    expect(answers.every(({ usage, durationMs }) => usage?.totalTokens === 10 && durationMs! >= 0)).toBe(true)
+  })
+
   it('asks several members at once', async () => {
     leading.script(calls(['ask_searcher', { input: 'a' }], ['ask_searcher', { input: 'b' }]), says('done'))
     const { text, toolCalls } = await team().run('Do it')

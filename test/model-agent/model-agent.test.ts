@@ -16,6 +16,7 @@ import {
 } from '../../src/index.ts'
 import { ModelAgent, type ModelAgentConfig } from '../../src/model-agent/index.ts'
 import { identify } from '../contracts/identify.ts'
+import { untimed } from '../support.ts'
 import { calls, drops, hangs, type Provider, refuses, says, startProvider } from './provider.ts'
 
 let provider: Provider
@@ -64,7 +65,7 @@ const result = async (handler: Handler, body: object | string, headers = {}) =>
   (await post(handler, body, 'run', headers)).json()
 
 const eventsIn = async (response: Response): Promise<RunEvent[]> =>
-  [...(await response.text()).matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!))
+  [...(await response.text()).matchAll(/^data: (.*)$/gm)].map(([, data]) => untimed(JSON.parse(data!)))
 
 const forecast: Tool = {
   name: 'weather.forecast',
@@ -85,6 +86,13 @@ describe('ModelAgent', () => {
       { type: 'text', text: 'Hel' },
       { type: 'text', text: 'lo' },
       { type: 'text', text: ' there' },
+      {
+        type: 'model_call',
+        model: 'provider-a.chat/model-1',
+        usage: { promptTokens: 7, completionTokens: 3, totalTokens: 10 },
+        finishReason: 'stop',
+        durationMs: expect.any(Number),
+      },
       {
         type: 'finish',
         finishReason: 'stop',
@@ -117,12 +125,16 @@ describe('ModelAgent', () => {
       'tool_call_start',
       'tool_call_delta',
       'tool_call_delta',
+      'tool_call_ready',
       'tool_call_end',
+      'model_call',
       'text',
+      'model_call',
       'finish',
     ])
     expect(events[0]).toMatchObject({ toolCall: { name: 'weather.forecast' } })
-    expect(events[3]).toMatchObject({ result: { sunny: 'Oslo' } })
+    expect(events[3]).toMatchObject({ args: { city: 'Oslo' } })
+    expect(events[4]).toMatchObject({ result: { sunny: 'Oslo' } })
     expect(events.at(-1)).toMatchObject({ usage: { totalTokens: 20 } })
     const [first, second] = provider.asked
     expect(first?.body.tools?.[0]?.function).toMatchObject({

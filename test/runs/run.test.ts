@@ -5,11 +5,29 @@ import type { RunFailure } from '../../src/runs/failures.ts'
 import { type RunSettings, startRun } from '../../src/runs/run.ts'
 import type { Target } from '../../src/runs/target.ts'
 import { breathe, deferred } from '../../src/wake.ts'
-import { drain, listenersOf, never, terminalsIn, textIn, turn, untyped } from '../support.ts'
+import {
+  drain as drainAll,
+  listenersOf,
+  never,
+  terminalsIn,
+  textIn,
+  turn,
+  untimed,
+  untyped,
+} from '../support.ts'
 
 const settings: RunSettings = { production: false, timeoutMs: 60_000, maxEvents: 100_000, maxLength: 1e6 }
 const text: RunEvent = { type: 'text', text: 'x' }
 const finish: RunEvent = { type: 'finish', finishReason: 'stop' }
+
+/** All events, without their times. */
+const drain = async (source: AsyncIterable<RunEvent>) => (await drainAll(source)).map(untimed)
+
+/** The next event, without its time. */
+async function nextOf(run: AsyncIterator<RunEvent>): Promise<IteratorResult<RunEvent>> {
+  const { done, value } = await run.next()
+  return done ? { done, value } : { done: false, value: untimed(value) }
+}
 
 type Stream = (input: unknown, options: RunOptions) => unknown
 
@@ -351,10 +369,10 @@ describe('a run', () => {
   it('gives nothing after its end, however often it is asked', async () => {
     const run = stream(() => [text, finish])
     await drain(run)
-    for (let i = 0; i < 3; i++) expect(await run.next()).toEqual({ done: true, value: undefined })
+    for (let i = 0; i < 3; i++) expect(await nextOf(run)).toEqual({ done: true, value: undefined })
     run.cancel()
     run.fail(new Error('late'))
-    expect(await run.next()).toEqual({ done: true, value: undefined })
+    expect(await nextOf(run)).toEqual({ done: true, value: undefined })
   })
 
   it('passes events on as they come', async () => {
@@ -364,9 +382,9 @@ describe('a run', () => {
       await gate.promise
       yield finish
     })
-    expect(await run.next()).toEqual({ done: false, value: text })
+    expect(await nextOf(run)).toEqual({ done: false, value: text })
     gate.resolve()
-    expect(await run.next()).toEqual({ done: false, value: finish })
+    expect(await nextOf(run)).toEqual({ done: false, value: finish })
   })
 
   it('starts its servable at the first `next` only', async () => {
@@ -448,10 +466,10 @@ describe('a run that is left', () => {
     const { source, signals } = aborted()
     const run = stream(source)
     await run.next()
-    const waiting = run.next()
+    const waiting = nextOf(run)
     run.cancel()
     expect(await waiting).toEqual({ done: false, value: { type: 'finish', finishReason: 'cancelled' } })
-    expect(await run.next()).toEqual({ done: true, value: undefined })
+    expect(await nextOf(run)).toEqual({ done: true, value: undefined })
     expect(signals[0]?.reason).toMatchObject({ name: 'AbortError' })
   })
 
@@ -605,7 +623,7 @@ describe('a run that is left', () => {
     const { source, signals } = aborted()
     const run = stream(source, { signal: caller.signal })
     await run.next()
-    const waiting = run.next()
+    const waiting = nextOf(run)
     await vi.waitFor(() => expect(listenersOf(caller.signal)).toBe(1))
     caller.abort(new Error('gone'))
     expect(await waiting).toMatchObject({ value: { finishReason: 'cancelled' } })
@@ -618,7 +636,7 @@ describe('a run that is left', () => {
     const run = stream((_, { signal }) => [void signals.push(signal), finish].slice(1))
     await drain(run)
     run.cancel()
-    expect(await run.next()).toEqual({ done: true, value: undefined })
+    expect(await nextOf(run)).toEqual({ done: true, value: undefined })
     expect(signals[0]?.aborted).toBe(false)
   })
 
@@ -633,7 +651,7 @@ describe('a run that is left', () => {
       }
     }
     for await (const event of stream(source, { signal: caller.signal })) {
-      expect(event).toEqual(text)
+      expect(untimed(event)).toEqual(text)
       break
     }
     expect(closed).toHaveBeenCalledTimes(1)
@@ -643,7 +661,7 @@ describe('a run that is left', () => {
   it('gives nothing to a reader that came back', async () => {
     const run = stream(() => [text])
     await run.return()
-    expect(await run.next()).toEqual({ done: true, value: undefined })
+    expect(await nextOf(run)).toEqual({ done: true, value: undefined })
   })
 
   it('drops what its servable says or throws later', async () => {
@@ -653,12 +671,12 @@ describe('a run that is left', () => {
         await gate.promise
         yield late()
       })
-      const waiting = run.next()
+      const waiting = nextOf(run)
       run.cancel()
       gate.resolve()
       expect(await waiting).toMatchObject({ value: { finishReason: 'cancelled' } })
       await turn()
-      expect(await run.next()).toEqual({ done: true, value: undefined })
+      expect(await nextOf(run)).toEqual({ done: true, value: undefined })
     }
   })
 
@@ -799,6 +817,9 @@ describe('the errors of a run', () => {
       { type: 'tool_call_end', toolCallId: '1', result: 1 },
       { type: 'step', name: 's', status: 'failed' },
     ]
-    expect((await drain(start({ stream: () => quiet }, {}, { production: true }))).slice(0, 2)).toEqual(quiet)
+    expect((await drain(start({ stream: () => quiet }, {}, { production: true }))).slice(0, 2)).toEqual([
+      quiet[0],
+      { ...quiet[1], id: 's' },
+    ])
   })
 })

@@ -88,11 +88,12 @@ export function managingCases(server: Server): void {
     expect(events.map(({ type }) => type)).toEqual([
       'tool_call_start',
       'tool_call_delta',
+      'tool_call_ready',
       'tool_call_end',
       'text',
       'finish',
     ])
-    expect(events[2]).toMatchObject({ result: { sum: 3 } })
+    expect(events[3]).toMatchObject({ result: { sum: 3 } })
     // A stored run may be somewhere else than the request.
     const followed = await run(server, RUN, {
       ...callOf(`${name}.forecast`, { city: 'Bergen' }),

@@ -45,6 +45,14 @@ export function runCases(server: Server, open: (auth?: object) => Promise<Client
       runId: expect.any(String),
     })
     expect(done?.data).toEqual({ toolCallId: call?.data.toolCallId, runId: call?.data.runId })
+    expect(events.filter(({ event }) => event === 'agent.tool.ready').map(({ data }) => data)).toEqual([
+      {
+        toolCallId: call?.data.toolCallId,
+        args: { a: 1, b: 2 },
+        at: expect.any(Number),
+        runId: call?.data.runId,
+      },
+    ])
     expect(textOf(events)).toBe('sum 3')
   })
 

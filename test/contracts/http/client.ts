@@ -5,6 +5,7 @@ import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { expect, vi } from 'vitest'
 import type { RunEvent, RunResult } from '../../../src/index.ts'
 import type { Runtime } from '../../runtimes/harness.ts'
+import { untimed } from '../../support.ts'
 
 export type Server = () => Runtime
 
@@ -66,7 +67,7 @@ export async function run(
   return JSON.parse(answer.text)
 }
 
-/** The messages of a stream as they come. */
+/** The messages of a stream as they come, without the times of their events. */
 export async function* messagesOf(
   response: Response,
   onComment: (comment: string) => void = () => {},
@@ -74,7 +75,7 @@ export async function* messagesOf(
   const decoder = new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>
   const parser = new EventSourceParserStream({ onError: 'terminate', onComment })
   for await (const { id, data } of response.body!.pipeThrough(decoder).pipeThrough(parser)) {
-    yield { id, event: JSON.parse(data) }
+    yield { id, event: untimed(JSON.parse(data)) }
   }
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { untimedText } from '../../support.ts'
 import { ask, post, run, type Server, stream } from './client.ts'
 
 const ids = (count: number) => Array.from({ length: count }, (_, index) => String(index + 1))
@@ -127,7 +128,8 @@ function agentStreamCases(server: Server): void {
 
   it('ends with the connection and sends no end mark of its own', async () => {
     const answer = await post(server, '/api/agents/echo/stream', { input: 'one' })
-    expect(answer.text).toBe(
+    expect(answer.text).toMatch(/"at":\d+\}\n\n$/)
+    expect(untimedText(answer.text)).toBe(
       'id: 1\ndata: {"type":"text","text":"one"}\n\nid: 2\ndata: {"type":"finish","finishReason":"stop"}\n\n',
     )
   })
@@ -157,6 +159,7 @@ function agentStreamCases(server: Server): void {
     expect(events).toEqual([
       { type: 'tool_call_start', toolCall: { id: toolCallId, name: 'add' } },
       { type: 'tool_call_delta', toolCallId, argumentsDelta: '{"a":1,"b":2}' },
+      { type: 'tool_call_ready', toolCallId, args: { a: 1, b: 2 } },
       { type: 'tool_call_end', toolCallId, result: 3 },
       { type: 'text', text: 'sum 3' },
       { type: 'finish', finishReason: 'stop' },

@@ -4,6 +4,7 @@ import type { RunEvent, RunOptions } from '../../../src/index.ts'
 import type { Follower, IdempotencyKey, RunHost, RunPage, Viewer } from '../../../src/runs/host.ts'
 import type { RunRecord, RunStatus, RunSummary } from '../../../src/runs/record.ts'
 import type { LogEntry } from '../../../src/state/store.ts'
+import { untimed } from '../../support.ts'
 import { type Act, scripted } from './scripted.ts'
 
 /** A host under test, and what its tests must be able to do from outside. */
@@ -58,8 +59,9 @@ export async function read(host: RunHost, id: string, after = 0, viewer: Viewer 
   return rest(await host.follow(id, viewer, after))
 }
 
+/** The events of a log, without their times. */
 export function eventsIn(entries: readonly LogEntry[]): RunEvent[] {
-  return entries.map(({ data }) => JSON.parse(data) as RunEvent)
+  return entries.map(({ data }) => untimed(JSON.parse(data) as RunEvent))
 }
 
 export const isTerminal = ({ type }: RunEvent): boolean => type === 'finish' || type === 'error'

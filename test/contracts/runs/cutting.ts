@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { untimedText } from '../../support.ts'
 import { jsonRequest } from '../http/client.ts'
 import { acceptGated, ask, openGate, type Server, streamRequest, withoutComments } from './client.ts'
 
@@ -130,7 +131,7 @@ export function cuttingCases(server: Server): void {
       const late = await Promise.all(Array.from({ length: 10 }, () => streamRequest(server, id)))
       const texts = await Promise.all([...early, ...late].map(response => response.text()))
       const streams = new Set(texts.map(withoutComments))
-      expect([...streams]).toEqual([
+      expect([...streams].map(untimedText)).toEqual([
         'id: 1\ndata: {"type":"text","text":"before "}\n\n' +
           'id: 2\ndata: {"type":"text","text":"after"}\n\n' +
           'id: 3\ndata: {"type":"finish","finishReason":"stop"}\n\n',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { untimedText } from '../../support.ts'
 import { expectProblem, jsonRequest, run, stream } from '../http/client.ts'
 import type { Host } from '../http/host.ts'
 import {
@@ -206,6 +207,7 @@ function streamCases(server: Server): void {
     const request = jsonRequest({ input: '30', background: true })
     const first = await fetch(`${server().url}/api/agents/counts/stream`, request)
     const text = withoutComments(await first.text())
+    expect(text.match(/^data: .*"at":\d+\}$/gm)).toHaveLength(31)
     const again = await streamRequest(server, first.headers.get('x-run-id') ?? '')
     expect(withoutComments(await again.text())).toBe(text)
     for (const name of ['content-type', 'cache-control', 'x-accel-buffering', 'x-run-id']) {
@@ -241,10 +243,10 @@ function streamCases(server: Server): void {
     const { id, gate } = await acceptGated(server)
     const response = await streamRequest(server, id)
     const { more, rest } = textReader(response)
-    expect(await more()).toBe('id: 1\ndata: {"type":"text","text":"before "}\n\n')
+    expect(untimedText(await more())).toBe('id: 1\ndata: {"type":"text","text":"before "}\n\n')
     await openGate(server, gate)
     const text = await rest()
-    expect(text).toBe(
+    expect(untimedText(text)).toBe(
       'id: 2\ndata: {"type":"text","text":"after"}\n\nid: 3\ndata: {"type":"finish","finishReason":"stop"}\n\n',
     )
   })

@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser'
 import { describe, expect, it, vi } from 'vitest'
 import { createHandler, type HandlerOptions, type RunEvent } from '../../../src/index.ts'
-import { foreign, never, speaker, terminalsIn } from '../../support.ts'
+import { foreign, never, speaker, terminalsIn, untimed } from '../../support.ts'
 
 const text: RunEvent = { type: 'text', text: 'x' }
 
@@ -16,7 +16,9 @@ const handlerOf = (agent: object, options: HandlerOptions = {}) =>
 /** The numbered events of a stream. */
 async function eventsIn(response: Response): Promise<{ id: string | undefined; event: RunEvent }[]> {
   const events: { id: string | undefined; event: RunEvent }[] = []
-  const parser = createParser({ onEvent: ({ id, data }) => events.push({ id, event: JSON.parse(data) }) })
+  const parser = createParser({
+    onEvent: ({ id, data }) => events.push({ id, event: untimed(JSON.parse(data)) }),
+  })
   parser.feed(await response.text())
   return events
 }
