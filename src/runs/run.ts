@@ -244,12 +244,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       try {
         this.#source ??= this.#begin()
         const startedAt = this.#pace.begin()
-        const next = this.#next
-        if (next !== undefined) {
-          this.#next = undefined
-          this.#pass(next)
-          continue
-        }
+        if (this.#passNext()) continue
         const pulled = this.#source.pull()
         this.#pace.end(startedAt)
         const item = await pulled
@@ -263,6 +258,15 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       }
     }
     this.#isReading = false
+  }
+
+  /** Passes on an event that waited for one before it. */
+  #passNext(): boolean {
+    const next = this.#next
+    if (next === undefined) return false
+    this.#next = undefined
+    this.#pass(next)
+    return true
   }
 
   /** What the run waits for, to be kept with it. */
