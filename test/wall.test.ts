@@ -69,12 +69,13 @@ const KNOWS: Record<string, readonly string[]> = {
   wake: [],
   counter: [],
   'fair-share': [],
+  'canonical-json': [],
   validation: ['errors'],
   schemas: ['validation'],
   environment: [],
   'key-text': [],
   web: ['errors'],
-  agents: ['errors', 'defaults', 'environment', 'wake'],
+  agents: ['errors', 'defaults', 'environment', 'wake', 'canonical-json'],
   state: ['errors'],
   runs: ['errors', 'validation', 'wake', 'agents', 'state'],
   http: [
@@ -111,7 +112,7 @@ const KNOWS: Record<string, readonly string[]> = {
   admin: ['errors', 'schemas', 'core', 'web', 'agents', 'state', 'http'],
   adapters: ['errors', 'key-text', 'agents'],
   'mcp-client': ['errors', 'validation', 'environment', 'web', 'agents', 'http'],
-  signing: ['errors', 'validation', 'a2a'],
+  signing: ['errors', 'validation', 'canonical-json', 'a2a'],
   'model-agent': ['errors', 'key-text', 'wake', 'agents', 'http', 'adapters'],
   // Of all these, types alone: see below.
   client: ['errors', 'web', 'agents', 'runs', 'http', 'metrics'],

@@ -46,6 +46,14 @@ export type {
   Usage,
 } from './run-types.ts'
 
+/** See {@link RunOptions.work}. */
+export interface WorkState {
+  /** What the run before kept; undefined if it kept nothing, and where no run came before. */
+  read(): unknown
+  /** Keeps a state. It replaces one that was kept before. */
+  keep(state: unknown): void
+}
+
 /** What the caller of a run passes to the servable. Every member is optional. */
 export interface RunOptions extends RunCaller, RunKeys {
   /** The memory of earlier runs of the same owner. */
@@ -58,6 +66,10 @@ export interface RunOptions extends RunCaller, RunKeys {
   readonly clientTools?: readonly ClientTool[] | undefined
   /** The answers to the requests of the run that this run continues. */
   readonly answers?: readonly Answer[] | undefined
+  /**
+   * State that an agent keeps with a run that waits, and finds again in the run that goes on. JSON, at most 1 Mi characters.
+   */
+  readonly work?: WorkState | undefined
   /** Fires when the run is cancelled, times out, or loses its client or reader. Pass it to everything that waits. */
   readonly signal?: AbortSignal | undefined
   /** The id of the run: a UUID unless the caller chose one. */

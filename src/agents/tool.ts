@@ -24,6 +24,14 @@ export function toolContextOf(
   return { runId, sessionId, userId, identity, requestId, traceparent, ...call }
 }
 
+/** See {@link Tool.needsApproval}. If the function throws, the run fails. */
+export type NeedsApproval<Args> = boolean | ApprovalCheck<Args>['check']
+
+/** A method, as `execute` is one: a tool with arguments of some type is a tool. */
+interface ApprovalCheck<Args> {
+  check(args: Args, context: ToolContext): boolean | Promise<boolean>
+}
+
 /** A named function with described parameters that an agent can call. */
 export interface Tool<Args = unknown, Result = unknown> {
   readonly name: string
@@ -33,6 +41,10 @@ export interface Tool<Args = unknown, Result = unknown> {
    * completely, by plain JSON Schema in `type` and `required` only.
    */
   readonly parameters?: unknown
+  /** Whether a person must approve a call before it is carried out, or a function that says so for a call. Default: false. */
+  readonly needsApproval?: NeedsApproval<Args> | undefined
+  /** Whoever approves a call may edit its arguments. Default: false. */
+  readonly editable?: boolean | undefined
   /** Does the work. It must resolve with JSON. */
   execute(args: Args, context: ToolContext): Result | Promise<Result>
 }
@@ -49,6 +61,8 @@ export interface ToolOf<Schema, Result = unknown> {
   readonly name: string
   readonly description?: string | undefined
   readonly parameters?: Schema
+  readonly needsApproval?: NeedsApproval<ArgsOf<Schema>> | undefined
+  readonly editable?: boolean | undefined
   execute(args: ArgsOf<Schema>, context: ToolContext): Result | Promise<Result>
 }
 

@@ -1,0 +1,16 @@
+import { canonicalJson } from '../canonical-json.ts'
+import type { InputRequest } from './run-types.ts'
+
+/** A request with the digest of what it shows: the SHA-256, in base64url, of its facts as canonical JSON. */
+export async function requestOf(request: Omit<InputRequest, 'digest'>): Promise<InputRequest> {
+  const { kind, toolName, args, message, schema } = request
+  // What is shown is what JSON makes of it.
+  const shown: unknown = JSON.parse(JSON.stringify({ kind, toolName, args, message, schema }))
+  const bytes = new TextEncoder().encode(canonicalJson(shown))
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+  const digest = btoa(String.fromCharCode(...hash)).replace(/[+/=]/g, sign => URL_SAFE[sign] ?? '')
+  return { ...request, digest }
+}
+
+/** Base64url (RFC 4648, section 5) has these in place of two signs of base64, and no padding. */
+const URL_SAFE: Readonly<Record<string, string>> = { '+': '-', '/': '_' }
