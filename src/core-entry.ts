@@ -29,6 +29,7 @@ export type {
   ServableWorkflow,
   Step,
   ToolCall,
+  WorkState,
 } from './agents/contract.ts'
 export type {
   Correction,
@@ -50,10 +51,13 @@ export {
 export type {
   Artifact,
   ArtifactEvent,
+  ClientTool,
   ContentPart,
   ErrorEvent,
   FinishEvent,
   FinishReason,
+  HistoryMessage,
+  HistoryToolCall,
   Kind,
   ModelUsage,
   RunEvent,
@@ -71,7 +75,15 @@ export {
   type TeamContext,
   type TeamStrategy,
 } from './agents/team.ts'
-export { type ArgsOf, type Tool, type ToolContext, type ToolOf, type ToolsOf, tool } from './agents/tool.ts'
+export {
+  type ArgsOf,
+  type NeedsApproval,
+  type Tool,
+  type ToolContext,
+  type ToolOf,
+  type ToolsOf,
+  tool,
+} from './agents/tool.ts'
 export type {
   KeptDefinition,
   ServerCallOptions,
