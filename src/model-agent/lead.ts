@@ -1,3 +1,4 @@
+import { AiParts } from '../adapters/ai-parts.ts'
 import { aside } from '../agents/call.ts'
 import type { RunResult, ServableAgent, Usage } from '../agents/contract.ts'
 import type { Yielded } from '../agents/perform.ts'
@@ -10,6 +11,7 @@ import { callModel, type ModelSettings } from './call-model.ts'
 import { toUserMessage } from './messages.ts'
 import { type ModelSource, modelInfo, modelOf, settingsOf } from './model-agent.ts'
 import { SideEvents } from './side-events.ts'
+import { toTurns } from './told.ts'
 import { toModelTools } from './tools.ts'
 
 /** How a lead works. */
@@ -42,13 +44,15 @@ export function lead(options: LeadOptions): TeamStrategy {
     const tools = context.members.map((member, index) =>
       memberTool(member, index, { context, side, results }),
     )
+    const modelTools = toModelTools(tools, context)
     const keys = optionsFor({ model: info }, context)
     const answer = yield* side.beside(
       callModel({
         model: modelOf(options.model, { apiKey: keys.apiKey, apiKeys: keys.apiKeys ?? {} }, 'lead'),
         instructions: options.instructions ?? '',
-        messages: [toUserMessage(input)],
-        tools: toModelTools(tools, context),
+        messages: [...toTurns(context.history).flat(), toUserMessage(input)],
+        tools: modelTools,
+        parts: new AiParts(modelTools.nameOf),
         output: undefined,
         settings: settingsOf(options),
         signal: context.signal,
