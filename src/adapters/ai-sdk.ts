@@ -30,11 +30,11 @@ export const aiSdk: Adapter = {
 async function* runAgent(
   agent: unknown,
   input: RunInput,
-  { signal }: RunContext,
+  { signal, history }: RunContext,
 ): AsyncGenerator<Yielded, RunOutcome> {
   keepQuiet(agent)
   const result = fieldsOf(
-    await callMethod(agent, 'stream', { prompt: toAiInput(input), abortSignal: signal }),
+    await callMethod(agent, 'stream', { prompt: toAiInput(input, history), abortSignal: signal }),
   )
   const parts = new AiParts()
   for await (const part of itemsOf(result.stream ?? result.fullStream)) yield* parts.read(part)

@@ -47,7 +47,7 @@ async function* runAgent(
   const thread = threadOf(context)
   const memory = thread === undefined ? {} : { memory: { thread, resource: ownerOf(context) ?? thread } }
   const options = { abortSignal: context.signal, ...memory }
-  const result = fieldsOf(await callMethod(agent, 'stream', toAiInput(input), options))
+  const result = fieldsOf(await callMethod(agent, 'stream', toAiInput(input, context.history), options))
   const parts = new AiParts()
   for await (const chunk of itemsOf(result.fullStream)) yield* parts.read(toAiPart(chunk))
   return parts.outcome

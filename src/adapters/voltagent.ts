@@ -39,7 +39,7 @@ async function* runAgent(
     ...(conversationId !== undefined && { conversationId }),
     ...(userId !== undefined && { userId }),
   }
-  const result = fieldsOf(await callMethod(agent, 'streamText', toAiInput(input), options))
+  const result = fieldsOf(await callMethod(agent, 'streamText', toAiInput(input, context.history), options))
   const parts = new AiParts()
   for await (const part of itemsOf(result.fullStream)) yield* parts.read(withoutStack(part))
   return parts.outcome
