@@ -57,6 +57,9 @@ export function createService(options: HandlerOptions = {}): Service {
       yield 'after'
     }),
     fails: agent('fails', () => Promise.reject(new Error('it broke'))),
+    heard: agent('heard', (_, { history, clientTools, sessionId }) => ({
+      structured: { history, clientTools, sessionId },
+    })),
     thinks: agent('thinks', () => ({ structured: { city: 'Oslo' } })),
   }
   const workflows = { count: new Workflow({ name: 'count', run: input => textOf(input), register: false }) }
