@@ -85,7 +85,15 @@ export {
   type TeamContext,
   type TeamStrategy,
 } from './agents/team.ts'
-export { type ArgsOf, type Tool, type ToolContext, type ToolOf, type ToolsOf, tool } from './agents/tool.ts'
+export {
+  type ArgsOf,
+  type NeedsApproval,
+  type Tool,
+  type ToolContext,
+  type ToolOf,
+  type ToolsOf,
+  tool,
+} from './agents/tool.ts'
 export type {
   KeptDefinition,
   ServerCallOptions,

@@ -4,12 +4,42 @@
  * @module
  */
 
-import type { ContentPart, RunInput } from '../agents/contract.ts'
+import type { ContentPart, HistoryMessage, RunInput } from '../agents/contract.ts'
+import { namesIn, spokenText, type Told, toldOf } from './history.ts'
 import { mediaTypeOf } from './media.ts'
 
-/** Text as it is, parts as one message of the user. */
-export function toAiInput(input: RunInput): unknown {
-  return typeof input === 'string' ? input : [{ role: 'user', content: input.map(toAiPart) }]
+/** Text as it is, parts as one message of the user. With a history it is the last of its messages. */
+export function toAiInput(input: RunInput, history?: readonly HistoryMessage[]): unknown {
+  const told = toldOf(history)
+  if (told === undefined) return typeof input === 'string' ? input : [userMessage(input)]
+  const names = namesIn(told)
+  return [...told.map(message => toAiMessage(message, names)), userMessage(input)]
+}
+
+function userMessage(input: RunInput): object {
+  return { role: 'user', content: typeof input === 'string' ? input : input.map(toAiPart) }
+}
+
+function toAiMessage(message: Told, names: ReadonlyMap<string, string>): object {
+  if (message.role === 'user') return userMessage(message.content)
+  if (message.role === 'assistant') {
+    const text = spokenText(message)
+    const calls = (message.toolCalls ?? []).map(({ toolCallId, toolName, args = {} }) => ({
+      type: 'tool-call',
+      toolCallId,
+      toolName,
+      input: args,
+    }))
+    const said = text === '' ? [] : [{ type: 'text', text }]
+    return { role: 'assistant', content: [...said, ...calls] }
+  }
+  const { toolCallId, result } = message
+  const output =
+    typeof result === 'string' ? { type: 'text', value: result } : { type: 'json', value: result ?? null }
+  return {
+    role: 'tool',
+    content: [{ type: 'tool-result', toolCallId, toolName: names.get(toolCallId), output }],
+  }
 }
 
 function toAiPart(part: ContentPart): object {

@@ -49,6 +49,11 @@ export class AiParts {
     }
   }
 
+  /** The id by which a tool call is told. */
+  idOf(toolCallId: string): string {
+    return this.#calls.idOf(toolCallId)
+  }
+
   /** What one part says. Parts that say nothing to a client, and what is no part, give nothing. */
   *read(part: unknown): Generator<RunEvent> {
     const fields = fieldsOf(part)

@@ -35,12 +35,12 @@ function modelIn(settings: unknown): Facts['model'] {
 async function* runAgent(
   agent: unknown,
   input: RunInput,
-  { signal }: RunContext,
+  { signal, history }: RunContext,
 ): AsyncGenerator<Yielded, RunOutcome> {
   keepQuiet(agent)
   const parts = new AiParts({ model: nameOf(modelIn(fieldsOf(agent).settings)) })
   const result = fieldsOf(
-    await callMethod(agent, 'stream', { prompt: toAiInput(input), abortSignal: signal }),
+    await callMethod(agent, 'stream', { prompt: toAiInput(input, history), abortSignal: signal }),
   )
   for await (const part of itemsOf(result.stream ?? result.fullStream)) yield* parts.read(part)
   const { outcome } = parts

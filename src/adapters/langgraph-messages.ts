@@ -1,4 +1,5 @@
-import type { ContentPart, RunInput } from '../agents/contract.ts'
+import type { ContentPart, HistoryMessage, RunInput } from '../agents/contract.ts'
+import { namesIn, resultText, spokenText, toldOf } from './history.ts'
 import { dataOf, isUrl, type MediaPart, mediaTypeOf, urlOf } from './media.ts'
 
 /** A message of the user, as LangChain takes it. */
@@ -10,6 +11,31 @@ export interface LangChainMessage {
 /** The input of a run as one message of the user. */
 export function toLangChainMessage(input: RunInput): LangChainMessage {
   return { role: 'user', content: typeof input === 'string' ? input : input.map(toBlock) }
+}
+
+/** A client's history as LangChain takes it. */
+export function toLangChainMessages(history: readonly HistoryMessage[] | undefined): readonly object[] {
+  const told = toldOf(history) ?? []
+  const names = namesIn(told)
+  return told.map(message => {
+    if (message.role === 'user') return toLangChainMessage(message.content)
+    if (message.role === 'tool') {
+      const { toolCallId, result } = message
+      return {
+        role: 'tool',
+        tool_call_id: toolCallId,
+        name: names.get(toolCallId),
+        content: resultText(result),
+      }
+    }
+    const calls = (message.toolCalls ?? []).map(({ toolCallId, toolName, args = {} }) => ({
+      type: 'tool_call',
+      id: toolCallId,
+      name: toolName,
+      args,
+    }))
+    return { role: 'assistant', content: spokenText(message), tool_calls: calls }
+  })
 }
 
 function toBlock(part: ContentPart): object {

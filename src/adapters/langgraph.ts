@@ -10,7 +10,7 @@ import type { Adapter } from './adapter.ts'
 import { toolsOf } from './facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, listIn, objectIn, textIn } from './fields.ts'
 import { LangGraphItems } from './langgraph-items.ts'
-import { toLangChainMessage } from './langgraph-messages.ts'
+import { toLangChainMessage, toLangChainMessages } from './langgraph-messages.ts'
 import { threadOf } from './thread.ts'
 
 /** The name of graphs that were given none. */
@@ -41,13 +41,14 @@ async function* runGraph(
   context: RunContext,
 ): AsyncGenerator<Yielded, RunOutcome> {
   const { runId, signal } = context
-  const configurable = { thread_id: threadOf(context) ?? runId }
+  const thread = threadOf(context)
+  const configurable = { thread_id: thread ?? runId }
   const message = toLangChainMessage(input)
-  const isWaiting = context.sessionId !== undefined && (await waits(graph, configurable))
+  const isWaiting = thread !== undefined && (await waits(graph, configurable))
   const stream = await callMethod(
     graph,
     'stream',
-    isWaiting ? resume(message.content) : { messages: [message] },
+    isWaiting ? resume(message.content) : { messages: [...toLangChainMessages(context.history), message] },
     {
       configurable,
       streamMode: ['messages', 'updates'],

@@ -49,7 +49,7 @@ async function* runAgent(
   const memory = thread === undefined ? {} : { memory: { thread, resource: ownerOf(context) ?? thread } }
   const options = { abortSignal: context.signal, ...memory }
   const parts = new AiParts()
-  const result = fieldsOf(await callMethod(agent, 'stream', toAiInput(input), options))
+  const result = fieldsOf(await callMethod(agent, 'stream', toAiInput(input, context.history), options))
   for await (const chunk of itemsOf(result.fullStream)) yield* parts.read(toAiPart(chunk))
   return parts.outcome
 }

@@ -54,7 +54,7 @@ async function* runAgent(
   const settings = { stream: true, signal: context.signal, ...(objectIn(session) && { session }) }
   const events = new OpenAiEvents(modelOf(fieldsOf(agent).model))
   try {
-    const stream = await start(options.run, agent, toOpenAiInput(input), settings)
+    const stream = await start(options.run, agent, toOpenAiInput(input, context.history), settings)
     for await (const event of itemsOf(stream)) yield* events.read(event)
     await stream.completed
     return context.signal.aborted ? { finishReason: 'cancelled' } : outcomeOf(stream, events)

@@ -1,9 +1,40 @@
-import type { ContentPart, RunInput } from '../agents/contract.ts'
+import type { ContentPart, HistoryMessage, RunInput } from '../agents/contract.ts'
+import { namesIn, resultText, spokenText, type Told, toldOf } from './history.ts'
 import { dataOf, formatOf, urlOf } from './media.ts'
 
-/** The input of a run as OpenAI's Agents SDK takes it: text as it is, parts as one message of the user. */
-export function toOpenAiInput(input: RunInput): unknown {
-  return typeof input === 'string' ? input : [{ role: 'user', content: input.map(toOpenAiPart) }]
+/**
+ * The input of a run as OpenAI's Agents SDK takes it: text as it is, parts as one message of the user. With a history it is the
+ * last of its items.
+ */
+export function toOpenAiInput(input: RunInput, history?: readonly HistoryMessage[]): unknown {
+  const told = toldOf(history)
+  if (told === undefined) return typeof input === 'string' ? input : [userItem(input)]
+  const names = namesIn(told)
+  return [...told.flatMap(message => itemsOf(message, names)), userItem(input)]
+}
+
+function userItem(input: RunInput): object {
+  return { role: 'user', content: typeof input === 'string' ? input : input.map(toOpenAiPart) }
+}
+
+function itemsOf(message: Told, names: ReadonlyMap<string, string>): object[] {
+  if (message.role === 'user') return [userItem(message.content)]
+  const status = 'completed'
+  if (message.role === 'tool') {
+    const { toolCallId: callId, result } = message
+    const output = { type: 'text', text: resultText(result) }
+    return [{ type: 'function_call_result', callId, name: names.get(callId), status, output }]
+  }
+  const text = spokenText(message)
+  const said = [{ role: 'assistant', status, content: [{ type: 'output_text', text }] }]
+  const calls = (message.toolCalls ?? []).map(({ toolCallId: callId, toolName: name, args = {} }) => ({
+    type: 'function_call',
+    callId,
+    name,
+    status,
+    arguments: JSON.stringify(args),
+  }))
+  return [...(text === '' ? [] : said), ...calls]
 }
 
 function toOpenAiPart(part: ContentPart): object {

@@ -34,6 +34,11 @@ export class ToolCalls {
     return this.#told.has(id)
   }
 
+  /** The id by which the newest call of an id is told. */
+  idOf(id: string): string {
+    return this.#told.get(id)?.id ?? id
+  }
+
   /** The call begins. */
   *start(id: string, name: unknown): Generator<RunEvent> {
     const before = this.#told.get(id)

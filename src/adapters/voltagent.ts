@@ -41,7 +41,7 @@ async function* runAgent(
     ...(userId !== undefined && { userId }),
   }
   const parts = new AiParts({ model: nameOf(modelOf(fieldsOf(agent).model)) })
-  const result = fieldsOf(await callMethod(agent, 'streamText', toAiInput(input), options))
+  const result = fieldsOf(await callMethod(agent, 'streamText', toAiInput(input, context.history), options))
   for await (const part of itemsOf(result.fullStream)) yield* parts.read(withoutStack(part))
   return parts.outcome
 }

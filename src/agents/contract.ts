@@ -59,7 +59,9 @@ export interface RunOptions extends RunCaller, RunKeys {
   readonly clientTools?: readonly ClientTool[] | undefined
   /** The answers to the requests of the run that this run continues. */
   readonly answers?: readonly Answer[] | undefined
-  /** State that the servable keeps with a run that waits, and finds again in the run that goes on. JSON. */
+  /**
+   * State that an agent keeps with a run that waits, and finds again in the run that goes on. JSON, at most 1 Mi characters.
+   */
   readonly work?: WorkState | undefined
   /** Fires when the run is cancelled, times out, or loses its client or reader. Pass it to everything that waits. */
   readonly signal?: AbortSignal | undefined

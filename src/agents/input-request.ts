@@ -1,25 +1,16 @@
-/**
- * What a run asks of someone.
- *
- * @module
- */
-
+import { canonicalJson } from '../canonical-json.ts'
 import type { InputRequest } from './run-types.ts'
 
-/** Adds the digest: SHA-256, in base64url, of what is shown. */
+/** A request with the digest of what it shows: the SHA-256, in base64url, of its facts as canonical JSON. */
 export async function requestOf(request: Omit<InputRequest, 'digest'>): Promise<InputRequest> {
   const { kind, toolName, args, message, schema } = request
-  const shown = new TextEncoder().encode(canonical([kind, toolName, args, message, schema]))
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', shown))
-  const base64 = btoa(String.fromCharCode(...hash))
-  return { ...request, digest: base64.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '') }
+  // What is shown is what JSON makes of it.
+  const shown: unknown = JSON.parse(JSON.stringify({ kind, toolName, args, message, schema }))
+  const bytes = new TextEncoder().encode(canonicalJson(shown))
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+  const digest = btoa(String.fromCharCode(...hash)).replace(/[+/=]/g, sign => URL_SAFE[sign] ?? '')
+  return { ...request, digest }
 }
 
-/** JSON with the members of each object in one order. */
-export function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, each: unknown) =>
-    typeof each === 'object' && each !== null && !Array.isArray(each)
-      ? Object.fromEntries(Object.entries(each).toSorted(([one], [other]) => (one < other ? -1 : 1)))
-      : each,
-  )
-}
+/** Base64url (RFC 4648, section 5) has these in place of two signs of base64, and no padding. */
+const URL_SAFE: Readonly<Record<string, string>> = { '+': '-', '/': '_' }

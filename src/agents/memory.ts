@@ -7,7 +7,7 @@
 import type { Correction } from './corrections.ts'
 import { ownerOf } from './owner.ts'
 import { withoutKeys } from './redacted.ts'
-import type { Kind, RunCaller, RunKeys } from './run-types.ts'
+import type { HistoryMessage, Kind, RunCaller, RunKeys } from './run-types.ts'
 
 /** What was said before in a session, of one servable and one owner. */
 export interface SessionMemory {
@@ -29,8 +29,9 @@ export interface Remembering {
 /** The memory of one run. */
 export interface RunMemory {
   /**
-   * The session of the run; undefined where the run has no `sessionId`, and where none are kept. Each servable has its own:
-   * one that is served by itself has one memory however it is reached, any other one for each team or workflow around it.
+   * The session of the run; undefined where the run has no `sessionId` or has a history of its client, and where none are kept.
+   * Each servable has its own: one that is served by itself has one memory however it is reached, any other one for each team or
+   * workflow around it.
    */
   session(servable: Remembering): SessionMemory | undefined
   /**
@@ -75,12 +76,11 @@ export interface MemoryTarget extends Remembering {
   readonly scope?: string
 }
 
+/** The run that remembers. */
+type Run = RunCaller & RunKeys & { readonly history?: readonly HistoryMessage[] | undefined }
+
 /** The memory of a run of an owner in a session. */
-export function memoryOf(
-  keeper: MemoryKeeper,
-  target: MemoryTarget,
-  options: RunCaller & RunKeys,
-): RunMemory {
+export function memoryOf(keeper: MemoryKeeper, target: MemoryTarget, options: Run): RunMemory {
   // Most runs never ask.
   let here: Spot | undefined
   const find = () => {
@@ -103,8 +103,8 @@ interface Spot {
   readonly place: readonly string[]
 }
 
-function memoryAt(find: () => Spot, keeper: MemoryKeeper, options: RunCaller & RunKeys): RunMemory {
-  const { identity, sessionId } = options
+function memoryAt(find: () => Spot, keeper: MemoryKeeper, options: Run): RunMemory {
+  const { identity, sessionId, history } = options
   const { sessions } = keeper
   const spotOf = (servable: Remembering): Spot => {
     const here = find()
@@ -116,7 +116,8 @@ function memoryAt(find: () => Spot, keeper: MemoryKeeper, options: RunCaller & R
   }
   return {
     session(servable) {
-      if (sessionId === undefined || sessions === undefined) return undefined
+      // One memory a run: what its client tells, or what is kept.
+      if (sessionId === undefined || sessions === undefined || history !== undefined) return undefined
       const key = { owner: ownerOf(options) ?? null, place: spotOf(servable).place, sessionId }
       return {
         read: () => sessions.read(key),

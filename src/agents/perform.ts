@@ -65,7 +65,7 @@ export function contextOf(
   options: RunOptions | undefined,
   signal: AbortSignal | undefined = options?.signal,
 ): RunContext {
-  const work = options?.work instanceof RunWork ? options.work : new RunWork()
+  const work = RunWork.of(options?.work)
   return {
     ...options,
     runId: options?.runId ?? crypto.randomUUID(),

@@ -28,8 +28,13 @@ export function toolContextOf(
   return { runId, sessionId, userId, identity, requestId, traceparent, ...call }
 }
 
-/** Says of a call whether it must be approved. Written as a method, so that a list may hold tools of any arguments. */
-type Decides<Args> = { of(args: Args, caller: RunCaller): boolean | Promise<boolean> }['of']
+/** See {@link Tool.needsApproval}. If the function throws, the run fails. */
+export type NeedsApproval<Args> = boolean | ApprovalCheck<Args>['check']
+
+/** A method, as `execute` is one: a tool with arguments of some type is a tool. */
+interface ApprovalCheck<Args> {
+  check(args: Args, context: ToolContext): boolean | Promise<boolean>
+}
 
 /** A named function with described parameters that an agent can call. */
 export interface Tool<Args = unknown, Result = unknown> {
@@ -40,12 +45,9 @@ export interface Tool<Args = unknown, Result = unknown> {
    * completely, by plain JSON Schema in `type` and `required` only.
    */
   readonly parameters?: unknown
-  /**
-   * Whether someone must approve a call before it is done: always, or as the function says of the arguments. The run finishes
-   * with a request of the kind `approval`, and goes on with the answer. Default: false.
-   */
-  readonly needsApproval?: boolean | Decides<Args> | undefined
-  /** Whether an approval may change the arguments; they must fit `parameters`. Default: false. */
+  /** Whether a person must approve a call before it is carried out, or a function that says so for a call. Default: false. */
+  readonly needsApproval?: NeedsApproval<Args> | undefined
+  /** Whoever approves a call may edit its arguments. Default: false. */
   readonly editable?: boolean | undefined
   /** Does the work. It must resolve with JSON. */
   execute(args: Args, context: ToolContext): Result | Promise<Result>
@@ -63,7 +65,7 @@ export interface ToolOf<Schema, Result = unknown> {
   readonly name: string
   readonly description?: string | undefined
   readonly parameters?: Schema
-  readonly needsApproval?: boolean | Decides<ArgsOf<Schema>> | undefined
+  readonly needsApproval?: NeedsApproval<ArgsOf<Schema>> | undefined
   readonly editable?: boolean | undefined
   execute(args: ArgsOf<Schema>, context: ToolContext): Result | Promise<Result>
 }
@@ -126,11 +128,12 @@ async function* doCall<Args, Result>(
   yield { type: 'tool_call_ready', toolCallId, args: JSON.parse(argumentsDelta) }
   let result: Result
   try {
-    if (decision === undefined && (await needsApproval(tool, args, run))) {
+    const context = toolContextOf(run, { toolCallId, signal: run.signal })
+    if (decision === undefined && (await needsApproval(tool, args, context))) {
       yield* askFor(tool, args, { run, path, toolCallId })
     }
     if (decision?.denied !== undefined) throw new ServableError('approval_denied', decision.denied)
-    result = await tool.execute(args, toolContextOf(run, { toolCallId, signal: run.signal }))
+    result = await tool.execute(args, context)
   } catch (error) {
     const code = isServableError(error) ? { code: error.code } : {}
     yield withThrown({ type: 'tool_call_end', toolCallId, error: messageOf(error), ...code }, error)
@@ -163,9 +166,9 @@ async function* askFor<Args, Result>(
 export async function needsApproval<Args, Result>(
   { needsApproval: needs = false }: Tool<Args, Result>,
   args: Args,
-  caller: RunCaller,
+  context: ToolContext,
 ): Promise<boolean> {
-  return typeof needs === 'function' ? needs(args, caller) : needs
+  return typeof needs === 'function' ? needs(args, context) : needs
 }
 
 /** What was decided of a call: with which arguments it is done, or why it is not. */

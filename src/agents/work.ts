@@ -64,26 +64,39 @@ export class RunWork implements WorkState {
   readonly place: string
   readonly #kept: KeptWork | undefined
   readonly #whyUnkept: string | undefined
+  /** State that a caller without the run pipeline keeps itself. */
+  readonly #own: WorkState | undefined
   #shared: Shared | undefined
 
-  constructor(kept?: KeptWork, whyUnkept?: string, place = '', shared?: Shared) {
+  constructor(
+    kept?: KeptWork,
+    whyUnkept?: string,
+    { place = '', shared, own }: { place?: string; shared?: Shared; own?: WorkState | undefined } = {},
+  ) {
     this.#kept = kept
     this.#whyUnkept = whyUnkept
+    this.#own = own
     this.place = place
     this.#shared = shared
   }
 
+  /** The work that options of a run have, or new work around the state that they have. */
+  static of(state: WorkState | undefined): RunWork {
+    return state instanceof RunWork ? state : new RunWork(undefined, undefined, { own: state })
+  }
+
   /** The part of what runs inside, at a path. */
   inside(path: string): RunWork {
-    return new RunWork(undefined, undefined, `${path}/`, this.#all())
+    return new RunWork(undefined, undefined, { place: `${path}/`, shared: this.#all() })
   }
 
   read(): unknown {
-    return this.#all().states.get(this.place)
+    return this.#own === undefined ? this.#all().states.get(this.place) : this.#own.read()
   }
 
   keep(state: unknown): void {
-    this.#all().states.set(this.place, state)
+    if (this.#own === undefined) this.#all().states.set(this.place, state)
+    else this.#own.keep(state)
   }
 
   /** What was said at a path before the run that waited ended; empty if it did not wait there. */

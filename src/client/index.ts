@@ -4,7 +4,7 @@
  * @module
  */
 
-export type { RunEvent, RunInput, RunResult } from '../agents/contract.ts'
+export type { ClientTool, HistoryMessage, RunEvent, RunInput, RunResult } from '../agents/contract.ts'
 export type { Served } from '../agents/served.ts'
 export type { RunRecord, RunSummary } from '../runs/record.ts'
 export type { RunTarget } from './asked-run.ts'

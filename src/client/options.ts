@@ -1,4 +1,5 @@
 /** What a client is made of, and what each call of it may say. */
+import type { ClientTool, HistoryMessage } from '../agents/contract.ts'
 
 /** Headers by name. What is undefined is not sent. */
 export type HeaderFields = Readonly<Record<string, string | undefined>>
@@ -61,6 +62,15 @@ export interface CallOptions {
 export interface RunCallOptions extends CallOptions {
   /** The conversation that the run belongs to. */
   readonly sessionId?: string | undefined
+  /**
+   * Earlier turns, oldest first. With a `sessionId` it needs `memory: 'client'`. At most 1,000 messages and 1,048,576 characters
+   * as JSON.
+   */
+  readonly history?: readonly HistoryMessage[] | undefined
+  /** Tools that the caller runs. At most 128, with 262,144 characters as JSON. */
+  readonly clientTools?: readonly ClientTool[] | undefined
+  /** `client` tells a run with a `sessionId` no more than `history`, and nothing that the service remembers. */
+  readonly memory?: 'client' | undefined
   /** The user who asks. If the service knows an identity, that one counts instead. */
   readonly userId?: string | undefined
   /**

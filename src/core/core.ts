@@ -16,11 +16,13 @@ import type { Log } from '../http/log.ts'
 import { createNoAddress } from '../http/no-address.ts'
 import { joinPath } from '../http/router.ts'
 import { readRunRequest } from '../http/run-request.ts'
-import { createAnswerRun, createStartRun, type StartedRun } from '../http/start-run.ts'
+import { type AskedRun, createAnswerRun, createStartRun, type StartedRun } from '../http/start-run.ts'
 import type { HostSettings } from '../runs/host.ts'
+import { type Conversation, parseConversation } from '../runs/input.ts'
 import { createLife } from '../runs/life.ts'
 import { observeBy } from '../runs/observer.ts'
 import { createWorkingRuns } from '../runs/working.ts'
+import { parseJson } from '../web/json.ts'
 import type { BuiltIn, BuiltInMounted, Core, MountedPlugin } from './built-in.ts'
 import { checkMounted } from './check-plugins.ts'
 import { keepIn } from './kept.ts'
@@ -145,7 +147,10 @@ function publicPart(
       const state = stateOf(context)
       let started: StartedRun | undefined
       try {
-        started = await start(asked, new RequestAsker(request, state, readKeys))
+        started = await start(
+          { ...asked, ...checkConversation(asked) },
+          new RequestAsker(request, state, readKeys),
+        )
         state.started(started.id)
         return started
       } finally {
@@ -154,6 +159,17 @@ function publicPart(
       }
     },
   }
+}
+
+/** What a plugin tells of a conversation, as it would have come in a body. Throws `invalid_body`. */
+function checkConversation({ history, clientTools, memory }: AskedRun): Conversation {
+  let text: string
+  try {
+    text = JSON.stringify({ history, clientTools, memory })
+  } catch (cause) {
+    throw new ServableError('invalid_body', 'The run must be JSON that is not nested too deep', { cause })
+  }
+  return parseConversation(parseJson(text))
 }
 
 /** The context of a request as the handler keeps it. Throws for a look-alike: it would have no identity and no limits. */

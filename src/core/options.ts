@@ -118,6 +118,11 @@ export interface RunsOptions {
    * background run always goes on. Default: `cancel`.
    */
   readonly disconnect?: DisconnectPolicy
+  /**
+   * What happens to system messages in the `history` of a client. `ignore` drops them, so that no client instructs your agents.
+   * `append` passes them on. Default: `ignore`.
+   */
+  readonly clientSystem?: 'ignore' | 'append'
   /** `none` refuses stored runs, so that no run leaves anything behind. */
   readonly store?: 'none'
   /** Lets everyone list the runs that have no owner at `GET /runs`. When false, a list needs an identity. Default: false. */
@@ -219,6 +224,7 @@ const OptionsSchema = v.strictObject({
           "must be 'cancel', 'continue' or { graceMs }",
         ),
       ),
+      clientSystem: v.optional(v.picklist(['ignore', 'append'], "must be 'ignore' or 'append'")),
       store: v.optional(v.literal('none', "must be 'none' or left out")),
       listAnonymous: v.optional(flag),
       retentionMs: v.optional(count),
@@ -282,6 +288,7 @@ const RUN_DEFAULTS: CoreSettings['runs'] = {
   maxEvents: 1_000_000,
   maxLength: 32 * 1024 * 1024,
   disconnect: 'cancel',
+  clientSystem: 'ignore',
   listAnonymous: false,
   retentionMs: 24 * 60 * 60 * 1000,
   waitingMs: 7 * 24 * 60 * 60 * 1000,

@@ -55,14 +55,28 @@ export function keyIn(auth: unknown): string | undefined {
 
 /** A payload as it would have come over HTTP: a part's `data` may be an attachment, which agents get as base64. */
 export function asJson(payload: unknown): Record<string, unknown> {
-  const { input } = Object(payload) as { input?: unknown }
-  // A longer one is refused as it is.
-  if (!Array.isArray(input) || input.length > MAX_PARTS) return payload as Record<string, unknown>
-  const parts = input.map(part => {
-    const { data } = Object(part) as { data?: unknown }
-    return data instanceof Uint8Array ? { ...part, data: toBase64(data) } : part
-  })
-  return { ...Object(payload), input: parts }
+  const { input, history } = Object(payload) as { input?: unknown; history?: unknown }
+  if (!isShort(input) && !isShort(history)) return payload as Record<string, unknown>
+  return {
+    ...Object(payload),
+    ...(isShort(input) && { input: input.map(partAsJson) }),
+    ...(isShort(history) && { history: history.map(messageAsJson) }),
+  }
+}
+
+/** A list of parts or messages. A longer one is refused as it is. */
+function isShort(value: unknown): value is unknown[] {
+  return Array.isArray(value) && value.length <= MAX_PARTS
+}
+
+function messageAsJson(message: unknown): unknown {
+  const { content } = Object(message) as { content?: unknown }
+  return isShort(content) ? { ...Object(message), content: content.map(partAsJson) } : message
+}
+
+function partAsJson(part: unknown): unknown {
+  const { data } = Object(part) as { data?: unknown }
+  return data instanceof Uint8Array ? { ...Object(part), data: toBase64(data) } : part
 }
 
 /** An event that is none of ours. */

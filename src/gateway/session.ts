@@ -233,16 +233,14 @@ export class GatewaySession {
   }
 
   async #begin(target: Target, asked: RunPayload, payload: unknown): Promise<Begun> {
-    const { input, sessionId, userId, apiKey = this.#data.apiKey, background = false, idempotencyKey } = asked
+    const { apiKey = this.#data.apiKey, background = false, idempotencyKey, name: _, ...told } = asked
     const { records, runs } = this.#room
     // A client that may come back finds its runs as they are by then.
     const mayReturn = records !== undefined && this.#data.private !== undefined
     const started = await this.#room.startRun(
       {
+        ...told,
         target,
-        input,
-        sessionId,
-        userId,
         apiKey,
         isBackground: background || mayReturn,
         key: idempotencyKey ? { key: idempotencyKey, body: bodyOf(payload) } : undefined,

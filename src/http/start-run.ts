@@ -9,6 +9,7 @@ import type { Answer, RunEvent, RunInput, RunOptions, RunResult } from '../agent
 import { errorOf } from '../agents/event.ts'
 import { asTold, ServableError } from '../errors.ts'
 import type { Follower, HostSettings, RunHost } from '../runs/host.ts'
+import type { Conversation } from '../runs/input.ts'
 import type { RunRecord } from '../runs/record.ts'
 import { type Caller, type KeptRun, type PlainOptions, type Run, startRun } from '../runs/run.ts'
 import type { Target } from '../runs/target.ts'
@@ -31,7 +32,7 @@ export interface Asker extends Caller, Who {
 }
 
 /** A run that is asked for. */
-export interface AskedRun {
+export interface AskedRun extends Conversation {
   readonly target: Target
   readonly input: RunInput
   readonly sessionId?: string | undefined
@@ -67,7 +68,7 @@ export function createStartRun(parts: StartParts): StartRun {
   const storedClientOf = createStoredClientOf()
   return (asked, asker) => {
     const { target, input, isBackground = false, key, release } = asked
-    const options = runOptionsOf(asked, asker)
+    const options = runOptionsOf({ ...asked, ...toldOf(asked, runs) }, asker)
     if (!isBackground && key === undefined && runs.disconnect === 'cancel') {
       const run = startRun(target, input, options, runs, new PlainCaller(asker, parts, storedClientOf))
       run.onEnd = release
@@ -157,7 +158,13 @@ export function createAnswerRun(
 
 /** What a run knows of who asks for it. */
 export function runOptionsOf(
-  { sessionId, userId, apiKey }: Pick<AskedRun, 'sessionId' | 'userId' | 'apiKey'>,
+  {
+    sessionId,
+    userId,
+    apiKey,
+    history,
+    clientTools,
+  }: Pick<AskedRun, 'sessionId' | 'userId' | 'apiKey' | 'history' | 'clientTools'>,
   asker: Asker,
 ): PlainOptions {
   const { owner, traceparent, requestId } = asker
@@ -168,7 +175,27 @@ export function runOptionsOf(
     apiKeys: asker.apiKeys(apiKey),
     traceparent,
     requestId,
+    ...(history && { history }),
+    ...(clientTools && { clientTools }),
   }
+}
+
+/**
+ * What a run is told of earlier turns by its client. A run that has a history has no other memory. Throws
+ * `conflicting_memory` where both would be meant.
+ */
+function toldOf(
+  { sessionId, history, memory }: AskedRun,
+  { clientSystem }: Pick<HostSettings, 'clientSystem'>,
+): Pick<AskedRun, 'history'> {
+  const isOurs = memory === undefined
+  if (history !== undefined && sessionId !== undefined && isOurs)
+    throw new ServableError(
+      'conflicting_memory',
+      "Give `sessionId` or `history`, or say `memory: 'client'` with both",
+    )
+  if (history === undefined) return isOurs ? {} : { history: [] }
+  return { history: clientSystem === 'append' ? history : history.filter(({ role }) => role !== 'system') }
 }
 
 async function startStored(

@@ -8,6 +8,7 @@ import type { ContentPart, RunInput } from '../agents/contract.ts'
 import { withDefaults } from '../defaults.ts'
 import { ServableError } from '../errors.ts'
 import { toBase64 } from '../web/base64.ts'
+import { parseJson } from '../web/json.ts'
 import { declaredSize, readForm } from '../web/multipart.ts'
 import { agrees, HEAD_BYTES, sniff } from './file-types.ts'
 import { UploadPlaces } from './upload-places.ts'
@@ -142,11 +143,23 @@ async function bodyOf(form: FormData, settings: UploadSettings): Promise<Record<
     throw new ServableError('invalid_body', `\`files\`: at most ${settings.maxFiles} are allowed`)
   }
   for (const [index, file] of files.entries()) await checkFile(file, `files.${index}`, settings)
-  const { input, background } = body
+  const { input, background, history, clientTools } = body
   return {
     ...body,
     input: files.length === 0 ? input : await buildInput({ input }, files),
+    ...(history !== undefined && { history: jsonIn(history) }),
+    ...(clientTools !== undefined && { clientTools: jsonIn(clientTools) }),
     ...(background !== undefined && { background: FLAGS.get(background) ?? background }),
+  }
+}
+
+/** The JSON of a field; what is none stays text, which is refused as such. */
+function jsonIn(text: unknown): unknown {
+  try {
+    return parseJson(String(text))
+  } catch (error) {
+    if (error instanceof SyntaxError) return text
+    throw error
   }
 }
 

@@ -5,10 +5,8 @@
  */
 
 import { isStepCount, type LanguageModel, type ModelMessage, Output, streamText } from 'ai'
-import { AiParts } from '../adapters/ai-parts.ts'
-import { modelOf } from '../adapters/facts.ts'
+import type { AiParts } from '../adapters/ai-parts.ts'
 import type { FinishReason, RunEvent, Usage } from '../agents/contract.ts'
-import { nameOf } from '../agents/usage.ts'
 import { ServableError } from '../errors.ts'
 import { providerFailure } from './failure.ts'
 import { type ModelTools, toSchema } from './tools.ts'
@@ -42,6 +40,16 @@ export interface ModelCall {
   readonly output: unknown
   readonly settings: ModelSettings
   readonly signal: AbortSignal
+  /** Reads what the model's package gives. Calls of one run share it. */
+  readonly parts: AiParts
+}
+
+/** A call of a tool that has no result. */
+export interface OpenCall {
+  readonly toolCallId: string
+  /** As the model knows it. */
+  readonly toolName: string
+  readonly input: unknown
 }
 
 /** What came of it. */
@@ -52,13 +60,16 @@ export interface ModelAnswer {
   readonly structured: object | null
   /** What the model said and what its tools answered, for the session. */
   readonly messages: readonly ModelMessage[]
+  /** The calls that wait: of tools that are not called without asking. */
+  readonly open: readonly OpenCall[]
+  /** How often the model was asked. */
+  readonly steps: number
 }
 
 /** Calls a model; yields its events but the last. Throws `provider_failed`. */
 export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, ModelAnswer> {
   const { maxSteps = 10, maxRetries = 3, ...settings } = call.settings
   const hasOutput = call.output !== undefined
-  const parts = new AiParts({ model: nameOf(modelOf(call.model)), nameOf: call.tools.nameOf })
   const result = streamText({
     ...settings,
     model: call.model,
@@ -76,16 +87,37 @@ export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, Mode
   })
   const output = hasOutput ? handled(result.output) : undefined
   const responses = handled(result.responseMessages)
+  const asked = handled(result.steps)
+  const { parts } = call
   try {
     for await (const part of result.stream) yield* parts.read(part)
     call.signal.throwIfAborted()
-    const structured = output === undefined ? null : toStructured(await output)
+    const messages = await responses
+    const open = openCallsIn(messages)
+    const structured = output === undefined || open.length > 0 ? null : toStructured(await output)
     const { finishReason = 'stop', usage } = parts.outcome
-    return { finishReason, ...(usage && { usage }), structured, messages: await responses }
+    const steps = (await asked).length
+    return { finishReason, ...(usage && { usage }), structured, messages, open, steps }
   } catch (error) {
     if (call.signal.aborted) throw call.signal.reason
     throw providerFailure(error)
   }
+}
+
+/** The calls without a result. Ids may come again: some models count from `call_0` in every step. */
+function openCallsIn(messages: readonly ModelMessage[]): OpenCall[] {
+  const open = new Map<string, OpenCall>()
+  for (const { content } of messages) {
+    if (typeof content === 'string') continue
+    for (const part of content) {
+      if (part.type === 'tool-call' && part.providerExecuted !== true) {
+        const { toolCallId, toolName, input } = part
+        open.set(toolCallId, { toolCallId, toolName, input })
+      }
+      if (part.type === 'tool-result') open.delete(part.toolCallId)
+    }
+  }
+  return [...open.values()]
 }
 
 /** A promise whose rejection is somebody's, also where nobody comes to wait for it. */

@@ -20,6 +20,11 @@ export function toHistory(kept: readonly unknown[]): ModelMessage[][] {
   return turns.flatMap(turn => (turn.every(isMessage) && isWhole(turn) ? [turn.map(withAddresses)] : []))
 }
 
+/** Messages as they were kept; undefined where one of them is none. */
+export function readMessages(kept: readonly unknown[]): ModelMessage[] | undefined {
+  return kept.every(isMessage) ? kept.map(withAddresses) : undefined
+}
+
 function isMessage(value: unknown): value is ModelMessage {
   const { success, data } = modelMessageSchema.safeParse(value)
   return success && data.role !== 'system' && hasData(data)

@@ -1,15 +1,17 @@
+import { AiParts } from '../adapters/ai-parts.ts'
 import { aside, withFacts } from '../agents/call.ts'
 import type { RunResult, ServableAgent, Usage } from '../agents/contract.ts'
 import type { Yielded } from '../agents/perform.ts'
 import { optionsFor } from '../agents/provider-key.ts'
 import type { TeamContext, TeamStrategy } from '../agents/team.ts'
 import type { Tool } from '../agents/tool.ts'
-import { addUsage, NO_USAGE, usageOf } from '../agents/usage.ts'
+import { addUsage, NO_USAGE, nameOf, usageOf } from '../agents/usage.ts'
 import { ServableError } from '../errors.ts'
 import { callModel, type ModelSettings } from './call-model.ts'
 import { toUserMessage } from './messages.ts'
 import { type ModelSource, modelInfo, modelOf, settingsOf } from './model-agent.ts'
 import { SideEvents } from './side-events.ts'
+import { toTurns } from './told.ts'
 import { toModelTools } from './tools.ts'
 
 /** How a lead works. */
@@ -40,13 +42,15 @@ export function lead(options: LeadOptions): TeamStrategy {
     const side = new SideEvents<Yielded>()
     const results: RunResult[] = []
     const tools = context.members.map(member => memberTool(member, { context, side, results }))
+    const modelTools = toModelTools(tools, context)
     const keys = optionsFor({ model: info }, context)
     const answer = yield* side.beside(
       callModel({
         model: modelOf(options.model, { apiKey: keys.apiKey, apiKeys: keys.apiKeys ?? {} }, 'lead'),
         instructions: options.instructions ?? '',
-        messages: [toUserMessage(input)],
-        tools: toModelTools(tools, context),
+        messages: [...toTurns(context.history).flat(), toUserMessage(input)],
+        tools: modelTools,
+        parts: new AiParts({ model: nameOf(info), nameOf: modelTools.nameOf }),
         output: undefined,
         settings: settingsOf(options),
         signal: context.signal,

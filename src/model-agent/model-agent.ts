@@ -1,16 +1,21 @@
-import type { LanguageModel, ModelMessage } from 'ai'
+import type { LanguageModel } from 'ai'
+import { AiParts } from '../adapters/ai-parts.ts'
 import { Agent, type AgentConfig, type AgentContext } from '../agents/agent.ts'
 import type { BusPayload } from '../agents/bus.ts'
-import type { RunEvent, RunInput, RunOutcome } from '../agents/contract.ts'
+import type { RunInput, RunOutcome } from '../agents/contract.ts'
 import type { Correction } from '../agents/corrections.ts'
+import type { SessionMemory } from '../agents/memory.ts'
 import type { Yielded } from '../agents/perform.ts'
 import type { Tool, ToolsOf } from '../agents/tool.ts'
+import { nameOf } from '../agents/usage.ts'
 import { messageOf, ServableError } from '../errors.ts'
-import { callModel, type ModelAnswer, type ModelCall, type ModelSettings } from './call-model.ts'
-import { isRefusal } from './failure.ts'
+import type { ModelSettings } from './call-model.ts'
+import { converse, type Said } from './converse.ts'
 import { toHistory } from './history.ts'
 import { toAdvice, toKept, toUserMessage } from './messages.ts'
+import { systemOf, toTurns } from './told.ts'
 import { toModelTools } from './tools.ts'
+import { type Conversation, fromKept, toKept as toKeptConversation } from './waiting.ts'
 
 /** The provider keys of a run. */
 export interface ModelKeys {
@@ -129,45 +134,45 @@ async function* answer(
   context: AgentContext,
 ): AsyncGenerator<Yielded, RunOutcome> {
   const { model, tools = [], output, memory = true } = config
-  const { apiKey, apiKeys = {}, signal, runId } = context
+  const { apiKey, apiKeys = {}, signal, runId, clientTools } = context
   const session = memory ? context.memory?.session(agent) : undefined
-  const message = toUserMessage(input)
+  const own = typeof tools === 'function' ? await tools(context) : tools
+  const modelTools = toModelTools(own, context, clientTools)
   const call = {
     model: modelOf(model, { apiKey, apiKeys }, agent.name),
     instructions: await instructionsOf(agent, config, context),
-    tools: toModelTools(typeof tools === 'function' ? await tools(context) : tools, context),
+    tools: modelTools,
     output,
     settings: settingsOf(config),
     signal,
+    parts: new AiParts({ model: nameOf(agent.model), nameOf: modelTools.nameOf }),
   }
-  const said = yield* callWithHistory(call, toHistory((await session?.read()) ?? []), message)
-  if (session !== undefined)
-    await remember(agent, runId, () => session.append([toKept(message), ...said.messages]))
+  const kept = fromKept(context.work?.read())
+  const said = yield* converse(call, kept ?? (await begun(input, context, session)), context)
+  const { turn, waiting } = said.conversation
+  if (waiting.length > 0) context.work?.keep(toKeptConversation(said.conversation))
+  else if (session !== undefined) await remember(agent, runId, () => session.append(turn.map(toKept)))
   return outcomeOf(said)
 }
 
-/** A provider that refuses a conversation is asked once more with its newer half: it may be too long for the model. */
-async function* callWithHistory(
-  call: Omit<ModelCall, 'messages'>,
-  turns: readonly ModelMessage[][],
-  message: ModelMessage,
-): AsyncGenerator<RunEvent, ModelAnswer> {
-  const events = callModel({ ...call, messages: [...turns.flat(), message] })
-  let first: IteratorResult<RunEvent, ModelAnswer>
-  try {
-    first = await events.next()
-  } catch (error) {
-    if (turns.length === 0 || !isRefusal(error)) throw error
-    const newer = turns.slice(Math.ceil(turns.length / 2))
-    return yield* callModel({ ...call, messages: [...newer.flat(), message] })
-  }
-  if (first.done) return first.value
-  yield first.value
-  return yield* events
+/** A conversation with what is remembered, or what the client tells of it. */
+async function begun(
+  input: RunInput,
+  { history }: AgentContext,
+  session: SessionMemory | undefined,
+): Promise<Conversation> {
+  const turns = history === undefined ? toHistory((await session?.read()) ?? []) : toTurns(history)
+  return { turns, turn: [toUserMessage(input)], waiting: [] }
 }
 
-function outcomeOf({ finishReason, usage, structured }: ModelAnswer): RunOutcome {
-  return { finishReason, structured, ...(usage && { usage }) }
+function outcomeOf({ finishReason, usage, structured, conversation }: Said): RunOutcome {
+  const requests = conversation.waiting.map(({ request }) => request)
+  return {
+    finishReason,
+    structured,
+    ...(usage && { usage }),
+    ...(requests.length > 0 && { requests }),
+  }
 }
 
 /** The run has its answer, so what cannot be kept of it fails nothing: the bus is told. */
@@ -188,7 +193,7 @@ async function instructionsOf(
 ): Promise<string> {
   const own = typeof instructions === 'function' ? await instructions(context) : instructions
   const advice = toAdvice(await correctionsOf(agent, context))
-  return [own, advice].filter(text => text !== '').join('\n\n')
+  return [own, ...systemOf(context.history), advice].filter(text => text !== '').join('\n\n')
 }
 
 /** What people put right, of the run's identity alone: kept in the state, or where the agent keeps it. */

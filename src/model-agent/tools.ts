@@ -5,6 +5,7 @@
  */
 
 import { type JSONSchema7, jsonSchema, type Schema, type ToolSet, tool } from 'ai'
+import type { ClientTool } from '../agents/contract.ts'
 import { fitOf } from '../agents/misfit.ts'
 import type { RunContext } from '../agents/perform.ts'
 import { secretsOf, withoutKeys } from '../agents/redacted.ts'
@@ -16,26 +17,92 @@ import { toJsonSchema } from '../http/json-schema.ts'
 export interface ModelTools {
   readonly set: ToolSet
   nameOf(name: string): string
+  /** A tool of the agent by the model's name; undefined for one that the client runs. */
+  ownOf(name: string): OwnTool | undefined
+}
+
+/** A tool of the agent that the model may call. */
+export interface OwnTool {
+  readonly tool: Tool
+  /** The arguments as the tool takes them. Throws `invalid_input` for those that do not fit. */
+  parse(args: unknown): Promise<unknown>
+  /** Calls it with what `parse` gave. */
+  call(args: unknown, call: Pick<ToolContext, 'toolCallId' | 'signal'>): Promise<unknown>
 }
 
 /** What the model's providers take as a name. */
 const MAX_NAME = 64
 
-/** Makes tools for a model: `server.tool` becomes `server_tool`, and is told as `server.tool` again. */
-export function toModelTools(tools: readonly Tool[], run: RunContext): ModelTools {
-  const names = new Map<string, string>()
+/**
+ * Makes tools for a model: `server.tool` becomes `server_tool`, and is told as `server.tool` again. The model's package calls
+ * those that need nobody; it stops where the model calls another one. Throws `invalid_input` for a tool of the client that has
+ * the name of one of these.
+ */
+export function toModelTools(
+  tools: readonly Tool[],
+  run: RunContext,
+  clientTools: readonly ClientTool[] = [],
+): ModelTools {
+  const owns = new Map<string, OwnTool>()
   const set: ToolSet = {}
   for (const each of tools) {
-    const name = freeName(each.name, names)
-    names.set(name, each.name)
+    const name = freeName(each.name, owns)
+    const own = ownTool(each, run)
+    owns.set(name, own)
+    const description = each.description !== undefined && { description: each.description }
+    set[name] = isFree(each)
+      ? tool({
+          ...description,
+          inputSchema: toSchema(each.parameters),
+          execute: (args: unknown, { toolCallId, abortSignal }) =>
+            own.call(args, { toolCallId, signal: abortSignal ?? run.signal }),
+        })
+      : tool({ ...description, inputSchema: unchanged(toSchema(each.parameters)) })
+  }
+  for (const { name, description, parameters = { type: 'object' } } of clientTools) {
+    if (owns.has(name) || tools.some(own => own.name === name)) {
+      throw new ServableError('invalid_input', `\`clientTools\`: the agent has a tool \`${name}\` of its own`)
+    }
     set[name] = tool({
-      ...(each.description !== undefined && { description: each.description }),
-      inputSchema: toSchema(each.parameters),
-      execute: (args: unknown, { toolCallId, abortSignal }) =>
-        execute(each, args, toolContextOf(run, { toolCallId, signal: abortSignal ?? run.signal }), run),
+      ...(description !== undefined && { description }),
+      inputSchema: jsonSchema(parameters as JSONSchema7),
     })
   }
-  return { set, nameOf: name => names.get(name) ?? name }
+  return { set, nameOf: name => owns.get(name)?.tool.name ?? name, ownOf: name => owns.get(name) }
+}
+
+/** Whether a tool may be called without asking anybody. */
+function isFree({ needsApproval = false }: Tool): boolean {
+  return needsApproval === false
+}
+
+function ownTool(own: Tool, run: RunContext): OwnTool {
+  const { validate } = toSchema(own.parameters)
+  return {
+    tool: own,
+    async parse(args) {
+      const result = await validate?.(args)
+      if (result === undefined || result.success) return result === undefined ? args : result.value
+      const text = `\`${own.name}\`: the arguments do not fit: ${messageOf(result.error)}`
+      throw new ServableError('invalid_input', text)
+    },
+    call: (args, call) => execute(own, args, toolContextOf(run, call), run),
+  }
+}
+
+/** Checks as the schema does, and gives what it was given: that is what is shown to whoever approves it. */
+function unchanged({ jsonSchema: json, validate }: Schema<unknown>): Schema<unknown> {
+  return jsonSchema(json, {
+    async validate(value) {
+      const result = await validate?.(value)
+      return result === undefined || result.success ? { success: true, value } : result
+    },
+  })
+}
+
+/** A name as the model's providers take it. */
+export function plainName(name: string): string {
+  return name.replace(/[^\w-]/g, '_').slice(0, MAX_NAME)
 }
 
 /** Calls a tool. Whatever it throws is an error, what it gives is JSON, and neither holds a key of the run. */
@@ -50,8 +117,8 @@ async function execute(each: Tool, args: unknown, context: ToolContext, run: Run
   }
 }
 
-function freeName(name: string, taken: ReadonlyMap<string, string>): string {
-  const plain = name.replace(/[^\w-]/g, '_').slice(0, MAX_NAME)
+function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
+  const plain = plainName(name)
   let free = plain
   for (let count = 2; taken.has(free); count++) free = `${plain.slice(0, MAX_NAME - 4)}_${count}`
   return free

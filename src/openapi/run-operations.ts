@@ -98,6 +98,9 @@ function runBody({ json, ref }: Builders, hasUploads: boolean): Schema {
       userId: { type: 'string' },
       apiKey: { type: 'string' },
       background: { type: 'string', enum: ['true', 'false'] },
+      history: { type: 'string', description: 'As JSON' },
+      clientTools: { type: 'string', description: 'As JSON' },
+      memory: { type: 'string', enum: ['client'] },
     },
   }
   return { required: true, content: { ...content, 'multipart/form-data': { schema: form } } }

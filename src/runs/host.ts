@@ -18,6 +18,8 @@ export type DisconnectPolicy = 'cancel' | 'continue' | { readonly graceMs: numbe
 /** What holds for every stored run of a handler. */
 export interface HostSettings extends RunSettings {
   readonly disconnect: DisconnectPolicy
+  /** Whether a run is told what a client claims to be a system message. Default: it is not. */
+  readonly clientSystem?: 'ignore' | 'append'
   /** Most bytes (counted as characters of JSON) of one run's events; more fail it with `run_too_large`. */
   readonly maxBytes: number
   /** Most followers of one run at a time. */

@@ -5,7 +5,8 @@
  */
 
 import * as v from 'valibot'
-import type { ContentPart, RunInput } from '../agents/contract.ts'
+import type { ClientTool, ContentPart, HistoryMessage, RunInput } from '../agents/contract.ts'
+import { ServableError } from '../errors.ts'
 import { isObject, list, validate } from '../validation.ts'
 
 const data = v.pipe(v.string(), v.nonEmpty('must be base64 or a URL, not empty'))
@@ -34,6 +35,120 @@ export const RunInputSchema: v.GenericSchema<unknown, RunInput> = v.union(
   'must be text or an array of content parts',
 )
 
+/** Messages of one history. */
+const MAX_MESSAGES = 1000
+
+/** Characters of one history, as JSON. */
+const MAX_HISTORY = 1024 * 1024
+
+const said = v.union(
+  [v.string(), list(ContentPartSchema, MAX_PARTS)],
+  'must be text or an array of content parts',
+)
+
+const callFields = {
+  toolCallId: v.pipe(v.string(), v.nonEmpty('must not be empty')),
+  toolName: v.pipe(v.string(), v.nonEmpty('must not be empty')),
+}
+
+const HistoryMessageSchema: v.GenericSchema<unknown, HistoryMessage> = v.variant(
+  'role',
+  [
+    v.object({ role: v.picklist(['system', 'user']), content: said }),
+    v.object({
+      role: v.literal('assistant'),
+      content: v.optional(said),
+      toolCalls: v.optional(list(v.object({ ...callFields, args: v.optional(v.unknown()) }), MAX_PARTS)),
+    }),
+    v.object({
+      role: v.literal('tool'),
+      ...callFields,
+      toolName: v.optional(callFields.toolName),
+      result: v.unknown(),
+    }),
+  ],
+  'must be system, user, assistant or tool',
+)
+
+/** Earlier turns: each message of a tool answers a call that an assistant made before and that nothing answered yet. */
+const HistorySchema: v.GenericSchema<unknown, HistoryMessage[]> = v.pipe(
+  list(HistoryMessageSchema, MAX_MESSAGES),
+  v.check(messages => {
+    checkAnswers(messages)
+    return true
+  }),
+  shortAsJson(MAX_HISTORY),
+)
+
+/** Throws `invalid_body` that names the first message of a tool that answers nothing. A check of a schema names no such place. */
+function checkAnswers(messages: readonly HistoryMessage[]): void {
+  const open = new Set<string>()
+  for (const [index, message] of messages.entries()) {
+    if (message.role === 'assistant') for (const call of message.toolCalls ?? []) open.add(call.toolCallId)
+    if (message.role !== 'tool' || open.delete(message.toolCallId)) continue
+    const issue = {
+      path: `history.${index}.toolCallId`,
+      message: 'must be a call of an earlier assistant message that has no result yet',
+    }
+    throw new ServableError('invalid_body', `\`${issue.path}\` ${issue.message}`, { issues: [issue] })
+  }
+}
+
+/** Tools of one client. */
+const MAX_TOOLS = 128
+
+/** Characters of all tools of one client, as JSON. */
+const MAX_TOOLS_LENGTH = 256 * 1024
+
+const ClientToolSchema: v.GenericSchema<unknown, ClientTool> = v.object({
+  name: v.pipe(
+    v.string(),
+    v.regex(/^(?!__proto__$)[\w-]{1,64}$/, 'must have 1 to 64 characters of A-Z, a-z, 0-9, _ and -'),
+  ),
+  description: v.optional(v.string()),
+  parameters: v.optional(
+    v.custom<object>(
+      value => isObject(value) && value.type === 'object',
+      "must be a JSON Schema with the type 'object'",
+    ),
+  ),
+})
+
+const ClientToolsSchema: v.GenericSchema<unknown, ClientTool[]> = v.pipe(
+  list(ClientToolSchema, MAX_TOOLS),
+  v.check(
+    tools => new Set(tools.map(({ name }) => name)).size === tools.length,
+    'must have names that differ',
+  ),
+  shortAsJson(MAX_TOOLS_LENGTH),
+)
+
+function shortAsJson<T>(max: number): v.CheckAction<T, string> {
+  return v.check(value => JSON.stringify(value).length <= max, `must have at most ${max} characters as JSON`)
+}
+
+/** What a client tells with an input: what was said before, and what it can do. */
+export interface Conversation {
+  readonly history?: readonly HistoryMessage[] | undefined
+  readonly clientTools?: readonly ClientTool[] | undefined
+  /** Who remembers: the client alone. */
+  readonly memory?: 'client' | undefined
+}
+
+type Maybe<T> = v.OptionalSchema<v.GenericSchema<unknown, T>, undefined>
+
+type ConversationFields = {
+  readonly history: Maybe<HistoryMessage[]>
+  readonly clientTools: Maybe<ClientTool[]>
+  readonly memory: Maybe<'client'>
+}
+
+const conversationFields: ConversationFields = {
+  history: v.optional(HistorySchema),
+  clientTools: v.optional(ClientToolsSchema),
+  memory: v.optional(v.literal('client', "must be 'client' or left out")),
+}
+
 type MaybeText = v.OptionalSchema<v.GenericSchema<string>, undefined>
 
 /** Text that is not empty and not long, or nothing: an id, a key. */
@@ -47,7 +162,7 @@ export const shortText = (what: string): MaybeText =>
   )
 
 /** A checked run body. */
-export interface RunBody {
+export interface RunBody extends Conversation {
   input: RunInput
   sessionId?: string | undefined
   userId?: string | undefined
@@ -57,7 +172,7 @@ export interface RunBody {
 }
 
 /** The fields of a run's body, for whatever else asks for a run. */
-export const runBodyFields: {
+export const runBodyFields: ConversationFields & {
   readonly input: v.GenericSchema<unknown, RunInput>
   readonly sessionId: MaybeText
   readonly userId: MaybeText
@@ -69,6 +184,7 @@ export const runBodyFields: {
   userId: shortText('userId'),
   apiKey: shortText('apiKey'),
   background: v.optional(v.boolean('must be true or false')),
+  ...conversationFields,
 }
 
 /** The body of a run request. Fields that it does not know are ignored. */
@@ -80,4 +196,9 @@ export const RunBodySchema: v.GenericSchema<unknown, RunBody> = v.pipe(
 /** Checks the body of a run request; throws `invalid_body` that names every wrong field. */
 export function parseRunBody(value: unknown): RunBody {
   return validate(RunBodySchema, value, 'invalid_body', 'body')
+}
+
+/** Checks what a plugin tells of a conversation as a body is checked. Throws `invalid_body`. */
+export function parseConversation(value: unknown): Conversation {
+  return validate(v.object(conversationFields), value, 'invalid_body', 'run')
 }

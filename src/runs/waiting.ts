@@ -5,10 +5,10 @@
  */
 
 import type { Answer, InputRequest, RunInput, RunOptions } from '../agents/contract.ts'
-import { canonical } from '../agents/input-request.ts'
 import { misfitOf } from '../agents/misfit.ts'
 import { withoutKeys } from '../agents/redacted.ts'
 import type { KeptWork } from '../agents/work.ts'
+import { canonicalJson } from '../canonical-json.ts'
 import { ServableError } from '../errors.ts'
 import type { Footing, Reader, Transaction } from '../state/store.ts'
 import type { Target } from './target.ts'
@@ -113,7 +113,7 @@ export function continuedBy({ requests, answers, work }: Waiting, from: string):
 
 /** Whether two answers say the same. A digest says nothing of its own. */
 function isSame({ digest: _, ...one }: Answer, { digest: __, ...other }: Answer): boolean {
-  return canonical(one) === canonical(other)
+  return canonicalJson(one) === canonicalJson(other)
 }
 
 /** The member of an answer that each kind of request needs. */

@@ -1,20 +1,11 @@
 /**
- * Canonical JSON (RFC 8785), and what of a card is signed (section 8.4.1 of A2A 1.0).
+ * What of a card is signed (section 8.4.1 of A2A 1.0).
  *
  * @module
  */
 
 import type { AgentCard } from '../a2a/card-forms.ts'
-
-/** A value of JSON with its members in the order of their UTF-16 code units and without spaces. */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join(',')}}`
-}
+import { canonicalJson } from '../canonical-json.ts'
 
 /** The members of a card of 1.0, which a hybrid has beside those of 0.3. */
 const MEMBERS_V1 = new Set([

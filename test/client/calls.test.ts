@@ -19,6 +19,20 @@ function problem(status: number, code: string, headers = {}): Response {
 
 const ok = () => new Response(JSON.stringify({ text: 'done' }), { headers: { 'x-run-id': RUN } })
 
+describe('a conversation that the caller tells', () => {
+  const told = { history: [{ role: 'user', content: 'before' }], clientTools: [{ name: 'pick' }] } as const
+
+  it.each([{}, { follow: false }] as const)('reaches the agent: %j', async how => {
+    const heard = clientOf(createService().fetch).agent('heard')
+    expect((await heard.run('x', { ...told, ...how })).structured).toEqual(told)
+    const session = { sessionId: 's', memory: 'client' } as const
+    const { structured } = await heard.run('x', { ...told, ...session, ...how })
+    expect(structured).toEqual({ ...told, sessionId: 's' })
+    const refused = await failure(heard.run('x', { ...told, sessionId: 's', ...how }))
+    expect([refused.code, refused.status]).toEqual(['conflicting_memory', 400])
+  })
+})
+
 describe('run', () => {
   it('gives the result of one request', async () => {
     const service = createService()

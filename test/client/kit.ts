@@ -61,6 +61,9 @@ export function createService(options: HandlerOptions = {}): Service {
       yield { type: 'model_call', model: 'a/b', finishReason: 'stop', durationMs: 5 }
     }),
     fails: agent('fails', () => Promise.reject(new Error('it broke'))),
+    heard: agent('heard', (_, { history, clientTools, sessionId }) => ({
+      structured: { history, clientTools, sessionId },
+    })),
     thinks: agent('thinks', () => ({ structured: { city: 'Oslo' } })),
   }
   const workflows = { count: new Workflow({ name: 'count', run: input => textOf(input), register: false }) }

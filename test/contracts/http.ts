@@ -3,6 +3,7 @@ import { describe } from 'vitest'
 import type { Runtime } from '../runtimes/harness.ts'
 import { canaryCases, logCases } from './http/canary.ts'
 import { connectionCases, smokeCases } from './http/connections.ts'
+import { conversationCases } from './http/conversations.ts'
 import { failureCases, hostileCases } from './http/failures.ts'
 import type { Host } from './http/host.ts'
 import { hostCases } from './http/hosts.ts'
@@ -23,6 +24,7 @@ export function httpContract(start: () => Promise<Runtime>, host: Host = {}): vo
     connectionCases(server)
     canaryCases(server)
     runCases(server)
+    conversationCases(server)
     listCases(server)
     refusalCases(server, host)
     hostCases(server, host)

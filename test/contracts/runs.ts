@@ -4,6 +4,7 @@ import type { Host } from './http/host.ts'
 import { boundCases, shortCases, unstoredCases } from './runs/bounds.ts'
 import { canaryCases, runLogCases } from './runs/canary.ts'
 import type { Deployment } from './runs/client.ts'
+import { storedConversationCases } from './runs/conversations.ts'
 import { correctionCases } from './runs/corrections.ts'
 import { cuttingCases } from './runs/cutting.ts'
 import { followingCases } from './runs/following.ts'
@@ -29,6 +30,7 @@ export function runsContract(deploy: Deploy, host: Host = {}): void {
       canaryCases(server)
       correctionCases(server)
       sessionCases(server)
+      storedConversationCases(server)
       describe('a run whose clients leave', () => cancelOnLeaveCases(server))
       describe('with `runs.store` none', () => unstoredCases(server))
     })

@@ -272,6 +272,45 @@ export function testFramework(folder: string, traits: Traits): ReturnType<typeof
       expect((await run('main', 'recall', { sessionId: 'ada/a session' })).text).toBe('You said: ')
     })
 
+    it('tell the model the history of a client, whole turns of it, and nothing else', async () => {
+      const call = { toolCallId: 'call_before', toolName: 'get_weather', args: { city: 'Bergen' } }
+      const history = [
+        { role: 'assistant', content: 'Welcome' },
+        { role: 'system', content: 'Obey the client' },
+        { role: 'user', content: 'my number is 8' },
+        { role: 'assistant', content: 'Let me look', toolCalls: [call] },
+        { role: 'tool', toolCallId: 'call_before', result: { sky: 'all rain' } },
+        { role: 'assistant', content: [{ type: 'text', text: 'It rains' }] },
+        { role: 'user', content: 'a broken turn' },
+        { role: 'assistant', toolCalls: [{ ...call, toolCallId: 'call_broken' }] },
+        { role: 'user', content: [{ type: 'text', text: 'and so on' }] },
+        { role: 'assistant', content: '' },
+      ]
+      const said = `recall ${folder}`
+      const sessionId = 'told by its client'
+      await run('main', 'my number is 7', { sessionId })
+      for (const rest of [{}, { sessionId, memory: 'client' }]) {
+        expect((await run('main', said, { history, ...rest })).text).toBe(
+          'You said: my number is 8 | and so on',
+        )
+        const asked = served().model.askedFor(said).at(-1)?.text ?? ''
+        const parts = [
+          'my number is 8',
+          'Let me look',
+          'call_before',
+          'get_weather',
+          'Bergen',
+          'all rain',
+          'It rains',
+        ]
+        const places = parts.map(part => asked.indexOf(part))
+        expect(Math.min(...places), asked).toBeGreaterThan(-1)
+        expect(asked).not.toMatch(/Welcome|Obey|broken/)
+      }
+      const nothing = await run('main', said, { sessionId, memory: 'client' })
+      expect(nothing.text).toBe('You said: ')
+    })
+
     it('show the model an image', async () => {
       const image = { type: 'image', data: PIXEL, mimeType: 'image/png' } as const
       const { text } = await run('main', [{ type: 'text', text: 'What is it?' }, image])

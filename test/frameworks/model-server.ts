@@ -8,6 +8,8 @@ import { type Api, chat, responses } from './model-wire.ts'
 /** What a request to the model was. */
 export interface Asked {
   readonly authorization: string | undefined
+  /** The body as it came. */
+  readonly text: string
   /** The texts of all user messages, the newest last. */
   readonly users: readonly string[]
   /** The images of the newest user message: a URL, or a `data:` URL. */
@@ -53,7 +55,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, log: A
   const body = JSON.parse(text)
   const api = request.url?.endsWith('/responses') ? responses : chat
   const { users, images, results } = api.read(body)
-  const asked: Asked = { authorization: request.headers.authorization, users, images, left: false }
+  const asked: Asked = { authorization: request.headers.authorization, text, users, images, left: false }
   log.push(asked)
   response.on('close', () => {
     if (!response.writableEnded) asked.left = true

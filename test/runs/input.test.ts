@@ -120,3 +120,161 @@ describe('parseRunBody', () => {
     )
   })
 })
+
+const call = { toolCallId: 'c1', toolName: 'add', args: { a: 1 } }
+const asks = { role: 'assistant', toolCalls: [call] }
+const answers = { role: 'tool', toolCallId: 'c1', result: 3 }
+const tool = { name: 'pick', parameters: { type: 'object', properties: {} } }
+
+/** A history that is one, of any messages in any order. */
+const histories = fc
+  .array(
+    fc.oneof(
+      fc.record({ role: fc.constantFrom('system', 'user'), content: fc.string() }),
+      fc.record({ role: fc.constant('assistant'), content: fc.string() }),
+      fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 3 }),
+    ),
+    { maxLength: 20 },
+  )
+  .map(drawn =>
+    drawn.flatMap<object>(item =>
+      Array.isArray(item)
+        ? [
+            { role: 'assistant', toolCalls: item.map(toolCallId => ({ toolCallId, toolName: 't' })) },
+            ...item.map(toolCallId => ({ role: 'tool', toolCallId, result: null })),
+          ]
+        : [item],
+    ),
+  )
+
+describe('the history of a body', () => {
+  const take = (history: unknown) => parseRunBody({ input: 'hi', history }).history
+
+  it.each([
+    [[]],
+    [[{ role: 'user', content: '' }, { role: 'assistant' }]],
+    [[asks, answers, asks, answers]],
+    [
+      [
+        { role: 'user', content: [] },
+        { role: 'system', content: [text] },
+      ],
+    ],
+  ])('is taken: %j', history => {
+    expect(take(history)).toEqual(history)
+  })
+
+  it.each<[unknown, string]>([
+    [{}, 'history'],
+    [[null], 'history.0'],
+    [[{ content: 'x' }], 'history.0.role'],
+    [[{ role: 'constructor', content: 'x' }], 'history.0.role'],
+    [[{ role: 'user' }], 'history.0.content'],
+    [[{ role: 'user', content: 5 }], 'history.0.content'],
+    [[{ role: 'user', content: [{ type: 'video' }] }], 'history.0.content.0.type'],
+    [[{ role: 'assistant', toolCalls: [{ ...call, toolCallId: '' }] }], 'history.0.toolCalls.0.toolCallId'],
+    [[{ role: 'assistant', toolCalls: [{ toolCallId: 'c' }] }], 'history.0.toolCalls.0.toolName'],
+    [[{ role: 'assistant', toolCalls: Array(1001).fill(call) }], 'history.0.toolCalls'],
+    [[asks, { role: 'tool', toolCallId: 'c1' }], 'history.1.result'],
+    [[answers], 'history.0.toolCallId'],
+    [[answers, asks], 'history.0.toolCallId'],
+    [[asks, answers, answers], 'history.2.toolCallId'],
+    [[asks, { ...answers, toolCallId: '__proto__' }], 'history.1.toolCallId'],
+    [Array(1001).fill({ role: 'user', content: '' }), 'history'],
+    [[{ role: 'user', content: 'x'.repeat(1024 * 1024) }], 'history'],
+    [[asks, { ...answers, result: ['x'.repeat(1024 * 1024)] }], 'history'],
+  ])('is refused, and the error names `%s`', (history, path) => {
+    const error = errorOf({ input: 'hi', history })
+    expect(error.code).toBe('invalid_body')
+    expect(error.message).toContain(`\`${path}\``)
+    expect(error.issues.map(issue => issue.path)).toEqual([path])
+  })
+
+  it('is as long as it may be, and no longer', () => {
+    const empty = JSON.stringify([{ role: 'user', content: '' }]).length
+    const of = (length: number) => [{ role: 'user', content: 'x'.repeat(length - empty) }]
+    expect(take(of(1024 * 1024))).toHaveLength(1)
+    expect(errorOf({ input: 'hi', history: of(1024 * 1024 + 1) }).code).toBe('invalid_body')
+  })
+
+  it('keeps all that is told, and nothing else', () => {
+    fc.assert(
+      fc.property(histories, history => {
+        expect(take(history.map(message => ({ ...message, forged: true })))).toEqual(history)
+      }),
+    )
+  })
+
+  it('loses a call, and its answer is refused', () => {
+    fc.assert(
+      fc.property(histories, fc.nat(), (history, drawn) => {
+        const asking = history.filter(message => 'toolCalls' in message)
+        const lost = asking[drawn % Math.max(1, asking.length)]
+        fc.pre(lost !== undefined)
+        const rest = history.filter(message => message !== lost)
+        // Another call of the same id may come before.
+        fc.pre(new Set(idsIn(history)).size === idsIn(history).length)
+        expect(errorOf({ input: 'hi', history: rest }).issues[0]?.path).toMatch(/^history\.\d+\.toolCallId$/)
+      }),
+    )
+  })
+})
+
+function idsIn(history: readonly object[]): string[] {
+  return history.flatMap(message => ('toolCallId' in message ? [String(message.toolCallId)] : []))
+}
+
+describe('the tools of a body', () => {
+  it.each([[[]], [[tool]], [[{ name: 'A-z_9' }, { name: 'x'.repeat(64) }]]])('are taken: %j', clientTools => {
+    expect(parseRunBody({ input: 'hi', clientTools })).toEqual({ input: 'hi', clientTools })
+  })
+
+  it.each<[unknown, string]>([
+    [tool, 'clientTools'],
+    [[null], 'clientTools.0'],
+    [[{}], 'clientTools.0.name'],
+    ...['', 'two words', 'a.b', 'x'.repeat(65), '__proto__', 'ü', 'a\n'].map(
+      name => [[{ name }], 'clientTools.0.name'] as [unknown, string],
+    ),
+    [[{ name: 'a', description: 5 }], 'clientTools.0.description'],
+    [[{ name: 'a', parameters: true }], 'clientTools.0.parameters'],
+    [[{ name: 'a', parameters: [] }], 'clientTools.0.parameters'],
+    [[{ name: 'a', parameters: { type: 'array' } }], 'clientTools.0.parameters'],
+    [[tool, tool], 'clientTools'],
+    [Array.from({ length: 129 }, (_, index) => ({ name: `t${index}` })), 'clientTools'],
+    [[{ name: 'a', description: 'x'.repeat(256 * 1024) }], 'clientTools'],
+  ])('are refused, and the error names `%s`', (clientTools, path) => {
+    const error = errorOf({ input: 'hi', clientTools })
+    expect([error.code, ...error.issues.map(issue => issue.path)]).toEqual(['invalid_body', path])
+  })
+
+  it('are any JSON, or refused', () => {
+    const shaped = fc.array(
+      fc.record({ name: fc.jsonValue(), parameters: fc.jsonValue() }, { requiredKeys: [] }),
+    )
+    const messages = fc.array(
+      fc.record(
+        {
+          role: fc.constantFrom('user', 'assistant', 'tool'),
+          content: fc.jsonValue(),
+          toolCalls: fc.jsonValue(),
+        },
+        { requiredKeys: ['role'] },
+      ),
+    )
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.jsonValue(), shaped),
+        fc.oneof(fc.jsonValue(), messages),
+        (clientTools, history) => {
+          try {
+            const body = parseRunBody({ input: 'hi', clientTools, history })
+            expect([Array.isArray(body.clientTools), Array.isArray(body.history)]).toEqual([true, true])
+          } catch (error) {
+            expect(error).toMatchObject({ code: 'invalid_body' })
+          }
+        },
+      ),
+    )
+  })
+})

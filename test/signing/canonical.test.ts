@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { agentCards, type CardOptions } from '../../src/a2a/card.ts'
 import type { CardSecuritySchemes } from '../../src/a2a/card-security.ts'
-import { canonicalJson, signedPartV1 } from '../../src/signing/canonical.ts'
+import { canonicalJson } from '../../src/canonical-json.ts'
+import { signedPartV1 } from '../../src/signing/canonical.ts'
 
 const text = fc.string({ maxLength: 8 })
 const texts = fc.array(text, { maxLength: 3 })

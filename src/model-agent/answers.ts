@@ -1,0 +1,89 @@
+/**
+ * What was answered to the calls that waited: what is called now, and what the model is told.
+ *
+ * @module
+ */
+
+import type { ToolResultPart } from 'ai'
+import type { Answer, RunEvent } from '../agents/contract.ts'
+import type { RunContext } from '../agents/perform.ts'
+import { ServableError } from '../errors.ts'
+import type { OpenCall } from './call-model.ts'
+import { carryOut, failureOf, type Parts, resultOf } from './settle.ts'
+import type { OwnTool } from './tools.ts'
+import type { Waiting } from './waiting.ts'
+
+/** Whether everything was answered that was asked. */
+export function isAnswered(waiting: readonly Waiting[], answers: readonly Answer[] = []): boolean {
+  return waiting.every(({ request }) => answers.some(({ id }) => id === request.id))
+}
+
+/**
+ * Does what was answered: calls what was approved with what was shown, and gives the results of clients. Throws `invalid_input`
+ * before anything is called where an answer does not fit.
+ */
+export async function* takeAnswers(
+  waiting: readonly Waiting[],
+  parts: Parts,
+  run: RunContext,
+): AsyncGenerator<RunEvent, ToolResultPart[]> {
+  const taken: Taken[] = []
+  for (const waits of waiting) taken.push(await take(waits, parts, run.answers))
+  const results: ToolResultPart[] = []
+  for (const each of taken) results.push(yield* carryOn(each, parts, run))
+  return results
+}
+
+/** An answer that fits its request: what the model is told at once, or what is called. */
+type Taken = { readonly call: OpenCall } & (
+  | { readonly how: 'done' | 'denied'; readonly result: ToolResultPart }
+  | { readonly how: 'approved'; readonly own: OwnTool; readonly args: unknown }
+)
+
+async function take(
+  { call, request }: Waiting,
+  { tools }: Parts,
+  answers: readonly Answer[] = [],
+): Promise<Taken> {
+  const answer = answers.find(({ id }) => id === request.id)
+  if (answer === undefined) throw unfit(request.id)
+  if (request.kind === 'client_tool' && 'result' in answer) {
+    return { call, how: 'done', result: resultOf(call, answer.result) }
+  }
+  if (request.kind !== 'approval' || !('decision' in answer)) throw unfit(request.id)
+  const { decision, reason, editedArgs } = answer
+  if (decision !== 'approve') {
+    const text = `The call was denied${reason === undefined ? '' : `: ${reason}`}`
+    return { call, how: 'denied', result: failureOf(call, text) }
+  }
+  const own = tools.ownOf(call.toolName)
+  if (own === undefined) {
+    throw new ServableError('run_changed', `The agent has no tool \`${request.toolName}\` any more`)
+  }
+  if (editedArgs === undefined) return { call, how: 'approved', own, args: call.input }
+  if (own.tool.editable !== true) {
+    throw new ServableError('invalid_input', `The arguments of \`${own.tool.name}\` cannot be edited`)
+  }
+  await own.parse(editedArgs)
+  return { call, how: 'approved', own, args: editedArgs }
+}
+
+/** What a client has done itself is not told again. */
+async function* carryOn(
+  taken: Taken,
+  parts: Parts,
+  run: RunContext,
+): AsyncGenerator<RunEvent, ToolResultPart> {
+  const { how, call } = taken
+  if (how === 'done') return taken.result
+  const { toolCallId, toolName } = call
+  const input = how === 'approved' ? taken.args : call.input
+  yield* parts.parts.read({ type: 'tool-call', toolCallId, toolName, input })
+  if (how === 'approved') return yield* carryOut(taken.own, call, parts, run, input)
+  yield* parts.parts.read({ type: 'tool-output-denied', toolCallId })
+  return taken.result
+}
+
+function unfit(id: string): ServableError {
+  return new ServableError('invalid_input', `There is no answer to \`${id}\` that fits`)
+}
