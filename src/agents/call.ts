@@ -12,8 +12,10 @@ import { errorOf, isRunEvent, isWaiting } from './event.ts'
 import { Fold } from './fold.ts'
 import type { RunContext, Yielded } from './perform.ts'
 import { optionsFor } from './provider-key.ts'
+import { closeQuietly } from './reading.ts'
 import { thrownWith, withThrown } from './thrown.ts'
 import { usageOf } from './usage.ts'
+import type { Scope } from './work.ts'
 
 /**
  * Runs another servable once; yields its events but the last, and returns its result. A run that goes on gets the recorded
@@ -37,7 +39,7 @@ export async function* callAt(
   const startedAt = performance.now()
   const fold = new Fold()
   const { scope, ...rest } = context
-  const before = scope.work.saidAt(path)
+  const before = String(scope.work.stateAt(path) ?? '')
   const memory = context.memory?.inside(servable)
   const inside = { ...rest, work: scope.work.inside(path), ...(memory && { memory }) }
   const events = eventsOf(servable, input, optionsFor(servable, inside))
@@ -49,7 +51,7 @@ export async function* callAt(
     if (event.type === 'error') throw errorOf(event)
     fold.add(event)
     if (isWaiting(event)) {
-      scope.work.keepSaid(path, before + fold.text)
+      scope.work.keepAt(path, before + fold.text)
       // Whoever reads the caller closes it here.
       yield event
     }
@@ -92,16 +94,35 @@ export async function* aside<T>(
   index: number,
   work: AsyncGenerator<Yielded, T>,
 ): AsyncGenerator<Yielded, T> {
+  return yield* retold(work, said => {
+    const text = spoken(said)
+    return text === undefined ? said : { type: 'step', name, index, status: 'progress', text }
+  })
+}
+
+/** Gives what `tell` makes of each item; what that is undefined for is left out. */
+export async function* retold<T>(
+  work: AsyncIterator<Yielded, T>,
+  tell: (said: Yielded) => Yielded | undefined,
+): AsyncGenerator<Yielded, T> {
   let result = await work.next()
   try {
     for (; !result.done; result = await work.next()) {
-      const text = spoken(result.value)
-      yield text === undefined ? result.value : { type: 'step', name, index, status: 'progress', text }
+      const told = tell(result.value)
+      if (told !== undefined) yield told
     }
     return result.value
   } finally {
-    if (!result.done) await work.return(undefined as T)
+    if (!result.done) closeQuietly(work)
   }
+}
+
+/** Leaves out what the run before has told. */
+export function catchingUp<T>(
+  work: AsyncIterator<Yielded, T>,
+  scope: Scope,
+): AsyncIterator<Yielded, T> & AsyncIterable<Yielded, T> {
+  return retold(work, said => (scope.wasTold(said) ? undefined : said))
 }
 
 /** The text of what a body yields, if it is text. */

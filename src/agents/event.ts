@@ -110,7 +110,7 @@ export function isTerminal(event: RunEvent): event is FinishEvent | ErrorEvent {
 
 /** Whether a body ends here, since it waits for someone. */
 export function isWaiting(value: string | RunEvent): value is FinishEvent {
-  return typeof value === 'object' && value.type === 'finish' && value.requests !== undefined
+  return typeof value === 'object' && value.type === 'finish' && (value.requests?.length ?? 0) > 0
 }
 
 /** The error that an error event stands for. */

@@ -6,7 +6,7 @@
 
 import { isServableError, messageOf, ServableError } from '../errors.ts'
 import { requestOf } from './input-request.ts'
-import { shownSchema } from './misfit.ts'
+import { fitOf, shownSchema } from './misfit.ts'
 import type { RunCaller, RunEvent } from './run-types.ts'
 import { withThrown } from './thrown.ts'
 import { waitFor } from './waits.ts'
@@ -115,9 +115,11 @@ async function* doCall<Args, Result>(
   run: ToolCaller,
   path: string,
 ): AsyncGenerator<RunEvent, Result> {
-  const answered = run.scope.work.answeredAt(path)
+  const { work } = run.scope
+  const answered = work.answeredAt(path)
   const toolCallId = answered?.request.toolCallId ?? crypto.randomUUID()
-  const decision = answered && decisionOf(answered)
+  const context = toolContextOf(run, { toolCallId, signal: run.signal })
+  const decision = answered && (await decisionOf(answered, tool))
   // What was asked is what runs, whatever the body says now.
   const args = decision === undefined ? asked : (decision.args as Args)
   yield { type: 'tool_call_start', toolCall: { id: toolCallId, name: tool.name } }
@@ -125,11 +127,13 @@ async function* doCall<Args, Result>(
   yield { type: 'tool_call_ready', toolCallId, args: args ?? null }
   let result: Result
   try {
-    if (decision === undefined && (await needsApproval(tool, args, run))) {
-      yield* askFor(tool, args, { run, path, toolCallId })
+    const { misfit } = decision ?? {}
+    if (misfit !== undefined) work.refuse(path)
+    if (misfit !== undefined || (decision === undefined && (await needsApproval(tool, args, context)))) {
+      yield* askFor(tool, args, { run, path, toolCallId, message: misfit })
     }
     if (decision?.denied !== undefined) throw new ServableError('approval_denied', decision.denied)
-    result = await tool.execute(args, toolContextOf(run, { toolCallId, signal: run.signal }))
+    result = await tool.execute(args, context)
   } catch (error) {
     const code = isServableError(error) ? { code: error.code } : {}
     yield withThrown({ type: 'tool_call_end', toolCallId, error: messageOf(error), ...code }, error)
@@ -143,7 +147,17 @@ async function* doCall<Args, Result>(
 async function* askFor<Args, Result>(
   { name, parameters, editable }: Tool<Args, Result>,
   args: Args,
-  { run, path, toolCallId }: { readonly run: ToolCaller; readonly path: string; readonly toolCallId: string },
+  {
+    run,
+    path,
+    toolCallId,
+    message,
+  }: {
+    readonly run: ToolCaller
+    readonly path: string
+    readonly toolCallId: string
+    readonly message: string | undefined
+  },
 ): AsyncGenerator<RunEvent, never> {
   const schema = editable === true ? shownSchema(parameters) : undefined
   const request = await requestOf({
@@ -152,6 +166,7 @@ async function* askFor<Args, Result>(
     toolCallId,
     toolName: name,
     args: args ?? null,
+    ...(message !== undefined && { message }),
     ...(editable === true && { editable }),
     ...(schema !== undefined && { schema }),
   })
@@ -167,13 +182,20 @@ export async function needsApproval<Args, Result>(
   return typeof needs === 'function' ? needs(args, caller) : needs
 }
 
-/** What was decided of a call: with which arguments it is done, or why it is not. */
-export function decisionOf({ request, answer }: Answered): {
-  readonly args: unknown
-  readonly denied?: string
-} {
-  if (!('decision' in answer)) return { args: request.args }
+/**
+ * What was decided of a call: with which arguments it is done, or why it is not. Edited arguments must fit the tool's schema:
+ * `misfit` says why they do not.
+ */
+async function decisionOf(
+  { request: { args }, answer }: Answered,
+  { parameters }: Pick<Tool, 'parameters'>,
+): Promise<{ readonly args: unknown; readonly denied?: string; readonly misfit?: string }> {
+  if (!('decision' in answer)) return { args }
   const { decision, reason, editedArgs } = answer
-  if (decision === 'approve') return { args: editedArgs === undefined ? request.args : editedArgs }
-  return { args: request.args, denied: reason ? `The call was denied: ${reason}` : 'The call was denied' }
+  if (decision === 'deny') {
+    return { args, denied: reason ? `The call was denied: ${reason}` : 'The call was denied' }
+  }
+  if (editedArgs === undefined) return { args }
+  const fit = await fitOf(editedArgs, parameters)
+  return 'value' in fit ? { args: fit.value } : { args, misfit: fit.misfit }
 }

@@ -75,7 +75,7 @@ export class LiveRun {
       onStuck,
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
       finish: (tx, event, result) => {
-        const waiting = isWaiting(event) ? this.#run.waiting(event) : undefined
+        const waiting = isWaiting(event) ? this.#run.waiting : undefined
         sealRun(tx, id, { event, json: eventToJson(event), result, keepMs, waiting })
       },
     })

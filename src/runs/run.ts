@@ -113,6 +113,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   readonly #keep: Caller['keep']
   readonly #work: RunWork
   #ended = false
+  /** What the run waits for, to be kept with it: from before it ends so on. */
+  waiting: Waiting | undefined
   /** Called once, when the run has ended. */
   onEnd: (() => void) | undefined
   /** The terminal event, once the run has ended without its reader having seen it. */
@@ -253,14 +255,6 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#isReading = false
   }
 
-  /** What the run waits for, to be kept with it. */
-  waiting({ requests = [] }: FinishEvent): Waiting {
-    return waitingOf(this.#target, this.#input, this.#options, {
-      requests,
-      work: this.#work.toKeep(this.#options),
-    })
-  }
-
   /** Keeps a run that waits, before anyone is told of it: an answer finds it. */
   async #keepWaiting(event: unknown): Promise<void> {
     if (!isRunEvent(event) || !isWaiting(event)) return
@@ -272,7 +266,10 @@ export class Run implements AsyncIterableIterator<RunEvent> {
         `The ids of requests must begin with the run's: \`${this.id}/…\``,
       )
     }
-    await this.#keep?.({ id: this.id, waiting: this.waiting(event), event })
+    const { requests = [] } = event
+    const work = this.#work.toKeep(this.#options)
+    this.waiting = waitingOf(this.#target, this.#input, this.#options, { requests, work })
+    await this.#keep?.({ id: this.id, waiting: this.waiting, event })
   }
 
   #begin(): Reading {
