@@ -12,8 +12,10 @@ import { errorOf, isRunEvent, isTerminal, isWaiting } from './event.ts'
 import { Fold } from './fold.ts'
 import type { RunContext, Yielded } from './perform.ts'
 import { optionsFor } from './provider-key.ts'
+import { closeQuietly } from './reading.ts'
 import { thrownWith, withThrown } from './thrown.ts'
 import { usageOf } from './usage.ts'
+import type { Scope } from './work.ts'
 
 /**
  * Runs another servable once; yields its events but the last, and returns its result. A run that goes on gets the recorded
@@ -37,7 +39,7 @@ export async function* callAt(
   const startedAt = performance.now()
   const fold = new Fold()
   const { scope, ...rest } = context
-  const before = scope.work.saidAt(path)
+  const before = String(scope.work.stateAt(path) ?? '')
   const memory = context.memory?.inside(servable)
   const inside = { ...rest, work: scope.work.inside(path), ...(memory && { memory }) }
   const events = eventsOf(servable, input, optionsFor(servable, inside))
@@ -49,7 +51,7 @@ export async function* callAt(
     if (event.type === 'error') throw errorOf(event)
     fold.add(event)
     if (isWaiting(event)) {
-      scope.work.keepSaid(path, before + fold.text)
+      scope.work.keepAt(path, before + fold.text)
       // Whoever reads the caller closes it here.
       yield event
     }
@@ -105,18 +107,11 @@ export async function* asStep<T>(
 /** Turns what a step of {@link asStep} says into its progress, so that it is told but is no part of the answer. */
 export async function* aside<T>(step: AsyncGenerator<Yielded, T>): AsyncGenerator<Yielded, T> {
   let place: StepEvent | undefined
-  let result = await step.next()
-  try {
-    for (; !result.done; result = await step.next()) {
-      const { value } = result
-      if (typeof value !== 'string' && value.type === 'step') place ??= value
-      const text = spoken(value)
-      yield text === undefined || place === undefined ? value : progressOf(place, text, value)
-    }
-    return result.value
-  } finally {
-    if (!result.done) await step.return(undefined as T)
-  }
+  return yield* retold(step, said => {
+    if (typeof said !== 'string' && said.type === 'step') place ??= said
+    const text = spoken(said)
+    return text === undefined || place === undefined ? said : progressOf(place, text, said)
+  })
 }
 
 /** Who says it, if that is not the run's own servable, is told with it. */
@@ -124,6 +119,31 @@ function progressOf({ id, name, index }: StepEvent, text: string, value: Yielded
   const agent = typeof value === 'string' ? undefined : value.agent
   const said = { type: 'step', id, name, index, status: 'progress', text } as const
   return agent === undefined ? said : { ...said, agent }
+}
+
+/** Gives what `tell` makes of each item; what that is undefined for is left out. */
+export async function* retold<T>(
+  work: AsyncIterator<Yielded, T>,
+  tell: (said: Yielded) => Yielded | undefined,
+): AsyncGenerator<Yielded, T> {
+  let result = await work.next()
+  try {
+    for (; !result.done; result = await work.next()) {
+      const told = tell(result.value)
+      if (told !== undefined) yield told
+    }
+    return result.value
+  } finally {
+    if (!result.done) closeQuietly(work)
+  }
+}
+
+/** Leaves out what the run before has told. */
+export function catchingUp<T>(
+  work: AsyncIterator<Yielded, T>,
+  scope: Scope,
+): AsyncIterator<Yielded, T> & AsyncIterable<Yielded, T> {
+  return retold(work, said => (scope.wasTold(said) ? undefined : said))
 }
 
 /** The text of what a body yields, if it is text. */

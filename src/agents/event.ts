@@ -5,7 +5,7 @@
  */
 
 import { isErrorCode, ServableError } from '../errors.ts'
-import type { ErrorEvent, FinishEvent, FinishReason, RunEvent } from './contract.ts'
+import type { ErrorEvent, FinishEvent, FinishReason, RunEvent } from './run-types.ts'
 
 /** Every reason with which a run may finish. */
 export const FINISH_REASONS: readonly FinishReason[] = [
@@ -110,7 +110,7 @@ export function isTerminal(event: RunEvent): event is FinishEvent | ErrorEvent {
 
 /** Whether a body ends here, since it waits for someone. */
 export function isWaiting(value: string | RunEvent): value is FinishEvent {
-  return typeof value === 'object' && value.type === 'finish' && value.requests !== undefined
+  return typeof value === 'object' && value.type === 'finish' && (value.requests?.length ?? 0) > 0
 }
 
 /** The error that an error event stands for. */

@@ -8,10 +8,11 @@
 import { isServableError, messageOf, redact, reportError, ServableError } from '../errors.ts'
 import { abortWith } from './abort.ts'
 import type { BusPayload, EventBus } from './bus.ts'
+import { catchingUp } from './call.ts'
 import type { Kind, RunEvent, RunInput, RunOptions, RunOutcome, RunResult } from './contract.ts'
 import { eventsOfOutcome, isAsyncIterable, isIterable, isOutcome } from './derive.ts'
 import { elapsedSince } from './elapsed.ts'
-import { errorOf, isRunEvent, isTerminal } from './event.ts'
+import { errorOf, isRunEvent, isTerminal, isWaiting } from './event.ts'
 import { Fold } from './fold.ts'
 import { closeQuietly, Reading } from './reading.ts'
 import { secretsOf } from './redacted.ts'
@@ -220,7 +221,9 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
   #sourceOf(result: unknown): AsyncIterator<Yielded, unknown> | undefined {
     const source = sourceOf(result)
     const { scope } = this.#context!
-    return source !== undefined && scope.isBehind ? catchingUp(source, scope) : source
+    if (source === undefined || !scope.isBehind) return source
+    this.#spoke = scope.work.stateAt(spokeAt(scope)) === true
+    return catchingUp(source, scope)
   }
 
   #finishWith(outcome: unknown): void {
@@ -247,6 +250,8 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
     if (event.type === 'text') this.#spoke = true
     if (this.#performer.events.size > 0) this.#tell(event)
     if (isTerminal(event)) {
+      const { scope } = this.#context!
+      if (isWaiting(event) && this.#spoke) scope.work.keepAt(spokeAt(scope), true)
       this.#end()
       closeQuietly(this.#source)
     }
@@ -336,6 +341,11 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
   }
 }
 
+/** Where it is kept that a body has spoken before it waits: what it returns is no answer then. No name has it. */
+function spokeAt({ work }: Scope): string {
+  return `${work.place}#`
+}
+
 /** Whose call it is, where it is not the run's own. */
 function ofAgent({ agent }: { readonly agent?: string | undefined }): { readonly agent?: string } {
   return agent === undefined ? {} : { agent }
@@ -346,22 +356,6 @@ function sourceOf(value: unknown): AsyncIterator<Yielded, unknown> | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   if (isAsyncIterable(value)) return value[Symbol.asyncIterator]()
   return isIterable(value) ? later(value) : undefined
-}
-
-/** Leaves out what was told before: the reader gets the item with which the body goes on, and all that follow. */
-async function* catchingUp(
-  source: AsyncIterator<Yielded, unknown>,
-  scope: Scope,
-): AsyncGenerator<Yielded, unknown> {
-  let result = await source.next()
-  try {
-    for (; !result.done; result = await source.next()) {
-      if (!scope.isBehind || (isRunEvent(result.value) && isTerminal(result.value))) yield result.value
-    }
-    return result.value
-  } finally {
-    if (!result.done) closeQuietly(source)
-  }
 }
 
 /** Gives the items of a stream that waits for nothing. */

@@ -152,7 +152,7 @@ async function* allAtOnce(
   const ends: LaneEnd<RunResult>[] = []
   for await (const item of merge(turns)) {
     if (item.done) {
-      ends.push(item.value)
+      ends[item.lane] = item.value
       yield* order.end(item.lane)
     } else {
       const { value } = item

@@ -1,16 +1,10 @@
 /**
- * A tool, and the one way in which a first-party agent calls it: as events that every transport understands.
+ * A tool: a named function that an agent can call.
  *
  * @module
  */
 
-import { isServableError, messageOf, ServableError } from '../errors.ts'
-import { requestOf } from './input-request.ts'
-import { shownSchema } from './misfit.ts'
-import type { RunCaller, RunEvent } from './run-types.ts'
-import { withThrown } from './thrown.ts'
-import { waitFor } from './waits.ts'
-import type { Answered, Scope } from './work.ts'
+import type { RunCaller } from './run-types.ts'
 
 /** The run that calls a tool, as the tool sees it. */
 export interface ToolContext extends RunCaller {
@@ -92,76 +86,6 @@ export function tool<Schema = unknown, Result = unknown>(
   return definition
 }
 
-/** The run that calls a tool. */
-export interface ToolCaller extends Omit<ToolContext, 'toolCallId'> {
-  readonly scope: Scope
-}
-
-/**
- * Calls `tool` once and tells it as `tool_call_start`, `tool_call_delta` (the arguments as JSON), `tool_call_ready` and
- * `tool_call_end`; returns the tool's result. A run that goes on gets the recorded result and tells nothing. A tool that
- * throws gives a `tool_call_end` with `error`. The throw then goes on to the caller, which may catch it and go on. A call
- * that needs approval ends the run until there is an answer; one that is denied throws `approval_denied`.
- */
-export function callTool<Args, Result>(
-  tool: Tool<Args, Result>,
-  args: Args,
-  run: ToolCaller,
-): AsyncGenerator<RunEvent, Result> {
-  return run.scope.once('tool', tool.name, path => doCall(tool, args, run, path))
-}
-
-async function* doCall<Args, Result>(
-  tool: Tool<Args, Result>,
-  asked: Args,
-  run: ToolCaller,
-  path: string,
-): AsyncGenerator<RunEvent, Result> {
-  const answered = run.scope.work.answeredAt(path)
-  const toolCallId = answered?.request.toolCallId ?? crypto.randomUUID()
-  const decision = answered && decisionOf(answered)
-  // What was asked is what runs, whatever the body says now.
-  const args = decision === undefined ? asked : (decision.args as Args)
-  yield { type: 'tool_call_start', toolCall: { id: toolCallId, name: tool.name } }
-  const argumentsDelta = JSON.stringify(args) ?? 'null'
-  yield { type: 'tool_call_delta', toolCallId, argumentsDelta }
-  yield { type: 'tool_call_ready', toolCallId, args: JSON.parse(argumentsDelta) }
-  let result: Result
-  try {
-    const context = toolContextOf(run, { toolCallId, signal: run.signal })
-    if (decision === undefined && (await needsApproval(tool, args, context))) {
-      yield* askFor(tool, args, { run, path, toolCallId })
-    }
-    if (decision?.denied !== undefined) throw new ServableError('approval_denied', decision.denied)
-    result = await tool.execute(args, context)
-  } catch (error) {
-    const code = isServableError(error) ? { code: error.code } : {}
-    yield withThrown({ type: 'tool_call_end', toolCallId, error: messageOf(error), ...code }, error)
-    throw error
-  }
-  yield { type: 'tool_call_end', toolCallId, result: result ?? null }
-  return result
-}
-
-/** Ends the run with a request for the approval of a call. */
-async function* askFor<Args, Result>(
-  { name, parameters, editable }: Tool<Args, Result>,
-  args: Args,
-  { run, path, toolCallId }: { readonly run: ToolCaller; readonly path: string; readonly toolCallId: string },
-): AsyncGenerator<RunEvent, never> {
-  const schema = editable === true ? shownSchema(parameters) : undefined
-  const request = await requestOf({
-    id: `${run.runId}/${path}`,
-    kind: 'approval',
-    toolCallId,
-    toolName: name,
-    args: args ?? null,
-    ...(editable === true && { editable }),
-    ...(schema !== undefined && { schema }),
-  })
-  return yield* waitFor(run.scope, [request])
-}
-
 /** Whether a call must be approved. */
 export async function needsApproval<Args, Result>(
   { needsApproval: needs = false }: Tool<Args, Result>,
@@ -169,15 +93,4 @@ export async function needsApproval<Args, Result>(
   context: ToolContext,
 ): Promise<boolean> {
   return typeof needs === 'function' ? needs(args, context) : needs
-}
-
-/** What was decided of a call: with which arguments it is done, or why it is not. */
-export function decisionOf({ request, answer }: Answered): {
-  readonly args: unknown
-  readonly denied?: string
-} {
-  if (!('decision' in answer)) return { args: request.args }
-  const { decision, reason, editedArgs } = answer
-  if (decision === 'approve') return { args: editedArgs === undefined ? request.args : editedArgs }
-  return { args: request.args, denied: reason ? `The call was denied: ${reason}` : 'The call was denied' }
 }

@@ -6,14 +6,14 @@
  */
 
 import { ServableError } from '../errors.ts'
-import { asStep } from './call.ts'
+import { asStep, catchingUp, retold } from './call.ts'
 import { isWaiting } from './event.ts'
 import { requestOf } from './input-request.ts'
 import { merge } from './merge.ts'
 import { fitOf, shownSchema } from './misfit.ts'
 import type { RunContext, Yielded } from './perform.ts'
 import type { FinishEvent, InputRequest, RunEvent } from './run-types.ts'
-import { Scope } from './work.ts'
+import { pathOf, Scope } from './work.ts'
 
 /** What a person is asked. */
 export interface Question {
@@ -52,11 +52,12 @@ export interface Waits<Context> {
    * const order = yield* context.step('order', ({ idempotencyKey }) => shop.order(item, idempotencyKey))
    */
   step<T>(name: string, work: StepWork<Context, T>): AsyncGenerator<Yielded, T>
-  /** Waits for so many milliseconds, at most 24.8 days. Time that has passed before the run went on counts. */
+  /** Waits for so many milliseconds, at most 24.8 days. A run that goes on does not wait again. */
   sleep(name: string, ms: number): AsyncGenerator<Yielded, void>
   /**
-   * Does several at once and returns their values in order. If some wait for someone, the others end first, and all
-   * requests are told together.
+   * Does several at once and returns their values in order. If some wait for someone or fail, the others end first: all
+   * requests are told together, and the first failure in order is thrown. Work of one name is counted as it begins, so what
+   * is not the first work of its place in the list needs a name of its own, or a step around it.
    */
   parallel<T extends readonly unknown[]>(
     work: { readonly [Place in keyof T]: AsyncGenerator<Yielded, T[Place]> },
@@ -76,21 +77,18 @@ export function bodyContext<Extra extends object>(
   const insideOf = (path: string): BodyContext<Extra> & StepFacts => {
     const work = scope.work.inside(path)
     const inner = bodyContext({ ...run, work, scope: new Scope(work) }, extend)
-    return { ...inner, idempotencyKey: `${runId}/${path}` }
+    return { ...inner, idempotencyKey: `${work.first ?? runId}/${path}` }
   }
   return {
     ...run,
     ...extend(run),
     ask: (name, question) => ask(name, question, scope, runId),
-    step: (name, work) =>
-      scope.once('step', name, path =>
-        asStep(
-          { id: path, name, index: steps++ },
-          doStep(() => work(insideOf(path))),
-        ),
-      ),
+    step(name, work) {
+      const index = steps++
+      return scope.once('step', name, path => asStep({ id: path, name, index }, doStep(work, insideOf(path))))
+    },
     sleep: (name, ms) => sleep(name, ms, scope, signal),
-    parallel: work => scope.together(parallel(work)),
+    parallel: work => scope.together(parallel(work, scope)),
   }
 }
 
@@ -100,12 +98,12 @@ async function* ask(
   scope: Scope,
   runId: string,
 ): AsyncGenerator<Yielded, unknown> {
-  const path = scope.next(name)
+  const path = scope.next(name, 'ask')
   const shown = shownSchema(schema)
   const answer = scope.work.answeredAt(path)?.answer
   let misfit = ''
   if (answer !== undefined && 'value' in answer) {
-    const fit = await fitOf(answer.value, schema)
+    const fit = await fitOf(structuredClone(answer.value), schema)
     if ('value' in fit) return fit.value
     misfit = ` (${fit.misfit})`
     scope.work.refuse(path)
@@ -128,12 +126,16 @@ export async function* waitFor(
 }
 
 /** Reads what a step gives: a value, or a stream that returns one. */
-export async function* doStep<T>(
-  work: () => AsyncGenerator<Yielded, T> | Promise<T> | T,
+async function* doStep<Context extends Pick<RunContext, 'scope'>, T>(
+  work: (context: Context) => AsyncGenerator<Yielded, T> | Promise<T> | T,
+  context: Context,
 ): AsyncGenerator<Yielded, T> {
-  const result = work()
-  if (typeof result === 'object' && result !== null && Symbol.asyncIterator in result) return yield* result
-  return await result
+  const { scope } = context
+  const result = work(context)
+  const isStream = typeof result === 'object' && result !== null && Symbol.asyncIterator in result
+  const value = isStream ? yield* scope.isBehind ? catchingUp(result, scope) : result : await result
+  scope.end()
+  return value
 }
 
 async function* sleep(
@@ -189,8 +191,8 @@ export async function* untilItWaits<T>(
 }
 
 /** All that several wait for. */
-export function waitingOf(ends: readonly LaneEnd<unknown>[]): FinishEvent | undefined {
-  const waits = ends.flatMap(end => ('waits' in end ? [end.waits] : []))
+export function waitingOf(ends: readonly object[]): FinishEvent | undefined {
+  const waits = ends.flatMap(end => ('waits' in end ? [end.waits as FinishEvent] : []))
   if (waits.length === 0) return undefined
   return {
     type: 'finish',
@@ -201,17 +203,55 @@ export function waitingOf(ends: readonly LaneEnd<unknown>[]): FinishEvent | unde
 
 async function* parallel<T extends readonly unknown[]>(
   work: { readonly [Place in keyof T]: AsyncGenerator<Yielded, T[Place]> },
+  scope: Scope,
 ): AsyncGenerator<Yielded, T> {
-  const lanes = work as readonly AsyncGenerator<Yielded, unknown>[]
-  const ends: LaneEnd<unknown>[] = []
-  for await (const item of merge(lanes.map(untilItWaits))) {
+  const group = scope.nextGroup()
+  const heard = hearing(work, group, scope)
+  const ends: (LaneEnd<unknown> | { readonly threw: unknown })[] = []
+  for await (const item of merge(heard.map(untilItEnds))) {
     if (item.done) ends[item.lane] = item.value
     else yield item.value
   }
+  const values = ends.map(end => {
+    if ('threw' in end) throw end.threw
+    return 'value' in end ? end.value : undefined
+  })
   const waiting = waitingOf(ends)
-  if (waiting !== undefined) {
-    yield waiting
-    throw new ServableError('internal_error', 'A body that waits was read on')
+  if (waiting === undefined) {
+    scope.work.keepAt(group, undefined)
+    return values as unknown as T
   }
-  return ends.map(end => ('value' in end ? end.value : undefined)) as unknown as T
+  scope.work.keepAt(
+    group,
+    ends.map(end => ('waits' in end ? end.waits.requests?.map(pathOf) : null)),
+  )
+  yield waiting
+  throw new ServableError('internal_error', 'A body that waits was read on')
+}
+
+/** Each lane without what it has told before: it has its own end of that, where it waited or ended. */
+function hearing(
+  lanes: readonly AsyncGenerator<Yielded, unknown>[],
+  group: string,
+  scope: Scope,
+): readonly AsyncGenerator<Yielded, unknown>[] {
+  if (!scope.isBehind) return lanes
+  const waited = scope.work.stateAt(group) as readonly (readonly string[] | null)[] | undefined
+  return lanes.map((lane, place) => {
+    const requests = waited?.[place]
+    const isOld = () => requests == null || scope.isBehindOf(requests)
+    const isHeard = (said: Yielded) => isWaiting(said) || scope.isNews(said) || !isOld()
+    return retold(lane, said => (isHeard(said) ? scope.asNews(said) : undefined))
+  })
+}
+
+/** Reads one of several at once, until it waits for someone or fails. */
+async function* untilItEnds<T>(
+  lane: AsyncGenerator<Yielded, T>,
+): AsyncGenerator<Yielded, LaneEnd<T> | { readonly threw: unknown }> {
+  try {
+    return yield* untilItWaits(lane)
+  } catch (threw) {
+    return { threw }
+  }
 }

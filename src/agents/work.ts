@@ -6,9 +6,11 @@
  */
 
 import { isErrorCode, isServableError, messageOf, ServableError } from '../errors.ts'
+import { isTerminal, isWaiting } from './event.ts'
 import { Names } from './path.ts'
+import type { Yielded } from './perform.ts'
 import { withoutKeys } from './redacted.ts'
-import type { Answer, InputRequest, RunKeys } from './run-types.ts'
+import type { Answer, InputRequest, RunEvent, RunKeys } from './run-types.ts'
 
 /** State that an agent keeps with a run that waits, and finds again in the run that goes on. */
 export interface WorkState {
@@ -18,8 +20,8 @@ export interface WorkState {
   keep(state: unknown): void
 }
 
-/** What is named and recorded. */
-export type WorkKind = 'call' | 'sleep' | 'step' | 'tool'
+/** What is named and recorded. Of what is asked the answer is. */
+export type WorkKind = 'ask' | 'call' | 'sleep' | 'step' | 'tool'
 
 /** Work that is done, with what came of it as JSON. */
 export interface DoneWork {
@@ -38,6 +40,8 @@ export interface Answered {
 
 /** What a run that waits leaves to the one that goes on. JSON. */
 export interface KeptWork {
+  /** The run with which it began. */
+  readonly first?: string | undefined
   readonly done: readonly DoneWork[]
   readonly answered: readonly Answered[]
   /** By the place of who keeps it. */
@@ -51,9 +55,12 @@ export const MAX_WORK = 10_000
 export const MAX_WORK_LENGTH: number = 4 * 1024 * 1024
 
 interface Shared {
+  readonly first: string | undefined
   readonly done: Map<string, DoneWork>
   readonly answered: Map<string, Answered>
   readonly states: Map<string, unknown>
+  /** By place: what had begun right below it before. Undefined in a run that goes on from none. */
+  readonly begun: ReadonlyMap<string, Set<string>> | undefined
   /** Why nothing can be kept here, if so. */
   readonly whyUnkept: string | undefined
 }
@@ -99,15 +106,19 @@ export class RunWork implements WorkState {
     else this.#own.keep(state)
   }
 
-  /** What was said at a path before the run that waited ended; empty if it did not wait there. */
-  saidAt(path: string): string {
-    const said = this.#all().states.get(path)
-    return typeof said === 'string' ? said : ''
+  /** What was kept of what waited at a path: no agent's, whose paths end with a slash. */
+  stateAt(path: string): unknown {
+    return this.#all().states.get(path)
   }
 
-  /** Keeps what was said at a path, for the result of what goes on there. */
-  keepSaid(path: string, text: string): void {
-    this.#all().states.set(path, text)
+  /** Keeps a JSON value of what waits at a path. */
+  keepAt(path: string, state: unknown): void {
+    this.#all().states.set(path, state)
+  }
+
+  /** The run with which all of this began; undefined in that one. */
+  get first(): string | undefined {
+    return this.#all().first
   }
 
   /** Throws `runs_not_stored` where a run that waits cannot be kept. */
@@ -131,37 +142,35 @@ export class RunWork implements WorkState {
     this.#all().answered.delete(path)
   }
 
+  /** What had begun before at a path: undefined of what was in the middle of other work. */
+  kindAt(path: string): WorkKind | undefined {
+    const { done, answered } = this.#all()
+    const request = answered.get(path)?.request
+    return done.get(path)?.kind ?? (request && (request.kind === 'question' ? 'ask' : 'tool'))
+  }
+
   /** Throws `run_too_large`. */
-  record(done: DoneWork): void {
+  record({ value, ...done }: DoneWork): void {
     const all = this.#all().done
     if (all.size >= MAX_WORK) {
       throw new ServableError('run_too_large', `The run does more than ${MAX_WORK} pieces of named work`)
     }
-    all.set(done.path, done)
+    all.set(done.path, { ...done, value: asOfNow(value) })
   }
 
-  /** Whether the run goes on from another one. */
-  get hasBegun(): boolean {
-    if (this.#shared === undefined && this.#kept === undefined) return false
-    const { done, answered } = this.#all()
-    return done.size > 0 || answered.size > 0
-  }
-
-  /** The paths right below this place at which something has begun before. */
-  paths(): string[] {
-    const { done, answered } = this.#all()
-    const { length } = this.place
-    return [...done.keys(), ...answered.keys()]
-      .filter(path => path.startsWith(this.place))
-      .map(path => path.split('/', this.place.split('/').length).join('/'))
-      .filter(path => path.length > length)
+  /** The paths right below this place at which something has begun before; undefined in a run that goes on from none. */
+  get begun(): Set<string> | undefined {
+    return this.#shared === undefined && this.#kept === undefined
+      ? undefined
+      : this.#all().begun?.get(this.place)
   }
 
   /** All of it as JSON, without the keys of the run. Throws `run_too_large`, and `invalid_event` for what is not JSON. */
   toKeep(keys: RunKeys): KeptWork {
-    const { done, answered, states } = this.#all()
+    const { first, done, answered, states } = this.#all()
     const isPart = ({ path }: DoneWork) => parentsOf(path).some(parent => done.has(parent))
     const all = {
+      first,
       // The result of the whole stands for its parts.
       done: [...done.values()].filter(each => !isPart(each)),
       answered: [...answered.values()],
@@ -183,14 +192,51 @@ export class RunWork implements WorkState {
   }
 
   #all(): Shared {
-    this.#shared ??= {
-      done: new Map(this.#kept?.done.map(each => [each.path, each])),
-      answered: new Map(this.#kept?.answered.map(each => [pathOf(each.request), each])),
-      states: new Map(Object.entries(this.#kept?.states ?? {})),
-      whyUnkept: this.#whyUnkept,
-    }
+    this.#shared ??= this.#share()
     return this.#shared
   }
+
+  #share(): Shared {
+    const { first, done: kept = [], answered: answers = [], states = {} } = this.#kept ?? {}
+    const done = new Map(kept.map(each => [each.path, each]))
+    const answered = new Map(answers.map(each => [pathOf(each.request), each]))
+    return {
+      first,
+      done,
+      answered,
+      states: new Map(Object.entries(states)),
+      begun: this.#kept && begunIn([...done.keys(), ...answered.keys()]),
+      whyUnkept: this.#whyUnkept,
+    }
+  }
+}
+
+/** The value as it is now, as JSON: a body may change what it got. */
+function asOfNow(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  try {
+    const json = JSON.stringify(value)
+    return { toJSON: () => JSON.parse(json) }
+  } catch (thrown) {
+    // It matters only where the run waits.
+    return {
+      toJSON() {
+        throw thrown
+      },
+    }
+  }
+}
+
+/** By place, the paths right below it. */
+function begunIn(paths: readonly string[]): Map<string, Set<string>> {
+  const begun = new Map<string, Set<string>>()
+  for (const path of paths) {
+    for (const each of [...parentsOf(path), path]) {
+      const place = each.slice(0, each.lastIndexOf('/') + 1)
+      begun.set(place, (begun.get(place) ?? new Set()).add(each))
+    }
+  }
+  return begun
 }
 
 /** The paths of all that a path is inside of. */
@@ -216,11 +262,14 @@ export class Scope {
   #groups = 0
   /** Several went on at once: then their order says nothing. */
   #hasOverlapped = false
+  #groupsSoFar = 0
+  /** What is told for the first time, though the body is behind with other work. */
+  #news: WeakSet<object> | undefined
 
   constructor(work: RunWork) {
     this.work = work
     this.#names = new Names(work.place)
-    this.#left = work.hasBegun ? new Set(work.paths()) : undefined
+    this.#left = work.begun
   }
 
   /** Whether the body is on its way to the point at which it goes on: what it says until then has been told. */
@@ -228,16 +277,50 @@ export class Scope {
     return this.#left !== undefined && this.#left.size > 0
   }
 
+  /** Whether one of these requests was made right here, or inside of what begins here, and that is yet to be met. */
+  isBehindOf(requests: readonly string[]): boolean {
+    const { length } = this.work.place
+    return requests.some(path => this.#left?.has(path.slice(0, `${path}/`.indexOf('/', length))))
+  }
+
+  /** Marks what one of several at once says: it was not told before. */
+  asNews(said: Yielded): RunEvent {
+    const event: RunEvent = typeof said === 'string' ? { type: 'text', text: said } : said
+    this.#news ??= new WeakSet()
+    this.#news.add(event)
+    return event
+  }
+
+  /** Whether one of several at once says it for the first time. */
+  isNews(said: Yielded): boolean {
+    return typeof said === 'object' && this.#news?.has(said) === true
+  }
+
+  /** Whether the run before has told this. Throws `run_changed` for an end where that one had none. */
+  wasTold(said: Yielded): boolean {
+    if (!this.isBehind || typeof said === 'string') return this.isBehind
+    if (said.type === 'finish' && !isWaiting(said)) this.end()
+    return !isTerminal(said) && !this.isNews(said)
+  }
+
+  /** The key of the next group of work that is done at once. No name has it. */
+  nextGroup(): string {
+    return `${this.work.place}#${++this.#groupsSoFar}`
+  }
+
   /**
    * The path of the next work of a name. Throws `run_changed` where the run before did other work here, and `agent_failed` in the
    * middle of a step.
    */
-  next(name: string): string {
+  next(name: string, kind: WorkKind): string {
     const path = this.#names.next(name)
     if (this.#openSteps > 0 && this.#groups === 0) throw insideStep(path)
     if (this.#open > 0 || this.#groups > 0) this.#hasOverlapped = true
-    if (this.#left === undefined || this.#left.delete(path)) return path
-    if (this.isBehind && !this.#hasOverlapped) throw changed(path)
+    if (this.#left?.delete(path)) {
+      const before = this.work.kindAt(path)
+      const isSame = before === undefined ? kind === 'call' || kind === 'step' : before === kind
+      if (!isSame) throw changed(path)
+    } else if (this.isBehind && !this.#hasOverlapped) throw changed(path)
     return path
   }
 
@@ -247,9 +330,9 @@ export class Scope {
     name: string,
     work: (path: string) => AsyncGenerator<E, T>,
   ): AsyncGenerator<E, T> {
-    const path = this.next(name)
+    const path = this.next(name, kind)
     const done = this.work.doneAt(path)
-    if (done !== undefined) return resultOf(done, kind) as T
+    if (done !== undefined) return resultOf(done) as T
     const isStep = kind === 'step' ? 1 : 0
     this.#open++
     this.#openSteps += isStep
@@ -290,9 +373,9 @@ function insideStep(path: string): ServableError {
   )
 }
 
-function resultOf({ path, kind, value, error }: DoneWork, asked: WorkKind): unknown {
-  if (kind !== asked) throw changed(path)
-  if (error === undefined) return value
+function resultOf({ value, error }: DoneWork): unknown {
+  // The body may change what it gets, and the record is for the next run too.
+  if (error === undefined) return structuredClone(value)
   throw new ServableError(isErrorCode(error.code) ? error.code : 'agent_failed', error.message)
 }
 

@@ -140,19 +140,22 @@ export function createAnswerRun(
     const { record, next } = await host.answer(id, owner, answers, crypto.randomUUID())
     if (next === undefined) return { record }
     const { kind, name, scope } = next.target
-    const { metadata, history, clientTools, ...who } = next.options
-    const options = { ...runOptionsOf({ ...who, apiKey }, asker), metadata, history, clientTools }
+    // Whose the run is stays the same, whoever answers.
+    const { sessionId, userId, identity, metadata, history, clientTools } = next.options
+    const as = { sessionId, userId, identity, metadata, history, clientTools }
+    const options = { ...runOptionsOf({ apiKey }, asker), ...as }
+    const runOwner = identity ?? null
     const started = await host.start({
       target: catalogOf(scope).resolve(kind, name),
       input: next.input,
       options: { ...options, runId: next.id },
-      owner,
+      owner: runOwner,
       client: await storedClientOf(asker),
       isBackground,
       secrets: asker.secrets(),
       continues: next.continues,
     })
-    return { record, started: new StartedRun(undefined, started, host, owner) }
+    return { record, started: new StartedRun(undefined, started, host, runOwner) }
   }
 }
 

@@ -39,7 +39,7 @@ export async function* converse(
   })
   let usage: Usage | undefined
   // The run before asked here: what follows has names of its own.
-  for (const { request } of waiting) run.scope.next(placeOf(request))
+  for (const { request } of waiting) run.scope.next(placeOf(request), 'tool')
   if (!isAnswered(waiting, run.answers)) return end('input_required', null, waiting)
   addResults(said, yield* takeAnswers(waiting, call, run))
   let left = call.settings.maxSteps ?? 10

@@ -63,7 +63,7 @@ function ask(
   const toolName = tools.nameOf(name)
   const kind = own === undefined ? 'client_tool' : 'approval'
   return requestOf({
-    id: `${runId}/${scope.next(placeOf({ kind, toolName }))}`,
+    id: `${runId}/${scope.next(placeOf({ kind, toolName }), 'tool')}`,
     kind,
     toolCallId: parts.idOf(toolCallId),
     toolName,

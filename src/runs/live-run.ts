@@ -77,7 +77,7 @@ export class LiveRun {
       onStuck,
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
       finish: (tx, event, result) => {
-        const waiting = isWaiting(event) ? this.#run.waiting(event) : undefined
+        const waiting = isWaiting(event) ? this.#run.waiting : undefined
         const keptMs = waiting === undefined ? keepMs : waitMs
         sealRun(tx, id, { event, json: eventToJson(event), result, keepMs: keptMs, waiting })
       },

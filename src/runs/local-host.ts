@@ -190,6 +190,7 @@ class LocalHost implements RunHost {
   }
 
   async keep({ id, waiting, owner, event }: WaitingRun): Promise<void> {
+    await this.#sweep()
     const { target, options } = waiting
     await this.#store.write(tx => {
       const at = tx.now

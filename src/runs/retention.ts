@@ -88,5 +88,7 @@ export function forgetRun(tx: Transaction, { record, keyId }: StoredRun): undefi
   tx.delete(RESULTS, record.id)
   tx.delete(WAITING, record.id)
   tx.deleteLog(record.id)
+  // Its answers start it once: never again.
+  if (record.continuedFrom !== undefined) tx.delete(WAITING, record.continuedFrom)
   if (keyId !== null) tx.delete(KEYS, keyId)
 }

@@ -115,6 +115,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   readonly #keep: Caller['keep']
   readonly #work: RunWork
   #ended = false
+  /** What the run waits for, to be kept with it: from before it ends so on. */
+  waiting: Waiting | undefined
   /** Called once, when the run has ended. */
   onEnd: (() => void) | undefined
   /** The terminal event, once the run has ended without its reader having seen it. */
@@ -248,10 +250,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
         const pulled = this.#source.pull()
         this.#pace.end(startedAt)
         const item = await pulled
-        if (this.#ended) break
-        const event = this.#source.toEvent(item)
-        if (mayWait(event)) await this.#keepWaiting(event)
-        if (!this.#ended) this.#pass(event)
+        const kept = this.#ended ? undefined : this.#takeIn(this.#source.toEvent(item))
+        if (kept !== undefined) await kept
       } catch (error) {
         this.#source?.failed(error)
         this.fail(error)
@@ -269,12 +269,14 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     return true
   }
 
-  /** What the run waits for, to be kept with it. */
-  waiting({ requests = [] }: FinishEvent): Waiting {
-    return waitingOf(this.#target, this.#input, this.#options, {
-      requests,
-      work: this.#work.toKeep(this.#options),
-    })
+  /** Passes on an event. One that may be the end of a run that waits is kept first. */
+  #takeIn(event: unknown): Promise<void> | undefined {
+    const pass = () => {
+      if (!this.#ended) this.#pass(event)
+    }
+    if (mayWait(event)) return this.#keepWaiting(event).then(pass)
+    pass()
+    return undefined
   }
 
   /** Keeps a run that waits, before anyone is told of it: an answer finds it. */
@@ -288,7 +290,10 @@ export class Run implements AsyncIterableIterator<RunEvent> {
         `The ids of requests must begin with the run's: \`${this.id}/…\``,
       )
     }
-    await this.#keep?.({ id: this.id, waiting: this.waiting(event), event })
+    const { requests = [] } = event
+    const work = this.#work.toKeep(this.#options)
+    this.waiting = waitingOf(this.#target, this.#input, this.#options, { requests, work })
+    await this.#keep?.({ id: this.id, waiting: this.waiting, event })
   }
 
   #begin(): Reading {

@@ -108,7 +108,8 @@ export function continuedBy({ requests, answers, work }: Waiting, from: string):
     const answer = byId.get(request.id)
     return answer === undefined ? [] : [{ request, answer }]
   })
-  return { from, answers, work: { ...work, answered: [...work.answered, ...answered] } }
+  const { first = from } = work
+  return { from, answers, work: { ...work, first, answered: [...work.answered, ...answered] } }
 }
 
 /** Whether two answers say the same. A digest says nothing of its own. */

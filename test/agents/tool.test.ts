@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agents/agent.ts'
+import { callTool } from '../../src/agents/call-tool.ts'
 import { contextOf } from '../../src/agents/perform.ts'
-import { callTool, type ToolContext } from '../../src/agents/tool.ts'
+import type { ToolContext } from '../../src/agents/tool.ts'
 import type { RunEvent, Tool } from '../../src/index.ts'
 import { drain } from '../support.ts'
 
