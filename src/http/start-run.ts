@@ -136,7 +136,8 @@ export function createAnswerRun(
   const storedClientOf = createStoredClientOf()
   return async ({ id, answers, apiKey, isBackground = false }, asker) => {
     const { owner } = asker
-    const { record, next } = await host.answer(id, owner, answers, crypto.randomUUID())
+    const nextId = crypto.randomUUID()
+    const { record, next } = await host.answer(id, owner, answers, nextId)
     if (next === undefined) return { record }
     const { kind, name, scope } = next.target
     const { metadata, history, clientTools, ...who } = next.options
@@ -151,7 +152,7 @@ export function createAnswerRun(
       secrets: asker.secrets(),
       continues: next.continues,
     })
-    return { record, started: new StartedRun(undefined, started, host, owner) }
+    return { record, started: new StartedRun(undefined, started, host, owner, next.id === nextId) }
   }
 }
 
@@ -199,7 +200,7 @@ export class StartedRun {
   readonly run: Run | undefined
   /** Its record, where it is a stored one. */
   readonly record: RunRecord | undefined
-  /** Whether it was started now; false where its key had started it before. */
+  /** Whether it was started now; false where its key, or the same answers, had started it before. */
   readonly isNew: boolean
   readonly #host: RunHost
   readonly #owner: string | null
