@@ -1,5 +1,6 @@
 /**
- * Writes down that an agent sets to work on a message: at a new task, or at one that waits for its client.
+ * Writes down that an agent sets to work on a message: at a new task, or at one that waits for its client. One that has made
+ * requests goes on once they are answered.
  *
  * @module
  */
@@ -9,12 +10,15 @@ import { placeOf, takePlace } from '../runs/admission.ts'
 import { partitionOf } from '../runs/record.ts'
 import type { Recovery } from '../runs/recovery.ts'
 import type { Target } from '../runs/target.ts'
+import { answered, openOf, putWaiting, WAITING, type Waiting, waitingIn } from '../runs/waiting.ts'
 import type { WorkerName } from '../runs/worker-name.ts'
 import { sizeOf } from '../state/size.ts'
 import type { Transaction } from '../state/store.ts'
+import { answersIn, askingParts } from './answers.ts'
 import { logOf } from './log-name.ts'
 import { makeRoom } from './make-room.ts'
 import { isTerminalState } from './model.ts'
+import { markDue } from './push/kept.ts'
 import type { Push } from './push/push.ts'
 import type { Gathering, TaskEntry } from './task-body.ts'
 import type { TaskMessage, TaskSettings, TaskView } from './task-host.ts'
@@ -42,10 +46,12 @@ export interface Beginning {
   readonly setPush: Push['change'] | undefined
 }
 
-/** A task whose agent sets to work. */
+/** A task whose agent sets to work, unless it goes on to wait: then it is not at work. */
 export interface Begun {
   readonly task: StoredTask
   readonly view: TaskView
+  /** What goes on, where all that the agent asked is answered. */
+  readonly waited?: Waiting | undefined
 }
 
 /** A new task. Throws `unsupported_operation` where there is one of its id, and `too_many_runs`. */
@@ -66,7 +72,7 @@ export function openTask(tx: Transaction, sent: TaskMessage, { name }: Target, b
   )
 }
 
-/** A task that waits for its client goes on. Throws what `deliver` of a task host does. */
+/** A task that waits for its client goes on, or says what it still waits for. Throws what `deliver` of a task host does. */
 export function resumeTask(tx: Transaction, task: StoredTask, sent: TaskMessage, by: Beginning): Begun {
   const { taskId, message } = sent
   const { contextId = task.contextId } = message
@@ -85,33 +91,72 @@ export function resumeTask(tx: Transaction, task: StoredTask, sent: TaskMessage,
   if (gathering === undefined || isTooLarge(gathering)) {
     throw new ServableError('unsupported_operation', 'The history of the task is full: begin a new task')
   }
-  return begin(tx, task, sent, by, gathering)
+  const waiting = waitingIn(tx, taskId)
+  if (waiting === undefined) return begin(tx, task, sent, by, gathering)
+  const waited = answered(waiting, answersIn(message, openOf(waiting)), crypto.randomUUID())
+  if (waited.next === undefined) return stay(tx, task, waited, sent, by, gathering)
+  tx.delete(WAITING, taskId)
+  return { ...begin(tx, task, sent, by, gathering), waited }
+}
+
+/** Not all is answered: the task says what it still waits for. */
+function stay(
+  tx: Transaction,
+  before: StoredTask,
+  waiting: Waiting,
+  sent: TaskMessage,
+  by: Beginning,
+  gathering: Gathering,
+): Begun {
+  const { id, contextId } = before
+  const parts = askingParts(openOf(waiting))
+  const message = { messageId: crypto.randomUUID(), role: 'agent', parts, taskId: id, contextId } as const
+  const status = statusNow('input-required', message, before.status)
+  const task = { ...before, status, turns: before.turns + 1 }
+  putTask(tx, task)
+  putWaiting(tx, id, waiting, { thing: logOf(id) })
+  const view = take(tx, task, sent, by, gathering)
+  if (by.setPush !== undefined) markDue(tx, id)
+  return { task, view }
 }
 
 /** Throws `too_many_runs` where as many as may be are at work. */
 function begin(
   tx: Transaction,
   before: StoredTask,
-  { message: said, client, pushConfig }: TaskMessage,
-  { settings, worker, recovery, setPush }: Beginning,
+  sent: TaskMessage,
+  by: Beginning,
   gathering?: Gathering,
 ): Begun {
-  const { id, contextId } = before
+  const { settings, worker, recovery } = by
   const status = statusNow('working', undefined, before.status)
   const task = { ...before, status, isAtWork: true, instance: worker.own, turns: before.turns + 1 }
   putTask(tx, task)
   recovery.enlist(tx)
-  const place = placeOf(toDocument(task), { instance: task.instance, client })
-  takePlace(tx, AT_WORK, place, settings, footingAtWork(task, sizeOf(said) ?? 0))
+  const place = placeOf(toDocument(task), { instance: task.instance, client: sent.client })
+  takePlace(tx, AT_WORK, place, settings, footingAtWork(task, sizeOf(sent.message) ?? 0))
+  return { task, view: take(tx, task, sent, by, gathering) }
+}
+
+/** Tells what the client said, and where the task stands then. */
+function take(
+  tx: Transaction,
+  task: StoredTask,
+  { message: said, client, pushConfig }: TaskMessage,
+  { setPush }: Beginning,
+  gathering: Gathering | undefined,
+): TaskView {
+  const { id, contextId, status } = task
   const message = { ...said, taskId: id, contextId }
   append(tx, id, { type: 'history', message })
+  if (status.message !== undefined) append(tx, id, { type: 'history', message: status.message })
   const seq = append(tx, id, { type: 'status', taskId: id, contextId, status })
   if (pushConfig !== undefined) {
     const config = { ...pushConfig, id: pushConfig.id ?? id }
     setPush?.(tx, { act: 'set', taskId: id, config, client }, () => seq - 1)
   }
-  if (gathering !== undefined) return { task, view: viewOf(task, gathering.readOn(tx, id)) }
-  return { task, view: { task: { id, contextId, status, artifacts: [], history: [message] }, seq } }
+  if (gathering !== undefined) return viewOf(task, gathering.readOn(tx, id))
+  return { task: { id, contextId, status, artifacts: [], history: [message] }, seq }
 }
 
 /** Adds an entry to the log of a task, and gives its place. */

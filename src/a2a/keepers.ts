@@ -14,8 +14,9 @@ import type { Catalog } from '../http/catalog.ts'
 import type { Viewer } from '../runs/host.ts'
 import { streamOf } from '../runs/log-stream.ts'
 import { partitionOf } from '../runs/record.ts'
+import { WAITING } from '../runs/waiting.ts'
 import { createLocalTaskHost } from './local-task-host.ts'
-import type { Message, Task } from './model.ts'
+import { isSettledState, type Message, type Task } from './model.ts'
 import type { PushConfig, PushRequest, Sent } from './push/config.ts'
 import { nextDue, PUSH } from './push/kept.ts'
 import { BODIES } from './task-body.ts'
@@ -104,15 +105,15 @@ export function createTaskKeeper(
       await kept.inTurn(async () => {
         isTaken = await index.admit(list, { id, owner, client, isNew }, bounds)
       })
-      let hasTask = false
+      let isAtWork = false
       try {
         await seat.wakeBy(Date.now() + WATCH_MS)
         const delivered = await host.deliver({ ...message, target })
-        hasTask = 'view' in delivered
+        isAtWork = 'view' in delivered && !isSettledState(delivered.view.task.status.state)
         return delivered
       } finally {
-        // It was refused, or is a bare message: nobody will tell of its end.
-        if (isTaken && !hasTask) await index.rest(list, id)
+        // It was refused, is a bare message, or goes on to wait: nobody will tell of its end.
+        if (isTaken && !isAtWork) await index.rest(list, id)
       }
     },
     async get(viewer) {
@@ -139,7 +140,7 @@ export function createTaskKeeper(
     },
   }
   return {
-    collections: [TASKS, BODIES, PUSH],
+    collections: [TASKS, BODIES, PUSH, WAITING],
     // What is at work in this object ends with its memory; the task says so to whoever asks next.
     passing: [AT_WORK],
     ask: (method, args) => callIn(methods, method, args),

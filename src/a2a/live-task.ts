@@ -5,11 +5,12 @@
  */
 
 import type { RunOptions } from '../agents/contract.ts'
-import { isTerminal } from '../agents/event.ts'
+import { isTerminal, isWaiting } from '../agents/event.ts'
 import { notStored } from '../runs/failures.ts'
 import { type LogWriting, writeLog } from '../runs/log-writer.ts'
 import { type Run, startRun } from '../runs/run.ts'
 import type { Target } from '../runs/target.ts'
+import { continuedBy, type Waiting } from '../runs/waiting.ts'
 import type { Watch } from '../runs/watch.ts'
 import { PATIENCE_MS, type Store, type Transaction } from '../state/store.ts'
 import { append, type Begun } from './begin-task.ts'
@@ -30,8 +31,13 @@ export interface LiveTaskOptions {
   readonly views: TaskViews
   /** Those who follow it. */
   readonly watch: Watch
-  /** Writes the last status of the turn, with the entry that tells of it. */
-  readonly conclude: (tx: Transaction, status: TaskStatus, entry: TaskEntry | undefined) => void
+  /** Writes the last status of the turn, with the entry that tells of it, and what the agent waits for. */
+  readonly conclude: (
+    tx: Transaction,
+    status: TaskStatus,
+    entry: TaskEntry | undefined,
+    waiting: Waiting | undefined,
+  ) => void
   /** Told when it is known that there is a task, and no bare message. */
   readonly onTask: () => void
 }
@@ -53,7 +59,7 @@ export class LiveTask {
     const turn = new Turn(task)
     const mayWait = sent.mayWait || mayAnswerWithMessage(target)
     this.#opening = new Opening(task, view, { turn, mayWait })
-    this.#run = runOf(task, sent, target, options.settings)
+    this.#run = runOf(begun, sent, target, options.settings)
     this.#writing = this.#write(task, turn, { sent, target, ...options })
     this.ended = this.#writing.ended
     this.delivered = this.#opening.delivered.then(delivered => {
@@ -125,22 +131,31 @@ export class LiveTask {
       },
       finish: (tx, event) => {
         if (opening.isMessageOnly) return forgetTask(tx, id)
-        const { status, entries } = turn.end(event)
+        const waiting = isWaiting(event) ? this.#run.waiting : undefined
+        const { status, entries } = turn.end(event, waiting?.requests)
         for (const entry of entries.slice(0, -1)) append(tx, id, entry)
-        conclude(tx, status, entries.at(-1))
+        conclude(tx, status, entries.at(-1), waiting)
       },
     })
   }
 }
 
 function runOf(
-  task: StoredTask,
+  { task, waited }: Begun,
   { message, options, secrets = [] }: TaskMessage,
   target: Target,
   settings: TaskSettings,
 ): Run {
-  const all = { ...options, ...ofTask(task, message, options) }
-  return startRun(target, toRunInput(message), all, settingsOf(task.id, settings), { secrets: () => secrets })
+  const own = settingsOf(task.id, settings)
+  const caller = { secrets: () => secrets }
+  if (waited === undefined) {
+    const all = { ...options, ...ofTask(task, message, options) }
+    return startRun(target, toRunInput(message), all, own, caller)
+  }
+  // It is asked what it was asked before; the keys are those of the answer.
+  const { input, options: before, next } = waited
+  const all = { ...options, ...before, runId: next, userId: options.userId, identity: options.identity }
+  return startRun(target, input, all, own, { ...caller, continues: continuedBy(waited, task.id) })
 }
 
 /** The log finds the task of a run that fails. */

@@ -10,6 +10,7 @@ import { KeptWork } from '../runs/kept-work.ts'
 import { LogFollower } from '../runs/log-follower.ts'
 import { keepMsOf } from '../runs/retention.ts'
 import type { Target } from '../runs/target.ts'
+import { putWaiting, WAITING, type Waiting } from '../runs/waiting.ts'
 import { createWatch, type Watch } from '../runs/watch.ts'
 import type { LocalParts, Retention } from '../state/state.ts'
 import type { Store, Transaction } from '../state/store.ts'
@@ -103,16 +104,21 @@ class LocalTaskHost implements TaskHost {
     const { target, pushConfig, taskId } = message
     if (pushConfig !== undefined) await this.#pushOrThrow().sender.check(pushConfig.url)
     await this.#work.look(taskId)
-    const live = await this.#work.begin(taskId, async () => {
+    const begun = await this.#work.begin(taskId, async () => {
       // The view is as it is before the agent's first word: a stream begins there and misses nothing.
       const begun = await this.#store.write(tx =>
         target === undefined
           ? resumeTask(tx, this.#work.find(tx, taskId, message.owner), message, this.#beginning)
           : openTask(tx, message, target, this.#beginning),
       )
+      if (!begun.task.isAtWork) return begun
       return this.#launch(begun, message, target ?? this.#options.agentOf(begun.task.agent))
     })
-    return live.delivered
+    if (begun instanceof LiveTask) return begun.delivered
+    // It goes on to wait, and says so.
+    this.#tell(taskId)
+    this.#tellStatus(taskId)
+    return { view: begun.view }
   }
 
   async push(viewer: Viewer, request: PushRequest): Promise<readonly PushConfig[]> {
@@ -232,7 +238,7 @@ class LocalTaskHost implements TaskHost {
       settings: this.#options.settings,
       views: this.#views,
       watch: this.#watchOf(id),
-      conclude: (tx, status, entry) => this.#conclude(tx, id, status, entry),
+      conclude: (tx, status, ...more) => this.#conclude(tx, id, status, ...more),
       onTask: () => {
         this.#tell(id)
         this.#tellStatus(id)
@@ -273,7 +279,13 @@ class LocalTaskHost implements TaskHost {
   }
 
   /** Writes a task's last status of a turn; nothing where it has ended before. */
-  #conclude(tx: Transaction, id: string, status: StoredTask['status'], entry?: TaskEntry): void {
+  #conclude(
+    tx: Transaction,
+    id: string,
+    status: StoredTask['status'],
+    entry?: TaskEntry,
+    waiting?: Waiting,
+  ): void {
     const task = tx.get<StoredTask>(TASKS, id)?.value
     if (task === undefined || isTerminalState(task.status.state)) return
     const { contextId } = task
@@ -283,6 +295,8 @@ class LocalTaskHost implements TaskHost {
     const keepMs = keepMsOf(this.#options.settings, this.#options.retention)
     putTask(tx, ended, isEnd ? tx.now + keepMs : undefined)
     tx.delete(AT_WORK, id)
+    if (waiting === undefined) tx.delete(WAITING, id)
+    else putWaiting(tx, id, waiting, { thing: logOf(id) })
     saveBody(tx, ended, seq, this.#views)
     // Should this process end now, another one tells receivers.
     if (this.#push !== undefined) markDue(tx, id)

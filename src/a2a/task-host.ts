@@ -66,7 +66,7 @@ export interface FoundTask extends Pick<Task, 'id' | 'contextId'> {
 export interface TaskHost {
   /**
    * Gives a message to an agent. Throws `unsupported_operation` for a task that has ended or is at work, and
-   * `invalid_params` for a context that is not the task's.
+   * `invalid_params` for a context that is not the task's, and for answers that do not fit.
    */
   deliver(message: TaskMessage): Promise<Delivered>
   get(id: string, viewer: Viewer): Promise<TaskView>

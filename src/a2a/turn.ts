@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { ErrorEvent, FinishEvent, FinishReason, RunEvent } from '../agents/contract.ts'
+import type { ErrorEvent, FinishEvent, FinishReason, InputRequest, RunEvent } from '../agents/contract.ts'
+import { askingParts } from './answers.ts'
 import type { Message, Part, TaskState, TaskStatus } from './model.ts'
 import { toParts } from './parts.ts'
 import type { TaskEntry } from './task-body.ts'
@@ -74,8 +75,8 @@ export class Turn {
     }
   }
 
-  /** What the end of the run does to the task. */
-  end(event: FinishEvent | ErrorEvent): TurnEnd {
+  /** What the end of the run does to the task, and what it asks. */
+  end(event: FinishEvent | ErrorEvent, requests: readonly InputRequest[] = []): TurnEnd {
     const entries: TaskEntry[] = []
     if (event.type === 'finish' && event.structured != null) {
       const artifact = {
@@ -87,7 +88,8 @@ export class Turn {
     }
     const state = event.type === 'error' ? 'failed' : STATES[event.finishReason]
     const says = event.type === 'error' ? event.error : this.#question(state)
-    const message = says === undefined || says === '' ? undefined : this.#message([{ text: says }])
+    const parts = requests.length > 0 ? askingParts(requests) : says ? [{ text: says }] : undefined
+    const message = parts && this.#message(parts)
     if (message !== undefined) entries.push({ type: 'history', message })
     const status = statusNow(state, message, this.#task.status)
     const usage = event.type === 'finish' && event.usage ? { metadata: { usage: event.usage } } : {}

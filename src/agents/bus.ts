@@ -27,6 +27,12 @@ export interface ToolPayload extends BusPayload {
   readonly agent?: string | undefined
 }
 
+/** The payload of a tool call that must be approved. */
+export interface ApprovalPayload extends ToolPayload {
+  /** The id of the request: an answer names it. */
+  readonly requestId: string
+}
+
 /** An action of an administrator, done or refused. */
 export interface AdminPayload {
   /** Such as `add_server`. */
@@ -59,8 +65,9 @@ export interface BusEvents {
   'tool.call': ToolPayload
   'tool.result': ToolPayload & { readonly result: unknown }
   'tool.error': ToolPayload & { readonly error: string }
-  'tool.approval.request': OpenPayload
-  'tool.approval.response': OpenPayload
+  'tool.approval.request': ApprovalPayload
+  /** Told when the run goes on with the answer. */
+  'tool.approval.response': ApprovalPayload & { readonly decision: 'approve' | 'deny' }
   'voice.session.start': OpenPayload
   'voice.session.end': OpenPayload
   'voice.tool.call': OpenPayload

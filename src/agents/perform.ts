@@ -7,9 +7,9 @@
 
 import { isServableError, messageOf, redact, reportError, ServableError } from '../errors.ts'
 import { abortWith } from './abort.ts'
-import type { BusPayload, EventBus } from './bus.ts'
+import type { ApprovalPayload, BusPayload, EventBus } from './bus.ts'
 import { catchingUp } from './call.ts'
-import type { Kind, RunEvent, RunInput, RunOptions, RunOutcome, RunResult } from './contract.ts'
+import type { InputRequest, Kind, RunEvent, RunInput, RunOptions, RunOutcome, RunResult } from './contract.ts'
 import { eventsOfOutcome, isAsyncIterable, isIterable, isOutcome } from './derive.ts'
 import { elapsedSince } from './elapsed.ts'
 import { errorOf, isRunEvent, isTerminal, isWaiting } from './event.ts'
@@ -17,7 +17,7 @@ import { Fold } from './fold.ts'
 import { closeQuietly, Reading } from './reading.ts'
 import { secretsOf } from './redacted.ts'
 import { NO_USAGE } from './usage.ts'
-import { RunWork, Scope } from './work.ts'
+import { pathOf, RunWork, Scope } from './work.ts'
 
 /** The options of a run with what a body may count on. */
 export interface RunContext extends RunOptions {
@@ -200,7 +200,10 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
     this.#context = contextOf(this.#options, this.#left?.signal)
     const { events } = this.#performer
     const { sessionId, userId } = this.#context
-    if (events.size > 0) events.emit('run.start', { ...this.#who(), input: this.#input, sessionId, userId })
+    if (events.size > 0) {
+      events.emit('run.start', { ...this.#who(), input: this.#input, sessionId, userId })
+      this.#tellAnswers(this.#context)
+    }
     const result: unknown = this.#body(this.#context)
     this.#source = this.#sourceOf(result)
     return this.#source === undefined ? this.#settle(result) : this.#source.next()
@@ -258,6 +261,21 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
     return event
   }
 
+  /** Tells the bus what was decided of calls in this part of the run. */
+  #tellAnswers({ answers = [], work }: RunContext): void {
+    for (const answer of answers) {
+      const path = pathOf(answer)
+      const request = path.startsWith(work.place) ? work.answeredAt(path)?.request : undefined
+      if (request?.kind !== 'approval' || !('decision' in answer)) continue
+      const { decision } = answer
+      this.#performer.events.emit('tool.approval.response', { ...this.#approval(request), decision })
+    }
+  }
+
+  #approval({ id, toolCallId = id, toolName = '' }: InputRequest): ApprovalPayload {
+    return { ...this.#who(), toolCallId, toolName, requestId: id }
+  }
+
   /** The bus's view of one event. */
   #tell(event: RunEvent): void {
     const bus = this.#performer.events
@@ -281,7 +299,10 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
         return bus.emit('tool.error', { ...tool, error: this.#clean(event.error) })
       }
       case 'finish': {
-        const { finishReason, usage = NO_USAGE } = event
+        const { finishReason, usage = NO_USAGE, requests = [] } = event
+        for (const request of requests) {
+          if (request.kind === 'approval') bus.emit('tool.approval.request', this.#approval(request))
+        }
         const durationMs = elapsedSince(this.#startedAt)
         return bus.emit('run.complete', { ...who, finishReason, usage, durationMs })
       }

@@ -246,7 +246,7 @@ function parentsOf(path: string): string[] {
 }
 
 /** The place of a request in its run. */
-export function pathOf({ id }: Pick<InputRequest, 'id'>): string {
+export function pathOf({ id }: { readonly id: string }): string {
   return id.slice(id.indexOf('/') + 1)
 }
 

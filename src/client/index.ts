@@ -4,7 +4,15 @@
  * @module
  */
 
-export type { ClientTool, HistoryMessage, RunEvent, RunInput, RunResult } from '../agents/contract.ts'
+export type {
+  Answer,
+  ClientTool,
+  HistoryMessage,
+  InputRequest,
+  RunEvent,
+  RunInput,
+  RunResult,
+} from '../agents/contract.ts'
 export type { Served } from '../agents/served.ts'
 export type { RunRecord, RunSummary } from '../runs/record.ts'
 export type { RunTarget } from './asked-run.ts'
@@ -34,4 +42,4 @@ export type {
   RunCallOptions,
 } from './options.ts'
 export type { RunEvents, RunStream } from './run-stream.ts'
-export type { RunListQuery, RunsClient } from './runs.ts'
+export type { AnsweredRun, ContinuedRun, RunListQuery, RunsClient } from './runs.ts'

@@ -1,4 +1,4 @@
-import type { RunInput, RunResult } from '../agents/contract.ts'
+import type { Answer, RunInput, RunResult } from '../agents/contract.ts'
 import type { RunPage, RunQuery } from '../runs/host.ts'
 import type { RunRecord, RunSummary } from '../runs/record.ts'
 import { askRun, RESPOND_ASYNC, type RunTarget } from './asked-run.ts'
@@ -12,6 +12,23 @@ import { queryOf } from './sent.ts'
 export interface RunListQuery extends Partial<Omit<RunQuery, 'cursor'>> {
   /** Runs of a page at the most, 1 to 100. Default: 50. */
   readonly limit?: number
+}
+
+/** The run that goes on with the answers. Leaving it cancels nothing. */
+export interface ContinuedRun {
+  readonly id: string
+  /** As `runs.result`. */
+  result(options?: CallOptions): Promise<RunResult>
+  /** As `runs.stream`. */
+  stream(options?: CallOptions & { readonly after?: number }): RunEvents
+}
+
+/** What came of answers. */
+export interface AnsweredRun {
+  /** The record of the run that still waits, with the `requests` that are left, or of the run that goes on. */
+  readonly record: RunRecord
+  /** The run that goes on; undefined while requests are left. */
+  readonly next: ContinuedRun | undefined
 }
 
 /** Runs that the service keeps. Those of others, and those that are gone, are `run_not_found`. */
@@ -33,6 +50,15 @@ export interface RunsClient {
   list(query?: RunListQuery & { readonly cursor?: string }, options?: CallOptions): Promise<RunPage>
   /** All of the caller's runs, newest first, page after page as they are read. */
   all(query?: RunListQuery, options?: CallOptions): AsyncIterableIterator<RunSummary>
+  /**
+   * Answers requests of a run that waits. The last answer starts the run that goes on. The same answers again find the same run;
+   * another answer to the same request is `already_answered`.
+   *
+   * @example
+   * const { next } = await client.runs.answer(runId, [{ id: request.id, decision: 'approve' }])
+   * if (next) console.log((await next.result()).text)
+   */
+  answer(id: string, answers: readonly Answer[], options?: CallOptions): Promise<AnsweredRun>
   /** Stops a run, and gives its record. A run that has completed or failed is `run_ended`; cancelling twice is no error. */
   cancel(id: string, options?: CallOptions): Promise<RunRecord>
   /**
@@ -45,16 +71,28 @@ export interface RunsClient {
 /** The part of a client that is about runs. */
 export function createRuns(caller: Caller): RunsClient {
   const list: RunsClient['list'] = async (query, options) => caller.ask(`/runs${queryOf(query)}`, options)
+  const result: RunsClient['result'] = (id, options) => resultOf(caller, id, options)
+  const stream: RunsClient['stream'] = (id, options) => readRun(caller, id, options?.after ?? 0, options)
   return {
     list,
+    result,
+    stream,
     start(target, input, options = {}) {
       const run = askRun(caller, target, input, options)
       return caller.within(options, async call => call.json(await run.post(call, 'run', RESPOND_ASYNC)))
     },
     get: async (id, options) => caller.ask(runPath(id), options),
-    result: (id, options) => resultOf(caller, id, options),
+    async answer(id, answers, options) {
+      const parts = { method: 'POST', body: { answers }, headers: RESPOND_ASYNC } as const
+      const record: RunRecord = await caller.ask(runPath(id, '/answers'), options, parts)
+      const { id: next } = record
+      if (next === id) return { record, next: undefined }
+      return {
+        record,
+        next: { id: next, result: more => result(next, more), stream: more => stream(next, more) },
+      }
+    },
     cancel: async (id, options) => caller.ask(runPath(id, '/cancel'), options, { method: 'POST' }),
-    stream: (id, options) => readRun(caller, id, options?.after ?? 0, options),
     async *all(query, options) {
       let cursor: string | null | undefined
       do {

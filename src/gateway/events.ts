@@ -45,7 +45,13 @@ function whoIn({ agent, parentId }: EventFacts): EventFacts {
 /** What is told at the end of a run, with all of its text. */
 export function lastEventOf(event: FinishEvent | ErrorEvent, text: string): ServerEvent {
   if (event.type === 'error') return ['agent.error', { error: event.error, code: event.code }]
-  const { finishReason, usage = NO_USAGE, structured } = event
-  const payload = { output: { text }, usage, finishReason }
-  return ['agent.done', structured == null ? payload : { ...payload, structured }]
+  const { finishReason, usage = NO_USAGE, structured, requests } = event
+  const payload = {
+    output: { text },
+    usage,
+    finishReason,
+    ...(structured != null && { structured }),
+    ...(requests && { requests }),
+  }
+  return ['agent.done', payload]
 }

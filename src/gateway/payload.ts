@@ -6,6 +6,7 @@
 
 import * as v from 'valibot'
 import { ServableError } from '../errors.ts'
+import { type AnswersBody, answersBodyFields } from '../runs/answers.ts'
 import { MAX_PARTS, type RunBody, runBodyFields, shortText } from '../runs/input.ts'
 import { isObject, validate } from '../validation.ts'
 import { toBase64 } from '../web/base64.ts'
@@ -34,6 +35,16 @@ const CancelSchema: v.GenericSchema<unknown, { runId: string }> = v.pipe(
   v.object({ runId: required }),
 )
 
+/** The payload of `run.answers`. */
+export interface AnswersPayload extends AnswersBody {
+  readonly runId: string
+}
+
+const AnswersSchema: v.GenericSchema<unknown, AnswersPayload> = v.pipe(
+  object,
+  v.object({ ...answersBodyFields, runId: required }),
+)
+
 const AuthSchema: v.GenericSchema<unknown, { apiKey?: string | undefined }> = v.object({
   apiKey: shortText('apiKey'),
 })
@@ -46,6 +57,11 @@ export function parseRun(payload: unknown): RunPayload {
 /** Checks the payload of `run.cancel`. */
 export function parseCancel(payload: unknown): { runId: string } {
   return validate(CancelSchema, payload, 'invalid_body', 'payload')
+}
+
+/** Checks the payload of `run.answers`. Attachments become base64. */
+export function parseAnswersPayload(payload: unknown): AnswersPayload {
+  return validate(AnswersSchema, withoutBytes(payload), 'invalid_body', 'payload')
 }
 
 /** The key in the `auth` of a handshake (specification, "Authentication"). Throws `invalid_body`. */
@@ -79,10 +95,18 @@ function partAsJson(part: unknown): unknown {
   return data instanceof Uint8Array ? { ...Object(part), data: toBase64(data) } : part
 }
 
+/** The value with bytes as base64, however deep they stand. */
+function withoutBytes(value: unknown): unknown {
+  if (value instanceof Uint8Array) return toBase64(value)
+  if (Array.isArray(value)) return value.map(withoutBytes)
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withoutBytes(each)]))
+}
+
 /** An event that is none of ours. */
 export function unknownEvent(event: string): ServableError {
   return new ServableError(
     'not_found',
-    `There is no event \`${event.slice(0, 100)}\`: use agent.run, team.run, workflow.run or run.cancel`,
+    `There is no event \`${event.slice(0, 100)}\`: use agent.run, team.run, workflow.run, run.answers or run.cancel`,
   )
 }

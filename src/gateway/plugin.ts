@@ -19,7 +19,7 @@ import { logThrown } from '../http/failure-log.ts'
 import { keyHeaders } from '../http/key-headers.ts'
 import type { Log } from '../http/log.ts'
 import { joinPath } from '../http/router.ts'
-import { createStartRun } from '../http/start-run.ts'
+import { createAnswerRun, createStartRun } from '../http/start-run.ts'
 import {
   checkOptions,
   corsSetting,
@@ -172,13 +172,15 @@ function createServer(
   own: Pick<GatewayParts, 'host' | 'records' | 'engine'>,
 ): SocketServer {
   const authenticate = settings.authenticate ?? authenticateBy(middleware, { log, readKeys })
+  const starting = { runs, host: own.host, whyUnstored }
   const server = createGateway({
     ...own,
     settings: { ...settings, ...(authenticate && { authenticate }) },
     runs,
     catalog: catalogOf(NAME),
     readKeys,
-    startRun: createStartRun({ runs, host: own.host, whyUnstored }),
+    startRun: createStartRun(starting),
+    answerRun: createAnswerRun({ ...starting, catalogOf }),
     limits: settings.limits,
     onError: (error, requestId, secrets) => logSocketError(log, error, requestId, secrets),
   })

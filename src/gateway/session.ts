@@ -4,18 +4,25 @@
  * @module
  */
 
-import type { Kind, RunEvent } from '../agents/contract.ts'
+import type { InputRequest, Kind, RunEvent } from '../agents/contract.ts'
 import { isServableError, isUntold, redact, reportError, ServableError } from '../errors.ts'
 import type { Catalog } from '../http/catalog.ts'
 import type { KeyReader } from '../http/key-headers.ts'
 import type { Identity } from '../http/platform.ts'
-import type { Asker, StartRun } from '../http/start-run.ts'
+import type { AnswerRun, Asker, StartedRun, StartRun } from '../http/start-run.ts'
 import type { Follower, HostSettings, RunHost } from '../runs/host.ts'
 import type { Run } from '../runs/run.ts'
 import type { Target } from '../runs/target.ts'
 import type { Ack } from '../socket/io/namespace.ts'
 import type { GatewayLimits } from './options.ts'
-import { asJson, parseCancel, parseRun, type RunPayload, unknownEvent } from './payload.ts'
+import {
+  asJson,
+  parseAnswersPayload,
+  parseCancel,
+  parseRun,
+  type RunPayload,
+  unknownEvent,
+} from './payload.ts'
 import { Place, type Seen } from './place.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { SocketRecord, SocketRecords } from './records.ts'
@@ -32,6 +39,7 @@ export interface GatewayRoom {
   readonly host: RunHost
   readonly readKeys: KeyReader
   readonly startRun: StartRun
+  readonly answerRun: AnswerRun
   readonly limits: Required<GatewayLimits>
   /** Undefined where clients cannot come back. */
   readonly records: SocketRecords | undefined
@@ -72,6 +80,8 @@ interface MissedRun {
 /** A run that is about to be told. */
 interface Begun {
   readonly runId: string
+  /** What the run still waits for, where it was answered in part. */
+  readonly requests?: readonly InputRequest[] | undefined
   readonly tell: () => void
 }
 
@@ -121,8 +131,9 @@ export class GatewaySession {
     try {
       if (!this.#connection.rate.take()) throw tooFast(this.#room.limits)
       const begun = await this.#perform(event, payload)
-      ack?.({ runId: begun.runId })
-      begun.tell()
+      const { runId, requests, tell } = begun
+      ack?.(requests === undefined ? { runId } : { runId, requests })
+      tell()
     } catch (thrown) {
       this.#tellThrown(thrown, keyOf(payload))
       const { code, message } = reportError(thrown, this.#room.runs.production, 'internal_error')
@@ -205,6 +216,7 @@ export class GatewaySession {
   async #perform(event: string, payload: unknown): Promise<Begun> {
     const kind = Object.hasOwn(KINDS, event) ? KINDS[event] : undefined
     if (kind !== undefined) return this.#run(kind, payload)
+    if (event === 'run.answers') return this.#answer(payload)
     if (event === 'run.cancel') return this.#cancel(parseCancel(payload).runId)
     throw unknownEvent(event)
   }
@@ -219,35 +231,57 @@ export class GatewaySession {
   async #run(kind: Kind, payload: unknown): Promise<Begun> {
     const asked = parseRun(payload)
     const target = this.#room.catalog.resolve(kind, asked.name)
+    return this.#counted(() => this.#begin(target, asked, payload))
+  }
+
+  /** The run that goes on after the last answer is told as any other. */
+  async #answer(payload: unknown): Promise<Begun> {
+    const { runId, answers, apiKey = this.#data.apiKey, background = false } = parseAnswersPayload(payload)
+    return this.#counted(async () => {
+      const asked = { id: runId, answers, apiKey, isBackground: background || this.#mayReturn }
+      const { record, started } = await this.#room.answerRun(asked, this.#asker())
+      if (started !== undefined) return this.#tellStarted(started, background)
+      return { runId, requests: record.requests ?? [], tell: () => void this.#count-- }
+    })
+  }
+
+  /** Takes the place of a run while it begins. Throws `too_many_runs`. */
+  async #counted(begin: () => Promise<Begun>): Promise<Begun> {
     const { maxRunsPerSocket } = this.#room.limits
     if (this.#count >= maxRunsPerSocket) {
       throw new ServableError('too_many_runs', `A socket may have at most ${maxRunsPerSocket} runs at a time`)
     }
     this.#count++
     try {
-      return await this.#begin(target, asked, payload)
+      return await begin()
     } catch (error) {
       this.#count--
       throw error
     }
   }
 
+  /** A client that may come back finds its runs as they are by then. */
+  get #mayReturn(): boolean {
+    return this.#room.records !== undefined && this.#data.private !== undefined
+  }
+
   async #begin(target: Target, asked: RunPayload, payload: unknown): Promise<Begun> {
     const { apiKey = this.#data.apiKey, background = false, idempotencyKey, name: _, ...told } = asked
-    const { records, runs } = this.#room
-    // A client that may come back finds its runs as they are by then.
-    const mayReturn = records !== undefined && this.#data.private !== undefined
     const started = await this.#room.startRun(
       {
         ...told,
         target,
         apiKey,
-        isBackground: background || mayReturn,
+        isBackground: background || this.#mayReturn,
         key: idempotencyKey ? { key: idempotencyKey, body: bodyOf(payload) } : undefined,
       },
       this.#asker(),
     )
-    const { id: runId, isNew, run } = started
+    return this.#tellStarted(started, background)
+  }
+
+  async #tellStarted({ id: runId, isNew, run }: StartedRun, background: boolean): Promise<Begun> {
+    const { runs } = this.#room
     if (run !== undefined) return this.#tellPlain(run)
     // Asked again while it is told already.
     if (this.#runs.has(runId)) return { runId, tell: () => void this.#count-- }

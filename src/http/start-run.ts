@@ -137,7 +137,8 @@ export function createAnswerRun(
   const storedClientOf = createStoredClientOf()
   return async ({ id, answers, apiKey, isBackground = false }, asker) => {
     const { owner } = asker
-    const { record, next } = await host.answer(id, owner, answers, crypto.randomUUID())
+    const nextId = crypto.randomUUID()
+    const { record, next } = await host.answer(id, owner, answers, nextId)
     if (next === undefined) return { record }
     const { kind, name, scope } = next.target
     // Whose the run is stays the same, whoever answers.
@@ -155,7 +156,7 @@ export function createAnswerRun(
       secrets: asker.secrets(),
       continues: next.continues,
     })
-    return { record, started: new StartedRun(undefined, started, host, runOwner) }
+    return { record, started: new StartedRun(undefined, started, host, runOwner, next.id === nextId) }
   }
 }
 
@@ -229,7 +230,7 @@ export class StartedRun {
   readonly run: Run | undefined
   /** Its record, where it is a stored one. */
   readonly record: RunRecord | undefined
-  /** Whether it was started now; false where its key had started it before. */
+  /** Whether it was started now; false where its key, or the same answers, had started it before. */
   readonly isNew: boolean
   readonly #host: RunHost
   readonly #owner: string | null

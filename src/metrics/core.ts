@@ -81,11 +81,13 @@ export class MetricsCore implements Observer, CountTaker {
   readonly flush = async (): Promise<void> => this.#keeper?.flush?.()
 
   start(
-    { kind, name, servable, runId }: Pick<BegunRun, 'kind' | 'name' | 'servable' | 'runId'>,
+    { kind, name, servable, runId, answers }: Omit<BegunRun, 'traceparent'>,
     pricing?: Pricing,
   ): RunCounter {
     if (this.#attached > 0) this.#noteServed(kind, (servable as { name?: string }).name ?? name, runId)
-    return this.begin({ kind, name, model: modelOf(servable), pricing })
+    const run = this.begin({ kind, name, model: modelOf(servable), pricing })
+    if (answers !== undefined) run.answered(answers)
+    return run
   }
 
   /** Counts the runs of a handler that has prices: they hold where the core has none of a model. */

@@ -61,6 +61,7 @@ export function metricsSchemas({
       totalTokens: count,
       toolCallCount: count,
       toolUsageFrequency: named(count),
+      'approvals?': object({ asked: count, approved: count, denied: count }),
       errorRate: { ...amount, maximum: 1 },
       tokensPerRun: amount,
       'providerMetrics?': ref('Usage'),

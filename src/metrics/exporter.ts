@@ -12,7 +12,7 @@ import { isPrice, type Pricing } from '../runs/pricing.ts'
 import { MetricsCore } from './core.ts'
 import { type MetricsJson, toMetricsJson } from './json.ts'
 import { toPrometheus } from './prometheus.ts'
-import type { RunCounter } from './run-counter.ts'
+import { decided, type RunCounter } from './run-counter.ts'
 
 /** Who may read the metrics: an identity; a response to answer with; undefined or a throw, which refuse. */
 export type AuthenticateScraper = (
@@ -111,6 +111,10 @@ export class MetricsExporter {
       }),
       events.on('run.stream.chunk', payload => runs.get(idOf(payload))?.text()),
       events.on('tool.call', payload => runs.get(idOf(payload))?.tool(payload.toolName)),
+      events.on('tool.approval.request', payload => runs.get(idOf(payload))?.approval('asked')),
+      events.on('tool.approval.response', payload =>
+        runs.get(idOf(payload))?.approval(decided(payload.decision)),
+      ),
       events.on('run.complete', payload => {
         const { finishReason, usage, durationMs } = payload
         end(payload, { type: 'finish', finishReason, usage }, durationMs)

@@ -6,7 +6,7 @@
 
 import type { Kind, Usage } from '../agents/contract.ts'
 import type { Snapshot } from './snapshot.ts'
-import { Stats } from './stats.ts'
+import { APPROVALS, type Approval, Stats } from './stats.ts'
 
 /** What was counted of one name, or of all. */
 export interface AgentMetrics {
@@ -25,6 +25,8 @@ export interface AgentMetrics {
   readonly toolCallCount: number
   /** Calls by tool. */
   readonly toolUsageFrequency: Readonly<Record<string, number>>
+  /** Tool calls that had to be approved, and what was decided before their runs went on; absent where there was none. */
+  readonly approvals?: Readonly<Record<Approval, number>>
   /** Errors over runs, 0 to 1. */
   readonly errorRate: number
   /** Mean tokens of the runs that neither failed nor were cancelled. */
@@ -83,11 +85,17 @@ export function metricsOf({ stats, active }: { stats: Stats; active: number }): 
     totalTokens: total,
     toolCallCount: stats.toolCalls,
     toolUsageFrequency: Object.fromEntries(stats.tools),
+    ...(stats.approvals.size > 0 && { approvals: approvalsOf(stats) }),
     errorRate: runs === 0 ? 0 : errors / runs,
     tokensPerRun: successes === 0 ? 0 : stats.successTokens / successes,
     ...(last !== undefined && { providerMetrics: last }),
     activeRuns: active,
   }
+}
+
+function approvalsOf({ approvals }: Stats): Record<Approval, number> {
+  const counts = APPROVALS.map(approval => [approval, approvals.get(approval) ?? 0] as const)
+  return Object.fromEntries(counts) as Record<Approval, number>
 }
 
 /** Milliseconds. */

@@ -50,6 +50,12 @@ const LABELLED: readonly [
     ],
   ],
   ['tool_calls_by_tool_total', 'Calls by tool.', 'tool', stats => stats.tools],
+  [
+    'approvals_total',
+    'Tool calls that had to be approved, and those that were approved or denied.',
+    'state',
+    stats => stats.approvals,
+  ],
 ]
 
 const HISTOGRAMS: readonly [name: string, help: string, histogram: (stats: Stats) => Histogram][] = [

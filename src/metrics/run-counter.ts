@@ -1,7 +1,7 @@
-import type { ErrorEvent, FinishEvent, Kind, RunEvent, Usage } from '../agents/contract.ts'
+import type { Answer, ErrorEvent, FinishEvent, Kind, RunEvent, Usage } from '../agents/contract.ts'
 import type { RunObserver } from '../runs/observer.ts'
 import type { Pricing } from '../runs/pricing.ts'
-import { OTHER, OUTCOMES, type Outcome, type RunSample } from './stats.ts'
+import { type Approval, OTHER, OUTCOMES, type Outcome, type RunSample } from './stats.ts'
 import { cleanCost, cleanDuration, cleanParts, cleanUsage } from './usage.ts'
 
 /** What a run is, to be counted. */
@@ -27,6 +27,7 @@ export class RunCounter implements RunObserver {
   readonly #startedAt = performance.now()
   #firstTextMs: number | undefined
   #tools: string[] | undefined
+  #approvals: Approval[] | undefined
   #hasEnded = false
 
   constructor(subject: Subject, taker: CountTaker) {
@@ -51,9 +52,22 @@ export class RunCounter implements RunObserver {
     this.#taker.tool(this.#subject, name)
   }
 
+  /** A call must be approved, or was decided of. */
+  approval(approval: Approval): void {
+    this.#approvals ??= []
+    this.#approvals.push(approval)
+  }
+
+  /** The run goes on with answers. */
+  answered(answers: readonly Answer[]): void {
+    for (const answer of answers) if ('decision' in answer) this.approval(decided(answer.decision))
+  }
+
   end(event: FinishEvent | ErrorEvent, durationMs: number): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
+    const requests = (event.type === 'finish' && event.requests) || []
+    for (const { kind } of requests) if (kind === 'approval') this.approval('asked')
     const told = event.type === 'finish' ? event.usage : undefined
     const usage = told && cleanUsage(told)
     const cost = told && this.#taker.costOf(this.#subject, cleanParts(told))
@@ -64,9 +78,15 @@ export class RunCounter implements RunObserver {
       usage,
       cost: cleanCost(cost),
       tools: this.#tools,
+      approvals: this.#approvals,
     }
     this.#taker.ended(this.#subject, sample, event.type === 'error' ? event.code : undefined)
   }
+}
+
+/** How a decision is counted. */
+export function decided(decision: 'approve' | 'deny'): Approval {
+  return decision === 'approve' ? 'approved' : 'denied'
 }
 
 function outcomeOf(event: FinishEvent | ErrorEvent): Outcome {

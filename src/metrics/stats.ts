@@ -18,6 +18,12 @@ export type Outcome = FinishReason | 'error' | typeof OTHER
 /** The outcomes that have a count of their own. */
 export const OUTCOMES: ReadonlySet<string> = new Set<Outcome>([...FINISH_REASONS, 'error'])
 
+/** What becomes of a tool call that must be approved. */
+export const APPROVALS = ['asked', 'approved', 'denied'] as const
+
+/** One of them. */
+export type Approval = (typeof APPROVALS)[number]
+
 /** What is to be counted of one run that has ended. */
 export interface RunSample {
   readonly outcome: Outcome
@@ -29,6 +35,8 @@ export interface RunSample {
   readonly cost: number | undefined
   /** The tools that were called, once for each call. */
   readonly tools: readonly string[] | undefined
+  /** Once for each call that must be approved, and for each that was decided before the run went on. */
+  readonly approvals?: readonly Approval[] | undefined
 }
 
 /** Stats as they are kept. */
@@ -42,6 +50,8 @@ export interface StatsJson {
   /** Null where no run had a cost. */
   readonly cost: number | null
   readonly tools: Readonly<Record<string, number>>
+  /** Earlier versions have not counted them. */
+  readonly approvals?: Readonly<Record<string, number>>
   readonly sketch: SketchJson
   readonly durations: HistogramJson
   readonly firstTexts: HistogramJson
@@ -57,6 +67,7 @@ export class Stats {
   successTokens = 0
   cost: number | undefined
   readonly tools: Map<string, number> = new Map()
+  readonly approvals: Map<string, number> = new Map()
   readonly sketch: Sketch = new Sketch()
   readonly durations: Histogram = new Histogram()
   readonly firstTexts: Histogram = new Histogram()
@@ -68,6 +79,7 @@ export class Stats {
     const stats = new Stats()
     addAll(stats.outcomes, Object.entries(json.outcomes))
     addAll(stats.tools, Object.entries(json.tools))
+    addAll(stats.approvals, Object.entries(json.approvals ?? {}))
     stats.prompt = json.prompt
     stats.completion = json.completion
     stats.total = json.total
@@ -100,20 +112,22 @@ export class Stats {
   }
 
   /** Counts a run. At most `maxTools` tools have a count of their own. */
-  record({ outcome, durationMs, firstTextMs, usage, cost, tools }: RunSample, maxTools: number): void {
+  record(sample: RunSample, maxTools: number): void {
+    const { outcome, durationMs, firstTextMs, usage, cost, tools = [], approvals = [] } = sample
     add(this.outcomes, outcome, 1)
     this.sketch.add(durationMs)
     this.durations.add(durationMs / 1000)
     if (firstTextMs !== undefined) this.firstTexts.add(firstTextMs / 1000)
     if (usage !== undefined) this.#use(usage, outcome)
     if (cost !== undefined) this.cost = (this.cost ?? 0) + cost
-    if (tools === undefined) return
     for (const tool of tools) this.#addTool(tool, 1, maxTools)
+    for (const approval of approvals) add(this.approvals, approval, 1)
   }
 
   /** Counts all that others have counted. */
   merge(other: Stats, maxTools: number = Number.POSITIVE_INFINITY): void {
     addAll(this.outcomes, other.outcomes)
+    addAll(this.approvals, other.approvals)
     for (const [tool, count] of other.tools) this.#addTool(tool, count, maxTools)
     this.prompt += other.prompt
     this.completion += other.completion
@@ -135,6 +149,7 @@ export class Stats {
       successTokens: this.successTokens,
       cost: this.cost ?? null,
       tools: Object.fromEntries(this.tools),
+      approvals: Object.fromEntries(this.approvals),
       sketch: this.sketch.toJSON(),
       durations: this.durations.toJSON(),
       firstTexts: this.firstTexts.toJSON(),

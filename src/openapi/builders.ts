@@ -23,7 +23,7 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   403: 'The caller may not do this',
   404: 'Not found',
   408: 'The upload was too slow',
-  409: 'The run has ended',
+  409: 'The run has ended, or was answered before',
   413: 'The body is too large',
   415: 'The content type is not accepted',
   422: 'The idempotency key was used with another body',

@@ -7,6 +7,7 @@
 import type { Kind } from '../agents/contract.ts'
 import { KINDS } from '../agents/registry.ts'
 import type { Builders, BuiltInDescription, Operation, Paths, Schema } from '../core/builders.ts'
+import { AnswerSchema, AnswersBodySchema } from '../runs/answers.ts'
 import { ContentPartSchema, RunBodySchema } from '../runs/input.ts'
 import { runSchemas } from './schemas.ts'
 import { type DocumentSecurity, keyed, securitySchemes } from './security.ts'
@@ -29,8 +30,13 @@ export function describeRuns(build: Builders, parts: RunParts): BuiltInDescripti
       { name: 'run', description: 'Run agents, teams and workflows' },
       { name: 'runs', description: 'Stored runs, read again' },
     ],
-    paths: { ...Object.fromEntries(started), ...storedRunPaths(build) },
-    bodies: { ContentPart: ContentPartSchema, RunBody: RunBodySchema },
+    paths: { ...Object.fromEntries(started), ...storedRunPaths(build, parts) },
+    bodies: {
+      ContentPart: ContentPartSchema,
+      RunBody: RunBodySchema,
+      Answer: AnswerSchema,
+      AnswersBody: AnswersBodySchema,
+    },
     schemas: runSchemas(build),
     securitySchemes: securitySchemes(parts.security),
   }
@@ -83,8 +89,11 @@ const runParameters = (kind: Kind, { nameOf, parameter }: Builders): readonly Sc
     minLength: 1,
     maxLength: 255,
   }),
-  parameter('header', 'Prefer', '`respond-async` answers at once with the record of the run'),
+  prefer({ parameter }),
 ]
+
+const prefer = ({ parameter }: Pick<Builders, 'parameter'>): Schema =>
+  parameter('header', 'Prefer', '`respond-async` answers at once with the record of the run')
 
 function runBody({ json, ref }: Builders, hasUploads: boolean): Schema {
   const content = json(ref('RunBody'), { input: 'Hello' })
@@ -106,17 +115,8 @@ function runBody({ json, ref }: Builders, hasUploads: boolean): Schema {
   return { required: true, content: { ...content, 'multipart/form-data': { schema: form } } }
 }
 
-function storedRunPaths({
-  at,
-  operation,
-  page,
-  parameter,
-  answer,
-  json,
-  eventStream,
-  ref,
-  choice,
-}: Builders): Paths {
+function storedRunPaths(build: Builders, { security }: RunParts): Paths {
+  const { at, operation, page, parameter, answer, json, eventStream, ref, choice } = build
   const runId = parameter('path', 'id', 'Id of the run', { type: 'string', format: 'uuid' })
   const record = answer('The record', json(ref('RunRecord')), runIdHeader)
   return {
@@ -144,6 +144,22 @@ function storedRunPaths({
         ],
         responses: { 200: answer('Server-sent events', eventStream(ref('RunEvent')), runIdHeader) },
         problems: [400, 401, 404, 429, 503],
+      }),
+    },
+    [at('runs/{id}/answers')]: {
+      post: operation('runs', 'answerRun', 'Answer what a run waits for', {
+        parameters: [runId, prefer(build)],
+        requestBody: { required: true, content: json(ref('AnswersBody')) },
+        responses: {
+          200: answer(
+            'The record with the requests that are left; after the last answer, the result of the run that goes on',
+            { ...json({ oneOf: [ref('RunRecord'), ref('RunResult')] }), ...eventStream(ref('RunEvent')) },
+            runIdHeader,
+          ),
+          202: answer('The run goes on', json(ref('RunRecord')), runIdHeader),
+        },
+        problems: [400, 401, 403, 404, 409, 413, 415, 429, 500, 502, 503, 504],
+        ...keyed(security),
       }),
     },
     [at('runs/{id}/cancel')]: {

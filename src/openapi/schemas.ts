@@ -57,7 +57,22 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       runId: text,
       'steps?': list(object({ name: text, status: text, durationMs: amount })),
       'artifacts?': list(ref('Artifact')),
+      'requests?': list(ref('InputRequest')),
     }),
+    InputRequest: object(
+      {
+        id: { ...text, description: 'An answer names it' },
+        kind: choice('approval', 'question', 'client_tool'),
+        'message?': { ...text, description: 'What a person is asked' },
+        'toolCallId?': text,
+        'toolName?': text,
+        'args?': anything,
+        'schema?': { description: 'JSON Schema of the value, or of edited arguments' },
+        'editable?': { ...flag, description: 'The arguments may be edited' },
+        digest: { ...text, description: 'SHA-256 of what is shown. An answer may repeat it' },
+      },
+      'What a run waits for',
+    ),
     RunEvent: {
       description: 'The `data` of one message of a stream. A run ends in exactly one `finish` or `error`.',
       oneOf: [
@@ -97,6 +112,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
         told('message', { parts: list(ref('ContentPart')) }),
         told('finish', {
           finishReason,
+          'requests?': list(ref('InputRequest')),
           'usage?': ref('Usage'),
           'structured?': { nullable: true },
         }),
@@ -114,6 +130,9 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'sessionId?': text,
       'userId?': text,
       'result?': ref('RunResult'),
+      'requests?': { ...list(ref('InputRequest')), description: 'What the run still waits for' },
+      'continuedFrom?': { ...text, description: 'The run whose requests were answered for this one' },
+      'continuedBy?': { ...text, description: 'The run that goes on with the answers' },
       'error?': object({ code: text, message: text }),
     }),
     Index: object({ _links: named(object({ href: text, 'templated?': flag })) }),

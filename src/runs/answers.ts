@@ -42,14 +42,25 @@ export interface AnswersBody {
   background?: boolean | undefined
 }
 
+/** Some answers: each transport has them. */
+export const AnswersSchema: v.GenericSchema<unknown, Answer[]> = v.pipe(
+  list(AnswerSchema, MAX_ANSWERS),
+  v.nonEmpty('must have at least one answer'),
+)
+
+/** The fields of a body of answers, for whatever else takes answers. */
+export const answersBodyFields: Pick<typeof runBodyFields, 'apiKey' | 'background'> & {
+  readonly answers: typeof AnswersSchema
+} = {
+  answers: AnswersSchema,
+  apiKey: runBodyFields.apiKey,
+  background: runBodyFields.background,
+}
+
 /** The body of `POST /runs/:id/answers`. */
 export const AnswersBodySchema: v.GenericSchema<unknown, AnswersBody> = v.pipe(
   v.custom<object>(isObject, 'must be a JSON object'),
-  v.object({
-    answers: v.pipe(list(AnswerSchema, MAX_ANSWERS), v.nonEmpty('must have at least one answer')),
-    apiKey: runBodyFields.apiKey,
-    background: runBodyFields.background,
-  }),
+  v.object(answersBodyFields),
 )
 
 /** Checks a body of answers; throws `invalid_body` that names every wrong field. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ErrorEvent, FinishEvent, RunEvent } from '../agents/contract.ts'
+import type { Answer, ErrorEvent, FinishEvent, RunEvent } from '../agents/contract.ts'
 import type { Target } from './target.ts'
 
 /** A run that begins. */
@@ -12,6 +12,8 @@ export interface BegunRun extends Pick<Target, 'kind' | 'name' | 'servable'> {
   readonly runId: string
   /** The `traceparent` of the request, where it came with one (W3C Trace Context). */
   readonly traceparent: string | undefined
+  /** The answers with which it goes on, where it does. */
+  readonly answers?: readonly Answer[] | undefined
 }
 
 /** Is told of every run, and of every stream of events that a client reads. */

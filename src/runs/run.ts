@@ -141,7 +141,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#target = target
     this.#input = input
     this.#settings = settings
-    this.#observer = settings.observer?.start?.(begunOf(target, this.id, options.traceparent))
+    this.#observer = settings.observer?.start?.(begunOf(target, this.id, options.traceparent, caller))
     this.#caller = caller
     this.#secrets = caller?.secrets
     this.#keep = caller?.keep
@@ -476,6 +476,11 @@ function tooManyEvents(max: number): ServableError {
 }
 
 /** A run, as observers are told of it. */
-function begunOf({ kind, name, servable }: Target, runId: string, traceparent: string | undefined): BegunRun {
-  return { kind, name, servable, runId, traceparent }
+function begunOf(
+  { kind, name, servable }: Target,
+  runId: string,
+  traceparent: string | undefined,
+  caller: Caller | undefined,
+): BegunRun {
+  return { kind, name, servable, runId, traceparent, answers: caller?.continues?.answers }
 }

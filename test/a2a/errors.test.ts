@@ -49,7 +49,7 @@ const TABLE: Record<ErrorCode, Row> = {
   request_not_found: [-32602, 400, 'INVALID_ARGUMENT'],
   request_changed: [-32602, 400, 'INVALID_ARGUMENT'],
   approval_denied: [-32000, 403, 'PERMISSION_DENIED'],
-  already_answered: [-32004, 400, 'FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'],
+  already_answered: [-32602, 400, 'INVALID_ARGUMENT'],
   session_busy: [-32000, 429, 'RESOURCE_EXHAUSTED'],
   file_not_found: [-32602, 404, 'NOT_FOUND'],
   run_ended: [-32004, 400, 'FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'],

@@ -1,5 +1,6 @@
 /** What holds for A2A on every runtime and with every state alike. The server is `a2a/service.ts`. */
 import { describe } from 'vitest'
+import { answerBoundCases, answerCases } from './a2a/answers.ts'
 import { boundCases, failureCases, requestBoundCases, timeoutCases } from './a2a/bounds.ts'
 import { cardCases } from './a2a/cards.ts'
 import { choosingCases } from './a2a/choosing.ts'
@@ -27,6 +28,7 @@ export function a2aContract(deploy: Deploy): void {
     describe.concurrent('over loopback', () => {
       clientCases(server)
       taskCases(server)
+      answerCases(server)
       streamCases(server)
       listCases(server)
       ownerCases(server)
@@ -43,7 +45,11 @@ export function a2aContract(deploy: Deploy): void {
     canaryCases(server)
   })
 
-  describe('A2A with narrow bounds', () => boundCases(served(() => deploy('tight'))))
+  describe('A2A with narrow bounds', () => {
+    const server = served(() => deploy('tight'))
+    boundCases(server)
+    answerBoundCases(server)
+  })
   describe('A2A with all that is optional', () => {
     const server = served(() => deploy('full'))
     describe('push notifications', () => pushCases(server))

@@ -1,6 +1,7 @@
 /** What holds of the event socket on every runtime and with every state alike. The server is `gateway/service.ts`. */
 import { describe } from 'vitest'
 import { guardedCases, middlewareCases, scopedCases } from './gateway/admission.ts'
+import { answerCases, answerRecoveryCases } from './gateway/answers.ts'
 import { boundCases } from './gateway/bounds.ts'
 import { canaryCases } from './gateway/canary.ts'
 import { clientOf, connected, plain, stock, WAYS } from './gateway/client.ts'
@@ -20,15 +21,18 @@ export function gatewayContract(deploy: Deploy): void {
   describe('the gateway', () => {
     const server = served(() => deploy('usual'))
     describe.each(WAYS)('and a stock client %s', (_, way) => {
-      runCases(server, async auth => {
+      const open = async (auth?: object) => {
         const socket = stock(server, { ...way, ...(auth && { auth }) })
         const client = clientOf(socket)
         await connected(socket)
         return client
-      })
+      }
+      runCases(server, open)
+      answerCases(server, open)
     })
     describe('and a plain WebSocket', () => {
       runCases(server, auth => plain(server, auth && { connect: auth }))
+      answerCases(server, () => plain(server))
       plainCases(server)
     })
     middlewareCases(server)
@@ -37,6 +41,8 @@ export function gatewayContract(deploy: Deploy): void {
   describe('with recovery', () => {
     const server = served(() => deploy('recovering'))
     recoveryCases(server)
+    answerCases(server, () => plain(server))
+    answerRecoveryCases(server)
     canaryCases(server)
   })
   describe('with an `authenticate` of its own', () => guardedCases(served(() => deploy('guarded'))))

@@ -1,5 +1,6 @@
 /** What the contract of A2A says of the store. What it says of cards and envelopes knows no store. */
 import { describe } from 'vitest'
+import { answerCases } from '../contracts/a2a/answers.ts'
 import { boundCases, failureCases, timeoutCases } from '../contracts/a2a/bounds.ts'
 import { keyCases } from '../contracts/a2a/keys.ts'
 import { listCases } from '../contracts/a2a/lists.ts'
@@ -18,6 +19,7 @@ describe('tasks over a store that answers late', () => {
   const server = served(() => deploy('usual'))
   describe.concurrent('over loopback', () => {
     taskCases(server)
+    answerCases(server)
     streamCases(server)
     listCases(server)
     ownerCases(server)

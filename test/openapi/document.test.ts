@@ -14,8 +14,10 @@ import {
   type Operation,
   openapi,
   Registry,
+  type RunResult,
 } from '../../src/index.ts'
 import { ToolServerManager } from '../../src/mcp-client/index.ts'
+import { asking } from '../contracts/fixture/asking.ts'
 
 const options: HandlerOptions = {
   serve: Object.values(examples),
@@ -140,6 +142,7 @@ describe('the OpenAPI document', () => {
       '/v1/runs',
       '/v1/runs/{id}',
       '/v1/runs/{id}/stream',
+      '/v1/runs/{id}/answers',
       '/v1/runs/{id}/cancel',
       '/v1/docs/spec.json',
       '/v1/agents/{name}/corrections',
@@ -446,6 +449,37 @@ describe('the server', async () => {
     const key = { 'idempotency-key': 'k' }
     await post('/api/agents/echo/run', { input: 'x' }, key)
     await expectDocumented(run, 'post', await post('/api/agents/echo/run', { input: 'y' }, key))
+  })
+
+  it('answers runs that wait as documented', async () => {
+    const asked = createHandler({ agents: asking, registry: new Registry(), logger: false })
+    const send = (path: string, body: object, headers: Record<string, string> = {}) =>
+      asked(
+        new Request(`http://127.0.0.1/api/${path}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          body: JSON.stringify(body),
+        }),
+      )
+    const begin = async () => {
+      const response = await send('agents/orders/run', { input: 'order' })
+      const { runId, requests } = (await response.clone().json()) as RunResult
+      await expectDocumented('/api/agents/{name}/run', 'post', response)
+      const [approval, size] = requests ?? []
+      return { path: `runs/${runId}/answers`, approval: approval?.id, size: size?.id }
+    }
+    const route = '/api/runs/{id}/answers'
+    const { path, approval, size } = await begin()
+    await expectDocumented(route, 'post', await send(path, { answers: [{ id: size }] }))
+    await expectDocumented(route, 'post', await send(path, { answers: [{ id: size, value: 'M' }] }))
+    const last = { answers: [{ id: approval, decision: 'approve' }] }
+    await expectDocumented(route, 'post', await send(path, last))
+    await expectDocumented(route, 'post', await send(path, last, { prefer: 'respond-async' }))
+    await expectDocumented(route, 'post', await send(path, last, { accept: 'text/event-stream' }))
+    await expectDocumented(route, 'post', await send(path, { answers: [{ id: approval, decision: 'deny' }] }))
+    const record = await asked(new Request(`http://127.0.0.1/api/${path.replace('/answers', '')}`))
+    expect(await record.clone().json()).toMatchObject({ continuedBy: expect.any(String) })
+    await expectDocumented('/api/runs/{id}', 'get', record)
   })
 
   it('answers everything else as documented', async () => {

@@ -1,6 +1,7 @@
 /** Agents for tasks, beside those of the other contracts. */
 import { Agent, type AgentConfig, type ContentPart, type RunInput, textOf } from '../../../src/index.ts'
 import { agents as common } from '../fixture/agents.ts'
+import { asking } from '../fixture/asking.ts'
 import { notes, sleep } from '../fixture/record.ts'
 import { agents as followed, gates } from '../runs/agents.ts'
 
@@ -129,6 +130,7 @@ const failing = ['throws-early', 'throws-late', 'leaks-keys', 'leaks-keys-agent'
 
 export const agents: typeof common = {
   ...Object.fromEntries([...usual, ...failing].map(name => [name, common[name]!])),
+  ...asking,
   gated,
   chatty,
   says,

@@ -16,6 +16,7 @@ import {
   textOf,
 } from '../../../src/index.ts'
 import { agents as fixture, teams, workflows } from '../fixture/agents.ts'
+import { asking } from '../fixture/asking.ts'
 import { SECRET } from '../fixture/misbehaving.ts'
 import { notes, sleep } from '../fixture/record.ts'
 import { identify } from '../identify.ts'
@@ -70,7 +71,7 @@ const huge = new Agent({
   register: false,
 })
 
-const agents = { ...common, unsayable, torrent, huge }
+const agents = { ...common, ...asking, unsayable, torrent, huge }
 
 const late = new Registry()
 
