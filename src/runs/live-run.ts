@@ -17,6 +17,8 @@ import { createWatch, type Watch } from './watch.ts'
 export interface LiveRunOptions {
   readonly store: Store
   readonly settings: HostSettings
+  /** The identity that owns the run. */
+  readonly owner: string | null
   /** Milliseconds for which the record is kept. */
   readonly keepMs: number
   readonly isBackground: boolean
@@ -62,7 +64,7 @@ export class LiveRun {
   }
 
   #work(): LogWriting {
-    const { store, settings, keepMs, onStuck } = this.#options
+    const { store, settings, owner, keepMs, onStuck } = this.#options
     const { id } = this.#run
     return writeLog(this.#run, {
       store,
@@ -72,6 +74,7 @@ export class LiveRun {
       maxLength: settings.maxLength,
       working: settings.working,
       gatherMs: settings.gatherMs,
+      files: settings.files?.of({ runId: id, owner }),
       onStuck,
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
       finish: (tx, event, result) => {

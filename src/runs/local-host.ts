@@ -205,11 +205,12 @@ class LocalHost implements RunHost {
   }
 
   #launch(id: string, request: StartRequest): void {
-    const { target, input, options, isBackground, secrets = [] } = request
+    const { target, input, options, owner, isBackground, secrets = [] } = request
     const run = startRun(target, input, { ...options, runId: id }, this.#settings, { secrets: () => secrets })
     const live = new LiveRun(run, {
       store: this.#store,
       settings: this.#settings,
+      owner,
       keepMs: this.#keepMs,
       isBackground,
       onStuck: thrown => this.#settings.onFailure?.(notStored(id, target, { options, secrets, thrown })),
@@ -231,7 +232,7 @@ class LocalHost implements RunHost {
   #lookUpOrForget(tx: Transaction, id: string): StoredRun | undefined {
     const run = this.#work.lookUp(tx, id)
     const gone = run === undefined && !this.#leavesExpired ? tx.get<StoredRun>(RUNS, id) : undefined
-    if (gone !== undefined) forgetRun(tx, gone.value)
+    if (gone !== undefined) forgetRun(tx, gone.value, this.#settings.files)
     return run
   }
 
@@ -247,7 +248,7 @@ class LocalHost implements RunHost {
     if (Math.abs(now - this.#sweptAt) < SWEEP_EVERY_MS && ++this.#begun < SWEEP_EVERY_RUNS) return
     this.#sweptAt = now
     this.#begun = 0
-    return this.#store.write(tx => sweep(tx, this.#retention, tx.now))
+    return this.#store.write(tx => sweep(tx, this.#retention, tx.now, this.#settings.files))
   }
 }
 

@@ -71,7 +71,7 @@ function jsonOfRecord(record: RunRecord): Reply {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 /** The id in the path. What cannot be one is looked up nowhere. */
-function runIdOf(state: RequestState): string {
+export function runIdOf(state: RequestState): string {
   const { id = '' } = state.params
   if (!UUID.test(id)) throw new ServableError('run_not_found', 'There is no such run')
   state.runId = id

@@ -1,0 +1,35 @@
+/**
+ * The files of stored runs, as the run host sees them: what a run says holds their addresses instead of their data.
+ *
+ * @module
+ */
+
+import type { RunEvent } from '../agents/contract.ts'
+import type { Transaction } from '../state/store.ts'
+
+/** Whose files they are. */
+export interface FileOwner {
+  /** The run that they are from. */
+  readonly runId: string
+  /** The identity that owns it; null where there is none. */
+  readonly owner: string | null
+}
+
+/** Stores files apart from the runs that refer to them. */
+export interface FileKeeper {
+  /** The files of one run that begins. */
+  of(run: FileOwner): RunFiles
+  /** A run is deleted, in this transaction: where files are in the store of runs. */
+  forgetIn?(tx: Transaction, runId: string): void
+  /** The same, before it is deleted: where files are elsewhere. */
+  forget?(run: FileOwner): Promise<void>
+}
+
+/** The files of one run. */
+export interface RunFiles {
+  /**
+   * Stores the files of an event, and gives what is to be written instead of it; undefined where the event stays as it is. Rejects
+   * where a file cannot be stored, and once `signal` says that the run has ended.
+   */
+  take(event: RunEvent, signal: AbortSignal): Promise<readonly RunEvent[]> | undefined
+}
