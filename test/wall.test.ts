@@ -179,7 +179,7 @@ const KNOWS: Record<string, readonly string[]> = {
     'handler',
     'webhook-delivery',
   ],
-  runtimes: ['errors', 'web', 'agents', 'state', 'runs', 'http', 'core', 'mcp-client', 'openapi'],
+  runtimes: ['errors', 'files', 'web', 'agents', 'state', 'runs', 'http', 'core', 'mcp-client', 'openapi'],
 }
 
 /** The packages that a room may know. */
@@ -193,6 +193,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   openapi: ['valibot', '@valibot/to-json-schema'],
   a2a: ['valibot'],
   gateway: ['valibot'],
+  files: ['valibot'],
   admin: ['valibot'],
   metrics: ['valibot'],
   client: ['eventsource-parser'],

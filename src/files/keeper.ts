@@ -15,7 +15,8 @@ import type { Store, Transaction } from '../state/store.ts'
 import { addressesOf } from './address.ts'
 import { AT_ONCE, bytesOfPieces, digestOf, pieceCount, piecesOf } from './bytes.ts'
 import { RunFilesWriter } from './run-files.ts'
-import type { FileBytes, FileStore } from './store.ts'
+import type { FileBytes } from './store.ts'
+import type { FileSettings, Standing, Storing } from './storing.ts'
 import {
   FILE_TRANSACTIONS,
   type FileTransactions,
@@ -29,14 +30,6 @@ import { outside, patiently } from './waits.ts'
 /** The plugin's name, and that of its keeper in objects. */
 export const FILES_KEEPER = 'files'
 
-/** The options with every default in place. */
-export interface FileSettings {
-  readonly store: FileStore | undefined
-  readonly inlineBytes: number
-  readonly maxFileBytes: number
-  readonly maxBytesPerOwner: number
-}
-
 /** Milliseconds after which what is left over is deleted. */
 const LEFT_OVER_MS = 1000
 
@@ -46,13 +39,6 @@ const SWEEP_EVERY_MS = 60_000
 /** Milliseconds for which a run may be at work longer than it may until somebody notices. */
 const LATE_MS = 3_600_000
 
-/** Where a file stands: who refers to it, and where. */
-export interface Standing extends FileOwner {
-  /** The run, or what else has the part. */
-  readonly refId: string
-  readonly place: string
-}
-
 /** A file that is to be read. */
 export interface OpenFile extends FoundFile {
   /** Undefined where it is gone. */
@@ -60,10 +46,9 @@ export interface OpenFile extends FoundFile {
 }
 
 /** See the module's head. */
-export class Files implements FileKeeper {
+export class Files implements FileKeeper, Storing {
   readonly settings: FileSettings
-  readonly addressOf: ReturnType<typeof addressesOf>
-  /** Most characters of what a run may say. */
+  readonly addressOf: Storing['addressOf']
   readonly maxLength: number
   readonly #core: CoreSettings
   readonly #calls: Calls<FileTransactions>
@@ -94,7 +79,6 @@ export class Files implements FileKeeper {
     if (!this.#isLocal) await this.#calls.forget(placeFor(owner), runId)
   }
 
-  /** Stores a file for who refers to it. Rejects with `run_too_large`, `state_full` or `state_unavailable`. */
   async store(standing: Standing, bytes: Uint8Array<ArrayBuffer>, told: Told): Promise<void> {
     const { refId, place, owner } = standing
     this.check(bytes.length)
@@ -107,11 +91,12 @@ export class Files implements FileKeeper {
     } catch (error) {
       await this.#calls.drop(at, refId, place).catch(() => {})
       throw error
+    } finally {
+      this.#deleteSoon()
     }
     this.#sweepNow(at)
   }
 
-  /** Throws `run_too_large`. */
   check(size: number): void {
     const { maxFileBytes } = this.settings
     if (size <= maxFileBytes) return
@@ -203,7 +188,7 @@ export class Files implements FileKeeper {
 
   /** Where no alarm does. */
   #deleteSoon(): void {
-    if (this.settings.store === undefined || this.#timer !== undefined) return
+    if (this.settings.store === undefined || !this.#isLocal || this.#timer !== undefined) return
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       void this.deleteLeftOver()

@@ -13,7 +13,7 @@ import { toBase64 } from '../web/base64.ts'
 import { artifactSpot, messageSpot, placeOf, type Spot } from './address.ts'
 import { type Content, contentOf, type FilePart, fileNameOf, isFilePart, mediaTypeOf } from './content.ts'
 import { Gathering } from './gathering.ts'
-import type { Files } from './keeper.ts'
+import type { Storing } from './storing.ts'
 import { unless } from './waits.ts'
 
 type MessageEvent = Extract<RunEvent, { readonly type: 'message' }>
@@ -30,7 +30,7 @@ interface Standing {
 
 /** See the module's head. */
 export class RunFilesWriter implements RunFiles {
-  readonly #files: Files
+  readonly #files: Storing
   readonly #run: FileOwner
   /** How many parts were told, by artifact. */
   readonly #told = new Map<string, number>()
@@ -38,7 +38,7 @@ export class RunFilesWriter implements RunFiles {
   #messages = 0
   #length = 0
 
-  constructor(files: Files, run: FileOwner) {
+  constructor(files: Storing, run: FileOwner) {
     this.#files = files
     this.#run = run
   }

@@ -147,7 +147,7 @@ export const FILE_TRANSACTIONS: FileTransactions = {
     forget(tx, refId) {
       let found: string[]
       do {
-        found = tx.withPrefix<Reference>(REFERENCES, idOf(refId, ''), AT_ONCE).map(({ id }) => id)
+        found = tx.withPrefix<Reference>(REFERENCES, idOf(refId, ''), 10 * AT_ONCE).map(({ id }) => id)
         for (const id of found) replace(tx, id, undefined, () => {})
       } while (found.length > 0)
     },

@@ -32,6 +32,8 @@ export async function outside<T>(work: () => T | Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer within ${STORE_MS} ms`)), STORE_MS)
+    // A server that has nothing else to do may end meanwhile.
+    ;(timer as { unref?(): void }).unref?.()
   })
   const asked = (async () => work())()
   try {

@@ -10,6 +10,7 @@ import {
   type Handler,
   type HandlerOptions,
   type RunEvent,
+  type RunsOptions,
   type State,
   textOf,
 } from '../../../src/index.ts'
@@ -21,8 +22,7 @@ const MAX_FILE_BYTES = 5 * 1024 * 1024
 const MAX_BYTES_PER_OWNER = 6 * 1024 * 1024
 
 /** Settings: those that begin with `own` have a store of their own, those that end with `brief` runs that are gone soon. */
-const runsOf = (settings: string): HandlerOptions['runs'] =>
-  settings.endsWith('brief') ? { retentionMs: 1500 } : {}
+const runsOf = (settings: string): RunsOptions => (settings.endsWith('brief') ? { retentionMs: 1500 } : {})
 
 /** A part whose data may be a file that is made when it is said. */
 function toPart(part: Readonly<Record<string, unknown>>): ContentPart {
@@ -32,7 +32,7 @@ function toPart(part: Readonly<Record<string, unknown>>): ContentPart {
 }
 
 /** Says the events that its input has as JSON. */
-const says = new Agent({
+export const says: Agent = new Agent({
   name: 'says',
   register: false,
   async *run(input) {
