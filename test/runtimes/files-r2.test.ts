@@ -2,7 +2,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { build } from 'esbuild'
-import { Miniflare } from 'miniflare'
+import { convertV4MiniflareOptions, Miniflare } from 'miniflare'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bytesOf } from '../contracts/files/bytes.ts'
 import { bytesAt, dataOf, makes } from '../contracts/files/client.ts'
@@ -21,17 +21,19 @@ beforeAll(async () => {
   folder = await writeSnippets(snippetsIn(await readShown(['files.md'])))
   await writeFile(join(folder, 'agents.ts'), AGENTS)
   const { outputFiles } = await build({ ...AS_DEPLOYED, entryPoints: [join(folder, 'files-r2.ts')] })
-  miniflare = new Miniflare({
-    modules: true,
-    script: outputFiles[0]?.text ?? '',
-    compatibilityDate: '2026-10-01',
-    compatibilityFlags: ['nodejs_compat', 'enable_request_signal'],
-    durableObjects: Object.fromEntries(
-      Object.entries(CLASSES).map(([name, className]) => [name, { className, useSQLite: true }]),
-    ),
-    r2Buckets: ['FILES'],
-    cf: false,
-  })
+  miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      modules: true,
+      script: outputFiles[0]?.text ?? '',
+      compatibilityDate: '2026-10-01',
+      compatibilityFlags: ['nodejs_compat', 'enable_request_signal'],
+      durableObjects: Object.fromEntries(
+        Object.entries(CLASSES).map(([name, className]) => [name, { className, useSQLite: true }]),
+      ),
+      r2Buckets: ['FILES'],
+      cf: false,
+    }),
+  )
   const url = (await miniflare.ready).href.replace(/\/$/, '')
   const stop = () => miniflare.dispose()
   const ran = { runtime: 'workerd', url, pid: 0, log: () => '', stop, kill: stop } as const
