@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { RunInput } from '../agents/contract.ts'
 import { type Calls, callsIn, type Keep } from '../core/kept.ts'
 import type { CoreSettings } from '../core/options.ts'
 import type { Place } from '../core/place.ts'
@@ -14,6 +15,7 @@ import { partitionOf } from '../runs/record.ts'
 import type { Store, Transaction } from '../state/store.ts'
 import { addressesOf } from './address.ts'
 import { AT_ONCE, bytesOfPieces, digestOf, pieceCount, piecesOf } from './bytes.ts'
+import { withAddresses, withData } from './inputs.ts'
 import { RunFilesWriter } from './run-files.ts'
 import type { FileBytes } from './store.ts'
 import type { FileSettings, Standing, Storing } from './storing.ts'
@@ -53,6 +55,7 @@ export class Files implements FileKeeper, Storing {
   readonly #core: CoreSettings
   readonly #calls: Calls<FileTransactions>
   readonly #isLocal: boolean
+  readonly #isVolatile: boolean
   #timer: ReturnType<typeof setTimeout> | undefined
   #sweptAt = 0
 
@@ -60,6 +63,7 @@ export class Files implements FileKeeper, Storing {
     this.#core = core
     this.#calls = keep(FILES_KEEPER, FILE_TRANSACTIONS)
     this.#isLocal = core.state.kind === 'local'
+    this.#isVolatile = core.state.kind === 'local' && core.state.isVolatile
     this.settings = settings
     this.maxLength = core.runs.maxLength
     this.addressOf = addressesOf(core.publicUrl, core.prefix)
@@ -67,6 +71,14 @@ export class Files implements FileKeeper, Storing {
 
   of(run: FileOwner): RunFiles {
     return new RunFilesWriter(this, run)
+  }
+
+  input(run: FileOwner, input: RunInput, refIds: readonly string[] = [run.runId]): Promise<RunInput> {
+    return withAddresses(this, run, input, refIds)
+  }
+
+  restore(run: FileOwner, input: RunInput, refId: string = run.runId): Promise<RunInput> {
+    return withData(this, run, input, async place => (await this.find({ refId, place }, run.owner))?.read())
   }
 
   forgetIn(tx: Transaction, runId: string): void {
@@ -85,9 +97,8 @@ export class Files implements FileKeeper, Storing {
     const at = placeFor(owner)
     const file = await this.#newFile(standing, bytes, told)
     try {
-      const { name, isComplete } = await patiently(() => this.#calls.begin(at, file))
-      const pieceOf = { fileId: file.fileId, name, refId, pieces: file.pieces }
-      await this.#write(at, pieceOf, isComplete, bytes, told)
+      const { isComplete, ...begun } = await patiently(() => this.#calls.begin(at, file))
+      await this.#write(at, { fileId: file.fileId, refId, ...begun }, isComplete, bytes, told)
     } catch (error) {
       await this.#calls.drop(at, refId, place).catch(() => {})
       throw error
@@ -117,15 +128,14 @@ export class Files implements FileKeeper, Storing {
     return undefined
   }
 
-  /** Deletes what is left over in a store of somebody's own: of this state, or of an object. Never rejects. */
+  /** Deletes what is left over in a store of somebody's own: as this state says, or an object. Never rejects. */
   async deleteLeftOver(near?: Store): Promise<void> {
     const { store } = this.settings
-    if (store === undefined) return
     const calls = near === undefined ? this.#calls : callsIn(near, FILE_TRANSACTIONS)
     const at = placeFor(null)
     await this.#tell(async () => {
       for (const name of await calls.leftOver(at)) {
-        const isGone = await this.#tell(() => outside(() => store.delete(name)))
+        const isGone = await this.#tell(async () => store && outside(() => store.delete(name)))
         await calls.swept(at, name, isGone)
       }
     })
@@ -162,8 +172,9 @@ export class Files implements FileKeeper, Storing {
     { mimeType }: Told,
   ): Promise<void> {
     const { store } = this.settings
-    if (isComplete && (store === undefined || (await outside(() => store.has(file.name))))) return
-    if (store !== undefined) await outside(() => store.put(file.name, bytes, { mimeType }))
+    const isOutside = store !== undefined && file.pieces === 0
+    if (isComplete && !(isOutside && !(await outside(() => store.has(file.name))))) return
+    if (isOutside) await outside(() => store.put(file.name, bytes, { mimeType }))
     for (let from = AT_ONCE; from < file.pieces; from += AT_ONCE) {
       const pieces = piecesOf(bytes, from)
       if (!(await patiently(() => this.#calls.add(at, file, from, pieces)))) throw gone()
@@ -203,6 +214,7 @@ export class Files implements FileKeeper, Storing {
     this.#sweptAt = now
     void this.#tell(async () => {
       await this.#calls.sweep(at)
+      if (this.#isVolatile) await this.#calls.tidy(at)
       await this.deleteLeftOver()
     })
   }

@@ -7,7 +7,7 @@
 import type { Transactions } from '../core/kept.ts'
 import { ServableError } from '../errors.ts'
 import { RUNS } from '../runs/record.ts'
-import type { Reader, Transaction } from '../state/store.ts'
+import type { Document, Reader, Transaction } from '../state/store.ts'
 
 /** Files by their ids; a partition is an owner's. */
 const FILES = 'file'
@@ -80,7 +80,7 @@ export interface FileTransactions extends Transactions {
   }
   readonly writes: {
     /** Writes the reference first: whatever happens to the file, it is found and deleted. Throws `state_full`. */
-    readonly begin: (tx: Transaction, file: NewFile) => Pick<StoredFile, 'name' | 'isComplete'>
+    readonly begin: (tx: Transaction, file: NewFile) => Pick<StoredFile, 'name' | 'isComplete' | 'pieces'>
     /** False where the file is gone. */
     readonly add: (tx: Transaction, file: PieceOf, from: number, pieces: readonly string[]) => boolean
     readonly complete: (tx: Transaction, file: PieceOf) => boolean
@@ -90,6 +90,11 @@ export interface FileTransactions extends Transactions {
     readonly forget: (tx: Transaction, refId: string) => void
     /** Takes references back whose time has come. Gives whether there are more. */
     readonly sweep: (tx: Transaction) => boolean
+    /**
+     * For a store in which runs leave without a word: deletes files that nobody refers to, and lets each other one leave with a
+     * run that does. Looks at the oldest ones, which are the newest then.
+     */
+    readonly tidy: (tx: Transaction) => void
     /** What was left over is gone, or could not be deleted now. */
     readonly swept: (tx: Transaction, name: string, isGone: boolean) => void
   }
@@ -119,7 +124,7 @@ export const FILE_TRANSACTIONS: FileTransactions = {
   writes: {
     begin(tx, file) {
       const { fileId, refId, place, mimeType, filename, expiresAt, first, pieces } = file
-      const before = tx.get<StoredFile>(FILES, fileId)?.value
+      const before = usable(tx, fileId, pieces)
       const { name, isComplete } = before ?? addFile(tx, file)
       const reference: Reference = { fileId, mimeType, filename }
       replace(tx, idOf(refId, place), fileId, () => {
@@ -127,7 +132,7 @@ export const FILE_TRANSACTIONS: FileTransactions = {
         tx.put(REFERENCES, { ...document, value: reference }, { thing: refId })
       })
       if (before?.isComplete !== true) putPieces(tx, { fileId, name, refId, pieces }, 0, first)
-      return { name, isComplete }
+      return { name, isComplete, pieces: before?.pieces ?? pieces }
     },
     add(tx, file, from, pieces) {
       if (tx.get<StoredFile>(FILES, file.fileId)?.value.name !== file.name) return false
@@ -155,12 +160,20 @@ export const FILE_TRANSACTIONS: FileTransactions = {
       const expired = tx.expired<Reference>(REFERENCES, tx.now, AT_ONCE)
       for (const document of expired) {
         const { id } = document
-        const refId = id.slice(0, id.lastIndexOf('/'))
+        const refId = referrerOf(id)
         // The clock, or a process that nobody has missed yet, may have kept the run for longer.
         if (tx.get(RUNS, refId) === undefined) replace(tx, id, undefined, () => {})
         else tx.put(REFERENCES, { ...document, expiresAt: tx.now + HOUR_MS }, { thing: refId })
       }
       return expired.length === AT_ONCE
+    },
+    tidy(tx) {
+      for (const document of tx.oldest<StoredFile>(FILES, AT_ONCE)) {
+        if (document.at > tx.now - HOUR_MS) return
+        const [reference] = tx.oldest<Reference>(REFERENCES, 1, document.id)
+        if (reference === undefined) deleteFile(tx, document.id)
+        else moveTo(tx, document, referrerOf(reference.id))
+      }
     },
     swept(tx, name, isGone) {
       if (isGone) tx.delete(LEFT_OVER, name)
@@ -171,6 +184,10 @@ export const FILE_TRANSACTIONS: FileTransactions = {
 
 function idOf(refId: string, place: string): string {
   return `${refId}/${place}`
+}
+
+function referrerOf(id: string): string {
+  return id.slice(0, id.lastIndexOf('/'))
 }
 
 function pieceId(name: string, index: number): string {
@@ -184,6 +201,14 @@ function replace(tx: Transaction, id: string, fileId: string | undefined, put: (
   else put()
   if (before === undefined || before.fileId === fileId) return
   if (tx.oldest(REFERENCES, 1, before.fileId).length === 0) deleteFile(tx, before.fileId)
+}
+
+/** The file as it is; it is begun anew where it is half there, and elsewhere than it would be now. */
+function usable(tx: Transaction, fileId: string, pieces: number): StoredFile | undefined {
+  const file = tx.get<StoredFile>(FILES, fileId)?.value
+  if (file === undefined || file.isComplete || file.pieces === pieces) return file
+  deleteFile(tx, fileId)
+  return undefined
 }
 
 function addFile(tx: Transaction, file: NewFile): StoredFile {
@@ -239,6 +264,16 @@ function deleteFile(tx: Transaction, fileId: string): void {
   if (count !== undefined) countFor(tx, partition, count.bytes - value.size)
   if (value.pieces === 0) leave(tx, value.name)
   for (let index = 0; index < value.pieces; index++) tx.delete(PIECES, pieceId(value.name, index))
+}
+
+/** From now on a file leaves with that run. */
+function moveTo(tx: Transaction, document: Document<StoredFile>, refId: string): void {
+  const { name, pieces } = document.value
+  tx.put(FILES, { ...document, at: tx.now }, { thing: refId })
+  for (let index = 0; index < pieces; index++) {
+    const piece = tx.get<string>(PIECES, pieceId(name, index))
+    if (piece !== undefined) tx.put(PIECES, piece, { thing: refId })
+  }
 }
 
 function putPieces(tx: Transaction, { name, refId }: PieceOf, from: number, pieces: readonly string[]): void {

@@ -1,5 +1,6 @@
 /** Files at their bounds, and how they go. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { memoryStore } from '../../src/state/memory.ts'
 import { eventually } from '../contracts/http/client.ts'
 import { artifact, filePart, filesIn, NOTHING, ownStore, service } from './kit.ts'
 
@@ -136,5 +137,44 @@ describe('a file', () => {
     vi.setSystemTime(Date.now() + 600_000 + 3_600_000 + 60_000)
     await run()
     await eventually(() => expect(filesIn(store)).toMatchObject({ file: 1, 'file-reference': 1 }))
+  })
+
+  it('goes with the last run that leaves a full memory, though nobody tells of that', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    let said = 0
+    const { run, store, forget } = service(() => [artifact('a', 5000, said)])
+    const [one, two] = [await run(), await run()]
+    const later = async () => {
+      vi.setSystemTime(Date.now() + 3_700_000)
+      said++
+      await run()
+    }
+    forget(one.id)
+    await later()
+    await eventually(() => expect(filesIn(store)).toMatchObject({ file: 2 }))
+    store.write(tx => {
+      for (const { id } of tx.withPrefix('file-reference', two.id, 10)) tx.delete('file-reference', id)
+    })
+    await later()
+    await eventually(() => expect(filesIn(store)).toMatchObject({ file: 2, 'file-piece': 2 }))
+  })
+
+  it('leaves a full memory with its run, and its owner has room again', async () => {
+    let said = 0
+    const own = { maxBytesPerOwner: 1_500_000 }
+    const { run, ask, store } = service(
+      () => [artifact('a', 300_000, said++)],
+      own,
+      {},
+      memoryStore(2_000_000),
+    )
+    const first = await run()
+    vi.useFakeTimers({ toFake: ['Date'] })
+    for (let times = 0; times < 10; times++) {
+      vi.setSystemTime(Date.now() + 61_000)
+      expect((await run()).status).toBe('completed')
+    }
+    expect((await ask(`/api/runs/${first.id}/artifacts/a`)).status).toBe(404)
+    expect(filesIn(store).file).toBeLessThan(4)
   })
 })

@@ -65,6 +65,7 @@ export function service(
     ...options,
     plugins: [files(own)],
   })
+  const kept = coreOf(handler)!.runs.files!
   const ask = (path: string, init?: RequestInit) => handler(new Request(`http://127.0.0.1${path}`, init))
   const json = async (path: string, init?: RequestInit) => (await ask(path, init)).json()
   /** Starts a run that nobody waits for. */
@@ -80,9 +81,18 @@ export function service(
     return json(`/api/runs/${id}`)
   }
   /** Deletes a run, as a sweep does. */
-  const forget = (id: string) =>
-    store.write(tx => forgetRun(tx, tx.get<StoredRun>(RUNS, id)!.value, coreOf(handler)?.runs.files))
-  return { store, logged, ask, json, start, ended, forget, run: async () => ended(await start()) }
+  const forget = (id: string) => store.write(tx => forgetRun(tx, tx.get<StoredRun>(RUNS, id)!.value, kept))
+  return {
+    store,
+    logged,
+    files: kept,
+    ask,
+    json,
+    start,
+    ended,
+    forget,
+    run: async () => ended(await start()),
+  }
 }
 
 /** The documents that tell of files, by collection. */
