@@ -94,7 +94,7 @@ export class RunFilesWriter implements RunFiles {
 
   /** Takes a chunk of an artifact. */
   async #gather(event: ArtifactEvent, gathering: Gathering): Promise<readonly RunEvent[]> {
-    const { artifactId, name, lastChunk = false } = event
+    const { artifactId, name, append = false, lastChunk = false } = event
     const told = this.#told.get(artifactId) ?? 0
     const spot = await artifactSpot(artifactId)
     const parts: ContentPart[] = []
@@ -113,9 +113,9 @@ export class RunFilesWriter implements RunFiles {
       await flush()
       this.#gathering.delete(artifactId)
     }
-    if (parts.length === 0 && !lastChunk) return []
     this.#told.set(artifactId, told + parts.length)
-    return [{ ...event, parts, append: told > 0 ? true : undefined }]
+    // The first chunk is told whatever it has: it may stand in the place of an earlier artifact.
+    return parts.length === 0 && append && !lastChunk ? [] : [{ ...event, parts }]
   }
 
   /** Whether a part is a file, which may go on with the next chunk. */
