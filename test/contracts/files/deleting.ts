@@ -37,10 +37,10 @@ export function deletingOwnCases(server: Server): void {
   it('deletes files of a store of one’s own with the last run that refers to them', async () => {
     const names = async () => (await fetch(`${server().url}/probe`)).json() as Promise<string[]>
     const headers = as(own('brief'))
-    const address = addressIn(await makes(server, 'a', file(5000, 7), headers))
+    const address = addressIn(await makes(server, 'a', file(5003, 7), headers))
     expect((await fetchFile(server, address, headers)).status).toBe(200)
     const digest = createHash('sha256')
-      .update(bytesOf({ size: 5000, seed: 7 }))
+      .update(bytesOf({ size: 5003, seed: 7 }))
       .digest('hex')
     const ours = async () => (await names()).filter(name => name.startsWith(digest))
     expect(await ours()).toEqual([expect.stringMatching(/^[\da-f]{64}-[\da-f]{8}$/)])
