@@ -127,6 +127,7 @@ export interface Option {
 const ROOTS: Readonly<Record<string, string>> = {
   HandlerOptions: '',
   MetricsExporterOptions: 'metricsExporter.',
+  FilesOptions: 'files.',
   MemoryStateOptions: 'memoryState.',
   SqliteStateOptions: 'sqliteState.',
   DurableStateOptions: 'durableState.',

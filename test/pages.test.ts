@@ -9,7 +9,7 @@ import { build } from 'esbuild'
 import type { Express } from 'express'
 import { generateKeyPair } from 'jose'
 import { io } from 'socket.io-client'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Handler } from '../src/index.ts'
 import { serveTools } from './contracts/admin/served-tools.ts'
 import { jsonRequest } from './contracts/http/client.ts'
@@ -26,6 +26,7 @@ const PAGES = [
   'deploy.md',
   'event-socket.md',
   'express-and-hono.md',
+  'files.md',
   'metrics.md',
   'plugins.md',
   'smaller-bundles.md',
@@ -214,6 +215,28 @@ describe('the page about tool servers', () => {
     expect(await told.json()).toMatchObject({ text: 'Sunny in Oslo' })
     await ask('tool-servers.ts', `/api/admin/mcp/${id}`, { method: 'DELETE', headers })
     await tools.stop()
+  })
+})
+
+describe('the page about files', () => {
+  it('shows an agent whose file is downloaded', async () => {
+    const asked = jsonRequest({ input: 'x' }, { prefer: 'respond-async' })
+    const { id } = await (await ask('files-first.ts', '/api/agents/painter/run', asked)).json()
+    expect(await get('files-first.ts', `/api/runs/${id}/stream`)).toContain(
+      `/api/runs/${id}/artifacts/picture`,
+    )
+    const { download, downloadFrom } = await load<{
+      download(id: string): Promise<File>
+      downloadFrom(address: string): Promise<File>
+    }>('files-client.ts')
+    const { handler } = await load('files-first.ts')
+    vi.spyOn(globalThis, 'fetch').mockImplementation(request => handler(request as Request))
+    const files = [await download(id), await downloadFrom(`/api/runs/${id}/artifacts/picture`)]
+    vi.restoreAllMocks()
+    expect(files.map(({ type, size }) => [type, size])).toEqual([
+      ['image/png', 10_000],
+      ['image/png', 10_000],
+    ])
   })
 })
 

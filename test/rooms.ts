@@ -8,6 +8,7 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   agents: ['node'],
   client: ['client'],
   core: ['objects', 'plugin'],
+  files: ['files', 'files-r2'],
   gateway: ['gateway', 'gateway-others'],
   http: ['node', 'rate-limit', 'node-replies'],
   'mcp-client': ['admin', 'tool-servers'],

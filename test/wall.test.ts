@@ -109,6 +109,7 @@ const KNOWS: Record<string, readonly string[]> = {
   ],
   socket: ['errors', 'defaults', 'counter', 'wake', 'web', 'http'],
   openapi: ['errors', 'validation', 'schemas', 'core', 'web', 'agents', 'runs', 'http'],
+  files: ['errors', 'schemas', 'core', 'wake', 'web', 'agents', 'state', 'runs', 'http'],
   admin: ['errors', 'schemas', 'core', 'web', 'agents', 'state', 'http'],
   adapters: ['errors', 'key-text', 'agents'],
   'mcp-client': ['errors', 'validation', 'environment', 'web', 'agents', 'http'],
@@ -179,7 +180,7 @@ const KNOWS: Record<string, readonly string[]> = {
     'handler',
     'webhook-delivery',
   ],
-  runtimes: ['errors', 'web', 'agents', 'state', 'runs', 'http', 'core', 'mcp-client', 'openapi'],
+  runtimes: ['errors', 'files', 'web', 'agents', 'state', 'runs', 'http', 'core', 'mcp-client', 'openapi'],
 }
 
 /** The packages that a room may know. */
@@ -193,6 +194,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   openapi: ['valibot', '@valibot/to-json-schema'],
   a2a: ['valibot'],
   gateway: ['valibot'],
+  files: ['valibot'],
   admin: ['valibot'],
   metrics: ['valibot'],
   client: ['eventsource-parser'],

@@ -16,6 +16,7 @@ import { errorOf, isRunEvent, isTerminal, isWaiting } from './event.ts'
 import { Fold } from './fold.ts'
 import { closeQuietly, Reading } from './reading.ts'
 import { secretsOf } from './redacted.ts'
+import type { Yielded } from './run-types.ts'
 import { NO_USAGE } from './usage.ts'
 import { pathOf, RunWork, Scope } from './work.ts'
 
@@ -28,8 +29,7 @@ export interface RunContext extends RunOptions {
   readonly scope: Scope
 }
 
-/** What a generator body may yield: text as it is, or any run event. */
-export type Yielded = string | RunEvent
+export type { Yielded } from './run-types.ts'
 
 /** Events and text as they come, with an outcome at the end. */
 type BodyStream =

@@ -261,3 +261,6 @@ export interface ErrorEvent {
   readonly error: string
   readonly code: string
 }
+
+/** What a generator body may yield: text as it is, or any run event. */
+export type Yielded = string | RunEvent

@@ -8,9 +8,8 @@
 import { isErrorCode, isServableError, messageOf, ServableError } from '../errors.ts'
 import { isTerminal, isWaiting } from './event.ts'
 import { Names } from './path.ts'
-import type { Yielded } from './perform.ts'
 import { withoutKeys } from './redacted.ts'
-import type { Answer, InputRequest, RunEvent, RunKeys } from './run-types.ts'
+import type { Answer, InputRequest, RunEvent, RunKeys, Yielded } from './run-types.ts'
 
 /** State that an agent keeps with a run that waits, and finds again in the run that goes on. */
 export interface WorkState {

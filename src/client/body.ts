@@ -11,11 +11,28 @@ import { MAX_TIMER_MS } from './signal.ts'
 /** A body as text. Throws `network_error` where it breaks off, `invalid_response` past so many characters. */
 export async function readText(response: Response, signal: AbortSignal, maxLength: number): Promise<string> {
   let text = ''
+  const decoder = new TextDecoder()
   for await (const chunk of chunksOf(response, signal, MAX_TIMER_MS)) {
-    text += chunk
+    text += decoder.decode(chunk, { stream: true })
     if (text.length > maxLength) throw tooLong()
   }
   return text
+}
+
+/** The same as bytes; `invalid_response` past so many. */
+export async function readBytes(
+  response: Response,
+  signal: AbortSignal,
+  maxLength: number,
+): Promise<Uint8Array<ArrayBuffer>[]> {
+  const chunks: Uint8Array<ArrayBuffer>[] = []
+  let length = 0
+  for await (const chunk of chunksOf(response, signal, MAX_TIMER_MS)) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > maxLength) throw tooLong()
+  }
+  return chunks
 }
 
 /** The object or array that a text of JSON is; undefined for anything else. `revive` is that of `JSON.parse`. */
@@ -57,8 +74,9 @@ export async function* readEvents(
     },
     maxBufferSize: maxLength,
   })
+  const decoder = new TextDecoder()
   for await (const chunk of chunksOf(response, signal, silenceMs)) {
-    parser.feed(chunk)
+    parser.feed(decoder.decode(chunk, { stream: true }))
     yield* events.splice(0)
     if (isTooLong) throw tooLong()
   }
@@ -68,10 +86,9 @@ async function* chunksOf(
   { body }: Response,
   signal: AbortSignal,
   silenceMs: number,
-): AsyncGenerator<string, void> {
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
   const reader = body?.getReader()
   if (!reader) return
-  const decoder = new TextDecoder()
   const leave = () => void reader.cancel().catch(() => {})
   signal.addEventListener('abort', leave)
   try {
@@ -86,7 +103,7 @@ async function* chunksOf(
         .finally(() => clearTimeout(timer))
       signal.throwIfAborted()
       if (done) return
-      yield decoder.decode(value, { stream: true })
+      yield value
     }
   } finally {
     signal.removeEventListener('abort', leave)

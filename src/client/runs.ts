@@ -3,6 +3,7 @@ import type { RunPage, RunQuery } from '../runs/host.ts'
 import type { RunRecord, RunSummary } from '../runs/record.ts'
 import { askRun, RESPOND_ASYNC, type RunTarget } from './asked-run.ts'
 import type { Caller } from './call.ts'
+import { artifactPath, filePath, getFile } from './files.ts'
 import type { CallOptions, FollowedOptions } from './options.ts'
 import { resultOf } from './result.ts'
 import { type RunEvents, readRun, runPath } from './run-stream.ts'
@@ -66,6 +67,10 @@ export interface RunsClient {
    * where the run had ended before `after`.
    */
   stream(id: string, options?: CallOptions & { readonly after?: number }): RunEvents
+  /** A file that a run has made: the part `part` (default 0) of an artifact. `file_not_found` where there is none. */
+  artifact(id: string, artifactId: string, options?: CallOptions & { readonly part?: number }): Promise<File>
+  /** The same, by the address that is the `data` of a part. It is asked for at the client's `baseUrl`. */
+  file(address: string, options?: CallOptions): Promise<File>
 }
 
 /** The part of a client that is about runs. */
@@ -93,6 +98,9 @@ export function createRuns(caller: Caller): RunsClient {
       }
     },
     cancel: async (id, options) => caller.ask(runPath(id, '/cancel'), options, { method: 'POST' }),
+    artifact: async (id, artifactId, options) =>
+      getFile(caller, artifactPath(id, artifactId, options?.part), options),
+    file: async (address, options) => getFile(caller, filePath(address), options),
     async *all(query, options) {
       let cursor: string | null | undefined
       do {

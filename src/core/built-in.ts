@@ -10,6 +10,7 @@ import type { Middleware, RequestState, Route } from '../http/context.ts'
 import type { KeyReader } from '../http/key-headers.ts'
 import type { AnswerRun, StartParts, StartRun } from '../http/start-run.ts'
 import type { UploadReader } from '../http/upload.ts'
+import type { FileKeeper } from '../runs/files.ts'
 import type { HostSettings, RunHost } from '../runs/host.ts'
 import type { Life } from '../runs/life.ts'
 import type { Observer } from '../runs/observer.ts'
@@ -34,6 +35,8 @@ export interface BuiltIn extends Omit<Plugin, 'mount'> {
   readonly cors?: (keyHeaders: readonly string[]) => Cors | undefined
   /** Names of its own: its targets have the plugin's name as `scope`, so that an object finds them again. */
   readonly catalog?: (served: Catalog) => Catalog
+  /** Stores the files of stored runs. One plugin. */
+  readonly files?: (settings: CoreSettings, keep: Keep) => FileKeeper
   /** What agents remember. */
   readonly memory?: (keep: Keep) => Partial<MemoryKeeper>
   /** The observer in an object, which is paid for as long as something in it waits. Default: the same. */

@@ -56,6 +56,7 @@ export function createCore(options: CoreOptions): Core {
     observer,
     working,
     memory: memoryIn(settings, { catalog, keep, plugins }),
+    files: plugins.find(plugin => plugin.files)?.files?.(settings, keep),
   }
   const mounted: MountedPlugin[] = []
   const host = state.createHost(runs)

@@ -7,6 +7,7 @@
 
 import type { Answer, FinishEvent, Kind, RunInput, RunOptions } from '../agents/contract.ts'
 import type { LogEntry } from '../state/store.ts'
+import type { FileKeeper } from './files.ts'
 import type { FoundRun, RunRecord, RunStatus, RunSummary } from './record.ts'
 import type { RunSettings } from './run.ts'
 import type { Target } from './target.ts'
@@ -36,6 +37,8 @@ export interface HostSettings extends RunSettings {
    * to the end of the turn.
    */
   readonly gatherMs?: number | undefined
+  /** Stores the files of runs apart; undefined where they stay in what runs say. */
+  readonly files?: FileKeeper | undefined
 }
 
 /** An idempotency key, as digests: whose, for what, and with which body. */

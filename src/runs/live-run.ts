@@ -17,6 +17,8 @@ import { createWatch, type Watch } from './watch.ts'
 export interface LiveRunOptions {
   readonly store: Store
   readonly settings: HostSettings
+  /** The identity that owns the run. */
+  readonly owner: string | null
   /** Milliseconds for which the record is kept. */
   readonly keepMs: number
   /** The same while it waits for answers. */
@@ -64,7 +66,7 @@ export class LiveRun {
   }
 
   #work(): LogWriting {
-    const { store, settings, keepMs, waitMs, onStuck } = this.#options
+    const { store, settings, owner, keepMs, waitMs, onStuck } = this.#options
     const { id } = this.#run
     return writeLog(this.#run, {
       store,
@@ -74,6 +76,7 @@ export class LiveRun {
       maxLength: settings.maxLength,
       working: settings.working,
       gatherMs: settings.gatherMs,
+      files: settings.files?.of({ runId: id, owner }),
       onStuck,
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
       finish: (tx, event, result) => {

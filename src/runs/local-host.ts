@@ -264,12 +264,13 @@ class LocalHost implements RunHost {
   }
 
   #launch(id: string, request: StartRequest): void {
-    const { target, input, options, isBackground, secrets = [], continues } = request
+    const { target, input, options, owner, isBackground, secrets = [], continues } = request
     const caller = { secrets: () => secrets, ...(continues && { continues }) }
     const run = startRun(target, input, { ...options, runId: id }, this.#settings, caller)
     const live = new LiveRun(run, {
       store: this.#store,
       settings: this.#settings,
+      owner,
       keepMs: this.#keepMs,
       waitMs: this.#waitMs,
       isBackground,
@@ -297,7 +298,7 @@ class LocalHost implements RunHost {
   #lookUpOrForget(tx: Transaction, id: string): StoredRun | undefined {
     const run = this.#work.lookUp(tx, id)
     const gone = run === undefined && !this.#leavesExpired ? tx.get<StoredRun>(RUNS, id) : undefined
-    if (gone !== undefined) forgetRun(tx, gone.value)
+    if (gone !== undefined) forgetRun(tx, gone.value, this.#settings.files)
     return run
   }
 
@@ -313,7 +314,7 @@ class LocalHost implements RunHost {
     if (Math.abs(now - this.#sweptAt) < SWEEP_EVERY_MS && ++this.#begun < SWEEP_EVERY_RUNS) return
     this.#sweptAt = now
     this.#begun = 0
-    return this.#store.write(tx => sweep(tx, this.#retention, tx.now))
+    return this.#store.write(tx => sweep(tx, this.#retention, tx.now, this.#settings.files))
   }
 }
 

@@ -11,6 +11,7 @@ import { isServableError, reportError, ServableError } from '../errors.ts'
 import { mayPass, unavailable } from '../state/patient.ts'
 import type { LogEntry, Soon, Store, Transaction } from '../state/store.ts'
 import { deferred } from '../wake.ts'
+import type { RunFiles } from './files.ts'
 import type { Run } from './run.ts'
 import type { Watch } from './watch.ts'
 import type { WorkingRuns } from './working.ts'
@@ -39,6 +40,8 @@ export interface LogWriterOptions {
   readonly working: WorkingRuns | undefined
   /** Milliseconds for which what follows an event may wait, to be written together. Default: 0, to the end of the turn. */
   readonly gatherMs?: number | undefined
+  /** Stores the files of the run; undefined where they stay in its events. */
+  readonly files?: RunFiles | undefined
   /** The entries that an event becomes; throws for an event that cannot be written. */
   encode(event: RunEvent): readonly string[]
   /**
@@ -90,12 +93,15 @@ class LogWriter implements LogWriting {
   #isStuck = false
   #isStored = false
   #bytes = 0
+  /** Fires when the run has ended. */
+  readonly #over = new AbortController()
 
   constructor(run: Run, options: LogWriterOptions) {
     this.#run = run
     this.#options = options
     this.#fold = new Fold(options.maxLength)
     this.ended = this.#stored.promise
+    if (options.files !== undefined) run.onEnd = () => this.#over.abort()
     run.read(this.#take)
   }
 
@@ -120,6 +126,25 @@ class LogWriter implements LogWriting {
   /** Takes an event, and says whether to read on. Bound, for the run. */
   readonly #take = (event: RunEvent | undefined): boolean => {
     if (event === undefined) return false
+    const taken = this.#options.files?.take(event, this.#over.signal)
+    if (taken === undefined) return this.#add(event)
+    void this.#addLater(event, taken)
+    return false
+  }
+
+  /** Whoever closes waits for the end: the run may have ended, and its last event be here. */
+  async #addLater(event: RunEvent, taken: Promise<readonly RunEvent[]>): Promise<void> {
+    this.#options.working?.keep(this.ended)
+    let readsOn = true
+    try {
+      for (const each of await taken) readsOn = this.#add(each)
+    } catch (error) {
+      readsOn = this.#refuse(event, error)
+    }
+    if (readsOn) this.#run.read(this.#take)
+  }
+
+  #add(event: RunEvent): boolean {
     try {
       const entries = this.#options.encode(event)
       for (const entry of entries) this.#grow(entry.length)
@@ -127,10 +152,19 @@ class LogWriter implements LogWriting {
       this.#buffer.push(...entries)
       if (isTerminal(event)) this.#end = event
     } catch (error) {
-      // After its end a run cannot fail: the end is another one.
-      if (isTerminal(event)) this.#end = endOf(error, event)
-      else this.#run.fail(error)
+      return this.#refuse(event, error)
     }
+    return this.#readsOn()
+  }
+
+  /** An event cannot be written. After its end a run cannot fail: the end is another one. */
+  #refuse(event: RunEvent, error: unknown): boolean {
+    if (isTerminal(event)) this.#end = endOf(error, event)
+    else this.#run.fail(error)
+    return this.#readsOn()
+  }
+
+  #readsOn(): boolean {
     if (this.#end !== undefined) this.#options.working?.keep(this.ended)
     this.#goOn()
     if (this.#end !== undefined) return false

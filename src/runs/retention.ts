@@ -9,6 +9,7 @@ import { Fold } from '../agents/fold.ts'
 import { readLog } from '../state/read-log.ts'
 import type { Retention } from '../state/state.ts'
 import type { Reader, Transaction } from '../state/store.ts'
+import type { FileKeeper } from './files.ts'
 import { ended, KEYS, RESULTS, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
 import { putWaiting, WAITING, type Waiting } from './waiting.ts'
 
@@ -63,8 +64,13 @@ export function foldLog(tx: Reader, id: string): RunResult {
 }
 
 /** Deletes runs whose time has come, then, past the count, the oldest ended ones. */
-export function sweep(tx: Transaction, { maxRuns }: Retention, now: number): void {
-  for (const { value } of tx.expired<StoredRun>(RUNS, now, SWEEP_LIMIT)) forgetRun(tx, value)
+export function sweep(
+  tx: Transaction,
+  { maxRuns }: Retention,
+  now: number,
+  files: FileKeeper | undefined,
+): void {
+  for (const { value } of tx.expired<StoredRun>(RUNS, now, SWEEP_LIMIT)) forgetRun(tx, value, files)
   if (maxRuns === undefined) return
   // What is left for the next sweep is more than usual once at the most: where the bound was lowered.
   let surplus = Math.min(tx.count(RUNS) - tx.count(RUNNING) - maxRuns, SWEEP_LIMIT)
@@ -72,7 +78,7 @@ export function sweep(tx: Transaction, { maxRuns }: Retention, now: number): voi
   for (const { value } of tx.oldest<StoredRun>(RUNS, surplus + SWEEP_LIMIT)) {
     if (surplus <= 0) return
     if (!mayLeave(value, now)) continue
-    forgetRun(tx, value)
+    forgetRun(tx, value, files)
     surplus--
   }
 }
@@ -83,7 +89,8 @@ function mayLeave({ record, keyId }: StoredRun, now: number): boolean {
 }
 
 /** Deletes all that is kept of a run. */
-export function forgetRun(tx: Transaction, { record, keyId }: StoredRun): undefined {
+export function forgetRun(tx: Transaction, { record, keyId }: StoredRun, files?: FileKeeper): undefined {
+  files?.forgetIn?.(tx, record.id)
   tx.delete(RUNS, record.id)
   tx.delete(RESULTS, record.id)
   tx.delete(WAITING, record.id)

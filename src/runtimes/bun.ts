@@ -19,6 +19,7 @@ import {
   urlOf,
 } from './server.ts'
 
+export { directory } from './directory.ts'
 export type { CloseOptions, Fetch, RunningServer, ServeOptions }
 
 /** The part of Bun that is used. Restated, so that the declarations need no types package that a user may not have. */

@@ -20,6 +20,7 @@ import {
 } from './server.ts'
 import { connect, type StandardSocket } from './standard-socket.ts'
 
+export { directory } from './directory.ts'
 export type { CloseOptions, Fetch, RunningServer, ServeOptions }
 
 /** The part of Deno that is used. Restated, so that the declarations need no types package that a user may not have. */

@@ -26,6 +26,7 @@ import {
   urlOf,
 } from './server.ts'
 
+export { directory } from './directory.ts'
 export type { CloseOptions, Fetch, RunningServer, ServeOptions }
 
 /**

@@ -47,7 +47,15 @@ const ALLOWED = [
   'traceparent',
 ]
 
-const EXPOSED = ['x-run-id', 'x-request-id', 'location', 'retry-after', 'ratelimit', 'ratelimit-policy']
+const EXPOSED = [
+  'x-run-id',
+  'x-request-id',
+  'location',
+  'retry-after',
+  'ratelimit',
+  'ratelimit-policy',
+  'content-disposition',
+]
 
 /** Builds the CORS part once. `keyHeaders` are the provider key headers to allow. Undefined where CORS is off. */
 export function createCors(setting: CorsSetting, keyHeaders: readonly string[]): Cors | undefined {

@@ -11,6 +11,7 @@ import {
   memoryState,
   type Plugin,
 } from '../../src/core-entry.ts'
+import { files } from '../../src/files/plugin.ts'
 import { eventSocket } from '../../src/gateway/plugin.ts'
 import { Agent, type LogEntry, type OpenApiDocument } from '../../src/index.ts'
 import { MetricsExporter, metrics } from '../../src/metrics/plugin.ts'
@@ -63,11 +64,18 @@ const operation = (operationId: string, ...tags: readonly string[]) => ({
 
 const authenticate = () => ({ id: 'ada' })
 
+/** What the paths of a plugin say, where that is not its name. */
+const NAMED: Readonly<Record<string, RegExp>> = {
+  a2a: /agent|^\/$|message|tasks/i,
+  files: /^\/api\/runs\/\{id\}\/(artifacts|messages|input)/,
+}
+
 describe('the document of a handler with plugins', () => {
   const all: Record<string, () => Plugin> = {
     corrections,
     uploads,
     tools,
+    files,
     eventSocket,
     admin: () => admin({ authenticate }),
     metrics: () => metrics(new MetricsExporter({ authenticate })),
@@ -89,7 +97,7 @@ describe('the document of a handler with plugins', () => {
       expect(after).toEqual(before)
       const added = pathsOf(after).filter(path => !pathsOf(bare).includes(path))
       expect(added, name).not.toEqual([])
-      const word = name === 'a2a' ? /agent|^\/$|message|tasks/i : new RegExp(name)
+      const word = NAMED[name] ?? new RegExp(name)
       for (const path of added) expect(path).toMatch(word)
     }
   })

@@ -10,6 +10,7 @@ import {
   trustProxy,
   uploads,
 } from '../../src/core-entry.ts'
+import { type FileStore, files } from '../../src/files/plugin.ts'
 import { tools } from '../../src/plugins/tools.ts'
 import { untyped } from '../support.ts'
 
@@ -21,6 +22,10 @@ const WRONG: [named: string, make: () => unknown][] = [
   ['uploads.maxFiles', () => uploads({ maxFiles: 0 })],
   ['uploads.allowedMimeTypes.0', () => uploads({ allowedMimeTypes: ['image'] })],
   ['trustProxy', () => trustProxy(0)],
+  ['files.store', () => files({ store: untyped<FileStore>({ put() {}, get() {}, delete() {} }) })],
+  ['files.inlineBytes', () => files({ inlineBytes: -1 })],
+  ['files.maxFileBytes', () => files({ maxFileBytes: 0 })],
+  ['files.maxBytes', () => files(untyped({ maxBytes: 1 }))],
   ['toolkits', () => tools(untyped({ toolkits: {} }))],
   ['toolLibrary.add', () => tools({ toolLibrary: { add: untyped({}) } })],
 ]

@@ -68,7 +68,15 @@ describe('createCors', () => {
       marked({ origins: '*', exposedHeaders: ['x-own'] }, APP),
       'access-control-expose-headers',
     )
-    const needed = ['x-run-id', 'x-request-id', 'location', 'retry-after', 'ratelimit', 'ratelimit-policy']
+    const needed = [
+      'x-run-id',
+      'x-request-id',
+      'location',
+      'retry-after',
+      'ratelimit',
+      'ratelimit-policy',
+      'content-disposition',
+    ]
     expect(exposed).toEqual([...needed, 'x-own'])
   })
 })

@@ -85,7 +85,10 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
       status === 'running' ? undefined : `${status} ${continuedBy}`,
     isAtWork: ({ record }) => record.status === 'running',
     tell: ({ value, expiresAt }) => index.update(indexOf(value), value, expiresAt),
-    unlist: ({ id, value }) => index.remove(indexOf(value), id),
+    async unlist({ id, value }) {
+      await settings.files?.forget?.({ runId: id, owner: value.owner })
+      await index.remove(indexOf(value), id)
+    },
     // The host ends a run that an eviction interrupted before it answers anything about it.
     look: async ({ id, value }) => void (await host.get(id, value.owner)),
     forget(tx, run) {

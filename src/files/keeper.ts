@@ -1,0 +1,256 @@
+/**
+ * Stores the files of a handler, and finds them again.
+ *
+ * @module
+ */
+
+import type { RunInput } from '../agents/contract.ts'
+import { type Calls, callsIn, type Keep } from '../core/kept.ts'
+import type { CoreSettings } from '../core/options.ts'
+import type { Place } from '../core/place.ts'
+import { ServableError } from '../errors.ts'
+import { logThrown } from '../http/failure-log.ts'
+import type { FileKeeper, FileOwner, RunFiles } from '../runs/files.ts'
+import { partitionOf } from '../runs/record.ts'
+import type { Store, Transaction } from '../state/store.ts'
+import { addressesOf } from './address.ts'
+import { AT_ONCE, bytesOfPieces, digestOf, pieceCount, piecesOf } from './bytes.ts'
+import { withAddresses, withData } from './inputs.ts'
+import { RunFilesWriter } from './run-files.ts'
+import type { FileBytes } from './store.ts'
+import type { FileSettings, Standing, Storing } from './storing.ts'
+import {
+  FILE_TRANSACTIONS,
+  type FileTransactions,
+  type FoundFile,
+  type NewFile,
+  type PieceOf,
+  type Told,
+} from './transactions.ts'
+import { outside, patiently } from './waits.ts'
+
+/** The plugin's name, and that of its keeper in objects. */
+export const FILES_KEEPER = 'files'
+
+/** Milliseconds after which what is left over is deleted. */
+const LEFT_OVER_MS = 1000
+
+/** Milliseconds between two sweeps at the least; one happens when a file is stored, never by a timer. */
+const SWEEP_EVERY_MS = 60_000
+
+/** Milliseconds for which a run may be at work longer than it may until somebody notices. */
+const LATE_MS = 3_600_000
+
+/** A file that is to be read. */
+export interface OpenFile extends FoundFile {
+  /** Undefined where it is gone. */
+  read(): Promise<FileBytes | undefined>
+}
+
+/** See the module's head. */
+export class Files implements FileKeeper, Storing {
+  readonly settings: FileSettings
+  readonly addressOf: Storing['addressOf']
+  readonly maxLength: number
+  readonly #core: CoreSettings
+  readonly #calls: Calls<FileTransactions>
+  readonly #isLocal: boolean
+  readonly #isVolatile: boolean
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #sweptAt = 0
+
+  constructor(core: CoreSettings, keep: Keep, settings: FileSettings) {
+    this.#core = core
+    this.#calls = keep(FILES_KEEPER, FILE_TRANSACTIONS)
+    this.#isLocal = core.state.kind === 'local'
+    this.#isVolatile = core.state.kind === 'local' && core.state.isVolatile
+    this.settings = settings
+    this.maxLength = core.runs.maxLength
+    this.addressOf = addressesOf(core.publicUrl, core.prefix)
+  }
+
+  of(run: FileOwner): RunFiles {
+    return new RunFilesWriter(this, run)
+  }
+
+  input(run: FileOwner, input: RunInput, refIds: readonly string[] = [run.runId]): Promise<RunInput> {
+    return withAddresses(this, run, input, refIds)
+  }
+
+  restore(run: FileOwner, input: RunInput, refId: string = run.runId): Promise<RunInput> {
+    return withData(this, run, input, async place => (await this.find({ refId, place }, run.owner))?.read())
+  }
+
+  forgetIn(tx: Transaction, runId: string): void {
+    if (!this.#isLocal) return
+    FILE_TRANSACTIONS.writes.forget(tx, runId)
+    this.#deleteSoon()
+  }
+
+  async forget({ runId, owner }: FileOwner): Promise<void> {
+    if (!this.#isLocal) await this.#calls.forget(placeFor(owner), runId)
+  }
+
+  async store(standing: Standing, bytes: Uint8Array<ArrayBuffer>, told: Told): Promise<void> {
+    const { refId, place, owner } = standing
+    this.check(bytes.length)
+    const at = placeFor(owner)
+    const file = await this.#newFile(standing, bytes, told)
+    try {
+      const { isComplete, ...begun } = await patiently(() => this.#calls.begin(at, file))
+      await this.#write(at, { fileId: file.fileId, refId, ...begun }, isComplete, bytes, told)
+    } catch (error) {
+      await this.#calls.drop(at, refId, place).catch(() => {})
+      throw error
+    } finally {
+      this.#deleteSoon()
+    }
+    this.#sweepNow(at)
+  }
+
+  check(size: number): void {
+    const { maxFileBytes } = this.settings
+    if (size <= maxFileBytes) return
+    throw new ServableError('run_too_large', `A file of the run is larger than ${maxFileBytes} bytes`)
+  }
+
+  /** The file that stands there. It is the viewer's, or nobody's. */
+  async find(
+    { refId, place }: Pick<Standing, 'refId' | 'place'>,
+    viewer: string | null,
+  ): Promise<OpenFile | undefined> {
+    const owners = this.#isLocal || viewer === null ? [null] : [viewer, null]
+    for (const owner of owners) {
+      const at = placeFor(owner)
+      const found = await this.#calls.find(at, refId, place)
+      if (found !== undefined) return { ...found, read: () => this.#read(at, found) }
+    }
+    return undefined
+  }
+
+  /** Deletes what is left over in a store of somebody's own: as this state says, or an object. Never rejects. */
+  async deleteLeftOver(near?: Store): Promise<void> {
+    const { store } = this.settings
+    const calls = near === undefined ? this.#calls : callsIn(near, FILE_TRANSACTIONS)
+    const at = placeFor(null)
+    await this.#tell(async () => {
+      for (const name of await calls.leftOver(at)) {
+        const isGone = await this.#tell(async () => store && outside(() => store.delete(name)))
+        await calls.swept(at, name, isGone)
+      }
+    })
+  }
+
+  async #newFile(standing: Standing, bytes: Uint8Array<ArrayBuffer>, told: Told): Promise<NewFile> {
+    const { refId, runId, place, owner } = standing
+    const { store, maxBytesPerOwner: maxBytes } = this.settings
+    const { timeoutMs, retentionMs } = this.#core.runs
+    const partition = partitionOf(owner)
+    const digest = await digestOf(bytes)
+    return {
+      fileId: await digestOf(new TextEncoder().encode(`${digest} ${partition}`)),
+      owner: partition,
+      name: `${digest}-${crypto.randomUUID().slice(0, 8)}`,
+      digest,
+      size: bytes.length,
+      pieces: store === undefined ? pieceCount(bytes.length) : 0,
+      first: store === undefined ? piecesOf(bytes, 0) : [],
+      refId,
+      place,
+      ...told,
+      // Anything but a run says itself when it is gone.
+      expiresAt: refId === runId ? Date.now() + timeoutMs + retentionMs + LATE_MS : undefined,
+      maxBytes,
+    }
+  }
+
+  async #write(
+    at: Place,
+    file: PieceOf,
+    isComplete: boolean,
+    bytes: Uint8Array<ArrayBuffer>,
+    { mimeType }: Told,
+  ): Promise<void> {
+    const { store } = this.settings
+    const isOutside = store !== undefined && file.pieces === 0
+    if (isComplete && !(isOutside && !(await outside(() => store.has(file.name))))) return
+    if (isOutside) await outside(() => store.put(file.name, bytes, { mimeType }))
+    for (let from = AT_ONCE; from < file.pieces; from += AT_ONCE) {
+      const pieces = piecesOf(bytes, from)
+      if (!(await patiently(() => this.#calls.add(at, file, from, pieces)))) throw gone()
+    }
+    if (!(await patiently(() => this.#calls.complete(at, file)))) throw gone()
+  }
+
+  async #read(at: Place, { name, size, pieces }: FoundFile): Promise<FileBytes | undefined> {
+    const { store } = this.settings
+    if (pieces === 0) return store && ((await outside(() => store.get(name))) ?? undefined)
+    let next = 0
+    const more = async (): Promise<Uint8Array<ArrayBuffer>> => {
+      const count = Math.min(AT_ONCE, pieces - next)
+      const found = await this.#calls.pieces(at, name, next, count)
+      if (found.length < count) throw new ServableError('file_not_found', 'The file is gone')
+      next += count
+      return bytesOfPieces(found)
+    }
+    const first = await more()
+    return first.length === size ? first : streamOf(first, more, () => next === pieces)
+  }
+
+  /** Where no alarm does. */
+  #deleteSoon(): void {
+    if (this.settings.store === undefined || !this.#isLocal || this.#timer !== undefined) return
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      void this.deleteLeftOver()
+    }, LEFT_OVER_MS)
+    ;(this.#timer as { unref?(): void }).unref?.()
+  }
+
+  #sweepNow(at: Place): void {
+    const now = Date.now()
+    // The clock may have been set back since.
+    if (!this.#isLocal || Math.abs(now - this.#sweptAt) < SWEEP_EVERY_MS) return
+    this.#sweptAt = now
+    void this.#tell(async () => {
+      await this.#calls.sweep(at)
+      if (this.#isVolatile) await this.#calls.tidy(at)
+      await this.deleteLeftOver()
+    })
+  }
+
+  /** Whether it could be done. Why not is told to the log. */
+  async #tell(work: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await work()
+      return true
+    } catch (error) {
+      logThrown(this.#core.log, { event: 'files.failed' }, error)
+      return false
+    }
+  }
+}
+
+/** With Durable Objects the files of an owner are in one. */
+function placeFor(owner: string | null): Place {
+  return { name: FILES_KEEPER, key: partitionOf(owner) }
+}
+
+/** Gives no more than is read. */
+function streamOf(
+  first: Uint8Array,
+  more: () => Promise<Uint8Array>,
+  isOver: () => boolean,
+): ReadableStream<Uint8Array> {
+  let ready: Uint8Array | undefined = first
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    controller.enqueue(ready ?? (await more()))
+    ready = undefined
+    if (isOver()) controller.close()
+  }
+  return new ReadableStream({ pull }, { highWaterMark: 0 })
+}
+
+function gone(): ServableError {
+  return new ServableError('run_ended', 'The run was deleted while a file of it was written')
+}

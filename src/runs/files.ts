@@ -1,0 +1,43 @@
+/**
+ * The files of stored runs, as the run host sees them: what a run says holds their addresses instead of their data.
+ *
+ * @module
+ */
+
+import type { RunEvent, RunInput } from '../agents/contract.ts'
+import type { Transaction } from '../state/store.ts'
+
+/** Whose files they are. */
+export interface FileOwner {
+  /** The run that they are from. */
+  readonly runId: string
+  /** The identity that owns it; null where there is none. */
+  readonly owner: string | null
+}
+
+/** Stores files apart from the runs that refer to them. */
+export interface FileKeeper {
+  /** The files of one run that begins. */
+  of(run: FileOwner): RunFiles
+  /**
+   * Stores the files of a run's input, and gives the input with their addresses. `refIds` are who refers to them, by names of 8
+   * characters or more without a slash: by default the run, with which they go; anything else takes its reference back by
+   * `forgetIn` or `forget`.
+   */
+  input(run: FileOwner, input: RunInput, refIds?: readonly string[]): Promise<RunInput>
+  /** An input with the data of its files again, as `refId` (default: the run) refers to them; one that is gone keeps its address. */
+  restore(run: FileOwner, input: RunInput, refId?: string): Promise<RunInput>
+  /** A run is deleted, in this transaction: where files are in the store of runs. */
+  forgetIn?(tx: Transaction, runId: string): void
+  /** The same, before it is deleted: where files are elsewhere. */
+  forget?(run: FileOwner): Promise<void>
+}
+
+/** The files of one run. */
+export interface RunFiles {
+  /**
+   * Stores the files of an event, and gives what is to be written instead of it; undefined where the event stays as it is. Rejects
+   * where a file cannot be stored, and once `signal` says that the run has ended.
+   */
+  take(event: RunEvent, signal: AbortSignal): Promise<readonly RunEvent[]> | undefined
+}

@@ -1,0 +1,72 @@
+/**
+ * The service of the contract of files. Every runtime serves it as it is, with the state of its own. Elsewhere than below `/api`
+ * it tells the names in its own store of files.
+ */
+import { type FileStore, files } from '../../../src/files/plugin.ts'
+import {
+  Agent,
+  type ContentPart,
+  createHandler,
+  type Handler,
+  type HandlerOptions,
+  type RunEvent,
+  type RunsOptions,
+  type State,
+  textOf,
+} from '../../../src/index.ts'
+import { toBase64 } from '../../../src/web/base64.ts'
+import { identify } from '../identify.ts'
+import { bytesOf, type Made } from './bytes.ts'
+
+const MAX_FILE_BYTES = 5 * 1024 * 1024
+const MAX_BYTES_PER_OWNER = 6 * 1024 * 1024
+
+/** Settings: those that begin with `own` have a store of their own, those that end with `brief` runs that are gone soon. */
+const runsOf = (settings: string): RunsOptions => (settings.endsWith('brief') ? { retentionMs: 1500 } : {})
+
+/** A part whose data may be a file that is made when it is said. */
+function toPart(part: Readonly<Record<string, unknown>>): ContentPart {
+  const { made, url, ...rest } = part as { made?: Made; url?: string }
+  if (made === undefined) return part as unknown as ContentPart
+  return { ...rest, data: `${url ?? ''}${toBase64(bytesOf(made))}` } as unknown as ContentPart
+}
+
+/** Says the events that its input has as JSON. */
+export const says: Agent = new Agent({
+  name: 'says',
+  register: false,
+  async *run(input) {
+    const events = JSON.parse(textOf(input)) as (RunEvent & { parts?: Readonly<Record<string, unknown>>[] })[]
+    for (const event of events) {
+      yield event.parts === undefined ? event : ({ ...event, parts: event.parts.map(toPart) } as RunEvent)
+    }
+  },
+})
+
+/** What the store of one's own has. */
+const stored = new Map<string, Uint8Array<ArrayBuffer>>()
+
+const own: FileStore = {
+  put: (name, bytes) => void stored.set(name, bytes.slice()),
+  get: name => stored.get(name),
+  delete: name => stored.delete(name),
+  has: name => stored.has(name),
+}
+
+/** The options of the service. */
+export function filesOptions(state: State, settings = 'usual'): HandlerOptions {
+  const store = settings.startsWith('own') ? own : undefined
+  return {
+    production: true,
+    agents: { says },
+    state,
+    middleware: [identify],
+    runs: runsOf(settings),
+    plugins: [files({ maxFileBytes: MAX_FILE_BYTES, maxBytesPerOwner: MAX_BYTES_PER_OWNER, store })],
+  }
+}
+
+/** The handler of the service. */
+export function filesHandler(options: HandlerOptions): Handler {
+  return createHandler({ ...options, fallback: () => Response.json([...stored.keys()]) })
+}
