@@ -153,7 +153,7 @@ function settingsOf(taskId: string, settings: TaskSettings): TaskSettings {
 /** What the run of a task knows: its conversation, and A2A's own ids. */
 function ofTask({ id, contextId }: StoredTask, message: Message, { metadata }: RunOptions): RunOptions {
   const ids = { taskId: id, contextId, messageId: message.messageId, message }
-  return { sessionId: contextId, metadata: { ...metadata, ...ids } }
+  return { sessionId: contextId, messageId: message.messageId, metadata: { ...metadata, ...ids } }
 }
 
 /** An agent that says so may answer with a bare message after any silence. */

@@ -11,8 +11,9 @@ import { toAiInput } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
 import { modelOf, toolsOf } from './facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, objectIn } from './fields.ts'
+import { earlierOf } from './window.ts'
 
-/** Its interface has no memory, so `sessionId` and `userId` reach nothing here. */
+/** Its interface has no memory: what was said in the session comes before the prompt. */
 export const aiSdk: Adapter = {
   what: 'an AI SDK agent (`ToolLoopAgent`)',
   recognizes: value => fieldsOf(value).version === 'agent-v1' && hasMethods(value, 'stream'),
@@ -30,17 +31,22 @@ export const aiSdk: Adapter = {
 async function* runAgent(
   agent: unknown,
   input: RunInput,
-  { signal }: RunContext,
+  context: RunContext,
 ): AsyncGenerator<Yielded, RunOutcome> {
   keepQuiet(agent)
-  const result = fieldsOf(
-    await callMethod(agent, 'stream', { prompt: toAiInput(input), abortSignal: signal }),
-  )
+  const earlier = await earlierOf(context)
+  const prompt = toAiInput(input)
+  const asked = earlier.length === 0 ? { prompt } : { messages: [...earlier, ...messagesOf(prompt)] }
+  const result = fieldsOf(await callMethod(agent, 'stream', { ...asked, abortSignal: context.signal }))
   const parts = new AiParts()
   for await (const part of itemsOf(result.stream ?? result.fullStream)) yield* parts.read(part)
   const { outcome } = parts
   const structured = outcome.finishReason === 'stop' ? await outputOf(result) : undefined
   return { ...outcome, ...(structured && { structured }) }
+}
+
+function messagesOf(prompt: unknown): readonly unknown[] {
+  return Array.isArray(prompt) ? prompt : [{ role: 'user', content: prompt }]
 }
 
 /**

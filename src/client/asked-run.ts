@@ -45,10 +45,10 @@ export function askRun(
   input: RunInput,
   options: RunStart,
 ): AskedRun {
-  const { sessionId, userId } = options
+  const { sessionId, messageId, userId } = options
   const isFollowed = options.follow !== false
   // What is undefined is not sent.
-  const body = { input, sessionId, userId, background: isFollowed || undefined }
+  const body = { input, sessionId, messageId, userId, background: isFollowed || undefined }
   // 128 random bits; `crypto.randomUUID` is not there on pages without HTTPS.
   const newKey = crypto.getRandomValues(new Uint8Array(16)).join('-')
   const key = { 'idempotency-key': isFollowed ? (options.idempotencyKey ?? newKey) : undefined }

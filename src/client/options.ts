@@ -61,6 +61,8 @@ export interface CallOptions {
 export interface RunCallOptions extends CallOptions {
   /** The conversation that the run belongs to. */
   readonly sessionId?: string | undefined
+  /** Your own id of the message. The turn of the session has it. */
+  readonly messageId?: string | undefined
   /** The user who asks. If the service knows an identity, that one counts instead. */
   readonly userId?: string | undefined
   /**

@@ -27,7 +27,7 @@ import { keepIn } from './kept.ts'
 import { GIVE_STATE } from './no-state.ts'
 import { type CoreOptions, type CoreSettings, resolveCoreOptions } from './options.ts'
 import type { PluginCore } from './plugin.ts'
-import { sessionsIn } from './sessions.ts'
+import { type SessionParts, sessionsIn } from './sessions.ts'
 
 /** Why there can be no stored runs. */
 export const NOT_STORED = 'Runs are not stored here (`runs.store` is `none`): ask for a plain run'
@@ -188,13 +188,29 @@ function memoryIn(
   { catalog, keep, plugins }: Pick<Core, 'catalog' | 'keep'> & { readonly plugins: readonly BuiltIn[] },
 ): MemoryKeeper {
   return {
-    sessions: isStored(settings) ? sessionsIn(keep, settings.runs) : undefined,
+    sessions: isStored(settings) ? sessionsIn(keep, sessionPartsOf(settings)) : undefined,
     corrections: async () => [],
     servedAs(servable, kind, asked) {
       if (catalog.find(kind, asked)?.servable === servable) return asked
       return catalog.entries(kind).find(entry => entry.servable === servable)?.name
     },
     ...Object.assign({}, ...plugins.map(({ memory }) => memory?.(keep))),
+  }
+}
+
+function sessionPartsOf({ runs, sessions, state, log }: CoreSettings): SessionParts {
+  const { maxSessions, maxSessionMessages, maxSessionLength, sessionRetentionMs } = runs
+  const { compact, ...bounds } = sessions
+  return {
+    // All other options stay here: not every one can be cloned.
+    settings: {
+      ...{ maxSessions, maxSessionMessages, maxSessionLength, sessionRetentionMs },
+      ...bounds,
+      compacts: compact !== undefined,
+    },
+    compact,
+    hold: state.kind === 'hosted' ? state.waitUntil : undefined,
+    onError: thrown => logThrown(log, { event: 'session.failed' }, thrown),
   }
 }
 

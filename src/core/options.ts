@@ -13,6 +13,7 @@ import type {
   ServableWorkflow,
 } from '../agents/contract.ts'
 import { defaultRegistry, type Registry } from '../agents/registry.ts'
+import type { Turn } from '../agents/turn.ts'
 import { withDefaults } from '../defaults.ts'
 import { isProduction } from '../environment.ts'
 import { ServableError } from '../errors.ts'
@@ -21,6 +22,7 @@ import { DEFAULT_PROVIDERS, type Providers } from '../http/key-headers.ts'
 import type { Log } from '../http/log.ts'
 import type { DisconnectPolicy } from '../runs/host.ts'
 import type { LocalState } from '../runs/local-state.ts'
+import type { SessionConcurrency } from '../runs/sessions.ts'
 import {
   count,
   duration,
@@ -75,6 +77,8 @@ export interface CoreOptions {
   readonly providers?: Providers
   /** How runs are bounded and stored. */
   readonly runs?: RunsOptions
+  /** How the turns of sessions are kept, and what a run does whose session another run has. */
+  readonly sessions?: SessionsOptions
   /**
    * Where runs, tasks, sessions and the data of plugins are stored. `createHandler` of `servable/core` has no default: without a
    * state all runs are plain runs, nothing is remembered, and a plugin that needs one says what to give. Default: `memoryState()`.
@@ -155,10 +159,43 @@ export interface RunsOptions {
   readonly maxRunningPerOwner?: number
 }
 
+/** How the turns of sessions are kept, and what a run does whose session another run has. */
+export interface SessionsOptions {
+  /**
+   * What a run does while another run of its session is at work. `queue` lets it wait, with at most 7 others. `reject` fails it with
+   * `session_busy`. `interrupt` cancels the other ones. Default: `queue`.
+   */
+  readonly concurrency?: SessionConcurrency
+  /**
+   * Sums up turns that a model is told no more, oldest first. Its text is kept with the session and told in their place. It is called
+   * once for each turn, before the run that no longer fits them. If it throws, the log is told, and the turns are left out.
+   * Default: such turns are not told.
+   */
+  readonly compact?: (turns: readonly Turn[], context: CompactContext) => string | Promise<string>
+  /** Most turns of a session. Past it the oldest are deleted. Default: 1,000. */
+  readonly maxTurns?: number
+  /** Most characters of the turns of a session, as JSON. Past it the oldest are deleted. Default: 1,048,576. */
+  readonly maxLength?: number
+}
+
+/** What `compact` gets beside the turns. */
+export interface CompactContext {
+  /** What it returned before: sum that up as well. */
+  readonly summary?: string | undefined
+  readonly sessionId: string
+  /** The identity in its escaped form; with a slash before it a claimed `userId`; null without either. */
+  readonly owner: string | null
+  /** Fires when the run that waits for it ends. */
+  readonly signal: AbortSignal
+}
+
 /** The options with every default in place. */
 export interface CoreSettings
   extends Required<
-    Omit<CoreOptions, 'state' | 'registry' | 'fallback' | 'limits' | 'logger' | 'runs' | 'publicUrl'>
+    Omit<
+      CoreOptions,
+      'state' | 'registry' | 'fallback' | 'limits' | 'logger' | 'runs' | 'sessions' | 'publicUrl'
+    >
   > {
   readonly state: State | NoState
   readonly logsRequests: boolean
@@ -168,6 +205,7 @@ export interface CoreSettings
   readonly limits: Required<LimitOptions>
   readonly log: Log
   readonly runs: Required<Omit<RunsOptions, 'store'>> & Pick<RunsOptions, 'store'>
+  readonly sessions: Required<Omit<SessionsOptions, 'compact'>> & Pick<SessionsOptions, 'compact'>
 }
 
 const state = v.custom<State>(
@@ -227,6 +265,16 @@ const OptionsSchema = v.strictObject({
       maxRunningPerOwner: v.optional(count),
     }),
   ),
+  sessions: v.optional(
+    v.strictObject({
+      concurrency: v.optional(
+        v.picklist(['queue', 'reject', 'interrupt'], "must be 'queue', 'reject' or 'interrupt'"),
+      ),
+      compact: v.optional(func),
+      maxTurns: v.optional(count),
+      maxLength: v.optional(count),
+    }),
+  ),
   state: v.optional(state),
   publicUrl: v.optional(
     v.pipe(v.string(), v.check(isOrigin, 'must be an origin such as https://agents.example.com')),
@@ -254,6 +302,7 @@ export function resolveCoreOptions(options: CoreOptions): CoreSettings {
     logsRequests: isFunction(options.logger),
     providers: { ...DEFAULT_PROVIDERS, ...options.providers },
     runs: withDefaults(RUN_DEFAULTS, options.runs),
+    sessions: withDefaults(SESSION_DEFAULTS, options.sessions),
     state: options.state ?? noState(),
     publicUrl: options.publicUrl,
   }
@@ -286,6 +335,12 @@ const RUN_DEFAULTS: CoreSettings['runs'] = {
   maxFollowers: 100,
   maxRunning: 1000,
   maxRunningPerOwner: 100,
+}
+
+const SESSION_DEFAULTS: CoreSettings['sessions'] = {
+  concurrency: 'queue',
+  maxTurns: 1000,
+  maxLength: 1024 * 1024,
 }
 
 /** A log that fails must not make a request fail. */

@@ -233,7 +233,8 @@ export class GatewaySession {
   }
 
   async #begin(target: Target, asked: RunPayload, payload: unknown): Promise<Begun> {
-    const { input, sessionId, userId, apiKey = this.#data.apiKey, background = false, idempotencyKey } = asked
+    const { input, sessionId, messageId, userId, apiKey = this.#data.apiKey } = asked
+    const { background = false, idempotencyKey } = asked
     const { records, runs } = this.#room
     // A client that may come back finds its runs as they are by then.
     const mayReturn = records !== undefined && this.#data.private !== undefined
@@ -242,6 +243,7 @@ export class GatewaySession {
         target,
         input,
         sessionId,
+        messageId,
         userId,
         apiKey,
         isBackground: background || mayReturn,

@@ -34,6 +34,8 @@ export interface AskedRun {
   readonly target: Target
   readonly input: RunInput
   readonly sessionId?: string | undefined
+  /** The client's own id of its message. */
+  readonly messageId?: string | undefined
   /** Whose it is said to be; an identity comes before it. */
   readonly userId?: string | undefined
   /** Key of a model provider, which comes before those of headers. */
@@ -82,12 +84,13 @@ export function createStartRun(parts: StartParts): StartRun {
 
 /** What a run knows of who asks for it. */
 export function runOptionsOf(
-  { sessionId, userId, apiKey }: Pick<AskedRun, 'sessionId' | 'userId' | 'apiKey'>,
+  { sessionId, messageId, userId, apiKey }: Pick<AskedRun, 'sessionId' | 'messageId' | 'userId' | 'apiKey'>,
   asker: Asker,
 ): PlainOptions {
   const { owner, traceparent, requestId } = asker
   return {
     sessionId,
+    messageId,
     userId: owner ?? userId,
     identity: owner ?? undefined,
     apiKeys: asker.apiKeys(apiKey),

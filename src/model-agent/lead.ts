@@ -7,7 +7,8 @@ import type { Tool } from '../agents/tool.ts'
 import { addUsage, NO_USAGE, usageOf } from '../agents/usage.ts'
 import { ServableError } from '../errors.ts'
 import { callModel, type ModelSettings } from './call-model.ts'
-import { toUserMessage } from './messages.ts'
+import { toHistory } from './history.ts'
+import { toKept, toUserMessage } from './messages.ts'
 import { type ModelSource, modelInfo, modelOf, settingsOf } from './model-agent.ts'
 import { SideEvents } from './side-events.ts'
 import { toModelTools } from './tools.ts'
@@ -28,8 +29,8 @@ const TASK = {
 
 /**
  * A strategy in which a model leads: each member is a tool, `ask_name`, that it may call as often as it likes, several at once;
- * what the model says is the team's answer, what members say is progress. The lead remembers nothing of a session; its members
- * do as ever.
+ * what the model says is the team's answer, what members say is progress. The lead remembers the session, and so do its members,
+ * each by itself.
  *
  * @example
  * new Team({ name: 'desk', members: [searcher, writer], strategy: lead({ model, instructions: 'Plan, then delegate.' }) })
@@ -43,17 +44,21 @@ export function lead(options: LeadOptions): TeamStrategy {
       memberTool(member, index, { context, side, results }),
     )
     const keys = optionsFor({ model: info }, context)
+    const session = context.memory?.session(undefined, info.provider)
+    const history = toHistory((await session?.read()) ?? [])
+    const message = toUserMessage(input)
     const answer = yield* side.beside(
       callModel({
         model: modelOf(options.model, { apiKey: keys.apiKey, apiKeys: keys.apiKeys ?? {} }, 'lead'),
         instructions: options.instructions ?? '',
-        messages: [toUserMessage(input)],
+        messages: [...history.flat(), message],
         tools: toModelTools(tools, context),
         output: undefined,
         settings: settingsOf(options),
         signal: context.signal,
       }),
     )
+    await session?.append([toKept(message), ...answer.messages])
     const own = answer.usage && usageOf({ model: info }, answer.usage)
     return { finishReason: answer.finishReason, ...sumOf(own, results) }
   }

@@ -4,11 +4,14 @@
  * @module
  */
 
-import type { ErrorEvent, FinishEvent, RunResult } from '../agents/contract.ts'
+import type { ErrorEvent, FinishEvent, RunEvent, RunResult } from '../agents/contract.ts'
+import { type SessionKey, sessionOf } from '../agents/memory.ts'
+import type { TurnEnd } from '../agents/turn.ts'
 import { ServableError } from '../errors.ts'
+import { readLog } from '../state/read-log.ts'
 import { sizeOf } from '../state/size.ts'
 import type { LocalParts, Retention } from '../state/state.ts'
-import type { Soon, Store, Transaction } from '../state/store.ts'
+import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
 import { admitRun, type KeyUse, reserveKey, useOfKey } from './admission.ts'
 import { eventToJson } from './event-json.ts'
 import { notStored } from './failures.ts'
@@ -29,6 +32,7 @@ import { LogFollower } from './log-follower.ts'
 import { type FoundRun, KEYS, RESULTS, RUNNING, RUNS, type RunRecord, type StoredRun } from './record.ts'
 import { foldLog, forgetRun, keepMsOf, sealRun, sweep } from './retention.ts'
 import { startRun } from './run.ts'
+import { Said } from './run-turn.ts'
 
 /** Milliseconds between two sweeps at the least; a sweep happens when a run starts, never by a timer. */
 const SWEEP_EVERY_MS = 60_000
@@ -80,6 +84,10 @@ class LocalHost implements RunHost {
       logOf: id => id,
       stop: live => live.stop(),
       conclude: (tx, id) => this.#finishUnattended(tx, id, INTERRUPTED),
+      onConcluded: id => {
+        const kept = this.#keepTurn(id)
+        this.#settings.working?.keep(kept)
+      },
       missing: () => new ServableError('run_not_found', 'There is no such run'),
     })
   }
@@ -190,7 +198,8 @@ class LocalHost implements RunHost {
     const { key } = request
     const earlier = this.#lookUpOrForget(tx, id) ?? (key && this.#runOfKey(tx, key))
     if (earlier !== undefined) return { run: earlier, isNew: false }
-    const run = newRun({ id, at, instance: this.#work.worker.own }, request)
+    const session = sessionOf(this.#settings.memory, request.target, request.options)
+    const run = newRun({ id, at, instance: this.#work.worker.own, session }, request)
     this.#work.recovery.enlist(tx)
     admitRun(tx, { run, client: request.client, inputBytes: sizeOf(request.input) }, this.#settings)
     if (key) reserveKey(tx, key, id)
@@ -241,6 +250,17 @@ class LocalHost implements RunHost {
     sealRun(tx, id, { event, json: eventToJson(event), result, keepMs: this.#keepMs })
   }
 
+  /** The turn of a run that nobody here worked on is made from its log. */
+  async #keepTurn(id: string): Promise<void> {
+    const sessions = this.#settings.memory?.sessions
+    try {
+      const kept = await this.#store.read(tx => turnOf(tx, id))
+      if (kept !== undefined) await sessions?.leave(kept.session, { runId: id, ...kept.end })
+    } catch (error) {
+      sessions?.failed(error)
+    }
+  }
+
   #sweep(): Soon<void> {
     const now = Date.now()
     // The clock may have been set back since.
@@ -259,9 +279,23 @@ const INTERRUPTED: ErrorEvent = {
   error: 'The server stopped before the run ended',
 }
 
+/** The turn of a run that has ended, as its log tells it; undefined for one without a session. */
+function turnOf(tx: Reader, id: string): { readonly session: SessionKey; readonly end: TurnEnd } | undefined {
+  const session = tx.get<StoredRun>(RUNS, id)?.value.session
+  if (session === undefined) return undefined
+  const said = new Said()
+  let end: TurnEnd | undefined
+  for (const { data } of readLog(tx, id)) {
+    const event = JSON.parse(data) as RunEvent
+    if (event.type === 'finish' || event.type === 'error') end = said.end(event)
+    else said.add(event)
+  }
+  return end && { session, end }
+}
+
 /** The record of a run that starts now. */
 export function newRun(
-  { id, at, instance }: { id: string; at: number; instance: string },
+  { id, at, instance, session }: Pick<StoredRun, 'at' | 'instance' | 'session'> & { readonly id: string },
   { target, options, owner, key }: Pick<StartRequest, 'target' | 'options' | 'owner' | 'key'>,
 ): StoredRun {
   const createdAt = new Date(at).toISOString()
@@ -282,5 +316,6 @@ export function newRun(
     at,
     instance,
     keyId: key?.id ?? null,
+    ...(session && { session }),
   }
 }

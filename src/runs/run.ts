@@ -17,7 +17,7 @@ import { eventsOf } from '../agents/derive.ts'
 import { elapsedSince } from '../agents/elapsed.ts'
 import { errorOf, isRunEvent, isTerminal } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
-import { type MemoryKeeper, memoryOf } from '../agents/memory.ts'
+import { type MemoryKeeper, memoryOf, sessionOf } from '../agents/memory.ts'
 import { selectKey } from '../agents/provider-key.ts'
 import { type Reading, readingOf } from '../agents/reading.ts'
 import { secretsOf } from '../agents/redacted.ts'
@@ -25,6 +25,7 @@ import { asTold, isClientErrorCode, messageOf, redact, reportError, ServableErro
 import { breathe, Pace } from '../wake.ts'
 import { FailureNotes, type InnerFailure, type RunFailure } from './failures.ts'
 import type { BegunRun, Observer, RunObserver } from './observer.ts'
+import { RunTurn } from './run-turn.ts'
 import type { Target } from './target.ts'
 import type { WorkingRuns } from './working.ts'
 
@@ -83,7 +84,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   readonly id: string
   readonly #target: Target
   readonly #input: RunInput
-  readonly #options: RunOptions
+  #options: RunOptions
   readonly #settings: RunSettings
   #caller: Caller | undefined
   readonly #secrets: Caller['secrets']
@@ -91,6 +92,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   readonly #abort = new AbortController()
   readonly #observer: RunObserver | undefined
   readonly #startedAt = performance.now()
+  /** Its turn in its session. */
+  readonly #turn: RunTurn | undefined
   #source: Reading | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   /** The caller's, once it is listened to. */
@@ -101,6 +104,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   onEnd: (() => void) | undefined
   /** The terminal event, once the run has ended without its reader having seen it. */
   #unread: FinishEvent | ErrorEvent | undefined
+  /** The run has ended, and its turn is being kept: then its reader is told. */
+  #isKeeping = false
   /** Who waits for the next event. */
   #take: Take | undefined
   /** The source is asked for an event, or one of it is being looked at. */
@@ -126,7 +131,13 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       runId: this.id,
       apiKey: selectKey(target.servable.model?.provider, options.apiKeys) ?? options.apiKey,
       signal: this.#abort.signal,
-      ...(settings.memory && { memory: memoryOf(settings.memory, target, options) }),
+    }
+    const { memory } = settings
+    if (memory !== undefined) {
+      const key = sessionOf(memory, target, options)
+      const about = { id: this.id, input, options: this.#options, cancel: this.cancel }
+      this.#turn = key && memory.sessions && new RunTurn(memory.sessions, key, target, about)
+      this.#options = { ...this.#options, memory: memoryOf(memory, target, this.#options, this.#turn) }
     }
     this.#timer = setTimeout(this.arm, 0)
   }
@@ -152,6 +163,10 @@ export class Run implements AsyncIterableIterator<RunEvent> {
 
   /** Reads on until `take` returns false: what `next()` does, without a promise for each event. */
   read(take: Take): void {
+    if (this.#isKeeping) {
+      this.#take = take
+      return
+    }
     if (this.#ended) {
       const event = this.#unread
       this.#unread = undefined
@@ -166,6 +181,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   return(): Promise<IteratorResult<RunEvent>> {
     this.cancel()
     this.#unread = undefined
+    if (this.#isKeeping) this.#take ??= () => false
     return Promise.resolve(END)
   }
 
@@ -216,7 +232,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       if (this.#pace.isDue) await breathe()
       if (this.#ended) break
       try {
-        this.#source ??= this.#begin()
+        this.#source ??= this.#turn === undefined ? this.#begin() : await this.#beginIn(this.#turn)
         const startedAt = this.#pace.begin()
         const pulled = this.#source.pull()
         this.#pace.end(startedAt)
@@ -228,6 +244,14 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       }
     }
     this.#isReading = false
+  }
+
+  /** Begins once the session is this run's. */
+  async #beginIn(turn: RunTurn): Promise<Reading> {
+    this.#settings.working?.add(this)
+    await turn.enter()
+    this.#abort.signal.throwIfAborted()
+    return this.#begin()
   }
 
   #begin(): Reading {
@@ -279,6 +303,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     if (event.type === 'error') return this.#end(this.#toErrorEvent(errorOf(event)))
     if (isTerminal(event)) return this.#end(checkJson(event))
     const told = this.#toTell(event)
+    this.#turn?.see(told)
     this.#observer?.event?.(told)
     return told
   }
@@ -337,6 +362,17 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   }
 
   #deliver(event: RunEvent): void {
+    const kept = isTerminal(event) ? this.#turn?.leave(event) : undefined
+    if (kept === undefined) return this.#hand(event)
+    this.#isKeeping = true
+    this.#settings.working?.keep(kept)
+    void kept.then(() => {
+      this.#isKeeping = false
+      this.#hand(event)
+    })
+  }
+
+  #hand(event: RunEvent): void {
     const take = this.#take
     this.#take = undefined
     if (take === undefined) {
