@@ -373,7 +373,7 @@ describe('what else is kept in memory', () => {
       maxSessionLength: 65_536,
       sessionRetentionMs: 1_000_000,
       maxTurns: 1000,
-      maxLength: 1_000_000,
+      maxLength: 65_536,
       concurrency: 'queue' as const,
       compacts: false,
     }

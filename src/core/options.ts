@@ -135,13 +135,11 @@ export interface RunsOptions {
    */
   readonly maxSessions?: number
   /**
-   * Most messages that are kept of a session. Past it the oldest are deleted, answers together with their questions. Default:
-   * 200.
+   * Most messages of a session that a model is told. Past it the oldest turns are left out. Default: 200.
    */
   readonly maxSessionMessages?: number
   /**
-   * Most characters that are kept of a session, as JSON. Past it the oldest messages are deleted in the same way. Default:
-   * 65,536.
+   * Most characters of a session that a model is told, as JSON. Past it the oldest turns are left out. Default: 65,536.
    */
   readonly maxSessionLength?: number
   /** Milliseconds for which a session is kept after its last run. Default: 604,800,000, a week. */

@@ -8,6 +8,7 @@ import type { ErrorEvent, FinishEvent, RunEvent, RunInput, RunOptions } from '..
 import type { OwnTurn, SessionKeeper, SessionKey, SessionNote, Sitting } from '../agents/memory.ts'
 import { withoutKeys } from '../agents/redacted.ts'
 import type { Turn, TurnEnd, TurnToolCall } from '../agents/turn.ts'
+import { isServableError } from '../errors.ts'
 import { createWake } from '../wake.ts'
 import type { Target } from './target.ts'
 import { MAX_TEXT, toKeptInput } from './told-turn.ts'
@@ -70,7 +71,11 @@ export class RunTurn implements OwnTurn, Sitting {
 
   /** Resolves once the turn is written, or the run has left. Rejects where it cannot have the session. */
   enter(): Promise<void> {
-    this.#entering = this.#enter()
+    this.#entering = this.#enter().catch(error => {
+      if (!isServableError(error) || error.code !== 'state_full') throw error
+      // Sessions are what leaves a full store first: this one has left at once.
+      this.#sessions.failed(error)
+    })
     return this.#entering
   }
 
