@@ -7,7 +7,7 @@
 import type { Correction } from './corrections.ts'
 import { ownerOf } from './owner.ts'
 import { withoutKeys } from './redacted.ts'
-import type { Kind, RunCaller, RunKeys } from './run-types.ts'
+import type { ErrorEvent, FinishEvent, Kind, RunCaller, RunEvent, RunInput, RunKeys } from './run-types.ts'
 import type { Turn, TurnEnd } from './turn.ts'
 
 /** What was said before in a session, of one servable and one owner. */
@@ -97,8 +97,28 @@ export interface Sitting {
   look(): void
 }
 
+/** A run, as its turn sees it. */
+export interface SittingRun {
+  readonly id: string
+  readonly input: RunInput
+  readonly options: MemoryOptions
+  readonly cancel: () => void
+}
+
+/** The turn of a run, as the run sees it. */
+export interface RunSitting extends OwnTurn {
+  /** Resolves once the turn is written, or the run has left. Rejects where it cannot have the session. */
+  enter(): Promise<void>
+  /** Takes in what is said. */
+  see(event: RunEvent): void
+  /** The run has ended. Gives what is done once that is kept, which never rejects; undefined where there is nothing to keep. */
+  leave(event: FinishEvent | ErrorEvent): Promise<void> | undefined
+}
+
 /** Where sessions are kept. */
 export interface SessionKeeper {
+  /** Makes the turn of a run. */
+  turnOf(key: SessionKey, target: Remembering, run: SittingRun): RunSitting
   /** What a model is told. */
   read(key: SessionKey, reader?: SessionReader, signal?: AbortSignal): Promise<readonly unknown[]>
   append(key: SessionKey, note: SessionNote): Promise<void>

@@ -13,7 +13,6 @@ import type {
   ServableWorkflow,
 } from '../agents/contract.ts'
 import { defaultRegistry, type Registry } from '../agents/registry.ts'
-import type { Turn } from '../agents/turn.ts'
 import { withDefaults } from '../defaults.ts'
 import { isProduction } from '../environment.ts'
 import { ServableError } from '../errors.ts'
@@ -22,7 +21,7 @@ import { DEFAULT_PROVIDERS, type Providers } from '../http/key-headers.ts'
 import type { Log } from '../http/log.ts'
 import type { DisconnectPolicy } from '../runs/host.ts'
 import type { LocalState } from '../runs/local-state.ts'
-import type { SessionConcurrency } from '../runs/sessions.ts'
+import type { SessionsOptions } from '../runs/session-options.ts'
 import {
   count,
   duration,
@@ -155,36 +154,6 @@ export interface RunsOptions {
    * bits), else all clients of whom neither is known. Default: 100.
    */
   readonly maxRunningPerOwner?: number
-}
-
-/** How the turns of sessions are kept, and what a run does whose session another run has. */
-export interface SessionsOptions {
-  /**
-   * What a run does while another run of its session is at work. `queue` lets it wait, with at most 7 others. `reject` fails it with
-   * `session_busy`. `interrupt` cancels the other ones. Default: `queue`.
-   */
-  readonly concurrency?: SessionConcurrency
-  /**
-   * Sums up turns that a model is told no more, oldest first. Its text is kept with the session and told in their place. It is called
-   * once for each turn, before the run that no longer fits them. If it throws, the log is told, and the turns are left out.
-   * Default: such turns are not told.
-   */
-  readonly compact?: (turns: readonly Turn[], context: CompactContext) => string | Promise<string>
-  /** Most turns of a session. Past it the oldest are deleted. Default: 1,000. */
-  readonly maxTurns?: number
-  /** Most characters of the turns of a session, as JSON. Past it the oldest are deleted. Default: 1,048,576. */
-  readonly maxLength?: number
-}
-
-/** What `compact` gets beside the turns. */
-export interface CompactContext {
-  /** What it returned before: sum that up as well. */
-  readonly summary?: string | undefined
-  readonly sessionId: string
-  /** The identity in its escaped form; with a slash before it a claimed `userId`; null without either. */
-  readonly owner: string | null
-  /** Fires when the run that waits for it ends. */
-  readonly signal: AbortSignal
 }
 
 /** The options with every default in place. */

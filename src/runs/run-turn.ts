@@ -4,13 +4,20 @@
  * @module
  */
 
-import type { ErrorEvent, FinishEvent, RunEvent, RunInput, RunOptions } from '../agents/contract.ts'
-import type { OwnTurn, SessionKeeper, SessionKey, SessionNote, Sitting } from '../agents/memory.ts'
+import type {
+  Remembering,
+  RunSitting,
+  SessionKeeper,
+  SessionKey,
+  SessionNote,
+  Sitting,
+  SittingRun,
+} from '../agents/memory.ts'
 import { withoutKeys } from '../agents/redacted.ts'
+import type { ErrorEvent, FinishEvent, RunEvent, RunKeys } from '../agents/run-types.ts'
 import type { Turn, TurnEnd, TurnToolCall } from '../agents/turn.ts'
 import { isServableError } from '../errors.ts'
 import { createWake } from '../wake.ts'
-import type { Target } from './target.ts'
 import { MAX_TEXT, toKeptInput } from './told-turn.ts'
 
 /** Milliseconds after which a session is asked for again: first, and at most. */
@@ -26,14 +33,14 @@ const TRIES = 7
 const RETRY_MS = 100
 
 /** See the module's head. */
-export class RunTurn implements OwnTurn, Sitting {
+export class RunTurn implements RunSitting, Sitting {
   readonly key: SessionKey
   readonly runId: string
   readonly messages: unknown[] = []
   readonly stop: () => void
   readonly #sessions: SessionKeeper
   #turn: Turn
-  readonly #keys: RunOptions
+  readonly #keys: RunKeys
   readonly #said = new Said()
   readonly #wake = createWake()
   #provider: string | undefined
@@ -44,17 +51,7 @@ export class RunTurn implements OwnTurn, Sitting {
   #hasLeft = false
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(
-    sessions: SessionKeeper,
-    key: SessionKey,
-    { kind, name }: Target,
-    run: {
-      readonly id: string
-      readonly input: RunInput
-      readonly options: RunOptions
-      readonly cancel: () => void
-    },
-  ) {
+  constructor(sessions: SessionKeeper, key: SessionKey, { kind, name }: Remembering, run: SittingRun) {
     this.#sessions = sessions
     this.key = key
     this.runId = run.id

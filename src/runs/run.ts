@@ -17,7 +17,7 @@ import { eventsOf } from '../agents/derive.ts'
 import { elapsedSince } from '../agents/elapsed.ts'
 import { errorOf, isRunEvent, isTerminal } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
-import { type MemoryKeeper, memoryOf, sessionOf } from '../agents/memory.ts'
+import { type MemoryKeeper, memoryOf, type RunSitting, sessionOf } from '../agents/memory.ts'
 import { selectKey } from '../agents/provider-key.ts'
 import { type Reading, readingOf } from '../agents/reading.ts'
 import { secretsOf } from '../agents/redacted.ts'
@@ -25,7 +25,6 @@ import { asTold, isClientErrorCode, messageOf, redact, reportError, ServableErro
 import { breathe, Pace } from '../wake.ts'
 import { FailureNotes, type InnerFailure, type RunFailure } from './failures.ts'
 import type { BegunRun, Observer, RunObserver } from './observer.ts'
-import { RunTurn } from './run-turn.ts'
 import type { Target } from './target.ts'
 import type { WorkingRuns } from './working.ts'
 
@@ -93,7 +92,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   readonly #observer: RunObserver | undefined
   readonly #startedAt = performance.now()
   /** Its turn in its session. */
-  readonly #turn: RunTurn | undefined
+  readonly #turn: RunSitting | undefined
   #source: Reading | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   /** The caller's, once it is listened to. */
@@ -136,7 +135,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     if (memory !== undefined) {
       const key = sessionOf(memory, target, options)
       const about = { id: this.id, input, options: this.#options, cancel: this.cancel }
-      this.#turn = key && memory.sessions && new RunTurn(memory.sessions, key, target, about)
+      this.#turn = key && memory.sessions?.turnOf(key, target, about)
       this.#options = { ...this.#options, memory: memoryOf(memory, target, this.#options, this.#turn) }
     }
     this.#timer = setTimeout(this.arm, 0)
@@ -247,7 +246,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   }
 
   /** Begins once the session is this run's. */
-  async #beginIn(turn: RunTurn): Promise<Reading> {
+  async #beginIn(turn: RunSitting): Promise<Reading> {
     this.#settings.working?.add(this)
     await turn.enter()
     this.#abort.signal.throwIfAborted()

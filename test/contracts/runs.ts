@@ -13,6 +13,7 @@ import { repeatingCases } from './runs/repeating.ts'
 import type { SettingsName } from './runs/service.ts'
 import { sessionCases } from './runs/sessions.ts'
 import { sizeCases } from './runs/sizes.ts'
+import { turnCases } from './runs/turns.ts'
 import { served } from './served.ts'
 
 /** Starts the service with some settings. */
@@ -29,6 +30,7 @@ export function runsContract(deploy: Deploy, host: Host = {}): void {
       canaryCases(server)
       correctionCases(server)
       sessionCases(server)
+      turnCases(server)
       describe('a run whose clients leave', () => cancelOnLeaveCases(server))
       describe('with `runs.store` none', () => unstoredCases(server))
     })

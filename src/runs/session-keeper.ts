@@ -1,4 +1,14 @@
+/**
+ * Keeps the sessions of a service in its state, and has those of this process told of each other. A state brings it, so that a
+ * service without one does not carry it.
+ *
+ * @module
+ */
+
 import type { Entered, SessionKeeper, SessionKey, SessionReader, Sitting } from '../agents/memory.ts'
+import type { Reader, Transaction } from '../state/store.ts'
+import { RunTurn } from './run-turn.ts'
+import type { SessionParts } from './session-options.ts'
 import {
   appendSession,
   enterSession,
@@ -12,14 +22,10 @@ import {
   type SessionWindow,
   summarizeSession,
   turnsOf,
-} from '../runs/sessions.ts'
-import type { Reader, Transaction } from '../state/store.ts'
-import type { Keep, Transactions } from './kept.ts'
-import type { SessionsOptions } from './options.ts'
-import type { Place } from './place.ts'
+} from './sessions.ts'
 
-/** See {@link SESSION_TRANSACTIONS}. */
-interface SessionTransactions extends Transactions {
+/** The transactions of sessions. */
+export interface SessionTransactions {
   readonly reads: {
     readonly window: (tx: Reader, key: SessionKey, reader: SessionReader, settings: SessionSettings) => string
     readonly turns: (tx: Reader, key: SessionKey) => string
@@ -37,10 +43,34 @@ interface SessionTransactions extends Transactions {
     readonly append: (tx: Transaction, key: SessionKey, note: string, settings: SessionSettings) => void
     readonly summarize: typeof summarizeSession
   }
+  readonly expiring: readonly string[]
+  readonly forget: (tx: Transaction, collection: string, id: string) => void
+}
+
+type CallsOf<Works> = {
+  readonly [Name in keyof Works]: Works[Name] extends (tx: never, ...args: infer Args) => infer Result
+    ? (place: SessionPlace, ...args: Args) => Promise<Result>
+    : never
+}
+
+/** Calls of the transactions, each at the place of a session. */
+export type SessionCalls = CallsOf<SessionTransactions['reads']> & CallsOf<SessionTransactions['writes']>
+
+/** How a state keeps sessions. */
+export interface Sessions {
+  /** The name of their keeper, which no plugin can have. */
+  readonly name: string
+  readonly transactions: SessionTransactions
+  keeper(calls: SessionCalls, parts: SessionParts): SessionKeeper
+}
+
+interface SessionPlace {
+  readonly name: string
+  readonly key: string
 }
 
 /** The transactions of sessions. What other programs wrote crosses as JSON: it need not be what can be cloned. */
-export const SESSION_TRANSACTIONS: SessionTransactions = {
+const SESSION_TRANSACTIONS: SessionTransactions = {
   reads: {
     window: (tx, key, reader, settings) => JSON.stringify(readSession(tx, key, reader, settings)),
     turns: (tx, key) => JSON.stringify(turnsOf(tx, key)),
@@ -57,9 +87,6 @@ export const SESSION_TRANSACTIONS: SessionTransactions = {
   forget: (tx, _, id) => forgetSession(tx, id),
 }
 
-/** The keeper's name, which no plugin can have. */
-export const SESSION_KEEPER = 'core:session'
-
 /** Milliseconds between two beats of a run that has its session: of one that later runs may stop, it is soon heard. */
 const BEAT_MS = 5000
 const STOPPABLE_BEAT_MS = 1000
@@ -67,24 +94,15 @@ const STOPPABLE_BEAT_MS = 1000
 /** Most characters of a summary. */
 const MAX_SUMMARY = 16_384
 
-/** What is needed beside the store. */
-export interface SessionParts {
-  readonly settings: SessionSettings
-  readonly compact: SessionsOptions['compact']
-  /** Keeps the isolate alive. */
-  readonly hold: ((work: Promise<unknown>) => void) | undefined
-  readonly onError: (thrown: unknown) => void
-}
-
 /** Keeps sessions. With Durable Objects each has an object of its own, and nobody counts those of one owner. */
-export function sessionsIn(keep: Keep, { settings, compact, hold, onError }: SessionParts): SessionKeeper {
-  const calls = keep(SESSION_KEEPER, SESSION_TRANSACTIONS)
+function keeper(calls: SessionCalls, { settings, compact, hold, onError }: SessionParts): SessionKeeper {
   const here = new Map<string, Set<Sitting>>()
   const held = <T>(work: Promise<T>): Promise<T> => {
     hold?.(work.catch(() => {}))
     return work
   }
-  return {
+  const sessions: SessionKeeper = {
+    turnOf: (key, target, run) => new RunTurn(sessions, key, target, run),
     beatMs: settings.concurrency === 'interrupt' ? STOPPABLE_BEAT_MS : BEAT_MS,
     failed: onError,
     async read(key, reader = {}, signal = new AbortController().signal) {
@@ -112,6 +130,7 @@ export function sessionsIn(keep: Keep, { settings, compact, hold, onError }: Ses
       }
     },
   }
+  return sessions
 
   /** What stands for all turns that are told no more; undefined where there is nothing new. */
   async function summed(
@@ -137,6 +156,13 @@ function told(summary: string): object {
 }
 
 /** All that is kept of a session is at one place. */
-function placeOf({ member: _, ...key }: SessionKey): Place {
+function placeOf({ member: _, ...key }: SessionKey): SessionPlace {
   return { name: 'session', key: idOf(key) }
+}
+
+/** Sessions in a store, or in objects. */
+export const SESSIONS_IN_STATE: Sessions = {
+  name: 'core:session',
+  transactions: SESSION_TRANSACTIONS,
+  keeper,
 }
