@@ -147,6 +147,14 @@ describe('the line of a session', () => {
   })
 })
 
+/** How many of the newest turns fit. */
+function fitting(turns: readonly unknown[][], count: number, length: number): number {
+  const hasRoom = (some: readonly unknown[]) =>
+    some.length <= count && some.reduce<number>((sum, one) => sum + JSON.stringify(one).length, 0) <= length
+  const sizes = turns.map((_, index) => index + 1)
+  return sizes.filter(size => hasRoom(turns.slice(-size).flat())).length
+}
+
 describe('the window over the turns', () => {
   it('is of the newest turns that fit, whole and in order, and cuts no transcript', async () => {
     const said = fc.array(fc.tuple(fc.string({ maxLength: 40 }), fc.option(fc.string({ maxLength: 40 }))), {
@@ -172,14 +180,7 @@ describe('the window over the turns', () => {
                 { role: 'assistant', content: text },
               ])
           }
-          let fits = 0
-          const lengthOf = (some: unknown[]) =>
-            some.reduce<number>((sum, one) => sum + JSON.stringify(one).length, 0)
-          while (fits < expected.length) {
-            const more = expected.slice(-fits - 1).flat()
-            if (more.length > count || lengthOf(more) > length) break
-            fits++
-          }
+          const fits = fitting(expected, count, length)
           expect(Object(read()).messages).toEqual(fits === 0 ? [] : expected.slice(-fits).flat())
           expect(turns().map(({ input, text }) => [input, text])).toEqual(
             all.map(([input, text]) => [input, text ?? '']),
