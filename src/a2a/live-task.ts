@@ -54,6 +54,8 @@ export class LiveTask {
     const mayWait = sent.mayWait || mayAnswerWithMessage(target)
     this.#opening = new Opening(task, view, { turn, mayWait })
     this.#run = runOf(task, sent, target, options.settings)
+    this.#run.onBegin = () => void this.#opening.begin()
+    this.#run.onWait = () => this.#opening.wait()
     this.#writing = this.#write(task, turn, { sent, target, ...options })
     this.ended = this.#writing.ended
     this.delivered = this.#opening.delivered.then(delivered => {

@@ -103,6 +103,8 @@ export interface SittingRun {
   readonly input: RunInput
   readonly options: MemoryOptions
   readonly cancel: () => void
+  /** It has to wait for its session. */
+  readonly onWait: () => void
 }
 
 /** The turn of a run, as the run sees it. */

@@ -38,6 +38,7 @@ export class RunTurn implements RunSitting, Sitting {
   readonly runId: string
   readonly messages: unknown[] = []
   readonly stop: () => void
+  readonly #onWait: () => void
   readonly #sessions: SessionKeeper
   #turn: Turn
   readonly #keys: RunKeys
@@ -56,6 +57,7 @@ export class RunTurn implements RunSitting, Sitting {
     this.key = key
     this.runId = run.id
     this.stop = run.cancel
+    this.#onWait = run.onWait
     this.#keys = run.options
     const { messageId } = run.options
     this.#turn = {
@@ -109,6 +111,7 @@ export class RunTurn implements RunSitting, Sitting {
       for (const other of others) if (stops.includes(other.runId)) other.stop()
       if (isStopped) this.stop()
       if (this.#hasBegun || this.#hasLeft) break
+      this.#onWait()
       await this.#pause(pause)
     }
     if (!this.#hasLeft) this.#beat()

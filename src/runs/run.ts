@@ -99,6 +99,9 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #signal: AbortSignal | undefined
   readonly #pace = new Pace()
   #ended = false
+  /** Called once, when the servable is called; before that perhaps when it has to wait for its session. */
+  onBegin: (() => void) | undefined
+  onWait: (() => void) | undefined
   /** Called once, when the run has ended. */
   onEnd: (() => void) | undefined
   /** The terminal event, once the run has ended without its reader having seen it. */
@@ -134,7 +137,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     const { memory } = settings
     if (memory !== undefined) {
       const key = sessionOf(memory, target, options)
-      const about = { id: this.id, input, options: this.#options, cancel: this.cancel }
+      const onWait = () => this.onWait?.()
+      const about = { id: this.id, input, options: this.#options, cancel: this.cancel, onWait }
       this.#turn = key && memory.sessions?.turnOf(key, target, about)
       this.#options = { ...this.#options, memory: memoryOf(memory, target, this.#options, this.#turn) }
     }
@@ -255,6 +259,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
 
   #begin(): Reading {
     this.#settings.working?.add(this)
+    this.onBegin?.()
     const reading = readingOf(eventsOf(this.#target.servable, this.#input, this.#options))
     // However this run ends but by itself, it fires the signal.
     reading.adopt()
