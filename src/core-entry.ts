@@ -105,6 +105,7 @@ export type {
   ToolServerTransport,
 } from './agents/tool-servers.ts'
 export type { ConfigField, Toolkit } from './agents/toolkit.ts'
+export type { Turn, TurnStatus, TurnToolCall } from './agents/turn.ts'
 export type { BodyContext, Question, StepFacts, StepWork, Waits } from './agents/waits.ts'
 export type { WorkState } from './agents/work.ts'
 export {
@@ -165,6 +166,7 @@ export { type LocalState, type MemoryStateOptions, memoryState } from './runs/lo
 export type { BegunRun, Observer, RunObserver } from './runs/observer.ts'
 export type { ModelPrice, Pricing } from './runs/pricing.ts'
 export type { RunRecord, RunStatus } from './runs/record.ts'
+export type { CompactContext, SessionsOptions } from './runs/session-options.ts'
 export type { LocalParts, Retention } from './state/state.ts'
 export type { TrustProxy } from './web/client-address.ts'
 export type { CorsOptions, CorsSetting } from './web/cors.ts'

@@ -372,18 +372,23 @@ describe('what else is kept in memory', () => {
       maxSessionMessages: 200,
       maxSessionLength: 65_536,
       sessionRetentionMs: 1_000_000,
+      maxTurns: 1000,
+      maxLength: 65_536,
+      concurrency: 'queue' as const,
+      compacts: false,
     }
     const keyOf = (n: number) => ({ owner: `o${n}`, place: ['p'], sessionId: 's' })
     const write = (n: number) =>
-      store.transact(tx => appendSession(tx, keyOf(n), ['.'.repeat(50_000)], settings))
+      store.transact(tx => appendSession(tx, keyOf(n), { messages: ['.'.repeat(50_000)] }, settings))
+    const read = (n: number) => store.transact(tx => readSession(tx, keyOf(n), {}, settings).messages.length)
     for (let n = 0; n < 30; n++) write(n)
     const kept = store.transact(tx => tx.count(SESSIONS))
     expect(kept).toBeGreaterThan(5)
     expect(kept).toBeLessThan(30)
     write(30 - kept)
     for (let n = 30; n < 29 + kept; n++) write(n)
-    expect(store.transact(tx => readSession(tx, keyOf(30 - kept)).length)).toBeGreaterThan(0)
-    expect(store.transact(tx => readSession(tx, keyOf(31 - kept)).length)).toBe(0)
+    expect(read(30 - kept)).toBeGreaterThan(0)
+    expect(read(31 - kept)).toBe(0)
   })
 
   it('is windows of clients, of which there may be as many as come', async () => {

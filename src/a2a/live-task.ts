@@ -60,6 +60,8 @@ export class LiveTask {
     const mayWait = sent.mayWait || mayAnswerWithMessage(target)
     this.#opening = new Opening(task, view, { turn, mayWait })
     this.#run = runOf(begun, sent, target, options.settings)
+    this.#run.onBegin = () => void this.#opening.begin()
+    this.#run.onWait = () => this.#opening.wait()
     this.#writing = this.#write(task, turn, { sent, target, ...options })
     this.ended = this.#writing.ended
     this.delivered = this.#opening.delivered.then(delivered => {
@@ -168,7 +170,7 @@ function settingsOf(taskId: string, settings: TaskSettings): TaskSettings {
 /** What the run of a task knows: its conversation, and A2A's own ids. */
 function ofTask({ id, contextId }: StoredTask, message: Message, { metadata }: RunOptions): RunOptions {
   const ids = { taskId: id, contextId, messageId: message.messageId, message }
-  return { sessionId: contextId, metadata: { ...metadata, ...ids } }
+  return { sessionId: contextId, messageId: message.messageId, metadata: { ...metadata, ...ids } }
 }
 
 /** An agent that says so may answer with a bare message after any silence. */

@@ -29,6 +29,7 @@ export class Opening {
   readonly #view: TaskView
   readonly #turn: Turn
   readonly #decide: (delivered: Delivered) => void
+  readonly #mayWait: boolean
   #isDecided = false
 
   constructor({ turns }: StoredTask, view: TaskView, { turn, mayWait }: OpeningOptions) {
@@ -37,9 +38,9 @@ export class Opening {
     const { promise, resolve } = deferred<Delivered>()
     this.delivered = promise
     this.#decide = resolve
+    this.#mayWait = mayWait
     // Only the first message of a task can have been no task at all.
     if (turns > 1) this.settle()
-    else if (!mayWait) void this.#settleSoon()
   }
 
   /** The entries of an event; none after a bare message. */
@@ -61,13 +62,19 @@ export class Opening {
     return this.#turn.entriesOf(event)
   }
 
+  /** The agent waits for its session. */
+  wait(): void {
+    if (!this.#mayWait) this.settle()
+  }
+
   /** What comes of it is a task. */
   settle(): void {
     this.#settleWith({ view: this.#view })
   }
 
-  /** An agent that answers without waiting for anything has said its first word by then. */
-  async #settleSoon(): Promise<void> {
+  /** The agent begins. One that answers without waiting for anything has said its first word soon. */
+  async begin(): Promise<void> {
+    if (this.#mayWait) return
     for (let tick = 0; tick < DECIDE_TICKS; tick++) await undefined
     this.settle()
   }

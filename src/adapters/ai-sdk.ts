@@ -12,8 +12,9 @@ import { toAiInput } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
 import { modelOf, toolsOf } from './facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, objectIn } from './fields.ts'
+import { earlierOf } from './window.ts'
 
-/** Its interface has no memory, so `sessionId` and `userId` reach nothing here. */
+/** Its interface has no memory: what was said in the session comes before the prompt. */
 export const aiSdk: Adapter = {
   what: 'an AI SDK agent (`ToolLoopAgent`)',
   recognizes: value => fieldsOf(value).version === 'agent-v1' && hasMethods(value, 'stream'),
@@ -35,17 +36,22 @@ function modelIn(settings: unknown): Facts['model'] {
 async function* runAgent(
   agent: unknown,
   input: RunInput,
-  { signal, history }: RunContext,
+  context: RunContext,
 ): AsyncGenerator<Yielded, RunOutcome> {
   keepQuiet(agent)
+  const earlier = await earlierOf(context)
+  const prompt = toAiInput(input, context.history)
+  const asked = earlier.length === 0 ? { prompt } : { messages: [...earlier, ...messagesOf(prompt)] }
   const parts = new AiParts({ model: nameOf(modelIn(fieldsOf(agent).settings)) })
-  const result = fieldsOf(
-    await callMethod(agent, 'stream', { prompt: toAiInput(input, history), abortSignal: signal }),
-  )
+  const result = fieldsOf(await callMethod(agent, 'stream', { ...asked, abortSignal: context.signal }))
   for await (const part of itemsOf(result.stream ?? result.fullStream)) yield* parts.read(part)
   const { outcome } = parts
   const structured = outcome.finishReason === 'stop' ? await outputOf(result) : undefined
   return { ...outcome, ...(structured && { structured }) }
+}
+
+function messagesOf(prompt: unknown): readonly unknown[] {
+  return Array.isArray(prompt) ? prompt : [{ role: 'user', content: prompt }]
 }
 
 /**

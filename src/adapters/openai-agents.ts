@@ -12,10 +12,11 @@ import { toUsage } from './ending.ts'
 import { toolsOf } from './facts.ts'
 import { callMethod, type Fields, fieldsOf, hasMethods, itemsOf, listIn, objectIn, textIn } from './fields.ts'
 import { modelOf, OpenAiEvents } from './openai-events.ts'
-import { toOpenAiInput } from './openai-messages.ts'
+import { toOpenAiInput, toOpenAiMessage } from './openai-messages.ts'
 import { threadOf } from './thread.ts'
+import { earlierOf } from './window.ts'
 
-/** A run with a `sessionId` has the session that the option `session` opens, if there is one. */
+/** A run with a `sessionId` has the session that the option `session` opens; without one, what was said comes before the input. */
 export const openaiAgents: Adapter = {
   what: 'an OpenAI Agents agent (with `{ run }`)',
   recognizes: value =>
@@ -54,7 +55,15 @@ async function* runAgent(
   const settings = { stream: true, signal: context.signal, ...(objectIn(session) && { session }) }
   const events = new OpenAiEvents(modelOf(fieldsOf(agent).model))
   try {
-    const stream = await start(options.run, agent, toOpenAiInput(input, context.history), settings)
+    const earlier = objectIn(session) ? [] : (await earlierOf(context)).map(toOpenAiMessage)
+    const own = toOpenAiInput(input, context.history)
+    const items = typeof own === 'string' ? [toOpenAiMessage({ role: 'user', content: own })] : own
+    const stream = await start(
+      options.run,
+      agent,
+      earlier.length === 0 ? own : [...earlier, ...items],
+      settings,
+    )
     for await (const event of itemsOf(stream)) yield* events.read(event)
     await stream.completed
     return context.signal.aborted ? { finishReason: 'cancelled' } : outcomeOf(stream, events)

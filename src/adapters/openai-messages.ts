@@ -1,12 +1,16 @@
 import type { ContentPart, HistoryMessage, RunInput } from '../agents/contract.ts'
 import { namesIn, resultText, spokenText, type Told, toldOf } from './history.ts'
 import { dataOf, formatOf, urlOf } from './media.ts'
+import type { EarlierMessage } from './window.ts'
 
 /**
  * The input of a run as OpenAI's Agents SDK takes it: text as it is, parts as one message of the user. With a history it is the
  * last of its items.
  */
-export function toOpenAiInput(input: RunInput, history?: readonly HistoryMessage[]): unknown {
+export function toOpenAiInput(
+  input: RunInput,
+  history?: readonly HistoryMessage[],
+): string | readonly object[] {
   const told = toldOf(history)
   if (told === undefined) return typeof input === 'string' ? input : [userItem(input)]
   const names = namesIn(told)
@@ -35,6 +39,12 @@ function itemsOf(message: Told, names: ReadonlyMap<string, string>): object[] {
     arguments: JSON.stringify(args),
   }))
   return [...(text === '' ? [] : said), ...calls]
+}
+
+/** An earlier message as an input item. */
+export function toOpenAiMessage({ role, content }: EarlierMessage): object {
+  if (role === 'user') return { role, content }
+  return { role, status: 'completed', content: [{ type: 'output_text', text: content }] }
 }
 
 function toOpenAiPart(part: ContentPart): object {

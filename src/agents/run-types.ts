@@ -96,6 +96,8 @@ export type Answer = { readonly id: string; readonly digest?: string | undefined
 export interface RunCaller {
   /** The conversation that the run belongs to. */
   readonly sessionId?: string | undefined
+  /** The client's own id of its message. The turn of the session has it. */
+  readonly messageId?: string | undefined
   /** The user: the identity that middleware set, else the client's claim. */
   readonly userId?: string | undefined
   /** The id of the identity that middleware set. Never a claim of the client. */

@@ -71,6 +71,8 @@ export interface RunCallOptions extends CallOptions {
   readonly clientTools?: readonly ClientTool[] | undefined
   /** `client` tells a run with a `sessionId` no more than `history`, and nothing that the service remembers. */
   readonly memory?: 'client' | undefined
+  /** Your own id of the message. The turn of the session has it. */
+  readonly messageId?: string | undefined
   /** The user who asks. If the service knows an identity, that one counts instead. */
   readonly userId?: string | undefined
   /**

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { MemoryKeeper } from '../agents/memory.ts'
+import type { MemoryKeeper, SessionKeeper } from '../agents/memory.ts'
 import { isServableError, messageOf, ServableError } from '../errors.ts'
 import { RequestAsker } from '../http/asker.ts'
 import { createCatalog } from '../http/catalog.ts'
@@ -21,15 +21,15 @@ import type { HostSettings } from '../runs/host.ts'
 import { type Conversation, parseConversation } from '../runs/input.ts'
 import { createLife } from '../runs/life.ts'
 import { observeBy } from '../runs/observer.ts'
+import type { SessionParts } from '../runs/session-options.ts'
 import { createWorkingRuns } from '../runs/working.ts'
 import { parseJson } from '../web/json.ts'
 import type { BuiltIn, BuiltInMounted, Core, MountedPlugin } from './built-in.ts'
 import { checkMounted } from './check-plugins.ts'
-import { keepIn } from './kept.ts'
+import { type Keep, keepIn } from './kept.ts'
 import { GIVE_STATE } from './no-state.ts'
 import { type CoreOptions, type CoreSettings, resolveCoreOptions } from './options.ts'
 import type { PluginCore } from './plugin.ts'
-import { sessionsIn } from './sessions.ts'
 
 /** Why there can be no stored runs. */
 export const NOT_STORED = 'Runs are not stored here (`runs.store` is `none`): ask for a plain run'
@@ -211,13 +211,37 @@ function memoryIn(
   { catalog, keep, plugins }: Pick<Core, 'catalog' | 'keep'> & { readonly plugins: readonly BuiltIn[] },
 ): MemoryKeeper {
   return {
-    sessions: isStored(settings) ? sessionsIn(keep, settings.runs) : undefined,
+    sessions: sessionsIn(keep, settings),
     corrections: async () => [],
     servedAs(servable, kind, asked) {
       if (catalog.find(kind, asked)?.servable === servable) return asked
       return catalog.entries(kind).find(entry => entry.servable === servable)?.name
     },
     ...Object.assign({}, ...plugins.map(({ memory }) => memory?.(keep))),
+  }
+}
+
+/** Undefined where none are kept. */
+function sessionsIn(keep: Keep, settings: CoreSettings): SessionKeeper | undefined {
+  const { state } = settings
+  if (!isStored(settings) || state.kind === 'none') return undefined
+  const { name, keeper, transactions } = state.sessions
+  return keeper(keep(name, transactions), sessionPartsOf(settings))
+}
+
+function sessionPartsOf({ runs, sessions, state, log }: CoreSettings): SessionParts {
+  const { maxSessions, maxSessionMessages, maxSessionLength, sessionRetentionMs } = runs
+  const { compact, ...bounds } = sessions
+  return {
+    // All other options stay here: not every one can be cloned.
+    settings: {
+      ...{ maxSessions, maxSessionMessages, maxSessionLength, sessionRetentionMs },
+      ...bounds,
+      compacts: compact !== undefined,
+    },
+    compact,
+    hold: state.kind === 'hosted' ? state.waitUntil : undefined,
+    onError: thrown => logThrown(log, { event: 'session.failed' }, thrown),
   }
 }
 

@@ -5,6 +5,7 @@
  */
 
 import type { HostSettings, RunHost } from '../runs/host.ts'
+import type { Sessions } from '../runs/session-keeper.ts'
 import type { NearStore } from '../state/store.ts'
 import type { Place } from './place.ts'
 
@@ -24,6 +25,7 @@ export interface HostedState {
   /** How many objects share what is of a class, where a deployment may choose that. */
   countOf(className: ObjectClassName): number
   readonly reach: Reach
+  readonly sessions: Sessions
   /** Keeps the isolate alive until the promise settles, in whatever request it is. */
   waitUntil(work: Promise<unknown>): void
   /** Sends requests to objects of sockets, by their names. Throws `invalid_options` where there can be none. */

@@ -54,7 +54,7 @@ const EXPIRED_AT_ONCE = 100
  */
 export function keeperOf(
   { store, wakeBy }: Pick<Seat, 'store' | 'wakeBy'>,
-  { reads = {}, writes = {}, expiring = [], passing }: Transactions,
+  { reads = {}, writes = {}, expiring = [], passing, forget }: Transactions,
   onExpired?: (document: Document) => Promise<void>,
 ): Keeper {
   const look = (work: Work<Reader>, args: readonly unknown[]) => store.read(tx => work(tx, ...args))
@@ -79,7 +79,7 @@ export function keeperOf(
       return writing === undefined ? callIn({}, method, args) : write(writing, args)
     },
     async alarm() {
-      const { expired, soonest } = store.write(tx => takeExpired(tx, expiring))
+      const { expired, soonest } = store.write(tx => takeExpired(tx, expiring, forget))
       await Promise.all(expired.map(document => onExpired?.(document)))
       if (soonest !== undefined) await wakeBy(soonest)
     },
@@ -90,11 +90,12 @@ export function keeperOf(
 function takeExpired(
   tx: Transaction,
   collections: readonly string[],
+  forget: Transactions['forget'] = (from, name, id) => from.delete(name, id),
 ): { readonly expired: readonly Document[]; readonly soonest: number | undefined } {
   const { now } = tx
   const expired = collections.flatMap(name => {
     const documents = tx.expired(name, now, EXPIRED_AT_ONCE)
-    for (const { id } of documents) tx.delete(name, id)
+    for (const { id } of documents) forget(tx, name, id)
     return documents
   })
   const next = collections.flatMap(name => tx.expired(name, Number.MAX_SAFE_INTEGER, 1))

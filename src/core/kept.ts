@@ -22,6 +22,8 @@ export interface TransactionsOver<R, W> {
 export interface Transactions extends TransactionsOver<Reader, Transaction> {
   /** Collections whose documents expire: an object deletes them when their time has come. */
   readonly expiring?: readonly string[]
+  /** Deletes one of them with all that belongs to it. Default: the document alone. */
+  readonly forget?: (tx: Transaction, collection: string, id: string) => void
   /** Collections that an object has in memory alone: what they tell of ends with its memory, or is told from what is kept. */
   readonly passing?: readonly string[]
 }

@@ -21,6 +21,7 @@ import { DEFAULT_PROVIDERS, type Providers } from '../http/key-headers.ts'
 import type { Log } from '../http/log.ts'
 import type { DisconnectPolicy } from '../runs/host.ts'
 import type { LocalState } from '../runs/local-state.ts'
+import type { SessionsOptions } from '../runs/session-options.ts'
 import {
   count,
   duration,
@@ -75,6 +76,8 @@ export interface CoreOptions {
   readonly providers?: Providers
   /** How runs are bounded and stored. */
   readonly runs?: RunsOptions
+  /** How the turns of sessions are kept, and what a run does whose session another run has. */
+  readonly sessions?: SessionsOptions
   /**
    * Where runs, tasks, sessions and the data of plugins are stored. `createHandler` of `servable/core` has no default: without a
    * state all runs are plain runs, nothing is remembered, and a plugin that needs one says what to give. Default: `memoryState()`.
@@ -141,13 +144,11 @@ export interface RunsOptions {
    */
   readonly maxSessions?: number
   /**
-   * Most messages that are kept of a session. Past it the oldest are deleted, answers together with their questions. Default:
-   * 200.
+   * Most messages of a session that a model is told. Past it the oldest turns are left out. Default: 200.
    */
   readonly maxSessionMessages?: number
   /**
-   * Most characters that are kept of a session, as JSON. Past it the oldest messages are deleted in the same way. Default:
-   * 65,536.
+   * Most characters of a session that a model is told, as JSON. Past it the oldest turns are left out. Default: 65,536.
    */
   readonly maxSessionLength?: number
   /** Milliseconds for which a session is kept after its last run. Default: 604,800,000, a week. */
@@ -168,7 +169,10 @@ export interface RunsOptions {
 /** The options with every default in place. */
 export interface CoreSettings
   extends Required<
-    Omit<CoreOptions, 'state' | 'registry' | 'fallback' | 'limits' | 'logger' | 'runs' | 'publicUrl'>
+    Omit<
+      CoreOptions,
+      'state' | 'registry' | 'fallback' | 'limits' | 'logger' | 'runs' | 'sessions' | 'publicUrl'
+    >
   > {
   readonly state: State | NoState
   readonly logsRequests: boolean
@@ -178,6 +182,7 @@ export interface CoreSettings
   readonly limits: Required<LimitOptions>
   readonly log: Log
   readonly runs: Required<Omit<RunsOptions, 'store'>> & Pick<RunsOptions, 'store'>
+  readonly sessions: Required<Omit<SessionsOptions, 'compact'>> & Pick<SessionsOptions, 'compact'>
 }
 
 const state = v.custom<State>(
@@ -239,6 +244,16 @@ const OptionsSchema = v.strictObject({
       maxRunningPerOwner: v.optional(count),
     }),
   ),
+  sessions: v.optional(
+    v.strictObject({
+      concurrency: v.optional(
+        v.picklist(['queue', 'reject', 'interrupt'], "must be 'queue', 'reject' or 'interrupt'"),
+      ),
+      compact: v.optional(func),
+      maxTurns: v.optional(count),
+      maxLength: v.optional(count),
+    }),
+  ),
   state: v.optional(state),
   publicUrl: v.optional(
     v.pipe(v.string(), v.check(isOrigin, 'must be an origin such as https://agents.example.com')),
@@ -266,6 +281,7 @@ export function resolveCoreOptions(options: CoreOptions): CoreSettings {
     logsRequests: isFunction(options.logger),
     providers: { ...DEFAULT_PROVIDERS, ...options.providers },
     runs: withDefaults(RUN_DEFAULTS, options.runs),
+    sessions: withDefaults(SESSION_DEFAULTS, options.sessions),
     state: options.state ?? noState(),
     publicUrl: options.publicUrl,
   }
@@ -300,6 +316,12 @@ const RUN_DEFAULTS: CoreSettings['runs'] = {
   maxFollowers: 100,
   maxRunning: 1000,
   maxRunningPerOwner: 100,
+}
+
+const SESSION_DEFAULTS: CoreSettings['sessions'] = {
+  concurrency: 'queue',
+  maxTurns: 1000,
+  maxLength: 1024 * 1024,
 }
 
 /** A log that fails must not make a request fail. */

@@ -36,6 +36,8 @@ export interface AskedRun extends Conversation {
   readonly target: Target
   readonly input: RunInput
   readonly sessionId?: string | undefined
+  /** The client's own id of its message. */
+  readonly messageId?: string | undefined
   /** Whose it is said to be; an identity comes before it. */
   readonly userId?: string | undefined
   /** Key of a model provider, which comes before those of headers. */
@@ -164,16 +166,18 @@ export function createAnswerRun(
 export function runOptionsOf(
   {
     sessionId,
+    messageId,
     userId,
     apiKey,
     history,
     clientTools,
-  }: Pick<AskedRun, 'sessionId' | 'userId' | 'apiKey' | 'history' | 'clientTools'>,
+  }: Pick<AskedRun, 'sessionId' | 'messageId' | 'userId' | 'apiKey' | 'history' | 'clientTools'>,
   asker: Asker,
 ): PlainOptions {
   const { owner, traceparent, requestId } = asker
   return {
     sessionId,
+    messageId,
     userId: owner ?? userId,
     identity: owner ?? undefined,
     apiKeys: asker.apiKeys(apiKey),

@@ -8,7 +8,8 @@ import type { Tool } from '../agents/tool.ts'
 import { addUsage, NO_USAGE, nameOf, usageOf } from '../agents/usage.ts'
 import { ServableError } from '../errors.ts'
 import { callModel, type ModelSettings } from './call-model.ts'
-import { toUserMessage } from './messages.ts'
+import { toHistory } from './history.ts'
+import { toKept, toUserMessage } from './messages.ts'
 import { type ModelSource, modelInfo, modelOf, settingsOf } from './model-agent.ts'
 import { SideEvents } from './side-events.ts'
 import { toTurns } from './told.ts'
@@ -30,8 +31,8 @@ const TASK = {
 
 /**
  * A strategy in which a model leads: each member is a tool, `ask_name`, that it may call as often as it likes, several at once;
- * what the model says is the team's answer, what members say is progress. The lead remembers nothing of a session; its members
- * do as ever.
+ * what the model says is the team's answer, what members say is progress. The lead remembers the session, and so do its members,
+ * each by itself.
  *
  * @example
  * new Team({ name: 'desk', members: [searcher, writer], strategy: lead({ model, instructions: 'Plan, then delegate.' }) })
@@ -44,11 +45,14 @@ export function lead(options: LeadOptions): TeamStrategy {
     const tools = context.members.map(member => memberTool(member, { context, side, results }))
     const modelTools = toModelTools(tools, context)
     const keys = optionsFor({ model: info }, context)
+    const session = context.memory?.session(undefined, info.provider)
+    const history = toHistory((await session?.read()) ?? [])
+    const message = toUserMessage(input)
     const answer = yield* side.beside(
       callModel({
         model: modelOf(options.model, { apiKey: keys.apiKey, apiKeys: keys.apiKeys ?? {} }, 'lead'),
         instructions: options.instructions ?? '',
-        messages: [...toTurns(context.history).flat(), toUserMessage(input)],
+        messages: [...toTurns(context.history).flat(), ...history.flat(), message],
         tools: modelTools,
         parts: new AiParts({ model: nameOf(info), nameOf: modelTools.nameOf }),
         output: undefined,
@@ -56,6 +60,7 @@ export function lead(options: LeadOptions): TeamStrategy {
         signal: context.signal,
       }),
     )
+    await session?.append([toKept(message), ...answer.messages])
     const own = answer.usage && usageOf({ model: info }, answer.usage)
     return { finishReason: answer.finishReason, ...sumOf(own, results) }
   }

@@ -104,6 +104,7 @@ function runBody({ json, ref }: Builders, hasUploads: boolean): Schema {
       input: { type: 'string' },
       files: { type: 'array', items: { type: 'string', format: 'binary' } },
       sessionId: { type: 'string' },
+      messageId: { type: 'string' },
       userId: { type: 'string' },
       apiKey: { type: 'string' },
       background: { type: 'string', enum: ['true', 'false'] },

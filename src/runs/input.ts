@@ -165,6 +165,8 @@ export const shortText = (what: string): MaybeText =>
 export interface RunBody extends Conversation {
   input: RunInput
   sessionId?: string | undefined
+  /** The client's own id of its message. */
+  messageId?: string | undefined
   userId?: string | undefined
   apiKey?: string | undefined
   /** The run outlives its client. */
@@ -175,12 +177,14 @@ export interface RunBody extends Conversation {
 export const runBodyFields: ConversationFields & {
   readonly input: v.GenericSchema<unknown, RunInput>
   readonly sessionId: MaybeText
+  readonly messageId: MaybeText
   readonly userId: MaybeText
   readonly apiKey: MaybeText
   readonly background: v.OptionalSchema<v.GenericSchema<boolean>, undefined>
 } = {
   input: RunInputSchema,
   sessionId: shortText('sessionId'),
+  messageId: shortText('messageId'),
   userId: shortText('userId'),
   apiKey: shortText('apiKey'),
   background: v.optional(v.boolean('must be true or false')),

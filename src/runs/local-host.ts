@@ -4,8 +4,11 @@
  * @module
  */
 
-import type { Answer, ErrorEvent, FinishEvent, RunResult } from '../agents/contract.ts'
+import type { Answer, ErrorEvent, FinishEvent, RunEvent, RunResult } from '../agents/contract.ts'
+import { type SessionKey, sessionOf } from '../agents/memory.ts'
+import type { TurnEnd } from '../agents/turn.ts'
 import { ServableError } from '../errors.ts'
+import { readLog } from '../state/read-log.ts'
 import { sizeOf } from '../state/size.ts'
 import type { LocalParts, Retention } from '../state/state.ts'
 import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
@@ -41,6 +44,7 @@ import {
 } from './record.ts'
 import { foldLog, forgetRun, keepMsOf, sealRun, sweep } from './retention.ts'
 import { startRun } from './run.ts'
+import { Said } from './run-turn.ts'
 import type { Target } from './target.ts'
 import { answered, continuedBy, openOf, putWaiting, waitingIn } from './waiting.ts'
 
@@ -94,6 +98,10 @@ class LocalHost implements RunHost {
       logOf: id => id,
       stop: live => live.stop(),
       conclude: (tx, id) => this.#finishUnattended(tx, id, INTERRUPTED),
+      onConcluded: id => {
+        const kept = this.#keepTurn(id)
+        this.#settings.working?.keep(kept)
+      },
       missing: () => new ServableError('run_not_found', 'There is no such run'),
     })
   }
@@ -249,7 +257,8 @@ class LocalHost implements RunHost {
     const { key } = request
     const earlier = this.#lookUpOrForget(tx, id) ?? (key && this.#runOfKey(tx, key))
     if (earlier !== undefined) return { run: earlier, isNew: false }
-    const run = newRun({ id, at, instance: this.#work.worker.own }, request)
+    const session = sessionOf(this.#settings.memory, request.target, request.options)
+    const run = newRun({ id, at, instance: this.#work.worker.own, session }, request)
     this.#work.recovery.enlist(tx)
     admitRun(tx, { run, client: request.client, inputBytes: sizeOf(request.input) }, this.#settings)
     if (key) reserveKey(tx, key, id)
@@ -308,6 +317,17 @@ class LocalHost implements RunHost {
     sealRun(tx, id, { event, json: eventToJson(event), result, keepMs: this.#keepMs })
   }
 
+  /** The turn of a run that nobody here worked on is made from its log. */
+  async #keepTurn(id: string): Promise<void> {
+    const sessions = this.#settings.memory?.sessions
+    try {
+      const kept = await this.#store.read(tx => turnOf(tx, id))
+      if (kept !== undefined) await sessions?.leave(kept.session, { runId: id, ...kept.end })
+    } catch (error) {
+      sessions?.failed(error)
+    }
+  }
+
   #sweep(): Soon<void> {
     const now = Date.now()
     // The clock may have been set back since.
@@ -330,9 +350,23 @@ function waitsForNothing({ status }: RunSummary): ServableError {
   return new ServableError('run_ended', `The run is ${status} and waits for no answer`)
 }
 
+/** The turn of a run that has ended, as its log tells it; undefined for one without a session. */
+function turnOf(tx: Reader, id: string): { readonly session: SessionKey; readonly end: TurnEnd } | undefined {
+  const session = tx.get<StoredRun>(RUNS, id)?.value.session
+  if (session === undefined) return undefined
+  const said = new Said()
+  let end: TurnEnd | undefined
+  for (const { data } of readLog(tx, id)) {
+    const event = JSON.parse(data) as RunEvent
+    if (event.type === 'finish' || event.type === 'error') end = said.end(event)
+    else said.add(event)
+  }
+  return end && { session, end }
+}
+
 /** The record of a run that starts now. */
 export function newRun(
-  { id, at, instance }: { id: string; at: number; instance: string },
+  { id, at, instance, session }: Pick<StoredRun, 'at' | 'instance' | 'session'> & { readonly id: string },
   {
     target,
     options,
@@ -362,5 +396,6 @@ export function newRun(
     at,
     instance,
     keyId: key?.id ?? null,
+    ...(session && { session }),
   }
 }

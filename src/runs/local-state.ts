@@ -9,10 +9,12 @@ import { memoryStore } from '../state/memory.ts'
 import { checkRetention, type LocalParts, type Retention } from '../state/state.ts'
 import type { HostSettings, RunHost } from './host.ts'
 import { createLocalHost } from './local-host.ts'
+import { SESSIONS_IN_STATE, type Sessions } from './session-keeper.ts'
 
 /** State in this process: in its memory, or in a database that it has open. */
 export interface LocalState extends LocalParts {
   readonly kind: 'local'
+  readonly sessions: Sessions
   createHost(settings: HostSettings): RunHost
 }
 
@@ -20,6 +22,7 @@ export interface LocalState extends LocalParts {
 export function localState(parts: LocalParts): LocalState {
   return {
     kind: 'local',
+    sessions: SESSIONS_IN_STATE,
     ...parts,
     // A copy of it with another store has the host of that.
     createHost(settings) {

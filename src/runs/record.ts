@@ -12,6 +12,7 @@ import type {
   Kind,
   RunResult,
 } from '../agents/contract.ts'
+import type { SessionKey } from '../agents/memory.ts'
 import { type Document, PREFIX_LENGTH, type Reader } from '../state/store.ts'
 
 /** Where a run stands. Only `running` changes. */
@@ -71,6 +72,8 @@ export interface StoredRun {
   readonly at: number
   /** The document of its idempotency key. */
   readonly keyId: string | null
+  /** The session that has its turn. */
+  readonly session?: SessionKey | undefined
 }
 
 /** Collections of the run host. */

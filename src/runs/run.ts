@@ -17,7 +17,7 @@ import { eventsOf } from '../agents/derive.ts'
 import { elapsedSince } from '../agents/elapsed.ts'
 import { errorOf, isRunEvent, isTerminal, isWaiting } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
-import { type MemoryKeeper, memoryOf } from '../agents/memory.ts'
+import { type MemoryKeeper, memoryOf, type RunSitting, sessionOf } from '../agents/memory.ts'
 import { selectKey } from '../agents/provider-key.ts'
 import { type Reading, readingOf } from '../agents/reading.ts'
 import { secretsOf } from '../agents/redacted.ts'
@@ -99,7 +99,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   readonly id: string
   readonly #target: Target
   readonly #input: RunInput
-  readonly #options: RunOptions
+  #options: RunOptions
   readonly #settings: RunSettings
   #caller: Caller | undefined
   readonly #secrets: Caller['secrets']
@@ -107,6 +107,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   readonly #abort = new AbortController()
   readonly #observer: RunObserver | undefined
   readonly #startedAt = performance.now()
+  /** Its turn in its session. */
+  readonly #turn: RunSitting | undefined
   #source: Reading | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   /** The caller's, once it is listened to. */
@@ -117,6 +119,9 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #ended = false
   /** What the run waits for, to be kept with it: from before it ends so on. */
   waiting: Waiting | undefined
+  /** Called once, when the servable is called; before that perhaps when it has to wait for its session. */
+  onBegin: (() => void) | undefined
+  onWait: (() => void) | undefined
   /** Called once, when the run has ended. */
   onEnd: (() => void) | undefined
   /** The terminal event, once the run has ended without its reader having seen it. */
@@ -125,6 +130,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   #next: RunEvent | undefined
   #args: ToolArgs | undefined
   #steps: StepIds | undefined
+  /** The run has ended, and its turn is being kept: then its reader is told. */
+  #isKeeping = false
   /** Who waits for the next event. */
   #take: Take | undefined
   /** The source is asked for an event, or one of it is being looked at. */
@@ -154,7 +161,15 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       signal: this.#abort.signal,
       work: this.#work,
       ...(caller?.continues && { answers: caller.continues.answers }),
-      ...(settings.memory && { memory: memoryOf(settings.memory, target, options) }),
+    }
+    const { memory } = settings
+    if (memory !== undefined) {
+      const key = sessionOf(memory, target, options)
+      const onWait = () => this.onWait?.()
+      const continuedFrom = caller?.continues?.from
+      const about = { id: this.id, input, options: this.#options, cancel: this.cancel, continuedFrom, onWait }
+      this.#turn = key && memory.sessions?.turnOf(key, target, about)
+      this.#options = { ...this.#options, memory: memoryOf(memory, target, this.#options, this.#turn) }
     }
     this.#timer = setTimeout(this.arm, 0)
   }
@@ -180,6 +195,10 @@ export class Run implements AsyncIterableIterator<RunEvent> {
 
   /** Reads on until `take` returns false: what `next()` does, without a promise for each event. */
   read(take: Take): void {
+    if (this.#isKeeping) {
+      this.#take = take
+      return
+    }
     if (this.#ended) {
       const event = this.#unread
       this.#unread = undefined
@@ -194,6 +213,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   return(): Promise<IteratorResult<RunEvent>> {
     this.cancel()
     this.#unread = undefined
+    if (this.#isKeeping) this.#take ??= () => false
     return Promise.resolve(END)
   }
 
@@ -244,7 +264,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       if (this.#pace.isDue) await breathe()
       if (this.#ended) break
       try {
-        this.#source ??= this.#begin()
+        this.#source ??= this.#turn === undefined ? this.#begin() : await this.#beginIn(this.#turn)
         const startedAt = this.#pace.begin()
         if (this.#passNext()) continue
         const pulled = this.#source.pull()
@@ -296,8 +316,17 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     await this.#keep?.({ id: this.id, waiting: this.waiting, event })
   }
 
+  /** Begins once the session is this run's. */
+  async #beginIn(turn: RunSitting): Promise<Reading> {
+    this.#settings.working?.add(this)
+    await turn.enter()
+    this.#abort.signal.throwIfAborted()
+    return this.#begin()
+  }
+
   #begin(): Reading {
     this.#settings.working?.add(this)
+    this.onBegin?.()
     const reading = readingOf(eventsOf(this.#target.servable, this.#input, this.#options))
     // However this run ends but by itself, it fires the signal.
     reading.adopt()
@@ -355,6 +384,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     if (event.type === 'error') return this.#end(this.#toErrorEvent(errorOf(event)))
     if (isTerminal(event)) return this.#end(checkJson(event))
     const told = this.#at(this.#toTell(event))
+    this.#turn?.see(told)
     this.#observer?.event?.(told)
     return told
   }
@@ -423,6 +453,17 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   }
 
   #deliver(event: RunEvent): void {
+    const kept = isTerminal(event) ? this.#turn?.leave(event) : undefined
+    if (kept === undefined) return this.#hand(event)
+    this.#isKeeping = true
+    this.#settings.working?.keep(kept)
+    void kept.then(() => {
+      this.#isKeeping = false
+      this.#hand(event)
+    })
+  }
+
+  #hand(event: RunEvent): void {
     const take = this.#take
     this.#take = undefined
     if (take === undefined) {

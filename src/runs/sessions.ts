@@ -1,65 +1,491 @@
 /**
- * The messages of sessions, in a store.
+ * Sessions in a store: who has one, the turns, and what is told of them. A session is one document, and each turn that has ended
+ * another one.
  *
  * @module
  */
 
-import type { SessionKey } from '../agents/memory.ts'
-import type { Reader, Transaction } from '../state/store.ts'
+import type { Entered, SessionKey, SessionNote, SessionReader } from '../agents/memory.ts'
+import type { Turn, TurnEnd } from '../agents/turn.ts'
+import { ServableError } from '../errors.ts'
+import type { Footing, Reader, Transaction } from '../state/store.ts'
 import { partitionOf } from './record.ts'
+import { plain, toldOf } from './told-turn.ts'
 
-/** The collection of sessions. */
+/** The collections of sessions, of their turns that have ended, and of what is remembered inside of them. */
 export const SESSIONS = 'session'
+export const TURNS = 'turn'
+export const MEMBERS = 'session-member'
+
+/** What a run of a session does that another run has. */
+export type SessionConcurrency = 'queue' | 'reject' | 'interrupt'
 
 /** How much of sessions is kept. */
 export interface SessionSettings {
   /** Most sessions of one owner; past it the one that was used least recently leaves. */
   readonly maxSessions: number
-  /** Most messages of one session; past it the oldest leave. */
+  /** Most messages that are told of one session. */
   readonly maxSessionMessages: number
-  /** Most characters of one session as JSON; past it the oldest messages leave. */
+  /** Most characters that are told of one session, as JSON. */
   readonly maxSessionLength: number
   /** Milliseconds for which a session is kept after its last run. */
   readonly sessionRetentionMs: number
+  /** Most turns of one session, and most characters of them as JSON; past it the oldest leave. */
+  readonly maxTurns: number
+  readonly maxLength: number
+  readonly concurrency: SessionConcurrency
+  /** Turns that are told no more are summed up. */
+  readonly compacts: boolean
 }
+
+/** Milliseconds for which a run that is not heard of keeps its place. */
+export const LEASE_MS = 15_000
+
+/** Milliseconds that are left of a place when it is renewed. */
+const RENEW_AT_MS = 11_000
+
+/** Runs that may wait for a session. */
+const MAX_WAITING = 8
+
+/** Memories inside of one session. */
+const MAX_MEMBERS = 100
 
 /** Sessions that leave for one that comes: more than one where the bound was lowered. */
 const LEAVE_AT_ONCE = 10
 
-/** The messages of a session. */
-export function readSession(tx: Reader, key: SessionKey): readonly unknown[] {
-  const document = tx.get<readonly unknown[]>(SESSIONS, idOf(key))
-  return document === undefined || (document.expiresAt ?? 0) <= tx.now ? [] : document.value
+/** Turns that are read at once. */
+const PAGE = 20
+
+/** A run at work or waiting. */
+interface Seat {
+  readonly runId: string
+  /** When it has died if it is not heard of. */
+  readonly until: number
+  /** It is to stop. */
+  readonly stop?: true
 }
 
-/** Adds messages, and gives the moment at which the session may go. */
+/** A turn, or what was appended without one. */
+interface Entry {
+  readonly seq: number
+  readonly turn?: Turn
+  readonly provider?: string | undefined
+  /** Null: they are too long to be told. */
+  readonly messages?: readonly unknown[] | null
+  /** Turns of before there were any, as one list of messages. */
+  readonly isOld?: true
+}
+
+/** A session, but for its turns that have ended. */
+interface Session {
+  /** The place of its next entry. */
+  readonly next: number
+  /** Turns that have ended, and their characters. */
+  readonly count: number
+  readonly length: number
+  /** Who has the session, and then who waits for it. */
+  readonly line: readonly Seat[]
+  /** What has begun. */
+  readonly open: readonly Entry[]
+  readonly summary?: Summary
+}
+
+/** What stands for the turns up to one. */
+export interface Summary {
+  readonly text: string
+  readonly upTo: number
+}
+
+const NEW: Session = { next: 1, count: 0, length: 0, line: [], open: [] }
+
+/** One text of several: JSON keeps them apart. */
+export function idOf({ owner, place, sessionId }: SessionKey): string {
+  return JSON.stringify([owner, place, sessionId])
+}
+
+/** Gets in line, or renews the place in it. Whoever is first begins its turn. Throws `session_busy`. */
+export function enterSession(
+  tx: Transaction,
+  key: SessionKey,
+  turn: Turn,
+  settings: SessionSettings,
+): Entered {
+  const { runId } = turn
+  const session = look(tx, key)
+  const before = alive(session, tx.now, runId)
+  const place = before.findIndex(seat => seat.runId === runId)
+  const line = place === -1 ? joined(before, settings) : before
+  const seat = place === -1 ? undefined : before[place]
+  const at = place === -1 ? line.length : place
+  const begins = at === 0 && !session.open.some(entry => entry.turn?.runId === runId)
+  if (seat === undefined || begins || seat.until - tx.now < RENEW_AT_MS) {
+    line[at] = { ...seat, runId, until: tx.now + LEASE_MS }
+    const after = settle(tx, key, { ...session, line }, settings)
+    save(tx, key, begins ? begun(after, turn) : after, settings)
+  }
+  const stops = seat === undefined ? line.filter(({ stop }) => stop).map(each => each.runId) : []
+  return { place: at, stops, isStopped: seat?.stop === true }
+}
+
+/** The line for one who joins it. */
+function joined(line: Seat[], { concurrency }: SessionSettings): Seat[] {
+  if (line.length > (concurrency === 'reject' ? 0 : MAX_WAITING)) throw busy()
+  return concurrency === 'interrupt' ? line.map(seat => ({ ...seat, stop: true })) : line
+}
+
+function begun(session: Session, turn: Turn): Session {
+  const { next, open } = session
+  return { ...session, next: next + 1, open: [...open, { seq: next, turn }] }
+}
+
+/** Renews the place of a run at work; false where it is to stop: it was told so, or is not the first any more. */
+export function keepSession(
+  tx: Transaction,
+  key: SessionKey,
+  runId: string,
+  settings: SessionSettings,
+): boolean {
+  const session = look(tx, key)
+  const [first, ...rest] = alive(session, tx.now, runId)
+  if (first !== undefined && (first.runId !== runId || first.stop)) return false
+  if (first === undefined || first.until - tx.now < RENEW_AT_MS) {
+    save(tx, key, { ...session, line: [{ runId, until: tx.now + LEASE_MS }, ...rest] }, settings)
+  }
+  return true
+}
+
+/** Leaves the line. Keeps how a turn ended; of one that is gone only where its beginning is told as well. */
+export function leaveSession(
+  tx: Transaction,
+  key: SessionKey,
+  end: TurnEnd & Pick<Turn, 'runId'> & Partial<Turn>,
+  note: SessionNote | undefined,
+  settings: SessionSettings,
+): void {
+  const { runId } = end
+  const session = look(tx, key)
+  const line = alive(session, tx.now, runId).filter(seat => seat.runId !== runId)
+  const isIt = ({ turn }: Entry) => turn?.runId === runId
+  const left = { ...session, line, open: session.open.filter(entry => !isIt(entry)) }
+  if (end.status === 'running') return save(tx, key, left, settings)
+  // One that was thought dead has been settled.
+  const settled = () =>
+    tx.list<Entry>(TURNS, { partition: idOf(key), limit: PAGE * 5 }).map(({ value }) => value)
+  const entry = session.open.find(isIt) ?? settled().find(isIt)
+  if (entry === undefined && end.input === undefined) return save(tx, key, left, settings)
+  const { seq = left.next, turn } = entry ?? {}
+  const ended = { seq, turn: { ...turn, ...end } as Turn, ...(note && noted(note, settings)) }
+  const after = close(tx, key, { ...left, next: Math.max(left.next, seq + 1) }, ended, settings)
+  save(tx, key, after, settings)
+}
+
+/** Adds messages that are of no turn. */
 export function appendSession(
   tx: Transaction,
   key: SessionKey,
-  messages: readonly unknown[],
+  note: SessionNote,
   settings: SessionSettings,
-): number {
+): void {
+  const session = look(tx, key)
+  const about = noted(note, settings)
+  if (key.member !== undefined) {
+    const { at = 0 } = tx.get(SESSIONS, idOf(key)) ?? {}
+    // It is kept as long as the session.
+    if (tx.now - at > LEASE_MS) save(tx, key, session, settings)
+    return appendMember(tx, key, about, settings)
+  }
+  const entry = { seq: session.next, ...about }
+  save(tx, key, close(tx, key, { ...session, next: session.next + 1 }, entry, settings), settings)
+}
+
+/** What is told of a session. */
+export interface SessionWindow {
+  readonly messages: readonly unknown[]
+  readonly summary?: string | undefined
+  /** Turns that are told no more and not summed up yet, oldest first, and the place of the last of them. */
+  readonly leaving: readonly Turn[]
+  readonly upTo: number
+}
+
+/** The messages of the newest turns that fit. */
+export function readSession(
+  tx: Reader,
+  key: SessionKey,
+  reader: SessionReader,
+  settings: SessionSettings,
+): SessionWindow {
+  if (key.member !== undefined) {
+    const { messages } = fitting(newestFirst(membersOf(tx, key)), reader, settings)
+    return { messages, leaving: [], upTo: 0 }
+  }
+  const session = look(tx, key)
+  const { summary } = session
+  const { messages, rest } = fitting(entriesOf(tx, key, session), reader, settings)
+  const leaving: Turn[] = []
+  let upTo = 0
+  if (settings.compacts) {
+    for (const { seq, turn } of rest()) {
+      if (seq <= (summary?.upTo ?? 0)) break
+      upTo = Math.max(upTo, seq)
+      if (turn !== undefined) leaving.unshift(turn)
+    }
+  }
+  return { messages, summary: summary?.text, leaving, upTo }
+}
+
+/** Keeps what stands for the turns up to one. */
+export function summarizeSession(
+  tx: Transaction,
+  key: SessionKey,
+  summary: Summary,
+  settings: SessionSettings,
+): void {
+  if (tx.get(SESSIONS, idOf(key)) !== undefined) save(tx, key, { ...look(tx, key), summary }, settings)
+}
+
+/** The transcript, in the order in which the turns began. One at work whose run is gone is `interrupted`. */
+export function turnsOf(tx: Reader, key: SessionKey): readonly Turn[] {
+  const session = look(tx, key)
+  const here = new Set(alive(session, tx.now).map(({ runId }) => runId))
+  const ended = tx
+    .list<Entry>(TURNS, { partition: idOf(key), limit: session.count })
+    .map(({ value }) => value)
+  return [...session.open.map(entry => asOf(entry, here)), ...ended]
+    .sort((a, b) => a.seq - b.seq)
+    .flatMap(({ turn }) => turn ?? [])
+}
+
+/** Deletes a session with all that is kept of it. */
+export function forgetSession(tx: Transaction, id: string): void {
+  tx.delete(SESSIONS, id)
+  for (const collection of [TURNS, MEMBERS]) {
+    for (const each of tx.list(collection, { partition: id, limit: 1_000_000 }))
+      tx.delete(collection, each.id)
+  }
+}
+
+function busy(): ServableError {
+  return new ServableError(
+    'session_busy',
+    'Another run of the session is at work: try again when it has ended',
+  )
+}
+
+/** A session as it is by now. */
+function look(tx: Reader, key: SessionKey): Session {
+  const document = tx.get<Session | readonly unknown[]>(SESSIONS, idOf(key))
+  if (document === undefined || (document.expiresAt ?? 0) <= tx.now) return NEW
+  const { value } = document
+  return isList(value) ? { ...NEW, open: [{ seq: 0, messages: value, isOld: true }] } : value
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value)
+}
+
+/** Those in line who are heard of. */
+function alive({ line }: Session, now: number, runId?: string): Seat[] {
+  return line.filter(seat => seat.until > now || seat.runId === runId)
+}
+
+function asOf(entry: Entry, here: ReadonlySet<string>): Entry {
+  const { turn } = entry
+  return turn === undefined || here.has(turn.runId)
+    ? entry
+    : { ...entry, turn: { ...turn, status: 'interrupted' } }
+}
+
+/** Puts away what is open of runs that are gone. */
+function settle(tx: Transaction, key: SessionKey, session: Session, settings: SessionSettings): Session {
+  const here = new Set(session.line.map(({ runId }) => runId))
+  const isOver = ({ turn }: Entry) => turn === undefined || !here.has(turn.runId)
+  const open = session.open.filter(entry => !isOver(entry))
+  let after: Session = { ...session, open }
+  for (const entry of session.open)
+    if (isOver(entry)) after = close(tx, key, after, asOf(entry, here), settings)
+  return after
+}
+
+/** Puts an entry away; the oldest leave. */
+function close(
+  tx: Transaction,
+  key: SessionKey,
+  session: Session,
+  entry: Entry,
+  { maxTurns, maxLength }: SessionSettings,
+): Session {
+  const partition = idOf(key)
+  const id = `${partition}/${entry.seq}`
+  const before = tx.get<Entry>(TURNS, id)
+  let count = session.count + (before === undefined ? 1 : 0)
+  let length = session.length + lengthOf(entry) - (before === undefined ? 0 : lengthOf(before.value))
+  tx.put(TURNS, { id, partition, at: entry.seq, tags: {}, value: entry }, { thing: thingOf(partition) })
+  while (count > 0 && (count > maxTurns || length > maxLength)) {
+    const [oldest] = tx.oldest<Entry>(TURNS, 1, partition)
+    if (oldest === undefined) break
+    tx.delete(TURNS, oldest.id)
+    count--
+    length -= lengthOf(oldest.value)
+  }
+  return { ...session, count, length }
+}
+
+function save(tx: Transaction, key: SessionKey, value: Session, settings: SessionSettings): void {
   const { now } = tx
+  const id = idOf(key)
   const partition = partitionOf(key.owner)
-  for (const { id } of tx.expired(SESSIONS, now, 10)) tx.delete(SESSIONS, id)
-  const value = bounded([...readSession(tx, key), ...messages], settings)
+  const before = tx.get(SESSIONS, id)
+  // What has expired is another session.
+  if (before !== undefined && (before.expiresAt ?? 0) <= now) forgetSession(tx, id)
+  if (before === undefined) makeRoom(tx, partition, settings.maxSessions)
   const expiresAt = now + settings.sessionRetentionMs
-  tx.delete(SESSIONS, idOf(key))
-  const excess = Math.min(tx.count(SESSIONS, partition) - settings.maxSessions + 1, LEAVE_AT_ONCE)
-  if (excess > 0) for (const { id } of tx.oldest(SESSIONS, excess, partition)) tx.delete(SESSIONS, id)
-  tx.put(SESSIONS, { id: idOf(key), partition, at: now, tags: {}, expiresAt, value }, { leaves: 'first' })
-  return expiresAt
+  tx.put(
+    SESSIONS,
+    { id, partition, at: now, tags: {}, expiresAt, value },
+    { thing: thingOf(id), leaves: 'first' },
+  )
+}
+
+function makeRoom(tx: Transaction, partition: string, maxSessions: number): void {
+  for (const { id } of tx.expired(SESSIONS, tx.now, LEAVE_AT_ONCE)) forgetSession(tx, id)
+  const excess = Math.min(tx.count(SESSIONS, partition) - maxSessions + 1, LEAVE_AT_ONCE)
+  if (excess > 0) for (const { id } of tx.oldest(SESSIONS, excess, partition)) forgetSession(tx, id)
+}
+
+/** All parts of a session leave a full store together. */
+function thingOf(id: string): NonNullable<Footing['thing']> {
+  return `session:${id}`
+}
+
+function noted(
+  { messages, provider }: SessionNote,
+  { maxSessionLength }: SessionSettings,
+): Omit<Entry, 'seq'> {
+  return {
+    ...(provider !== undefined && { provider }),
+    messages: lengthOf(messages) > maxSessionLength ? null : messages,
+  }
+}
+
+function lengthOf(value: unknown): number {
+  return JSON.stringify(value)?.length ?? 0
+}
+
+function memberIdOf({ owner, place, sessionId, member = [] }: SessionKey): string {
+  return JSON.stringify([owner, [...place, ...member], sessionId])
+}
+
+/** What a member remembers, oldest first. */
+function membersOf(tx: Reader, key: SessionKey): readonly Entry[] {
+  const id = memberIdOf(key)
+  const kept = tx.get<readonly Entry[]>(MEMBERS, id)?.value
+  if (kept !== undefined) return kept
+  const old = tx.get(SESSIONS, id)?.value
+  return isList(old) ? [{ seq: 0, messages: old, isOld: true }] : []
+}
+
+function appendMember(
+  tx: Transaction,
+  key: SessionKey,
+  about: Omit<Entry, 'seq'>,
+  settings: SessionSettings,
+): void {
+  const partition = idOf(key)
+  const id = memberIdOf(key)
+  const entries = [...membersOf(tx, key), { seq: 0, ...about }]
+  const { kept } = fitting(newestFirst(entries), {}, settings)
+  if (tx.get(MEMBERS, id) === undefined && tx.count(MEMBERS, partition) >= MAX_MEMBERS) {
+    for (const each of tx.oldest(MEMBERS, 1, partition)) tx.delete(MEMBERS, each.id)
+  }
+  const value = kept === 0 ? [] : entries.slice(-kept)
+  tx.put(MEMBERS, { id, partition, at: tx.now, tags: {}, value }, { thing: thingOf(partition) })
+}
+
+function* newestFirst<T>(list: readonly T[]): Generator<T> {
+  for (let index = list.length - 1; index >= 0; index--) yield list[index] as T
+}
+
+/** The entries of a session that have ended, newest first. */
+function* entriesOf(tx: Reader, key: SessionKey, { open, count }: Session): Generator<Entry> {
+  const partition = idOf(key)
+  let after: { readonly at: number; readonly id: string } | undefined
+  for (let read = 0; read < count; read += PAGE) {
+    const page = tx.list<Entry>(TURNS, { partition, limit: PAGE, ...(after && { after }) })
+    for (const { value } of page) yield value
+    after = page.at(-1)
+    if (after === undefined) break
+  }
+  for (const entry of open) if (entry.isOld) yield entry
+}
+
+/** What fits of entries, and those that do not, newest first. */
+interface Fitting {
+  readonly messages: readonly unknown[]
+  /** How many entries fit. */
+  readonly kept: number
+  readonly rest: () => Iterable<Entry>
+}
+
+/** Takes entries, newest first, until one does not fit. */
+function fitting(
+  entries: Iterator<Entry>,
+  { provider }: SessionReader,
+  { maxSessionMessages, maxSessionLength }: SessionSettings,
+): Fitting {
+  const taken: (readonly unknown[])[] = []
+  let count = maxSessionMessages
+  let length = maxSessionLength
+  let last: Entry | undefined
+  // Turns whose messages are with the turn that went on from them.
+  const within = new Set<string>()
+  for (let item = entries.next(); !item.done; item = entries.next()) {
+    const entry = item.value
+    const { runId = '', continuedFrom } = entry.turn ?? {}
+    const isWithin = within.has(runId)
+    if (continuedFrom !== undefined && (isWithin || entry.messages != null)) within.add(continuedFrom)
+    if (isWithin) {
+      taken.unshift([])
+      continue
+    }
+    const told = entry.isOld ? newestOf(entry.messages ?? [], count, length) : ofProvider(entry, provider)
+    if (told !== undefined) {
+      count -= told.length
+      length -= told.reduce<number>((sum, message) => sum + lengthOf(message), 0)
+    }
+    if (told === undefined || count < 0 || length < 0) {
+      last = entry
+      break
+    }
+    taken.unshift(told)
+  }
+  return {
+    messages: taken.flat(),
+    kept: taken.length,
+    *rest() {
+      if (last !== undefined) yield last
+      for (let item = entries.next(); !item.done; item = entries.next()) yield item.value
+    },
+  }
+}
+
+/** How an entry is told; undefined for one that cannot be, so that nothing before it is told either. */
+function ofProvider({ turn, messages, provider }: Entry, reader: string | undefined) {
+  if (messages == null) return turn === undefined ? undefined : toldOf(turn)
+  return provider === undefined || provider === reader ? messages : messages.map(plain).filter(isTold)
+}
+
+/** Whether anything of a message is left. */
+function isTold(message: unknown): boolean {
+  const { content } = Object(message) as { readonly content?: unknown }
+  return !isList(content) || content.length > 0
 }
 
 /** The newest messages that fit. */
-function bounded(
-  messages: readonly unknown[],
-  { maxSessionMessages, maxSessionLength }: SessionSettings,
-): readonly unknown[] {
-  const lengths = messages.map(message => JSON.stringify(message)?.length ?? 0)
-  let first = Math.max(messages.length - maxSessionMessages, 0)
+function newestOf(messages: readonly unknown[], maxCount: number, maxLength: number): readonly unknown[] {
+  const lengths = messages.map(lengthOf)
+  let first = Math.max(messages.length - maxCount, 0)
   let total = lengths.slice(first).reduce((sum, length) => sum + length, 0)
-  while (total > maxSessionLength) total -= lengths[first++] ?? total
+  while (total > maxLength) total -= lengths[first++] ?? total
   // An answer goes with what it answers.
   if (first > 0) while (isAnswer(messages[first])) first++
   return messages.slice(first)
@@ -69,9 +495,4 @@ function bounded(
 function isAnswer(message: unknown): boolean {
   const { role } = Object(message) as { readonly role?: unknown }
   return role === 'assistant' || role === 'tool'
-}
-
-/** One text of several: JSON keeps them apart. */
-export function idOf({ owner, place, sessionId }: SessionKey): string {
-  return JSON.stringify([owner, place, sessionId])
 }

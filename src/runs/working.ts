@@ -35,7 +35,12 @@ export function createWorkingRuns(): WorkingRuns {
     if (storing.size === 0) return
     const late = createWake()
     const timer = setTimeout(late.fire, STORE_MS)
-    await Promise.race([Promise.all(storing), late.wait()])
+    let isLate = false
+    const lateness = late.wait().then(() => {
+      isLate = true
+    })
+    // What a run has said is kept first, and its end after that.
+    while (storing.size > 0 && !isLate) await Promise.race([Promise.all(storing).then(breathe), lateness])
     clearTimeout(timer)
   }
   return {

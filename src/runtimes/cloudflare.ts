@@ -9,6 +9,7 @@ import type { Core } from '../core/built-in.ts'
 import { coreOf } from '../core/handler.ts'
 import type { HostedState, ObjectClassName } from '../core/hosted.ts'
 import { ServableError } from '../errors.ts'
+import { SESSIONS_IN_STATE } from '../runs/session-keeper.ts'
 import { findObjects, NAMES, reach } from './cloudflare/bindings.ts'
 import { createDurableHost } from './cloudflare/durable-host.ts'
 import { type KeepingClass, keepingClass } from './cloudflare/object.ts'
@@ -64,6 +65,7 @@ export function durableState({
   }
   return {
     kind: 'hosted',
+    sessions: SESSIONS_IN_STATE,
     createHost(settings) {
       findObjects('run')
       findObjects('index')

@@ -9,8 +9,8 @@ import { toLangChainMessage } from '../../src/adapters/langgraph-messages.ts'
 import { toOpenAiInput } from '../../src/adapters/openai-messages.ts'
 import { threadOf } from '../../src/adapters/thread.ts'
 import { contextOf } from '../../src/agents/perform.ts'
-import { type RunInput, ServableError } from '../../src/index.ts'
-import { graph, mastraAgent, openaiAgent, streaming, voltAgent } from './fakes.ts'
+import { createHandler, type RunInput, ServableError } from '../../src/index.ts'
+import { aiAgent, graph, mastraAgent, openaiAgent, streaming, voltAgent } from './fakes.ts'
 
 const url = 'https://example.com/a.png'
 const input: RunInput = [
@@ -146,6 +146,43 @@ describe('a session', () => {
     await agent.run('hi', { sessionId: 's', userId: 'ada', identity: 'ada' })
     await agent.run('hi')
     expect(given).toEqual([{ thread: 'ada/s' }, undefined])
+  })
+
+  it('is told before the input where the framework keeps none: AI SDK, and OpenAI Agents without the option', async () => {
+    const prompts: unknown[] = []
+    const stream = (call: { prompt?: unknown; messages?: unknown }) => {
+      prompts.push(call.messages ?? call.prompt)
+      return { fullStream: streaming([{ type: 'text-delta', text: 'Yes' }]) }
+    }
+    const run = async (_agent: unknown, asked: unknown) => {
+      prompts.push(asked)
+      const said = { type: 'raw_model_stream_event', data: { type: 'output_text_delta', delta: 'Yes' } }
+      return streaming([said])
+    }
+    const agents = {
+      ai: toAgent({ ...aiAgent({ id: 'ai' }), stream }),
+      openai: toAgent(openaiAgent({ name: 'openai' }), { run }),
+    }
+    const handler = createHandler({ registry: false, logger: false, agents })
+    for (const name of ['ai', 'openai']) {
+      for (const text of ['One', 'Two']) {
+        const body = JSON.stringify({ input: text, sessionId: 's' })
+        const headers = { 'content-type': 'application/json' }
+        const path = `http://127.0.0.1/api/agents/${name}/run`
+        expect((await handler(new Request(path, { method: 'POST', headers, body }))).status).toBe(200)
+      }
+    }
+    const [one, two] = [
+      { role: 'user', content: 'One' },
+      { role: 'user', content: 'Two' },
+    ]
+    const said = { role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Yes' }] }
+    expect(prompts).toEqual([
+      'One',
+      [one, { role: 'assistant', content: 'Yes' }, two],
+      'One',
+      [one, said, two],
+    ])
   })
 })
 

@@ -14,6 +14,7 @@ import { repeatingCases } from './runs/repeating.ts'
 import type { SettingsName } from './runs/service.ts'
 import { sessionCases } from './runs/sessions.ts'
 import { sizeCases } from './runs/sizes.ts'
+import { turnCases } from './runs/turns.ts'
 import { served } from './served.ts'
 
 /** Starts the service with some settings. */
@@ -31,6 +32,7 @@ export function runsContract(deploy: Deploy, host: Host = {}): void {
       correctionCases(server)
       sessionCases(server)
       storedConversationCases(server)
+      turnCases(server)
       describe('a run whose clients leave', () => cancelOnLeaveCases(server))
       describe('with `runs.store` none', () => unstoredCases(server))
     })

@@ -8,6 +8,7 @@ import { ownerCases } from '../contracts/runs/owners.ts'
 import { repeatingCases } from '../contracts/runs/repeating.ts'
 import { runsHandler, runsOptions } from '../contracts/runs/service.ts'
 import { sessionCases } from '../contracts/runs/sessions.ts'
+import { turnCases } from '../contracts/runs/turns.ts'
 import { served } from '../contracts/served.ts'
 import { late } from './served.ts'
 
@@ -20,6 +21,7 @@ describe.concurrent('stored runs over a store that answers late', () => {
   repeatingCases(server)
   correctionCases(server)
   sessionCases(server)
+  turnCases(server)
   cancelOnLeaveCases(server)
 })
 

@@ -1,6 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Agent, type RunEvent, Team, textOf } from '../../src/index.ts'
+import { Agent, createHandler, type RunEvent, Team, textOf } from '../../src/index.ts'
 import { lead, ModelAgent } from '../../src/model-agent/index.ts'
 import { SideEvents } from '../../src/model-agent/side-events.ts'
 import { drain, never } from '../support.ts'
@@ -99,6 +99,26 @@ describe('lead', () => {
     const { text, toolCalls } = await team().run('Do it')
     expect(text).toBe('done')
     expect(toolCalls.map(({ result }) => result)).toEqual(['found a', 'found b'])
+  })
+
+  it('remembers the session, with what the members said', async () => {
+    const handler = createHandler({ registry: false, logger: false, teams: { desk: team() } })
+    const ask = (input: string) => {
+      const headers = { 'content-type': 'application/json' }
+      const body = JSON.stringify({ input, sessionId: 's' })
+      return handler(new Request('http://127.0.0.1/api/teams/desk/run', { method: 'POST', headers, body }))
+    }
+    leading.script(calls(['ask_searcher', { input: 'a' }]), says('done'))
+    expect((await ask('Do it')).status).toBe(200)
+    leading.script(says('as before'))
+    await ask('Again')
+    expect(leading.asked[0]?.body.messages.slice(1)).toMatchObject([
+      { role: 'user', content: 'Do it' },
+      { role: 'assistant' },
+      { role: 'tool', content: 'found a' },
+      { role: 'assistant', content: 'done' },
+      { role: 'user', content: 'Again' },
+    ])
   })
 
   it('gives each model the key of its own provider', async () => {

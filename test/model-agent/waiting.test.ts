@@ -401,6 +401,7 @@ function remembering() {
   const session = {
     read: async () => messages,
     append: async (more: readonly unknown[]) => void messages.push(...JSON.parse(JSON.stringify(more))),
+    turns: async () => [],
   }
   const memory: NonNullable<RunOptions['memory']> = {
     session: () => session,

@@ -7,17 +7,22 @@ const usual: SessionSettings = {
   maxSessionMessages: 200,
   maxSessionLength: 65_536,
   sessionRetentionMs: 60_000,
+  maxTurns: 1000,
+  maxLength: 1_000_000,
+  concurrency: 'queue',
+  compacts: false,
 }
 
 /** Sessions of a store of their own. */
-function sessions(settings: Partial<SessionSettings> = {}) {
+function sessions(given: Partial<SessionSettings> = {}) {
+  const settings = { ...usual, ...given }
   const { store } = memoryState()
   const keyOf = (sessionId: string, owner: string | null) => ({ owner, place: ['agent:a'], sessionId })
   return {
     read: (sessionId: string, owner: string | null = null) =>
-      store.read(tx => readSession(tx, keyOf(sessionId, owner))),
+      store.read(tx => readSession(tx, keyOf(sessionId, owner), {}, settings).messages),
     append: (sessionId: string, messages: readonly unknown[], owner: string | null = null) =>
-      store.write(tx => appendSession(tx, keyOf(sessionId, owner), messages, { ...usual, ...settings })),
+      store.write(tx => appendSession(tx, keyOf(sessionId, owner), { messages }, settings)),
   }
 }
 

@@ -15,7 +15,9 @@ import {
   follow,
   get,
   list,
+  noted,
   own,
+  post,
   type Server,
   streamRequest,
 } from '../contracts/runs/client.ts'
@@ -135,6 +137,29 @@ describe.each(Object.entries(starts))('a server that is killed in the middle of 
     expect(runs.map(({ status }) => status)).toEqual([...interrupted.map(() => 'failed'), 'completed'])
     await expectListed(server, owner, 'completed', [completed])
     await expectListed(server, owner, 'failed', interrupted)
+  })
+
+  it('has the turns of a session, and lets the next run of it work', async () => {
+    const sessionId = own('session')
+    const gates = [own('gate'), own('gate')]
+    const stored = await accept(server, 'agents/talks', { input: `says ${gates[0]}`, sessionId })
+    const other = own('session')
+    const plain = post(server, '/api/agents/talks/run', { input: `says ${gates[1]}`, sessionId: other })
+    const cut = plain.catch(() => undefined)
+    for (const gate of gates) await noted(server, `${gate} started`)
+    await runtime.kill()
+    await cut
+    runtime = await start(folder)
+    expect((await get(server, stored.id)).error?.code).toBe('interrupted')
+    const turnsOf = async (id: string) => {
+      const { text } = await post(server, '/api/agents/talks/run', { input: 'turns', sessionId: id })
+      return JSON.parse(JSON.parse(text).text)
+    }
+    const interrupted = { status: 'interrupted', input: `says ${gates[0]}`, text: 'says ' }
+    expect(await turnsOf(sessionId)).toMatchObject([interrupted, { status: 'running' }])
+    const [turn] = await turnsOf(other)
+    expect(turn).toMatchObject({ status: 'interrupted', input: `says ${gates[1]}` })
+    expect(turn).not.toHaveProperty('text')
   })
 
   it('can be killed again and again', async () => {

@@ -83,6 +83,21 @@ describe('rows that are written', () => {
     expect((await spent(url(), 'ServableIndex.core:run.update')).rows).toBeLessThanOrEqual(28)
   })
 
+  it('are 4 more at the most for the turn of a session, and 7 for the first one', async () => {
+    const owner = await knownOwner()
+    const sessionId = own('session')
+    for (const isFirst of [true, false]) {
+      const path = `${url()}/api/agents/burst/stream`
+      await (await post(path, { input: 'x', background: true, sessionId }, owner)).text()
+      const { rows, calls } = await spent(url(), 'ServableIndex.core:run.update')
+      expect(rows).toBeLessThanOrEqual(13 + (isFirst ? 7 : 4))
+      expect(calls).toMatchObject({
+        'ServableIndex.core:session.enter': 1,
+        'ServableIndex.core:session.leave': 1,
+      })
+    }
+  })
+
   it('are one a piece at the most, and those of a run, where pieces come one by one', async () => {
     const owner = await knownOwner()
     expect(await followed(url(), 'paced', owner)).toBe(50)

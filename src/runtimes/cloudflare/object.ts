@@ -10,9 +10,9 @@ import type { Core } from '../../core/built-in.ts'
 import type { Keeper, KeeperMaker, ObjectClassName, Seat } from '../../core/hosted.ts'
 import { keeperOf } from '../../core/keeper.ts'
 import type { Transactions } from '../../core/kept.ts'
-import { SESSION_KEEPER, SESSION_TRANSACTIONS } from '../../core/sessions.ts'
 import { ServableError } from '../../errors.ts'
 import { logThrown } from '../../http/failure-log.ts'
+import { SESSIONS_IN_STATE } from '../../runs/session-keeper.ts'
 import { Alarm } from './alarm.ts'
 import { reach } from './bindings.ts'
 import type { ObjectClass, ObjectState } from './platform.ts'
@@ -118,7 +118,7 @@ function makersOf(className: KeepingClass, core: Core): ReadonlyMap<string, Keep
   if (className === 'run') makers.set(RUN_KEEPER, createRunKeeper)
   if (className === 'index') {
     makers.set(RUN_KEEPER, createRunIndex)
-    keep(SESSION_KEEPER, SESSION_TRANSACTIONS)
+    keep(SESSIONS_IN_STATE.name, SESSIONS_IN_STATE.transactions)
   }
   for (const { plugin, name } of core.mounted) {
     if (className === 'index') {

@@ -5,6 +5,7 @@
  */
 
 import type { Answer, Kind, RunInput, RunOptions } from '../../agents/contract.ts'
+import { sessionOf } from '../../agents/memory.ts'
 import type { Core } from '../../core/built-in.ts'
 import type { Keeper, Seat } from '../../core/hosted.ts'
 import { resolveInObject, runsInObject } from '../../core/in-object.ts'
@@ -114,8 +115,9 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
     const { id, owner, client, listedBy, options, continues } = message
     const { name, shares } = listedBy
     const { maxRunning, maxRunningPerOwner, timeoutMs } = settings
+    const session = sessionOf(settings.memory, target, options)
     const run = newRun(
-      { id, at: Date.now(), instance: store.instance },
+      { id, at: Date.now(), instance: store.instance, session },
       { target, options, owner, key: undefined, continues },
     )
     await index.admit(name, run, client, {

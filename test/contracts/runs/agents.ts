@@ -103,6 +103,28 @@ export const remembers: Agent = new Agent({
   },
 })
 
+/**
+ * Does what its input says, and waits for the gate that comes after that: `says` speaks, `fails` fails then, `turns` and `read`
+ * give what its session holds.
+ */
+export const talks: Agent = new Agent({
+  name: 'talks',
+  register: false,
+  async *run(input, { memory, signal }) {
+    const [act = '', gate] = textOf(input).split(' ')
+    const session = memory?.session()
+    if (act === 'turns') return JSON.stringify(await session?.turns())
+    if (act === 'read') return JSON.stringify(await session?.read())
+    yield `${act} `
+    if (gate !== undefined) {
+      notes.push(`${gate} started`)
+      while (!gates.has(gate) && !signal.aborted) await sleep(10)
+    }
+    if (act === 'fails') throw new Error('It fails')
+    return {}
+  },
+})
+
 export const agents = {
   ...common,
   ...corrections,
@@ -114,5 +136,6 @@ export const agents = {
   measures,
   asks,
   remembers,
+  talks,
   'remembers-too': remembers,
 }

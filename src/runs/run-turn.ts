@@ -1,0 +1,212 @@
+/**
+ * The turn of a run in its session: waits until the session is free, gathers what is said, and has it kept.
+ *
+ * @module
+ */
+
+import type {
+  Remembering,
+  RunSitting,
+  SessionKeeper,
+  SessionKey,
+  SessionNote,
+  Sitting,
+  SittingRun,
+} from '../agents/memory.ts'
+import { withoutKeys } from '../agents/redacted.ts'
+import type { ErrorEvent, FinishEvent, RunEvent, RunKeys } from '../agents/run-types.ts'
+import type { Turn, TurnEnd, TurnToolCall } from '../agents/turn.ts'
+import { isServableError } from '../errors.ts'
+import { createWake } from '../wake.ts'
+import { MAX_TEXT, toKeptInput } from './told-turn.ts'
+
+/** Milliseconds after which a session is asked for again: first, and at most. */
+const ASK_MS = 50
+const MAX_ASK_MS = 1000
+
+/** Calls of tools that a turn names, and characters of a name. */
+const MAX_CALLS = 100
+const MAX_NAME = 200
+
+/** How often the end of a turn is written, and the milliseconds before the second time; then twice as many each time. */
+const TRIES = 7
+const RETRY_MS = 100
+
+/** See the module's head. */
+export class RunTurn implements RunSitting, Sitting {
+  readonly key: SessionKey
+  readonly runId: string
+  readonly messages: unknown[] = []
+  readonly stop: () => void
+  readonly #onWait: () => void
+  readonly #sessions: SessionKeeper
+  #turn: Turn
+  readonly #keys: RunKeys
+  readonly #said = new Said()
+  readonly #wake = createWake()
+  #provider: string | undefined
+  #entering: Promise<void> | undefined
+  /** It is in line; it has had the session. */
+  #isIn = false
+  #hasBegun = false
+  #hasLeft = false
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(sessions: SessionKeeper, key: SessionKey, { kind, name }: Remembering, run: SittingRun) {
+    this.#sessions = sessions
+    this.key = key
+    this.runId = run.id
+    this.stop = run.cancel
+    this.#onWait = run.onWait
+    this.#keys = run.options
+    const { continuedFrom, options } = run
+    const { messageId } = options
+    this.#turn = {
+      ...{ runId: run.id, kind, name, ...(messageId !== undefined && { messageId }) },
+      ...(continuedFrom !== undefined && { continuedFrom }),
+      input: withoutKeys(toKeptInput(run.input), run.options),
+      status: 'running',
+      at: Date.now(),
+    }
+  }
+
+  /** Resolves once the turn is written, or the run has left. Rejects where it cannot have the session. */
+  enter(): Promise<void> {
+    this.#entering = this.#enter().catch(error => {
+      if (!isServableError(error) || error.code !== 'state_full') throw error
+      // Sessions are what leaves a full store first: this one has left at once.
+      this.#sessions.failed(error)
+    })
+    return this.#entering
+  }
+
+  look(): void {
+    this.#wake.fire()
+  }
+
+  /** Takes in what is said. */
+  see(event: RunEvent): void {
+    this.#said.add(event)
+  }
+
+  append({ messages, provider }: SessionNote): void {
+    this.messages.push(...messages)
+    this.#provider = provider
+  }
+
+  /** The run has ended. Gives what is done once that is kept, which never rejects; undefined where there is nothing to keep. */
+  leave(event: FinishEvent | ErrorEvent): Promise<void> | undefined {
+    this.#hasLeft = true
+    if (this.#timer !== undefined) clearTimeout(this.#timer)
+    this.#wake.fire()
+    return this.#entering && this.#leave(this.#entering, event)
+  }
+
+  async #enter(): Promise<void> {
+    const { others, letGo } = this.#sessions.seat(this.key, this)
+    this.#letGo = letGo
+    for (let pause = ASK_MS; !this.#hasLeft; pause = Math.min(2 * pause, MAX_ASK_MS)) {
+      this.#turn = { ...this.#turn, at: Date.now() }
+      const { place, stops, isStopped } = await this.#sessions.enter(this.key, this.#turn)
+      this.#isIn = true
+      this.#hasBegun = place === 0
+      for (const other of others) if (stops.includes(other.runId)) other.stop()
+      if (isStopped) this.stop()
+      if (this.#hasBegun || this.#hasLeft) break
+      this.#onWait()
+      await this.#pause(pause)
+    }
+    if (!this.#hasLeft) this.#beat()
+  }
+
+  #letGo = (): void => {}
+
+  async #pause(ms: number): Promise<void> {
+    const timer = setTimeout(() => this.#wake.fire(), ms)
+    await this.#wake.wait()
+    clearTimeout(timer)
+  }
+
+  /** Keeps the session while the run is at work. */
+  #beat(): void {
+    this.#timer = setTimeout(async () => {
+      try {
+        if (!(await this.#sessions.beat(this.key, this.runId))) this.stop()
+      } catch {
+        // The next one may be heard.
+      }
+      if (!this.#hasLeft) this.#beat()
+    }, this.#sessions.beatMs)
+  }
+
+  async #leave(entering: Promise<void>, event: FinishEvent | ErrorEvent): Promise<void> {
+    await entering.catch(() => {})
+    const keep = async () => {
+      if (this.#isIn) await this.#keep(event)
+      this.#letGo()
+    }
+    try {
+      await keep()
+    } catch (error) {
+      this.#sessions.failed(error)
+      void this.#keepLater(keep)
+    }
+  }
+
+  async #keepLater(keep: () => Promise<void>): Promise<void> {
+    for (let tries = 1; tries < TRIES; tries++) {
+      await new Promise(resolve => setTimeout(resolve, RETRY_MS * 2 ** tries))
+      try {
+        return await keep()
+      } catch {
+        // It has been told.
+      }
+    }
+    this.#letGo()
+  }
+
+  async #keep(event: FinishEvent | ErrorEvent): Promise<void> {
+    if (!this.#hasBegun) return this.#sessions.leave(this.key, this.#turn)
+    const end = { ...this.#turn, ...withoutKeys(this.#said.end(event), this.#keys) }
+    const note =
+      this.messages.length === 0 ? undefined : { messages: this.messages, provider: this.#provider }
+    await this.#sessions.leave(this.key, end, note)
+  }
+}
+
+/** Gathers what a turn keeps of what is said. */
+export class Said {
+  #text = ''
+  readonly #calls: TurnToolCall[] = []
+
+  add(event: RunEvent): void {
+    if (event.type === 'text') {
+      if (this.#text.length < MAX_TEXT) this.#text = (this.#text + event.text).slice(0, MAX_TEXT)
+    } else if (event.type === 'message') {
+      for (const part of event.parts) if (part.type === 'text') this.add(part)
+    } else if (event.type === 'tool_call_start' && this.#calls.length < MAX_CALLS) {
+      const { id, name } = event.toolCall
+      this.#calls.push({ toolCallId: id.slice(0, MAX_NAME), toolName: name.slice(0, MAX_NAME) })
+    }
+  }
+
+  /** The end of the turn. */
+  end(event: FinishEvent | ErrorEvent): TurnEnd {
+    if (this.#text === '' && event.type === 'finish' && event.structured) {
+      this.#text = JSON.stringify(event.structured).slice(0, MAX_TEXT)
+    }
+    return {
+      ...(this.#text !== '' && { text: this.#text }),
+      ...(this.#calls.length > 0 && { toolCalls: this.#calls }),
+      ...(event.type === 'finish' ? { finishReason: event.finishReason } : { error: event.code }),
+      status: this.#statusOf(event),
+      endedAt: Date.now(),
+    }
+  }
+
+  #statusOf(event: FinishEvent | ErrorEvent): Turn['status'] {
+    if (event.type === 'finish') return event.finishReason === 'cancelled' ? 'cut' : 'completed'
+    if (event.code === 'interrupted') return 'interrupted'
+    return this.#text === '' ? 'failed' : 'cut'
+  }
+}
