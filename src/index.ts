@@ -44,7 +44,7 @@ export type {
 } from './agents/corrections.ts'
 export { textOf } from './agents/input.ts'
 export { requestOf } from './agents/input-request.ts'
-export type { BodyResult, RunContext, Yielded } from './agents/perform.ts'
+export type { BodyResult, RunContext } from './agents/perform.ts'
 export { selectKey } from './agents/provider-key.ts'
 export {
   defaultRegistry,
@@ -74,6 +74,7 @@ export type {
   StepEvent,
   ToolCallReadyEvent,
   Usage,
+  Yielded,
 } from './agents/run-types.ts'
 export type { Served } from './agents/served.ts'
 export {

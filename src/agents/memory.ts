@@ -7,16 +7,7 @@
 import type { Correction } from './corrections.ts'
 import { ownerOf } from './owner.ts'
 import { withoutKeys } from './redacted.ts'
-import type {
-  ErrorEvent,
-  FinishEvent,
-  HistoryMessage,
-  Kind,
-  RunCaller,
-  RunEvent,
-  RunInput,
-  RunKeys,
-} from './run-types.ts'
+import type { ErrorEvent, FinishEvent, Kind, RunCaller, RunEvent, RunInput, RunKeys } from './run-types.ts'
 import type { Turn, TurnEnd } from './turn.ts'
 
 /** What was said before in a session, of one servable and one owner. */
@@ -180,9 +171,6 @@ export interface MemoryTarget extends Remembering {
   /** The part that has names of its own, where it is one of those. */
   readonly scope?: string
 }
-
-/** The run that remembers. */
-type Run = RunCaller & RunKeys & { readonly history?: readonly HistoryMessage[] | undefined }
 
 /** The memory of a run of an owner in a session. */
 export function memoryOf(

@@ -5,13 +5,13 @@
  * @module
  */
 
-import type { Answer, FinishEvent, Kind, RunInput, RunOptions } from '../agents/contract.ts'
+import type { Answer, Kind, RunInput, RunOptions } from '../agents/contract.ts'
 import type { LogEntry } from '../state/store.ts'
 import type { FileKeeper } from './files.ts'
 import type { FoundRun, RunRecord, RunStatus, RunSummary } from './record.ts'
 import type { RunSettings } from './run.ts'
 import type { Target } from './target.ts'
-import type { Continued, Waiting } from './waiting.ts'
+import type { Continued, Waiting, WaitingRun } from './waiting.ts'
 
 /** What a run does when all who watch it have left: ends, goes on, or goes on for so long. */
 export type DisconnectPolicy = 'cancel' | 'continue' | { readonly graceMs: number }
@@ -63,15 +63,6 @@ export interface StartRequest {
   readonly secrets?: readonly string[] | undefined
   /** The run that this one continues. */
   readonly continues?: Continued | undefined
-}
-
-/** A plain run that waits for someone, and is kept from then on: without what it said. */
-export interface WaitingRun {
-  readonly id: string
-  readonly waiting: Waiting
-  readonly owner: string | null
-  readonly client?: string | undefined
-  readonly event: FinishEvent
 }
 
 /** What came of answers. */

@@ -25,7 +25,6 @@ import type {
   RunQuery,
   StartRequest,
   Viewer,
-  WaitingRun,
 } from './host.ts'
 import { KeptWork } from './kept-work.ts'
 import { listRuns } from './list.ts'
@@ -46,7 +45,7 @@ import { foldLog, forgetRun, keepMsOf, sealRun, sweep } from './retention.ts'
 import { startRun } from './run.ts'
 import { Said } from './run-turn.ts'
 import type { Target } from './target.ts'
-import { answered, continuedBy, openOf, putWaiting, waitingIn } from './waiting.ts'
+import { answered, continuedBy, openOf, putWaiting, type WaitingRun, waitingIn } from './waiting.ts'
 
 /** Milliseconds between two sweeps at the least; a sweep happens when a run starts, never by a timer. */
 const SWEEP_EVERY_MS = 60_000

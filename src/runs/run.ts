@@ -25,12 +25,11 @@ import { RunWork } from '../agents/work.ts'
 import { asTold, isClientErrorCode, messageOf, redact, reportError, ServableError } from '../errors.ts'
 import { breathe, Pace } from '../wake.ts'
 import { FailureNotes, type InnerFailure, type RunFailure } from './failures.ts'
-import type { WaitingRun } from './host.ts'
 import type { BegunRun, Observer, RunObserver } from './observer.ts'
 import { StepIds } from './step-ids.ts'
 import type { Target } from './target.ts'
 import { isOfToolCall, ToolArgs } from './tool-args.ts'
-import { type Continued, type Waiting, waitingOf } from './waiting.ts'
+import { type Continued, type Waiting, type WaitingRun, waitingOf } from './waiting.ts'
 import type { WorkingRuns } from './working.ts'
 
 /** What holds for every run of a handler. */
@@ -270,7 +269,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
         const pulled = this.#source.pull()
         this.#pace.end(startedAt)
         const item = await pulled
-        const kept = this.#ended ? undefined : this.#takeIn(this.#source.toEvent(item))
+        const kept = this.#takeIn(this.#source, item)
         if (kept !== undefined) await kept
       } catch (error) {
         this.#source?.failed(error)
@@ -289,8 +288,10 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     return true
   }
 
-  /** Passes on an event. One that may be the end of a run that waits is kept first. */
-  #takeIn(event: unknown): Promise<void> | undefined {
+  /** Passes on what the servable gave. What may be the end of a run that waits is kept first. */
+  #takeIn(source: Reading, item: unknown): Promise<void> | undefined {
+    if (this.#ended) return undefined
+    const event = source.toEvent(item)
     const pass = () => {
       if (!this.#ended) this.#pass(event)
     }

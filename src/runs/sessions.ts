@@ -440,14 +440,7 @@ function fitting(
   const within = new Set<string>()
   for (let item = entries.next(); !item.done; item = entries.next()) {
     const entry = item.value
-    const { runId = '', continuedFrom } = entry.turn ?? {}
-    const isWithin = within.has(runId)
-    if (continuedFrom !== undefined && (isWithin || entry.messages != null)) within.add(continuedFrom)
-    if (isWithin) {
-      taken.unshift([])
-      continue
-    }
-    const told = entry.isOld ? newestOf(entry.messages ?? [], count, length) : ofProvider(entry, provider)
+    const told = isWithin(entry, within) ? [] : toldAs(entry, provider, count, length)
     if (told !== undefined) {
       count -= told.length
       length -= told.reduce<number>((sum, message) => sum + lengthOf(message), 0)
@@ -466,6 +459,19 @@ function fitting(
       for (let item = entries.next(); !item.done; item = entries.next()) yield item.value
     },
   }
+}
+
+/** Whether the turn that went on from this one has its messages. */
+function isWithin({ turn, messages }: Entry, within: Set<string>): boolean {
+  if (turn === undefined) return false
+  const { runId, continuedFrom } = turn
+  const isIn = within.has(runId)
+  if (continuedFrom !== undefined && (isIn || messages != null)) within.add(continuedFrom)
+  return isIn
+}
+
+function toldAs(entry: Entry, provider: string | undefined, count: number, length: number) {
+  return entry.isOld ? newestOf(entry.messages ?? [], count, length) : ofProvider(entry, provider)
 }
 
 /** How an entry is told; undefined for one that cannot be, so that nothing before it is told either. */

@@ -27,7 +27,7 @@ export class StepIds {
 
   #next(parent: string, name: string): string | undefined {
     if (++this.#count > MAX_STEPS) return undefined
-    const names = this.#names.get(parent) ?? new Names(parent)
+    const names = this.#names.get(parent) ?? new Names(parent === '' ? '' : `${parent}/`)
     this.#names.set(parent, names)
     return names.next(name)
   }

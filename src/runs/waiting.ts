@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Answer, InputRequest, RunInput, RunOptions } from '../agents/contract.ts'
+import type { Answer, FinishEvent, InputRequest, RunInput, RunOptions } from '../agents/contract.ts'
 import { misfitOf } from '../agents/misfit.ts'
 import { withoutKeys } from '../agents/redacted.ts'
 import type { KeptWork } from '../agents/work.ts'
@@ -32,6 +32,15 @@ export interface Waiting {
   readonly work: KeptWork
   /** The run that goes on: chosen with the last answer. */
   readonly next?: string | undefined
+}
+
+/** A plain run that waits for someone, and is kept from then on: without what it said. */
+export interface WaitingRun {
+  readonly id: string
+  readonly waiting: Waiting
+  readonly owner: string | null
+  readonly client?: string | undefined
+  readonly event: FinishEvent
 }
 
 /** What a run that goes on gets of the one that waited. */

@@ -18,7 +18,6 @@ import type {
   RunQuery,
   StartRequest,
   Viewer,
-  WaitingRun,
 } from '../../runs/host.ts'
 import { followerOf } from '../../runs/log-stream.ts'
 import {
@@ -29,6 +28,7 @@ import {
   type RunRecord,
   type RunSummary,
 } from '../../runs/record.ts'
+import type { WaitingRun } from '../../runs/waiting.ts'
 import { Indexes, joinPages } from './indexes.ts'
 import { RUN_INDEX, RUN_KEEPER, type RunIndex } from './run-index.ts'
 import type { RunMethods } from './run-keeper.ts'

@@ -13,7 +13,7 @@ import { callIn } from '../../core/keeper.ts'
 import { callsAt } from '../../core/kept.ts'
 import { KeptInObject, WATCH_MS } from '../../core/kept-in-object.ts'
 import { ServableError } from '../../errors.ts'
-import type { AnsweredRun, RunHost, Viewer, WaitingRun } from '../../runs/host.ts'
+import type { AnsweredRun, RunHost, Viewer } from '../../runs/host.ts'
 import { createLocalHost, newRun } from '../../runs/local-host.ts'
 import { streamOf } from '../../runs/log-stream.ts'
 import {
@@ -27,7 +27,7 @@ import {
 } from '../../runs/record.ts'
 import { forgetRun } from '../../runs/retention.ts'
 import type { Target } from '../../runs/target.ts'
-import { type Continued, WAITING } from '../../runs/waiting.ts'
+import { type Continued, WAITING, type WaitingRun } from '../../runs/waiting.ts'
 import type { ListedBy } from './indexes.ts'
 import { RUN_INDEX, RUN_KEEPER } from './run-index.ts'
 
