@@ -53,7 +53,7 @@ export async function* callAt(
     if (isWaiting(event)) {
       scope.work.keepAt(path, before + fold.text)
       // Whoever reads the caller closes it here.
-      yield event
+      yield { ...event, ...(event.usage && { usage: usageOf(servable, event.usage) }) }
     }
     if (event.type === 'finish') break
     yield ofServable(event, servable.name)

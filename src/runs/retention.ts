@@ -43,7 +43,9 @@ export function sealRun(
   if (stored?.record.status !== 'running' || tx.append(id, json, true) === undefined) return false
   const expiresAt = tx.now + keepMs
   const document = toDocument({ ...stored, record: ended(stored.record, event) }, expiresAt)
-  tx.put(RUNS, document, { thing: id, leaves: stored.keyId === null ? 'first' : 'last' })
+  // What goes on from another run stays for as long as that one: its answers would start it again.
+  const isLast = stored.keyId !== null || stored.record.continuedFrom !== undefined
+  tx.put(RUNS, document, { thing: id, leaves: isLast ? 'last' : 'first' })
   if (result !== undefined) {
     tx.put(RESULTS, { ...document, expiresAt: undefined, tags: {}, value: result }, { thing: id })
   }

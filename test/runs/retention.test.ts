@@ -8,6 +8,7 @@ import type { Store } from '../../src/state/store.ts'
 import { answer, goOn, kept } from '../contracts/run-host/answering.ts'
 import { begin, ending, newKey, unique } from '../contracts/run-host/kit.ts'
 import { SETTINGS } from '../contracts/run-host/local.ts'
+import { countOf } from '../contracts/run-host/scripted.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -204,5 +205,24 @@ describe('what a run waits for', () => {
     await sweepNow(host)
     expect([await isKept(host, id), await isKept(host, next?.id ?? '')]).toEqual([true, false])
     await expect(answer(host, id, { a: 1 })).rejects.toMatchObject({ code: 'run_ended' })
+  })
+
+  it('leaves a full store before what went on from it', async () => {
+    const { host } = make({}, memoryStore(100_000))
+    const count = unique('count')
+    const { id } = await begin(host, [{ ask: ['a'] }, { count }], { key: newKey() })
+    await ending(host, id)
+    const { id: next } = await goOn(host, await answer(host, id, { a: 1 }))
+    await ending(host, next)
+    let isThere = true
+    while (isThere) {
+      await runs(host, 1, { key: newKey() })
+      isThere = await isKept(host, id)
+      // Whoever answers again finds what went on, or nothing to answer.
+      if (isThere)
+        expect(await goOn(host, await answer(host, id, { a: 1 }))).toMatchObject({ status: 'completed' })
+    }
+    expect(countOf(count)).toBe(1)
+    await expect(answer(host, id, { a: 1 })).rejects.toMatchObject({ code: 'run_not_found' })
   })
 })
