@@ -5,7 +5,7 @@
  */
 
 import { isErrorCode, ServableError } from '../errors.ts'
-import type { ErrorEvent, FinishEvent, FinishReason, RunEvent } from './contract.ts'
+import type { ErrorEvent, FinishEvent, FinishReason, RunEvent } from './run-types.ts'
 
 /** Every reason with which a run may finish. */
 export const FINISH_REASONS: readonly FinishReason[] = [

@@ -6,12 +6,13 @@
  */
 
 import { ServableError } from '../errors.ts'
-import { asStep, catchingUp, retold } from './call.ts'
+import { asStep } from './call.ts'
 import { isWaiting } from './event.ts'
 import { requestOf } from './input-request.ts'
 import { merge } from './merge.ts'
 import { fitOf, shownSchema } from './misfit.ts'
 import type { RunContext, Yielded } from './perform.ts'
+import { catchingUp, retold } from './retold.ts'
 import type { FinishEvent, InputRequest, RunEvent } from './run-types.ts'
 import { addUsage, NO_USAGE } from './usage.ts'
 import { pathOf, Scope } from './work.ts'

@@ -5,10 +5,10 @@
  * @module
  */
 
-import type { Answer, FinishEvent, Kind, RunInput, RunOptions } from '../agents/contract.ts'
+import type { Answer, Kind, RunInput, RunOptions } from '../agents/contract.ts'
 import type { LogEntry } from '../state/store.ts'
 import type { FoundRun, RunRecord, RunStatus, RunSummary } from './record.ts'
-import type { RunSettings } from './run.ts'
+import type { KeptRun, RunSettings } from './run.ts'
 import type { Target } from './target.ts'
 import type { Continued, Waiting } from './waiting.ts'
 
@@ -59,12 +59,9 @@ export interface StartRequest {
 }
 
 /** A plain run that waits for someone, and is kept from then on: without what it said. */
-export interface WaitingRun {
-  readonly id: string
-  readonly waiting: Waiting
+export interface WaitingRun extends KeptRun {
   readonly owner: string | null
   readonly client?: string | undefined
-  readonly event: FinishEvent
 }
 
 /** What came of answers. */

@@ -25,7 +25,6 @@ import { RunWork } from '../agents/work.ts'
 import { asTold, isClientErrorCode, messageOf, redact, reportError, ServableError } from '../errors.ts'
 import { breathe, Pace } from '../wake.ts'
 import { FailureNotes, type InnerFailure, type RunFailure } from './failures.ts'
-import type { WaitingRun } from './host.ts'
 import type { BegunRun, Observer, RunObserver } from './observer.ts'
 import type { Target } from './target.ts'
 import { type Continued, type Waiting, waitingOf } from './waiting.ts'
@@ -84,7 +83,11 @@ export interface Caller {
 }
 
 /** A run that waits, to be kept. */
-export type KeptRun = Pick<WaitingRun, 'id' | 'waiting' | 'event'>
+export interface KeptRun {
+  readonly id: string
+  readonly waiting: Waiting
+  readonly event: FinishEvent
+}
 
 /** What is known of a run before it starts. */
 export type PlainOptions = Omit<RunOptions, 'signal'>
