@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { platform } from '../src/http/platform.ts'
 import {
   Agent,
@@ -195,6 +195,27 @@ describe('createHandler', () => {
       expect(await response.json()).toMatchObject({
         error: { code: -32004, message: expect.stringContaining('A2A needs a state that requests share') },
       })
+    })
+
+    it('calls no tool that needs approval: nobody would find what to answer', async () => {
+      const execute = vi.fn()
+      const pays = new Agent({
+        name: 'pays',
+        register: false,
+        tools: [{ name: 'pay', needsApproval: true, execute }],
+        async *run(_, { callTool }) {
+          yield* callTool('pay', {})
+        },
+      })
+      const handler = createHandler({ ...options, agents: { pays } })
+      const response = await handler(post('/api/agents/pays/run'), isolated)
+      expect([response.status, (await response.json()) as object]).toMatchObject([
+        400,
+        { code: 'runs_not_stored' },
+      ])
+      const shared = await handler(post('/api/agents/pays/run'), platform({}))
+      expect(await shared.json()).toMatchObject({ finishReason: 'input_required' })
+      expect(execute).not.toHaveBeenCalled()
     })
 
     it('serves the rest', async () => {

@@ -12,10 +12,9 @@ import { errorOf, isRunEvent, isTerminal, isWaiting } from './event.ts'
 import { Fold } from './fold.ts'
 import type { RunContext, Yielded } from './perform.ts'
 import { optionsFor } from './provider-key.ts'
-import { closeQuietly } from './reading.ts'
+import { retold } from './retold.ts'
 import { thrownWith, withThrown } from './thrown.ts'
 import { usageOf } from './usage.ts'
-import type { Scope } from './work.ts'
 
 /**
  * Runs another servable once; yields its events but the last, and returns its result. A run that goes on gets the recorded
@@ -53,7 +52,7 @@ export async function* callAt(
     if (isWaiting(event)) {
       scope.work.keepAt(path, before + fold.text)
       // Whoever reads the caller closes it here.
-      yield event
+      yield { ...event, ...(event.usage && { usage: usageOf(servable, event.usage) }) }
     }
     if (event.type === 'finish') break
     yield withFact(event, 'agent', servable.name)
@@ -119,31 +118,6 @@ function progressOf({ id, name, index }: StepEvent, text: string, value: Yielded
   const agent = typeof value === 'string' ? undefined : value.agent
   const said = { type: 'step', id, name, index, status: 'progress', text } as const
   return agent === undefined ? said : { ...said, agent }
-}
-
-/** Gives what `tell` makes of each item; what that is undefined for is left out. */
-export async function* retold<T>(
-  work: AsyncIterator<Yielded, T>,
-  tell: (said: Yielded) => Yielded | undefined,
-): AsyncGenerator<Yielded, T> {
-  let result = await work.next()
-  try {
-    for (; !result.done; result = await work.next()) {
-      const told = tell(result.value)
-      if (told !== undefined) yield told
-    }
-    return result.value
-  } finally {
-    if (!result.done) closeQuietly(work)
-  }
-}
-
-/** Leaves out what the run before has told. */
-export function catchingUp<T>(
-  work: AsyncIterator<Yielded, T>,
-  scope: Scope,
-): AsyncIterator<Yielded, T> & AsyncIterable<Yielded, T> {
-  return retold(work, said => (scope.wasTold(said) ? undefined : said))
 }
 
 /** The text of what a body yields, if it is text. */

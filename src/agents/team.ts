@@ -162,10 +162,9 @@ async function* allAtOnce(
     }
   }
   const results = ends.flatMap(end => ('value' in end ? [end.value] : []))
-  const usage = endOf(results).usage ?? NO_USAGE
   const waiting = waitingOf(ends)
-  if (waiting !== undefined) yield { ...waiting, usage }
-  return { usage }
+  if (waiting !== undefined) yield waiting
+  return { usage: endOf(results).usage ?? NO_USAGE }
 }
 
 const HALTS: ReadonlySet<FinishReason> = new Set(['input_required', 'auth_required', 'rejected', 'cancelled'])

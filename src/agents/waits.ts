@@ -6,13 +6,15 @@
  */
 
 import { ServableError } from '../errors.ts'
-import { asStep, catchingUp, retold } from './call.ts'
+import { asStep } from './call.ts'
 import { isWaiting } from './event.ts'
 import { requestOf } from './input-request.ts'
 import { merge } from './merge.ts'
 import { fitOf, shownSchema } from './misfit.ts'
 import type { RunContext, Yielded } from './perform.ts'
+import { catchingUp, retold } from './retold.ts'
 import type { FinishEvent, InputRequest, RunEvent } from './run-types.ts'
+import { addUsage, NO_USAGE } from './usage.ts'
 import { pathOf, Scope } from './work.ts'
 
 /** What a person is asked. */
@@ -190,7 +192,7 @@ export async function* untilItWaits<T>(
   }
 }
 
-/** All that several wait for. */
+/** All that several wait for, and what these have used: what the others have used is told once all have ended. */
 export function waitingOf(ends: readonly object[]): FinishEvent | undefined {
   const waits = ends.flatMap(end => ('waits' in end ? [end.waits as FinishEvent] : []))
   if (waits.length === 0) return undefined
@@ -198,6 +200,7 @@ export function waitingOf(ends: readonly object[]): FinishEvent | undefined {
     type: 'finish',
     finishReason: 'input_required',
     requests: waits.flatMap(({ requests = [] }) => requests),
+    usage: waits.reduce((sum, { usage = NO_USAGE }) => addUsage(sum, usage), NO_USAGE),
   }
 }
 

@@ -9,7 +9,7 @@ import { isErrorCode, isServableError, messageOf, ServableError } from '../error
 import { isTerminal, isWaiting } from './event.ts'
 import { Names } from './path.ts'
 import { withoutKeys } from './redacted.ts'
-import type { Answer, InputRequest, RunEvent, RunKeys, Yielded } from './run-types.ts'
+import type { Answer, InputRequest, RunEvent, RunKeys } from './run-types.ts'
 
 /** State that an agent keeps with a run that waits, and finds again in the run that goes on. */
 export interface WorkState {
@@ -283,7 +283,7 @@ export class Scope {
   }
 
   /** Marks what one of several at once says: it was not told before. */
-  asNews(said: Yielded): RunEvent {
+  asNews(said: string | RunEvent): RunEvent {
     const event: RunEvent = typeof said === 'string' ? { type: 'text', text: said } : said
     this.#news ??= new WeakSet()
     this.#news.add(event)
@@ -291,12 +291,12 @@ export class Scope {
   }
 
   /** Whether one of several at once says it for the first time. */
-  isNews(said: Yielded): boolean {
+  isNews(said: string | RunEvent): boolean {
     return typeof said === 'object' && this.#news?.has(said) === true
   }
 
   /** Whether the run before has told this. Throws `run_changed` for an end where that one had none. */
-  wasTold(said: Yielded): boolean {
+  wasTold(said: string | RunEvent): boolean {
     if (!this.isBehind || typeof said === 'string') return this.isBehind
     if (said.type === 'finish' && !isWaiting(said)) this.end()
     return !isTerminal(said) && !this.isNews(said)

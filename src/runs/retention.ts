@@ -44,9 +44,9 @@ export function sealRun(
   if (stored?.record.status !== 'running' || tx.append(id, json, true) === undefined) return false
   const expiresAt = tx.now + keepMs
   const document = toDocument({ ...stored, record: ended(stored.record, event) }, expiresAt)
-  // What someone may still ask for leaves after what nobody may.
-  const leaves = stored.keyId === null && waiting === undefined ? 'first' : 'last'
-  tx.put(RUNS, document, { thing: id, leaves })
+  // What someone may still ask for, and what goes on from another run (its answers would start it again), leaves last.
+  const isFirst = stored.keyId === null && waiting === undefined && stored.record.continuedFrom === undefined
+  tx.put(RUNS, document, { thing: id, leaves: isFirst ? 'first' : 'last' })
   if (result !== undefined) {
     tx.put(RESULTS, { ...document, expiresAt: undefined, tags: {}, value: result }, { thing: id })
   }

@@ -883,6 +883,29 @@ describe('members', () => {
     expect(last.text).not.toContain('asks')
   })
 
+  it('tell what they used once, in the run that waits or in the one that goes on', async () => {
+    const used = (tokens: number) => ({ promptTokens: tokens, completionTokens: 0, totalTokens: tokens })
+    const usageIn = ({ events }: Talk) => {
+      const last = events.at(-1)
+      return last?.type === 'finish' ? last.usage : undefined
+    }
+    const ready = foreign('ready', async function* () {
+      yield { type: 'finish', finishReason: 'stop', usage: used(1) } satisfies FinishEvent
+    })
+    const model = { provider: 'fake', id: 'm' }
+    const waiting = foreign('waiting', async function* ({ runId = '', answers }: RunOptions = {}) {
+      const request = { id: `${runId}/waiting/a`, kind: 'question', digest: 'd' } as const
+      const finish = { type: 'finish', finishReason: 'input_required', requests: [request] } as const
+      if (answers === undefined) yield { ...finish, usage: used(10) } satisfies FinishEvent
+      else yield { type: 'finish', finishReason: 'stop', usage: used(100) } satisfies FinishEvent
+    })
+    const priced = Object.assign(waiting, { model })
+    const first = await talk(team('team', [ready, priced] as never, together))
+    expect(usageIn(first)).toEqual({ ...used(10), models: [{ model: 'fake/m', ...used(10) }] })
+    const last = await first.say(1)
+    expect(usageIn(last)).toMatchObject({ ...used(101), models: [{ model: 'fake/m', ...used(100) }] })
+  })
+
   it('that have ended are not run again', async () => {
     const work = vi.fn(() => 'ready')
     const ready = agent(() => work(), [], 'ready')

@@ -1,6 +1,7 @@
 /** What holds for every run host. */
 import { afterAll, beforeAll, describe } from 'vitest'
 import type { HostSettings } from '../../src/runs/host.ts'
+import { answerCases, answerRaceCases } from './run-host/answering.ts'
 import { amountCases, crowdCases, lengthCases } from './run-host/bounds.ts'
 import { continueCases, graceCases, leaveCases } from './run-host/disconnect.ts'
 import { followCases } from './run-host/following.ts'
@@ -24,7 +25,7 @@ interface Differences {
   readonly countsAll?: boolean
   /** How much slower agents must be to be met at work. */
   readonly slowness?: number
-  /** How many runs are cancelled as they end. */
+  /** How many runs are cancelled as they end, and how many are answered by two. */
   readonly races?: number
 }
 
@@ -45,6 +46,8 @@ export function runHostContract(
     describe('recovery', () => recoveryCases(hosted))
   })
   describe('cancelling against finishing', () => raceCases(within(make, {}), { count: races, slowness }))
+  describe('requests', () => answerCases(within(make, {})))
+  describe('two who answer', () => answerRaceCases(within(make, {}), races))
   describe('bounds on runs', () =>
     amountCases(within(make, { maxRunning: 4, maxRunningPerOwner: 2 }), countsAll))
   describe('bounds on followers', () => crowdCases(within(make, { maxFollowers: 2, disconnect: 'continue' })))

@@ -1,6 +1,7 @@
 /** What holds for stored runs over HTTP, on every runtime and with every state alike. The server is `runs/service.ts`. */
 import { describe } from 'vitest'
 import type { Host } from './http/host.ts'
+import { answerCases, unkeptCases } from './runs/answering.ts'
 import { boundCases, shortCases, unstoredCases } from './runs/bounds.ts'
 import { canaryCases, runLogCases } from './runs/canary.ts'
 import type { Deployment } from './runs/client.ts'
@@ -26,6 +27,7 @@ export function runsContract(deploy: Deploy, host: Host = {}): void {
     const server = served(() => deploy('usual'))
     describe.concurrent('over HTTP', () => {
       followingCases(server, host)
+      answerCases(server)
       ownerCases(server)
       repeatingCases(server)
       canaryCases(server)
@@ -34,7 +36,10 @@ export function runsContract(deploy: Deploy, host: Host = {}): void {
       storedConversationCases(server)
       turnCases(server)
       describe('a run whose clients leave', () => cancelOnLeaveCases(server))
-      describe('with `runs.store` none', () => unstoredCases(server))
+      describe('with `runs.store` none', () => {
+        unstoredCases(server)
+        unkeptCases(server)
+      })
     })
     cuttingCases(server)
     sizeCases(server)

@@ -1,5 +1,6 @@
 /** What the contract of stored runs says of the store. What it says of bytes and sockets knows no store. */
 import { describe } from 'vitest'
+import { answerCases } from '../contracts/runs/answering.ts'
 import { boundCases, shortCases } from '../contracts/runs/bounds.ts'
 import { correctionCases } from '../contracts/runs/corrections.ts'
 import { followingCases } from '../contracts/runs/following.ts'
@@ -17,6 +18,7 @@ const deploy = late({ options: runsOptions, handler: runsHandler })
 describe.concurrent('stored runs over a store that answers late', () => {
   const server = served(() => deploy('usual'))
   followingCases(server, {})
+  answerCases(server)
   ownerCases(server)
   repeatingCases(server)
   correctionCases(server)

@@ -1,11 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { RunHost } from '../../src/runs/host.ts'
 import { createLocalHost } from '../../src/runs/local-host.ts'
+import { WAITING } from '../../src/runs/waiting.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import type { Retention } from '../../src/state/state.ts'
 import type { Store } from '../../src/state/store.ts'
+import { answer, goOn, kept } from '../contracts/run-host/answering.ts'
 import { begin, ending, newKey, unique } from '../contracts/run-host/kit.ts'
 import { SETTINGS } from '../contracts/run-host/local.ts'
+import { countOf } from '../contracts/run-host/scripted.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -157,5 +160,69 @@ describe('sweep', () => {
     expect(await keptOf(host, ids)).toEqual(ids)
     await sweepNow(host)
     expect(await keptOf(host, ids)).toEqual(ids.slice(3))
+  })
+})
+
+describe('what a run waits for', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('is deleted with its run, and no answer finds it', async () => {
+    const { host, store } = make()
+    const id = await kept(host, [{ ask: ['a'] }])
+    const isWaiting = async () => (await store.read(tx => tx.get(WAITING, id))) !== undefined
+    later(DAY - MINUTE)
+    expect(await isWaiting()).toBe(true)
+    later(2 * MINUTE)
+    await expect(answer(host, id, { a: 1 })).rejects.toMatchObject({ code: 'run_not_found' })
+    await sweepNow(host)
+    expect(await isWaiting()).toBe(false)
+  })
+
+  it('is swept where no stored run ever starts', async () => {
+    const { host, store } = make({ maxRuns: 5 })
+    for (let round = 0; round < 20; round++) {
+      await kept(host, [{ ask: ['a'] }])
+      later(MINUTE)
+    }
+    expect(await store.read(tx => [tx.count('run'), tx.count(WAITING)])).toEqual([6, 6])
+  })
+
+  it('does not start again a run that went on and is gone', async () => {
+    const { host } = make({ maxRuns: 1 })
+    const acts = [{ ask: ['a'] }]
+    // A run of a key stays for an hour, whatever comes after it.
+    const { id } = await begin(host, acts, { key: newKey() })
+    await ending(host, id)
+    const { next } = await answer(host, id, { a: 1 })
+    await goOn(host, await answer(host, id, { a: 1 }))
+    await ending(host, next?.id ?? '')
+    await runs(host, 2)
+    await sweepNow(host)
+    expect([await isKept(host, id), await isKept(host, next?.id ?? '')]).toEqual([true, false])
+    await expect(answer(host, id, { a: 1 })).rejects.toMatchObject({ code: 'run_ended' })
+  })
+
+  it('leaves a full store before what went on from it', async () => {
+    const { host } = make({}, memoryStore(100_000))
+    const count = unique('count')
+    const { id } = await begin(host, [{ ask: ['a'] }, { count }], { key: newKey() })
+    await ending(host, id)
+    const { id: next } = await goOn(host, await answer(host, id, { a: 1 }))
+    await ending(host, next)
+    let isThere = true
+    while (isThere) {
+      await runs(host, 1, { key: newKey() })
+      isThere = await isKept(host, id)
+      // Whoever answers again finds what went on, or nothing to answer.
+      if (isThere)
+        expect(await goOn(host, await answer(host, id, { a: 1 }))).toMatchObject({ status: 'completed' })
+    }
+    expect(countOf(count)).toBe(1)
+    await expect(answer(host, id, { a: 1 })).rejects.toMatchObject({ code: 'run_not_found' })
   })
 })

@@ -11,10 +11,11 @@ import type { LocalState } from '../../src/runs/local-state.ts'
 import { RUNNING } from '../../src/runs/record.ts'
 import { WORKERS } from '../../src/runs/recovery.ts'
 import { openDatabase, sqliteState } from '../../src/runtimes/sqlite.ts'
+import { answer, goOn, kept } from '../contracts/run-host/answering.ts'
 import { type Folder, newFolder } from '../contracts/run-host/folder.ts'
 import { begin, ending, eventsIn, read, rest, unique, waitFor } from '../contracts/run-host/kit.ts'
 import { SETTINGS } from '../contracts/run-host/local.ts'
-import { openGate, wasStopped } from '../contracts/run-host/scripted.ts'
+import { countOf, openGate, wasStopped } from '../contracts/run-host/scripted.ts'
 
 let folder: Folder
 beforeEach(async () => {
@@ -101,6 +102,34 @@ describe('what is at work', () => {
     await waitFor(() => wasStopped(id))
     expect(eventsIn(await following).at(-1)).toMatchObject({ type: 'finish', finishReason: 'cancelled' })
     expect(eventsIn(await read(host, id)).filter(({ type }) => type === 'finish')).toHaveLength(1)
+  })
+})
+
+describe('a run that waits', () => {
+  it('is answered through two openings of the file at once, and goes on once', async () => {
+    const hosts = [hostOn(open()), hostOn(open())] as const
+    for (let round = 0; round < 50; round++) {
+      const count = unique('count')
+      const id = await kept(hosts[round % 2]!, [{ ask: ['a'] }, { count }])
+      const values = [1, round % 2 === 0 ? 1 : 2]
+      const ends = await Promise.allSettled(
+        hosts.map(async (host, index) => goOn(host, await answer(host, id, { a: values[index] }))),
+      )
+      const { continuedBy: next = '' } = await hosts[0].get(id, null)
+      const ids = ends.flatMap(end => (end.status === 'fulfilled' ? [end.value.id] : []))
+      expect(ids).toEqual(values[1] === 1 ? [next, next] : [next])
+      for (const host of hosts) expect((await ending(host, next)).status).toBe('completed')
+      expect(countOf(count)).toBe(1)
+    }
+  })
+
+  it('is answered in a process that was not there when it asked', async () => {
+    const before = open()
+    const id = await kept(hostOn(before), [{ ask: ['a'] }])
+    before.store.close()
+    const host = hostOn(open())
+    const { id: next } = await goOn(host, await answer(host, id, { a: 1 }))
+    expect((await ending(host, next)).result?.text).toBe('1')
   })
 })
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Follower, HostSettings, RunHost } from '../../src/runs/host.ts'
 import type { LogEntry } from '../../src/state/store.ts'
+import { answer, kept } from '../contracts/run-host/answering.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
 import { begin, ending, listAll, newKey, type TestHost, unique, waitFor } from '../contracts/run-host/kit.ts'
 import { runHostContract } from '../contracts/run-host.ts'
@@ -172,7 +173,7 @@ describe('durableState', () => {
   })
 
   it('forgets a run when its time has come, and its key after that', async () => {
-    const { host, close } = await make({ retentionMs: 500, timeoutMs: 400 })
+    const { host, close } = await make({ retentionMs: 500, waitingMs: 500, timeoutMs: 400 })
     try {
       const [owner, key] = [unique('owner'), newKey()]
       const { id } = await begin(host, [{ say: 'hi' }], { owner, key })
@@ -187,6 +188,12 @@ describe('durableState', () => {
       await vi.waitFor(async () => {
         expect((await begin(host, [{ say: 'hi' }], { owner, key })).id).not.toBe(id)
       }, WAIT)
+      // The same of a plain run that is kept, though no alarm was set when it began.
+      const waiting = await kept(host, [{ ask: ['a'] }], owner)
+      expect((await host.list(owner, { limit: 10 })).runs.map(run => run.id)).toContain(waiting)
+      const answerOf = () => answer(host, waiting, { z: 1 }, { owner }).catch(error => error.code)
+      await vi.waitFor(async () => expect(await answerOf()).toBe('run_not_found'), WAIT)
+      await waitFor(async () => !(await host.list(owner, { limit: 10 })).runs.some(run => run.id === waiting))
       const { id: other } = await begin(host, [{ say: 'again' }], { owner })
       expect((await ending(host, other, owner)).result?.text).toBe('again')
     } finally {

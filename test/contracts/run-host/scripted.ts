@@ -1,5 +1,12 @@
 /** An agent that does what its input says, and tells afterwards what became of it. */
-import type { FinishEvent, RunEvent, RunInput, RunOptions, ServableAgent } from '../../../src/index.ts'
+import type {
+  FinishEvent,
+  InputRequest,
+  RunEvent,
+  RunInput,
+  RunOptions,
+  ServableAgent,
+} from '../../../src/index.ts'
 import { type ErrorCode, ServableError } from '../../../src/index.ts'
 import { untyped } from '../../support.ts'
 
@@ -15,6 +22,8 @@ export type Act =
   | { readonly turns: number }
   /** Adds one to a count. */
   | { readonly count: string }
+  /** Ends the run with questions of these names; a run that goes on says their answers. */
+  | { readonly ask: readonly string[] }
   /** Fails with the provider key in its message. */
   | { readonly leak: true }
 
@@ -36,10 +45,26 @@ export const scripted: ServableAgent = untyped({
   },
 })
 
+function* asking(names: readonly string[], { runId = '', answers }: RunOptions): Generator<RunEvent> {
+  if (answers === undefined) {
+    yield {
+      type: 'finish',
+      finishReason: 'input_required',
+      requests: names.map(name => question(runId, name)),
+    }
+  } else yield { type: 'text', text: answers.map(answer => ('value' in answer ? answer.value : '')).join() }
+}
+
+/** What a run asks: for a number. */
+export function question(runId: string, name: string): InputRequest {
+  return { id: `${runId}/${name}`, kind: 'question', message: name, schema: { type: 'number' }, digest: 'd' }
+}
+
 async function* doing(act: Act, options: RunOptions): AsyncGenerator<RunEvent> {
   if ('say' in act) for (let i = 0; i < (act.times ?? 1); i++) yield { type: 'text', text: act.say }
   else if ('event' in act) yield act.event
   else if ('finish' in act) yield { type: 'finish', ...act.finish }
+  else if ('ask' in act) yield* asking(act.ask, options)
   else await happening(act, options)
 }
 

@@ -125,8 +125,61 @@ export const talks: Agent = new Agent({
   },
 })
 
+/** Pays what its input says, once it may, and asks where to send the receipt. Notes what it does. */
+const pays = new Agent({
+  name: 'pays',
+  register: false,
+  tools: [
+    {
+      name: 'look',
+      execute: ({ bill }: { bill: string }) => {
+        notes.push(`looked ${bill}`)
+        return { due: 5 }
+      },
+    },
+    {
+      name: 'pay',
+      needsApproval: true,
+      execute: ({ bill, amount }: { bill: string; amount: number }) => {
+        notes.push(`paid ${amount} ${bill}`)
+        return 'paid'
+      },
+    },
+    {
+      name: 'tip',
+      needsApproval: true,
+      editable: true,
+      parameters: { type: 'object', required: ['amount'] },
+      execute: ({ amount }: { amount: number }) => `tip ${amount}`,
+    },
+  ],
+  async *run(input, { ask, callTool, parallel }) {
+    const bill = textOf(input)
+    const { due } = (yield* callTool('look', { bill })) as { due: number }
+    yield `Due: ${due}. `
+    yield `Done: ${yield* callTool('pay', { bill, amount: due })}. `
+    const [where, tip] = yield* parallel([
+      ask('where', { message: 'Where to?', schema: { type: 'string' } }),
+      callTool('tip', { amount: 1 }),
+    ])
+    yield `Sent to ${String(where).slice(0, 100)}, ${String(tip)}.`
+  },
+})
+
+/** Asks who asks, and says whose run it is. */
+const knows = new Agent({
+  name: 'knows',
+  register: false,
+  async *run(_, { ask, identity = 'nobody', userId = 'nobody', sessionId = 'none' }) {
+    yield* ask('go')
+    yield [identity, userId, sessionId].join()
+  },
+})
+
 export const agents = {
   ...common,
+  pays,
+  knows,
   ...corrections,
   gated,
   chatty,
