@@ -32,10 +32,16 @@ describe('the payload of `run.answers`', () => {
     )
   })
 
-  it('has attachments as base64, however deep they stand', () => {
+  it('has values and results that are attachments as base64', () => {
     const bytes = new Uint8Array([0, 1, 2])
-    const given = { runId: 'r', answers: [{ id: 'a', value: { files: [bytes, Buffer.from(bytes)] } }] }
-    expect(parseAnswersPayload(given).answers).toEqual([{ id: 'a', value: { files: ['AAEC', 'AAEC'] } }])
+    const answers = [
+      { id: 'a', value: bytes },
+      { id: 'b', result: Buffer.from(bytes) },
+    ]
+    expect(parseAnswersPayload({ runId: 'r', answers }).answers).toEqual([
+      { id: 'a', value: 'AAEC' },
+      { id: 'b', result: 'AAEC' },
+    ])
   })
 
   it.each([
