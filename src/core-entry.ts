@@ -8,6 +8,7 @@
 export { Agent, type AgentConfig, type AgentContext } from './agents/agent.ts'
 export {
   type AdminPayload,
+  type ApprovalPayload,
   type BusEventName,
   type BusEvents,
   type BusListener,

@@ -13,6 +13,7 @@ export type { ConfigFieldView, ToolkitDetail, ToolkitSummary } from './admin/too
 export { Agent, type AgentConfig, type AgentContext } from './agents/agent.ts'
 export {
   type AdminPayload,
+  type ApprovalPayload,
   type BusEventName,
   type BusEvents,
   type BusListener,

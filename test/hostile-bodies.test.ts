@@ -42,6 +42,9 @@ const options: HandlerOptions = {
 }
 const handler = createHandler(options)
 
+/** An id that no run has. */
+const NO_RUN = '00000000-0000-4000-8000-000000000000'
+
 /** Where a hostile value stands: each `@` in turn is where it may stand in a body. */
 const HTTP: readonly [path: string, bodies: readonly string[]][] = [
   [
@@ -63,6 +66,17 @@ const HTTP: readonly [path: string, bodies: readonly string[]][] = [
   ],
   ['/api/agents/echo/stream', ['{"input":@}']],
   ['/api/agents/echo/corrections', ['@', '{"originalValue":1,"correctedValue":2,"tags":@,"field":@}']],
+  [
+    `/api/runs/${NO_RUN}/answers`,
+    [
+      '@',
+      '{"answers":@}',
+      '{"answers":[@]}',
+      '{"answers":[{"id":@,"decision":@,"digest":@}]}',
+      '{"answers":[{"id":"a","decision":"approve","reason":@,"args":@}]}',
+      '{"answers":[{"id":"a","value":1}],"apiKey":@,"background":@}',
+    ],
+  ],
   [
     '/api/admin/mcp',
     [
@@ -118,6 +132,10 @@ const EVENTS = [
   '{"event":"agent.run","data":{"name":@,"input":"x"}}',
   '{"event":"agent.run","data":{"name":"echo","input":"x","history":@,"clientTools":@}}',
   '{"event":"agent.run","data":{"name":"echo","input":"x","history":[{"role":"user","content":@}]}}',
+  '{"event":"run.answers","data":@}',
+  '{"event":"run.answers","data":{"runId":@,"answers":@}}',
+  '{"event":"run.answers","data":{"runId":"x","answers":[@]}}',
+  '{"event":"run.answers","data":{"runId":"x","answers":[{"id":"a","value":@}]}}',
   '{"event":"connect","data":@}',
   '{"event":"connect","data":{"apiKey":@}}',
 ]
@@ -211,7 +229,7 @@ it('stands at every operation of the document that takes JSON', () => {
       .replace(/\{[^}]*\}/g, '*')
       .replace(/\/(teams|workflows)\//, '/agents/')
       .replace(/^\/agents\/\*\/?/, '/')
-  const swept = ['/', ...HTTP.map(([path]) => path.replace(/echo|none/, '*'))]
+  const swept = ['/', ...HTTP.map(([path]) => path.replace(/echo|none|[\d-]{36}/, '*'))]
   const missing = taking.map(([path]) => generic(path)).filter(path => !swept.includes(path))
   expect([...new Set(missing)]).toEqual([])
 })

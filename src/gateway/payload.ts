@@ -5,6 +5,7 @@
  */
 
 import * as v from 'valibot'
+import type { Answer } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
 import { type AnswersBody, answersBodyFields } from '../runs/answers.ts'
 import { MAX_PARTS, type RunBody, runBodyFields, shortText } from '../runs/input.ts'
@@ -59,9 +60,10 @@ export function parseCancel(payload: unknown): { runId: string } {
   return validate(CancelSchema, payload, 'invalid_body', 'payload')
 }
 
-/** Checks the payload of `run.answers`. Attachments become base64. */
+/** Checks the payload of `run.answers`. A value or result may be an attachment, which agents get as base64. */
 export function parseAnswersPayload(payload: unknown): AnswersPayload {
-  return validate(AnswersSchema, withoutBytes(payload), 'invalid_body', 'payload')
+  const { answers, ...rest } = validate(AnswersSchema, payload, 'invalid_body', 'payload')
+  return { ...rest, answers: answers.map(withoutBytes) }
 }
 
 /** The key in the `auth` of a handshake (specification, "Authentication"). Throws `invalid_body`. */
@@ -95,12 +97,12 @@ function partAsJson(part: unknown): unknown {
   return data instanceof Uint8Array ? { ...Object(part), data: toBase64(data) } : part
 }
 
-/** The value with bytes as base64, however deep they stand. */
-function withoutBytes(value: unknown): unknown {
-  if (value instanceof Uint8Array) return toBase64(value)
-  if (Array.isArray(value)) return value.map(withoutBytes)
-  if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withoutBytes(each)]))
+function withoutBytes(answer: Answer): Answer {
+  if ('value' in answer && answer.value instanceof Uint8Array)
+    return { ...answer, value: toBase64(answer.value) }
+  if ('result' in answer && answer.result instanceof Uint8Array)
+    return { ...answer, result: toBase64(answer.result) }
+  return answer
 }
 
 /** An event that is none of ours. */
