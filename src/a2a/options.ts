@@ -122,7 +122,7 @@ export interface A2AOptions {
   readonly sign?: SignCard
 }
 
-/** What has no default. */
+/** The options that have no default. */
 type Unset =
   | 'agents'
   | 'provider'
@@ -137,11 +137,11 @@ type Unset =
 /** The options with every default in place. */
 export type A2ASettings = Required<Omit<A2AOptions, Unset | 'push'>> &
   Pick<A2AOptions, Unset> & {
-    /** Undefined where nobody is told. */
+    /** Undefined if push notifications are off. */
     readonly push: PushSettings | undefined
   }
 
-/** Fills in the defaults. Throws `invalid_options` where `security` names a scheme that is not there. */
+/** Fills in the defaults. Throws `invalid_options` if `security` names a scheme that does not exist. */
 export function resolveA2A(
   { push, ...options }: A2AOptions,
   { schemes, required }: SecuritySettings = NO_SECURITY,
