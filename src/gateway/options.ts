@@ -32,10 +32,7 @@ export interface GatewayOptions {
   readonly teams?: Readonly<Record<string, ServableLike<ServableTeam>>>
   /** The workflows on offer, by name. Default: as for `agents`. */
   readonly workflows?: Readonly<Record<string, ServableLike<ServableWorkflow>>>
-  /**
-   * A registry for names that are not listed above. Each event looks the name up anew. Default: the handler's, if nothing
-   * else is given here.
-   */
+  /** A registry for names that are not listed above. Each event looks the name up anew. Default: none. */
   readonly registry?: Registry
   /** The path of the socket. Default: `/socket.io/`. */
   readonly path?: string
