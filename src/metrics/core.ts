@@ -80,7 +80,7 @@ export class MetricsCore implements Observer, CountTaker {
     this.#keeper ??= make(this)
   }
 
-  /** Writes the counts now, if the keeper writes in this process. */
+  /** Writes the counts now, if the keeper writes them itself. */
   readonly flush = async (): Promise<void> => this.#keeper?.flush?.()
 
   start(
@@ -179,7 +179,7 @@ export class MetricsCore implements Observer, CountTaker {
     return { stats, events, dropped, maxNames, maxTools, ...this.gauges() }
   }
 
-  /** The current gauges of this process. */
+  /** Returns the current gauges of this core. */
   gauges(): Pick<Batch, 'active' | 'sockets' | 'streams'> {
     let sockets = 0
     for (const count of this.socketCounts) sockets += count()

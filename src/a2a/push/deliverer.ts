@@ -78,7 +78,7 @@ type Step =
 export class Deliverer {
   readonly #options: DelivererOptions
   readonly #holder = crypto.randomUUID()
-  /** Configs with a worker in this process, by their generation. */
+  /** Configs that this deliverer works on, by their generation. */
   readonly #held = new Set<string>()
   readonly #lanes = new Lanes(receiverOf)
   /** The content of tasks for receivers that get whole tasks, by the generation of their config. */
@@ -101,7 +101,7 @@ export class Deliverer {
     void this.#guarded(() => this.#claim(taskId))
   }
 
-  /** Sends everything that is due, including what other processes left behind. Never throws. */
+  /** Sends everything that is due, including what others left behind. Never throws. */
   sweep(): void {
     void this.#guarded(() => this.#claim(undefined))
   }
@@ -165,7 +165,7 @@ export class Deliverer {
     this.#options.keepAlive(work.then(() => this.sweep()))
   }
 
-  /** Sends a receiver everything that is new, and what follows while the task's agent works in this process. */
+  /** Sends a receiver everything that is new, and what follows while the task's agent works here. */
   async #work(kept: KeptPush, place: Place): Promise<void> {
     try {
       await this.#tellAll(kept, place)
