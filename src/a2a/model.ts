@@ -109,7 +109,7 @@ export function isInterruptedState(state: TaskState): boolean {
   return state === 'input-required' || state === 'auth-required'
 }
 
-/** Whether a task in this state changes only after its client acts, or never again. */
+/** Whether a task in this state has ended or waits for its client. */
 export function isSettledState(state: TaskState): boolean {
   return isTerminalState(state) || isInterruptedState(state)
 }

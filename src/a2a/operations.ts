@@ -26,9 +26,9 @@ export interface OperationsOptions {
   readonly inputModes: readonly string[]
   /** Most parts of a message. */
   readonly maxParts: number
-  /** Lists tasks without an owner to everyone. */
-  readonly listAnonymous: boolean
   /** Whether everyone may list the tasks without an owner. */
+  readonly listAnonymous: boolean
+  /** Whether push notifications are on. */
   readonly hasPush: boolean
   /** Undefined if there is no extended card. */
   readonly extendedCard: ((call: Call) => Promise<Answer>) | undefined

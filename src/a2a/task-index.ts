@@ -35,7 +35,7 @@ export interface TaskBounds extends WorkBounds {
   readonly endsInMs: number
 }
 
-/** See {@link TASK_INDEX}. */
+/** The transactions of an index object of tasks. */
 export interface TaskIndex extends Transactions {
   readonly reads: {
     readonly list: (tx: Reader, owner: Viewer, request: ListRequest) => StoredPage

@@ -29,7 +29,7 @@ export interface StoredTask {
   readonly owner: string | null
   readonly isAtWork: boolean
   readonly instance: string
-  /** How many messages the agent has got. */
+  /** How many messages the agent has received. */
   readonly turns: number
 }
 

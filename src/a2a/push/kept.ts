@@ -20,7 +20,7 @@ export interface KeptPush {
   readonly client?: string | undefined
   /** Changes each time that the config is set. */
   readonly generation: string
-  /** The last entry of the task's log that the receiver has got. */
+  /** The last entry of the task's log that the receiver has received. */
   readonly seq: number
   /** The last entry of the notice that is being sent or has failed. The same notice is sent again. */
   readonly upTo?: number | undefined

@@ -93,7 +93,7 @@ export function objectEncoders({ roles, states, part, messageBody, mark }: Diale
   }
 }
 
-/** Whether the client has to act before anything follows this status: `final` of 0.2 and 0.3. */
+/** Whether nothing follows this status unless the client acts: `final` of 0.2 and 0.3. */
 export function isFinal({ status: { state } }: StatusUpdate): boolean {
   return isSettledState(state)
 }
