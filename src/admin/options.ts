@@ -25,8 +25,8 @@ export interface AdminOptions {
   /** The manager of the tool servers. Default: the `ToolServerManager` that was made last. */
   readonly manager?: ToolServerSource
   /**
-   * Decides who may use the admin routes, before anything else happens. Required in production. Elsewhere, without it, only
-   * requests from this machine are answered, and none that a web page sent.
+   * Decides who may use the admin routes, before anything else happens. Required in production. Elsewhere it is optional:
+   * without it, only requests from this machine are answered, except those that a web page sent.
    */
   readonly authenticate?: AuthenticateAdmin
   /**

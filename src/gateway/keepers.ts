@@ -26,7 +26,7 @@ import {
 /** The name of the keeper of records, which is the plugin's name. */
 export const RECORD_KEEPER = 'eventSocket'
 
-/** See {@link RECORDS}. */
+/** The transactions of an object with the record of a socket. */
 export interface Records extends Transactions {
   readonly writes: {
     /** Stores that the socket has begun a run. Returns false if another connection has taken over the socket. */

@@ -50,8 +50,8 @@ export interface SocketRecords {
 export const SOCKETS = 'socket'
 
 /**
- * Most finished runs in a record; a record has some 13 kB. Unfinished runs are always in the record. A client that has
- * missed more runs gets a new socket.
+ * How many of the latest runs a record keeps, besides all unfinished ones: some 13 kB. A client that has missed more runs
+ * gets a new socket.
  */
 const MAX_RUNS = 256
 

@@ -44,7 +44,7 @@ export interface Attachable {
   readonly events?: EventBus | undefined
 }
 
-/** Most unfinished runs of a bus that are counted. */
+/** Most runs of a bus that are counted at a time. */
 const MAX_IN_FLIGHT = 10_000
 
 /**

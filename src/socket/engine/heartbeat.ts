@@ -61,7 +61,7 @@ export class Heartbeat {
     return this.#unread
   }
 
-  /** Marks an early ping as sent, instead of the next one. Returns false if a pong is still expected. */
+  /** Marks a ping as sent before it is due. It replaces the next one. Returns false if a pong is still expected. */
   pingNow(now: number): boolean {
     if (this.#pongBy !== NEVER) return false
     this.#ping(now)

@@ -200,7 +200,7 @@ export class Client {
     if (!this.#call(() => namespace.mayRecover?.(socket, data) ?? true)) return false
     const missed = socket.log?.after(numberOf(offset))
     if (missed === undefined) {
-      // This client cannot continue with the socket, so nobody will.
+      // The client is here but cannot continue with the socket, so the socket leaves.
       socket.leave('transport close')
       return false
     }
