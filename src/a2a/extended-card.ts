@@ -28,7 +28,7 @@ export function createExtendedCard(
     try {
       return { value: await signed(await cards({ request, agent, form, identity }), form, sign) }
     } catch (cause) {
-      // The options' `card` and `sign` functions may throw any error; only intended errors show their text.
+      // The options' `card` and `sign` functions may throw any error. Only intended errors show their text.
       if (isServableError(cause)) throw cause
       throw new ServableError('internal_error', 'The extended card could not be made', { cause })
     }

@@ -45,7 +45,7 @@ export class PageFiller {
     this.#request = request
   }
 
-  /** Adds the next task of the page. Returns false if it does not fit; the page then ends. */
+  /** Adds the next task of the page. Returns false if it does not fit. The page then ends. */
   add(stored: StoredTask, task: Task): boolean {
     const listed = forList(task, this.#request)
     this.#bytes += sizeOf(listed) ?? 0

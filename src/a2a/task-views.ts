@@ -5,8 +5,9 @@ import { Gathering } from './task-body.ts'
 /** Entries below which a gathering is not held, because it is quickly read again. */
 const WORTH_HOLDING = 64
 
-/** Most bytes of all held gatherings, by estimate; and most tasks. */
+/** Most bytes of all held gatherings, by estimate. */
 const MAX_BYTES = 16 * 1024 * 1024
+/** Most tasks with a held gathering. */
 const MAX_TASKS = 1000
 
 /** Entries of a task at work after which they are gathered. A request then never has to read more than that. */

@@ -15,8 +15,9 @@ export interface Batch {
   readonly active: readonly (readonly [key: string, count: number])[]
   readonly sockets: number
   readonly streams: number
-  /** Live events as JSON, for viewers elsewhere; and how many more were dropped. */
+  /** Live events as JSON, for viewers elsewhere. */
   readonly events: readonly string[]
+  /** How many more events were dropped. */
   readonly dropped: number
   /** Limits that also apply where the batch is stored. */
   readonly maxNames: number

@@ -52,14 +52,12 @@ export interface DelivererOptions {
   readonly onGivenUp: (kept: KeptPush, why: string) => void
 }
 
-/**
- * Configs that are due and are checked in one claim; and the larger number, for an occasional claim when none of those may
- * be sent.
- */
+/** Most due configs that a claim checks. */
 const LOOK_AT = 256
+/** Most due configs that an occasional larger claim checks, when none of the first ones may be sent. */
 const LOOK_FAR = 10_000
 
-/** Milliseconds between two of the larger claims. Also the time to the next claim if some due configs have to wait. */
+/** Milliseconds between two of the larger claims. It is also the time to the next claim while due configs wait. */
 const LOOK_AGAIN_MS = 1000
 
 /** Milliseconds for which a failing write is tried again. Only the receivers wait for it. */

@@ -39,7 +39,7 @@ export class Heartbeat {
     if (now >= this.#pongBy) return 'dead'
     if (now + ahead < this.#pingAt) return undefined
     this.#ping(now < this.#pingAt || now - this.#pingAt > LATE ? now : this.#pingAt)
-    // This holds even after a long pause: a client that got no ping is not dead.
+    // This holds even after a long pause: a client that was sent no ping is not dead.
     return 'ping'
   }
 
