@@ -1,5 +1,5 @@
 /**
- * Writes down that an agent sets to work on a message: at a new task, or at one that waits for its client.
+ * Stores that an agent starts to work on a message, for a new task or for one that waits for its client.
  *
  * @module
  */
@@ -32,23 +32,23 @@ import {
 } from './task-record.ts'
 import type { TaskViews } from './task-views.ts'
 
-/** Who begins. */
+/** The state and limits for starting a task. */
 export interface Beginning {
   readonly settings: TaskSettings
   readonly worker: WorkerName
   readonly recovery: Recovery
   readonly views: TaskViews
-  /** Undefined where push notifications are off. */
+  /** Undefined if push notifications are off. */
   readonly setPush: Push['change'] | undefined
 }
 
-/** A task whose agent sets to work. */
+/** A task whose agent has started. */
 export interface Begun {
   readonly task: StoredTask
   readonly view: TaskView
 }
 
-/** A new task. Throws `unsupported_operation` where there is one of its id, and `too_many_runs`. */
+/** Stores a new task. Throws `unsupported_operation` if a task with its id exists, and `too_many_runs`. */
 export function openTask(tx: Transaction, sent: TaskMessage, { name }: Target, by: Beginning): Begun {
   const { taskId, message, owner } = sent
   const earlier = tx.get<StoredTask>(TASKS, taskId)
@@ -66,7 +66,7 @@ export function openTask(tx: Transaction, sent: TaskMessage, { name }: Target, b
   )
 }
 
-/** A task that waits for its client goes on. Throws what `deliver` of a task host does. */
+/** Continues a task that waits for its client. Throws the errors of `TaskHost.deliver`. */
 export function resumeTask(tx: Transaction, task: StoredTask, sent: TaskMessage, by: Beginning): Begun {
   const { taskId, message } = sent
   const { contextId = task.contextId } = message
@@ -88,7 +88,7 @@ export function resumeTask(tx: Transaction, task: StoredTask, sent: TaskMessage,
   return begin(tx, task, sent, by, gathering)
 }
 
-/** Throws `too_many_runs` where as many as may be are at work. */
+/** Marks the agent of a task as working. Throws `too_many_runs` if too many agents work already. */
 function begin(
   tx: Transaction,
   before: StoredTask,
@@ -114,7 +114,7 @@ function begin(
   return { task, view: { task: { id, contextId, status, artifacts: [], history: [message] }, seq } }
 }
 
-/** Adds an entry to the log of a task, and gives its place. */
+/** Adds an entry to the log of a task, and returns the entry's number. */
 export function append(tx: Transaction, id: string, entry: TaskEntry, seal = false): number {
   return tx.append(logOf(id), JSON.stringify(entry), seal) ?? 0
 }

@@ -1,5 +1,5 @@
 /**
- * What clients send (specification, "Socket client-to-server events").
+ * The payloads that clients send (specification, "Socket client-to-server events").
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { toBase64 } from '../web/base64.ts'
 /** The payload of `agent.run`, `team.run` and `workflow.run`. */
 export interface RunPayload extends RunBody {
   readonly name: string
-  /** A client that is not sure whether it was heard sends the same again, and there is one run. */
+  /** A client that repeats an event with the same key gets the same run. */
   readonly idempotencyKey?: string | undefined
 }
 
@@ -38,7 +38,7 @@ const AuthSchema: v.GenericSchema<unknown, { apiKey?: string | undefined }> = v.
   apiKey: shortText('apiKey'),
 })
 
-/** Checks a payload. Throws `invalid_body` that names every wrong field. */
+/** Checks the payload of a run. Throws `invalid_body` that names every wrong field. */
 export function parseRun(payload: unknown): RunPayload {
   return validate(RunSchema, asJson(payload), 'invalid_body', 'payload')
 }
@@ -48,15 +48,15 @@ export function parseCancel(payload: unknown): { runId: string } {
   return validate(CancelSchema, payload, 'invalid_body', 'payload')
 }
 
-/** The key in the `auth` of a handshake (specification, "Authentication"). Throws `invalid_body`. */
+/** Returns the provider key in the `auth` of a handshake (specification, "Authentication"). Throws `invalid_body`. */
 export function keyIn(auth: unknown): string | undefined {
   return validate(AuthSchema, auth, 'invalid_body', 'auth').apiKey
 }
 
-/** A payload as it would have come over HTTP: a part's `data` may be an attachment, which agents get as base64. */
+/** Converts a payload to the form that HTTP has. A part's `data` may be an attachment, which becomes base64. */
 export function asJson(payload: unknown): Record<string, unknown> {
   const { input } = Object(payload) as { input?: unknown }
-  // A longer one is refused as it is.
+  // A list with too many parts is left as it is. The check refuses it later.
   if (!Array.isArray(input) || input.length > MAX_PARTS) return payload as Record<string, unknown>
   const parts = input.map(part => {
     const { data } = Object(part) as { data?: unknown }
@@ -65,7 +65,7 @@ export function asJson(payload: unknown): Record<string, unknown> {
   return { ...Object(payload), input: parts }
 }
 
-/** An event that is none of ours. */
+/** The error for an event that does not exist. */
 export function unknownEvent(event: string): ServableError {
   return new ServableError(
     'not_found',

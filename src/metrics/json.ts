@@ -8,28 +8,28 @@ import type { Kind, Usage } from '../agents/contract.ts'
 import type { Snapshot } from './snapshot.ts'
 import { Stats } from './stats.ts'
 
-/** What was counted of one name, or of all. */
+/** The metrics of one name, or of all names. */
 export interface AgentMetrics {
-  /** Runs that have ended, however. */
+  /** Runs that have ended, in any way. */
   readonly runs: number
   readonly errors: number
-  /** Runs that were cancelled: they are no errors. */
+  /** Cancelled runs. They do not count as errors. */
   readonly cancels: number
-  /** Milliseconds; 0 where there was no run. */
+  /** Mean duration in milliseconds. 0 if there was no run. */
   readonly avgDurationMs: number
-  /** Milliseconds, with a relative error of 1 %. */
+  /** The 95th percentile of durations in milliseconds, with a relative error of 1 %. */
   readonly p95DurationMs: number
-  /** USD; absent where nobody knows a price. */
+  /** USD. Absent if no run had a known price. */
   readonly totalCost?: number
   readonly totalTokens: number
   readonly toolCallCount: number
-  /** Calls by tool. */
+  /** Number of calls by tool. */
   readonly toolUsageFrequency: Readonly<Record<string, number>>
-  /** Errors over runs, 0 to 1. */
+  /** Errors divided by runs, from 0 to 1. */
   readonly errorRate: number
   /** Mean tokens of the runs that neither failed nor were cancelled. */
   readonly tokensPerRun: number
-  /** The usage of the last run that told one, as it told it. */
+  /** The usage of the last run that reported one, as the run reported it. */
   readonly providerMetrics?: Usage
   /** Runs at work. */
   readonly activeRuns: number
@@ -37,7 +37,7 @@ export interface AgentMetrics {
 
 /** All metrics. */
 export interface MetricsJson {
-  /** Agents, teams and workflows together. */
+  /** The metrics of all agents, teams and workflows together. */
   readonly global: AgentMetrics
   readonly byAgent: Readonly<Record<string, AgentMetrics>>
   readonly byTeam: Readonly<Record<string, AgentMetrics>>
@@ -46,7 +46,7 @@ export interface MetricsJson {
   readonly timestamp: string
 }
 
-/** A snapshot as JSON. */
+/** Converts a snapshot to JSON. */
 export function toMetricsJson({ counted }: Snapshot): MetricsJson {
   const all = new Stats()
   let active = 0
@@ -58,7 +58,7 @@ export function toMetricsJson({ counted }: Snapshot): MetricsJson {
     Object.fromEntries(
       counted.filter(each => each.kind === kind).map(({ name, ...each }) => [name, metricsOf(each)]),
     )
-  // The usage of one run says nothing of all.
+  // The usage of a single run is left out of the global metrics.
   const { providerMetrics: _, ...global } = metricsOf({ stats: all, active })
   return {
     global,
@@ -69,7 +69,7 @@ export function toMetricsJson({ counted }: Snapshot): MetricsJson {
   }
 }
 
-/** One name's metrics. */
+/** Converts the counts of one name. */
 export function metricsOf({ stats, active }: { stats: Stats; active: number }): AgentMetrics {
   const { runs, errors, cancels, cost, total, last } = stats
   const successes = runs - errors - cancels
@@ -90,7 +90,7 @@ export function metricsOf({ stats, active }: { stats: Stats; active: number }): 
   }
 }
 
-/** Milliseconds. */
+/** Mean duration in milliseconds. */
 export function averageOf({ runs, durations }: Stats): number {
   return runs === 0 ? 0 : (durations.sum * 1000) / runs
 }

@@ -1,5 +1,5 @@
 /**
- * What is counted of one agent, team or workflow. Counts add up, so that parts counted elsewhere make a whole.
+ * The counts of one agent, team or workflow. Counts from several places can be merged.
  *
  * @module
  */
@@ -9,29 +9,29 @@ import { FINISH_REASONS } from '../agents/event.ts'
 import { Histogram, type HistogramJson } from './histogram.ts'
 import { Sketch, type SketchJson } from './sketch.ts'
 
-/** Where what is beyond a bound is counted, or unknown. */
+/** The name under which unknown values, and values past a limit, are counted. */
 export const OTHER = 'other'
 
 /** How a run ended. */
 export type Outcome = FinishReason | 'error' | typeof OTHER
 
-/** The outcomes that have a count of their own. */
+/** The outcomes with a count of their own. */
 export const OUTCOMES: ReadonlySet<string> = new Set<Outcome>([...FINISH_REASONS, 'error'])
 
-/** What is to be counted of one run that has ended. */
+/** The data of an ended run. */
 export interface RunSample {
   readonly outcome: Outcome
   readonly durationMs: number
-  /** Milliseconds from the start to the first text; undefined where there was none. */
+  /** Milliseconds from the start to the first text. Undefined if there was no text. */
   readonly firstTextMs: number | undefined
   readonly usage: Usage | undefined
-  /** In USD; undefined where nobody knows. */
+  /** Cost in USD. Undefined if it is not known. */
   readonly cost: number | undefined
-  /** The tools that were called, once for each call. */
+  /** The names of the called tools, one for each call. */
   readonly tools: readonly string[] | undefined
 }
 
-/** Stats as they are kept. */
+/** Stored stats. */
 export interface StatsJson {
   readonly outcomes: Readonly<Record<string, number>>
   readonly prompt: number
@@ -39,7 +39,7 @@ export interface StatsJson {
   readonly total: number
   /** Tokens of the runs that neither failed nor were cancelled. */
   readonly successTokens: number
-  /** Null where no run had a cost. */
+  /** Cost in USD. Null if no run had a known cost. */
   readonly cost: number | null
   readonly tools: Readonly<Record<string, number>>
   readonly sketch: SketchJson
@@ -48,7 +48,7 @@ export interface StatsJson {
   readonly last: Usage | null
 }
 
-/** See the module's head. */
+/** The counts of one name. */
 export class Stats {
   readonly outcomes: Map<string, number> = new Map()
   prompt = 0
@@ -60,10 +60,10 @@ export class Stats {
   readonly sketch: Sketch = new Sketch()
   readonly durations: Histogram = new Histogram()
   readonly firstTexts: Histogram = new Histogram()
-  /** The usage of the last run that told one. */
+  /** The usage of the last run that reported one. */
   last: Usage | undefined
 
-  /** Reads stats that were kept. */
+  /** Reads stored stats. */
   static from(json: StatsJson): Stats {
     const stats = new Stats()
     addAll(stats.outcomes, Object.entries(json.outcomes))
@@ -99,7 +99,7 @@ export class Stats {
     return sum
   }
 
-  /** Counts a run. At most `maxTools` tools have a count of their own. */
+  /** Counts a run. At most `maxTools` tools have counts of their own. */
   record({ outcome, durationMs, firstTextMs, usage, cost, tools }: RunSample, maxTools: number): void {
     add(this.outcomes, outcome, 1)
     this.sketch.add(durationMs)
@@ -111,7 +111,7 @@ export class Stats {
     for (const tool of tools) this.#addTool(tool, 1, maxTools)
   }
 
-  /** Counts all that others have counted. */
+  /** Adds the counts of another place. */
   merge(other: Stats, maxTools: number = Number.POSITIVE_INFINITY): void {
     addAll(this.outcomes, other.outcomes)
     for (const [tool, count] of other.tools) this.#addTool(tool, count, maxTools)

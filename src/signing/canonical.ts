@@ -1,12 +1,12 @@
 /**
- * Canonical JSON (RFC 8785), and what of a card is signed (section 8.4.1 of A2A 1.0).
+ * Canonical JSON (RFC 8785), and the parts of a card that are signed (section 8.4.1 of A2A 1.0).
  *
  * @module
  */
 
 import type { AgentCard } from '../a2a/card-forms.ts'
 
-/** A value of JSON with its members in the order of their UTF-16 code units and without spaces. */
+/** Writes a JSON value without spaces, with members sorted by their UTF-16 code units. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -16,7 +16,7 @@ export function canonicalJson(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join(',')}}`
 }
 
-/** The members of a card of 1.0, which a hybrid has beside those of 0.3. */
+/** The members of a card of 1.0. A hybrid card has those of 0.3 too. */
 const MEMBERS_V1 = new Set([
   'name',
   'description',
@@ -33,7 +33,7 @@ const MEMBERS_V1 = new Set([
   'iconUrl',
 ])
 
-/** The members of a scheme of 1.0: exactly one of these. */
+/** The members of a security scheme in 1.0. A scheme has exactly one of them. */
 const SCHEMES_V1 = [
   'apiKeySecurityScheme',
   'httpAuthSecurityScheme',
@@ -42,7 +42,7 @@ const SCHEMES_V1 = [
   'mtlsSecurityScheme',
 ]
 
-/** What clients of 1.0 verify: what their form has, without its signatures and without what is empty. */
+/** The content that clients of 1.0 verify: the members of 1.0, without signatures and empty values. */
 export function signedPartV1(card: AgentCard): string {
   const members = Object.entries(card).filter(([name]) => MEMBERS_V1.has(name))
   const { securitySchemes = {}, ...rest } = Object.fromEntries(members)
@@ -53,12 +53,12 @@ export function signedPartV1(card: AgentCard): string {
   return canonicalJson(withoutEmpty({ ...rest, securitySchemes: Object.fromEntries(schemes) }) ?? {})
 }
 
-/** Everything that a card says but its signatures. */
+/** The whole card without its signatures. */
 export function signedWhole({ signatures: _, ...card }: AgentCard): string {
   return canonicalJson(card)
 }
 
-/** Values that say nothing (empty text, lists and objects) are as if they were not there. */
+/** Removes empty text, lists and objects, and null. */
 function withoutEmpty(value: unknown): unknown {
   if (value === '' || value === null) return undefined
   if (Array.isArray(value)) {
