@@ -51,7 +51,7 @@ export interface ToolServer {
   readonly status: ToolServerStatus
   /** 0 while it is not connected. */
   readonly toolCount: number
-  /** Why it cannot be used, in at most 500 characters; null unless `status` is `error`. */
+  /** Why the last try failed, in at most 500 characters. Null from when it is connected or disconnected. */
   readonly error: string | null
   /** Which of its tools were left out, and why. Empty while it is not connected. */
   readonly warnings: readonly string[]
@@ -144,7 +144,7 @@ export interface ToolServerChange {
   readonly id: string
   readonly name: string
   readonly status: ToolServerStatus
-  /** Why it cannot be used; null unless `status` is `error`. */
+  /** Why the last try failed. Null from when it is connected or disconnected. */
   readonly error: string | null
 }
 
