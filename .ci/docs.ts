@@ -19,16 +19,25 @@ function withoutCode(page: string): string {
   return page.replace(/^( *)(`{3,})[\s\S]*?^\1\2`*$/gm, '').replace(/<!--[\s\S]*?-->/g, '')
 }
 
+/** Code, which is the first group, or the target of a link, a reference or a tag. */
+const TARGET =
+  /(^( *)(`{3,})[\s\S]*?^\2\3`*$|<!--[\s\S]*?-->|`[^`\n]*`)|(?<=\]\(<?)[^<>)\s]+(?=>?(?:\s+"[^"]*")?\))|(?<=^\[[^\]^]+\]:\s*)\S+|(?<=<(?:a|img|source)\b[^>]*?\b(?:href|src|srcset)=")[^"\s]+(?=")/gm
+
+/** The page with other targets where it links to or shows something, but for other sites. */
+export function withTargets(page: string, change: (target: string) => string): string {
+  return page.replace(TARGET, (target: string, code?: string) =>
+    code !== undefined || /^([a-z][\w+.-]*:|\/\/)/i.test(target) ? target : change(target),
+  )
+}
+
 /** What a page links to or shows, but for other sites. */
 export function linksOf(page: string): string[] {
-  const text = withoutCode(page)
-  const plain = text.replace(/`[^`\n]*`/g, '')
-  const inText = [...plain.matchAll(/\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)/g)]
-  const references = [...plain.matchAll(/^\[[^\]^]+\]:\s*(\S+)/gm)]
-  const inTags = [...plain.matchAll(/<(?:a|img|source)\b[^>]*?\b(?:href|src|srcset)="([^"\s]+)"/g)]
-  return [...inText, ...references, ...inTags]
-    .map(([, target = '']) => target)
-    .filter(target => !/^([a-z][\w+.-]*:|\/\/)/i.test(target))
+  const targets: string[] = []
+  withTargets(page, target => {
+    targets.push(target)
+    return target
+  })
+  return targets
 }
 
 /** The anchors of a page's headings, as GitHub makes them. */

@@ -9,7 +9,18 @@ import { promisify } from 'node:util'
 const root = fileURLToPath(new URL('../', import.meta.url))
 
 /** What the tarball is made of. */
-const SOURCES = ['package.json', 'tsconfig.json', 'LICENSE', 'README.md', 'CHANGELOG.md', '.ci', 'src']
+const SOURCES = [
+  ...[
+    'package.json',
+    'tsconfig.json',
+    'LICENSE',
+    'README.md',
+    'CHANGELOG.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+  ],
+  ...['.ci', 'bench/README.md', 'docs', 'src'],
+]
 
 export interface Packed {
   /** The copy of the repository in which it was packed. */

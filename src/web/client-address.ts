@@ -8,7 +8,7 @@ import { type AddressReader, addressIn, peerAddress } from './ip-address.ts'
 import { entriesOf, forwardedFor } from './proxy-headers.ts'
 
 /**
- * Who is believed about a client's address:
+ * Where a client's address comes from:
  *
  * - A number from 1 to 32: so many proxies stand before the service, and each adds the address of its own client to the end
  *   of `X-Forwarded-For`. `1` takes the last address in it.
@@ -18,7 +18,7 @@ import { entriesOf, forwardedFor } from './proxy-headers.ts'
  *   the runtime knows none), then for the addresses of `X-Forwarded-For` from its end. The first one for which it gives
  *   anything but `true` is the client's.
  *
- * A number and a name believe whoever connects: use them where clients reach the service through the proxy alone.
+ * A number and a name trust everyone who connects: use them only if clients reach the service through the proxy alone.
  */
 export type TrustProxy = number | string | ((peer: string | undefined) => boolean)
 
@@ -39,7 +39,7 @@ export function isTrustProxy(value: unknown): value is TrustProxy {
 
 /**
  * Makes the reader. What a header says counts where it is an IP address; otherwise the connection's own address counts.
- * `onError` is told what a function of `trust` throws; then nobody is believed.
+ * If a function of `trust` throws, `onError` is told, and the connection's own address counts.
  */
 export function createAddressReader(
   trust: TrustProxy | undefined,
@@ -76,7 +76,7 @@ function lastIn(field: string | null): string | undefined {
   return addressIn(last)
 }
 
-/** Undefined where nobody is to be believed. */
+/** Undefined where the headers are not trusted: then the connection's own address counts. */
 function beforeProxies(
   headers: Headers,
   own: string | undefined,
@@ -84,7 +84,7 @@ function beforeProxies(
   onError: (error: unknown) => void,
 ): string | undefined {
   try {
-    // `true` alone: a promise would believe everybody.
+    // `true` alone: a promise would trust every client.
     if (isProxy(own) !== true) return undefined
     let client: string | undefined
     let hops = 0
