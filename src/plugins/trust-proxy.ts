@@ -5,9 +5,9 @@ import { checkOptions } from '../schemas.ts'
 import { createAddressReader, isTrustProxy, TRUST_PROXY, type TrustProxy } from '../web/client-address.ts'
 
 /**
- * Says who is believed about the client's address: without it nobody, so that behind a proxy all clients have the proxy's address.
- * It holds for limits by address of requests and sockets, for the places that clients without an identity share (uploads, runs,
- * tasks, push notifications), for `context.ip` and for the log. Throws `invalid_options`.
+ * Says which information about the client's address to trust. Without it none is trusted, so that behind a proxy all clients
+ * have the proxy's address. The address counts for rate limits of requests and sockets, for the places that clients without
+ * an identity share (uploads, runs, tasks, push notifications), for `context.ip` and for the log. Throws `invalid_options`.
  *
  * @example
  * createHandler({ agents, plugins: [trustProxy(1), rateLimit()] })
