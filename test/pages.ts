@@ -1,4 +1,4 @@
-/** What pages of `docs` show, as files and commands that can be run. */
+/** The code of the pages in `docs`, as files and commands that can run. */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ export interface Shown {
   readonly text: string
 }
 
-/** What pages show, in order. */
+/** The code blocks of pages, in order. */
 export async function readShown(pages: readonly string[]): Promise<Shown[]> {
   const texts = pages.map(async page => {
     const text = await readFile(join(root, 'docs', page), 'utf8')
@@ -28,7 +28,7 @@ export async function readShown(pages: readonly string[]): Promise<Shown[]> {
   return (await Promise.all(texts)).flat()
 }
 
-/** TypeScript by the name of the file that its first line says. Throws where two have one name, or one has none. */
+/** TypeScript by the file name in its first line. Throws if two have the same name, or one has none. */
 export function snippetsIn(shown: readonly Shown[]): Map<string, string> {
   const snippets = new Map<string, string>()
   for (const { page, language, text } of shown) {
@@ -41,7 +41,7 @@ export function snippetsIn(shown: readonly Shown[]): Map<string, string> {
   return snippets
 }
 
-/** A new folder with the files, which import the sources of each entry. */
+/** A new folder with the files, in which each entry's import resolves to the sources. */
 export async function writeSnippets(snippets: ReadonlyMap<string, string>): Promise<string> {
   await mkdir(join(root, 'test/.tmp'), { recursive: true })
   const folder = await mkdtemp(join(root, 'test/.tmp/pages-'))
@@ -56,7 +56,7 @@ export async function writeSnippets(snippets: ReadonlyMap<string, string>): Prom
   return folder
 }
 
-/** As much of React as the pages use. */
+/** The part of React that the pages use. */
 const REACT = `declare module 'react' {
   export function useState<T>(initial: T): [T, (next: T | ((before: T) => T)) => void]
   export function useRef<T>(initial: T): { current: T }
@@ -71,7 +71,7 @@ declare namespace JSX {
 }
 `
 
-/** Rejects with what the compiler says. */
+/** Rejects with the compiler's errors. */
 export async function checkTypes(folder: string): Promise<void> {
   const config = {
     extends: '../../tsconfig.json',
@@ -84,7 +84,7 @@ export async function checkTypes(folder: string): Promise<void> {
   await run(join(root, 'node_modules/.bin/tsc'), ['-p', folder, '--noEmit'], { cwd: root })
 }
 
-/** Loads a file, with a registry of its own as a program of its own has. */
+/** Loads a file with a new registry, like a separate program. */
 export async function load<T>(folder: string, name: string): Promise<T> {
   Reflect.deleteProperty(globalThis, Symbol.for('servable.registry'))
   return import(pathToFileURL(join(folder, name)).href)

@@ -1,18 +1,18 @@
-/** What the README and the pages in `docs` show. */
+/** The code of the README and the pages in `docs`. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { root } from './process.ts'
 
 export interface Fence {
-  /** The file that it stands in: `README.md`, `docs/agents.md`. */
+  /** The file with the block: `README.md`, `docs/agents.md`. */
   readonly page: string
   readonly language: string
   readonly text: string
 }
 
 /**
- * Pages whose snippets and commands have tests of their own: `test/pages.test.ts`, `test/pages-of-callers.test.ts`, `deploy.test.ts`,
- * `page-commands.test.ts`.
+ * Pages whose snippets and commands have separate tests: `test/pages.test.ts`, `test/pages-of-callers.test.ts`,
+ * `deploy.test.ts`, `page-commands.test.ts`.
  */
 const TESTED_APART = [
   'a2a',
@@ -38,10 +38,10 @@ const isApart = (fence: Fence) => TESTED_APART.some(page => fence.page === `docs
 
 const docs = (await readdir(join(root, 'docs'))).filter(name => name.endsWith('.md'))
 
-/** Every page that has blocks of code, the README first. */
+/** Every page with code blocks, the README first. */
 const PAGES: readonly string[] = ['README.md', ...docs.sort().map(name => `docs/${name}`)]
 
-/** All blocks of code, page by page and in order. */
+/** All code blocks, page by page and in order. */
 export const fences: readonly Fence[] = (await Promise.all(PAGES.map(fencesOf))).flat()
 
 async function fencesOf(page: string): Promise<Fence[]> {
@@ -53,22 +53,22 @@ async function fencesOf(page: string): Promise<Fence[]> {
   }))
 }
 
-/** The shell commands of a page, or of all that have no test of their own. */
+/** The shell commands of a page, or of all pages without separate tests. */
 export function commandsOf(page?: string): string[] {
   const isWanted = (fence: Fence) => (page === undefined ? !isApart(fence) : fence.page === page)
   const shown = fences.filter(fence => fence.language === 'sh' && isWanted(fence))
   return shown.map(({ text }) => text.trim())
 }
 
-/** A snippet, on whatever page it stands. */
+/** A snippet from any page. */
 export function snippetOf(name: string): string {
   return fences.find(({ text }) => text.startsWith(`// ${name}\n`))?.text ?? ''
 }
 
-/** The names of all TypeScript files that are shown, each as often as it is. */
+/** The names of all TypeScript files on the pages, with repetitions. */
 export const fileNames: readonly string[] = typeScript().map(nameOf)
 
-/** All TypeScript, by the name of the file that its first line says. */
+/** All TypeScript, by the file name in its first line. */
 export const snippets: ReadonlyMap<string, string> = new Map(
   typeScript().map(fence => [nameOf(fence), fence.text]),
 )
