@@ -37,7 +37,7 @@ class LocalToolServers implements ToolServers {
   readonly #options: LocalOptions
   readonly #links = new Map<string, Link>()
   readonly #policy: AddressPolicy
-  /** Checks whether other processes have removed servers that this process connects. */
+  /** Checks whether other processes have removed servers that are connected here. */
   #watch: ReturnType<typeof setInterval> | undefined
 
   constructor(options: LocalOptions) {

@@ -66,7 +66,7 @@ export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, Mode
     stopWhen: isStepCount(maxSteps),
     maxRetries,
     abortSignal: call.signal,
-    // The provider gets addresses as they are. This process fetches nothing that a client names.
+    // The provider gets addresses as they are. Nothing that a client names is fetched here.
     experimental_download: async asked => asked.map(() => null),
     // Errors are thrown below. The SDK's default would write them to the console, with keys.
     onError() {},

@@ -12,8 +12,8 @@ import { withoutKeyText } from '../key-text.ts'
 const MAX_TEXT = 500
 
 /**
- * A failure of a model's provider as `provider_failed`; in production its text is not shown. Input that the provider's
- * package rejects before a request is `invalid_input`, since the client can fix it.
+ * A failure of a model's provider as `provider_failed`; in production its text is not shown. Output that does not fit the
+ * schema is `agent_failed`. Input that the provider's package rejects before a request is `invalid_input`.
  */
 export function providerFailure(error: unknown): ServableError {
   if (isServableError(error)) return error

@@ -14,7 +14,7 @@ import { toModelTools } from './tools.ts'
 
 /** The provider keys of a run. */
 export interface ModelKeys {
-  /** The key for the provider of this agent's model. A client's key comes before the service's. */
+  /** The client's key for the provider of this agent's model. Undefined if the client sent none. */
   readonly apiKey: string | undefined
   /** Every key of the request, as `RunOptions.apiKeys`. */
   readonly apiKeys: Readonly<Record<string, string>>

@@ -24,7 +24,7 @@ export interface LocalParts {
   readonly retention: Retention
   /** Whether the state is lost with the process, and not shared with other processes or isolates. */
   readonly isVolatile: boolean
-  /** Called if the runtime has little memory. It lowers the defaults that the deployment did not set. */
+  /** Called if the runtime has little memory. It lowers the limits that the deployment did not set. */
   readonly confine?: () => void
   /** Keeps files open until the returned function is called. The last call closes them. They open again on their next use. */
   readonly retain?: () => () => void

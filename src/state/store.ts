@@ -25,8 +25,8 @@ export interface Document<T = unknown> {
 }
 
 /**
- * When a store without room may delete a thing: `first` or `last`. `alone`: the document is deleted before all others,
- * without its thing. Use it for documents that are only a convenience.
+ * When a store without room may delete a thing: `first` before others, or `last` if no others are left. `alone`: the document
+ * is deleted before all others, without its thing. Use it for documents that are only a convenience.
  */
 export type Leaving = 'alone' | 'first' | 'last'
 

@@ -79,7 +79,7 @@ function openFile(path: string, instance: string): Opened {
   }
 }
 
-/** Throws if the file cannot be written. A file that another process writes can be. */
+/** Throws if the file cannot be written. A file that another process is writing passes. */
 function checkWritable(store: SqlStore): void {
   try {
     store.transact(() => {})
