@@ -49,7 +49,7 @@ export function askRun(
   const isFollowed = options.follow !== false
   // Members that are undefined are not sent.
   const body = { input, sessionId, userId, background: isFollowed || undefined }
-  // 128 random bits; `crypto.randomUUID` is not there on pages without HTTPS.
+  // 128 random bits. Pages without HTTPS have no `crypto.randomUUID`.
   const newKey = crypto.getRandomValues(new Uint8Array(16)).join('-')
   const key = { 'idempotency-key': isFollowed ? (options.idempotencyKey ?? newKey) : undefined }
   let fields: Headers | undefined

@@ -24,7 +24,7 @@ export interface MetricsClient {
   stream(options?: CallOptions): AsyncIterableIterator<MetricsEvent>
 }
 
-/** The part of a client that is about metrics. */
+/** Makes the part of a client for metrics. */
 export function createMetrics(caller: Caller): MetricsClient {
   const ask = async (agent?: string, options?: CallOptions) =>
     caller.ask(`/metrics/json${queryOf({ agent })}`, options)

@@ -30,8 +30,8 @@ export interface ClientOptions {
   /** Most tries in a row without progress. 1 means no retry. Default: 6. */
   readonly maxTries?: number
   /**
-   * Milliseconds before the second try, less up to a half by chance. Each further try waits twice as long, at most 10 s, and at
-   * least as long as the service's `Retry-After`. Default: 250.
+   * Milliseconds before the second try, reduced at random by up to a half. Each further try waits twice as long, at most 10
+   * s, and at least as long as the service's `Retry-After`. Default: 250.
    */
   readonly retryDelayMs?: number
   /** Milliseconds of silence after which a stream counts as lost. The service sends something every 5 s. Default: 30,000. */

@@ -1,4 +1,4 @@
-/** Base64 (RFC 4648, section 4) with what every runtime has. */
+/** Base64 (RFC 4648, section 4) with functions that every runtime has. */
 
 const ALPHABET = new TextEncoder().encode('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/')
 const PADDING = 0x3d
