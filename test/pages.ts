@@ -117,7 +117,7 @@ export async function writeSnippets(
   return folder
 }
 
-/** As much of React as the pages use. */
+/** The part of React that the pages use. */
 const REACT = `declare module 'react' {
   export function useState<T>(initial: T): [T, (next: T | ((before: T) => T)) => void]
   export function useRef<T>(initial: T): { current: T }
@@ -132,7 +132,7 @@ declare namespace JSX {
 }
 `
 
-/** Rejects with what the compiler says. */
+/** Rejects with the compiler's errors. */
 export async function checkTypes(folder: string): Promise<void> {
   const config = {
     extends: '../../tsconfig.json',
@@ -150,7 +150,7 @@ export async function checkTypes(folder: string): Promise<void> {
   })
 }
 
-/** Loads a file, with a registry of its own as a program of its own has. */
+/** Loads a file with a new registry, like a separate program. */
 export async function load<T>(folder: string, name: string): Promise<T> {
   Reflect.deleteProperty(globalThis, Symbol.for('servable.registry'))
   return import(pathToFileURL(join(folder, name)).href)

@@ -1,5 +1,5 @@
 /**
- * The input of a run as messages of the AI SDK, which Mastra and VoltAgent take as well.
+ * The input of a run as messages of the AI SDK. Mastra and VoltAgent take them too.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import type { ContentPart, RunInput } from '../agents/contract.ts'
 import { mediaTypeOf } from './media.ts'
 
-/** Text as it is, parts as one message of the user. */
+/** Text stays as it is. Parts become one message of the user. */
 export function toAiInput(input: RunInput): unknown {
   return typeof input === 'string' ? input : [{ role: 'user', content: input.map(toAiPart) }]
 }

@@ -1,5 +1,5 @@
 /**
- * The parts of an AI SDK stream, which VoltAgent gives too and Mastra nearly, as run events.
+ * Turns the parts of an AI SDK stream into run events. VoltAgent gives the same parts, and Mastra similar ones.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { type Fields, fieldsOf, objectIn, textIn } from './fields.ts'
 import { artifactOf } from './generated-file.ts'
 import { ToolCalls } from './tool-calls.ts'
 
-/** Reads the parts of one run, in their order. */
+/** Reads the parts of one run, in order. */
 export class AiParts {
   readonly #calls: ToolCalls
   #usage: Usage | undefined
@@ -20,12 +20,12 @@ export class AiParts {
   #waits = false
   #structured: object | undefined
 
-  /** `nameOf` gives the name by which a tool is told, where the model knows it by another one. */
+  /** `nameOf` gives the public name of a tool that the model knows by another name. */
   constructor(nameOf?: (name: string) => string) {
     this.#calls = new ToolCalls(nameOf)
   }
 
-  /** What the parts told of the end. */
+  /** The end of the run, as far as the parts described it. */
   get outcome(): Partial<RunResult> {
     return {
       finishReason: this.#waits ? 'input_required' : this.#reason,
@@ -34,7 +34,7 @@ export class AiParts {
     }
   }
 
-  /** What one part says. Parts that say nothing to a client, and what is no part, give nothing. */
+  /** The events of one part. Unknown values, and parts that do not concern clients, give none. */
   *read(part: unknown): Generator<RunEvent> {
     const fields = fieldsOf(part)
     const text = textIn(fields.text)
@@ -81,7 +81,7 @@ export class AiParts {
         yield* this.#calls.whole(id, fields.toolName, fields.input)
         return
       case 'tool-result':
-        // What a tool says before it is done would end the call.
+        // A preliminary result would end the call too early.
         if (fields.preliminary !== true) yield* this.#calls.end(id, { result: fields.output })
         return
       case 'tool-error':
@@ -93,7 +93,7 @@ export class AiParts {
   }
 
   #finish({ finishReason, totalUsage }: Fields): void {
-    // `interrupted`: the stream ended without saying how, so there may be more.
+    // With `interrupted` the stream ended without a reason, so the answer may be incomplete.
     if (finishReason === 'error' || finishReason === 'interrupted') {
       throw new ServableError('provider_failed', 'The answer of the model broke off')
     }

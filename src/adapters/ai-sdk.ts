@@ -1,5 +1,5 @@
 /**
- * Agents of the AI SDK, versions 6 and 7: `ToolLoopAgent`, and whatever else has its `Agent` interface.
+ * Agents of the AI SDK, versions 6 and 7: `ToolLoopAgent` and everything else with its `Agent` interface.
  *
  * @module
  */
@@ -12,14 +12,14 @@ import { AiParts } from './ai-parts.ts'
 import { modelOf, toolsOf } from './facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, objectIn } from './fields.ts'
 
-/** Its interface has no memory, so `sessionId` and `userId` reach nothing here. */
+/** The `Agent` interface has no memory, so agents do not get `sessionId` and `userId`. */
 export const aiSdk: Adapter = {
   what: 'an AI SDK agent (`ToolLoopAgent`)',
   recognizes: value => fieldsOf(value).version === 'agent-v1' && hasMethods(value, 'stream'),
   factsOf(agent) {
     const { id, tools, settings } = fieldsOf(agent)
     const { model, output } = fieldsOf(settings)
-    // Text names a model of the SDK's gateway, whatever stands before its slash.
+    // A text is the name of a model of the SDK's gateway. The part before its slash does not matter.
     const known = typeof model === 'string' ? { provider: 'gateway', id: model } : modelOf(model)
     const isText = fieldsOf(output).name === 'text'
     return { name: id, tools: toolsOf(tools), model: known, output: isText ? undefined : output }
@@ -44,18 +44,18 @@ async function* runAgent(
 }
 
 /**
- * Gives the agent's settings an `onError` where they have none: the SDK's own writes the whole error to the console, with
- * the prompt and what the provider said of the key. The run fails with it all the same. The agent itself is changed, and
- * not a copy of it: a class of its user may have private members.
+ * Gives the agent's settings an `onError` if they have none. The SDK's default writes the whole error to the console, with
+ * the prompt and the provider's words about the key. The run still fails with the error. This changes the agent itself, since
+ * a copy of a user's class could lack its private members.
  */
 function keepQuiet(agent: unknown): void {
   const settings = objectIn(fieldsOf(agent).settings)
   if (settings === undefined || fieldsOf(settings).onError != null) return
-  // An agent that is frozen stays as it is.
+  // A frozen agent stays unchanged.
   Reflect.set(Object(agent), 'settings', { ...settings, onError() {}, ...quietPrepareCall(settings) })
 }
 
-/** In version 6 what `prepareCall` gives is all that counts, also where it leaves `onError` out. */
+/** In version 6 the result of `prepareCall` replaces all settings, even if it has no `onError`. */
 function quietPrepareCall(settings: object): object {
   if (!hasMethods(settings, 'prepareCall')) return {}
   return {
@@ -66,12 +66,12 @@ function quietPrepareCall(settings: object): object {
   }
 }
 
-/** The structured output; undefined where the output is text, or there is none. */
+/** The structured output. Undefined if the output is text or missing. */
 async function outputOf(result: { readonly output?: unknown }): Promise<object | undefined> {
   try {
     return objectIn(await result.output)
   } catch (error) {
-    // It was asked for and does not fit: that is a failure. Other errors say that there is no output.
+    // The output was requested but does not fit, so the run fails. Other errors mean that there is no output.
     if (fieldsOf(error).name === 'AI_NoObjectGeneratedError') throw error
     return undefined
   }

@@ -3,23 +3,23 @@ import { toFinishReason } from './ending.ts'
 import { type Fields, fieldsOf, listIn, textIn } from './fields.ts'
 import { ToolCalls } from './tool-calls.ts'
 
-/** The providers' events that say what a model thinks. */
+/** The providers' events with a model's reasoning. */
 const THINKING: ReadonlySet<unknown> = new Set([
   'response.reasoning_summary_text.delta',
   'response.reasoning_text.delta',
 ])
 
-/** Reads the stream events of one run of OpenAI's Agents SDK, in their order. */
+/** Reads the stream events of one run of OpenAI's Agents SDK, in order. */
 export class OpenAiEvents {
   readonly #calls = new ToolCalls()
   #reason: FinishReason = 'stop'
 
-  /** Why the last answer of the model ended, where the provider's own events tell. */
+  /** The reason why the model's last answer ended, if the provider's events have it. */
   get finishReason(): FinishReason {
     return this.#reason
   }
 
-  /** What one event says. */
+  /** The events of one SDK event. */
   *read(event: unknown): Generator<RunEvent> {
     const { type, data, name, item } = fieldsOf(event)
     if (type === 'raw_model_stream_event') yield* this.#readModel(fieldsOf(data))
@@ -44,14 +44,14 @@ export class OpenAiEvents {
     if (name === 'tool_called') {
       yield* this.#calls.start(id, call.name ?? call.type)
       yield* this.#calls.args(id, call.arguments)
-      // A tool that OpenAI hosts is over when it is told.
+      // A tool that OpenAI hosts has ended when its event comes.
       if (call.type === 'hosted_tool_call') yield* this.#calls.end(id, { result: call.output })
     }
     if (name === 'tool_output') yield* this.#calls.end(id, { result: item.output })
   }
 }
 
-/** What a chat completion's model thinks, where its provider tells that. */
+/** The reasoning in a chat completion, if the provider sends it. */
 function reasoningIn(choices: unknown): string | undefined {
   const { reasoning_content: content, reasoning } = fieldsOf(fieldsOf(listIn(choices)[0]).delta)
   return textIn(content) ?? textIn(reasoning)

@@ -1,7 +1,7 @@
 import type { ContentPart, RunInput } from '../agents/contract.ts'
 import { dataOf, formatOf, urlOf } from './media.ts'
 
-/** The input of a run as OpenAI's Agents SDK takes it: text as it is, parts as one message of the user. */
+/** The input of a run for OpenAI's Agents SDK. Text stays as it is. Parts become one message of the user. */
 export function toOpenAiInput(input: RunInput): unknown {
   return typeof input === 'string' ? input : [{ role: 'user', content: input.map(toOpenAiPart) }]
 }

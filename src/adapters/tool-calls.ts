@@ -2,22 +2,23 @@ import type { RunEvent } from '../agents/contract.ts'
 import { withThrown } from '../agents/thrown.ts'
 import { textIn } from './fields.ts'
 
-/** How a tool call ended. */
+/** The end of a tool call. */
 export type CallEnd =
   | { readonly result: unknown }
   | { readonly error: string; readonly code?: string | undefined }
 
-/** One call, as far as it was told. */
+/** One call, as far as its events were sent. */
 interface Told {
-  /** By which it is told: its own id, unless an earlier call had that. */
+  /** The id in the events: the call's own id, unless an earlier call had it. */
   readonly id: string
   hasArgs: boolean
   hasEnded: boolean
 }
 
 /**
- * Tells tool calls as events: each starts once, has its arguments once and ends once, however often it is told. An id that
- * begins again after its call has ended is another call: some models count from `call_0` in every step.
+ * Turns reports of tool calls into events. Each call starts once, has its arguments once and ends once, even if the framework
+ * repeats a report. If an id starts again after its call has ended, it is another call: some models count from `call_0` in
+ * every step.
  */
 export class ToolCalls {
   readonly #nameOf: (name: string) => string
@@ -28,12 +29,12 @@ export class ToolCalls {
     this.#nameOf = nameOf
   }
 
-  /** Whether a call of this id was told. */
+  /** Whether a call of this id has started. */
   has(id: string): boolean {
     return this.#told.has(id)
   }
 
-  /** The call begins. */
+  /** Starts a call. */
   *start(id: string, name: unknown): Generator<RunEvent> {
     const before = this.#told.get(id)
     if (before?.hasEnded === false) return
@@ -45,7 +46,7 @@ export class ToolCalls {
     }
   }
 
-  /** A piece of the arguments, as JSON text. */
+  /** Adds a piece of the arguments, as JSON text. */
   *args(id: string, piece: unknown): Generator<RunEvent> {
     const argumentsDelta = textIn(piece)
     const call = this.#running(id)
@@ -54,13 +55,13 @@ export class ToolCalls {
     yield { type: 'tool_call_delta', toolCallId: call.id, argumentsDelta }
   }
 
-  /** The whole call: what was not told of it yet. `args` is any JSON. */
+  /** Adds the parts of a complete call that were not sent yet. `args` is any JSON. */
   *whole(id: string, name: unknown, args: unknown): Generator<RunEvent> {
     yield* this.start(id, name)
     if (args !== undefined && !this.#running(id)?.hasArgs) yield* this.args(id, JSON.stringify(args))
   }
 
-  /** The call has ended. One that never began cannot. `thrown` is what it failed with, for the log. */
+  /** Ends a call. A call that never started has no end. `thrown` is its error, for the log. */
   *end(id: string, how: CallEnd, thrown?: unknown): Generator<RunEvent> {
     const call = this.#running(id)
     if (call === undefined) return

@@ -12,11 +12,11 @@ import { type ModelSource, modelInfo, modelOf, settingsOf } from './model-agent.
 import { SideEvents } from './side-events.ts'
 import { toModelTools } from './tools.ts'
 
-/** How a lead works. */
+/** The options of a lead. */
 export interface LeadOptions extends ModelSettings {
-  /** As for a `ModelAgent`. */
+  /** The same as for a `ModelAgent`. */
   readonly model: ModelSource
-  /** What the lead is told before all else. */
+  /** The system prompt of the lead. */
   readonly instructions?: string
 }
 
@@ -27,9 +27,9 @@ const TASK = {
 }
 
 /**
- * A strategy in which a model leads: each member is a tool, `ask_name`, that it may call as often as it likes, several at once;
- * what the model says is the team's answer, what members say is progress. The lead remembers nothing of a session; its members
- * do as ever.
+ * A strategy in which a model leads the team. Each member is a tool, `ask_name`. The lead may call members often, and several
+ * at once. The lead's text is the team's answer. The members' text is progress. The lead has no memory of a session. Its
+ * members remember as usual.
  *
  * @example
  * new Team({ name: 'desk', members: [searcher, writer], strategy: lead({ model, instructions: 'Plan, then delegate.' }) })
@@ -59,7 +59,7 @@ export function lead(options: LeadOptions): TeamStrategy {
   }
 }
 
-/** A member as a tool; its events go beside those of the lead. */
+/** A member as a tool. Its events appear between those of the lead. */
 function memberTool(
   { name, description }: ServableAgent,
   index: number,
@@ -85,7 +85,7 @@ function memberTool(
   }
 }
 
-/** Of the lead and of all that it asked; absent where nobody says. */
+/** The usage of the lead and of all members that it asked. Absent if the lead's is unknown and it asked no member. */
 function sumOf(own: Usage | undefined, results: readonly RunResult[]): { usage?: Usage } {
   if (own === undefined && results.length === 0) return {}
   return { usage: results.reduce((sum, { usage }) => addUsage(sum, usage), own ?? NO_USAGE) }

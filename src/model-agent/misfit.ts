@@ -1,6 +1,6 @@
 import type { JSONSchema7 } from 'ai'
 
-/** What each type of JSON Schema takes. */
+/** The values of each type in JSON Schema. */
 const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   object: value => typeof value === 'object' && value !== null && !Array.isArray(value),
   array: Array.isArray,
@@ -12,8 +12,8 @@ const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
 }
 
 /**
- * Why a value does not fit plain JSON Schema, as far as is checked here: its own type, and the properties that are required
- * of it. What those properties hold is not looked at.
+ * Why a value does not fit plain JSON Schema. This checks only the value's own type and its required properties, not the
+ * content of those properties.
  */
 export function misfitOf(value: unknown, { type, required }: JSONSchema7): string | undefined {
   const types = type === undefined ? [] : [type].flat()

@@ -1,5 +1,5 @@
 /**
- * Tools as a model knows them.
+ * Tools in the form that models take.
  *
  * @module
  */
@@ -12,16 +12,16 @@ import { isServableError, messageOf, redact, ServableError } from '../errors.ts'
 import { toJsonSchema } from '../http/json-schema.ts'
 import { misfitOf } from './misfit.ts'
 
-/** Tools for a model, and the names by which the rest of the world knows them. */
+/** Tools for a model, and their public names. */
 export interface ModelTools {
   readonly set: ToolSet
   nameOf(name: string): string
 }
 
-/** What the model's providers take as a name. */
+/** Most characters of a tool's name that the providers accept. */
 const MAX_NAME = 64
 
-/** Makes tools for a model: `server.tool` becomes `server_tool`, and is told as `server.tool` again. */
+/** Makes tools for a model. `server.tool` becomes `server_tool` for the model, and stays `server.tool` in events. */
 export function toModelTools(tools: readonly Tool[], run: RunContext): ModelTools {
   const names = new Map<string, string>()
   const set: ToolSet = {}
@@ -38,13 +38,13 @@ export function toModelTools(tools: readonly Tool[], run: RunContext): ModelTool
   return { set, nameOf: name => names.get(name) ?? name }
 }
 
-/** Calls a tool. Whatever it throws is an error, what it gives is JSON, and neither holds a key of the run. */
+/** Calls a tool. Errors stay errors, and results become JSON. Neither contains a key of the run. */
 async function execute(each: Tool, args: unknown, context: ToolContext, run: RunContext): Promise<unknown> {
   try {
     return withoutKeys(await each.execute(args, context), run)
   } catch (cause) {
     const text = redact(messageOf(cause), secretsOf(run))
-    // The cause is for the log alone, which cuts keys out of it.
+    // Only the log gets the cause, and it removes keys from it.
     if (isServableError(cause)) throw new ServableError(cause.code, text, { issues: cause.issues, cause })
     throw new Error(text, { cause })
   }
@@ -63,8 +63,8 @@ interface Standard {
 }
 
 /**
- * Any schema for the AI SDK; what it says of a value that does not fit goes back to the model. A Standard Schema checks the
- * whole value, plain JSON Schema as far as {@link misfitOf} goes.
+ * Any schema in the AI SDK's form. If a value does not fit, the model gets the reason. A Standard Schema checks the whole
+ * value. For plain JSON Schema, {@link misfitOf} checks a part.
  */
 export function toSchema(schema: unknown): Schema<unknown> {
   const standard = (schema as { readonly '~standard'?: Standard } | undefined)?.['~standard']

@@ -1,5 +1,5 @@
 /**
- * The address of a client whose requests proxies pass on.
+ * The address of a client behind proxies.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import { entriesOf, forwardedFor } from './proxy-headers.ts'
 /**
  * Where a client's address comes from:
  *
- * - A number from 1 to 32: so many proxies stand before the service, and each adds the address of its own client to the end
- *   of `X-Forwarded-For`. `1` takes the last address in it.
- * - The name of a header that the nearest proxy sets, such as `cf-connecting-ip` or `x-real-ip`. Of a list the last address
+ * - A number from 1 to 32: so many proxies stand before the service. Each adds the address of its own client to the end of
+ *   `X-Forwarded-For`. `1` takes the last address in it.
+ * - The name of a header that the nearest proxy sets, such as `cf-connecting-ip` or `x-real-ip`. The last address of a list
  *   counts. In `forwarded` it is the last `for` (RFC 7239).
- * - A function that says whether an address is a proxy's. It is asked for the connection's own address first (undefined where
- *   the runtime knows none), then for the addresses of `X-Forwarded-For` from its end. The first one for which it gives
- *   anything but `true` is the client's.
+ * - A function that says whether an address is a proxy's. It is called for the connection's own address first (undefined if
+ *   the runtime does not know it), then for the addresses of `X-Forwarded-For` from its end. The first address for which it
+ *   does not return `true` is the client's.
  *
  * A number and a name trust everyone who connects: use them only if clients reach the service through the proxy alone.
  */
@@ -25,13 +25,13 @@ export type TrustProxy = number | string | ((peer: string | undefined) => boolea
 /** Most proxies between a client and the service. */
 const MAX_HOPS = 32
 
-/** What a {@link TrustProxy} must be, for an error. */
+/** The rule for a {@link TrustProxy}, for an error text. */
 export const TRUST_PROXY: string = `must be a number of proxies from 1 to ${MAX_HOPS}, the name of a header, or a function`
 
 /** The name of a header (RFC 9110, section 5.1). */
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
 
-/** Whether other code's value is a {@link TrustProxy}. */
+/** Whether an unknown value is a {@link TrustProxy}. */
 export function isTrustProxy(value: unknown): value is TrustProxy {
   if (typeof value === 'number') return Number.isInteger(value) && value >= 1 && value <= MAX_HOPS
   return typeof value === 'function' || (typeof value === 'string' && HEADER_NAME.test(value))
@@ -60,7 +60,7 @@ function finderOf(trust: TrustProxy | undefined, onError: (error: unknown) => vo
   return headers => lastIn(headers.get(trust))
 }
 
-/** Where there are fewer addresses than proxies, a proxy wrote the first one: nobody stands before it. */
+/** With fewer addresses than proxies, the first address was written by a proxy for its own client. */
 function atHop(headers: Headers, hops: number): string | undefined {
   let found = ''
   let hop = 0

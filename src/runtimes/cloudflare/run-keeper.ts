@@ -1,5 +1,5 @@
 /**
- * The stored run of a Durable Object: it executes in the object, and its record and log are in the object's database.
+ * The stored run of a Durable Object. The run executes in the object, and the object's database has its record and log.
  *
  * @module
  */
@@ -29,7 +29,7 @@ import type { Target } from '../../runs/target.ts'
 import type { ListedBy } from './indexes.ts'
 import { RUN_INDEX, RUN_KEEPER } from './run-index.ts'
 
-/** A run to start, as it crosses from the Worker. Its keys stay in memory on both sides. */
+/** A request to start a run, from the Worker to the object. Keys stay in memory on both sides. */
 export interface StartMessage {
   readonly id: string
   readonly kind: Kind
@@ -38,47 +38,47 @@ export interface StartMessage {
   readonly input: RunInput
   readonly options: RunOptions
   readonly owner: string | null
-  /** Whose place it takes. */
+  /** The client whose place the run takes. */
   readonly client: string
-  /** The index object that is to list it. */
+  /** The index object that lists the run. */
   readonly listedBy: ListedBy
   readonly isBackground: boolean
   readonly secrets?: readonly string[] | undefined
 }
 
-/** What a run's object answers. */
+/** The methods of a run's object. */
 export interface RunMethods {
   start(message: StartMessage): Promise<RunRecord>
   get(viewer: Viewer): Promise<RunRecord>
   wait(viewer: Viewer): Promise<RunRecord>
   cancel(viewer: Viewer): Promise<RunRecord>
-  /** Itself, whoever's it is, or nothing. */
+  /** Finds the object's own run, for any owner. Gives an empty list if there is none. */
   find(id: string): Promise<readonly FoundRun[]>
   follow(viewer: Viewer, after: number): Promise<ReadableStream<Uint8Array>>
 }
 
-/** The collection of the index object's name, where it is not the owner's. */
+/** The collection with the index object's name, for runs that their owner's index does not list. */
 const LISTED_BY = 'listed-by'
 
-/** Keeps the run of one object. */
+/** Makes the keeper of one object's run. */
 export function createRunKeeper(seat: Seat, core: Core): Keeper {
   const { store, reach } = seat
   const settings = runsInObject(core)
   const index = callsAt((place, keeper) => reach('index', place, keeper), RUN_KEEPER, RUN_INDEX)
 
-  /** The index object that lists the run. Which it is stays the same when there are more of them. */
+  /** The index object that lists the run. It stays the same even if a deployment gets more index objects. */
   const indexOf = ({ record, owner }: StoredRun): string =>
     store.read(tx => tx.get<string>(LISTED_BY, record.id))?.value ?? partitionOf(owner)
 
   const kept: KeptInObject<StoredRun> = new KeptInObject(seat, {
     collection: RUNS,
     missing: () => new ServableError('run_not_found', 'There is no such run'),
-    // One at work is listed since it was admitted.
+    // A running run has been listed since it was admitted.
     storyOf: ({ record: { status } }) => (status === 'running' ? undefined : status),
     isAtWork: ({ record }) => record.status === 'running',
     tell: ({ value, expiresAt }) => index.update(indexOf(value), value, expiresAt),
     unlist: ({ id, value }) => index.remove(indexOf(value), id),
-    // The host ends a run that an eviction interrupted before it answers anything about it.
+    // The host first ends a run that an eviction interrupted.
     look: async ({ id, value }) => void (await host.get(id, value.owner)),
     forget(tx, run) {
       forgetRun(tx, run)
@@ -125,7 +125,7 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
     },
     async get(viewer) {
       const record = await host.get(await kept.id(), viewer)
-      // An eviction may have ended the run: its index is told before anyone is.
+      // An eviction may have ended the run. The index learns of it before the caller does.
       if (kept.isUntold()) await kept.settle()
       return record
     },
@@ -143,7 +143,7 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
   }
   return {
     collections: [RUNS, RESULTS, LISTED_BY],
-    // What is at work in this object ends with its memory; the record says so to whoever asks next.
+    // The work of this object ends with its memory. The record shows that to the next request.
     passing: [RUNNING],
     ask: (method, args) => callIn(methods, method, args),
     alarm: () => kept.alarm(),

@@ -21,7 +21,7 @@ import { serveTools } from './served-tools.ts'
 const RUN = '/api/agents/caller/run'
 const STREAM = '/api/agents/caller/stream'
 
-/** Tool servers as administrators manage them, and as agents use them. */
+/** Management of tool servers by administrators, and their use by agents. */
 export function managingCases(server: Server): void {
   const tools = served(() => serveTools())
   const httpServer = (name = newName()) => ({ name, transport: 'http', url: `${tools().url}/mcp` })
@@ -93,7 +93,7 @@ export function managingCases(server: Server): void {
       'finish',
     ])
     expect(events[2]).toMatchObject({ result: { sum: 3 } })
-    // A stored run may be somewhere else than the request.
+    // A stored run may execute in another place than the request.
     const followed = await run(server, RUN, {
       ...callOf(`${name}.forecast`, { city: 'Bergen' }),
       background: true,

@@ -1,19 +1,19 @@
-/** An agent that does what its input says, and tells afterwards what became of it. */
+/** An agent that acts as its input says, and records how each run ended. */
 import type { FinishEvent, RunEvent, RunInput, RunOptions, ServableAgent } from '../../../src/index.ts'
 import { type ErrorCode, ServableError } from '../../../src/index.ts'
 import { untyped } from '../../support.ts'
 
-/** One thing to do. */
+/** One act. */
 export type Act =
   | { readonly say: string; readonly times?: number }
   | { readonly event: RunEvent }
   | { readonly finish: Omit<FinishEvent, 'type'> }
   | { readonly fail: string; readonly code?: ErrorCode }
-  /** Waits until the gate is open, or the run is to end. */
+  /** Waits until the gate opens or the run is stopped. */
   | { readonly gate: string }
-  /** Lets other things happen, so often. */
+  /** Waits this many turns. */
   | { readonly turns: number }
-  /** Adds one to a count. */
+  /** Increments a counter. */
   | { readonly count: string }
   /** Fails with the provider key in its message. */
   | { readonly leak: true }
@@ -24,7 +24,7 @@ const stopped = new Set<string>()
 
 export const openGate = (gate: string): void => void gates.add(gate)
 export const countOf = (name: string): number => counts.get(name) ?? 0
-/** Whether the run's servable was told to stop. */
+/** Whether the run's agent was stopped. */
 export const wasStopped = (runId: string): boolean => stopped.has(runId)
 
 export const scripted: ServableAgent = untyped({
