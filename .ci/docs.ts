@@ -1,6 +1,6 @@
 // Checks README.md and docs/**/*.md, in less than a second:
 //   node .ci/docs.ts
-// It fails on a relative link or anchor that leads nowhere, a page that docs/README.md does not name, an option of `createHandler` that
+// It fails on a dead relative link or anchor, a page that docs/README.md does not name, an option of `createHandler` that
 // docs/options.md does not name with its default, and an error code that docs/errors.md does not name with its status.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
@@ -14,21 +14,30 @@ const INDEX = 'docs/README.md'
 const OPTIONS_PAGE = 'docs/options.md'
 const ERRORS_PAGE = 'docs/errors.md'
 
-/** A page without its code, in which nothing is a link or a heading. */
+/** A page without its code, since code has no links and headings. */
 function withoutCode(page: string): string {
   return page.replace(/^( *)(`{3,})[\s\S]*?^\1\2`*$/gm, '').replace(/<!--[\s\S]*?-->/g, '')
 }
 
+/** Code, which is the first group, or the target of a link, a reference or a tag. */
+const TARGET =
+  /(^( *)(`{3,})[\s\S]*?^\2\3`*$|<!--[\s\S]*?-->|`[^`\n]*`)|(?<=\]\(<?)[^<>)\s]+(?=>?(?:\s+"[^"]*")?\))|(?<=^\[[^\]^]+\]:\s*)\S+|(?<=<(?:a|img|source)\b[^>]*?\b(?:href|src|srcset)=")[^"\s]+(?=")/gm
+
+/** The page with other targets where it links to or shows something, but for other sites. */
+export function withTargets(page: string, change: (target: string) => string): string {
+  return page.replace(TARGET, (target: string, code?: string) =>
+    code !== undefined || /^([a-z][\w+.-]*:|\/\/)/i.test(target) ? target : change(target),
+  )
+}
+
 /** What a page links to or shows, but for other sites. */
 export function linksOf(page: string): string[] {
-  const text = withoutCode(page)
-  const plain = text.replace(/`[^`\n]*`/g, '')
-  const inText = [...plain.matchAll(/\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)/g)]
-  const references = [...plain.matchAll(/^\[[^\]^]+\]:\s*(\S+)/gm)]
-  const inTags = [...plain.matchAll(/<(?:a|img|source)\b[^>]*?\b(?:href|src|srcset)="([^"\s]+)"/g)]
-  return [...inText, ...references, ...inTags]
-    .map(([, target = '']) => target)
-    .filter(target => !/^([a-z][\w+.-]*:|\/\/)/i.test(target))
+  const targets: string[] = []
+  withTargets(page, target => {
+    targets.push(target)
+    return target
+  })
+  return targets
 }
 
 /** The anchors of a page's headings, as GitHub makes them. */
@@ -48,7 +57,7 @@ export function anchorsOf(page: string): Set<string> {
   return anchors
 }
 
-/** Links that lead nowhere. `exists` says whether there is a file or folder. */
+/** Dead links. `exists` says whether a file or folder exists. */
 export function deadLinks(pages: Texts, exists: (path: string) => boolean): string[] {
   const dead: string[] = []
   for (const [path, page] of pages) {
@@ -64,7 +73,7 @@ export function deadLinks(pages: Texts, exists: (path: string) => boolean): stri
   return dead
 }
 
-/** Pages that the index does not link to; none while there is no index. */
+/** Pages that the index does not link to. Empty if there is no index. */
 export function unindexed(pages: Texts): string[] {
   const index = pages.get(INDEX)
   if (index === undefined) return []
@@ -87,7 +96,7 @@ export function rowsOf(page: string): string[][] {
     )
 }
 
-/** The names that a cell has as code. */
+/** The names in a cell that are marked as code. */
 function codesIn(cell = ''): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code)
 }
@@ -103,7 +112,7 @@ export function statusesOf(errors: string, problem: string): Map<string, string>
   return new Map(codes.map(code => [code, statuses.get(code) ?? 'none']))
 }
 
-/** What is wrong with the page of error codes: rows of `code`, status, what it means, what to do. */
+/** The errors of the page of error codes. Its rows have `code`, status, meaning and remedy. */
 export function wrongCodes(page: string, statuses: ReadonlyMap<string, string>): string[] {
   const rows = rowsOf(page).filter(([, status = '']) => /^\d{3}$/.test(status))
   const named = new Map(
@@ -117,13 +126,13 @@ export function wrongCodes(page: string, statuses: ReadonlyMap<string, string>):
   ]
 }
 
-/** An option: its name with those of the options around it, and the default that its docstring tells. */
+/** An option: its name with those of the options around it, and the default of its docstring. */
 export interface Option {
   readonly name: string
   readonly default: string | undefined
 }
 
-/** Where options are, by the name in front of them. */
+/** The types that have options, with the prefix of their names. */
 const ROOTS: Readonly<Record<string, string>> = {
   HandlerOptions: '',
   MetricsExporterOptions: 'metricsExporter.',
@@ -136,13 +145,13 @@ const ROOTS: Readonly<Record<string, string>> = {
 /** Types whose members are options too. */
 const NESTED = /\b\w*(?:Options|Limits|Setting|Config|Provider|Providers|Price|Pricing|Retention)\b/g
 
-/** Every option of `createHandler`, of its parts and of its states, from the sources. Throws where a root is not there. */
+/** Every option of `createHandler`, of its parts and of its states, from the sources. Throws if a root is missing. */
 export function optionsOf(
   sources: Iterable<string>,
   roots: Readonly<Record<string, string>> = ROOTS,
 ): Option[] {
   const types = typesIn(sources)
-  // What is the same in two places stands on the page once.
+  // An option that two places have appears once on the page.
   const told = new Set<string>()
   return Object.entries(roots).flatMap(([root, prefix]) => {
     if (types.has(root)) return [...membersOf({ types, told }, root, prefix)]
@@ -168,7 +177,7 @@ const MEMBER = /((?:^ {2}\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?)^ {2}readonly (\w+)\?
 
 interface Walk {
   readonly types: ReadonlyMap<string, string>
-  /** Nested types whose members have been given. */
+  /** Nested types whose members are listed already. */
   readonly told: Set<string>
 }
 
@@ -176,7 +185,7 @@ function* membersOf(walk: Walk, type: string, prefix: string): Generator<Option>
   const { types, told } = walk
   const [head = '', ...lines] = (types.get(type) ?? '').split('\n')
   const body = lines.join('\n')
-  // An alias, or an interface that has the members of others.
+  // An alias, or an interface that extends others.
   for (const [base] of head.matchAll(NESTED)) yield* membersOf(walk, base, prefix)
   for (const [, comment = '', member = '', value = ''] of body.matchAll(MEMBER)) {
     const name = prefix + member
@@ -192,13 +201,13 @@ function* membersOf(walk: Walk, type: string, prefix: string): Generator<Option>
   }
 }
 
-/** A default that is a number, a word or code. Others are told in words of the page's own. */
+/** A default that is a number, a word or code. The page describes other defaults in its own words. */
 function defaultIn(comment: string): string | undefined {
   const text = comment.replace(/\s*\n\s*\*\s*/g, ' ')
   return /\bDefault:? (`[^`]+`|\d+(?:,\d{3})*|(?:off|false|none|nobody)\b)/.exec(text)?.[1]
 }
 
-/** What is wrong with the page of options: rows of `option`, default, what it does. */
+/** The errors of the page of options. Its rows have `option`, default and meaning. */
 export function wrongOptions(page: string, options: readonly Option[]): string[] {
   const rows = rowsOf(page).filter(cells => cells.length >= 3)
   const named = new Map(
@@ -219,7 +228,7 @@ function read(root: string, folder: string, ending: string): Map<string, string>
   return new Map(paths.map(path => [path, readFileSync(join(root, path), 'utf8')]))
 }
 
-/** What is wrong with the documentation of a repository. */
+/** The errors of a repository's documentation. */
 export function checkDocs(root: string): string[] {
   const pages = read(root, 'docs', '.md').set('README.md', readFileSync(join(root, 'README.md'), 'utf8'))
   const sources = read(root, 'src', '.ts')

@@ -1,12 +1,12 @@
-// Makes the published manifest: package.json without what only this repository's own tools read. Above all the
-// optional Node binary must not reach an application that installs the library.
+// Makes the published manifest: package.json without the fields that only this repository's own tools read. Most importantly,
+// an application that installs the library must not get the optional Node binary.
 //   prepack:  node .ci/manifest.ts trim
 //   postpack: node .ci/manifest.ts restore
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
 
 const manifest = 'package.json'
-// Here, and not in node_modules, because it is the only whole copy while a pack is under way.
+// It is not in node_modules, because during a pack it is the only complete copy.
 const whole = '.ci/package.json.whole'
 const toolchain = ['scripts', 'devDependencies', 'optionalDependencies', 'trustedDependencies', 'knip']
 
@@ -15,7 +15,7 @@ function trimmed(text: string): string {
   return `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`
 }
 
-/** An earlier pack that failed after its prepack has left the trimmed manifest in place: take the whole one. */
+/** If an earlier pack failed after its prepack, the manifest is still trimmed. Then this restores the complete one. */
 function restore(): void {
   if (!existsSync(whole)) return
   if (readFileSync(manifest, 'utf8') !== trimmed(readFileSync(whole, 'utf8'))) {

@@ -1,8 +1,8 @@
 // The table of docs/runtimes.md: which contract holds on which runtime, counted from the reports of the tests.
 //   node .ci/matrix.ts write <JSON report>…
 //   node .ci/matrix.ts check <JSON report>…
-// `check` fails where a cell has tests and the document has a dash, or the other way round, and where a note is another:
-// the counts themselves change with every test.
+// `check` fails if a cell has tests and the document has a dash, or the reverse, or if a note differs. It ignores the counts
+// themselves, which change with every test.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import process from 'node:process'
@@ -13,7 +13,7 @@ interface Report {
     assertionResults: { ancestorTitles: string[]; title: string; status: string }[]
   }[]
 }
-/** Where a test stands: its file, without folder and endings, and the names of its suites and of itself, outermost first. */
+/** The place of a test: its file without folder and endings, and the names of its suites and of itself, outermost first. */
 interface Place {
   readonly file: string
   readonly names: readonly string[]
@@ -21,7 +21,7 @@ interface Place {
 
 const path = 'docs/runtimes.md'
 
-/** The first name of a test says the deployment. The first that matches counts. */
+/** The first name of a test names the deployment. The first pattern that matches counts. */
 const deployments: Readonly<Record<string, RegExp>> = {
   'Next.js, Edge': /\bEdge route\b/,
   'Next.js, Node': /\bNode route\b/,
@@ -32,7 +32,7 @@ const deployments: Readonly<Record<string, RegExp>> = {
 }
 const columns = ['Node', 'Bun', 'Deno', 'workerd', 'Next.js, Node', 'Next.js, Edge']
 
-/** The file of a suite, and what its tests are called in Next's, which has many: two names, outermost first. */
+/** The file of a suite, and the pattern of its tests in Next's file, which has many suites: two names, outermost first. */
 const suites: Readonly<Record<string, readonly [file: RegExp, inNext: RegExp]>> = {
   HTTP: [/^(node|bun|deno|workerd)$/, / > (over HTTP|the log|an agent that is hostile)$/],
   'Tools, uploads, log, limits, documentation': [/^(docs|rate-limit)$/, /^$/],
@@ -46,7 +46,7 @@ const suites: Readonly<Record<string, readonly [file: RegExp, inNext: RegExp]>> 
   Client: [/^client$/, /^the client /],
 }
 const [http = '', surface = ''] = Object.keys(suites)
-/** What the contract over HTTP has of the second suite. */
+/** The tests of the contract over HTTP that belong to the second suite. */
 const ofSurface = /^(the log|over HTTP > (GET \/tools|files with a run))( > |$)/
 
 const noUpgrade =

@@ -1,7 +1,7 @@
 // Ends with the line `N passed, N failed`, over all test runners.
 //   node .ci/summary.ts <JSON report>=<exit code of its runner>…
-// A skipped test is a failure, and so is a missing report. A runner that failed beside its tests (an unhandled
-// error, coverage below its threshold) counts as one failure.
+// A skipped test is a failure, and so is a missing report. If a runner fails for another reason than its tests (an unhandled
+// error, coverage below its threshold), that counts as one failure.
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
 

@@ -1,6 +1,6 @@
 /**
- * A2A beside the reference SDK's express server: requests a second, and how soon a stream begins. Run with
- * `npm run bench`.
+ * Compares A2A with the reference SDK's express server: requests a second, and the time to the first event of a stream. Run
+ * with `npm run bench`.
  */
 
 import { type Runtime, startNode, startWorkerd } from '../test/runtimes/harness.ts'
@@ -9,14 +9,14 @@ import { type Comparison, compare, microseconds, table } from './measure.ts'
 
 const CONNECTIONS = 8
 const PAUSE_MS = 30
-/** Requests before anything is timed, so that the servers' code is compiled. */
+/** Requests before the measurement, so that the servers' code is compiled. */
 const WARM_UP = 2000
 
 const input = 'What does a task cost here, word by word, beside the server of the SDK?'
 
 const longInput = Array.from({ length: 200 }, (_, i) => `word${i}`).join(' ')
 
-/** A way to ask: the name of it, and the request's bytes for a server. */
+/** A kind of request: its name, and its bytes for a server. */
 interface Ask {
   readonly name: string
   /** Requests of a round. */
@@ -48,7 +48,7 @@ const asks = [
   ask('SendStreamingMessage', '1.0', now),
 ]
 
-/** A long answer, by the same methods. */
+/** A long answer, with the same methods. */
 const long = { role: 'ROLE_USER', parts: [{ text: longInput }] }
 const longAsks = ['SendMessage', 'SendStreamingMessage'].map(method => {
   const one = ask(method, '1.0', long, 40)
@@ -63,7 +63,7 @@ const onNode =
     startNode(`bench/servers/node-a2a-${side}.ts`, { env: { NODE_ENV: 'production', ...env } })
 const onWorkerd = () => startWorkerd('bench/servers/workerd-a2a.ts')
 
-/** A server of its own, which has kept nothing yet. */
+/** A new server, which has stored nothing yet. */
 interface Side {
   readonly server: Runtime
   readonly request: string
@@ -91,7 +91,7 @@ async function inTurn(
   }
 }
 
-/** Lends connections that are open: a server closes those which were idle while the other had its turn. */
+/** Opens connections for one measurement. Older connections would be closed, since they are idle during the other side's turn. */
 async function connected<T>(
   { server }: Side,
   count: number,
@@ -111,7 +111,7 @@ async function askOnce(connection: Connection, request: string): Promise<number>
   return firstEventMs
 }
 
-/** Microseconds from one answer to the next with all connections at work. */
+/** Microseconds between two answers, with all connections busy. */
 const perRequest = (count: number) => (side: Side) =>
   connected(side, CONNECTIONS, async connections => {
     let left = count
@@ -121,7 +121,7 @@ const perRequest = (count: number) => (side: Side) =>
     return (await microseconds(1, () => Promise.all(connections.map(work)))) / count
   })
 
-/** Microseconds to the first event of a stream, on one connection, by itself. */
+/** Microseconds to the first event of a stream, on one idle connection. */
 const toFirstEvent = (count: number) => (side: Side) =>
   connected(side, 1, async ([connection]) => {
     let sum = 0
@@ -129,7 +129,7 @@ const toFirstEvent = (count: number) => (side: Side) =>
     return (sum / count) * 1000
   })
 
-/** One method: against the SDK, and on workerd against ourselves. */
+/** One method, compared with the SDK, and on workerd compared with Node. */
 interface Row {
   readonly ours: Comparison
   readonly workerd: Comparison
@@ -139,7 +139,7 @@ async function compareRates(): Promise<Row[]> {
   const rows: Row[] = []
   for (const one of [...asks, ...longAsks]) {
     step(one.name)
-    // The SDK's time over ours: how many times its requests a second.
+    // The SDK's time divided by ours, which is the ratio of requests a second.
     const ours = await inTurn(one, [onNode('sdk'), onNode('servable')], perRequest(one.count))
     const workerd = await inTurn(one, [onWorkerd, onNode('servable')], perRequest(one.count / 4))
     rows.push({ ours, workerd })

@@ -1,4 +1,7 @@
-/** What one body at its bound costs that is made of the smallest wrong items, beside one that is right. Run with `node bench/bodies.ts`. */
+/**
+ * The cost of one body at its size limit that consists of the smallest invalid items, compared with a valid body. Run with
+ * `node bench/bodies.ts`.
+ */
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -6,7 +9,7 @@ import { Agent, createHandler } from '../src/index.ts'
 
 const MIB = 1024 * 1024
 
-/** As many items as fit into so many bytes. */
+/** A body with as many items as fit into this many bytes. */
 function filled(before: string, item: string, after: string, bytes: number): string {
   const count = Math.floor((bytes - before.length - after.length) / (item.length + 1))
   return `${before}${`${item},`.repeat(count - 1)}${item}${after}`
@@ -43,7 +46,7 @@ const CASES: readonly Case[] = [
   },
 ]
 
-/** Milliseconds until the answer, and what the process grew by at the most. */
+/** Milliseconds until the answer, and the highest growth of the process. */
 async function measure({ path, body }: Case): Promise<{ readonly ms: number; readonly mib: number }> {
   const mute = new Agent({ name: 'mute', register: false, run: () => 'x' })
   const handler = createHandler({
@@ -56,7 +59,7 @@ async function measure({ path, body }: Case): Promise<{ readonly ms: number; rea
   const ask = (text: string) => handler(new Request(`http://127.0.0.1${path}`, { ...init, body: text }))
   for (let times = 0; times < 20; times++) await (await ask('{"input":[]}')).text()
   const text = body()
-  // Kilobytes, of which this is the most so far.
+  // Kilobytes. This is the maximum so far.
   const before = process.resourceUsage().maxRSS
   const at = performance.now()
   await (await ask(text)).text()

@@ -1,4 +1,4 @@
-/** Bytes of what a deployment carries, minified and gzipped: `node bench/bundles.ts`. */
+/** Size of the bundles of a deployment in bytes, minified and gzipped: `node bench/bundles.ts`. */
 import { gzipSync } from 'node:zlib'
 import { BUNDLES, bundle } from '../test/bundles.ts'
 import { bundleWorker } from '../test/runtimes/worker.ts'

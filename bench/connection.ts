@@ -1,10 +1,10 @@
-/** A keep-alive connection that costs its own process next to nothing: requests are bytes made beforehand. */
+/** A keep-alive connection that costs its own process little: the bytes of a request are made in advance. */
 
 import { connect, type Socket } from 'node:net'
 
-/** What came back. */
+/** The answer to a request. */
 export interface Reply {
-  /** Head and body as they came. */
+  /** Head and body, unchanged. */
   readonly text: string
   /** Milliseconds until the first event of a stream. */
   readonly firstEventMs: number
@@ -16,7 +16,7 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** One request at a time. */
+/** A connection with one request at a time. */
 export class Connection {
   readonly #socket: Socket
   #waiting: Waiting | undefined
@@ -33,7 +33,7 @@ export class Connection {
     socket.on('close', () => this.#waiting?.reject(new Error('The server closed the connection')))
   }
 
-  /** Connects to `http://host:port`. The first event is known by `mark`. */
+  /** Connects to `http://host:port`. `mark` identifies the first event. */
   static open(url: string, mark = '\ndata: '): Promise<Connection> {
     const { hostname, port } = new URL(url)
     const { promise, resolve, reject } = Promise.withResolvers<Connection>()
@@ -72,7 +72,7 @@ export class Connection {
   }
 }
 
-/** A body of chunks ends with an empty one; any other has a length. The bodies themselves have no `\r`. */
+/** A chunked body ends with an empty chunk. Any other body has a length. The bodies themselves contain no `\r`. */
 function isWhole(text: string): boolean {
   if (text.endsWith('\r\n0\r\n\r\n')) return true
   const head = text.indexOf('\r\n\r\n')

@@ -1,6 +1,6 @@
 /**
- * What grows with what is kept: filtered lists of many runs, an artifact in many chunks, a task at work with a long log.
- * Run with `node bench/growth.ts`.
+ * The cost of operations that grow with the stored data: filtered lists of many runs, an artifact in many chunks, a running
+ * task with a long log. Run with `node bench/growth.ts`.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -24,7 +24,7 @@ const ROUNDS = 11
 
 const folder = mkdtempSync(join(tmpdir(), 'servable-bench-'))
 
-/** Milliseconds of the round in the middle, and of the slowest. */
+/** Milliseconds of the median round, and of the slowest. */
 async function timed(work: () => unknown): Promise<string> {
   const times: number[] = []
   for (let round = 0; round < ROUNDS; round++) {
@@ -102,7 +102,7 @@ const settings: HostSettings = {
   retentionMs: 86_400_000,
 }
 
-/** An agent that has said many words and says no more. */
+/** A task whose agent has said many words and stays silent. */
 async function longTask(name: string, store: Store): Promise<void> {
   const spoken = Promise.withResolvers<void>()
   const rest = Promise.withResolvers<void>()

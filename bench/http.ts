@@ -1,6 +1,6 @@
 /**
- * What a run and a streamed event cost beside a hand-written handler: in one process, and over loopback on Node and
- * workerd. Run with `npm run bench`.
+ * The cost of a run and of a streamed event compared with a hand-written handler: in one process, and over loopback on Node
+ * and workerd. Run with `npm run bench`.
  */
 
 import { gzipSync } from 'node:zlib'
@@ -15,7 +15,7 @@ type Answer = (path: string) => Promise<Response>
 const body = JSON.stringify({ input: 'What does a run cost beside a hand-written handler?' })
 const init = { method: 'POST', body, headers: { 'content-type': 'application/json' } }
 
-/** Every request as an HTTP server would hand it over: with its length. */
+/** The headers that an HTTP server would pass on, with the length. */
 const headers = { ...init.headers, 'content-length': String(Buffer.byteLength(body)) }
 const inProcess =
   (handler: (request: Request) => Promise<Response>): Answer =>

@@ -1,11 +1,11 @@
-/** Measures two things in turn and compares them as a ratio. */
+/** Measures two operations in turn and compares them as a ratio. */
 
-/** What was measured over several rounds. */
+/** The result of several rounds. */
 export interface Comparison {
   readonly name: string
-  /** Median of the measured one's time over the reference's, round by round. */
+  /** Median of the measured time divided by the reference time, over all rounds. */
   readonly ratio: number
-  /** Smallest and largest ratio of a round. */
+  /** Smallest and largest ratio of all rounds. */
   readonly spread: readonly [number, number]
   /** Median times, in the unit that `unit` names. */
   readonly measured: number
@@ -16,7 +16,7 @@ export interface Comparison {
 /** Gives the time of one operation, in the unit of the comparison. */
 export type Timed = () => Promise<number>
 
-/** Runs both in turn, `rounds` times after one round to warm up; which one goes first alternates. */
+/** Runs both in turn for `rounds` rounds, after one round to warm up. Which one goes first alternates. */
 export async function compare(
   name: string,
   unit: string,
@@ -43,7 +43,7 @@ export async function compare(
   }
 }
 
-/** Mean time of `count` operations after each other, in microseconds. */
+/** Mean time of `count` sequential operations, in microseconds. */
 export async function microseconds(count: number, operation: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now()
   for (let i = 0; i < count; i++) await operation()
@@ -64,7 +64,7 @@ export function table(
   )
 }
 
-/** The value in the middle. */
+/** The median. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)]!

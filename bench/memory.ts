@@ -1,5 +1,5 @@
 /**
- * What the default state holds in memory when clients send as much as they may, beside a state without a bound. Run with
+ * The memory of the default state when clients send as much as they may, compared with a state without a limit. Run with
  * `node bench/memory.ts`.
  */
 
@@ -8,15 +8,15 @@ import { promisify } from 'node:util'
 import { Agent, createHandler, type MemoryStateOptions, memoryState } from '../src/index.ts'
 import type { MemoryStore } from '../src/state/memory.ts'
 
-/** What has come of a case. */
+/** The result of a case. */
 interface Measured {
-  /** Requests that were answered with 200 or 202. */
+  /** Requests with the answer 200 or 202. */
   readonly taken: number
-  /** Of those, what is still there at the end. */
+  /** The number of those that are still stored at the end. */
   readonly kept: number
-  /** Heap after a full collection, beside what it was before. */
+  /** Growth of the heap, after a full collection. */
   readonly heapMiB: number
-  /** What the state thinks that it holds. */
+  /** The state's own estimate of its memory. */
   readonly estimateMiB: number
 }
 
@@ -41,10 +41,10 @@ const waits = new Agent({
 
 type Ask = (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>
 
-/** A request, and the address under which its outcome is read; undefined where it was refused. */
+/** Sends a request. Gives the address of its outcome, or undefined if the request was refused. */
 type Act = (ask: Ask, index: number) => Promise<string | undefined>
 
-/** Other text each time, as clients send it. */
+/** Different text each time, as clients send it. */
 const textOf = (index: number, length: number) =>
   `${index} `.padEnd(length, String.fromCharCode(97 + (index % 26)))
 
@@ -94,7 +94,7 @@ const CASES: readonly Case[] = [
   },
 ]
 
-/** Does a case in this process. */
+/** Runs a case in this process. */
 async function measure({ count, act }: Case, memory: MemoryStateOptions): Promise<Measured> {
   const state = memoryState(memory)
   const handler = createHandler({
@@ -126,7 +126,7 @@ async function measure({ count, act }: Case, memory: MemoryStateOptions): Promis
   for (let index = 0; index < count; index++) {
     const path = await act(ask, index)
     if (path !== undefined) taken.push(path)
-    // As between requests of a server.
+    // A server has such pauses between requests.
     await new Promise(resolve => setImmediate(resolve))
   }
   const heapMiB = (await heap()) - before
@@ -139,7 +139,7 @@ async function measure({ count, act }: Case, memory: MemoryStateOptions): Promis
   return { taken: taken.length, kept, heapMiB, estimateMiB: (state.store as MemoryStore).usedBytes / MIB }
 }
 
-/** Does it in a new process, whose heap is so large; undefined where that was not large enough. */
+/** Runs a case in a new process with the case's heap size. Undefined if that was too small. */
 async function apart(index: number, bound: string): Promise<Measured | undefined> {
   const args = ['--expose-gc', `--max-old-space-size=${CASES[index]!.heapMiB}`, import.meta.filename]
   try {

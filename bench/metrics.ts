@@ -1,4 +1,4 @@
-/** What counting a run costs, and what a scrape costs after many of them. Run with `npm run bench`. */
+/** The cost of counting a run, and of a scrape after many runs. Run with `npm run bench`. */
 
 import { MetricsExporter } from '../src/index.ts'
 import { microseconds } from './measure.ts'
@@ -17,7 +17,7 @@ const targets = Array.from({ length: AGENTS }, (_, index) => ({
 
 const exporter = () => new MetricsExporter({ pricing: { 'model-1': { prompt: 3, completion: 15 } } })
 
-/** Counts so many runs as the pipeline does: a start, a first text, in one of ten a tool, an end. */
+/** Counts runs as the pipeline does: a start, a first text, in every tenth run a tool, an end. */
 function record({ core }: MetricsExporter, count: number): void {
   for (let run = 0; run < count; run++) {
     const meter = core.start({ ...targets[run % AGENTS]!, runId: 'run' })
@@ -40,7 +40,7 @@ function timesOfRecord(): number[] {
   })
 }
 
-/** Milliseconds of CPU of one scrape, after so many runs. */
+/** Milliseconds of CPU for one scrape after this many runs. */
 async function timesOfScrape(runs: number): Promise<number[]> {
   const metrics = exporter()
   record(metrics, runs)

@@ -1,5 +1,5 @@
 /**
- * What operations cost on Workers, as Durable Objects count it themselves, and how much one object bears. Run with
+ * The cost of operations on Workers, as Durable Objects count it themselves, and the load that one object bears. Run with
  * `npm run bench`.
  */
 
@@ -7,7 +7,7 @@ import type { Ledger } from '../test/runtimes/entries/metered.ts'
 import { startWorkerd } from '../test/runtimes/harness.ts'
 import { median } from './measure.ts'
 
-/** USD for a million: of rows that are written and read, and of requests to objects and alarms that ring. */
+/** USD for a million: rows written, rows read, and requests to objects or alarms. */
 const PRICES = { written: 1, read: 0.001, request: 0.15 }
 
 const WAIT_MS = 10_000
@@ -36,7 +36,7 @@ const ask = async (path: string, body?: unknown, headers: Fields = {}): Promise<
 const look = async (): Promise<Ledger> => JSON.parse(await ask('/ledger'))
 const take = async (): Promise<Ledger> => JSON.parse(await ask('/ledger', {}))
 
-/** Waits until objects have been told so often, and the run's own has set its last alarm. */
+/** Waits until objects have had this many calls, and the run's own object has set its last alarm. */
 async function settled(told: string, times = 1): Promise<void> {
   for (const until = performance.now() + WAIT_MS; performance.now() < until; ) {
     const { calls, last } = await look()
@@ -68,7 +68,7 @@ function line(name: string, ledgers: readonly Ledger[]): string {
 
 const ROUNDS = 5
 
-/** Spends on an operation a few times. `before` is not counted. */
+/** Performs an operation a few times and counts its cost. `before` is not counted. */
 async function spend(
   name: string,
   before: () => Promise<Fields>,
@@ -136,7 +136,7 @@ await spend(
   ({ 'x-run': id, ...owner }) => ask(`/api/runs/${id}`, undefined, owner),
 )
 
-/** Runs that end at once, so many a second, for so long as metrics are held and some more. */
+/** Makes short runs at this rate, for longer than an isolate holds its metrics. */
 async function metricsOf(perSecond: number): Promise<string> {
   await ask('/api/metrics/json')
   await take()
@@ -175,14 +175,14 @@ await plain.stop()
 await measuring.stop()
 await brief.stop()
 
-/** How many calls one object answers in a second, so many at a time; a call says what it does. */
+/** Calls that one object answers in a second, with this many at a time. `what` names the call. */
 async function bears(what: string, calls: number): Promise<string> {
   const objects = await startWorkerd('bench/servers/workerd-objects.ts')
   const rates: number[] = []
   for (let round = 0; round < ROUNDS + 1; round++) {
     const answer = await fetch(`${objects.url}/?what=${what}&calls=${calls}&round=${round}`)
     if (!answer.ok) throw new Error(await answer.text())
-    // The first one warms up.
+    // The first round warms up.
     if (round > 0) rates.push(calls / (Number(await answer.text()) / 1000))
   }
   await objects.stop()

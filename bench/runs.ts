@@ -1,6 +1,6 @@
 /**
- * What following a run costs beside a plain stream, and what a full store costs beside an almost empty one. Run with
- * `npm run bench`.
+ * The cost of a stored run compared with a plain stream, and of a full store compared with an almost empty one. Run with `npm
+ * run bench`.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -39,7 +39,7 @@ async function drain(answer: Promise<Response>): Promise<void> {
   while (!(await reader.read()).done);
 }
 
-/** A followed stream against a plain one, by the same handler. */
+/** Compares a stored stream with a plain one of the same handler. */
 function compareStreams(name: string, answer: Answer, count: number): Promise<Comparison> {
   const perEvent = (body: string) => async () =>
     (await microseconds(count, () => drain(answer(body)))) / (STREAM_EVENTS + 1)
@@ -67,7 +67,7 @@ const target = { kind: 'agent', name: 'echo', servable: echo } as const
 const start = (host: RunHost, owner: string) =>
   host.start({ target, input: 'x', options: {}, owner, isBackground: true })
 
-/** A host with so many ended runs of one owner. */
+/** A host with this many ended runs of one owner. */
 async function filled(state: LocalState, runs: number): Promise<{ host: RunHost; id: string }> {
   const host = createLocalHost({ ...state, settings })
   const never = new AbortController().signal

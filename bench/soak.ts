@@ -1,9 +1,9 @@
 /**
- * Mixed traffic with faults against a server on Node, on Node with a neighbour, and on workerd:
- * `node bench/soak.ts [minutes] [node|neighbours|workerd]`. Beside it a client that means no good sends hostile bodies and slow uploads,
- * and has slow receivers told of its tasks. With a neighbour there are two processes on one SQLite file, which fails at random, and
- * one of them is killed every minute. Ends with 1 where an event is lost or doubled, an answer is not what was asked for, memory grows,
- * or a counter of the metrics is not what the clients counted.
+ * Mixed traffic with faults against a server on Node, on Node with a neighbour, and on workerd: `node bench/soak.ts [minutes]
+ * [node|neighbours|workerd]`. A hostile client sends malformed bodies and slow uploads, and lets slow receivers be notified
+ * of its tasks. With a neighbour there are two processes on one SQLite file, which fails at random, and one of them is killed
+ * every minute. The exit code is 1 if an event is lost or doubled, an answer is wrong, memory grows, or a counter of the
+ * metrics differs from the clients' count.
  */
 
 import { existsSync } from 'node:fs'
@@ -22,16 +22,16 @@ import { type Act, clientsOf, readMetrics, whatOf } from './soak/traffic.ts'
 
 const PROGRESS_MS = 10_000
 const SAMPLE_MS = 5000
-/** Milliseconds between two acts of a client: enough to leave the machine some room. */
+/** Milliseconds between two acts of a client. They leave the machine some room. */
 const PAUSE_MS = 10
-/** Milliseconds for the metrics to be level: sockets that were lost are waited for, isolates hand over. */
+/** Milliseconds for the metrics to settle: lost sockets time out, and isolates hand over their counts. */
 const SETTLE_MS = 30_000
-/** Shorter than this says nothing of memory. */
+/** A shorter test says nothing about memory. */
 const MIN_MINUTES = 8
 
 const [minutes = '15', only] = process.argv.slice(2)
 const durationMs = Number(minutes) * 60_000
-// What is kept is level after a quarter of the time.
+// The amount of stored data settles after a quarter of the time.
 const env = { NODE_ENV: 'production', RETENTION_MS: String(Math.min(120_000, Math.round(durationMs / 4))) }
 
 const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
@@ -43,16 +43,16 @@ interface Outcome {
   readonly ledger: Ledger
   readonly seconds: number
   readonly cpu: number
-  /** What is resident. */
+  /** Resident memory. */
   readonly memory: Growth
-  /** What is held on the heap and beside it after a full collection, where that can be told. */
+  /** Memory in use on and off the heap after a full collection, if the runtime tells it. */
   readonly heap: Growth | undefined
-  /** What does not hold. */
+  /** The failed checks. */
   readonly wrong: readonly string[]
   readonly neighbour: Neighbour | undefined
 }
 
-/** One client: does something, rests, and does the next thing, until the time is over. */
+/** One client. It acts, rests, and acts again, until the time is over. */
 async function keepBusy(acts: readonly Act[], url: string, ledger: Ledger, until: number): Promise<void> {
   for (let turn = Math.floor(Math.random() * acts.length); performance.now() < until; turn++) {
     try {
@@ -65,7 +65,7 @@ async function keepBusy(acts: readonly Act[], url: string, ledger: Ledger, until
   }
 }
 
-/** Every `ms`, until it is stopped; what it does is done once more then. */
+/** Does work every `ms` until it is stopped, and then once more. */
 function every(ms: number, work: () => Promise<void> | void): () => Promise<void> {
   let isOn = true
   const stopping = Promise.withResolvers<void>()
@@ -94,7 +94,7 @@ async function differencesAtEnd(url: string, ledger: Ledger): Promise<string[]> 
   }
 }
 
-/** What a healthy server never prints. */
+/** Lines that a healthy server never prints. */
 const ALARMING = /unhandled|uncaught|rejection|exited with|MaxListeners|\bat \S+ \(.*:\d+:\d+\)/i
 
 async function soak(name: string, server: Soaked): Promise<Outcome> {
@@ -152,8 +152,8 @@ function growthOf(samples: readonly Sample[]): Growth {
 }
 
 /**
- * KiB a minute that memory may grow in the second half, beyond twice the error of the slope. workerd itself grows by about
- * two KiB for every Durable Object that there ever was, if all that it does is write a row and delete it.
+ * Most growth of memory in the second half, in KiB a minute, beyond twice the error of the slope. workerd itself grows by
+ * about two KiB for every Durable Object that ever existed, even if it only writes a row and deletes it.
  */
 function maxSlope(name: string, ledger: Ledger): number {
   if (name !== 'workerd') return 128
@@ -203,19 +203,19 @@ function row({ name, ledger, seconds, cpu, memory, heap, wrong }: Outcome): stri
   ].join(' | ')
 }
 
-/** A server, and one beside it. */
+/** A server, perhaps with a neighbour. */
 interface Soaked extends Runtime {
   readonly neighbour?: Neighbour
 }
 
-/** A folder in memory where the machine has one: a busy disk would be all that is seen. */
+/** A folder in memory if the machine has one. A busy disk would dominate the result. */
 async function newFolder(): Promise<{ readonly path: string; remove(): Promise<void> }> {
   const parent = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
   const path = await mkdtemp(join(parent, 'servable-soak-'))
   return { path, remove: () => rm(path, { recursive: true, force: true }) }
 }
 
-/** Milliseconds for which a neighbour lives. */
+/** Milliseconds that a neighbour lives. */
 const NEIGHBOUR_MS = Math.min(60_000, durationMs / 6)
 
 async function startWithNeighbour(): Promise<Soaked> {

@@ -1,7 +1,7 @@
 /**
- * The event socket beside the stock server, and beside a raw WebSocket on workerd: what an echo costs the server, and
- * what a connection that is idle holds. `npm run bench` runs all of it; `node bench/socket.ts workerd` only the pairs that
- * are named: `node`, `bun`, `workerd`.
+ * Compares the event socket with the stock server, and with a raw WebSocket on workerd: the server's CPU time for an echo,
+ * and the memory of an idle connection. `npm run bench` runs everything. `node bench/socket.ts workerd` runs only the named
+ * pairs: `node`, `bun`, `workerd`.
  */
 
 import { WebSocket } from 'ws'
@@ -10,7 +10,7 @@ import { type Comparison, compare, table } from './measure.ts'
 import { childOf, cpuOf, residentOf } from './process.ts'
 
 const CONNECTIONS = 20
-/** Events of a connection that wait for their answer at a time. */
+/** Events of a connection that wait for their answers at the same time. */
 const WINDOW = 10
 const ECHOES = 60_000
 
@@ -21,7 +21,7 @@ const step = (text: string) => console.error(`… ${text}`)
 
 const event = `42["echo",${JSON.stringify({ id: 12_345, text: 'x'.repeat(60), when: '2026-11-20T00:00:00Z' })}]`
 
-/** A client that speaks in frames made beforehand. */
+/** A client whose frames are made in advance. */
 class Client {
   readonly socket: WebSocket
   #left = 0
@@ -31,7 +31,7 @@ class Client {
     this.socket = socket
     socket.on('message', (data, isBinary) => {
       const frame = data as Buffer
-      // A ping.
+      // A ping of the server.
       if (!isBinary && frame.length === 1 && frame[0] === 50) socket.send('3')
       else this.#take(frame)
     })
@@ -42,7 +42,7 @@ class Client {
     })
   }
 
-  /** Connects, and joins the main namespace where the server knows such a thing. */
+  /** Connects, and joins the main namespace if the server has namespaces. */
   static async open(url: string, isRaw: boolean): Promise<Client> {
     const socket = new WebSocket(`${url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`, {
       perMessageDeflate: false,
@@ -63,7 +63,7 @@ class Client {
     return new Client(socket)
   }
 
-  /** Sends so many events, and waits for all of them to come back. */
+  /** Sends this many events, and waits until all have come back. */
   echo(count: number): Promise<void> {
     this.#left = count
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -88,7 +88,7 @@ class Client {
   }
 }
 
-/** A server and what it has used. */
+/** A server and its measurements. */
 interface Side {
   readonly server: Runtime
   readonly pid: string
@@ -129,7 +129,7 @@ async function compareEchoes(
   step(`echoes, ${where}`)
   const sides = [await open(ours, CONNECTIONS), await open(theirs, CONNECTIONS, isRaw)] as const
   try {
-    // Theirs over ours: how many times their echoes a CPU-second.
+    // Their time divided by ours, which is the ratio of echoes a CPU-second.
     return await compare(where, 'µs', {
       measured: cpuPerEcho(sides[1]),
       reference: cpuPerEcho(sides[0]),
@@ -147,7 +147,7 @@ async function resident({ server, pid }: Pick<Side, 'server' | 'pid'>): Promise<
   return residentOf(pid)
 }
 
-/** Kilobytes of an idle connection; at the end each of them is asked for an echo while others are busy. */
+/** Kilobytes of an idle connection. At the end, each idle connection must answer an echo while others are busy. */
 async function memoryOf(start: () => Promise<Runtime>): Promise<{ kilobytes: number; lost: number }> {
   const first = await open(start, 20)
   await Promise.all(first.clients.map(client => client.echo(100)))

@@ -1,6 +1,6 @@
 /**
- * How many events of stored runs a process tells a second, all of them kept before they are told. Run with
- * `node bench/stored-runs.ts [streams]`.
+ * Events of stored runs that a process sends in a second. Each event is stored before it is sent. Run with `node
+ * bench/stored-runs.ts [streams]`.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -17,7 +17,7 @@ const STREAMS = Number(process.argv[2] ?? 400)
 const PIECES = 100
 const ROUNDS = 5
 
-/** What is measured: how many processes, where they keep what they tell, and whether runs are followed. */
+/** The setups: number of processes, their state, and whether runs are stored. */
 const SETUPS = [
   ['plain streams', 1, 'memory', false],
   ['followed, in memory', 1, 'memory', true],
@@ -27,7 +27,7 @@ const SETUPS = [
 
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
 
-/** Reads a stream to its end, and gives how many events it had. */
+/** Reads a stream to its end, and gives its number of events. */
 function follow(url: string, isFollowed: boolean): Promise<number> {
   const body = JSON.stringify({ input: 'x', ...(isFollowed && { background: true }) })
   return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 /**
- * Ten files of 50 MiB in one request: how long it takes and how much memory the server has at the most, beside what the
- * runtime needs to read the same form; and on workerd sixteen uploads of 31 MB at once. Run with `npm run bench`, or the
- * second part alone with `node bench/uploads.ts crowd`.
+ * Ten files of 50 MiB in one request: the time and the server's peak memory, compared with the runtime's own parser. On
+ * workerd also sixteen uploads of 31 MB at once. Run with `npm run bench`, or only the second part with `node
+ * bench/uploads.ts crowd`.
  */
 
 import { readFile } from 'node:fs/promises'
@@ -16,7 +16,7 @@ interface Measured {
   readonly peakMiB: number
 }
 
-/** In a new process, since its peak never falls. */
+/** Measures in a new process, since the peak of a process never falls. */
 async function measure(start: () => Promise<Runtime>, path: string): Promise<Measured> {
   const server = await start()
   try {
@@ -34,13 +34,13 @@ async function measure(start: () => Promise<Runtime>, path: string): Promise<Mea
   }
 }
 
-/** MiB that were resident at the most. */
+/** Peak of resident memory in MiB. */
 async function peakOf({ pid }: Runtime): Promise<number> {
   const status = await readFile(`/proc/${await childOf(pid)}/status`, 'utf8')
   return Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1]) / 1024
 }
 
-/** So many uploads at once, on workerd: what it has before and at the most, and how many were taken. */
+/** Concurrent uploads on workerd: memory before and at the peak, and the number of accepted uploads. */
 async function crowd(count: number, bytes: number): Promise<string> {
   const server = await startWorkerd('bench/servers/workerd-uploads.ts')
   try {

@@ -1,4 +1,4 @@
-/** The agents that every example serves: offline, and all real work. They register themselves when they are made. */
+/** The agents of every example. They work offline and do real work. Importing this module registers them. */
 
 export { calculator } from './agents/calculator.ts'
 export { caller } from './agents/caller.ts'

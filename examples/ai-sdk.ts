@@ -19,7 +19,7 @@ export const handler = createHandler({
   serve: [
     toAgent(weather, {
       description: 'Tells the weather',
-      // A client that brings a key of its own pays for its own runs.
+      // A client with a key of its own pays for its own runs.
       forRun: ({ apiKey }) =>
         apiKey && new ToolLoopAgent({ model: createOpenAI({ apiKey })('gpt-5-mini'), tools }),
     }),

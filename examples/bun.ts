@@ -1,4 +1,4 @@
-// In your own project: `servable` and `servable/bun`. Here the sources, so that no build is needed.
+// In your own project import from `servable` and `servable/bun`. This example imports the sources, so that it needs no build.
 import process from 'node:process'
 import { createHandler } from '../src/index.ts'
 import { serve } from '../src/runtimes/bun.ts'

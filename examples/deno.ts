@@ -1,5 +1,5 @@
 // deno run --allow-net --allow-env=PORT examples/deno.ts
-// In your own project: `servable` and `servable/deno`. Here the sources, so that no build is needed.
+// In your own project import from `servable` and `servable/deno`. This example imports the sources, so that it needs no build.
 import process from 'node:process'
 import { createHandler } from '../src/index.ts'
 import { serve } from '../src/runtimes/deno.ts'

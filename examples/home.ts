@@ -25,7 +25,7 @@ const HEADERS = {
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
 }
 
-/** Middleware with a front page: `/` is A2A's, which takes no `GET`. */
+/** Middleware with a front page. It is needed because `/` belongs to A2A, which has no `GET` there. */
 export const home: Middleware = (request, _, next) => {
   const isHome = new URL(request.url).pathname === '/' && /^(GET|HEAD)$/.test(request.method)
   return isHome ? new Response(PAGE, { headers: HEADERS }) : next()

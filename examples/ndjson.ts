@@ -1,6 +1,6 @@
 /**
- * A plugin of your own, in one file: the events of a run as NDJSON, one JSON value a line, and a count of how often each agent
- * was asked so.
+ * A plugin of your own, in one file. It gives the events of a run as NDJSON, one JSON value a line. It also counts these
+ * requests for each agent.
  *
  *     createHandler({ agents, state: memoryState(), plugins: [ndjson()] })
  *
@@ -8,12 +8,13 @@
  *     curl localhost:8787/api/ndjson/counts
  */
 
-// In your own project: `servable/core`. Here the sources, so that no build is needed.
+// In your own project import from `servable/core`. This example imports the sources, so that it needs no build.
 import { type Description, keeping, type Plugin, type RunEvent } from '../src/core-entry.ts'
 
 /**
- * What the plugin keeps: transactions, each a pure function of what is kept and of its arguments. A store may run one more than
- * once, and runs no other at the same time, so that no count is lost. It is the same in memory, in SQLite and in Durable Objects.
+ * The plugin's stored data: transactions, each a pure function of the data and its arguments. A store may run a transaction
+ * more than once, but never two at the same time, so no count is lost. The same code works in memory, in SQLite and in
+ * Durable Objects.
  */
 const counts = keeping({
   reads: {
@@ -25,7 +26,7 @@ const counts = keeping({
   },
 })
 
-/** Whatever is kept of one place is together, with Durable Objects in one of them. Here all counts are listed together. */
+/** All data of one place is stored together; with Durable Objects, in one object. Here one place has all counts. */
 const PLACE = 'counts'
 
 /** Serves `POST {prefix}/agents/:name/ndjson` and `GET {prefix}/ndjson/counts`. */
@@ -41,10 +42,10 @@ export function ndjson(): Plugin {
             method: 'POST',
             path: `${core.prefix}/agents/:name/ndjson`,
             async endpoint(request, context) {
-              // What these throw is answered as it is everywhere: an unknown agent with 404, a wrong body with 400.
+              // Errors of these two calls are answered as usual: an unknown agent with 404, an invalid body with 400.
               const asked = await core.readRun('agent', request, context)
               const run = await core.startRun(asked, request, context)
-              // Nobody waits for the count, and one that cannot be kept hurts no run.
+              // The response does not wait for the count. A failed count does not affect the run.
               const counting = kept.add(PLACE, asked.target.name).catch(error => {
                 core.log({ level: 'warn', event: 'ndjson.uncounted', message: String(error) })
               })
@@ -66,34 +67,37 @@ export function ndjson(): Plugin {
   }
 }
 
-/** Events as lines, no faster than the client reads them. */
+/** Events as lines, at the client's speed. */
 function linesOf(events: AsyncIterableIterator<RunEvent>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   return new ReadableStream(
     {
-      // Is called when there is room: an event is asked for, and the agent goes on.
+      // Called when the client has room for another event. Then the agent continues.
       async pull(controller) {
         try {
           const { done, value } = await events.next()
           if (done) controller.close()
           else controller.enqueue(encoder.encode(`${JSON.stringify(value)}\n`))
         } catch (error) {
-          // Such as an event that JSON has no word for. Nobody reads the rest.
+          // For example, JSON cannot express the event. The rest is not read.
           await events.return?.()
           throw error
         }
       },
-      // The client has left. Whoever leaves the events of a plain run cancels it, and the agent's signal fires.
+      // The client has left. Leaving the events of a plain run cancels it, and the agent's signal fires.
       async cancel() {
         await events.return?.()
       },
     },
-    // Nothing is read ahead of the client.
+    // Reads nothing in advance.
     { highWaterMark: 0 },
   )
 }
 
-/** What `GET {prefix}/docs/spec.json` tells of it, where there is a document: OpenAPI 3.0.3, beside the schemas of the core. */
+/**
+ * The plugin's part of `GET {prefix}/docs/spec.json`, if the service has that document: OpenAPI 3.0.3, beside the core's
+ * schemas.
+ */
 function describe(prefix: string): Description {
   const problem = { $ref: '#/components/schemas/Problem' }
   return {

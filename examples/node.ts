@@ -1,4 +1,4 @@
-// In your own project: `servable` and `servable/node`. Here the sources, so that no build is needed.
+// In your own project import from `servable` and `servable/node`. This example imports the sources, so that it needs no build.
 import process from 'node:process'
 import { createHandler } from '../src/index.ts'
 import { serve } from '../src/runtimes/node.ts'
@@ -9,7 +9,7 @@ const handler = createHandler({ cors: true, serve: Object.values(agents), plugin
 const server = await serve(handler, { port: Number(process.env.PORT || 8787) })
 console.log(`listening ${server.url}`)
 
-// Told to end, as by a new version of itself: runs have 30 seconds to end, then they are cancelled.
+// On SIGTERM, as before a new version starts, runs have 30 seconds to end. After that they are cancelled.
 process.once('SIGTERM', async () => {
   await server.close({ graceMs: 30_000 })
   process.exit()

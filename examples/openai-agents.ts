@@ -19,7 +19,7 @@ const weather = new Agent({
   ],
 })
 
-// Remembers as long as the process lives; a session over a database outlives it.
+// These sessions last as long as the process. A session over a database outlives it.
 const sessions = new Map<string, MemorySession>()
 
 function sessionOf(thread: string): MemorySession {

@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers'
-// In your own project: `servable` and `servable/cloudflare`. Here the sources, so that no build is needed.
+// In your own project import from `servable` and `servable/cloudflare`. This example imports the sources, so that it needs no
+// build.
 import { bearerIdentity, createHandler, MetricsExporter } from '../src/index.ts'
 import { durableObjects, durableState, worker, workerAssets } from '../src/runtimes/cloudflare.ts'
-// By name: a bundler may drop an import for its effect alone (package.json: `sideEffects`).
+// The import uses the names. A bundler may drop an import that has only side effects (package.json: `sideEffects`).
 import * as agents from './agents.ts'
 import { home } from './home.ts'
 import { ndjson } from './ndjson.ts'
@@ -28,7 +29,7 @@ const handler = createHandler({
   swagger: { enabled: true, assets: workerAssets() },
   toolkits: [{ name: 'arithmetic', description: 'Sums and products', tools: agents.calculator.tools }],
   plugins: [ndjson()],
-  // Off unless there is a token: put ADMIN_TOKEN=… into .dev.vars, or `wrangler secret put ADMIN_TOKEN`.
+  // Off unless there is a token. Put ADMIN_TOKEN=… into .dev.vars, or run `wrangler secret put ADMIN_TOKEN`.
   ...(ADMIN_TOKEN && {
     admin: {
       manager: toolServers,

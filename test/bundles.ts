@@ -1,4 +1,4 @@
-/** What a Worker carries that uses some of the parts: the price list, and the limits that hold it. */
+/** Bundles of Workers that use some of the parts: the price list, with its limits. */
 import { gzipSync } from 'node:zlib'
 import { build, type Metafile } from 'esbuild'
 import { root } from './runtimes/process.ts'
@@ -7,11 +7,11 @@ import { AS_DEPLOYED } from './runtimes/worker.ts'
 /** A Worker. */
 export interface Bundle {
   readonly name: string
-  /** What it imports, by entry. */
+  /** Its imports, by entry. */
   readonly imports: Readonly<Record<string, readonly string[]>>
   /** Members of the options. */
   readonly options?: string
-  /** What stands after the handler. */
+  /** Code after the handler. */
   readonly more?: string
   /** Most KiB, gzipped. */
   readonly limit: number
@@ -36,7 +36,7 @@ const ROOMS = {
   'src/a2a/plugin.ts': ['a2a'],
 } as const
 
-/** The core with one plugin, and a state where it keeps something. */
+/** The core with one plugin. If the plugin stores data, the Worker has a state. */
 function withPlugin(name: string, entry: string, call: string, limit: number, keeps = false): Bundle {
   const imported = [...new Set(call.match(/[A-Za-z]\w+(?=\()/g))]
   const core = ['createHandler', ...(keeps ? ['memoryState'] : []), ...(entry === CORE ? imported : [])]
@@ -110,14 +110,14 @@ export const BUNDLES: readonly Bundle[] = [
   },
 ]
 
-/** What a Worker is made of. */
+/** The result of bundling a Worker. */
 export interface Bundled {
   readonly code: string
   readonly kib: number
   readonly metafile: Metafile
 }
 
-/** Bundles as a deploy does. */
+/** Bundles a Worker as a deploy does. */
 export async function bundle({ imports, options = '', more = '' }: Bundle): Promise<Bundled> {
   const lines = Object.entries(imports).map(
     ([entry, names]) => `import { ${names.join(', ')} } from './${entry}'`,

@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { linksOf } from '../.ci/docs.ts'
+import { homeOf, withAbsoluteLinks } from '../.ci/pack.ts'
 import { VERSION } from '../src/http/version.ts'
 import { type Packed, pack } from './packing.ts'
 
@@ -97,8 +99,7 @@ describe('the packed tarball', () => {
   })
   afterAll(() => packed?.remove())
 
-  const packedManifest = async () =>
-    JSON.parse((await run('tar', ['-xzOf', tarball, 'package/package.json'])).stdout)
+  const packedManifest = async () => JSON.parse(await textIn(tarball, 'package.json'))
 
   test('leaves the manifest of the repository as it was', async () => {
     const before = await readFile(join(root, 'package.json'), 'utf8')
@@ -106,12 +107,27 @@ describe('the packed tarball', () => {
     expect(existsSync(join(folder, '.ci/package.json.whole'))).toBe(false)
   })
 
-  test('holds what it exports, and nothing but built files, README, change log and licence', () => {
+  test('holds what it exports, and nothing but built files, pages and licence', async () => {
     const exported = Object.values(manifest.exports).flatMap(conditions => Object.values(conditions))
     expect(listed).toEqual(expect.arrayContaining(exported.map(path => path.replace('./', 'package/'))))
     const other = listed.filter(path => !/^package\/dist\/.+\.(js|d\.ts)$/.test(path))
-    const texts = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']
-    expect(other.sort()).toEqual(texts.map(name => `package/${name}`))
+    const texts = ['CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json']
+    const entries = await readdir(join(root, 'docs'), { recursive: true, withFileTypes: true })
+    const docs = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
+    const pages = ['bench/README.md', ...docs.map(path => path.replace(root, ''))]
+    expect(other.sort()).toEqual([...texts, ...pages].map(name => `package/${name}`).sort())
+  })
+
+  test('has a README whose links lead to what is packed, as no repository is stated', async () => {
+    const links = linksOf(await textIn(tarball, 'README.md'))
+    expect(links).toContain('docs/architecture-light.svg')
+    for (const link of links) {
+      const path = `package/${link.replace(/#.*/, '')}`
+      expect(
+        listed.some(packed => packed === path || packed.startsWith(`${path}/`)),
+        link,
+      ).toBe(true)
+    }
   })
 
   test('names no package of the toolchain in its manifest', async () => {
@@ -142,6 +158,85 @@ describe('the packed tarball', () => {
     }
   })
 })
+
+describe('the tarball that is published', () => {
+  let packed: Packed
+  const script = (name: string) => run('npm', ['run', '--silent', name], { cwd: packed.folder })
+  const stateRepository = async (repository: object | undefined) => {
+    const text = JSON.stringify({ ...manifest, repository }, null, 2)
+    await writeFile(join(packed.folder, 'package.json'), text)
+    return text
+  }
+
+  beforeAll(async () => {
+    packed = await pack()
+  })
+  afterAll(() => packed?.remove())
+
+  test('is not made without a repository', async () => {
+    for (const name of ['tarball', 'prepublishOnly']) {
+      await expect(script(name)).rejects.toMatchObject({ stderr: expect.stringContaining('`repository`') })
+    }
+  })
+
+  test('has a README that links to the repository, and changes nothing outside the tarball', async () => {
+    const stated = await stateRepository({ type: 'git', url: 'git+https://git.example.com/some/one.git' })
+    await script('tarball')
+    const text = await textIn(packed.tarball, 'README.md')
+    expect(linksOf(text)).toEqual([])
+    const at = 'https://git.example.com/some/one'
+    const addresses = [...text.matchAll(/https:\/\/git\.example\.com\/some\/one\/[^)"\s]+/g)].map(String)
+    expect(addresses).toContain(`${at}/raw/HEAD/docs/architecture-dark.svg`)
+    expect(addresses).toContain(`${at}/tree/HEAD/docs/decisions`)
+    const readme = await readFile(join(root, 'README.md'), 'utf8')
+    const paths = addresses.map(address => address.replace(/^.*?\/HEAD\//, ''))
+    expect(paths).toEqual(linksOf(readme))
+
+    expect(await readFile(join(packed.folder, 'README.md'), 'utf8')).toBe(readme)
+    expect(await readFile(join(packed.folder, 'package.json'), 'utf8')).toBe(stated)
+  })
+
+  test('has pages that link to each other, and to the repository for what is not packed', async () => {
+    const links = linksOf(await textIn(packed.tarball, 'docs/README.md'))
+    expect(links).toContain('deploy.md')
+    for (const link of links) expect(posix.normalize(`docs/${link}`)).not.toMatch(/^examples/)
+  })
+
+  test('is the only one that npm publishes', async () => {
+    await expect(script('prepublishOnly')).rejects.toMatchObject({
+      stderr: expect.stringContaining('npm run tarball'),
+    })
+  })
+})
+
+describe('links to a repository', () => {
+  const look = { keep: () => false, isFolder: (path: string) => !path.includes('.') }
+  const linked = (text: string, repository: string | object, path = 'README.md') =>
+    withAbsoluteLinks({ path, text }, homeOf({ repository }), look)
+
+  test('begin in the folder of the package', () => {
+    const repository = { url: 'https://git.example.com/some/one', directory: 'packages/servable' }
+    const page = '[a](docs/a.md#b) ![c](c.png) [d](docs) [e](#e) [f](https://f.example.com) `[g](g.md)`'
+    const at = 'https://git.example.com/some/one'
+    expect(linked(page, repository)).toBe(
+      `[a](${at}/blob/HEAD/packages/servable/docs/a.md#b) ![c](${at}/raw/HEAD/packages/servable/c.png) ` +
+        `[d](${at}/tree/HEAD/packages/servable/docs) [e](#e) [f](https://f.example.com) \`[g](g.md)\``,
+    )
+  })
+
+  test('begin in the folder of their page', () => {
+    const at = 'https://git.example.com/some/one'
+    expect(linked('[a](../bench/a.md)', `${at}.git`, 'docs/b.md')).toBe(`[a](${at}/blob/HEAD/bench/a.md)`)
+  })
+
+  test.each(['', 'git@git.example.com:some/one.git', 'some/one'])('need an address on the web (%s)', url => {
+    expect(() => homeOf({ repository: { url } })).toThrow('`repository`')
+  })
+})
+
+async function textIn(tarball: string, path: string): Promise<string> {
+  return (await run('tar', ['-xzOf', tarball, `package/${path}`])).stdout
+}
 
 /** Every key and every word of every value of a JSON document. */
 function wordsOf(value: unknown): string[] {

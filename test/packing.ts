@@ -9,16 +9,27 @@ import { promisify } from 'node:util'
 const root = fileURLToPath(new URL('../', import.meta.url))
 
 /** What the tarball is made of. */
-const SOURCES = ['package.json', 'tsconfig.json', 'LICENSE', 'README.md', 'CHANGELOG.md', '.ci', 'src']
+const SOURCES = [
+  ...[
+    'package.json',
+    'tsconfig.json',
+    'LICENSE',
+    'README.md',
+    'CHANGELOG.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+  ],
+  ...['.ci', 'bench/README.md', 'docs', 'src'],
+]
 
 export interface Packed {
-  /** The copy of the repository in which it was packed. */
+  /** The copy of the repository that was packed. */
   readonly folder: string
   readonly tarball: string
   remove(): Promise<void>
 }
 
-/** `npm pack`, in a copy, so that no other program meets the manifest while it is trimmed. */
+/** Runs `npm pack` in a copy, so that no other program sees the trimmed manifest. */
 export async function pack(): Promise<Packed> {
   const folder = await mkdtemp(join(tmpdir(), 'servable-pack-'))
   for (const name of SOURCES) await cp(join(root, name), join(folder, name), { recursive: true })

@@ -8,14 +8,14 @@ import type { Answer, InputRequest } from '../src/client/index.ts'
 import type { Handler, RunResult } from '../src/index.ts'
 import { serve } from '../src/runtimes/node.ts'
 import { jsonRequest } from './contracts/http/client.ts'
-import { checkTypes, load, readShown, snippetsIn, writeSnippets } from './pages.ts'
+import { checkTypes, commandsIn, fencesOf, load, snippetOf, snippetsIn, writeSnippets } from './pages.ts'
 import { root } from './runtimes/process.ts'
 
 const run = promisify(execFile)
-const shown = await readShown(['approvals.md'])
+const shown = fencesOf(['approvals.md'])
 const snippets = snippetsIn(shown)
-const commands = shown.filter(({ language }) => language === 'sh').map(({ text }) => text.trim())
-const ofClient = snippetsIn(await readShown(['client.md'])).get('client-answers.ts') ?? ''
+const commands = commandsIn(shown)
+const ofClient = snippetOf('client-answers.ts')
 const DEV = 'http://127.0.0.1:8787'
 
 let folder: string

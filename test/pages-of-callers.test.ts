@@ -8,24 +8,21 @@ import * as agents from '../examples/agents.ts'
 import { Agent, createHandler, type Handler } from '../src/index.ts'
 import { type RunningServer, serve } from '../src/runtimes/node.ts'
 import { jsonRequest } from './contracts/http/client.ts'
-import { checkTypes, load, readShown, snippetsIn, writeSnippets } from './pages.ts'
+import {
+  checkTypes,
+  commandsIn,
+  fencesOf,
+  load,
+  PAGES_OF_CALLERS,
+  snippetsIn,
+  writeSnippets,
+} from './pages.ts'
 import { root } from './runtimes/process.ts'
 
-const PAGES = [
-  'authentication.md',
-  'client.md',
-  'errors.md',
-  'http.md',
-  'options.md',
-  'security.md',
-  'stored-runs.md',
-  'uploads.md',
-]
-
 const run = promisify(execFile)
-const shown = await readShown(PAGES)
+const shown = fencesOf(PAGES_OF_CALLERS)
 const snippets = snippetsIn(shown)
-const commands = shown.filter(({ language }) => language === 'sh').map(({ text }) => text.trim())
+const commands = commandsIn(shown)
 const DEV = 'http://127.0.0.1:8787'
 
 /** The dev server's agents, and one that waits until it is stopped. */
@@ -40,8 +37,7 @@ beforeAll(async () => {
   const served = [...Object.values(agents), waiting]
   const handler = createHandler({ serve: served, registry: false, fileUpload: true, logger: false })
   server = await serve(handler, { port: 0 })
-  const sources = [...snippets].map(([name, text]) => [name, text.replaceAll(DEV, server.url)] as const)
-  folder = await writeSnippets(new Map(sources))
+  folder = await writeSnippets(snippets, text => text.replaceAll(DEV, server.url))
   await writeFile(join(folder, '.curlrc'), 'silent\nfail-with-body\n')
 })
 afterEach(() => void vi.restoreAllMocks())

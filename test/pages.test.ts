@@ -1,10 +1,7 @@
 /** The snippets of the pages do what the pages say. */
-import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import type { Express } from 'express'
 import { generateKeyPair } from 'jose'
@@ -13,26 +10,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Handler } from '../src/index.ts'
 import { serveTools } from './contracts/admin/served-tools.ts'
 import { jsonRequest } from './contracts/http/client.ts'
+import { checkTypes, fencesOf, load as loadFrom, PAGES_OF_PARTS, snippetsIn, writeSnippets } from './pages.ts'
 import { startNode } from './runtimes/harness.ts'
-import { root } from './runtimes/process.ts'
-
-const run = promisify(execFile)
-const { exports: entries } = JSON.parse(await readFile(join(root, 'deno.json'), 'utf8')) as {
-  exports: Record<string, string>
-}
-
-const PAGES = [
-  'a2a.md',
-  'deploy.md',
-  'event-socket.md',
-  'express-and-hono.md',
-  'files.md',
-  'metrics.md',
-  'plugins.md',
-  'smaller-bundles.md',
-  'stores.md',
-  'tool-servers.md',
-]
 
 /** The agents that snippets import. */
 const AGENTS = `
@@ -40,30 +19,14 @@ import { Agent, textOf } from 'servable'
 export const echo = new Agent({ name: 'echo', run: input => textOf(input) })
 `
 
-const snippets = new Map<string, string>([['agents.ts', AGENTS]])
-for (const page of PAGES) {
-  const text = await readFile(join(root, 'docs', page), 'utf8')
-  for (const [, code = ''] of text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)) {
-    const name = /^\/\/ ([\w-]+\.ts)\n/.exec(code)?.[1]
-    if (name === undefined || snippets.has(name))
-      throw new Error(`${page}: ${name ?? code} needs a name of its own`)
-    snippets.set(name, code)
-  }
-}
+const snippets = snippetsIn(fencesOf(PAGES_OF_PARTS)).set('agents.ts', AGENTS)
 const isForWorkers = (code: string) => code.includes("'servable/cloudflare'")
 const namesOf = (isWanted: (code: string) => boolean) =>
   [...snippets].filter(([, code]) => isWanted(code)).map(([name]) => name)
 
 let folder: string
 beforeAll(async () => {
-  await mkdir(join(root, 'test/.tmp'), { recursive: true })
-  folder = await mkdtemp(join(root, 'test/.tmp/pages-'))
-  for (const [name, code] of snippets) {
-    const source = fromSources(code)
-      .replaceAll('port: 3000', 'port: 0')
-      .replace("'servable.db'", JSON.stringify(join(folder, 'servable.db')))
-    await writeFile(join(folder, name), source)
-  }
+  folder = await writeSnippets(snippets)
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
   const { key_ops: _, ...jwk } = await crypto.subtle.exportKey('jwk', privateKey)
   process.env.CARD_KEY = JSON.stringify({ ...jwk, kid: 'k1', alg: 'ES256' })
@@ -71,17 +34,8 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** A snippet that imports the sources of each entry. */
-function fromSources(text: string): string {
-  return text.replace(/'servable(\/[\w-]+)?'/g, (_, path = '') => {
-    return JSON.stringify(join('../../..', entries[`.${path}`] ?? 'unknown'))
-  })
-}
-
-/** Each has a registry of its own, as a program of its own has. */
-async function load<T = { handler: Handler }>(name: string): Promise<T> {
-  Reflect.deleteProperty(globalThis, Symbol.for('servable.registry'))
-  return import(pathToFileURL(join(folder, name)).href)
+function load<T = { handler: Handler }>(name: string): Promise<T> {
+  return loadFrom<T>(folder, name)
 }
 
 async function ask(name: string, path: string, init?: RequestInit): Promise<Response> {
@@ -95,15 +49,7 @@ async function get(name: string, path: string): Promise<string> {
 
 describe('the pages', () => {
   it('have snippets that type-check', async () => {
-    const config = {
-      extends: '../../tsconfig.json',
-      include: ['.', '../../../src/runtimes/cloudflare/modules.d.ts'],
-      // Of globals that are not typed here.
-      exclude: ['*-bare-*.ts'],
-    }
-    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
-    await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
-    await run(join(root, 'node_modules/.bin/tsc'), ['-p', folder, '--noEmit'], { cwd: root })
+    await checkTypes(folder)
   })
 
   it.each(namesOf(code => /^export (const|async function) handler/m.test(code) && !isForWorkers(code)))(

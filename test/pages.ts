@@ -1,35 +1,81 @@
-/** What pages of `docs` show, as files and commands that can be run. */
+/** What the README and the pages of `docs` show, as files and commands that can be run. */
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { root } from './runtimes/process.ts'
 
-const run = promisify(execFile)
-const { exports: entries } = JSON.parse(await readFile(join(root, 'deno.json'), 'utf8')) as {
-  exports: Record<string, string>
-}
+/** Pages that `pages.test.ts` tests. */
+export const PAGES_OF_PARTS: readonly string[] = [
+  'a2a.md',
+  'deploy.md',
+  'deploy-bun.md',
+  'deploy-deno.md',
+  'deploy-next.md',
+  'deploy-node.md',
+  'deploy-workers.md',
+  'event-socket.md',
+  'express-and-hono.md',
+  'files.md',
+  'metrics.md',
+  'plugins.md',
+  'smaller-bundles.md',
+  'stores.md',
+  'tool-servers.md',
+]
+
+/** Pages that `pages-of-callers.test.ts` tests. */
+export const PAGES_OF_CALLERS: readonly string[] = [
+  'authentication.md',
+  'client.md',
+  'errors.md',
+  'http.md',
+  'options.md',
+  'security.md',
+  'stored-runs.md',
+  'uploads.md',
+]
+
+/** Pages that have a test of their own. */
+const PAGES_APART: readonly string[] = ['approvals.md']
 
 /** A block of code. */
-export interface Shown {
+export interface Fence {
+  /** Its path from `docs`: `a2a.md`, `../README.md`. */
   readonly page: string
   readonly language: string
   readonly text: string
 }
 
-/** What pages show, in order. */
-export async function readShown(pages: readonly string[]): Promise<Shown[]> {
-  const texts = pages.map(async page => {
-    const text = await readFile(join(root, 'docs', page), 'utf8')
-    const blocks = text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)
-    return [...blocks].map(([, language = '', code = '']) => ({ page, language, text: code }))
-  })
-  return (await Promise.all(texts)).flat()
+async function fencesIn(page: string): Promise<Fence[]> {
+  const text = await readFile(join(root, 'docs', page), 'utf8')
+  const blocks = text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)
+  return [...blocks].map(([, language = '', code = '']) => ({ page, language, text: code }))
+}
+
+const files = (await readdir(join(root, 'docs'))).filter(name => name.endsWith('.md')).sort()
+
+/** All blocks of code, page by page and in order, the README first. */
+export const fences: readonly Fence[] = (await Promise.all(['../README.md', ...files].map(fencesIn))).flat()
+
+/** The blocks of these pages. */
+export function fencesOf(pages: readonly string[]): Fence[] {
+  return fences.filter(({ page }) => pages.includes(page))
+}
+
+/** The blocks of all pages whose tests are in `runtimes/readme.test.ts`. */
+export const otherFences: readonly Fence[] = fences.filter(
+  ({ page }) => ![...PAGES_OF_PARTS, ...PAGES_OF_CALLERS, ...PAGES_APART].includes(page),
+)
+
+/** The shell commands among the blocks. */
+export function commandsIn(shown: readonly Fence[]): string[] {
+  return shown.filter(({ language }) => language === 'sh').map(({ text }) => text.trim())
 }
 
 /** TypeScript by the name of the file that its first line says. Throws where two have one name, or one has none. */
-export function snippetsIn(shown: readonly Shown[]): Map<string, string> {
+export function snippetsIn(shown: readonly Fence[]): Map<string, string> {
   const snippets = new Map<string, string>()
   for (const { page, language, text } of shown) {
     if (language !== 'ts' && language !== 'tsx') continue
@@ -41,22 +87,41 @@ export function snippetsIn(shown: readonly Shown[]): Map<string, string> {
   return snippets
 }
 
-/** A new folder with the files, which import the sources of each entry. */
-export async function writeSnippets(snippets: ReadonlyMap<string, string>): Promise<string> {
+/** A snippet, on whatever page it stands. Throws where there is none. */
+export function snippetOf(name: string): string {
+  const found = fences.find(({ text }) => text.startsWith(`// ${name}\n`))
+  if (found === undefined) throw new Error(`No page shows \`${name}\``)
+  return found.text
+}
+
+const { exports: entries } = JSON.parse(await readFile(join(root, 'deno.json'), 'utf8')) as {
+  readonly exports: Readonly<Record<string, string>>
+}
+
+/** A snippet for a folder in `test/.tmp`, which imports the sources of each entry. */
+export function fromSources(text: string): string {
+  return text.replace(/'servable(\/[\w-]+)?'/g, (_, path = '') =>
+    JSON.stringify(join('../../..', entries[`.${path}`] ?? 'unknown')),
+  )
+}
+
+/** A new folder in `test/.tmp` with the snippets, which import the sources, listen on any port, and keep their data there. */
+export async function writeSnippets(
+  snippets: ReadonlyMap<string, string>,
+  change: (text: string) => string = text => text,
+): Promise<string> {
   await mkdir(join(root, 'test/.tmp'), { recursive: true })
   const folder = await mkdtemp(join(root, 'test/.tmp/pages-'))
   for (const [name, text] of snippets) {
-    const source = text
-      .replace(/'servable(\/[\w-]+)?'/g, (_, path = '') =>
-        JSON.stringify(join('../../..', entries[`.${path}`] ?? 'unknown')),
-      )
+    const source = change(fromSources(text))
+      .replaceAll('port: 3000', 'port: 0')
       .replace("'servable.db'", JSON.stringify(join(folder, 'servable.db')))
     await writeFile(join(folder, name), source)
   }
   return folder
 }
 
-/** As much of React as the pages use. */
+/** The part of React that the pages use. */
 const REACT = `declare module 'react' {
   export function useState<T>(initial: T): [T, (next: T | ((before: T) => T)) => void]
   export function useRef<T>(initial: T): { current: T }
@@ -71,20 +136,25 @@ declare namespace JSX {
 }
 `
 
-/** Rejects with what the compiler says. */
+/** Rejects with the compiler's errors. */
 export async function checkTypes(folder: string): Promise<void> {
   const config = {
     extends: '../../tsconfig.json',
     compilerOptions: { jsx: 'preserve' },
     include: ['.', '../../../src/runtimes/cloudflare/modules.d.ts'],
+    // Of globals that are not typed here.
+    exclude: ['*-bare-*.ts'],
   }
   await writeFile(join(folder, 'react.d.ts'), REACT)
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
   await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
-  await run(join(root, 'node_modules/.bin/tsc'), ['-p', folder, '--noEmit'], { cwd: root })
+  const tsc = join(root, 'node_modules/.bin/tsc')
+  await promisify(execFile)(tsc, ['-p', folder, '--noEmit'], { cwd: root }).catch(error => {
+    throw new Error(error.stdout)
+  })
 }
 
-/** Loads a file, with a registry of its own as a program of its own has. */
+/** Loads a file with a new registry, like a separate program. */
 export async function load<T>(folder: string, name: string): Promise<T> {
   Reflect.deleteProperty(globalThis, Symbol.for('servable.registry'))
   return import(pathToFileURL(join(folder, name)).href)

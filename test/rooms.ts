@@ -1,7 +1,7 @@
-/** The rooms of `src`, and what tests them. */
+/** The rooms of `src`, and their tests. */
 import { readdirSync } from 'node:fs'
 
-/** The contracts of `test/runtimes` that touch a room, beside the tests in the folder of its name. */
+/** The contracts in `test/runtimes` that test a room, besides the folder with its name. */
 const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   a2a: ['a2a', 'a2a-interrupted', 'push-interrupted'],
   admin: ['admin', 'admin-open'],
@@ -35,9 +35,9 @@ export const ROOMS: readonly string[] = readdirSync(new URL('../src', import.met
   withFileTypes: true,
 }).flatMap(entry => (entry.isDirectory() ? [entry.name] : []))
 
-/** The files that touch a room; a folder stands for all in it. */
+/** The test files of a room. A folder means all files in it. */
 export function testsOf(room: string): string[] {
   const contracts = (CONTRACTS[room] ?? []).map(name => `test/runtimes/${name}.test.ts`)
-  // The folder of the contracts is not that of a room.
+  // The contracts' folder is not that of a room.
   return room === 'runtimes' ? contracts : [`test/${room}/`, ...contracts]
 }

@@ -1,6 +1,6 @@
 /**
- * Runs the tests: all of them, or with rooms of `src` as the first arguments what touches these, on Node and in memory where a contract
- * holds on every runtime. All other arguments are for Vitest.
+ * Runs the tests: all of them, or those of the rooms of `src` in the first arguments. For rooms, contracts run only on Node
+ * and in memory. All other arguments go to Vitest.
  */
 import { spawnSync } from 'node:child_process'
 import process from 'node:process'

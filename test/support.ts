@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import type { RunEvent, RunOptions, ServableAgent, Yielded } from '../src/index.ts'
 import { Agent } from '../src/index.ts'
 
-/** Everything that a source gives, to its end. */
+/** All items of a source. */
 export async function drain<T>(source: AsyncIterable<T> | AsyncIterator<T>): Promise<T[]> {
   const iterator = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source
   const items: T[] = []
@@ -10,22 +10,22 @@ export async function drain<T>(source: AsyncIterable<T> | AsyncIterator<T>): Pro
   return items
 }
 
-/** One turn of the event loop: timers that are due, I/O and reports of rejections that nobody handles. */
+/** Waits one turn of the event loop, for due timers, I/O and reports of unhandled rejections. */
 export function turn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }
 
-/** A promise that settles never. */
+/** A promise that never settles. */
 export function never(): Promise<never> {
   return new Promise(() => {})
 }
 
-/** How many wait for a signal to fire. */
+/** Number of listeners for a signal's abort. */
 export function listenersOf(signal: AbortSignal): number {
   return getEventListeners(signal, 'abort').length
 }
 
-/** An agent that says these things, kept out of the registry. */
+/** An unregistered agent that says these things. */
 export function speaker(name: string, ...says: Yielded[]): Agent {
   return new Agent({
     name,
@@ -36,7 +36,7 @@ export function speaker(name: string, ...says: Yielded[]): Agent {
   })
 }
 
-/** An agent of other people's making, with `stream` alone. */
+/** An agent of another developer, which has only `stream`. */
 export function foreign(name: string, stream: (options?: RunOptions) => unknown): ServableAgent {
   const servable = { kind: 'agent', name, stream: (_input: unknown, options?: RunOptions) => stream(options) }
   return servable as unknown as ServableAgent
@@ -63,7 +63,7 @@ export function terminalsIn(events: readonly RunEvent[]): RunEvent[] {
   return events.filter(({ type }) => type === 'finish' || type === 'error')
 }
 
-/** A value of a type that the compiler would refuse, as code without types can give it. */
+/** A value with a type that the compiler would refuse, as untyped code can pass it. */
 export function untyped<T>(value: unknown): T {
   return value as T
 }

@@ -1,7 +1,7 @@
-/** Which tests are left out where only some rooms are looked at (`test/run.ts`). */
+/** Tags of tests that a run for some rooms leaves out (`test/run.ts`). */
 
-/** What holds elsewhere too: on another runtime, or over another store, than Node and memory. */
+/** Tests of another runtime than Node, or of another store than memory. */
 export const ELSEWHERE = { tags: ['elsewhere'] }
 
-/** What takes long by itself. */
+/** Tests that take long. */
 export const LONG = { tags: ['long'] }

@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** What talks to real servers, each of which has a port and a folder of its own. */
+/** Tests that use real servers, each with a port and a folder of its own. */
 const contracts = ['test/runtimes/**/*.test.ts', 'test/frameworks/**/*.test.ts']
 
-/** What takes longest. Vitest itself knows it only where it has run before. */
+/** The longest tests. Vitest itself knows them only after a first run. */
 const LONGEST = [
   'runtimes/next',
   'runtimes/gateway',
@@ -23,7 +23,7 @@ const LONGEST = [
   'runs/local-host',
 ].map(name => `/test/${name}.test.ts`)
 
-/** Begins with these, so that no worker waits for one in the end. */
+/** Starts with the longest tests, so that no worker waits for one at the end. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const placeOf = ({ moduleId }: TestSpecification) => {
@@ -34,7 +34,7 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** Both projects share these. A contract waits for its servers for most of its time, so that there is one more than cores. */
+/** The limit of both projects. Contracts mostly wait for their servers, so there is one worker more than cores. */
 const maxWorkers = availableParallelism() + 1
 
 export default defineConfig({
@@ -42,7 +42,7 @@ export default defineConfig({
   test: {
     pool: 'forks',
     sequence: { sequencer: LongestFirst },
-    // Some try 200,000 inputs, and one core may have several of them.
+    // Some tests try 200,000 inputs, and one core may run several tests.
     testTimeout: 60_000,
     hookTimeout: 90_000,
     tags: [
@@ -55,8 +55,14 @@ export default defineConfig({
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],
-      // Runs in other processes, where this coverage cannot see it.
-      exclude: ['src/runtimes/**'],
+      // Runs in other processes, in a runtime of its own or in Durable Objects, where this coverage cannot see it.
+      exclude: [
+        'src/runtimes/**',
+        'src/*/{keepers,remote,remote-*}.ts',
+        'src/a2a/task-index.ts',
+        'src/core/in-object.ts',
+        'src/gateway/{forwarded,hibernation}.ts',
+      ],
       reporter: ['text-summary', 'json', 'json-summary'],
       reportsDirectory: 'coverage',
       thresholds: { lines: 95 },

@@ -1,4 +1,4 @@
-/** The same JSON and the same lines, written by hand: nothing is checked, bounded or counted. */
+/** A hand-written server with the same JSON and the same lines. It checks, limits and counts nothing. */
 
 import { echo } from './echo.ts'
 
@@ -24,7 +24,7 @@ export async function* streamByHand(input: string): AsyncGenerator<string> {
 
 const encoder = new TextEncoder()
 
-/** The same as a handler of Web-standard requests. */
+/** The handler of Web-standard requests. */
 export async function bareHandler(request: Request): Promise<Response> {
   const { input } = await request.json()
   if (request.url.endsWith('/run')) {

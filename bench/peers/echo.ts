@@ -1,17 +1,17 @@
-/** The agent that every server has: it says its input back, word by word. */
+/** The agent that every server has: it repeats its input, word by word. */
 
 /** Words of the input, and pieces of the answer. */
 export const PIECES = 50
 
 export const INPUT: string = Array.from({ length: PIECES }, (_, index) => `word${index}`).join(' ')
 
-/** An input that makes the agent say one piece and wait until it is stopped. */
+/** An input for which the agent says one piece and waits until it is stopped. */
 export const HOLD = 'hold'
 
-/** What the process prints when the agent is told to stop. */
+/** The line that the process prints when the agent is stopped. */
 export const STOPPED = 'the agent was stopped'
 
-/** Gives the pieces. A server that has no signal for its agent gives none. */
+/** Gives the pieces. `signal` is missing if the server has no signal for its agent. */
 export async function* echo(text: string, signal?: AbortSignal): AsyncGenerator<string> {
   if (text === HOLD) {
     yield 'holding '

@@ -1,18 +1,18 @@
-/** Streams that stay open: what they hold in memory, and whether the agent hears of a client that leaves. */
+/** Open streams: their memory, and whether the agent is stopped when its client leaves. */
 
 import { connect, type Socket } from 'node:net'
 import { HOLD, STOPPED } from './echo.ts'
 import { Server } from './server.ts'
 import { bytesOf, heldBytes, type Peer } from './who.ts'
 
-/** Streams that are open at a time. */
+/** Number of streams that are open at the same time. */
 export const OPEN = 1000
-/** Milliseconds in which an agent has to hear that its client has left. */
+/** Milliseconds in which the agent must be stopped after its client left. */
 const HEARD_MS = 3000
 
 const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
-/** Sends a request; with `mark`, waits until that has come back. */
+/** Sends a request. With `mark`, it waits until that text has arrived. */
 function ask(url: string, request: string, mark?: string): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
   const { hostname, port } = new URL(url)
@@ -29,13 +29,13 @@ function ask(url: string, request: string, mark?: string): Promise<Socket> {
   return promise
 }
 
-/** What many open streams hold. */
+/** The memory of many open streams. */
 export interface Held {
   readonly before: number
   readonly perStream: number
 }
 
-/** Kilobytes, resident, of a server that has been busy, and of each open stream beyond that. */
+/** Resident kilobytes of a server after some load, and the growth for each open stream. */
 export async function memoryOf(peer: Peer): Promise<Held> {
   const server = await Server.open(peer)
   const sockets: Socket[] = []

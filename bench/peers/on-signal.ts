@@ -1,4 +1,4 @@
-/** Preloaded by each server: collects garbage when a signal asks for it, and ends in order, so that a profile is written. */
+/** Preloaded by each server. It collects garbage on a signal, and ends the process normally so that a profile is written. */
 
 import process from 'node:process'
 import { collect } from '../servers/socket-gc.ts'

@@ -1,4 +1,4 @@
-/** Where the CPU of a server goes: `node bench/peers/profile.ts servable runs|streams [seconds]`. */
+/** Profiles the CPU time of a server: `node bench/peers/profile.ts servable runs|streams [seconds]`. */
 
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ const folder = await mkdtemp(join(tmpdir(), 'servable-profile-'))
 try {
   const server = await Server.open(peer, ['--cpu-prof', `--cpu-prof-dir=${folder}`])
   const load = (ms: number) => (what === 'runs' ? server.runs(ms) : server.streams(ms))
-  // So that code is compiled; what is seen of it is left out.
+  // This warms the code up. Its results are left out.
   await load(2000)
   const { perSecond, perCpuSecond } = await load(Number(seconds) * 1000)
   await server.stop()

@@ -1,6 +1,6 @@
 /**
- * The same agent, served by us and by others: `node bench/peers/run.ts [rounds]`. The others' packages are installed into
- * this folder the first time.
+ * Compares our server with others that serve the same agent: `node bench/peers/run.ts [rounds]`. The first run installs the
+ * others' packages into this folder.
  */
 
 import { execFileSync } from 'node:child_process'
@@ -34,7 +34,7 @@ if (!existsSync(`${folder}node_modules`)) {
   )
 }
 
-/** What is measured in turn. */
+/** The measurements of a round. */
 interface Round {
   readonly runs: number
   readonly runsCpu: number
@@ -55,7 +55,7 @@ async function measure(server: Server): Promise<Round> {
   }
 }
 
-/** All rounds of each peer; a peer that does not start is left out, and said so. */
+/** All rounds of each peer. A peer that does not start is left out, with a message. */
 async function inTurn(): Promise<{ rounds: Map<string, Round[]>; bytes: Map<string, number> }> {
   const servers: Server[] = []
   for (const peer of who.PEERS) {
@@ -86,7 +86,7 @@ function valuesOf({ name }: who.Peer, what: keyof Round): number[] {
   return (taken.get(name) ?? []).map(round => round[what])
 }
 
-/** One peer over another, round by round. */
+/** The ratio of one peer to another, round by round. */
 function ratio(peer: who.Peer, other: who.Peer, what: keyof Round): { middle: number; text: string } {
   const others = valuesOf(other, what)
   const ratios = valuesOf(peer, what)
@@ -186,7 +186,7 @@ const kinds = [
   ['streams', 'streams'],
 ] as const
 
-/** Ours over another's, as requests a second and as requests a CPU-second. */
+/** Goals for our requests a second and requests a CPU-second, relative to another peer. */
 function atLeast(least: number, peer: who.Peer, other: who.Peer, measures: readonly ('' | 'Cpu')[]): Goal[] {
   if (!taken.has(other.name)) return []
   return kinds.flatMap(([kind, what]) =>

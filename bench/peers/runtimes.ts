@@ -1,4 +1,4 @@
-/** Other runtimes than Node: the handler beside a bare one, each served by what the runtime itself has. */
+/** Other runtimes than Node: our handler compared with a bare one, each on the runtime's own server. */
 
 import { type Runtime, startBun, startDeno, startWorkerd } from '../../test/runtimes/harness.ts'
 import { median } from '../measure.ts'
@@ -15,23 +15,23 @@ const RUNTIMES: Readonly<Record<string, (side: 'servable' | 'bare') => Promise<R
 
 const KINDS = ['runs', 'streams'] as const
 
-/** Ours and the bare one's on one runtime, of `runs` or of `streams`. */
+/** Our results and the bare handler's on one runtime, for `runs` or `streams`. */
 export interface Beside {
   readonly runtime: string
   readonly kind: (typeof KINDS)[number]
-  /** Ours over bare, round by round: a second, and a CPU-second of the server. */
+  /** Our rate divided by the bare one's, round by round: a second, and a CPU-second of the server. */
   readonly perSecond: readonly number[]
   readonly perCpuSecond: readonly number[]
-  /** Medians of what each does a CPU-second. */
+  /** Medians of each one's rate a CPU-second. */
   readonly servable: number
   readonly bare: number
 }
 
-/** Both in turn, on each runtime. */
+/** Measures both in turn on each runtime. */
 export async function besideBare(rounds: number): Promise<Beside[]> {
   const all: Beside[] = []
   for (const [runtime, start] of Object.entries(RUNTIMES)) {
-    // Both say the same, so one peer describes both.
+    // Both give the same answers, so one peer describes both.
     const ours = await Server.of(SERVABLE, await start('servable'))
     const bare = await Server.of(SERVABLE, await start('bare'))
     try {

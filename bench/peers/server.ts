@@ -1,4 +1,4 @@
-/** A server that runs, and what is measured of it under load. */
+/** A running server, and its measurements under load. */
 
 import { fileURLToPath } from 'node:url'
 import type { Runtime } from '../../test/runtimes/harness.ts'
@@ -11,14 +11,14 @@ import { bytesOf, type Peer } from './who.ts'
 
 const CONNECTIONS = 8
 
-/** None of them may ask for the outer world. */
+/** Servers must not connect to the internet. */
 const QUIET = { NODE_ENV: 'production', MASTRA_TELEMETRY_DISABLED: '1', VOLTAGENT_TELEMETRY_DISABLED: '1' }
 
 const onSignal = new URL('on-signal.ts', import.meta.url).href
 
 const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
-/** What a load has done. */
+/** The result of a load. */
 export interface Rate {
   readonly perSecond: number
   readonly perCpuSecond: number
@@ -38,7 +38,7 @@ export class Server {
     this.#pid = pid
   }
 
-  /** What runs already. */
+  /** Wraps a server that is already running. */
   static async of(peer: Peer, runtime: Runtime): Promise<Server> {
     return new Server(peer, runtime, await childOf(runtime.pid))
   }
@@ -64,7 +64,7 @@ export class Server {
     return this.#runtime.stop()
   }
 
-  /** Kilobytes that are resident after a full collection. */
+  /** Resident kilobytes after a full collection. */
   async resident(): Promise<number> {
     const seen = this.#collections()
     process.kill(Number(this.#pid), 'SIGUSR2')
@@ -87,7 +87,7 @@ export class Server {
     return this.#load(ms, bytesOf(this.url, stream, INPUT), text => text.split(mark).length > PIECES)
   }
 
-  /** Connections at work for so long, each with one request at a time. */
+  /** Keeps connections busy for this time, each with one request at a time. */
   async #load(ms: number, request: string, isRight: (text: string) => boolean): Promise<Rate> {
     const connections = await this.#connect(CONNECTIONS)
     const cpuBefore = await cpuOf(this.#pid)
@@ -96,7 +96,7 @@ export class Server {
     const work = async (connection: Connection) => {
       while (performance.now() - startedAt < ms) {
         const { text } = await connection.send(request)
-        // Looking at each would cost more than sending it.
+        // Checking every answer would cost more than the request.
         if (count++ % 50 === 0 && !isRight(text)) throw new Error(`${this.peer.name}: ${text.slice(0, 2000)}`)
       }
     }
@@ -110,7 +110,7 @@ export class Server {
     }
   }
 
-  /** Milliseconds from a request to the first piece of its stream, in the middle of so many. */
+  /** Milliseconds from a request to the first piece of its stream, the median of `count` requests. */
   async firstPiece(count: number): Promise<number> {
     const [connection] = await this.#connect(1)
     const request = bytesOf(this.url, this.peer.stream, INPUT)
@@ -120,7 +120,7 @@ export class Server {
     return median(times)
   }
 
-  /** Bytes of a stream's body for each of its pieces, with the chunks' frames. */
+  /** Bytes of a stream's body for each piece, including the chunks' framing. */
   async bytesPerPiece(): Promise<number> {
     const [connection] = await this.#connect(1)
     const { text }: Reply = await connection!.send(bytesOf(this.url, this.peer.stream, INPUT))

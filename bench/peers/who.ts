@@ -1,24 +1,24 @@
-/** The servers that are measured, and how each is asked. */
+/** The measured servers, and their requests. */
 
 import { HOLD, INPUT } from './echo.ts'
 
 /** A server with the echo agent. */
 export interface Peer {
   readonly name: string
-  /** Below `bench/`. */
+  /** The path below `bench/`. */
   readonly entry: string
-  /** Bodies and paths of a run and of a stream. */
+  /** The requests of a run and of a stream. */
   readonly run: Ask
   readonly stream: Ask
-  /** What a stream's first piece has in it. */
+  /** A text in the first piece of a stream. */
   readonly mark: string
-  /** What every answer of a run has in it. */
+  /** A text in every answer of a run. */
   readonly answer: string
-  /** Whether it can be told to hold a stream open. */
+  /** Whether it can hold a stream open. */
   readonly holds: boolean
 }
 
-/** A request, by the agent's input. */
+/** Makes a request from the agent's input. */
 export interface Ask {
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
@@ -84,7 +84,7 @@ const asA2a = {
   stream: a2a('SendStreamingMessage'),
   mark: '\ndata: ',
   answer: 'TASK_STATE_COMPLETED',
-  // Its agents say their input back, whatever it is.
+  // Its agents repeat every input and have no way to wait.
   holds: false,
 }
 export const OUR_A2A: Peer = { name: 'servable, A2A 1.0', entry: 'servers/node-a2a-servable.ts', ...asA2a }
@@ -103,7 +103,7 @@ export const PEERS: readonly Peer[] = [
   A2A_SDK,
 ]
 
-/** The bytes of a request, made beforehand. */
+/** The bytes of a request. */
 export function bytesOf(url: string, { path, headers = {}, body }: Ask, input: string): string {
   const text = JSON.stringify(body(input))
   const lines = [
@@ -116,7 +116,7 @@ export function bytesOf(url: string, { path, headers = {}, body }: Ask, input: s
   return `${lines.join('\r\n')}\r\n\r\n${text}`
 }
 
-/** A stream that stays open after its first piece. */
+/** The request of a stream that stays open after its first piece. */
 export function heldBytes(url: string, { stream }: Peer): string {
   return bytesOf(url, stream, HOLD)
 }

@@ -1,4 +1,4 @@
-/** Workers, minified as they are deployed: what they carry, and the time from spawning workerd to the first answer. */
+/** Workers, minified as in a deploy: their size, and the time from spawning workerd to the first answer. */
 
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
@@ -18,7 +18,7 @@ const WORKERS = [
 
 const workerd: string = createRequire(import.meta.url)('workerd').default
 
-/** Milliseconds from the spawning of workerd to the end of its first answer. */
+/** Milliseconds from spawning workerd to the end of its first answer. */
 async function startOnce(configPath: string): Promise<number> {
   const startedAt = performance.now()
   const child = spawn(workerd, ['serve', configPath, '--control-fd=1'], {
@@ -48,7 +48,7 @@ export interface Start {
   readonly name: string
   readonly gzipped: number
   readonly ms: number
-  /** Over the empty one's, start by start. */
+  /** Its time divided by the empty Worker's, start by start. */
   readonly ratio: number
   readonly spread: readonly [number, number]
 }

@@ -1,11 +1,11 @@
-/** The agents that both sides of a comparison call. */
+/** The agents for both sides of a comparison. */
 
 import type { RunEvent, RunInput } from '../../src/index.ts'
 
-/** How many text events one stream holds. */
+/** Number of text events of a stream. */
 export const STREAM_EVENTS = 2000
 
-/** Says the input back in one event. */
+/** Repeats the input in one event. */
 export const echo = {
   kind: 'agent',
   name: 'echo',
@@ -15,7 +15,7 @@ export const echo = {
   },
 } as const
 
-/** Gives many small text events without waiting for anything. */
+/** Gives many small text events without waiting. */
 export const many = {
   kind: 'agent',
   name: 'many',

@@ -1,17 +1,17 @@
-/** Lets SQLite fail, as a disk does: a single call now and then, and all calls for up to some hundred milliseconds. */
+/** Makes SQLite fail as a bad disk does: sometimes a single call, and sometimes all calls for up to some hundred milliseconds. */
 
 import { StatementSync } from 'node:sqlite'
 
-/** Of so many calls one fails by itself. */
+/** One of this many calls fails. */
 const ONE_OF = 2000
 
-/** Milliseconds between two outages at the most, and of one: less than the patience of any request. */
+/** Most milliseconds between two outages, and of one outage. An outage is shorter than the patience of any request. */
 const MAX_PAUSE_MS = 5000
 const MAX_OUTAGE_MS = 400
 
 const upTo = (ms: number) => Math.random() * ms
 
-/** From now on statements fail at random. What undoes a transaction does not: SQLite would have undone it by itself. */
+/** Makes statements fail at random from now on. Rollbacks do not fail, since SQLite would roll back by itself. */
 export function failAtRandom(): void {
   let isOut = false
   const begin = () => {

@@ -1,14 +1,14 @@
-/** The two sides: our handler, and what one would write by hand for the same agents. */
+/** The two sides: our handler, and a hand-written one for the same agents. */
 
 import { createHandler, type Handler } from '../../src/index.ts'
 import { echo, many } from './agents.ts'
 
-/** Our handler, with everything at its default but the registry. */
+/** Our handler, with the defaults except for the registry. */
 export const servable: Handler = createHandler({ registry: false, production: true, agents: { echo, many } })
 
 const encoder = new TextEncoder()
 
-/** Parses the same JSON, calls the same agents, answers the same JSON and the same lines; checks and bounds nothing. */
+/** Parses the same JSON, calls the same agents, and answers with the same JSON and lines. It checks and limits nothing. */
 export async function bare(request: Request): Promise<Response> {
   const { input } = await request.json()
   return request.url.endsWith('/run') ? bareRun(input) : bareStream()

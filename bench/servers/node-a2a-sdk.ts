@@ -1,4 +1,4 @@
-/** The reference SDK's express server, as its README sets it up, with an executor that does what our agent does. */
+/** The reference SDK's express server, set up as in its README, with an executor that works like our agent. */
 
 import type { AddressInfo } from 'node:net'
 import { type AgentCard, type Artifact, type Part, type Task, TaskState } from '@a2a-js/sdk'
@@ -56,7 +56,7 @@ const chunk = (word: string): Artifact => ({
 
 const statusNow = (state: TaskState) => ({ state, message: undefined, timestamp: new Date().toISOString() })
 
-/** The first event has to be the task. */
+/** The first event must be the task. */
 function begun({ taskId, contextId, userMessage }: RequestContext): Task {
   const status = statusNow(TaskState.TASK_STATE_WORKING)
   return { id: taskId, contextId, status, artifacts: [], history: [userMessage], metadata: undefined }
@@ -87,7 +87,7 @@ app.use(
   }),
 )
 const server = app.listen(Number(PORT), '127.0.0.1', () => {
-  // It listens on a port.
+  // It listens on a port, so its address is an object.
   const { port } = server.address() as AddressInfo
   console.log(`listening http://127.0.0.1:${port}`)
 })

@@ -1,4 +1,4 @@
-/** Serves an agent that says so many pieces, so many milliseconds apart, with its state where the environment says. */
+/** Serves an agent that says a number of pieces with a pause between them. The environment selects its state. */
 import process from 'node:process'
 import { createHandler, memoryState } from '../../src/index.ts'
 import { serve } from '../../src/runtimes/node.ts'

@@ -10,7 +10,7 @@ const { PORT = 0, RETENTION_MS = 120_000, DATABASE } = process.env
 const maxAgeMs = Number(RETENTION_MS)
 const retention = { maxRuns: 200, maxAgeMs }
 
-/** Collects garbage, and says how many bytes are held then. */
+/** Collects garbage, and gives the bytes in use after that. */
 function held(): string {
   collect()
   const { heapUsed, external } = process.memoryUsage()

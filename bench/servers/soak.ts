@@ -1,4 +1,4 @@
-/** What the soak serves: an agent for each kind of traffic, so that a count that is off says whose it is. */
+/** The service of the soak test. Each kind of traffic has an agent of its own, so that a wrong count shows whose it is. */
 
 import {
   Agent,
@@ -15,13 +15,13 @@ import { HOSTILE, KINDS, NEIGHBOUR, piece, readOrder } from '../soak/orders.ts'
 
 const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
-/** Characters of all files: their base64, as the agent is given it. */
+/** Characters of all files, as base64, which the agent gets. */
 const sizeOf = (input: RunInput): number =>
   typeof input === 'string'
     ? 0
     : input.reduce((sum, part) => sum + ('data' in part ? String(part.data).length : 0), 0)
 
-/** Says numbered pieces, then ends as its input tells it to. */
+/** Says numbered pieces, then ends as its input says. */
 const agentOf = (name: string) =>
   new Agent({
     name,
@@ -43,14 +43,14 @@ const agentOf = (name: string) =>
     },
   })
 
-/** Whoever says so has an identity, so that the service can tell who means no good. */
+/** Gives an identity to requests that name one, so that the service can recognize the hostile client. */
 const identify: Middleware = (request, context, next) => {
   const id = request.headers.get('x-client')
   if (id !== null) context.identity = { id }
   return next()
 }
 
-/** The options of the service. Little is kept, and not for long, so that how much there is does not depend on the pace. */
+/** The options of the service. It stores little, and for a short time, so that the amount does not depend on the speed. */
 export function soakOptions(state: State, retentionMs: number): HandlerOptions {
   return {
     production: true,

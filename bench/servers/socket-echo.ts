@@ -1,4 +1,4 @@
-/** The server of our side: says every event back. */
+/** Our server: it repeats every event. */
 
 import type { SocketServerOptions } from '../../src/socket/index.ts'
 import { createSocketServer, type SocketServer } from '../../src/socket/index.ts'

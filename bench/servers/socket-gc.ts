@@ -1,4 +1,4 @@
-/** Collects garbage and gives back what is free, so that what is resident is what is held. */
+/** Collects garbage and returns free memory, so that resident memory is memory in use. */
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

@@ -1,4 +1,4 @@
-/** The stock server at its defaults, on Node and on Bun: says every event back. */
+/** The stock server with its defaults, on Node and on Bun: it repeats every event. */
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-/** Ways to take files: a run with them, what the runtime does by itself, and runs that are in no hurry. */
+/** Ways to take files: a run with files, the runtime's own parser, and slow runs. */
 
 import { createHandler, type RunEvent, type RunInput } from '../../src/index.ts'
 
@@ -7,7 +7,7 @@ const sizeOf = (input: RunInput): number =>
     ? 0
     : input.reduce((sum, part) => sum + ('data' in part ? String(part.data).length : 0), 0)
 
-/** Says how many characters of base64 it was given, after so long. */
+/** Gives the number of base64 characters of its input, after this time. */
 const sizeAgent = (afterMs: number) =>
   ({
     kind: 'agent',
@@ -27,7 +27,7 @@ const handler = createHandler({
   fileUpload: { maxRequestSize: 640 * 1024 * 1024 },
 })
 
-/** `/bare` reads the form and the bytes of its files, one after another, and keeps none. */
+/** `/bare` reads the form and the bytes of its files one after another, and keeps none. */
 export async function uploads(request: Request, platform?: unknown): Promise<Response> {
   if (!request.url.endsWith('/bare')) return handler(request, platform as never)
   let bytes = 0
@@ -37,7 +37,7 @@ export async function uploads(request: Request, platform?: unknown): Promise<Res
   return new Response(String(bytes))
 }
 
-/** At the defaults of uploads, with an agent that keeps what it was given for a while. */
+/** A handler with the defaults of uploads, whose agent holds its input for a while. */
 export const crowdedUploads: (request: Request, platform?: unknown) => Promise<Response> = createHandler({
   ...common,
   agents: { size: sizeAgent(2000) },

@@ -1,4 +1,4 @@
-// Asks one object again and again, and answers how many milliseconds that took.
+// Calls one object repeatedly, and answers with the time in milliseconds.
 import { callsAt } from '../../src/core/kept.ts'
 import { createHandler, MetricsExporter } from '../../src/index.ts'
 import { ToolServerManager } from '../../src/mcp-client/index.ts'
@@ -44,7 +44,7 @@ async function listRun(place: string): Promise<void> {
   await index.update(place, { ...run, record }, Date.now() + 86_400_000)
 }
 
-/** What is done, and how many calls that is. */
+/** The work to repeat, and its number of calls. */
 async function doing(
   what: string,
   round: string,
@@ -94,7 +94,7 @@ export default {
   async fetch(request: Request): Promise<Response> {
     const { searchParams } = new URL(request.url)
     const [each, once] = await doing(searchParams.get('what') ?? '', searchParams.get('round') ?? '')
-    // The clock of a Worker stands still between I/O, and goes on with each answer.
+    // A Worker's clock advances only with I/O, such as an answer.
     const startedAt = Date.now()
     await repeated(Number(searchParams.get('calls')) / each, once)
     return new Response(String(Date.now() - startedAt))

@@ -4,7 +4,7 @@ import type { ObjectState, SocketPair } from '../../src/runtimes/cloudflare/plat
 
 declare const WebSocketPair: new () => SocketPair
 
-/** Says every message back, and knows no protocol: the least that a socket which hibernates can cost. */
+/** Repeats every message, without a protocol: the lowest cost of a socket that hibernates. */
 export class SocketObject extends DurableObject {
   readonly #state: ObjectState
 

@@ -1,14 +1,14 @@
-/** Clients that mean no good, beside those that do: none of the others may notice them. */
+/** Hostile clients beside the others, who must not notice them. */
 
 import { connect } from 'node:net'
 import { HOSTILE } from './orders.ts'
 import type { Receivers } from './receivers.ts'
 import { type Act, expect, PATIENCE_MS, sleep } from './traffic.ts'
 
-/** Characters of a body: as many as the service takes. */
+/** Characters of a body, the most that the service takes. */
 const BODY_LENGTH = 1_000_000
 
-/** Every request of theirs says who sends it: they are one client. */
+/** Names the sender in every request, so that all hostile requests are of one client. */
 const WHO = { 'x-client': HOSTILE }
 
 const filled = (head: string, item: string, tail: string) =>
@@ -16,7 +16,7 @@ const filled = (head: string, item: string, tail: string) =>
 
 const depth = BODY_LENGTH / 2 - 20
 
-/** Bodies of the smallest wrong things, by where they go. */
+/** Bodies of the smallest invalid items, by path. */
 const BODIES: readonly (readonly [path: string, body: string])[] = [
   [`/api/agents/${HOSTILE}/run`, filled('{"input":[', '0,', ']}')],
   [`/api/agents/${HOSTILE}/run`, filled('{"input":[', '{},', ']}')],
@@ -39,7 +39,7 @@ const BODIES: readonly (readonly [path: string, body: string])[] = [
 
 let turn = 0
 
-/** A body that is refused, however it is made. JSON-RPC says so in a 200. */
+/** Sends a body that is refused in any form. JSON-RPC refuses with a 200. */
 const hostileBody: Act = async (url, ledger) => {
   const [path, body] = BODIES[turn++ % BODIES.length]!
   const response = await fetch(url + path, {
@@ -56,7 +56,7 @@ const hostileBody: Act = async (url, ledger) => {
   await sleep(200)
 }
 
-/** Tasks whose receivers are slow, four hundred at a time. */
+/** Sends tasks whose receivers are slow, four hundred at a time. */
 const slowReceivers =
   ({ slowUrl }: Receivers): Act =>
   async (url, ledger) => {
@@ -84,14 +84,14 @@ const slowReceivers =
     await sleep(10_000)
   }
 
-/** Sixteen uploads of 928 bytes in all, which come one after the other. */
+/** Sends sixteen uploads of 928 bytes in all, byte by byte. */
 const slowUploads: Act = async (url, ledger) => {
   const uploads = Array.from({ length: 16 }, () => slowUpload(url))
   await Promise.all(uploads)
   ledger.hostile += uploads.length
 }
 
-/** Sends its head, then a byte a second, until the server or its patience has had enough of it. */
+/** Sends its head, then a byte a second, until the server ends the connection or the time is up. */
 function slowUpload(url: string): Promise<void> {
   const { port } = new URL(url)
   const head = [
@@ -116,7 +116,7 @@ function slowUpload(url: string): Promise<void> {
   })
 }
 
-/** Who is busy with that at a time. */
+/** The hostile clients, each with its acts. */
 export function hostileClients(receivers: Receivers): readonly (readonly Act[])[] {
   return [[hostileBody], [slowReceivers(receivers)], [slowUploads]]
 }

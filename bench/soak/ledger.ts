@@ -1,4 +1,4 @@
-/** The client's own count, and whether the server's metrics are the same. */
+/** The clients' own count, and its comparison with the server's metrics. */
 
 import { KINDS, type Kind, type Order } from './orders.ts'
 
@@ -11,22 +11,22 @@ interface Count {
   completion: number
 }
 
-/** What went wrong: how often, and the first of each kind in full. */
+/** Counts what went wrong, and keeps the first case of each kind in full. */
 export class Ledger {
   readonly #counts = new Map<Kind, Count>(
     KINDS.map(kind => [kind, { runs: 0, errors: 0, cancels: 0, tools: 0, prompt: 0, completion: 0 }]),
   )
   readonly faults: Map<string, { count: number; first: string }> = new Map()
-  /** Events that were checked. */
+  /** Checked events. */
   events = 0
   /** Streams and sockets that were cut. */
   cuts = 0
   scrapes = 0
-  /** Hostile requests that were answered. */
+  /** Hostile requests that got an answer. */
   hostile = 0
   #highest = new Map<string, number>()
 
-  /** A run that has ended as its order said; one that waits was cancelled. */
+  /** Counts a run that has ended as its order said. A run that waits was cancelled. */
   note(kind: Kind, { fate, pieces }: Order): void {
     const count = this.#counts.get(kind)!
     count.runs++
@@ -49,7 +49,7 @@ export class Ledger {
     return this.#counts.get(kind)!.runs
   }
 
-  /** A counter never falls, and is never ahead of what was asked for. */
+  /** Checks that no counter falls or is ahead of the requests. */
   scraped(text: string): void {
     this.scrapes++
     for (const [series, value] of samplesOf(text)) {
@@ -60,7 +60,7 @@ export class Ledger {
     }
   }
 
-  /** Where the metrics are not the client's count. */
+  /** The metrics that differ from the clients' count. */
   differences(text: string): string[] {
     const samples = samplesOf(text)
     const wrong = (series: string, expected: number, isNear = false) => {
@@ -68,7 +68,7 @@ export class Ledger {
       const isSame = isNear ? Math.abs(value - expected) < 1e-6 * Math.max(1, expected) : value === expected
       return isSame ? [] : [`${series} is ${value}, the client counted ${expected}`]
     }
-    // Whoever is cancelled may not have said anything yet.
+    // A cancelled run may not have said anything yet.
     const firsts = [...this.#counts].flatMap(([kind, { runs, cancels }]) => {
       const series = `service_agent_time_to_first_token_seconds_count{agent="${kind}"}`
       const value = samples.get(series) ?? 0

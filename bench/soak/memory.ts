@@ -1,4 +1,4 @@
-/** How memory grows: samples of what is resident, and the line through them. */
+/** The growth of memory: samples of resident memory, and the line through them. */
 
 /** A sample: minutes since the start, and kibibytes. */
 export type Sample = readonly [minutes: number, kib: number]
@@ -21,7 +21,7 @@ export function secondHalf(samples: readonly Sample[]): Sample[] {
   return samples.filter(([at]) => at >= end / 2)
 }
 
-/** The lowest sample of each whole minute: what is let go once a minute goes up and down between. */
+/** The lowest sample of each whole minute. Memory that is released once a minute rises and falls in between. */
 export function floors(samples: readonly Sample[]): Sample[] {
   const lowest = new Map<number, Sample>()
   for (const sample of samples) {

@@ -1,4 +1,4 @@
-/** A process beside the server, on the same SQLite file: it serves as well, and is killed and started again. */
+/** A second server process on the same SQLite file. It is killed and started again. */
 
 import type { Runtime } from '../../test/runtimes/harness.ts'
 import { NEIGHBOUR, type Order, textOfOrder, writeOrder } from './orders.ts'
@@ -20,23 +20,23 @@ import {
   Wrong,
 } from './traffic.ts'
 
-/** The process, and what became of those before it. */
+/** The neighbour's current process, and what happened to earlier ones. */
 export interface Neighbour {
   readonly url: string
-  /** How often it was killed. */
+  /** Number of kills. */
   readonly kills: number
-  /** Another number whenever a process is about to be killed, and when it is there again. */
+  /** Changes when a process is about to be killed, and when it is back. */
   readonly era: number
-  /** Whether it is there, and is not about to be killed. */
+  /** Whether it is running and not about to be killed. */
   readonly isThere: boolean
-  /** Runs that ended so. */
+  /** Runs that ended as interrupted. */
   interrupted: number
-  /** All that its processes printed. */
+  /** The output of all its processes. */
   log(): string
   stop(): Promise<void>
 }
 
-/** Starts it, and kills it every so many milliseconds. */
+/** Starts the neighbour, and kills it every `killEveryMs`. */
 export async function startNeighbour(start: () => Promise<Runtime>, killEveryMs: number): Promise<Neighbour> {
   let runtime = await start()
   let kills = 0
@@ -80,23 +80,23 @@ export async function startNeighbour(start: () => Promise<Runtime>, killEveryMs:
   }
 }
 
-/** What it printed, without how it was ended. */
+/** Its output, without the messages about its kills. */
 const logOf = (runtime: Runtime) => runtime.log().replaceAll(/exited with SIG(KILL|TERM)/g, '')
 
-/** What work gives; undefined where the neighbour was killed meanwhile, so that nothing else was to be expected. */
+/** The value of the work. Undefined if the neighbour was killed meanwhile, since then any failure is expected. */
 async function unlessKilled<T>(neighbour: Neighbour, work: () => Promise<T>): Promise<T | undefined> {
   const { era, isThere } = neighbour
   try {
     return await work()
   } catch (error) {
-    // A process that is killed answers nothing wrong.
+    // Even a killed process gives no wrong answer.
     if (error instanceof Wrong || (isThere && neighbour.era === era)) throw error
     await sleep(100)
     return undefined
   }
 }
 
-/** A stored run at the neighbour. Whoever loses it goes on at the server, and hears its end there. */
+/** A stored run at the neighbour. If the stream is lost, the client continues at the server, and reads the end there. */
 const lostStream =
   (neighbour: Neighbour): Act =>
   async (url, ledger) => {
@@ -123,7 +123,7 @@ const lostStream =
     expectInterrupted(neighbour, era, listener.text, order)
   }
 
-/** Its run was at work when its process was killed, and what it had said is kept. */
+/** Checks a run whose process was killed while it was running: it is interrupted, and its text is kept. */
 function expectInterrupted(neighbour: Neighbour, era: number, text: string, order: Order): void {
   const says = () => `${text} for ${writeOrder(order)}`
   expect(neighbour.era > era, 'interrupted, though nobody was killed', says)
@@ -131,7 +131,7 @@ function expectInterrupted(neighbour: Neighbour, era: number, text: string, orde
   neighbour.interrupted++
 }
 
-/** A task that is begun at the neighbour and asked for at the server until it has ended. */
+/** A task that is started at the neighbour and requested at the server until it has ended. */
 const lostTask =
   (neighbour: Neighbour): Act =>
   async url => {
@@ -149,7 +149,7 @@ const lostTask =
     else expectInterrupted(neighbour, era, text, order)
   }
 
-/** A task once it has ended. */
+/** A task after it has ended. */
 async function endOf(id: string, url: string): Promise<Task> {
   const until = performance.now() + PATIENCE_MS
   while (true) {
@@ -160,7 +160,7 @@ async function endOf(id: string, url: string): Promise<Task> {
   }
 }
 
-/** A run at the server that is followed at the neighbour, as long as that is there, and then at the server. */
+/** A run of the server that is followed at the neighbour until that is killed, and then at the server. */
 const followedThere =
   (neighbour: Neighbour): Act =>
   async (url, ledger) => {
@@ -183,18 +183,18 @@ const followedThere =
     ledger.note('followed', order)
   }
 
-/** Who is busy with that at a time. */
+/** The clients of the neighbour, each with its acts. */
 export function neighbourly(neighbour: Neighbour): readonly (readonly Act[])[] {
   const lost = [lostStream(neighbour), lostTask(neighbour)]
   return [...Array.from({ length: 6 }, () => lost), [followedThere(neighbour)]]
 }
 
-/** What became of it, in words. */
+/** The neighbour's fate, in words. */
 export function fateOf({ kills, interrupted }: Neighbour): string {
   return `The neighbour was killed ${kills} times; ${interrupted} runs and tasks of its ended as interrupted.`
 }
 
-/** What does not hold of it at the end. */
+/** The failed checks of the neighbour at the end. */
 export function wrongWith({ kills, interrupted }: Neighbour): string[] {
   return kills > 0 && interrupted === 0 ? ['a neighbour was killed, and nobody was interrupted'] : []
 }

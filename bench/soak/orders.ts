@@ -1,21 +1,21 @@
-/** What the soak's clients ask of its agents, in a form that both sides know. */
+/** The orders of the soak test's clients for its agents, in a form that both sides know. */
 
 /** The kinds of traffic, each with an agent of its own. */
 export const KINDS = ['json', 'streams', 'followed', 'sockets', 'tasks', 'uploads'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** The client that means no good, and the agent that it asks, which nobody counts. */
+/** The hostile client, and its agent, which is not counted. */
 export const HOSTILE = 'hostile'
 
-/** The agent that is asked at a process that may be killed: what that has counted last is lost with it. */
+/** The agent at a process that may be killed. Its last counts are lost with the process. */
 export const NEIGHBOUR = 'neighbour'
 
-/** How a run ends: by itself, after a call of a tool, by a throw, or when it is stopped. */
+/** The end of a run: by itself, after a tool call, by a throw, or when it is stopped. */
 export type Fate = 'answer' | 'tool' | 'fail' | 'wait'
 
-/** What one run is to do. */
+/** The work of one run. */
 export interface Order {
-  /** Its own, so that no other run's text is taken for its. */
+  /** A tag that no other run has, so that texts cannot be confused. */
   readonly tag: string
   readonly pieces: number
   readonly pauseMs: number
@@ -37,7 +37,7 @@ export function piece(tag: string, index: number): string {
   return `${tag}:${index} `
 }
 
-/** All that a run says. */
+/** The whole text of a run. */
 export function textOfOrder({ tag, pieces }: Order): string {
   return Array.from({ length: pieces }, (_, index) => piece(tag, index)).join('')
 }

@@ -1,24 +1,24 @@
-/** Receivers of push notifications: a quick one, and one that takes nearly as long as it may. */
+/** Receivers of push notifications: a quick one, and one that takes nearly the allowed time. */
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Milliseconds that the slow one takes; a receiver may take ten seconds. */
+/** Milliseconds of the slow receiver. The limit is ten seconds. */
 const SLOW_MS = 9500
 
-/** What is told of a task, in the words of 0.3. */
+/** A notification about a task, in protocol version 0.3. */
 export interface ToldTask {
   readonly status: { readonly state: string }
   readonly artifacts?: readonly { readonly parts: readonly { readonly text?: string }[] }[]
 }
 
-/** Where tasks may be told of. */
+/** The addresses of the receivers. */
 export interface Receivers {
   readonly slowUrl: string
   readonly quickUrl: string
-  /** What came at a path of the quick one, once there is so much that `isAll` says so. */
+  /** The notifications at a path of the quick receiver, as soon as `isAll` accepts them. */
   heard(path: string, isAll: (told: readonly ToldTask[]) => boolean): Promise<readonly ToldTask[]>
-  /** What came at a path is forgotten. */
+  /** Forgets the notifications at a path. */
   forget(path: string): void
   stop(): Promise<void>
 }

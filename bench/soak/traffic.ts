@@ -1,4 +1,4 @@
-/** The kinds of traffic: each act is one thing that a client does, checked to its end. */
+/** The kinds of traffic. Each act is one operation of a client, checked to its end. */
 
 import { createParser } from 'eventsource-parser'
 import { io, type Socket } from 'socket.io-client'
@@ -6,13 +6,13 @@ import type { Ledger } from './ledger.ts'
 import { type Fate, type Kind, type Order, textOfOrder, writeOrder } from './orders.ts'
 import type { Receivers, ToldTask } from './receivers.ts'
 
-/** Milliseconds after which an answer is taken for lost. */
+/** Milliseconds after which an answer counts as lost. */
 export const PATIENCE_MS = 30_000
 
-/** A way to be busy; rejects with what is wrong. */
+/** An operation of a client. Rejects with what is wrong. */
 export type Act = (url: string, ledger: Ledger) => Promise<void>
 
-/** What a client must not be told, whatever happens. */
+/** An error that is never acceptable. */
 export class Wrong extends Error {
   readonly what: string
   constructor(what: string, detail: string) {
@@ -21,7 +21,7 @@ export class Wrong extends Error {
   }
 }
 
-/** What a rejection is, in few words. */
+/** A short description of a rejection. */
 export function whatOf(error: unknown): string {
   if (error instanceof Wrong) return error.what
   if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time'
@@ -33,13 +33,13 @@ const oneOf = <T>(...choices: readonly T[]): T => choices[upTo(choices.length)]!
 export const sleep = (ms: number): Promise<void> => new Promise<void>(resolve => setTimeout(resolve, ms))
 
 let orders = 0
-/** An order that no other run has. */
+/** An order with a tag of its own. */
 export function orderOf(fate: Fate, pieces = 1 + upTo(40), pauseMs = oneOf(0, 0, 1, 5)): Order {
   return { tag: `r${++orders}`, pieces, pauseMs, fate }
 }
 export const anyEnd = () => oneOf<Fate>('answer', 'answer', 'answer', 'tool', 'fail')
 
-/** Throws what is told as a fault where it is not right. */
+/** Throws `what` as a fault unless `isRight`. */
 export function expect(isRight: boolean, what: string, detail: () => string): void {
   if (!isRight) throw new Wrong(what, detail())
 }
@@ -60,7 +60,7 @@ export async function post(
   })
 }
 
-/** What a run over HTTP answers. A failure that the agent was told to have is a 500 of its making, not of ours. */
+/** Checks the answer of a run over HTTP. If the order says that the agent fails, a 500 is right. */
 async function expectResult(response: Response, order: Order, more = ''): Promise<void> {
   const text = await response.text()
   const says = () => `${response.status} ${text.slice(0, 500)} for ${writeOrder(order)}`
@@ -81,7 +81,7 @@ const json: Act = async (url, ledger) => {
   ledger.note('json', order)
 }
 
-/** Reads a stream of events with one look at each: whether they are numbered, and none is lost or doubled. */
+/** Reads a stream of events and checks each: they are numbered, and none is lost or doubled. */
 export class Listener {
   text = ''
   lastId = 0
@@ -92,7 +92,7 @@ export class Listener {
     this.#ledger = ledger
   }
 
-  /** Reads to the end, or till `bytes` are read, and leaves: true where the end was seen. */
+  /** Reads to the end, or leaves after a number of bytes. Gives true at the end of the stream. */
   async read(response: Response, leave?: { after: number; now: () => void }): Promise<boolean> {
     expect(
       response.status === 200,
@@ -165,7 +165,7 @@ const leftStream: Act = async (url, ledger) => {
   ledger.note('streams', order)
 }
 
-/** A stored run whose connection is lost after some bytes, again and again. */
+/** A stored run whose connection is lost again and again, after some bytes. */
 const cutStream: Act = async (url, ledger) => {
   const order = orderOf(oneOf<Fate>(anyEnd(), anyEnd(), 'wait'), 5 + upTo(60))
   const listener = new Listener(ledger)
@@ -175,7 +175,7 @@ const cutStream: Act = async (url, ledger) => {
   const id = response.headers.get('x-run-id')
   const cancelled =
     order.fate === 'wait' ? sleep(upTo(100)).then(() => post(`${url}/api/runs/${id}/cancel`, {})) : undefined
-  // Where something else goes wrong before, that is told.
+  // An earlier failure is reported in place of this one.
   cancelled?.catch(() => {})
   while (!(await listener.read(response, { after: 1 + upTo(1500), now: () => leaving.abort() }))) {
     ledger.cuts++
@@ -195,7 +195,7 @@ async function expectCancelled(response: Response): Promise<void> {
   expect(response.status === 200 && JSON.parse(text).status === 'cancelled', 'not cancelled', () => text)
 }
 
-/** A cancelled run may not have said all of it. */
+/** Checks the text. A cancelled run may not have said everything. */
 function expectWhole(listener: Listener, order: Order): void {
   if (order.fate !== 'wait') return listener.expectEnd(order)
   expect(textOfOrder(order).startsWith(listener.text), 'not the text of a stream', () => listener.text)
@@ -204,7 +204,7 @@ function expectWhole(listener: Listener, order: Order): void {
   )
 }
 
-/** All that a socket is told, by run. */
+/** The events of a socket, by run. */
 class Hearing {
   readonly #text = new Map<string, string>()
   readonly #ends = new Map<string, PromiseWithResolvers<object>>()
@@ -272,7 +272,7 @@ async function inTime<T>(promise: Promise<T>, what: string): Promise<T> {
   }
 }
 
-/** Some runs on one socket, of which the connection may be lost, and which may leave in the midst of one. */
+/** Some runs on one socket. Its connection may be lost, and it may leave in the middle of a run. */
 const socketVisit: Act = async (url, ledger) => {
   const socket = await connected(url)
   try {
@@ -292,8 +292,8 @@ const socketVisit: Act = async (url, ledger) => {
 
 async function loseConnection(socket: Socket, ledger: Ledger): Promise<void> {
   await sleep(upTo(30))
-  // The stock client closes at the end of an upgrade in the very turn in which the last poll came: it keeps what that brought,
-  // asks the server for the same again, and tells both. With the stock server it does so too.
+  // The stock client ends an upgrade in the same turn as its last poll. If it is closed then, it keeps the poll's events, asks
+  // the server for them again, and reports both. It also does so with the stock server.
   const engine = socket.io.engine as unknown as { readonly upgrading: boolean }
   while (engine.upgrading) await sleep(1)
   const gone = new Promise<void>(resolve => socket.once('disconnect', () => resolve()))
@@ -312,7 +312,7 @@ async function expectSocketRun(hearing: Hearing, runId: string, order: Order): P
   else expect('finishReason' in end && end.finishReason === 'stop', 'not the end on a socket', says)
 }
 
-/** A run that is cancelled, by its client's word or by its going away. */
+/** A run that is cancelled by its client's request, or because the client leaves. */
 async function leaveOne(socket: Socket, hearing: Hearing, ledger: Ledger): Promise<void> {
   const order = orderOf('wait')
   const runId = await hearing.start(order)
@@ -401,7 +401,7 @@ const streamedTask: Act = async (url, ledger) => {
   ledger.note('tasks', order)
 }
 
-/** A task that a receiver is told of: all of it, in order, its end once. */
+/** A task with a receiver, which gets every event, in order, and the end once. */
 const pushedTask =
   (receivers: Receivers): Act =>
   async (url, ledger) => {
@@ -455,7 +455,7 @@ export async function readMetrics(url: string): Promise<string> {
   return text
 }
 
-/** Who is busy at a time, and with what. */
+/** The clients, each with its acts. */
 export const clientsOf = (
   receivers: Receivers,
 ): readonly (readonly [who: Kind | 'scrapes', acts: readonly Act[]])[] => [

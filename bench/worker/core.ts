@@ -1,4 +1,4 @@
-// A handler and nothing else: what every Worker with servable in it carries.
+// A minimal handler: the code that every Worker with servable contains.
 import { createHandler } from '../../src/index.ts'
 import { worker } from '../../src/runtimes/cloudflare.ts'
 

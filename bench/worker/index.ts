@@ -1,4 +1,4 @@
-// Every built-in part is on, and none of the optional ones.
+// Every built-in part is on, and no optional part.
 import { Agent, createHandler, MetricsExporter } from '../../src/index.ts'
 import { durableObjects, durableState, worker } from '../../src/runtimes/cloudflare.ts'
 

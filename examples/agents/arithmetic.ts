@@ -22,7 +22,7 @@ export const MAX_LENGTH = 1000
 const MAX_DEPTH = 100
 
 /**
- * The value of an expression, a finite number. Throws `invalid_input` with a reason that a reader understands.
+ * The value of an expression, which is a finite number. Throws `invalid_input` with a readable reason.
  *
  * @example
  * evaluate('3*(4+5) - 2^3') // 19
@@ -32,7 +32,7 @@ export function evaluate(expression: string): number {
   return new Parser([...tokenize(expression)]).parse()
 }
 
-/** Takes away what binary fractions add to a decimal result: 0.1 + 0.2 is 0.3 to fifteen digits. */
+/** Removes the noise of binary fractions from a decimal result: 0.1 + 0.2 is 0.3 to fifteen digits. */
 export function withoutNoise(value: number): number {
   if (Number.isInteger(value)) return value + 0 // no -0
   return Number(value.toPrecision(15))
@@ -142,7 +142,7 @@ class Parser {
   }
 }
 
-/** Adds; a difference that is nothing but the noise of its fractions is zero. */
+/** Adds two numbers. If a difference is only noise of their fractions, the result is zero. */
 function add(a: number, b: number): number {
   const sum = a + b
   if (Number.isInteger(a) && Number.isInteger(b)) return sum

@@ -46,7 +46,7 @@ async function* work(message: string, context: AgentContext): AsyncGenerator<Run
 async function* answer(expression: string, context: AgentContext): AsyncGenerator<RunEvent, string> {
   try {
     const value = Number(yield* context.callTool('calculate', { expression }))
-    // Beyond 2^53 not every whole number has a value of its own.
+    // Above 2^53, some whole numbers have no exact representation.
     const isExact = !Number.isInteger(value) || Number.isSafeInteger(value)
     return `${expression} ${isExact ? '=' : '≈'} ${value}`
   } catch (error) {

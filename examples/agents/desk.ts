@@ -3,7 +3,7 @@ import { calculator } from './calculator.ts'
 import { findArithmetic } from './find-arithmetic.ts'
 import { summarizer } from './summarizer.ts'
 
-/** Gives a message to the calculator when it holds arithmetic, else to the summarizer. */
+/** Gives a message with arithmetic to the calculator, and any other message to the summarizer. */
 export const desk: Team = new Team({
   name: 'desk',
   description: 'Calculates what can be calculated and summarizes everything else',

@@ -1,7 +1,7 @@
 import { Agent, textOf } from '../../src/index.ts'
 import { usageOf } from './words.ts'
 
-/** Says the input back, word by word; the pieces joined are the input, to the last space. */
+/** Repeats the input, word by word. The joined pieces are exactly the input. */
 export const echo: Agent = new Agent({
   name: 'echo',
   description: 'Streams the input back word by word',

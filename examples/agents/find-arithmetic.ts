@@ -2,7 +2,7 @@
 
 import { type Operator, type Token, tokenize } from './tokens.ts'
 
-/** Words around `3-5` or `24/7` that make it a question. In any other company it may be a range or a date. */
+/** Words that make a question of `3-5` or `24/7`. Without them it may be a range or a date. */
 const ASKING = new Set(
   `a also and answer are calculate can compute could difference do equal equals evaluate find for give hello hi how
   is it me much of or out please quotient result solve sum tell thanks that the then to value what what's whats
@@ -14,8 +14,8 @@ const CAN_BEGIN: ReadonlySet<Operator> = new Set<Operator>(['+', '-', '('])
 const CAN_END: ReadonlySet<Operator> = new Set<Operator>(['%', ')'])
 
 /**
- * The expressions in a message, as they stand there: runs of numbers and operators on one line with an operator
- * between two numbers. They need not be right: `3 + * 4` is arithmetic too.
+ * The arithmetic expressions in a message, unchanged. An expression is a run of numbers and operators on one line, with an
+ * operator between two numbers. It need not be valid: `3 + * 4` counts too.
  */
 export function findArithmetic(message: string): string[] {
   const tokens = [...tokenize(message)]
@@ -44,13 +44,13 @@ function runsOf(tokens: readonly Token[], message: string): Token[][] {
   return runs
 }
 
-/** A line break parts two expressions, and so does the start of a number where the one before has its end. */
+/** Whether two tokens belong to different expressions: at a line break, and where a number follows a number or a `)`. */
 function parted(before: Token, token: Token, message: string): boolean {
   const ended = before.kind === 'number' || is(before, ')')
   return (ended && token.kind === 'number') || message.slice(before.end, token.start).includes('\n')
 }
 
-/** Takes off both ends what belongs to the prose around: bullets, dashes, the parentheses of a remark. */
+/** Removes surrounding prose from both ends: bullets, dashes, the parentheses of a remark. */
 function trim(run: readonly Token[]): Token[] {
   let [start, end] = [0, run.length]
   let open = run.reduce((sum, token) => sum + depthOf(token), 0)
@@ -71,7 +71,7 @@ function depthOf(token: Token): number {
   return is(token, '(') ? 1 : is(token, ')') ? -1 : 0
 }
 
-/** A sign apart from what follows is a bullet or a dash. */
+/** Whether a token can begin an expression. A sign with a space after it is a bullet or a dash. */
 function canBegin(token: Token, next: Token | undefined): boolean {
   if (token.kind !== 'operator') return true
   return CAN_BEGIN.has(token.operator) && (token.operator === '(' || token.end === next?.start)

@@ -4,20 +4,20 @@ import { keywords } from './words.ts'
 
 /** A section of a text. */
 export interface Section {
-  /** Empty for what stands before the first heading. */
+  /** Empty for text before the first heading. */
   readonly title: string
   /** Depth of the heading, from 1 to 6. */
   readonly level: number
   readonly text: string
 }
 
-/** Paragraphs without headings are put together until they have so many characters. */
+/** Characters at which a group of paragraphs without headings is complete. */
 const GROUP_LENGTH = 800
 const TITLE_WORDS = 3
 
 /**
- * The sections under markdown headings, without their code blocks; where there is no heading, groups of paragraphs,
- * titled by their keywords.
+ * The sections under markdown headings, without code blocks. A text without headings has groups of paragraphs, with keywords
+ * as their titles.
  */
 export function splitSections(text: string): Section[] {
   const sections = byHeading(text)
@@ -48,7 +48,7 @@ function withoutCode(lines: readonly string[]): string[] {
 function readHeading(line: string): { title: string; level: number } | undefined {
   const marks = /^ {0,3}(#{1,6})\s/.exec(line)
   if (marks?.[1] === undefined) return undefined
-  // `## Title ##`: the closing marks are no part of it.
+  // In `## Title ##` the closing marks do not belong to the title.
   const title = line
     .slice(marks[0].length)
     .trim()

@@ -2,7 +2,7 @@
 
 import { STOP_WORDS } from './words.ts'
 
-// Every alternative takes all it can and then cannot fail, so that no text makes the search slower than linear.
+// Every alternative is greedy and then cannot fail, so that the search is linear for every text.
 const STOP = /[.!?…]+["'”’»)\]]*|[。！？｡؟۔।॥።։]+["'”’」』）》)]*|\n\s*/g
 const WIDE = /^[。！？｡؟۔।॥።։]/
 const CLOSER = /["'”’»)\]」』）》]$/
@@ -12,23 +12,23 @@ const FIRST_WORD = new RegExp(`^${OPENERS}([\\p{L}\\p{M}'’]+)`, 'u')
 const HEADING = /^ {0,3}#{1,6}\s/
 const NEW_ITEM = /^(?:#{1,6}\s|[-*+•]\s|\d{1,3}[.)]\s)/
 
-/** Abbreviations that stand before something: no sentence ends with them. */
+/** Abbreviations that stand before a name or number. No sentence ends with them. */
 const LEADING = new Set(
   `adm al bzw ca capt cf col d.h dr e.g eg fr gen gov hon i.e ie lt m.a.w maj mag messrs mlle mme mr mrs ms mt pres
   prof rep rev sen sgt st viz vgl vs z.b z.t`.split(/\s+/),
 )
-/** Abbreviations with a number behind them, and words without one: `No. 5`, but `He said no.` */
+/** Abbreviations before a number that are words otherwise: `No. 5`, but `He said no.` */
 const NUMBERED = new Set(
   `abb abs apr art aug bd ch dec eq feb fig figs jan jul jun kap mar no nos nov nr oct p pp sec sect sep sept tab
   vol`.split(/\s+/),
 )
-/** Abbreviations that may end a sentence; then a capital follows. */
+/** Abbreviations that may end a sentence if a capital follows. */
 const TRAILING = new Set('approx assn bros co corp dept dist est etc inc jr ltd sr usw'.split(' '))
 
 /**
- * The sentences of a text as slices of it, white space and all: joined they are the text again. A full stop ends
- * none in an abbreviation, an initial or a decimal; a line break ends one at a blank line, at a heading and before
- * an item of a list.
+ * The sentences of a text as slices with their white space, so that the joined slices are the text. A full stop in an
+ * abbreviation, an initial or a decimal ends no sentence. A line break ends one at a blank line, at a heading and before an
+ * item of a list.
  */
 export function splitSentences(text: string): string[] {
   const slices: string[] = []
@@ -47,12 +47,12 @@ export function tidy(sentence: string): string {
   return sentence.trim().replace(/\s+/g, ' ')
 }
 
-/** Whether a sentence is the heading of what follows it, in markdown. */
+/** Whether a sentence is a markdown heading. */
 export function isHeading(sentence: string): boolean {
   return HEADING.test(sentence.trimStart())
 }
 
-/** What stands between a sentence and the next: nothing in scripts that put no space there. */
+/** The gap between a sentence and the next. Scripts without spaces have none. */
 export function gapAfter(sentence: string): string {
   return /[。！？｡][」』”’）》]*$/.test(sentence) ? '' : ' '
 }
@@ -70,7 +70,7 @@ function isBlank(text: string): boolean {
 function endsSentence(text: string, from: number, index: number, stop: string): boolean {
   if (stop.startsWith('\n')) return endsAtBreak(text, index, stop)
   const after = text.slice(index + stop.length, index + stop.length + 60)
-  // 「…。」と言った: the quotation goes on into the sentence around it.
+  // 「…。」と言った: after the quotation, the outer sentence continues.
   if (WIDE.test(stop)) return !(CLOSER.test(stop) && /^[とっ]/.test(after))
   if (after !== '' && !/^\s/.test(after)) return false
   const next = after.trimStart()
@@ -85,7 +85,7 @@ function endsAtBreak(text: string, index: number, stop: string): boolean {
   return HEADING.test(text.slice(line, line + 12)) || NEW_ITEM.test(text.slice(next, next + 8))
 }
 
-/** Whether a full stop belongs to what it follows: the number of a list item, an initial, an abbreviation. */
+/** Whether a full stop belongs to the text before it: the number of a list item, an initial, an abbreviation. */
 function isInside(text: string, from: number, index: number, next: string): boolean {
   if (index - from < 12 && /^\s*\d+$/.test(text.slice(from, index))) return true
   const word = /[\p{L}\p{M}\p{N}.]*$/u.exec(text.slice(Math.max(from, index - 24), index))?.[0] ?? ''
@@ -97,7 +97,7 @@ function isAbbreviation(word: string, next: string): boolean {
   if (LEADING.has(lower) || /^\p{Lu}$/u.test(word)) return true
   if (NUMBERED.has(lower)) return /^\d/.test(next)
   if (TRAILING.has(lower)) return STARTS_LOWER.test(next)
-  // `U.S. Army`, but `in the U.S. The army`: a capital on a common word begins a sentence.
+  // `U.S. Army`, but `in the U.S. The army`: a capitalized common word begins a sentence.
   return /^(?:\p{L}\.)+\p{L}$/u.test(word) && !startsSentence(next)
 }
 

@@ -2,12 +2,12 @@ import { Agent, ServableError, textOf } from '../../src/index.ts'
 import { summarize } from './summary.ts'
 import { usageOf } from './words.ts'
 
-/** Sentences of a summary when the message asks for no other number. */
+/** Default number of sentences in a summary. */
 const DEFAULT_COUNT = 3
 
 /**
- * Answers with the sentences of the text that say most of what it is about, as they stand there and in their
- * order. `in 2 sentences: …` and `Summarize this in two sentences: …` ask for another number than three.
+ * Answers with the most important sentences of the text, unchanged and in order. `in 2 sentences: …` and `Summarize this in
+ * two sentences: …` ask for another number than three.
  */
 export const summarizer: Agent = new Agent({
   name: 'summarizer',
@@ -22,7 +22,7 @@ export const summarizer: Agent = new Agent({
   },
 })
 
-/** What a message asks for: the text without the instruction, and the number of sentences. */
+/** The parts of a message: the text without the instruction, and the number of sentences. */
 export interface SummaryRequest {
   readonly text: string
   readonly count: number
@@ -37,10 +37,10 @@ const INSTRUCTION = /^\s*(?:please,?\s+)?(?:summari[sz]e|sum\s+up)\b([^:.\n]{0,1
 const BARE = new RegExp(`^\\s*in\\s+${COUNT}\\s*[:\\n]\\s*`, 'i')
 /** `… Summarize this in 2 sentences.` */
 const LAST = new RegExp(`[\\n.!?]\\s*(?:please,?\\s+)?summari[sz]e\\b[^.!?\\n]*?${COUNT}\\s*[.!]?\\s*$`, 'i')
-/** The part of a message in which {@link LAST} is looked for, so that a long text costs nothing. */
+/** Length of a message's end in which {@link LAST} is searched, so that long texts stay cheap. */
 const LAST_LENGTH = 160
 
-/** Takes the instruction, if there is one, off a message. */
+/** Separates the instruction, if there is one, from a message. */
 export function readRequest(message: string): SummaryRequest {
   return readFirst(message) ?? readLast(message) ?? { text: message, count: DEFAULT_COUNT }
 }
@@ -52,7 +52,7 @@ function readFirst(message: string): SummaryRequest | undefined {
   if (instruction === null) return undefined
   const [whole, words = '', end] = instruction
   const asked = ASKED.exec(words)
-  // `Summarize findings quickly.` may well be the text's own first sentence.
+  // `Summarize findings quickly.` may be the first sentence of the text itself.
   if (asked === null && end === '.') return undefined
   return { text: message.slice(whole.length), count: toCount(asked?.[1]) }
 }
@@ -60,7 +60,7 @@ function readFirst(message: string): SummaryRequest | undefined {
 function readLast(message: string): SummaryRequest | undefined {
   const last = LAST.exec(message.slice(-LAST_LENGTH))
   if (last === null) return undefined
-  // The first character of what was found ends the text's last sentence.
+  // The first character of the match ends the last sentence of the text.
   return { text: message.slice(0, message.length - last[0].length + 1), count: toCount(last[1]) }
 }
 

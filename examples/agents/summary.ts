@@ -1,16 +1,16 @@
-/** An extractive summary: the sentences of a text that say most of what it is about. */
+/** An extractive summary: the most important sentences of a text. */
 
 import { gapAfter, isHeading, splitSentences, tidy } from './sentences.ts'
 import { contentWords, frequencies } from './words.ts'
 
-/** Sentences with fewer content words than this gain nothing by being short. */
+/** Sentences with fewer content words than this get no bonus for being short. */
 const FULL_LENGTH = 8
 const FIRST_BONUS = 1.3
 const LAST_BONUS = 1.1
 
 /**
- * The pieces of a summary of at most `count` sentences, in the order of the text, to be joined as they are. A text
- * that has no more sentences than that comes back as it is.
+ * The pieces of a summary of at most `count` sentences, in the order of the text. Join them without separators. A text with
+ * no more sentences than that stays as it is.
  */
 export function summarize(text: string, count: number): string[] {
   const sentences = splitSentences(text)
@@ -19,7 +19,7 @@ export function summarize(text: string, count: number): string[] {
   return chosen.map((sentence, index) => (index === 0 ? '' : gapAfter(chosen[index - 1] ?? '')) + sentence)
 }
 
-/** The places of the highest scores, in order; of equal ones the first. */
+/** The indices of the highest values, in order. Among equal values the first wins. */
 function best(values: readonly number[], count: number): number[] {
   const order = values.map((_, index) => index).sort((a, b) => (values[b] ?? 0) - (values[a] ?? 0))
   return order.slice(0, count).sort((a, b) => a - b)
@@ -37,7 +37,7 @@ function scores(sentences: readonly string[]): number[] {
   })
 }
 
-/** The mean weight of the sentence's words. A word counts once, so that repeating it wins nothing. */
+/** The mean weight of the sentence's words. Each word counts once, so that repetition gives no advantage. */
 function scoreOf(words: readonly string[], weights: ReadonlyMap<string, number>): number {
   let sum = 0
   for (const word of new Set(words)) sum += weights.get(word) ?? 0

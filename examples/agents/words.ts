@@ -1,15 +1,15 @@
-/** Words of a text in any script, and how often they stand in it. */
+/** The words of a text in any script, and their frequencies. */
 
-// As everywhere in these examples: in your own project this is `import { … } from 'servable'`.
+// In your own project this import is `import { … } from 'servable'`, here and in the other examples.
 import type { Usage } from '../../src/index.ts'
 
-// Scripts that put no space between words.
+// Scripts without spaces between words.
 const UNSPACED = String.raw`\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}ー\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}`
 const SPACED = String.raw`[[\p{L}\p{M}\p{N}]--[${UNSPACED}]]`
 const WORD = new RegExp(`[${UNSPACED}]+|${SPACED}+(?:['’]${SPACED}+)*`, 'gv')
 const STARTS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'v')
 
-/** Words that say nothing of what a text is about. */
+/** Words that say nothing about the subject of a text. */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
   `a about above after again against all also although an and any are as at be because been before being below
   between both but by can could did do does doing down during each either even few for from further had has have
@@ -25,8 +25,8 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
 )
 
 /**
- * The words that carry the meaning, in lower case. Where a script has no spaces, every two neighbouring characters
- * stand for a word, as search engines do it.
+ * The meaningful words, in lower case. In scripts without spaces, every pair of adjacent characters counts as a word, as in
+ * search engines.
  */
 export function contentWords(text: string): string[] {
   return (text.toLowerCase().match(WORD) ?? []).flatMap(word => {
@@ -42,7 +42,7 @@ export function frequencies(words: readonly string[]): Map<string, number> {
   return counts
 }
 
-/** The words that occur most often, the earlier one first where two are as frequent. */
+/** The most frequent words. Among equally frequent words the earlier one comes first. */
 export function keywords(text: string, count: number): string[] {
   const counts = [...frequencies(contentWords(text).filter(word => word.length > 1))]
   return counts
@@ -51,17 +51,14 @@ export function keywords(text: string, count: number): string[] {
     .map(([word]) => word)
 }
 
-/**
- * The usage of an agent that has no model: one word is one token, and so is one character of a script without
- * spaces.
- */
+/** The token usage of an agent without a model. One word is one token. In scripts without spaces, one character is one token. */
 export function usageOf(prompt: string, completion: string): Usage {
   const promptTokens = countWords(prompt)
   const completionTokens = countWords(completion)
   return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens }
 }
 
-/** Counts the words of a text, and the characters of its scripts without spaces. */
+/** Counts the words of a text, and the characters in scripts without spaces. */
 export function countWords(text: string): number {
   let count = 0
   for (const [word] of text.matchAll(WORD)) count += STARTS_UNSPACED.test(word) ? [...word].length : 1

@@ -3,7 +3,7 @@ import process from 'node:process'
 import { createHandler, type Handler } from '../../src/index.ts'
 import * as agents from '../agents.ts'
 
-// `@types/bun` declares it in your own project.
+// In your own project, `@types/bun` declares it.
 declare const Bun: {
   serve(options: { hostname: string; port: number; idleTimeout: number; fetch: Handler }): { port: number }
 }
@@ -11,7 +11,7 @@ declare const Bun: {
 const server = Bun.serve({
   hostname: '127.0.0.1',
   port: Number(process.env.PORT || 8787),
-  // Bun would cut an answer that is silent for ten seconds.
+  // Bun would close a response that is silent for ten seconds.
   idleTimeout: 0,
   fetch: createHandler({ cors: true, serve: Object.values(agents) }),
 })

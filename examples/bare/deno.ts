@@ -4,7 +4,7 @@ import process from 'node:process'
 import { createHandler, type Handler } from '../../src/index.ts'
 import * as agents from '../agents.ts'
 
-// Deno's own types declare it in your editor.
+// In your editor, Deno's own types declare it.
 declare const Deno: {
   serve(
     options: { hostname: string; port: number; onListen(address: { port: number }): void },

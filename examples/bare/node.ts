@@ -1,4 +1,4 @@
-// No adapter: the handler itself goes to srvx, or to anything else that serves a fetch function under Node.
+// No adapter: srvx serves the handler itself, and so does anything else that serves a fetch function on Node.
 import process from 'node:process'
 import { serve } from 'srvx/node'
 import { createHandler } from '../../src/index.ts'

@@ -3,7 +3,7 @@ import process from 'node:process'
 import { Agent, createHandler, textOf } from 'servable'
 import { serve } from 'servable/node'
 
-/** Stands for your agent: says the input back, word by word. */
+/** A placeholder for your agent. It repeats the input, word by word. */
 const parrot = new Agent({
   name: 'parrot',
   description: 'Says it back',
@@ -24,7 +24,7 @@ const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
 
 const handler = createHandler({
   agents: { parrot },
-  // Answers every path that is not one of the service.
+  // Answers every path that the service does not have.
   async fallback(request) {
     const [file, type] = FILES[new URL(request.url).pathname] ?? []
     if (file === undefined || type === undefined) return new Response('Not found', { status: 404 })

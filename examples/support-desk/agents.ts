@@ -14,7 +14,7 @@ const {
 const model: ModelSource = ({ apiKey = OPENAI_API_KEY }) =>
   createOpenAICompatible({ name: 'openai', baseURL: OPENAI_BASE_URL, apiKey, includeUsage: true })(MODEL)
 
-/** Stands for your database: the orders of each user. */
+/** A placeholder for your database: the orders of each user. */
 const ORDERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   ada: { A1: 'shipped, arrives on Friday' },
   bob: { B7: 'waits for payment' },
@@ -24,7 +24,7 @@ const orderStatus = tool({
   name: 'order_status',
   description: 'The status of an order of the user',
   parameters: z.object({ order: z.string() }),
-  // The user is the authenticated one. The model cannot name another.
+  // The user is the authenticated one. The model cannot choose another one.
   execute: ({ order }, { userId = '' }) => ORDERS[userId]?.[order] ?? 'This user has no such order',
 })
 

@@ -36,13 +36,13 @@ import {
 } from './task-record.ts'
 import type { TaskViews } from './task-views.ts'
 
-/** Who begins. */
+/** The state and limits for starting a task. */
 export interface Beginning {
   readonly settings: TaskSettings
   readonly worker: WorkerName
   readonly recovery: Recovery
   readonly views: TaskViews
-  /** Undefined where push notifications are off. */
+  /** Undefined if push notifications are off. */
   readonly setPush: Push['change'] | undefined
 }
 
@@ -54,7 +54,7 @@ export interface Begun {
   readonly waited?: Waiting | undefined
 }
 
-/** A new task. Throws `unsupported_operation` where there is one of its id, and `too_many_runs`. */
+/** Stores a new task. Throws `unsupported_operation` if a task with its id exists, and `too_many_runs`. */
 export function openTask(tx: Transaction, sent: TaskMessage, { name }: Target, by: Beginning): Begun {
   const { taskId, message, owner } = sent
   const earlier = tx.get<StoredTask>(TASKS, taskId)
@@ -120,7 +120,7 @@ function stay(
   return { task, view }
 }
 
-/** Throws `too_many_runs` where as many as may be are at work. */
+/** Marks the agent of a task as working. Throws `too_many_runs` if too many agents work already. */
 function begin(
   tx: Transaction,
   before: StoredTask,
@@ -159,7 +159,7 @@ function take(
   return { task: { id, contextId, status, artifacts: [], history: [message] }, seq }
 }
 
-/** Adds an entry to the log of a task, and gives its place. */
+/** Adds an entry to the log of a task, and returns the entry's number. */
 export function append(tx: Transaction, id: string, entry: TaskEntry, seal = false): number {
   return tx.append(logOf(id), JSON.stringify(entry), seal) ?? 0
 }

@@ -1,5 +1,5 @@
 /**
- * Agent cards in the forms that clients of each generation read.
+ * Writes agent cards in the forms that clients of each protocol generation read.
  *
  * @module
  */
@@ -13,26 +13,26 @@ import {
 } from './card-security.ts'
 import { compact } from './wire/record.ts'
 
-/** What a card says, apart from its form. */
+/** The content of a card, independent of its form. */
 export interface CardDescription {
   readonly name: string
   readonly description: string
   /** The agent's own version. */
   readonly version: string
   readonly provider: CardProvider | undefined
-  /** Where and how the agent is reached; the first of a generation is its preferred one. */
+  /** The addresses of the agent. The first interface of a generation is the preferred one. */
   readonly interfaces: readonly CardInterface[]
   readonly capabilities: CardCapabilities
   readonly skills: readonly CardSkill[]
-  /** Media types that every skill takes unless it says otherwise. */
+  /** Media types that every skill accepts unless it states its own. */
   readonly inputModes: readonly string[]
   readonly outputModes: readonly string[]
   readonly securitySchemes: CardSecuritySchemes
-  /** Any one of these lets a client in; none: no credentials are needed. */
+  /** Security requirements. A client has to satisfy one of them. An empty list means that no credentials are needed. */
   readonly security: readonly SecurityRequirement[]
   readonly documentationUrl: string | undefined
   readonly iconUrl: string | undefined
-  /** JSON Web Signatures of the card, made by whoever holds the key (section 8.4). */
+  /** JSON Web Signatures of the card (section 8.4). */
   readonly signatures: readonly CardSignature[]
 }
 
@@ -49,7 +49,7 @@ export interface CardInterface {
   readonly version: '1.0' | '0.3'
 }
 
-/** What a server can do beyond answering (section 4.4.3). */
+/** What a server can do besides answering messages (section 4.4.3). */
 export interface CardCapabilities {
   readonly streaming: boolean
   readonly pushNotifications: boolean
@@ -63,9 +63,9 @@ export interface CardSkill {
   readonly description: string
   readonly tags: readonly string[]
   readonly examples?: readonly string[] | undefined
-  /** Instead of the card's own. */
+  /** Replaces the card's input modes. */
   readonly inputModes?: readonly string[] | undefined
-  /** Instead of the card's own. */
+  /** Replaces the card's output modes. */
   readonly outputModes?: readonly string[] | undefined
 }
 
@@ -76,16 +76,16 @@ export interface CardSignature {
   readonly header?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** A card, ready for JSON. */
+/** A card as an object that can be written as JSON. */
 export type AgentCard = Readonly<Record<string, unknown>>
 
 /**
- * Who is to read a card: clients of 1.0, of 0.2 and 0.3, or of all. A `hybrid` has the members of both forms; a
- * strict validator of either refuses those of the other.
+ * The protocol generations that a card is for: 1.0, 0.2 and 0.3, or all. A `hybrid` card has the members of both forms. A
+ * strict validator of one form refuses the members of the other.
  */
 export type CardGeneration = '1.0' | '0.3' | 'hybrid'
 
-/** How a card is written: 0.3 has two ways, of which the HTTP+JSON binding takes that of its `a2a.proto`. */
+/** How a card is written. Version 0.3 has two forms. The HTTP+JSON binding uses the form of its `a2a.proto`. */
 export type CardWriting = CardGeneration | '0.3-proto'
 
 type Json = Record<string, unknown>
@@ -97,12 +97,12 @@ const FORMS: Readonly<Record<CardWriting, (card: CardDescription) => AgentCard>>
   hybrid: hybridCard,
 }
 
-/** Writes a card in the form of that generation. */
+/** Writes a card in the given form. */
 export function encodeCard(card: CardDescription, writing: CardWriting): AgentCard {
   return FORMS[writing](card)
 }
 
-/** What both forms say in the same words. */
+/** The members that both forms share. */
 function common(card: CardDescription): Json {
   const { documentationUrl, iconUrl, signatures } = card
   return {
@@ -117,7 +117,7 @@ function common(card: CardDescription): Json {
   }
 }
 
-/** The card of 1.0 (section 4.4.1). Interfaces of 0.3 stand in it after those of 1.0. */
+/** The card of 1.0 (section 4.4.1). It lists interfaces of 0.3 after those of 1.0. */
 function cardV1(card: CardDescription): Json {
   return {
     ...common(card),
@@ -134,7 +134,7 @@ function cardV1(card: CardDescription): Json {
   }
 }
 
-/** The card of 0.2 and 0.3 (specification 0.3.0, section 5.5). Its address is that of the preferred interface. */
+/** The card of 0.2 and 0.3 (specification 0.3.0, section 5.5). Its `url` is the address of the preferred interface. */
 function cardV03(card: CardDescription): Json {
   const { streaming, pushNotifications, extendedAgentCard } = card.capabilities
   const interfaces = of(card, '0.3').map(({ url, binding }) => ({ url, transport: binding }))
@@ -150,7 +150,7 @@ function cardV03(card: CardDescription): Json {
   }
 }
 
-/** The same for the HTTP+JSON binding of 0.3: it differs in how security is told. */
+/** The card for the HTTP+JSON binding of 0.3. Only the security members differ. */
 function cardV03Proto(card: CardDescription): Json {
   return {
     ...cardV03(card),
@@ -161,7 +161,7 @@ function cardV03Proto(card: CardDescription): Json {
   }
 }
 
-/** Both at once. They share names where they say the same, and the names of security schemes. */
+/** A card with the members of both forms. The forms share names for equal content, and the names of security schemes. */
 function hybridCard(card: CardDescription): Json {
   const [old, now] = [cardV03(card), cardV1(card)]
   return { ...old, ...now, ...securityOf({ securitySchemes: hybridSchemes(card.securitySchemes) }) }
@@ -178,7 +178,7 @@ function of(card: CardDescription, version: CardInterface['version']): CardInter
   return card.interfaces.filter(entry => entry.version === version)
 }
 
-/** Security members that say something. */
+/** The security members that are not empty. */
 function securityOf(members: Json): Json {
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => Object.keys(value as object).length > 0),

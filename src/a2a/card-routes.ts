@@ -1,5 +1,5 @@
 /**
- * Where agent cards are read: at the well-known paths, for all agents and for each (section 8 of A2A 1.0; RFC 8615).
+ * The routes of agent cards: the well-known paths, for all agents and for each agent (section 8 of A2A 1.0; RFC 8615).
  *
  * @module
  */
@@ -21,10 +21,10 @@ export interface CardRoutesOptions {
 
 const NAMES = ['.well-known/agent-card.json', '.well-known/agent.json']
 
-/** Cards may be kept for so many seconds; an agent that comes later is seen after that. */
+/** Seconds for which clients may cache a card. A client may see a new agent only after that time. */
 const MAX_AGE = 300
 
-/** The routes of cards: at the root, under the base path, and of every agent. */
+/** Returns the card routes: at the root, under the base path, and for each agent. */
 export function cardRoutes(options: CardRoutesOptions): Route[] {
   const { basePath, sign } = options.settings
   const stamp = createStamp(sign)
@@ -57,7 +57,7 @@ async function answerCard(
   return new Response(body, { headers: { ...headers, 'content-type': 'application/json' } })
 }
 
-/** Conditional requests (RFC 9110, section 13.2.2): the entity tag decides where there is one. */
+/** Whether a conditional request already has this version (RFC 9110, section 13.2.2). `If-None-Match` takes precedence. */
 function isKnown(headers: Headers, etag: string, lastModified: string): boolean {
   const match = headers.get('if-none-match')
   if (match !== null) return match === '*' || match.split(',').some(tag => plain(tag) === plain(etag))
@@ -65,12 +65,12 @@ function isKnown(headers: Headers, etag: string, lastModified: string): boolean 
   return since !== null && Date.parse(since) >= Date.parse(lastModified)
 }
 
-/** Weak comparison (RFC 9110, section 8.8.3.2). */
+/** Removes the weak prefix of a tag, for weak comparison (RFC 9110, section 8.8.3.2). */
 function plain(tag: string): string {
   return tag.trim().replace(/^W\//, '')
 }
 
-/** What is shown of a card. */
+/** A card as it is sent. */
 interface Shown {
   readonly etag: string
   readonly lastModified: string
@@ -79,10 +79,13 @@ interface Shown {
 
 type Stamp = (card: AgentCard, form: CardGeneration) => Promise<Shown>
 
-/** Most versions of cards whose first showing is remembered. */
+/** Most card versions that are remembered. */
 const MAX_STAMPS = 100
 
-/** Tags cards by what they say, dates them by when they were first shown so, and signs them once. */
+/**
+ * Adds the entity tag, the date and the signatures to a card. The tag is a digest of the content. The date is when this
+ * content was first sent. Each content is signed once.
+ */
 function createStamp(sign: SignCard | undefined): Stamp {
   const known = new Map<string, Promise<Shown>>()
   return async (card, form) => {
@@ -90,14 +93,14 @@ function createStamp(sign: SignCard | undefined): Stamp {
     const digest = (await sha256(text)).slice(0, 24)
     const before = known.get(digest)
     if (before !== undefined) {
-      // The one that was asked for last leaves last.
+      // The most recently used card moves to the end, so that it is dropped last.
       known.delete(digest)
       known.set(digest, before)
       return before
     }
     const [oldest] = known.keys()
     if (known.size >= MAX_STAMPS && oldest !== undefined) known.delete(oldest)
-    // A signature differs from one process to the next while it says the same: so the tag is a weak one.
+    // Signatures of the same content differ between processes, so the tag is weak.
     const etag = sign === undefined ? `"${digest}"` : `W/"${digest}"`
     const lastModified = new Date().toUTCString()
     const shown = signed(card, form, sign).then(signedCard => ({
@@ -106,7 +109,7 @@ function createStamp(sign: SignCard | undefined): Stamp {
       body: sign === undefined ? text : JSON.stringify(signedCard),
     }))
     known.set(digest, shown)
-    // What failed once may work the next time.
+    // The next request tries again after a failure.
     shown.catch(() => known.delete(digest))
     return shown
   }

@@ -1,5 +1,5 @@
 /**
- * Security schemes of agent cards: described as OpenAPI and A2A 0.3 describe them, and as A2A 1.0 does.
+ * Writes security schemes for agent cards, in the form of OpenAPI and A2A 0.3 or in the form of A2A 1.0.
  *
  * @module
  */
@@ -9,24 +9,24 @@ import { SchemeSchema, type SecurityRequirement, schemesOf } from '../http/secur
 import type { OAuthFlow, OAuthFlowName, SecurityScheme } from '../http/security-scheme.ts'
 import { compact } from './wire/record.ts'
 
-/** One way to get a token (specification, section 4.5.7). */
+/** An OAuth flow (specification, section 4.5.7). */
 export interface CardFlow extends OAuthFlow {
-  /** `deviceCode` only. */
+  /** Only for `deviceCode`. */
   readonly deviceAuthorizationUrl?: string | undefined
-  /** `authorizationCode` only, and told by cards of 1.0 only. */
+  /** Only for `authorizationCode`. Only cards of 1.0 contain it. */
   readonly pkceRequired?: boolean | undefined
 }
 
-/** The name of a way to get a token. `deviceCode` is of 1.0 alone, and cards of 0.3 do not tell it. */
+/** The name of an OAuth flow. Only cards of 1.0 contain `deviceCode`. */
 export type CardFlowName = OAuthFlowName | 'deviceCode'
 
-/** How clients prove who they are, in the form of OpenAPI 3 (section 4.5.1), with what cards know beyond 3.0.3. */
+/** A security scheme in the form of OpenAPI 3 (section 4.5.1), with the additions of A2A to OpenAPI 3.0.3. */
 export type CardSecurityScheme =
   | Exclude<SecurityScheme, { readonly type: 'oauth2' }>
   | ({ readonly description?: string | undefined } & (
       | {
           readonly type: 'oauth2'
-          /** Cards of 1.0 tell one flow: the first in the order of the alphabet. */
+          /** OAuth flows by name. A card of 1.0 contains only the first in alphabetical order. */
           readonly flows: Readonly<Partial<Record<CardFlowName, CardFlow>>>
           readonly oauth2MetadataUrl?: string | undefined
         }
@@ -49,7 +49,7 @@ const FLOWS: readonly CardFlowName[] = [
   'password',
 ]
 
-/** The one-of key of every type in 1.0, over the members of that type. */
+/** The encoder of each scheme type for 1.0. Each wraps its members in the key of the `oneof`. */
 const V1: Encoders = {
   apiKey: ({ description, in: location, name }) => ({
     apiKeySecurityScheme: compact({ description, location, name }),
@@ -71,7 +71,7 @@ function firstFlow(flows: Readonly<Partial<Record<CardFlowName, CardFlow>>>): Js
   return name === undefined ? {} : { [name]: compact({ ...flows[name] }) }
 }
 
-/** Schemes as cards of 1.0 tell them (section 4.5). */
+/** Schemes as cards of 1.0 contain them (section 4.5). */
 export function securitySchemesV1(schemes: CardSecuritySchemes): Record<string, Json> {
   return mapValues(schemes, scheme => {
     const encode = V1[scheme.type] as (scheme: CardSecurityScheme) => Json
@@ -79,7 +79,7 @@ export function securitySchemesV1(schemes: CardSecuritySchemes): Record<string, 
   })
 }
 
-/** Schemes as cards of 0.2 and 0.3 tell them: their own form, without what only 1.0 knows. */
+/** Schemes as cards of 0.2 and 0.3 contain them: the given form, without the members that only 1.0 defines. */
 export function securitySchemesV03(schemes: CardSecuritySchemes): Record<string, Json> {
   return mapValues(schemes, scheme =>
     scheme.type === 'oauth2' ? { ...scheme, flows: knownFlows(scheme.flows) } : { ...scheme },
@@ -90,7 +90,7 @@ function knownFlows({ deviceCode: _, ...flows }: Readonly<Partial<Record<CardFlo
   return mapValues(flows, ({ pkceRequired: _, ...flow }) => flow)
 }
 
-/** Requirements as cards of 1.0 tell them (section 4.5). */
+/** Requirements as cards of 1.0 contain them (section 4.5). */
 export function securityRequirementsV1(requirements: readonly SecurityRequirement[]): Json[] {
   return requirements.map(requirement => ({ schemes: mapValues(requirement, list => ({ list })) }))
 }
@@ -106,7 +106,7 @@ const FlowSchema = v.strictObject({
   scopes: v.record(v.string(), v.string()),
 })
 
-/** What cards tell otherwise than OpenAPI 3.0.3 does. */
+/** Schemas of the schemes that A2A defines differently from OpenAPI 3.0.3. */
 const OWN: Readonly<Record<string, v.GenericSchema<unknown>>> = {
   mutualTLS: v.strictObject({ description: text, type: v.literal('mutualTLS') }),
   oauth2: v.strictObject({

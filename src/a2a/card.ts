@@ -1,5 +1,5 @@
 /**
- * Agent cards (specification, sections 4.4.1 and 8): from agents to what discovery answers, with or without a server.
+ * Makes agent cards (specification, sections 4.4.1 and 8) from agents, with or without a server.
  *
  * @module
  */
@@ -19,41 +19,41 @@ import {
 import type { CardSecuritySchemes } from './card-security.ts'
 import { BASIC_MODES } from './modes.ts'
 
-/** What a card tells of an agent. Every servable fits. */
+/** The members of an agent that a card describes. Every servable has this shape. */
 export interface CardSubject {
   readonly name: string
   readonly kind?: Kind | undefined
   readonly description?: string | undefined
-  /** Become the tags of its skill. `vision` and `audio` add images and audio to what the skill takes. */
+  /** Become the tags of the agent's skill. `vision` and `audio` add image and audio types to the skill's input modes. */
   readonly capabilities?: readonly string[] | undefined
 }
 
-/** What a card says beyond its agents. */
+/** The members of a card that do not come from its agents. */
 export interface CardOptions {
-  /** The absolute address under which the agent is served: that of JSON-RPC, and the base of HTTP+JSON. */
+  /** The absolute address of the agent: the JSON-RPC endpoint, and the base of HTTP+JSON. */
   readonly url: string
-  /** Who offers the agent. Without `url` the address of the agent stands in its place, which cards require. */
+  /** The organization that offers the agent. The default of its `url` is the agent's address, because cards require one. */
   readonly provider?: { readonly organization: string; readonly url?: string | undefined } | undefined
   /** The agent's own version. Default: `1.0.0`. */
   readonly version?: string | undefined
   /** Default: the name of the only agent, else the provider's organization, else `Agents`. */
   readonly name?: string | undefined
-  /** Default: what the only agent says of itself, else the names of all. */
+  /** Default: the description of the only agent, else the names of all agents. */
   readonly description?: string | undefined
-  /** Media types that agents take and give. Default: text and JSON. */
+  /** Media types that agents accept. Default: text and JSON. */
   readonly inputModes?: readonly string[] | undefined
   readonly outputModes?: readonly string[] | undefined
-  /** Which bindings are served. Default: both, JSON-RPC preferred. */
+  /** The bindings that are served. Default: both, with JSON-RPC preferred. */
   readonly bindings?: readonly CardInterface['binding'][] | undefined
   /** Whether answers can be streamed. Default: true. */
   readonly streaming?: boolean | undefined
   /** Whether updates are pushed to webhooks. Default: false. */
   readonly pushNotifications?: boolean | undefined
-  /** Whether clients that have proved who they are get another card. Default: false. */
+  /** Whether authenticated clients can read an extended card. Default: false. */
   readonly extendedAgentCard?: boolean | undefined
-  /** How clients prove who they are, in the form of OpenAPI 3. */
+  /** Security schemes by name, in the form of OpenAPI 3. */
   readonly securitySchemes?: CardSecuritySchemes | undefined
-  /** Which of the schemes let a client in: any one of these, each all of its schemes. */
+  /** Security requirements. A client has to satisfy one of them, with all schemes of that requirement. */
   readonly security?: readonly SecurityRequirement[] | undefined
   readonly documentationUrl?: string | undefined
   readonly iconUrl?: string | undefined
@@ -61,20 +61,20 @@ export interface CardOptions {
   readonly signatures?: readonly CardSignature[] | undefined
 }
 
-/** Who is to read the card. */
+/** The form of the card. */
 export interface CardForm {
-  /** Default: `hybrid`: clients of 0.2, 0.3 and 1.0 alike. */
+  /** Protocol generations that the card is for. Default: `hybrid`, for clients of 0.2, 0.3 and 1.0. */
   readonly generation?: CardGeneration | undefined
 }
 
-/** Media types that a capability adds to what an agent takes. */
+/** Media types that a capability adds to an agent's input modes. */
 const MODES_OF_CAPABILITY: ReadonlyMap<string, readonly string[]> = new Map([
   ['vision', ['image/png', 'image/jpeg', 'image/webp', 'image/gif']],
   ['audio', ['audio/mpeg', 'audio/wav']],
 ])
 
 /**
- * The card of one agent, without a server. Throws `invalid_options` for an address that is not absolute.
+ * Makes the card of one agent, without a server. Throws `invalid_options` if the address is not absolute.
  *
  * @example
  * const card = agentCard(echo, { url: 'https://example.com/a2a', provider: { organization: 'Example' } })
@@ -84,8 +84,8 @@ export function agentCard(agent: CardSubject, options: CardOptions & CardForm): 
 }
 
 /**
- * One card for several agents, a skill each; the keys of the map are their names. A client names the agent that is to
- * answer in `metadata.agentName` of its message. Throws `invalid_options` for an empty map or a wrong address.
+ * Makes one card for several agents, with one skill per agent. The keys of the map are the agents' names. A client selects
+ * an agent with `metadata.agentName` in its message. Throws `invalid_options` for an empty map or a wrong address.
  */
 export function agentCards(
   agents: Readonly<Record<string, Omit<CardSubject, 'name'>>>,
@@ -102,7 +102,7 @@ function subjectOf(
   return { name, kind, description, capabilities }
 }
 
-/** What the card of these agents says, to be written in the form that a client asks for. */
+/** The content of the card of these agents. {@link encodeCard} writes it. */
 export function describeCard(agents: readonly CardSubject[], options: CardOptions): CardDescription {
   const skills = agents.map(skillOf)
   const [first] = skills
@@ -134,7 +134,10 @@ export function describeCard(agents: readonly CardSubject[], options: CardOption
   }
 }
 
-/** One address for all: clients of 0.3 add `/v1/message:send` to it, those of 1.0 `/message:send`. */
+/**
+ * The interfaces of a card. All have the same address. Clients of 0.3 add `/v1/message:send` to it, clients of 1.0 add
+ * `/message:send`.
+ */
 function interfacesOf(
   url: string,
   bindings: readonly CardInterface['binding'][] = ['JSONRPC', 'HTTP+JSON'],
@@ -154,7 +157,7 @@ function skillOf({ name, kind = 'agent', description, capabilities = [] }: CardS
   }
 }
 
-/** The address without a slash at its end, as paths are added to it. */
+/** Returns the address without a slash at its end. Throws `invalid_options` if it is not an absolute HTTP address. */
 function addressOf(url: string): string {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new ServableError('invalid_options', '`url` must be an absolute http or https address')

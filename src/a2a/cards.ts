@@ -1,6 +1,6 @@
 /**
- * The cards of a server: the open ones, and the extended one for those who have proved who they are (sections 8 and 3.1.11
- * of A2A 1.0; 7.10 of 0.3).
+ * The cards of a server: the open cards, and the extended card for authenticated clients (sections 8 and 3.1.11 of A2A 1.0;
+ * 7.10 of 0.3).
  *
  * @module
  */
@@ -13,33 +13,33 @@ import { type CardSubject, describeCard } from './card.ts'
 import { type AgentCard, type CardWriting, encodeCard } from './card-forms.ts'
 import type { A2ASettings, ExtendedCardOptions, ExtendedCardText, SignCard } from './options.ts'
 
-/** What cards need. */
+/** What the cards are made from. */
 export interface CardsOptions {
   readonly settings: A2ASettings
-  /** The address that clients are to use; undefined for the request's own. */
+  /** The public address of the server. Undefined: the address of the request. */
   readonly publicUrl: string | undefined
-  /** The agents on offer, looked up anew each time. */
+  /** Returns the agents that are offered. It is called for each card. */
   readonly subjects: () => readonly CardSubject[]
-  /** Names that extended cards alone tell of. */
+  /** Names of agents that appear only on extended cards. */
   readonly hidden: ReadonlySet<string>
 }
 
-/** Which card. */
+/** Selects a card. */
 export interface CardRequest {
   readonly request: Request
-  /** The agent whose card it is; undefined for that of all. */
+  /** The agent of the card. Undefined: the card of all agents. */
   readonly agent: string | undefined
   readonly form: CardWriting
-  /** Whom an extended card is for. */
+  /** The user that an extended card is for. */
   readonly identity?: Identity
 }
 
-/** Gives a card without signatures. Throws `not_found` where there is no such agent. */
+/** Makes a card without signatures. Throws `not_found` if there is no such agent. */
 export type Cards = (wanted: CardRequest) => Promise<AgentCard>
 
-/** Makes them. */
+/** Creates the function that makes cards. */
 export function createCards({ settings, publicUrl, subjects, hidden }: CardsOptions): Cards {
-  // The card of one agent is named after it, not after all of them.
+  // The card of a single agent has the agent's name and description, not the ones from the options.
   const { name, description, push, extendedCard, ...rest } = settings
   const shared = {
     ...rest,
@@ -58,7 +58,7 @@ export function createCards({ settings, publicUrl, subjects, hidden }: CardsOpti
   }
 }
 
-/** The card with its signatures. */
+/** Returns the card with its signatures. */
 export async function signed(
   card: AgentCard,
   form: CardWriting,

@@ -4,18 +4,21 @@ import type { SendRequest } from './model.ts'
 
 /** The agents that A2A offers. */
 export interface AgentDirectory {
-  /** Undefined where there is none of that name. */
+  /** Returns undefined if there is no agent of that name. */
   find(name: string): Target | undefined
-  /** The names that anybody may be told, looked up anew each time. */
+  /** Names of the agents on open cards. The list is made at each call. */
   names(): readonly string[]
 }
 
-/** Chooses the agent that answers a message. Throws `invalid_params` that lists the names where nothing tells. */
+/**
+ * Chooses the agent that answers a message. If the choice is not clear, it throws `invalid_params` with the names of the
+ * agents.
+ */
 export type AgentChooser = (request: SendRequest, endpointAgent: string | undefined) => Target
 
 /**
- * Makes the chooser: the endpoint's own agent, else the one that the message names (`metadata.agentName`, or a skill as
- * `metadata.skillId`), else the default, else the only one.
+ * Makes the chooser. It takes the first of these that is given: the endpoint's own agent, the agent that the message names
+ * (`metadata.agentName`, or a skill in `metadata.skillId`), the default agent, the only agent.
  */
 export function createAgentChooser(agents: AgentDirectory, defaultAgent: string | undefined): AgentChooser {
   return ({ message, metadata }, endpointAgent) => {

@@ -1,6 +1,6 @@
 /**
- * What A2A tells of itself: cards, JSON-RPC, and the HTTP+JSON binding of 1.0. Requests and answers are those of the A2A
- * specification; the binding of 0.3 stands below `v1` and is not told of.
+ * The part of the OpenAPI document for A2A: cards, JSON-RPC, and the HTTP+JSON binding of 1.0. For the shapes of requests
+ * and answers it refers to the A2A specification. The binding of 0.3 below `v1` is left out.
  *
  * @module
  */
@@ -10,14 +10,14 @@ import { PART_SCHEMES } from '../http/part-schemes.ts'
 import { joinPath } from '../http/router.ts'
 import type { A2ASettings } from './options.ts'
 
-/** Whose operations they are, how their ids end, and what all of them take. */
+/** The base path of some operations, the suffix of their ids, and their common parameters. */
 interface Place {
   readonly base: string
   readonly suffix: string
   readonly parameters: readonly Schema[]
 }
 
-/** The operations of all agents together at `basePath`, and of each agent below. */
+/** Describes the operations of all agents at `basePath`, and the operations of each agent below it. */
 export function describeA2A(
   { basePath, push, extendedCard }: Pick<A2ASettings, 'basePath' | 'push' | 'extendedCard'>,
   build: Builders,
@@ -28,7 +28,7 @@ export function describeA2A(
     suffix: 'OfAgent',
     parameters: [build.nameOf('agent')],
   }
-  // The challenge begins with the name of what it asks for (RFC 9110, section 11.6.1).
+  // A challenge begins with the name of its authentication scheme (RFC 9110, section 11.6.1).
   const scheme = extendedCard?.challenge?.split(' ', 1)[0]?.toLowerCase()
   const what = 'Token that may read the extended card (`a2a.extendedCard.authenticate`)'
   const token = extendedCard && build.token(PART_SCHEMES.card, what, scheme)
@@ -49,7 +49,7 @@ export function describeA2A(
 
 const object: Schema = { type: 'object' }
 
-/** What A2A answers: nothing of it is repeated here. */
+/** The schema of an object that the A2A specification defines. Its members are not repeated here. */
 const ofA2A = ({ json }: Builders, what: string, example?: unknown) =>
   json({ ...object, description: `${what} of the A2A specification` }, example)
 
@@ -80,11 +80,11 @@ function jsonRpc({ suffix, parameters }: Place, build: Builders): Operation {
   })
 }
 
-/** An answer of A2A, or a problem of what comes before it. */
+/** An A2A answer, or the problem details that the HTTP layer sends before A2A handles the request. */
 const orProblem = (what: string, schema: Schema, { answer, json, ref }: Builders) =>
   answer(what, { ...json(schema), 'application/problem+json': { schema: ref('Problem') } })
 
-/** Makes an operation of the binding: its parameters beside those of all, and its body. */
+/** Makes an operation of the binding, with its own parameters, the common ones, and its body. */
 type Act = (id: string, summary: string, content: Schema, own?: readonly Schema[], body?: Schema) => Operation
 
 /** The HTTP+JSON binding (section 11 of A2A 1.0). */
@@ -95,7 +95,7 @@ function bindingOf(
   build: Builders,
 ): Paths {
   const { operation, answer, eventStream, parameter } = build
-  // Errors are a Google RPC status.
+  // The binding sends errors as a Google RPC status.
   const status = { ...object, properties: { error: object }, required: ['error'] }
   const failure = orProblem('An A2A error, or problem details', status, build)
   const failures = Object.fromEntries(
@@ -138,7 +138,7 @@ function bindingOf(
   }
 }
 
-/** List the push notification configs of a task (section 3.1.7 of A2A 1.0 and the next ones). */
+/** The paths of the push notification configs of a task (section 3.1.7 of A2A 1.0 and the following ones). */
 function pushPaths(path: string, act: Act, id: readonly Schema[], build: Builders): Paths {
   const config = ofA2A(build, 'TaskPushNotificationConfig')
   const list = ofA2A(build, 'ListTaskPushNotificationConfigsResponse')

@@ -1,5 +1,5 @@
 /**
- * What the bindings share: reading a request's version, identity and keys, and streaming updates.
+ * The parts that the bindings share: reading a request's version, identity and keys, and streaming updates.
  *
  * @module
  */
@@ -21,24 +21,25 @@ import type { Wire } from './wire/wire.ts'
 export interface BindingOptions {
   readonly operations: Operations
   readonly readKeys: KeyReader
-  /** Most bytes of a body. */
+  /** Most bytes of a request's body. */
   readonly maxBodyBytes: number
   readonly production: boolean
   readonly countStream: StreamCount | undefined
-  /** Who may read the extended card is decided with it. */
+  /** Whether there is an extended card. Its own `authenticate` then decides who may read it. */
   readonly hasExtendedCard: boolean
-  /** Throws `unsupported_operation` where nobody else would find the task of a request. */
+  /** Throws `unsupported_operation` if a task of this request could not be found by later requests. */
   readonly checkServed: (state: RequestState) => void
 }
 
-/** The generation that a request asks for. */
+/** The protocol generation of a request. */
 export type Version = '1.0' | '0.3'
 
 const VERSION = /^(\d+)\.(\d+)(?:\.\d+)?$/
 
 /**
- * The version of the `A2A-Version` header or query parameter; undefined without one (then the method or the path tells,
- * as before 1.0). Patch numbers are ignored. Throws `version_not_supported` for one that is not served.
+ * Returns the version of the `A2A-Version` header or query parameter, without its patch number. Returns undefined if
+ * neither is given; the method or the path then determines the version, as before 1.0. Throws `version_not_supported` for
+ * any other version.
  */
 export function versionOf(request: Request): Version | undefined {
   const given = request.headers.get('a2a-version') || queryOf(request.url).get('A2A-Version')
@@ -49,7 +50,7 @@ export function versionOf(request: Request): Version | undefined {
   throw new ServableError('version_not_supported', 'Use the protocol version 1.0, 0.3 or 0.2')
 }
 
-/** The body as JSON. Throws `parse_error` where it is none or is nested too deep, as both bindings call it. */
+/** Parses the body as JSON. Throws `parse_error` if it is not valid JSON or is nested too deeply. */
 export async function readParams(request: Request, maxBytes: number): Promise<unknown> {
   try {
     return await readJson(request, maxBytes)
@@ -59,7 +60,7 @@ export async function readParams(request: Request, maxBytes: number): Promise<un
   }
 }
 
-/** What an operation gets of a request, which is refused as `checkServed` says. */
+/** Makes the call of an operation from a request. Throws the error of `checkServed`. */
 export function callOf(
   request: Request,
   state: RequestState,
@@ -80,21 +81,24 @@ export function callOf(
   }
 }
 
-/** How a binding writes a stream. */
+/** How a binding writes the events of a stream. */
 export interface StreamWriter {
-  /** The lines of one update, with its id. */
+  /** Returns the lines of one update, with the id of the event. */
   update(update: TaskUpdate, seq: number): string
-  /** The lines of a failure in the middle of a stream. */
+  /** Returns the lines of an error that ends a stream. */
   failure(report: ReturnType<typeof reportError>): string
 }
 
-/** How a stream is answered. */
+/** Settings of a streamed answer. */
 export interface StreamOptions extends Pick<BindingOptions, 'production' | 'countStream'> {
-  /** Told what ends it before its end. */
+  /** Is called with the error that ends a stream early. */
   readonly tell: (error: unknown) => void
 }
 
-/** Updates as SSE (section 11.7 of the specification, 9.4.2 for JSON-RPC). A client that leaves stops nothing. */
+/**
+ * Sends updates as SSE (section 11.7 of the specification; section 9.4.2 for JSON-RPC). When the client leaves, the task
+ * continues.
+ */
 export function streamResponse(
   updates: UpdateSource,
   writer: StreamWriter,

@@ -1,12 +1,12 @@
 /**
- * Errors as A2A tells them: on JSON-RPC, on HTTP+JSON of 1.0, and on HTTP+JSON of 0.3.
+ * Writes errors in the forms of A2A: JSON-RPC, HTTP+JSON of 1.0, and HTTP+JSON of 0.3.
  *
  * @module
  */
 
 import type { ErrorCode, ErrorReport } from '../errors.ts'
 
-/** An object that tells more of an error, marked by its type as proto-JSON marks an `Any` (section 3.3.2). */
+/** Details of an error. `@type` names their type, as in an `Any` of proto-JSON (section 3.3.2). */
 export interface ErrorDetail {
   readonly '@type': string
   readonly [member: string]: unknown
@@ -36,23 +36,26 @@ export interface RestError {
 export interface LegacyRestError {
   readonly status: number
   readonly body: JsonRpcError & {
-    /** The name of the error, by which some clients tell errors apart. */
+    /** The name of the error. Some clients identify errors by it. */
     readonly error?: string
   }
 }
 
 interface Row {
-  /** The code on JSON-RPC (section 5.4; JSON-RPC 2.0, section 5.1). */
+  /** The JSON-RPC code (section 5.4; JSON-RPC 2.0, section 5.1). */
   readonly rpc: number
-  /** The status on HTTP+JSON. */
+  /** The HTTP status on HTTP+JSON. */
   readonly http: number
   /** The name of that status in `google.rpc.Code`. */
   readonly status: string
-  /** The reason in `ErrorInfo`, of errors that A2A defines (section 3.3.2). */
+  /** The reason in `ErrorInfo`, for errors that A2A defines (section 3.3.2). */
   readonly reason?: string
 }
 
-/** Refusals that A2A and JSON-RPC have no code for: the one of JSON-RPC's own range that A2A leaves free. */
+/**
+ * The code for errors that neither A2A nor JSON-RPC defines. It is in the range that JSON-RPC leaves to servers, and A2A
+ * does not use it.
+ */
 const REFUSED = -32000
 
 const INVALID_REQUEST: Row = { rpc: -32600, http: 400, status: 'INVALID_ARGUMENT' }
@@ -74,7 +77,7 @@ function precondition(rpc: number, reason: string): Row {
   return { rpc, http: 400, status: 'FAILED_PRECONDITION', reason }
 }
 
-/** Every code of this library (section 5.4 for those that A2A defines). */
+/** The row of each error code of this library (section 5.4 for those that A2A defines). */
 const ROWS: Readonly<Record<ErrorCode, Row>> = {
   parse_error: { ...INVALID_REQUEST, rpc: -32700 },
   invalid_request: INVALID_REQUEST,
@@ -96,7 +99,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   invalid_query: INVALID_PARAMS,
   idempotency_mismatch: { ...INVALID_PARAMS, http: 422 },
   body_too_large: { ...INVALID_REQUEST, http: 413 },
-  // The type of the request itself, whose own status RFC 9110 names.
+  // Here the content type of the request itself is wrong. RFC 9110 defines a status of its own for that.
   unsupported_media_type: { ...CONTENT_TYPE, http: 415 },
   method_not_allowed: { ...UNKNOWN_METHOD, http: 405, status: 'UNIMPLEMENTED' },
   unauthorized: { rpc: REFUSED, http: 401, status: 'UNAUTHENTICATED' },
@@ -142,7 +145,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   run_timeout: { ...INTERNAL, http: 504, status: 'DEADLINE_EXCEEDED' },
 }
 
-/** What 0.3 calls the errors (specification 0.3.0, section 8). */
+/** The names of errors in 0.3 (specification 0.3.0, section 8). */
 const LEGACY_NAMES: Readonly<Record<number, string>> = {
   [-32700]: 'JSONParseError',
   [-32600]: 'InvalidRequestError',
@@ -158,7 +161,7 @@ const LEGACY_NAMES: Readonly<Record<number, string>> = {
   [-32007]: 'AuthenticatedExtendedCardNotConfiguredError',
 }
 
-/** Most wrong fields that an answer lists: an answer must not outgrow its request. */
+/** Most wrong fields that an answer lists. The limit keeps an answer from being larger than its request. */
 const MAX_VIOLATIONS = 20
 
 /** The error object of a JSON-RPC answer (section 9.5). */
@@ -175,7 +178,7 @@ export function restError(report: ErrorReport): RestError {
   return { status: http, body: { error: { code: http, status, message: report.message, details } } }
 }
 
-/** The status and body of an answer on HTTP+JSON of 0.3, in the form that its clients read. */
+/** The status and body of an answer on HTTP+JSON of 0.3. */
 export function legacyRestError(report: ErrorReport): LegacyRestError {
   const body = jsonRpcError(report)
   const error = LEGACY_NAMES[body.code]

@@ -6,7 +6,9 @@ import type { Answer, Call } from './operations.ts'
 import type { A2ASettings } from './options.ts'
 import { v03Rest } from './wire/v03-rest.ts'
 
-/** Answers with the extended card whoever has proved who they are. Throws `unauthorized` for anyone else. */
+/**
+ * Makes the operation that answers authenticated users with the extended card. It throws `unauthorized` for everyone else.
+ */
 export function createExtendedCard(
   { extendedCard, sign }: A2ASettings,
   cards: Cards,
@@ -15,18 +17,18 @@ export function createExtendedCard(
   const { authenticate, challenge = 'Bearer' } = extendedCard
   return async ({ request, state, agent, wire }) => {
     const identity = await identifyBy(authenticate, request, state).catch(error => {
-      // Whoever is refused is told how to ask (RFC 9110, section 15.5.2).
+      // A 401 answer must have a challenge (RFC 9110, section 15.5.2).
       state.responseHeaders.set('www-authenticate', challenge)
       throw error
     })
     if (isResponse(identity)) return { response: checkResponse(identity, '`a2a.extendedCard.authenticate`') }
-    // It is for one reader alone, whatever says who that is.
+    // The card may differ for each user, so shared caches must not store it.
     state.responseHeaders.set('cache-control', 'private, no-store')
     const form = wire === v03Rest ? '0.3-proto' : wire.version === '1.0' ? '1.0' : '0.3'
     try {
       return { value: await signed(await cards({ request, agent, form, identity }), form, sign) }
     } catch (cause) {
-      // Other code says what stands on it, and signs it.
+      // The options' `card` and `sign` functions may throw any error. Only intended errors show their text.
       if (isServableError(cause)) throw cause
       throw new ServableError('internal_error', 'The extended card could not be made', { cause })
     }

@@ -1,6 +1,6 @@
 /**
- * The JSON-RPC 2.0 binding (section 9 of A2A 1.0, and that of 0.2 and 0.3): every generation at one endpoint, chosen by
- * the method's name.
+ * The JSON-RPC 2.0 binding (section 9 of A2A 1.0, and the binding of 0.2 and 0.3). One endpoint serves every generation.
+ * The name of the method determines the generation.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { v1 } from './wire/v1.ts'
 import { v03 } from './wire/v03.ts'
 import type { Wire } from './wire/wire.ts'
 
-/** Every method: its generation, and what it does. */
+/** The generation and the operation of each method. */
 const METHODS: ReadonlyMap<string, readonly [wire: Wire, operation: OperationName]> = new Map([
   ['SendMessage', [v1, 'send']],
   ['SendStreamingMessage', [v1, 'stream']],
@@ -44,21 +44,21 @@ const METHODS: ReadonlyMap<string, readonly [wire: Wire, operation: OperationNam
 
 type Id = string | number | null
 
-/** A request as JSON-RPC has it; without an id it is a notification. */
+/** A JSON-RPC request. Without an id it is a notification. */
 interface RpcRequest {
   readonly id: Id | undefined
   readonly method: string
   readonly params: unknown
 }
 
-/** What is known of a request when it fails. */
+/** What is known about a request when it fails. */
 interface Progress {
-  /** Undefined for a notification, null where none can be read. */
+  /** Undefined for a notification. Null if no id could be read. */
   id: Id | undefined
   method: string | undefined
 }
 
-/** Answers a request at an endpoint; `agentOf` gives the agent of one that is an agent's own. */
+/** Answers a request. `agentOf` returns the agent if the endpoint belongs to one agent. */
 export async function answerJsonRpc(
   request: Request,
   state: RequestState,
@@ -86,17 +86,18 @@ function answerError(report: ErrorReport, { id, method = '' }: Progress): Answer
   if (id === undefined && !isAnsweredWithoutId(report, method)) return new Response(null, { status: 204 })
   const body = { jsonrpc: '2.0', id: id ?? null, error: jsonRpcError(report) }
   const [wire, operation] = METHODS.get(method) ?? []
-  // Clients of 0.2 and 0.3 read the answer of a streaming method as a stream only, errors too.
+  // Clients of 0.2 and 0.3 read every answer of a streaming method as a stream, including errors.
   const isLegacyStream = wire === v03 && (operation === 'stream' || operation === 'subscribe')
-  // Only the extended card is refused to somebody who was let in here: as HTTP refuses (section 7.6).
+  // Authentication fails here only for the extended card. The status is that of HTTP (section 7.6).
   const status = report.code === 'unauthorized' ? 401 : 200
   if (!isLegacyStream || id == null) return jsonReply(body, { status })
   return new Response(`data: ${JSON.stringify(body)}\n\n`, { headers: SSE_HEADERS })
 }
 
 /**
- * A notification gets no answer (JSON-RPC 2.0, section 4.1), but no method of 0.3 makes sense as one: there, a request
- * without an id whose method or parameters are wrong is a mistake, and is told so.
+ * Whether a request without an id gets an error answer. A notification gets no answer (JSON-RPC 2.0, section 4.1). But no
+ * method of 0.3 makes sense as a notification, so a missing id is a mistake there. The client is told if its method or
+ * parameters are wrong.
  */
 function isAnsweredWithoutId({ code }: ErrorReport, method: string): boolean {
   return method.includes('/') && (code === 'method_not_found' || code === 'invalid_params')
@@ -130,7 +131,7 @@ async function perform(
   )
 }
 
-/** A notification gets no answer (JSON-RPC 2.0, section 4.1): what would have been one is dropped. */
+/** Drops the answer of a notification (JSON-RPC 2.0, section 4.1). */
 function noContent(answer: Answer): Answer {
   discard(answer)
   return new Response(null, { status: 204 })
@@ -146,20 +147,20 @@ function requireRpcJson(request: Request): void {
   }
 }
 
-/** The id of whatever came, to answer with; null where there is none that could be. */
+/** Returns the id for the answer. Null if the body has no valid id. */
 function idIn(body: unknown): Id {
   const { id } = Object(body) as { id?: unknown }
   return isShortText(id) || (typeof id === 'number' && Number.isFinite(id)) ? id : null
 }
 
-/** Most characters of an id: each event of a stream repeats it. */
+/** Most characters of an id. Each event of a stream repeats the id. */
 const MAX_ID = 1000
 
 function isShortText(id: unknown): id is string {
   return typeof id === 'string' && id.length <= MAX_ID
 }
 
-/** Checks the envelope. A batch is refused as a whole. */
+/** Checks the envelope. Batches are refused. */
 function checkRpc(body: unknown): RpcRequest {
   if (Array.isArray(body))
     throw new ServableError('invalid_request', 'Batches are not supported: send one request at a time')

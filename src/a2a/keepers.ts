@@ -1,5 +1,5 @@
 /**
- * The task of an object: its agent runs in the object, and all that is kept of it is in the object's storage.
+ * Keeps one task in an object. The agent runs in the object, and the object's storage has all data of the task.
  *
  * @module
  */
@@ -24,14 +24,14 @@ import type { Delivered, FoundTask, TaskHost, TaskSettings, TaskView } from './t
 import { taskIndexAt } from './task-index.ts'
 import { AT_WORK, forgetTask, type StoredTask, TASKS } from './task-record.ts'
 
-/** A message as it crosses from the Worker. Its keys stay in memory on both sides. */
+/** A message as the Worker sends it to the object. Keys stay in memory on both sides. */
 export interface DeliverMessage {
   readonly taskId: string
   readonly message: Message
-  /** The agent of a new task; undefined where the message continues one. */
+  /** The agent of a new task. Undefined if the message continues a task. */
   readonly agent: string | undefined
   readonly owner: Viewer
-  /** Whose place the task takes. */
+  /** The client that the running task counts against. */
   readonly client: string
   readonly mayWait: boolean
   readonly options: RunOptions
@@ -39,22 +39,22 @@ export interface DeliverMessage {
   readonly pushConfig?: Sent | undefined
 }
 
-/** What a task's object answers. */
+/** The methods of a task's object. */
 export interface TaskMethods {
   deliver(message: DeliverMessage): Promise<Delivered>
   get(viewer: Viewer): Promise<TaskView>
   settled(viewer: Viewer): Promise<Task>
   cancel(viewer: Viewer): Promise<{ readonly task: Task; readonly wasCanceled: boolean }>
-  /** Itself, whoever's it is, or nothing. */
+  /** Returns the task of the object, whoever owns it, or an empty list. */
   find(id: string): Promise<readonly FoundTask[]>
   follow(viewer: Viewer, after: number): Promise<ReadableStream<Uint8Array>>
   push(viewer: Viewer, request: PushRequest): Promise<readonly PushConfig[]>
 }
 
-/** Milliseconds that an object may be late to tell of an end. */
+/** Milliseconds that an object may take to report an end. */
 const LATE_MS = 60_000
 
-/** Keeps the task of one object. `settings` are those of an object, `agents` what is offered. */
+/** Makes the keeper of one task. `settings` are those for an object, `agents` the agents that are offered. */
 export function createTaskKeeper(
   seat: Seat,
   { settings, agents }: { readonly settings: TaskSettings; readonly agents: Pick<Catalog, 'resolve'> },
@@ -72,13 +72,13 @@ export function createTaskKeeper(
     isAtWork: ({ isAtWork }) => isAtWork,
     tell: ({ value, expiresAt }) => index.update(partitionOf(value.owner), value, expiresAt),
     unlist: ({ id, value }) => index.remove(partitionOf(value.owner), id),
-    // The host ends a task whose agent an eviction interrupted before it answers anything about it.
+    // If an eviction interrupted the agent, the host ends the task before it answers anything about the task.
     async look({ id, value }) {
       await host.get(id, value.owner)
       await host.resume?.()
     },
     forget: (tx, { id }) => forgetTask(tx, id),
-    // At that moment, or when a receiver is due.
+    // The alarm fires at that time, or earlier if a notification is due.
     nextAt: at => Math.min(at, store.read(nextDue) ?? at),
   })
   const host: TaskHost = createLocalTaskHost({
@@ -96,7 +96,7 @@ export function createTaskKeeper(
   const methods: TaskMethods = {
     async deliver({ agent, ...message }) {
       const isNew = agent !== undefined
-      // A message that continues a task finds one, or nothing is written.
+      // If the message continues a task that does not exist, nothing is written.
       if (!isNew) await kept.id()
       const target = isNew ? agentOf(agent) : undefined
       const { taskId: id, owner, client } = message
@@ -118,7 +118,7 @@ export function createTaskKeeper(
     },
     async get(viewer) {
       const view = await host.get(await kept.id(), viewer)
-      // An eviction may have ended the task: its index is told before anyone is.
+      // An eviction may have ended the task. The index has to know this before any client does.
       if (kept.isUntold()) await kept.settle()
       return view
     },

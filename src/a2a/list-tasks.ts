@@ -7,14 +7,14 @@ import type { Reader } from '../state/store.ts'
 import type { ListRequest, Task, TaskPage } from './model.ts'
 import { type StoredTask, TASKS, toDocument, withHistory } from './task-record.ts'
 
-/** A page of tasks as their light documents. */
+/** A page of tasks as their stored documents. */
 export interface StoredPage {
   readonly tasks: readonly StoredTask[]
   readonly nextPageToken: string
   readonly totalSize: number
 }
 
-/** A page of an owner's tasks, newest status first. Throws `invalid_query` for a token that is none. */
+/** Returns a page of an owner's tasks, newest status first. Throws `invalid_query` for an invalid page token. */
 export function listTasks(tx: Reader, owner: Viewer, request: ListRequest): StoredPage {
   const { contextId, state, pageSize, pageToken, updatedAfter } = request
   const tags: Record<string, string> = {}
@@ -23,15 +23,15 @@ export function listTasks(tx: Reader, owner: Viewer, request: ListRequest): Stor
   const filter = { partition: partitionOf(owner), tags, since: updatedAfter }
   const where = { cursor: pageToken || undefined, limit: pageSize }
   const { values, next = '' } = readPage<StoredTask>(tx, TASKS, filter, where)
-  // The specification wants a number (section 3.1.4); to be exact for any number would cost more than the page.
+  // The specification requires a number (section 3.1.4). An exact count of many tasks would cost more than the page itself.
   const totalSize = tx.countMatching(TASKS, { ...filter, looks: MAX_LOOKS })
   return { tasks: values, nextPageToken: next, totalSize }
 }
 
-/** Most bytes of the tasks of a page, by estimate: each may be as large as a message and a run. */
+/** Most bytes of the tasks on a page, by estimate. A task can be as large as a message and a run. */
 const MAX_PAGE_BYTES = 32 * 1024 * 1024
 
-/** A page as it is answered: it ends early where its tasks are too large together, but has one in any case. */
+/** Fills a page of tasks. The page ends early if its tasks are too large together. It always has at least one task. */
 export class PageFiller {
   readonly #page: StoredPage
   readonly #request: ListRequest
@@ -45,7 +45,7 @@ export class PageFiller {
     this.#request = request
   }
 
-  /** Adds the next task of the page. False where it finds no room, and none after it is to be added. */
+  /** Adds the next task of the page. Returns false if it does not fit. The page then ends. */
   add(stored: StoredTask, task: Task): boolean {
     const listed = forList(task, this.#request)
     this.#bytes += sizeOf(listed) ?? 0
@@ -56,13 +56,13 @@ export class PageFiller {
     return true
   }
 
-  /** Ends the page here, unless it has none yet: then it says whether there is none. */
+  /** Ends the page here if it has a task already. Returns whether it has. */
   end(): boolean {
     this.#isCut = this.#last !== undefined
     return this.#isCut
   }
 
-  /** The page with what was added. */
+  /** Returns the page with the tasks that were added. */
   done(): TaskPage {
     const { nextPageToken, totalSize } = this.#page
     const cutAfter = this.#isCut ? this.#last : undefined
@@ -75,7 +75,7 @@ export class PageFiller {
   }
 }
 
-/** The task with as much of it as a list is to show. */
+/** The task with the members that the list request asks for. */
 function forList(task: Task, { historyLength, includeArtifacts }: ListRequest): Task {
   const { artifacts, ...rest } = withHistory(task, historyLength)
   return includeArtifacts ? { ...rest, artifacts: artifacts ?? [] } : rest

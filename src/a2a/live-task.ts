@@ -1,5 +1,5 @@
 /**
- * A task whose agent is at work in this process: what the agent says is written into the task's log.
+ * A task whose agent runs in this process. It writes the agent's events into the task's log.
  *
  * @module
  */
@@ -29,7 +29,7 @@ export interface LiveTaskOptions {
   readonly store: Store
   readonly settings: TaskSettings
   readonly views: TaskViews
-  /** Those who follow it. */
+  /** The followers of the task. */
   readonly watch: Watch
   /** Writes the last status of the turn, with the entry that tells of it, and what the agent waits for. */
   readonly conclude: (
@@ -44,11 +44,11 @@ export interface LiveTaskOptions {
 
 /** One turn of a task. */
 export class LiveTask {
-  /** What comes of the message. */
+  /** Resolves with the task or the bare message. */
   readonly delivered: Promise<Delivered>
   /** Resolves once the end is stored. Never rejects. */
   readonly ended: Promise<void>
-  /** It is known that there will be a task, and no bare message. */
+  /** Whether it is certain that the message becomes a task and not a bare message. */
   isTask = false
   readonly #run: Run
   readonly #writing: LogWriting
@@ -78,23 +78,23 @@ export class LiveTask {
     this.#run.cancel()
   }
 
-  /** Cancels the run and waits until its end is stored. Rejects where it cannot be stored now. */
+  /** Cancels the run and waits until its end is stored. Rejects if the store cannot be written now. */
   async cancel(): Promise<void> {
     this.stop()
     await this.#writing.tried({ withinMs: PATIENCE_MS })
   }
 
-  /** Resolves once the end is stored; rejects where it cannot be stored now. */
+  /** Resolves once the end is stored. Rejects if the store cannot be written now. */
   tried(): Promise<void> {
     return this.#writing.tried()
   }
 
-  /** What comes of the message is a bare message: there is no task. */
+  /** Whether the agent answered with a bare message, so that there is no task. */
   get isMessageOnly(): boolean {
     return this.#opening.isMessageOnly
   }
 
-  /** What comes of the message is a task, unless it is decided otherwise. */
+  /** Decides that the message becomes a task, unless that was decided otherwise before. */
   settle(): void {
     this.#opening.settle()
   }
@@ -160,20 +160,20 @@ function runOf(
   return startRun(target, input, all, own, { ...caller, continues: continuedBy(waited, task.id) })
 }
 
-/** The log finds the task of a run that fails. */
+/** Settings that name the task in the report of a failed run, so that the log leads to the task. */
 function settingsOf(taskId: string, settings: TaskSettings): TaskSettings {
   const { onFailure } = settings
   if (onFailure === undefined) return settings
   return { ...settings, onFailure: failure => onFailure({ ...failure, taskId }) }
 }
 
-/** What the run of a task knows: its conversation, and A2A's own ids. */
+/** The options of the task's run: its conversation, and A2A's own ids. */
 function ofTask({ id, contextId }: StoredTask, message: Message, { metadata }: RunOptions): RunOptions {
   const ids = { taskId: id, contextId, messageId: message.messageId, message }
   return { sessionId: contextId, messageId: message.messageId, metadata: { ...metadata, ...ids } }
 }
 
-/** An agent that says so may answer with a bare message after any silence. */
+/** Whether the agent declares the capability `message`. It may then answer with a bare message after any silence. */
 function mayAnswerWithMessage({ servable }: Target): boolean {
   return servable.capabilities?.includes('message') ?? false
 }

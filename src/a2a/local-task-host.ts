@@ -1,5 +1,5 @@
 /**
- * The task host over a store that is at hand: for a server, or for a single task.
+ * The task host over a store that this process can reach: for a server, or for a single task in an object.
  *
  * @module
  */
@@ -42,29 +42,29 @@ export interface LocalTaskHostOptions {
   readonly store: Store
   readonly settings: TaskSettings
   readonly retention: Retention
-  /** Keeps the store open while a task is at work. */
+  /** Keeps the store open while an agent works on a task. */
   readonly keepOpen?: LocalParts['keepOpen']
-  /** The agent of a name, to go on with a task of its. Throws `agent_not_found`. */
+  /** Returns the agent that continues a task, by its name. Throws `agent_not_found`. */
   readonly agentOf: (name: string) => Target
-  /** Told when a task's status has changed. */
+  /** Is called when a task's status has changed. */
   readonly onStatus?: (task: StoredTask) => void
-  /** Where it is not this process that looks after time and its own life. */
+  /** Given if something other than this process keeps time and keeps the process alive, as in a Durable Object. */
   readonly upkeep?: Pick<DelivererOptions, 'keepAlive' | 'schedule'>
 }
 
-/** Makes the host. Tasks whose agent a dead process left at work are failed at the first call. */
+/** Makes the host. Its first call fails the tasks whose process died while their agent was working. */
 export function createLocalTaskHost(options: LocalTaskHostOptions): TaskHost {
   return new LocalTaskHost(options)
 }
 
-/** Entries of logs that are read for one list before its page ends. What is held of a task is not read again. */
+/** Most log entries that are read for one page of a list. The page ends after that. Entries of held tasks do not count. */
 const MAX_LIST_ENTRIES = 10_000
 
 class LocalTaskHost implements TaskHost {
   readonly #options: LocalTaskHostOptions
   readonly #store: Store
   readonly #work: KeptWork<StoredTask, LiveTask>
-  /** Those who follow a task, whether its agent is at work or waits. */
+  /** The watches of tasks with followers, whether the agent works or the task waits. */
   readonly #watches = new Map<string, Watch>()
   readonly #push: Push | undefined
   readonly #views = new TaskViews()
@@ -141,7 +141,7 @@ class LocalTaskHost implements TaskHost {
   }
 
   async resume(): Promise<void> {
-    // Receivers are told of what others have left behind as well.
+    // Notifications of tasks that other processes left behind are sent too.
     await this.lookAfter()
     this.#push?.deliverer.sweep()
   }
@@ -248,7 +248,7 @@ class LocalTaskHost implements TaskHost {
       ended: live.ended,
       onEnded: () => {
         live.settle()
-        // Whoever tells receivers of it waits for no more.
+        // The push deliverer waits on this watch. Nothing more will come.
         this.#watches.get(id)?.changed.fire()
         if (!live.isMessageOnly) this.#push?.deliverer.poke(id)
         this.#tellStatus(id)
@@ -258,7 +258,7 @@ class LocalTaskHost implements TaskHost {
     return live
   }
 
-  /** Those who wait for something new of a task look; its receivers are told. */
+  /** Wakes the followers of a task and sends its notifications. */
   #tell(id: string): void {
     this.#watches.get(id)?.changed.fire()
     this.#push?.deliverer.poke(id)
@@ -273,7 +273,7 @@ class LocalTaskHost implements TaskHost {
     try {
       return await this.#store.read(tx => this.#work.lookUp(tx, id))
     } catch {
-      // Whoever asks for the task next is told.
+      // The status could not be read. The next request for the task reads it.
       return undefined
     }
   }
@@ -298,11 +298,11 @@ class LocalTaskHost implements TaskHost {
     if (waiting === undefined) tx.delete(WAITING, id)
     else putWaiting(tx, id, waiting, { thing: logOf(id) })
     saveBody(tx, ended, seq, this.#views)
-    // Should this process end now, another one tells receivers.
+    // If this process ends now, another one sends the notifications.
     if (this.#push !== undefined) markDue(tx, id)
   }
 
-  /** Null too for a task that is gone: then nobody's id is told whole. */
+  /** The owner of a task, or null if the task is gone. Without an owner the log does not contain whole ids. */
   async #ownerOf(id: string): Promise<Viewer> {
     try {
       return (await this.#store.read(tx => tx.get<StoredTask>(TASKS, id)))?.value.owner ?? null
@@ -325,7 +325,7 @@ class LocalTaskHost implements TaskHost {
     return watch
   }
 
-  /** A task that nobody works on and nobody follows needs no watch. */
+  /** Drops the watch of a task that has no followers and no working agent. */
   #letGo(id: string): void {
     const watch = this.#watches.get(id)
     if (watch?.followers === 0 && this.#work.get(id) === undefined) this.#watches.delete(id)

@@ -1,4 +1,4 @@
-/** Name of a task's log, and of the task among what may leave a store that is full. */
+/** The name of a task's log. A full store deletes all parts of a task under this name. */
 export function logOf(taskId: string): string {
   return `task:${taskId}`
 }

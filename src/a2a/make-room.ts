@@ -4,13 +4,13 @@ import type { Transaction } from '../state/store.ts'
 import { isInterruptedState, isTerminalState } from './model.ts'
 import { forgetTask, type StoredTask, TASKS } from './task-record.ts'
 
-/** How many of the oldest tasks are looked at to find one that may leave. */
+/** How many of the oldest tasks are searched for one that may be deleted. */
 const LOOK_AT = 100
 
 /**
- * Lets the oldest ended task of a full partition go. Where clients have no identity they share a partition, and one must not
- * keep all others out: there, where none has ended, the oldest that waits for its client goes. Throws `too_many_runs` where
- * none may.
+ * Makes room for one more task in a full partition: deletes the oldest ended task. All clients without an identity share
+ * one partition, and one client must not keep the others out. So if none of its tasks has ended, the oldest task that waits
+ * for its client is deleted. Throws `too_many_runs` if no task may be deleted.
  */
 export function makeRoom(tx: Transaction, partition: string, maxTasks: number): void {
   if (tx.count(TASKS, partition) < maxTasks) return

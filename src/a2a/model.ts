@@ -1,13 +1,13 @@
 /**
- * Tasks, messages and updates as this room thinks of them. The shapes follow A2A 1.0; every generation of the wire
- * translates to and from them.
+ * The model of tasks, messages and updates in this room. The shapes follow A2A 1.0. The wire of each generation translates
+ * to and from them.
  *
  * @module
  */
 
 import type { Sent } from './push/config.ts'
 
-/** Where a task stands. */
+/** The state of a task. */
 export type TaskState =
   | 'submitted'
   | 'working'
@@ -29,7 +29,7 @@ export interface Part {
   readonly metadata?: Metadata | undefined
 }
 
-/** Values by name, for whoever understands them. */
+/** Free values by name. */
 export type Metadata = Readonly<Record<string, unknown>>
 
 /** One unit of communication between client and agent. */
@@ -52,7 +52,7 @@ export interface TaskStatus {
   readonly timestamp: string
 }
 
-/** What a task has made. */
+/** An output of a task. */
 export interface TaskArtifact {
   readonly artifactId: string
   readonly name?: string | undefined
@@ -72,7 +72,7 @@ export interface Task {
   readonly metadata?: Metadata | undefined
 }
 
-/** What a stream tells: first a task or exactly one message, then how the task changes. */
+/** An update on a stream. The first is a task or a single message. The next ones are changes of the task. */
 export type TaskUpdate =
   | { readonly type: 'task'; readonly task: Task }
   | { readonly type: 'message'; readonly message: Message }
@@ -88,7 +88,7 @@ export interface StatusUpdate {
   readonly metadata?: Metadata | undefined
 }
 
-/** A task has made something, or more of it. */
+/** A task has a new artifact, or more content for one. */
 export interface ArtifactUpdate {
   readonly type: 'artifact'
   readonly taskId: string
@@ -109,39 +109,39 @@ export function isInterruptedState(state: TaskState): boolean {
   return state === 'input-required' || state === 'auth-required'
 }
 
-/** Whether no more is to be expected of a task in this state until its client acts. */
+/** Whether a task in this state has ended or waits for its client. */
 export function isSettledState(state: TaskState): boolean {
   return isTerminalState(state) || isInterruptedState(state)
 }
 
-/** A message to an agent. */
+/** A request to send a message to an agent. */
 export interface SendRequest {
   readonly message: Message
   readonly configuration: {
     readonly acceptedOutputModes?: readonly string[] | undefined
-    /** Most messages of the answer's history; undefined: all. */
+    /** Most messages of the history in the answer. Undefined: all. */
     readonly historyLength?: number | undefined
-    /** Answer once the task exists instead of when it has ended or waits. */
+    /** Answer as soon as the task exists. Otherwise the answer comes when the task has ended or waits for its client. */
     readonly returnImmediately: boolean
-    /** Who is to be told of the task. */
+    /** Where to send push notifications of the task. */
     readonly pushConfig?: Sent | undefined
   }
   readonly metadata?: Metadata | undefined
   readonly tenant?: string | undefined
 }
 
-/** Asks for a task. */
+/** A request for a task. */
 export interface GetRequest {
   readonly id: string
   readonly historyLength?: number | undefined
 }
 
-/** Asks for a task by id and nothing else: to cancel it, to subscribe to it. */
+/** A request that needs only the id of a task: to cancel it or to subscribe to it. */
 export interface TaskRequest {
   readonly id: string
 }
 
-/** Asks for a list of tasks, newest status first. */
+/** A request for a list of tasks, newest status first. */
 export interface ListRequest {
   readonly contextId?: string | undefined
   readonly state?: TaskState | undefined
@@ -149,17 +149,17 @@ export interface ListRequest {
   readonly pageSize: number
   readonly pageToken?: string | undefined
   readonly historyLength?: number | undefined
-  /** Only tasks whose status is of this moment or later; milliseconds since 1970. */
+  /** Only tasks whose status changed at this time or later, in milliseconds since 1970. */
   readonly updatedAfter?: number | undefined
   readonly includeArtifacts: boolean
 }
 
-/** A page of tasks. It may be short or empty and yet have a next one. */
+/** A page of tasks. A page may be short or empty although more pages follow. */
 export interface TaskPage {
   readonly tasks: readonly Task[]
-  /** Empty at the end, and only there. */
+  /** The token of the next page. Empty on the last page only. */
   readonly nextPageToken: string
   readonly pageSize: number
-  /** How many tasks match, over all pages, of the first 1,000 that are looked at. */
+  /** How many tasks match, over all pages. Only the first 1,000 tasks are counted. */
   readonly totalSize: number
 }

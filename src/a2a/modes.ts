@@ -1,7 +1,7 @@
 import { ServableError } from '../errors.ts'
 import type { Message } from './model.ts'
 
-/** Media types that messages may hold unless options say otherwise. */
+/** Media types that messages may contain. Options can replace them. */
 export const DEFAULT_INPUT_MODES: readonly string[] = [
   'text/plain',
   'application/json',
@@ -15,10 +15,13 @@ export const DEFAULT_INPUT_MODES: readonly string[] = [
   'application/octet-stream',
 ]
 
-/** Media types that every agent takes, and answers in unless options say otherwise: text, and JSON. */
+/** Text and JSON: media types that every agent accepts, and the default types of answers. */
 export const BASIC_MODES: readonly string[] = ['text/plain', 'application/json']
 
-/** Throws `content_type_not_supported` for a part whose media type is none of `modes` (`image/*` stands for all images). */
+/**
+ * Throws `content_type_not_supported` if no entry of `modes` matches the media type of a part (`image/*` matches all
+ * images).
+ */
 export function checkModes(message: Message, modes: readonly string[]): void {
   for (const { mediaType } of message.parts) {
     if (mediaType === undefined || mediaType === '' || modes.some(mode => fits(mediaType, mode))) continue

@@ -7,24 +7,24 @@ import type { Delivered, TaskView } from './task-host.ts'
 import type { StoredTask } from './task-record.ts'
 import type { Turn } from './turn.ts'
 
-/** Microtasks for which a stream waits for an agent's first word. */
+/** Microtasks for which a stream waits for an agent's first event. */
 const DECIDE_TICKS = 64
 
-/** How it is decided. */
+/** What the decision needs. */
 export interface OpeningOptions {
   readonly turn: Turn
-  /** Waits for the agent's first word however long that takes. */
+  /** Whether to wait for the agent's first event without a limit. */
   readonly mayWait: boolean
 }
 
 /**
- * Decides what comes of a message: an agent whose first word is a `message` answers with that and no task, all else is
- * a task. Where the client is to hear of its task at once, an agent must say that word at once: what it says after it has
- * waited for something is of a task.
+ * Decides whether a message becomes a task. If the agent's first event is a `message`, that message is the answer and there
+ * is no task. Otherwise there is a task. A client that wants its task at once does not wait for the agent: an agent that
+ * waits for anything before its first event then always gets a task.
  */
 export class Opening {
   readonly delivered: Promise<Delivered>
-  /** The agent has answered with a bare message. */
+  /** Whether the agent has answered with a bare message. */
   isMessageOnly = false
   readonly #view: TaskView
   readonly #turn: Turn
@@ -43,7 +43,7 @@ export class Opening {
     if (turns > 1) this.settle()
   }
 
-  /** The entries of an event; none after a bare message. */
+  /** Returns the log entries of an event. Returns none after a bare message. */
   entriesOf(event: RunEvent): readonly TaskEntry[] {
     if (this.isMessageOnly) return []
     if (!this.#isDecided && event.type === 'message') {

@@ -1,5 +1,5 @@
 /**
- * What a client can ask for, the same for every generation and binding.
+ * The operations of A2A. They are the same for every generation and binding.
  *
  * @module
  */
@@ -22,39 +22,39 @@ import type { Wire } from './wire/wire.ts'
 export interface OperationsOptions {
   readonly host: TaskHost
   readonly chooseAgent: AgentChooser
-  /** Media types that messages may hold. */
+  /** Media types that messages may contain. */
   readonly inputModes: readonly string[]
   /** Most parts of a message. */
   readonly maxParts: number
-  /** Lists tasks without an owner to everyone. */
+  /** Whether everyone may list the tasks without an owner. */
   readonly listAnonymous: boolean
-  /** Clients can be told of their tasks. */
+  /** Whether push notifications are on. */
   readonly hasPush: boolean
-  /** Undefined where there is none. */
+  /** Undefined if there is no extended card. */
   readonly extendedCard: ((call: Call) => Promise<Answer>) | undefined
 }
 
-/** A request on its way to an operation. */
+/** One call of an operation. */
 export interface Call {
   readonly request: Request
   readonly state: RequestState
   readonly wire: Wire
   readonly params: unknown
   readonly owner: Viewer
-  /** The agent of the endpoint, where it is one agent's. */
+  /** The agent, if the endpoint belongs to one agent. */
   readonly agent: string | undefined
   readonly asker: Asker
-  /** The last update that a client which lost its stream has seen. */
+  /** The id of the last update that a reconnecting client has received. */
   readonly lastEventId: number | undefined
 }
 
-/** What an operation answers: a value, a stream of updates, or a response that other code made. */
+/** The answer of an operation: a value, a stream of updates, or a response that other code made. */
 export type Answer =
   | { readonly value: unknown }
   | { readonly updates: UpdateSource }
   | { readonly response: Response }
 
-/** An operation. It throws a `ServableError` for what cannot be. */
+/** An operation. Throws a `ServableError` if the request cannot be fulfilled. */
 export type Operation = (call: Call) => Promise<Answer>
 
 /** The name of an operation. */
@@ -74,7 +74,7 @@ export type OperationName =
 /** All operations by name. */
 export type Operations = Readonly<Record<OperationName, Operation>>
 
-/** The same, with what is made for them. */
+/** The options with the parts that the operations share. */
 interface OperationParts extends OperationsOptions {
   readonly storedClientOf: StoredClientOf
 }
@@ -95,7 +95,7 @@ export function createOperations(given: OperationsOptions): Operations {
     cancel: async ({ wire, params, owner }) => {
       const { id } = wire.decode.cancel(params)
       const { task, wasCanceled } = await host.cancel(id, owner)
-      // Cancelling twice is no error since 1.0.
+      // Since 1.0 it is not an error to cancel a task twice.
       if (wasCanceled && wire.version !== '1.0')
         throw new ServableError('task_not_cancelable', 'The task is canceled')
       return { value: wire.encode.task(task) }
@@ -134,7 +134,10 @@ async function stream(call: Call, options: OperationParts): Promise<Answer> {
   return { updates: updatesOf(follower, { view, endsAtInterruption: true }) }
 }
 
-/** A client that says what it saw last goes on from there; any other begins with the task as it is. */
+/**
+ * Follows a task. With `lastEventId` the stream continues after that update. Otherwise it begins with the task as it is
+ * now.
+ */
 async function subscribe({ wire, params, owner, lastEventId }: Call, host: TaskHost): Promise<Answer> {
   const { id } = wire.decode.subscribe(params)
   if (lastEventId !== undefined) {
@@ -210,7 +213,7 @@ function noPush(): ServableError {
   return new ServableError('push_not_supported', 'Push notifications are not enabled')
 }
 
-/** Most characters of an id that a client chooses: it stands in every answer, and in an index. */
+/** Most characters of an id that a client chooses. The id is in every answer and in an index. */
 const MAX_ID_LENGTH = 1000
 
 function checkIds({ messageId, contextId = '' }: SendRequest['message']): void {

@@ -21,11 +21,13 @@ import { PUSH_DEFAULTS, type PushOptions, type PushSettings } from './push/optio
 
 /** The provider of the agents, as cards state it. */
 export interface A2AProvider {
+  /** Name of the organization. */
   readonly organization: string
+  /** Address of the organization. Default: the address of the agent, because cards require one. */
   readonly url?: string
 }
 
-/** What an extended card may say otherwise than the open one. */
+/** The fields of an extended card that may differ from the open card. */
 export type ExtendedCardText = Partial<
   Pick<
     CardOptions,
@@ -42,7 +44,7 @@ export type ExtendedCardText = Partial<
 
 /** An extended card, for authenticated users. */
 export interface ExtendedCardOptions {
-  /** Says who asks. Undefined and a throw refuse with 401. A response is sent as it is. */
+  /** Identifies the caller. Undefined or a throw refuses with 401. A response is sent as it is. */
   readonly authenticate: (
     request: Request,
   ) => Identity | Response | undefined | Promise<Identity | Response | undefined>
@@ -60,16 +62,17 @@ export interface ExtendedCardOptions {
 /** Signs a card (section 8.4 of A2A 1.0), as `cardSigner` of `servable/signing` does. */
 export type SignCard = (card: AgentCard, generation: CardGeneration) => Promise<readonly CardSignature[]>
 
-/** How agents are offered over A2A. */
+/** Options of A2A. */
 export interface A2AOptions {
   /** The agents on offer, by name. Default: all that the handler serves. */
   readonly agents?: Readonly<Record<string, ServableLike<ServableAgent>>>
   /** Path of the JSON-RPC endpoint. HTTP+JSON is below it. Default: `/`. */
   readonly basePath?: string
+  /** The organization that provides the agents. Default: none. */
   readonly provider?: A2AProvider
   /** Version of the agent as cards state it. Default: `1.0.0`. */
   readonly version?: string
-  /** Name of the card that stands for all agents. Default: the only agent's name, else `servable`. */
+  /** Name of the card for all agents. Default: the only agent's name, else `servable`. */
   readonly name?: string
   /** Description on that card. */
   readonly description?: string
@@ -90,7 +93,9 @@ export interface A2AOptions {
    * is given here.
    */
   readonly security?: readonly SecurityRequirement[]
+  /** Address of your documentation, as cards state it. Default: none. */
   readonly documentationUrl?: string
+  /** Address of an icon, as cards state it. Default: none. */
   readonly iconUrl?: string
   /** Media types that messages may have (`image/*` stands for all images). Others are refused. */
   readonly inputModes?: readonly string[]
@@ -122,7 +127,7 @@ export interface A2AOptions {
   readonly sign?: SignCard
 }
 
-/** What has no default. */
+/** The options that have no default. */
 type Unset =
   | 'agents'
   | 'provider'
@@ -137,11 +142,11 @@ type Unset =
 /** The options with every default in place. */
 export type A2ASettings = Required<Omit<A2AOptions, Unset | 'push'>> &
   Pick<A2AOptions, Unset> & {
-    /** Undefined where nobody is told. */
+    /** Undefined if push notifications are off. */
     readonly push: PushSettings | undefined
   }
 
-/** Fills in the defaults. Throws `invalid_options` where `security` names a scheme that is not there. */
+/** Fills in the defaults. Throws `invalid_options` if `security` names a scheme that does not exist. */
 export function resolveA2A(
   { push, ...options }: A2AOptions,
   { schemes, required }: SecuritySettings = NO_SECURITY,

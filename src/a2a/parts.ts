@@ -1,5 +1,5 @@
 /**
- * Messages of A2A as inputs of runs, and what runs make as parts of A2A.
+ * Converts A2A messages to inputs of runs, and outputs of runs to A2A parts.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import type { ContentPart, RunInput } from '../agents/contract.ts'
 import type { Message, Part } from './model.ts'
 
-/** The input of a run: text where the message is nothing else, its parts otherwise. */
+/** The input of a run: a string if the message contains only text, otherwise its parts. */
 export function toRunInput(message: Message): RunInput {
   const parts = message.parts.map(toContentPart)
   const texts = parts.flatMap(part => (part.type === 'text' ? [part.text] : []))
@@ -37,7 +37,7 @@ function toPart(part: ContentPart): Part {
   return { ...contentOf(part.data), ...(mediaType && { mediaType }), ...(filename && { filename }) }
 }
 
-/** `data` of a content part is base64 or a URL; a `data:` URL carries its base64 in itself (RFC 2397). */
+/** The content of a part. `data` is base64 or a URL. A `data:` URL contains its base64 (RFC 2397). */
 function contentOf(data: string): Part {
   const [, mediaType, raw] = /^data:([^;,]+)?(?:;[^,]*)?;base64,(.*)$/s.exec(data) ?? []
   if (raw !== undefined) return { raw, ...(mediaType && { mediaType }) }

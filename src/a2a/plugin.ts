@@ -82,7 +82,7 @@ export function a2a(options: A2AOptions = {}): Plugin {
   return a2aOf(options, {})
 }
 
-/** The same, with the security schemes of the whole service. */
+/** The same plugin, with the security schemes of the whole service. */
 export function a2aOf(options: A2AOptions, security: SecurityOptions): Plugin {
   checkOptions(NAME, OptionsSchema, options)
   const settingsIn = ({ settings }: Core) => resolveA2A(options, resolveSecurity(security, settings))
@@ -108,7 +108,7 @@ export function offeredBy({ agents }: Pick<A2ASettings, 'agents'>, served: Catal
   return agents === undefined ? served : createCatalog({ agents, registry: undefined })
 }
 
-/** What holds for every task. */
+/** The settings that apply to every task. */
 export function taskSettingsOf(
   { maxTasksPerOwner, maxHistory, maxSubscribers, push }: A2ASettings,
   { runs, log }: { readonly runs: Core['runs']; readonly log: Log },
@@ -156,7 +156,7 @@ function taskHostOf(settings: A2ASettings, core: Core, agents: Catalog): TaskHos
   if (state.kind === 'hosted') return createRemoteTaskHost(state)
   const agentOf = (name: string) => agents.resolve('agent', name)
   const host = createLocalTaskHost({ ...state, settings: taskSettingsOf(settings, core), agentOf })
-  // What outlives a process may have been left behind by the one before.
+  // Tasks in a store or in objects may be left over from an earlier process.
   core.life.atBeginning(() => void host.resume?.())
   core.life.regularly(() => void host.lookAfter?.())
   return host

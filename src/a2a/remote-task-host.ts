@@ -1,5 +1,5 @@
 /**
- * The task host where every task is in an object of its own, and this talks to them.
+ * The task host on Workers. Each task is in an object of its own, and this host calls the objects.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import type { StoredTask } from './task-record.ts'
 /** Most tasks of a page. */
 const MAX_PAGE = 100
 
-/** Tasks of a page that are read at a time: each may be large, and an isolate has 128 MB. */
+/** Tasks of a page that are read at the same time. Each may be large, and an isolate has 128 MB. */
 const AT_ONCE = 10
 
 /** Makes the host. */
@@ -73,10 +73,10 @@ class RemoteTaskHost implements TaskHost {
     return (await Promise.all(ids.map(id => this.#task(id).find(id)))).flat()
   }
 
-  /** The index knows which tasks there are; what they have said and made is in their own objects. */
+  /** The index lists the tasks. Their messages and artifacts come from their own objects. */
   async list(owner: Viewer, request: ListRequest): Promise<TaskPage> {
     const { state } = request
-    // Those that ended without their index knowing are found among those that it thinks are at work.
+    // A task may have ended without its index knowing. Such a task is among those that the index lists as working.
     if (state !== 'working') {
       const working = { state: 'working', pageSize: MAX_PAGE, includeArtifacts: false } as const
       await this.#page(owner, { ...working, historyLength: 0, contextId: request.contextId })

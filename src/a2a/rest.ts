@@ -1,5 +1,5 @@
 /**
- * The HTTP+JSON binding: that of 1.0 (section 11), and that of 0.3 below `/v1`.
+ * The HTTP+JSON binding of 1.0 (section 11), and the binding of 0.3 below `/v1`.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import { v1 } from './wire/v1.ts'
 import { v03Rest } from './wire/v03-rest.ts'
 import type { Wire } from './wire/wire.ts'
 
-/** Where the parameters of an operation stand. */
+/** Which part of the request has the parameters of an operation. */
 type ParamsFrom = 'body' | 'query' | 'path'
 
 interface RestOperation {
@@ -65,7 +65,7 @@ const GENERATIONS: readonly Generation[] = [
   { wire: v03Rest, errorOf: legacyRestError, prefix: 'v1', cardPath: 'card' },
 ]
 
-/** The routes below an endpoint; `agentOf` gives the agent of one that is an agent's own. */
+/** Returns the routes below an endpoint. `agentOf` returns the agent if the endpoint belongs to one agent. */
 export function restRoutes(
   base: string,
   options: BindingOptions,
@@ -106,7 +106,7 @@ export function restRoutes(
   })
 }
 
-/** An operation and the parameters that stand in the path. */
+/** An operation with the parameters from the path. */
 interface Picked extends RestOperation {
   readonly path: Readonly<Record<string, string>>
 }
@@ -121,7 +121,7 @@ function pushPath({ params: { id = '', config } }: RequestState): Record<string,
   return { taskId: id, ...(config !== undefined && { id: config }) }
 }
 
-/** The id and verb of `{id}:verb`; ids hold no colon. */
+/** Splits `{id}:verb`. Ids contain no colon. */
 function taskOf(verbs: Verbs, { params: { id = '' } }: RequestState): Picked {
   const colon = id.lastIndexOf(':')
   const verb = colon === -1 ? '' : id.slice(colon)
@@ -142,7 +142,7 @@ function answering(
       const picked = pick(state)
       const params = await paramsOf(picked, request, options.maxBodyBytes)
       const call = callOf(request, state, { wire, params, agent: agentOf(state) }, options)
-      // Asking for the head of a stream follows nothing.
+      // A HEAD request for a stream must not follow the task.
       const isHead = request.method === 'HEAD' && picked.operation === 'subscribe'
       const answer = await options.operations[isHead ? 'get' : picked.operation](call)
       if ('response' in answer) return answer.response
@@ -175,7 +175,8 @@ async function paramsOf({ from, path }: Picked, request: Request, maxBodyBytes: 
   if (from === 'query') return { ...Object.fromEntries(queryOf(request.url)), ...path }
   requireA2AJson(request)
   const body = await readParams(request, maxBodyBytes)
-  // What the path says holds (section 11.3.3). Not a copy: it may have half a million names.
+  // Parameters of the path take precedence (section 11.3.3). The body is not copied, because it may have half a million
+  // names.
   return isObject(body) ? Object.assign(body, path) : body
 }
 
@@ -188,7 +189,7 @@ function requireA2AJson(request: Request): void {
   )
 }
 
-/** `application/a2a+json` for those who take it (section 11.1). */
+/** The content type of the answer: `application/a2a+json` if the client accepts it (section 11.1). */
 function contentTypeFor(request: Request): string {
   const accepts = request.headers.get('accept') ?? ''
   return accepts.includes('application/a2a+json') ? 'application/a2a+json' : 'application/json'

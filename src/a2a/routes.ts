@@ -1,5 +1,5 @@
 /**
- * Mounts A2A: JSON-RPC at the base path, HTTP+JSON below it, the same for each agent, and the cards.
+ * Mounts A2A: JSON-RPC at the base path, HTTP+JSON below it, both again for each agent, and the cards.
  *
  * @module
  */
@@ -96,13 +96,13 @@ export function a2aRoutes({
     ...cardRoutes({ settings, publicUrl, cards }),
     ...endpoint(joinPath(basePath, 'agents/:agent'), named),
     ...endpoint(basePath, () => undefined),
-    // A tenant is an agent's name. At the root this would take the paths of everything else.
+    // The tenant in the path is an agent's name. At the root, this route would match the paths of all other routes.
     ...(joinPath(basePath) === '/' ? [] : restRoutes(joinPath(basePath, ':agent'), options, named)),
   ]
 }
 
 function subjectOf({ name, servable }: ReturnType<Catalog['entries']>[number]) {
-  // `entries('agent')` gives agents.
+  // `entries('agent')` returns only agents.
   const { description, capabilities } = servable as Partial<ServableAgent>
   return { name, description, capabilities }
 }

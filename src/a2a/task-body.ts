@@ -1,6 +1,6 @@
 /**
- * What a task has said and made, gathered from its log. What was gathered is added to, and not copied: each entry is read
- * once, and an artifact may come in any number of chunks.
+ * The messages and artifacts of a task, gathered from its log. A gathering grows in place and reads each entry once, so an
+ * artifact may come in any number of chunks.
  *
  * @module
  */
@@ -11,21 +11,21 @@ import type { LogEntry, Reader } from '../state/store.ts'
 import { logOf } from './log-name.ts'
 import type { ArtifactUpdate, Message, Part, StatusUpdate, TaskArtifact } from './model.ts'
 
-/** The collection of bodies: artifacts and history of a task, as of an entry of its log. */
+/** The collection of bodies: artifacts and history of a task, up to an entry of its log. */
 export const BODIES = 'task-body'
 
-/** What stands in a task's log. */
+/** An entry of a task's log. */
 export type TaskEntry =
   | StatusUpdate
   | ArtifactUpdate
   | { readonly type: 'history'; readonly message: Message }
 
-/** What a task has said and made, up to an entry of its log. */
+/** The messages and artifacts of a task, up to an entry of its log. */
 export interface TaskBody {
   readonly artifacts: readonly TaskArtifact[]
   readonly history: readonly Message[]
   readonly seq: number
-  /** Bytes, by estimate, of the log up to there. Earlier versions have not kept it. */
+  /** Bytes of the log up to that entry, by estimate. Documents of earlier versions do not have it. */
   readonly bytes?: number
 }
 
@@ -37,7 +37,7 @@ interface Gathered {
 
 /** A body that grows with its log. */
 export class Gathering {
-  /** Entries that were read from the log, beside what was kept of it. */
+  /** How many entries were read from the log. The stored body does not count. */
   read = 0
   #seq = 0
   #bytes = 0
@@ -45,7 +45,7 @@ export class Gathering {
   readonly #artifacts = new Map<string, Gathered>()
   readonly #history: Message[] = []
 
-  /** Begins with what is kept of a task's log. */
+  /** Begins with the stored body of a task, if there is one. */
   static of(tx: Reader, taskId: string): Gathering {
     const gathering = new Gathering()
     const kept = tx.get<TaskBody>(BODIES, taskId)?.value
@@ -53,22 +53,22 @@ export class Gathering {
     return gathering
   }
 
-  /** The entry up to which it is gathered. */
+  /** The last entry that was read. */
   get seq(): number {
     return this.#seq
   }
 
-  /** Bytes, by estimate, of the log up to there. */
+  /** Bytes of the log up to that entry, by estimate. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** Bytes, by estimate, that it takes itself. */
+  /** Bytes that this gathering takes, by estimate. */
   get size(): number {
     return this.#size
   }
 
-  /** Another one that goes on by itself. */
+  /** Returns an independent copy. */
   copy(): Gathering {
     const copy = new Gathering()
     for (const [id, { first, parts }] of this.#artifacts)
@@ -81,7 +81,7 @@ export class Gathering {
     return copy
   }
 
-  /** Adds what the log of the task says after that, up to an entry. */
+  /** Reads the next entries of the log, up to entry `upTo`. */
   readOn(tx: Reader, taskId: string, upTo: number = Number.POSITIVE_INFINITY): this {
     if (this.#seq >= upTo) return this
     for (const entry of readLog(tx, logOf(taskId), this.#seq)) {
@@ -91,7 +91,7 @@ export class Gathering {
     return this
   }
 
-  /** What is gathered, as it is now. */
+  /** Returns the body as it is now. */
   body(): Required<TaskBody> {
     return {
       artifacts: Array.from(this.#artifacts.values(), ({ first, parts }) => ({
@@ -118,7 +118,7 @@ export class Gathering {
     this.#seq = seq
     this.#bytes += sizeOfText(data)
     this.read++
-    // The log holds what this room wrote into it.
+    // Only this room writes the log, so its entries have this shape.
     const entry = JSON.parse(data) as TaskEntry
     if (entry.type === 'history') this.#tell(entry.message)
     else if (entry.type === 'artifact') this.#grow(entry)
@@ -140,7 +140,7 @@ export class Gathering {
     }
     for (const part of artifact.parts) {
       const last = before.parts.at(-1)
-      // Text that follows text is one text: a streamed answer is read as it was said.
+      // Streamed text becomes one part.
       if (isPlainText(last) && isPlainText(part)) {
         before.parts[before.parts.length - 1] = { text: `${last.text}${part.text}` }
         this.#size += sizeOfText(part.text) - sizeOfText('')

@@ -1,5 +1,5 @@
 /**
- * What an index object keeps of tasks: the list of an owner's, and the places of those at work.
+ * The index object of tasks: the list of an owner's tasks, and the places of the tasks at work.
  *
  * @module
  */
@@ -16,39 +16,39 @@ import { makeRoom } from './make-room.ts'
 import type { ListRequest } from './model.ts'
 import { AT_WORK, type StoredTask, TASKS, toDocument } from './task-record.ts'
 
-/** The name of the keepers of tasks: the plugin's. */
+/** The name of the keepers of tasks, which is the plugin's name. */
 export const TASK_KEEPER = 'a2a'
 
-/** A task whose agent is about to set to work. */
+/** A task whose agent is about to start. */
 export interface AdmittedTask {
   readonly id: string
   readonly owner: Viewer
-  /** Whose place it takes. */
+  /** The client that the task counts against. */
   readonly client: string
   readonly isNew: boolean
 }
 
-/** How many tasks there may be, how many at work, and for how long. */
+/** Limits: how many tasks may be kept, how many may be at work, and for how long. */
 export interface TaskBounds extends WorkBounds {
   readonly maxTasksPerOwner: number
-  /** Milliseconds after which what is at work has ended for certain, though its object could not tell. */
+  /** Milliseconds after which a task at work has certainly ended, even if its object has not reported it. */
   readonly endsInMs: number
 }
 
-/** See {@link TASK_INDEX}. */
+/** The transactions of an index object of tasks. */
 export interface TaskIndex extends Transactions {
   readonly reads: {
     readonly list: (tx: Reader, owner: Viewer, request: ListRequest) => StoredPage
-    /** Ids that a reference out of the log may stand for. */
+    /** Returns the ids that a reference in the log may stand for. */
     readonly idsOf: (tx: Reader, reference: string) => readonly string[]
   }
   readonly writes: {
     /**
-     * Whether a place was taken: a task at work has one. Throws `too_many_runs` where the owner has as many tasks as may be,
-     * or the client as many at work.
+     * Takes a place for a task at work. Returns false if the task has one already. Throws `too_many_runs` if the owner has
+     * too many tasks, or the client too many at work.
      */
     readonly admit: (tx: Transaction, task: AdmittedTask, bounds: TaskBounds) => boolean
-    /** Its agent is not at work after all. */
+    /** Frees the place of a task whose agent is not at work after all. */
     readonly rest: (tx: Transaction, id: string) => void
     readonly update: (tx: Transaction, task: StoredTask, expiresAt: number | undefined) => void
     readonly remove: (tx: Transaction, id: string) => void
@@ -66,7 +66,7 @@ export const TASK_INDEX: TaskIndex = {
   },
   writes: {
     admit(tx, { id, owner, client, isNew }, { maxTasksPerOwner, endsInMs, ...bounds }) {
-      // What leaves the list goes on until its own object's time has come.
+      // A task that leaves the list stays in its own object until it expires there.
       if (isNew) makeRoom(tx, partitionOf(owner), maxTasksPerOwner)
       if (tx.get(AT_WORK, id) !== undefined) return false
       const at = tx.now

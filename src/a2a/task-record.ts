@@ -1,5 +1,5 @@
 /**
- * How a task is kept: a light document for lists, what it has said and made beside it, and a log of what happens.
+ * How a task is stored: a small document for lists, a body with its messages and artifacts, and a log of its changes.
  *
  * @module
  */
@@ -15,12 +15,12 @@ import { BODIES, type Gathering, type TaskBody } from './task-body.ts'
 import type { FoundTask, TaskView } from './task-host.ts'
 import type { TaskViews } from './task-views.ts'
 
-/** Collections of the task host. */
+/** The collection of the small documents. */
 export const TASKS = 'task'
-/** Tasks whose agent is at work. */
+/** The collection of tasks at work. */
 export const AT_WORK = 'task-at-work'
 
-/** The light document of a task. */
+/** The small document of a task. */
 export interface StoredTask {
   readonly id: string
   readonly contextId: string
@@ -30,17 +30,17 @@ export interface StoredTask {
   readonly owner: string | null
   readonly isAtWork: boolean
   readonly instance: string
-  /** How many messages the agent has been given. */
+  /** How many messages the agent has received. */
   readonly turns: number
 }
 
-/** A task as an administrator finds it. */
+/** Converts a task for an administrator. */
 export function toFound({ id, contextId, agent, owner, status }: StoredTask): FoundTask {
   const { state, timestamp } = status
   return { id, contextId, agent, owner, status: { state, timestamp } }
 }
 
-/** The document of a task. Lists go by the status, newest first. */
+/** Makes the document of a task. Lists are sorted by the time of the status, newest first. */
 export function toDocument(task: StoredTask, expiresAt?: number): Document<StoredTask> {
   return {
     id: task.id,
@@ -52,69 +52,69 @@ export function toDocument(task: StoredTask, expiresAt?: number): Document<Store
   }
 }
 
-/** Writes the light document of a task; one that has ended goes at `expiresAt`, or before where there is no room. */
+/** Writes the document of a task. An ended task expires at `expiresAt`, or earlier if the store is full. */
 export function putTask(tx: Transaction, task: StoredTask, expiresAt?: number): void {
   const leaves = expiresAt === undefined ? leavesUnended(task) : 'first'
   tx.put(TASKS, toDocument(task, expiresAt), { thing: logOf(task.id), leaves })
 }
 
-/** A client may never come back to a task that waits for it, and must not keep all others out until then. */
+/** A task that waits for its client may be deleted last. Its client may never come back and must not keep others out. */
 function leavesUnended({ status }: StoredTask): Leaving | undefined {
   return isInterruptedState(status.state) ? 'last' : undefined
 }
 
-/** Bytes that are kept for the end of a turn, so that it can be written where there is room for nothing else. */
+/** Bytes that are reserved for the end of a turn, so that a full store can still write it. */
 const END_BYTES = 4096
 
-/** How often an end names the context, which the client chose. */
+/** How often the end of a turn contains the context id, which the client chose. */
 const NAMES_OF_CONTEXT = 8
 
-/** How a task at work stands in a store: with the message that its agent is at work on, which weighs so many bytes. */
+/** The footing of a task at work. It reserves room for the message that the agent works on, and for the end of the turn. */
 export function footingAtWork({ id, contextId }: StoredTask, messageBytes: number): Footing {
   const weight = messageBytes + END_BYTES + NAMES_OF_CONTEXT * sizeOfText(JSON.stringify(contextId))
   return { thing: logOf(id), weight }
 }
 
-/** Deletes all that is kept of a task. */
+/** Deletes everything that is stored of a task. */
 export function forgetTask(tx: Transaction, id: string): undefined {
   for (const collection of [TASKS, BODIES, AT_WORK, WAITING]) tx.delete(collection, id)
   deletePushes(tx, id)
   tx.deleteLog(logOf(id))
 }
 
-/** A task with all that was gathered of its log. */
+/** The view of a task, made from its document and what was gathered from its log. */
 export function viewOf({ id, contextId, status }: StoredTask, gathering: Gathering): TaskView {
   const { artifacts, history, seq } = gathering.body()
   return { task: { id, contextId, status, artifacts, history }, seq }
 }
 
-/** Bytes, by estimate, of a task that takes no more messages: each answer about it may have all of it. */
+/** Bytes of a task, by estimate, past which it accepts no more messages. Each answer may contain the whole task. */
 const MAX_TASK_BYTES = 64 * 1024 * 1024
 
-/** Whether a task has said and been told so much that it is to take no more. */
+/** Whether a task is too large to accept more messages. */
 export function isTooLarge({ bytes }: Gathering): boolean {
   return bytes > MAX_TASK_BYTES
 }
 
-/** Entries of a log that are read anew each time before what they say is kept beside it. */
+/** Log entries that may be read again at each request. After more than that, their content is stored as a body. */
 const SAVE_EVERY = 256
 
-/** Brings what is kept of a task's artifacts and history up to the end of its log, `seq`, once that is worth it. */
+/** Brings the stored body of a task up to `seq`, the end of its log, if enough entries are new. */
 export function saveBody(tx: Transaction, stored: StoredTask, seq: number, views: TaskViews): void {
   const kept = tx.get<TaskBody>(BODIES, stored.id)?.value
   if (seq - (kept?.seq ?? 0) < SAVE_EVERY) return
   const document = { ...toDocument(stored), tags: {}, value: views.readApart(tx, stored.id).body() }
-  // The log says it all: this is only quicker to read.
+  // The body only repeats the log, so it may be deleted alone.
   tx.put(BODIES, document, { thing: logOf(stored.id), leaves: 'alone' })
 }
 
-/** A status of this moment; later than `before`, so that lists and clients see an order. */
+/** A status with the current time. It is later than `before`, so that lists and clients see an order. */
 export function statusNow(state: TaskStatus['state'], message?: Message, before?: TaskStatus): TaskStatus {
   const now = Math.max(Date.now(), before === undefined ? 0 : Date.parse(before.timestamp))
   return { state, timestamp: new Date(now).toISOString(), ...(message && { message }) }
 }
 
-/** The task as an answer shows it: with so many of its last messages. */
+/** The task with at most `length` messages of its history. Undefined: all. */
 export function withHistory(task: Task, length: number | undefined): Task {
   if (length === undefined) return task
   const { history = [], ...rest } = task

@@ -2,27 +2,31 @@ import type { Reader, Store } from '../state/store.ts'
 import { logOf } from './log-name.ts'
 import { Gathering } from './task-body.ts'
 
-/** Entries that are quickly read again: what comes of fewer is not held. */
+/** Entries below which a gathering is not held, because it is quickly read again. */
 const WORTH_HOLDING = 64
 
-/** Most bytes, by estimate, of what is held, and most tasks. */
+/** Most bytes of all held gatherings, by estimate. */
 const MAX_BYTES = 16 * 1024 * 1024
+/** Most tasks with a held gathering. */
 const MAX_TASKS = 1000
 
-/** Entries that a task at work may be ahead of what was gathered of it, so that nobody who asks reads more of its log. */
+/** Entries of a task at work after which they are gathered. A request then never has to read more than that. */
 const READ_EVERY = 2048
 
 /**
- * What was gathered of tasks lately, so that whoever asks for one again reads what is new alone. A log only grows, so what was
- * gathered of it holds for good. What is read in a transaction that writes is held once that is written, by whoever knows.
+ * Gatherings of recently read tasks. The next read of a task reads only its new entries. A log only grows, so a gathering
+ * stays valid. After a transaction that writes, the caller holds the gathering itself once the transaction is written.
  */
 export class TaskViews {
   readonly #held = new Map<string, Gathering>()
   #bytes = 0
-  /** Entries that were read for its callers, in all. */
+  /** Entries that were read for all callers. */
   entriesRead = 0
 
-  /** What the log of a task says. Nothing may be written in the transaction: what is undone would be gathered already. */
+  /**
+   * Returns the content of a task's log. The transaction must not write: the gathering would keep entries that are rolled
+   * back.
+   */
   read(tx: Reader, taskId: string): Gathering {
     const gathering = this.#heldBy(tx, taskId) ?? Gathering.of(tx, taskId)
     this.forget(taskId)
@@ -34,8 +38,8 @@ export class TaskViews {
   }
 
   /**
-   * The same, for a transaction that writes: nothing is held of it. Up to an entry, where one is named; `key` tells apart
-   * those that are at different places of one log.
+   * Returns the content of a task's log in a transaction that writes. It changes no held gathering. `upTo` limits it to
+   * entries up to that number. `key` separates readers at different positions of one log.
    */
   readApart(
     tx: Reader,
@@ -47,17 +51,20 @@ export class TaskViews {
     return gathering.readOn(tx, taskId, upTo)
   }
 
-  /** Gathers what a task says while it is at work. What this gives is told of how many entries are written. */
+  /**
+   * Gathers the entries of a task while its agent works. Call the returned function with the number of entries that were
+   * written.
+   */
   keepUp(taskId: string, store: Store): (entries: number) => void {
     let unread = 0
     let isHeld = true
     const readOn = async () => {
       try {
         await store.read(tx => this.read(tx, taskId))
-        // Where there is no room for it, reading on would begin with its first entry each time.
+        // Without room for the gathering, each read would begin at the first entry.
         isHeld = this.#held.has(taskId)
       } catch {
-        // Whoever asks reads it then.
+        // The next request reads it.
       }
     }
     return entries => {
@@ -75,7 +82,7 @@ export class TaskViews {
     this.#bytes -= held.size
   }
 
-  /** What is held, unless the reader sees the store as it was before that. */
+  /** Returns the held gathering, unless the reader sees an older state of the store. */
   #heldBy(tx: Reader, taskId: string, key: string = taskId): Gathering | undefined {
     const held = this.#held.get(key)
     return held !== undefined && held.seq <= tx.length(logOf(taskId)) ? held : undefined
@@ -86,7 +93,10 @@ export class TaskViews {
     return kept.seq > upTo ? new Gathering() : kept
   }
 
-  /** Who was asked for least lately leaves first. What is too large by itself is not held, and nothing leaves for it. */
+  /**
+   * Holds a gathering. The least recently used ones are dropped. A gathering that is too large alone is not held, and none
+   * is dropped for it.
+   */
   hold(key: string, gathering: Gathering): void {
     this.forget(key)
     if (gathering.read < WORTH_HOLDING || gathering.size > MAX_BYTES) return

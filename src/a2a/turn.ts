@@ -1,5 +1,5 @@
 /**
- * One turn of an agent at a task: its run's events as entries of the task's log.
+ * One turn of an agent in a task. It translates the run's events into entries of the task's log.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { toParts } from './parts.ts'
 import type { TaskEntry } from './task-body.ts'
 import { type StoredTask, statusNow } from './task-record.ts'
 
-/** The state to which a run's end brings its task. */
+/** The state of the task after each finish reason of a run. */
 const STATES: Readonly<Record<FinishReason, TaskState>> = {
   stop: 'completed',
   length: 'completed',
@@ -23,16 +23,16 @@ const STATES: Readonly<Record<FinishReason, TaskState>> = {
   cancelled: 'canceled',
 }
 
-/** The end of a turn: the status it leaves, and the entries that tell of it, the status last. */
+/** The end of a turn: the status of the task, and the log entries of the end. The status comes last. */
 export interface TurnEnd {
   readonly status: TaskStatus
   readonly entries: readonly TaskEntry[]
 }
 
-/** Translates the events of one run. Knows nothing of stores and streams. */
+/** Translates the events of one run. It knows nothing of stores and streams. */
 export class Turn {
   readonly #task: StoredTask
-  /** An answer is an artifact of its own in each turn: their ids are unique in a task. */
+  /** The id of this turn's answer artifact. It is new in each turn, because ids are unique in a task. */
   readonly #answerId: string
   #text = ''
   #hasAnswer = false
@@ -42,7 +42,7 @@ export class Turn {
     this.#answerId = task.turns === 1 ? 'response' : `response-${task.turns}`
   }
 
-  /** The entries that an event becomes. What A2A has no word for is left out. */
+  /** Returns the log entries of an event. Events without an equivalent in A2A are left out. */
   entriesOf(event: RunEvent): readonly TaskEntry[] {
     switch (event.type) {
       case 'text':
@@ -97,7 +97,10 @@ export class Turn {
     return { status, entries }
   }
 
-  /** Where the client has to act or was refused, what the agent said stands in the status as well. */
+  /**
+   * The agent's text for the status message. The status contains it if the client has to act or the task failed or was
+   * rejected.
+   */
   #question(state: TaskState): string | undefined {
     return state === 'completed' || state === 'canceled' ? undefined : this.#text
   }

@@ -1,5 +1,5 @@
 /**
- * Streams of updates: first the task (or exactly one message), then how it changes.
+ * Streams of updates. The first update is the task or a single message. The next ones are changes of the task.
  *
  * @module
  */
@@ -10,28 +10,28 @@ import { isSettledState, isTerminalState, type Message, type TaskUpdate } from '
 import type { TaskEntry } from './task-body.ts'
 import type { TaskView } from './task-host.ts'
 
-/** An update and its place in the log of its task, which a client can go on after. */
+/** An update with its number in the log of its task. A client can continue after that number. */
 export interface NumberedUpdate {
   readonly seq: number
   readonly update: TaskUpdate
 }
 
-/** Gives updates in batches as they come; undefined at the end. */
+/** Returns updates in batches as they come, and undefined at the end. */
 export interface UpdateSource {
   next(): Promise<readonly NumberedUpdate[] | undefined>
-  /** The reader has left; the task goes on. */
+  /** Is called when the reader leaves. The task continues. */
   leave(): void
 }
 
-/** How a stream begins and ends. */
+/** Where a stream begins and ends. */
 export interface UpdatesOptions {
-  /** The task to begin with. */
+  /** The task as the first update. */
   readonly view?: TaskView
-  /** Ends when the task waits for its client, and not only when it has ended. */
+  /** Whether the stream also ends when the task waits for its client. */
   readonly endsAtInterruption: boolean
 }
 
-/** A stream of exactly one message. */
+/** A stream of a single message. */
 export function messageOnly(message: Message): UpdateSource {
   let batch: readonly NumberedUpdate[] | undefined = [{ seq: 1, update: { type: 'message', message } }]
   return {
@@ -44,7 +44,9 @@ export function messageOnly(message: Message): UpdateSource {
   }
 }
 
-/** A stream of what a follower reads, after the task itself. What is there already comes with the task, in one batch. */
+/**
+ * A stream of a follower's entries, after the task itself. The first batch has the task and the entries that exist already.
+ */
 export function updatesOf(follower: Follower, { view, endsAtInterruption }: UpdatesOptions): UpdateSource {
   let opening: readonly NumberedUpdate[] =
     view === undefined ? [] : [{ seq: view.seq, update: { type: 'task', task: view.task } }]
@@ -75,9 +77,9 @@ export function updatesOf(follower: Follower, { view, endsAtInterruption }: Upda
   }
 }
 
-/** Entries of the history are for `tasks/get`; the rest are updates as they are. */
+/** Entries of the history belong only to `tasks/get`. All others are updates. */
 function toUpdate({ seq, data }: { seq: number; data: string }): NumberedUpdate[] {
-  // The log holds what this room wrote into it.
+  // Only this room writes the log, so its entries have this shape.
   const entry = JSON.parse(data) as TaskEntry
   return entry.type === 'history' ? [] : [{ seq, update: entry }]
 }

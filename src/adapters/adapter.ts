@@ -1,5 +1,5 @@
 /**
- * What this room asks of the code for one framework.
+ * The interface of an adapter for one framework.
  *
  * @module
  */
@@ -8,35 +8,35 @@ import type { RunInput, RunOutcome } from '../agents/contract.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
 import type { Tool } from '../agents/tool.ts'
 
-/** What a framework's agent tells of itself; what it does not tell is absent. */
+/** What a framework's agent says about itself. Unknown facts are absent. */
 export interface Facts {
-  /** Not yet checked. */
+  /** Not checked yet. */
   readonly name: unknown
   readonly description?: string | undefined
   readonly model?: { readonly provider: string; readonly id: string } | undefined
   readonly tools?: readonly Tool[] | undefined
-  /** What describes the structured output. */
+  /** The description of the structured output. */
   readonly output?: unknown
 }
 
-/** What adapters read of the options of `toAgent`. */
+/** The options of `toAgent` that adapters read. */
 export interface AdapterOptions {
   readonly run?: unknown
   readonly session?: (thread: string, context: RunContext) => unknown
 }
 
-/** One framework. */
+/** The adapter of one framework. */
 export interface Adapter {
-  /** What it takes, for messages: `an AI SDK agent`. */
+  /** The name of its agents, for messages: `an AI SDK agent`. */
   readonly what: string
   /** Whether a value has the structure of the framework's agents. */
   recognizes(value: unknown): boolean
-  /** Options that this framework alone has. */
+  /** Options that only this framework has. */
   readonly options?: readonly (keyof AdapterOptions)[]
-  /** Throws `invalid_options` where the framework needs an option that is missing. */
+  /** Throws `invalid_options` if a required option is missing. */
   check?(options: AdapterOptions): void
   factsOf(agent: unknown): Facts
-  /** Runs it. `context.signal` fires when the run's does, and when its reader leaves. */
+  /** Runs the agent. `context.signal` fires with the run's signal, and when the reader leaves. */
   run(
     agent: unknown,
     input: RunInput,

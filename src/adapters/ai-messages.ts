@@ -1,5 +1,5 @@
 /**
- * The input of a run as messages of the AI SDK, which Mastra and VoltAgent take as well.
+ * The input of a run as messages of the AI SDK. Mastra and VoltAgent take them too.
  *
  * @module
  */

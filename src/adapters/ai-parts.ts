@@ -1,5 +1,5 @@
 /**
- * The parts of an AI SDK stream, which VoltAgent gives too and Mastra nearly, as run events.
+ * Turns the parts of an AI SDK stream into run events. VoltAgent gives the same parts, and Mastra similar ones.
  *
  * @module
  */
@@ -40,7 +40,7 @@ export class AiParts {
     this.#calls = new ToolCalls(nameOf)
   }
 
-  /** What the parts told of the end. */
+  /** The end of the run, as far as the parts described it. */
   get outcome(): Partial<RunResult> {
     return {
       finishReason: this.#waits ? 'input_required' : this.#reason,
@@ -105,7 +105,7 @@ export class AiParts {
         yield* this.#calls.whole(id, fields.toolName, fields.input)
         return
       case 'tool-result':
-        // What a tool says before it is done would end the call.
+        // A preliminary result would end the call too early.
         if (fields.preliminary !== true) yield* this.#calls.end(id, { result: fields.output })
         return
       case 'tool-error':
@@ -131,7 +131,7 @@ export class AiParts {
   }
 
   #finish({ finishReason, totalUsage }: Fields): void {
-    // `interrupted`: the stream ended without saying how, so there may be more.
+    // With `interrupted` the stream ended without a reason, so the answer may be incomplete.
     if (finishReason === 'error' || finishReason === 'interrupted') {
       throw new ServableError('provider_failed', 'The answer of the model broke off')
     }

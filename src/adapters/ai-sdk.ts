@@ -1,5 +1,5 @@
 /**
- * Agents of the AI SDK, versions 6 and 7: `ToolLoopAgent`, and whatever else has its `Agent` interface.
+ * Agents of the AI SDK, versions 6 and 7: `ToolLoopAgent` and everything else with its `Agent` interface.
  *
  * @module
  */
@@ -55,18 +55,18 @@ function messagesOf(prompt: unknown): readonly unknown[] {
 }
 
 /**
- * Gives the agent's settings an `onError` where they have none: the SDK's own writes the whole error to the console, with
- * the prompt and what the provider said of the key. The run fails with it all the same. The agent itself is changed, and
- * not a copy of it: a class of its user may have private members.
+ * Gives the agent's settings an `onError` if they have none. The SDK's default writes the whole error to the console, with
+ * the prompt and the provider's words about the key. The run still fails with the error. This changes the agent itself, since
+ * a copy of a user's class could lack its private members.
  */
 function keepQuiet(agent: unknown): void {
   const settings = objectIn(fieldsOf(agent).settings)
   if (settings === undefined || fieldsOf(settings).onError != null) return
-  // An agent that is frozen stays as it is.
+  // A frozen agent stays unchanged.
   Reflect.set(Object(agent), 'settings', { ...settings, onError() {}, ...quietPrepareCall(settings) })
 }
 
-/** In version 6 what `prepareCall` gives is all that counts, also where it leaves `onError` out. */
+/** In version 6 the result of `prepareCall` replaces all settings, even if it has no `onError`. */
 function quietPrepareCall(settings: object): object {
   if (!hasMethods(settings, 'prepareCall')) return {}
   return {
@@ -77,12 +77,12 @@ function quietPrepareCall(settings: object): object {
   }
 }
 
-/** The structured output; undefined where the output is text, or there is none. */
+/** The structured output. Undefined if the output is text or missing. */
 async function outputOf(result: { readonly output?: unknown }): Promise<object | undefined> {
   try {
     return objectIn(await result.output)
   } catch (error) {
-    // It was asked for and does not fit: that is a failure. Other errors say that there is no output.
+    // The output was requested but does not fit, so the run fails. Other errors mean that there is no output.
     if (fieldsOf(error).name === 'AI_NoObjectGeneratedError') throw error
     return undefined
   }

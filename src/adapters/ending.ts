@@ -1,5 +1,5 @@
 /**
- * How frameworks tell the end of a run, and what it used.
+ * Reads the finish reasons and token counts of frameworks.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import type { FinishReason, ModelCallEvent, Usage } from '../agents/contract.ts'
 import { fieldsOf, textIn } from './fields.ts'
 
-/** The words of frameworks and providers, in lower case and with underscores. */
+/** The reasons of frameworks and providers, in lower case and with underscores. */
 const REASONS: ReadonlyMap<string | undefined, FinishReason> = new Map([
   ['length', 'length'],
   ['max_tokens', 'length'],
@@ -19,12 +19,12 @@ const REASONS: ReadonlyMap<string | undefined, FinishReason> = new Map([
   ['tripwire', 'rejected'],
 ])
 
-/** The reason in our words; `stop` for those that say no more than that it ended. */
+/** The finish reason of a run. Unspecific and unknown reasons become `stop`. */
 export function toFinishReason(reason: unknown): FinishReason {
   return REASONS.get(textIn(reason)?.toLowerCase().replaceAll('-', '_')) ?? 'stop'
 }
 
-/** The tokens, where both kinds are told or follow from the total. A run that used none was not counted. */
+/** The token counts, if both are given or follow from the total. Zero tokens mean that the framework did not count. */
 export function toUsage(told: unknown): Usage | undefined {
   const usage = fieldsOf(told)
   const total = tokensIn(usage.totalTokens ?? usage.total_tokens)

@@ -1,5 +1,5 @@
 /**
- * What agents tell of their models and tools.
+ * Reads what agents say about their models and tools.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { ServableError } from '../errors.ts'
 import type { Facts } from './adapter.ts'
 import { type Fields, fieldsOf, textIn } from './fields.ts'
 
-/** The model that an AI SDK model object is, or that a name such as `openai/gpt-5` tells, alone or as an object's `id`. */
+/** The model of an AI SDK model object, or of a name such as `openai/gpt-5`, which may be an object's `id`. */
 export function modelOf(model: unknown): Facts['model'] {
   const { provider, modelId, id } = fieldsOf(model)
   const named = /^([^/]+)\/(.+)$/.exec(textIn(model) ?? textIn(id) ?? '')
@@ -17,7 +17,7 @@ export function modelOf(model: unknown): Facts['model'] {
   return from === undefined || name === undefined ? undefined : { provider: from, id: name }
 }
 
-/** Tools in a list, or in an object by their names. */
+/** Tools from a list, or from an object with their names. */
 export function toolsOf(tools: unknown): Tool[] {
   if (Array.isArray(tools)) {
     return tools.flatMap(tool => {

@@ -1,6 +1,6 @@
 /**
- * Tells a model provider's failure from others. Each client has an error class of its own, so it is known by what they
- * have in common.
+ * Recognizes failures of model providers. Each client has an error class of its own, so this looks at what the errors have in
+ * common.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { isServableError, messageOf, ServableError } from '../errors.ts'
 import { withoutKeyText } from '../key-text.ts'
 import { fieldsOf } from './fields.ts'
 
-/** Names of errors that stand for a provider's failure without saying its status. */
+/** Names of errors that mean a provider's failure but have no status. */
 const NAMES: ReadonlySet<unknown> = new Set([
   'AI_APICallError',
   'AI_RetryError',
@@ -17,12 +17,12 @@ const NAMES: ReadonlySet<unknown> = new Set([
   'APIConnectionTimeoutError',
 ])
 
-/** Errors wrap errors; deeper than this nobody looks. */
+/** Most levels of causes to search. */
 const MAX_DEPTH = 5
 
 /**
- * What a run fails with: `provider_failed` for a failure of the model's provider, anything else as it was thrown. A text that
- * holds what looks like a key comes without it.
+ * The error with which a run fails: `provider_failed` for a failure of the model's provider, otherwise the error as it was
+ * thrown. Text that looks like a key is removed.
  */
 export function failureOf(error: unknown): unknown {
   if (isServableError(error)) return error
@@ -39,7 +39,7 @@ function isProviderFailure(error: unknown, depth: number): boolean {
   return [cause, lastError, originalError].some(inner => isProviderFailure(inner, depth - 1))
 }
 
-/** Whether it is the HTTP status of a failure. */
+/** Whether the value is the HTTP status of a failure. */
 function isFailed(status: unknown): boolean {
   return typeof status === 'number' && status >= 400 && status < 600
 }

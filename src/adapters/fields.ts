@@ -1,19 +1,19 @@
 /**
- * Reads values of other people's making: what is not there, or not what was expected, is undefined.
+ * Reads values from other code. Missing and unexpected values are undefined.
  *
  * @module
  */
 
-/** The members of a value that may have any. */
+/** The members of any value. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** The members of an object or a function; of anything else, none. */
+/** The members of an object or a function. Other values have none. */
 export function fieldsOf(value: unknown): Fields {
   const hasFields = (typeof value === 'object' && value !== null) || typeof value === 'function'
   return hasFields ? (value as Fields) : {}
 }
 
-/** The text, unless it is empty or no text. */
+/** The text. Undefined if the value is empty or is not text. */
 export function textIn(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
@@ -28,7 +28,7 @@ export function objectIn(value: unknown): object | undefined {
   return typeof value === 'object' && value !== null ? value : undefined
 }
 
-/** The items of a list; of anything else, none. */
+/** The items of an array. Other values have none. */
 export function listIn(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
@@ -39,12 +39,12 @@ export function hasMethods(value: unknown, ...names: string[]): boolean {
   return names.every(name => typeof fields[name] === 'function')
 }
 
-/** Calls a method by its name. The caller has looked whether there is one. */
+/** Calls a method by its name. The caller has checked that it exists. */
 export function callMethod(target: unknown, name: string, ...args: readonly unknown[]): unknown {
   return (fieldsOf(target)[name] as (...args: readonly unknown[]) => unknown).apply(target, [...args])
 }
 
-/** What a stream of a framework gives; nothing where it is no stream. */
+/** The items of a framework's stream. A value that is not a stream has none. */
 export async function* itemsOf(stream: unknown): AsyncGenerator<unknown> {
   if (isAsyncIterable(stream)) yield* stream
 }

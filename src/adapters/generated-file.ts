@@ -1,7 +1,7 @@
 import type { ContentPart, RunEvent } from '../agents/contract.ts'
 import { type Fields, textIn } from './fields.ts'
 
-/** A file that the model made, as an artifact; nothing where it is not told as base64 with its media type. */
+/** A file from the model, as an artifact. Gives nothing unless the file has base64 and a media type. */
 export function* artifactOf(file: Fields): Generator<RunEvent> {
   const [data, mimeType] = [textIn(file.base64), textIn(file.mediaType)]
   if (data === undefined || mimeType === undefined) return

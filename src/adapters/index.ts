@@ -1,6 +1,6 @@
 /**
- * Makes agents of other frameworks servable, and plain functions. It imports none of the frameworks: agents are known
- * by their structure.
+ * Makes agents of other frameworks servable, and plain functions. It imports none of the frameworks. It recognizes agents by
+ * their structure.
  *
  * @module
  */

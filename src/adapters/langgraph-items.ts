@@ -4,13 +4,13 @@ import { modelCall, toFinishReason, toUsage } from './ending.ts'
 import { callMethod, type Fields, fieldsOf, hasMethods, listIn, objectIn, textIn } from './fields.ts'
 import { ToolCalls } from './tool-calls.ts'
 
-/** The node of the ready-made agent that only puts its answer into a schema. */
+/** The node of the prebuilt agent that only puts its answer into a schema. */
 const STRUCTURING = 'generate_structured_response'
 
-/** Reads the `[mode, data]` items of one run of a graph, in their order. */
+/** Reads the `[mode, data]` items of one run of a graph, in order. */
 export class LangGraphItems {
   readonly #calls = new ToolCalls()
-  /** Ids of calls whose arguments are under way, by their place: a later chunk tells that alone. */
+  /** Ids of calls whose arguments still stream, by their index. Later chunks have only the index. */
   readonly #open = new Map<string, string>()
   /** Answers that are under way, by their places and ids. */
   readonly #answers = new Map<string, Answer>()
@@ -22,7 +22,7 @@ export class LangGraphItems {
   #reason: FinishReason = 'stop'
   #structured: object | undefined
 
-  /** What the items told of the end. */
+  /** The end of the run, as far as the items described it. */
   get outcome(): Partial<RunResult> {
     return {
       finishReason: this.#reason,
@@ -31,7 +31,7 @@ export class LangGraphItems {
     }
   }
 
-  /** What one item says. */
+  /** The events of one item. */
   *read(item: unknown): Generator<RunEvent> {
     const [mode, data] = listIn(item)
     if (mode === 'updates') {
@@ -104,7 +104,7 @@ export class LangGraphItems {
       yield* this.#calls.args(callId, args)
     }
     if (chunks.length > 0) return
-    // A model that does not stream tells its calls whole; a graph around it may tell the message again.
+    // A model that does not stream gives complete calls. A graph around it may repeat the message.
     const messageId = textIn(message.id)
     if (messageId !== undefined && this.#whole.has(messageId)) return
     const calls = listIn(message.tool_calls).map(fieldsOf)
@@ -117,7 +117,7 @@ export class LangGraphItems {
   *#readToolMessage({ tool_call_id, name, status, content }: Fields): Generator<RunEvent> {
     const id = textIn(tool_call_id)
     if (id === undefined) return
-    // The end alone tells nothing new of a call that has ended.
+    // The end of a call gives no event if the call has ended already.
     if (!this.#calls.has(id)) yield* this.#calls.start(id, name)
     const error = textIn(content) ?? 'The tool failed'
     yield* this.#calls.end(id, status === 'error' ? { error } : { result: content })
@@ -156,7 +156,7 @@ function asked(id: unknown, value: unknown): RunEvent {
   return { type: 'artifact', artifactId, name: 'interrupt', parts: [{ type: 'data', data: value }] }
 }
 
-/** Whether it is an answer that a node gave as a plain object: those are told in updates alone. */
+/** Whether a node gave the answer as a plain object. Such answers come only in updates. */
 function isBare({ role }: Fields): boolean {
   return role === 'ai' || role === 'assistant'
 }
@@ -165,7 +165,7 @@ function typeOf(message: Fields): unknown {
   return hasMethods(message, '_getType') ? callMethod(message, '_getType') : message.type
 }
 
-/** What a message says, and what its model thinks. */
+/** The text of a message, and the reasoning of its model. */
 function* spoken({ content, additional_kwargs }: Fields): Generator<RunEvent> {
   const thought = textIn(fieldsOf(additional_kwargs).reasoning_content)
   if (thought !== undefined) yield { type: 'thinking', text: thought }

@@ -2,13 +2,13 @@ import type { ContentPart, HistoryMessage, RunInput } from '../agents/contract.t
 import { namesIn, resultText, spokenText, toldOf } from './history.ts'
 import { dataOf, isUrl, type MediaPart, mediaTypeOf, urlOf } from './media.ts'
 
-/** A message of the user, as LangChain takes it. */
+/** A user message for LangChain. */
 export interface LangChainMessage {
   readonly role: 'user'
   readonly content: string | readonly object[]
 }
 
-/** The input of a run as one message of the user. */
+/** The input of a run as one user message. */
 export function toLangChainMessage(input: RunInput): LangChainMessage {
   return { role: 'user', content: typeof input === 'string' ? input : input.map(toBlock) }
 }

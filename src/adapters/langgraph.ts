@@ -13,12 +13,12 @@ import { LangGraphItems } from './langgraph-items.ts'
 import { toLangChainMessage, toLangChainMessages } from './langgraph-messages.ts'
 import { threadOf } from './thread.ts'
 
-/** The name of graphs that were given none. */
+/** The name of a graph without a name of its own. */
 const UNNAMED = 'LangGraph'
 
 /**
- * `configurable.thread_id` is the session's, else the run's own id, so that a graph with a checkpointer runs without a
- * session too. A thread that waits at an interrupt is resumed with the input.
+ * `configurable.thread_id` is the session's thread, or the run's own id without a session. So a graph with a checkpointer
+ * also runs without a session. If a thread waits at an interrupt, the input resumes it.
  */
 export const langGraph: Adapter = {
   what: 'a compiled LangGraph graph',
@@ -68,7 +68,7 @@ async function waits(graph: unknown, configurable: object): Promise<boolean> {
   return listIn(tasks).some(task => listIn(fieldsOf(task).interrupts).length > 0)
 }
 
-/** What `new Command({ resume })` makes: the package knows a command by this name. */
+/** The same object as `new Command({ resume })`. The package recognizes a command by this name. */
 function resume(value: unknown): object {
   return { lg_name: 'Command', lc_direct_tool_output: true, resume: value, goto: [] }
 }

@@ -16,7 +16,10 @@ import { modelOf, toolsOf } from './facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, textIn } from './fields.ts'
 import { threadOf } from './thread.ts'
 
-/** A run with a `sessionId` has its thread in the agent's memory; the resource is the user, else the thread itself. */
+/**
+ * A run with a `sessionId` has its thread in the agent's memory. The resource is the user, or the thread itself without a
+ * user.
+ */
 export const mastra: Adapter = {
   what: 'a Mastra agent',
   recognizes: value => hasMethods(value, 'generate', 'stream', 'getDescription', 'listTools'),
@@ -32,7 +35,7 @@ export const mastra: Adapter = {
   run: runAgent,
 }
 
-/** It tells its tools later: the list is empty until then, and stays so where they depend on the request. */
+/** Mastra gives the tools asynchronously. The list is empty until then. It stays empty if the tools depend on the request. */
 function learnTools(agent: unknown): readonly Tool[] {
   const tools: Tool[] = []
   const ask = async () => tools.push(...toolsOf(await callMethod(agent, 'listTools')))
@@ -62,7 +65,7 @@ const NAMES: ReadonlyMap<unknown, string> = new Map([
   ['tool-call-suspended', 'tool-approval-request'],
 ])
 
-/** Its chunk as a part of the AI SDK. */
+/** A chunk of Mastra as a part of the AI SDK. */
 function toAiPart(chunk: unknown): object {
   const { type, payload, object } = fieldsOf(chunk)
   const { stepResult, output, args, argsTextDelta, result, ...rest } = fieldsOf(payload)

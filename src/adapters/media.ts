@@ -1,5 +1,5 @@
 /**
- * Parts of an input, as frameworks want them.
+ * Reads the parts of an input for frameworks.
  *
  * @module
  */
@@ -9,12 +9,12 @@ import type { ContentPart } from '../agents/contract.ts'
 /** A part whose data is base64 or a URL. */
 export type MediaPart = Extract<ContentPart, { readonly mimeType?: unknown }>
 
-/** Whether the data is an address, `data:` included, and not base64. */
+/** Whether the data is a URL (`data:` included) and not base64. */
 export function isUrl(data: string): boolean {
   return /^(https?:|data:)/i.test(data)
 }
 
-/** The first characters of base64 that begins as images do. */
+/** The first base64 characters of image formats. */
 const IMAGES: ReadonlyMap<string, string> = new Map([
   ['iVBORw0KGgo', 'image/png'],
   ['/9j/', 'image/jpeg'],
@@ -22,7 +22,7 @@ const IMAGES: ReadonlyMap<string, string> = new Map([
   ['UklGR', 'image/webp'],
 ])
 
-/** The media type that was told, else that the data shows, else the kind with any subtype: `image/*`. */
+/** The given media type, or the one that the data shows. Otherwise the kind with any subtype: `image/*`. */
 export function mediaTypeOf({ type, mimeType, data }: MediaPart): string {
   const told = mimeType ?? /^data:([^;,]+)/i.exec(data)?.[1]
   if (told !== undefined) return told
@@ -30,18 +30,18 @@ export function mediaTypeOf({ type, mimeType, data }: MediaPart): string {
   return shown?.[1] ?? `${type}/*`
 }
 
-/** The data as a URL: base64 becomes a `data:` URL. */
+/** The data as a URL. Base64 becomes a `data:` URL. */
 export function urlOf(part: MediaPart): string {
   return isUrl(part.data) ? part.data : `data:${mediaTypeOf(part)};base64,${part.data}`
 }
 
-/** The subtype, which OpenAI calls the format: `wav` of `audio/wav`. */
+/** The subtype, which OpenAI calls the format: `wav` for `audio/wav`. */
 export function formatOf(part: MediaPart): string {
   const subtype = mediaTypeOf(part).split('/', 2)[1] ?? ''
   return subtype === 'mpeg' ? 'mp3' : subtype.replace(/^x-/, '')
 }
 
-/** The base64 of a `data:` URL; other data as it is. */
+/** The base64 of a `data:` URL. Other data stays as it is. */
 export function dataOf({ data }: Pick<MediaPart, 'data'>): string {
   return /^data:[^,]*;base64,(.*)$/is.exec(data)?.[1] ?? data
 }

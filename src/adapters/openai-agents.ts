@@ -1,5 +1,5 @@
 /**
- * Agents of OpenAI's Agents SDK. They are run by the package's `run`, or a `Runner`, which the user gives.
+ * Agents of OpenAI's Agents SDK. The user gives the package's `run` or a `Runner`, which runs them.
  *
  * @module
  */
@@ -34,10 +34,10 @@ export const openaiAgents: Adapter = {
     return {
       name,
       description: textIn(handoffDescription),
-      // The names of models are OpenAI's unless a runner says otherwise.
+      // A model without a provider is OpenAI's, unless a runner has another provider.
       model: id === undefined ? undefined : { provider: 'openai', id },
       tools: toolsOf(tools),
-      // Text, where it is no schema.
+      // The output is text unless it is a schema.
       output: objectIn(outputType),
     }
   },
@@ -76,7 +76,7 @@ async function* runAgent(
 async function start(run: unknown, ...args: readonly unknown[]): Promise<Fields> {
   const started = typeof run === 'function' ? run(...args) : callMethod(run, 'run', ...args)
   const stream = fieldsOf(await started)
-  // It rejects with what the iteration throws, which is where it is told.
+  // It rejects with the error of the iteration, which reports it.
   void Promise.resolve(stream.completed).catch(() => {})
   return stream
 }

@@ -4,13 +4,13 @@ import { modelCall, toFinishReason, toUsage } from './ending.ts'
 import { type Fields, fieldsOf, listIn, textIn } from './fields.ts'
 import { ToolCalls } from './tool-calls.ts'
 
-/** The providers' events that say what a model thinks. */
+/** The providers' events with a model's reasoning. */
 const THINKING: ReadonlySet<unknown> = new Set([
   'response.reasoning_summary_text.delta',
   'response.reasoning_text.delta',
 ])
 
-/** Reads the stream events of one run of OpenAI's Agents SDK, in their order. */
+/** Reads the stream events of one run of OpenAI's Agents SDK, in order. */
 export class OpenAiEvents {
   readonly #calls = new ToolCalls()
   #reason: FinishReason = 'stop'
@@ -25,12 +25,12 @@ export class OpenAiEvents {
     this.#model = model
   }
 
-  /** Why the last answer of the model ended, where the provider's own events tell. */
+  /** The reason why the model's last answer ended, if the provider's events have it. */
   get finishReason(): FinishReason {
     return this.#reason
   }
 
-  /** What one event says. */
+  /** The events of one SDK event. */
   *read(event: unknown): Generator<RunEvent> {
     const { type, data, name, item, agent } = fieldsOf(event)
     if (type === 'agent_updated_stream_event') this.#model = modelOf(fieldsOf(agent).model)

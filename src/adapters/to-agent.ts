@@ -21,7 +21,10 @@ export interface ToAgentOptions {
   readonly name?: string
   /** Default: the agent's own, if it has one. */
   readonly description?: string
-  /** The model behind the agent. It decides which provider key of a request is used. Default: what the framework tells. */
+  /**
+   * The model behind the agent. It decides which provider key of a request is used. Default: the model that the framework
+   * names.
+   */
   readonly model?: { readonly provider: string; readonly id: string }
   /** What the agent can do beyond text: `['vision']`. Default: none. */
   readonly capabilities?: readonly string[]
@@ -37,24 +40,36 @@ export interface ToAgentOptions {
   /** For OpenAI Agents only, and required there: the package's `run`, or a `Runner`. */
   readonly run?: unknown
   /**
-   * For OpenAI Agents only: opens the `Session` of a run that has a `sessionId`. `thread` is the session's id together with its
-   * user's, if there is one, so that no user reaches the session of another. Default: runs remember nothing.
+   * For OpenAI Agents only: opens the `Session` of a run that has a `sessionId`. `thread` joins the session's id with its
+   * user's, if there is one, so that no user reaches another user's session. Default: the agent has no memory of earlier
+   * runs.
    */
   readonly session?: (thread: string, context: RunContext) => unknown
 }
 
 const ADAPTERS: readonly Adapter[] = [aiSdk, langGraph, openaiAgents, voltAgent, mastra]
 
-/** What can be told of everything that is made servable. */
+/** The options of every agent that `toAgent` makes. */
 const COMMON: readonly string[] = ['name', 'description', 'model', 'capabilities']
 
-/** What is servable already is given back as it is; options with it throw `invalid_options`. */
+/**
+ * Returns a value that is already servable, such as an `Agent` or a `Team`, unchanged. So a list may mix it with agents of
+ * other frameworks. Throws `invalid_options` if it gets options.
+ */
 export function toAgent<T extends Servable>(servable: T): T
-/** A function or a generator function, async or not, of the input and the run's context; its own name is the default. */
+/**
+ * Makes an agent of a function. The function may be a generator, and may be async. It gets the input and the run's context.
+ * Its own name is the default of `name`. The agent is in no registry: give it to `createHandler({ serve: […] })`. Throws
+ * `invalid_options` for a class or an invalid option.
+ *
+ * @example
+ * createHandler({ serve: [toAgent(async function shout(input) { return textOf(input).toUpperCase() })] })
+ */
 export function toAgent(run: AgentConfig['run'], options?: ToAgentOptions): ServableAgent
 /**
- * An agent of the AI SDK (6, 7), Mastra, VoltAgent or OpenAI Agents, or a compiled LangGraph graph. It is in no registry:
- * give it to `createHandler({ serve: [toAgent(agent)] })`. Throws `invalid_options` for anything else.
+ * Makes an agent of an agent of the AI SDK (6, 7), Mastra, VoltAgent or OpenAI Agents, or of a compiled LangGraph graph. The
+ * agent is in no registry: give it to `createHandler({ serve: [toAgent(agent)] })`. Throws `invalid_options` for anything
+ * else.
  *
  * @example
  * createHandler({ serve: [toAgent(new ToolLoopAgent({ id: 'helper', model }))] })
@@ -85,7 +100,7 @@ function adapted(agent: unknown, adapter: Adapter, options: ToAgentOptions): Ser
   return new Agent({ ...config, run: bodyOf(agent, adapter, options), register: false })
 }
 
-/** The body of an agent of a framework. A provider's failure comes out as `provider_failed`. */
+/** The body of a framework's agent. A provider's failure becomes `provider_failed`. */
 function bodyOf(agent: unknown, adapter: Adapter, options: ToAgentOptions): AgentConfig['run'] {
   return async function* run(input: RunInput, context: RunContext) {
     const chosen = (await options.forRun?.(context)) || agent
@@ -125,7 +140,7 @@ function isServable(value: unknown): value is Servable {
   return isKind && (typeof run === 'function' || typeof stream === 'function')
 }
 
-/** Throws for a class: called as a function, it would fail in every run. */
+/** Throws for a class. Called as a function, it would fail in every run. */
 function checkInstance(value: unknown): void {
   if (typeof value !== 'function' || !/^class\b/.test(Function.prototype.toString.call(value))) return
   const name = value.name || 'Agent'
@@ -135,7 +150,7 @@ function checkInstance(value: unknown): void {
   )
 }
 
-/** Throws for an option that is not one of `what`. */
+/** Throws for an option that `what` does not have. */
 function checkOptions(options: unknown, known: readonly string[], what: string): void {
   if (typeof options !== 'object' || options === null) {
     throw new ServableError('invalid_options', '`toAgent`: the options must be an object')

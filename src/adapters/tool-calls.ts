@@ -2,14 +2,14 @@ import type { RunEvent } from '../agents/contract.ts'
 import { withThrown } from '../agents/thrown.ts'
 import { textIn } from './fields.ts'
 
-/** How a tool call ended. */
+/** The end of a tool call. */
 export type CallEnd =
   | { readonly result: unknown }
   | { readonly error: string; readonly code?: string | undefined }
 
-/** One call, as far as it was told. */
+/** One call, as far as its events were sent. */
 interface Told {
-  /** By which it is told: its own id, unless an earlier call had that. */
+  /** The id in the events: the call's own id, unless an earlier call had it. */
   readonly id: string
   hasArgs: boolean
   isReady: boolean
@@ -29,7 +29,7 @@ export class ToolCalls {
     this.#nameOf = nameOf
   }
 
-  /** Whether a call of this id was told. */
+  /** Whether a call of this id has started. */
   has(id: string): boolean {
     return this.#told.has(id)
   }
@@ -51,7 +51,7 @@ export class ToolCalls {
     }
   }
 
-  /** A piece of the arguments, as JSON text. */
+  /** Adds a piece of the arguments, as JSON text. */
   *args(id: string, piece: unknown): Generator<RunEvent> {
     const argumentsDelta = textIn(piece)
     const call = this.#running(id)
@@ -75,7 +75,7 @@ export class ToolCalls {
     yield* this.ready(id, args)
   }
 
-  /** The call has ended. One that never began cannot. `thrown` is what it failed with, for the log. */
+  /** Ends a call. A call that never started has no end. `thrown` is its error, for the log. */
   *end(id: string, how: CallEnd, thrown?: unknown): Generator<RunEvent> {
     const call = this.#running(id)
     if (call === undefined) return

@@ -1,5 +1,5 @@
 /**
- * Agents of VoltAgent. Their streams are of AI SDK parts.
+ * Agents of VoltAgent. Their streams have parts of the AI SDK.
  *
  * @module
  */
@@ -46,7 +46,7 @@ async function* runAgent(
   return parts.outcome
 }
 
-/** It tells a tool's error as a result, with the stack: that is an error, and its text is enough. */
+/** VoltAgent gives a tool's error as a result with its stack. This makes it an error that has only its text. */
 function withoutStack(part: unknown): unknown {
   const { type, output, ...rest } = fieldsOf(part)
   const { error, message, stack } = fieldsOf(output)

@@ -7,7 +7,7 @@ import type {
 } from '../core/builders.ts'
 import { TOOL_SUMMARY } from '../http/tool-summary.ts'
 
-/** Tells of the routes. */
+/** Describes the admin routes for the OpenAPI document. */
 export function describeAdmin(build: Builders): BuiltInDescription {
   const { at, operation, answer, json, parameter, ref, list } = build
   const act = (

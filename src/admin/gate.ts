@@ -1,5 +1,5 @@
 /**
- * Who may use the admin routes. It comes before any work, and where it cannot say yes it says no.
+ * Decides who may use the admin routes. It runs before any other work, and refuses in case of doubt.
  *
  * @module
  */
@@ -11,17 +11,17 @@ import { isCrossSite } from '../http/cross-site.ts'
 import { isResponse } from '../web/response.ts'
 import type { AuthenticateAdmin } from './options.ts'
 
-/** What a person is told who has set no authentication. */
+/** The warning for deployments without authentication. */
 export const OPEN_WARNING: string =
   '`admin` has no `authenticate`: it answers only requests from this machine, and none from a web page. To let others in, write ' +
   "`admin: { authenticate: bearerIdentity({ tokens: { [env.ADMIN_TOKEN]: 'admin' } }) }`"
 
-/** The guard of the admin routes: lets nobody but administrators through. */
+/** The guard of the admin routes. Only administrators pass it. */
 export function adminGate(authenticate: AuthenticateAdmin | undefined): Middleware {
   return async (request, context, next) => {
     if (authenticate === undefined) checkOwnMachine(request, context)
     else {
-      // Whoever is refused is told how to ask (RFC 9110, section 15.5.2).
+      // A 401 answer must have a challenge (RFC 9110, section 15.5.2).
       context.responseHeaders.set('www-authenticate', 'Bearer')
       const answer = await identifyBy(authenticate, request, context)
       if (isResponse(answer)) return answer
@@ -36,8 +36,8 @@ const LOOPBACK_NAME = /^(localhost|[\w.-]+\.localhost|127(\.\d{1,3}){3}|\[::1\])
 const LOOPBACK_ADDRESS = /^(127(\.\d{1,3}){3}|::1|::ffff:127(\.\d{1,3}){3})$/i
 
 /**
- * Throws `forbidden` unless the request comes from this machine, asks for it under a name of its own (another's name may be
- * made to lead here) and is made by no page of another origin.
+ * Throws `forbidden` unless three things hold. The request comes from this machine. Its host name is a loopback name,
+ * because another name may be resolved to this machine. No page of another origin sent it.
  */
 function checkOwnMachine(request: Request, context: Context): void {
   const { hostname } = new URL(request.url)
@@ -46,7 +46,7 @@ function checkOwnMachine(request: Request, context: Context): void {
     LOOPBACK_NAME.test(hostname) &&
     LOOPBACK_NAME.test(asked) &&
     [context.ip, peerOf(context)].every(ip => ip === undefined || LOOPBACK_ADDRESS.test(ip))
-  // Whoever passes it on for somebody says for whom.
+  // A proxy adds one of these headers.
   const isPassedOn = [...request.headers.keys()].some(name =>
     /^(forwarded|x-forwarded-.*|x-real-ip|via)$/.test(name),
   )

@@ -1,5 +1,5 @@
 /**
- * The object that keeps and connects the tool servers for all isolates.
+ * The object that stores and connects the tool servers for all isolates.
  *
  * @module
  */
@@ -8,10 +8,10 @@ import type { ServerTool, ToolServer, ToolServerDefinition, ToolServers } from '
 import type { Keeper } from '../core/hosted.ts'
 import { callIn } from '../core/keeper.ts'
 
-/** The name of the keeper: the plugin's. */
+/** The name of the keeper, which is the plugin's name. */
 export const TOOL_SERVER_KEEPER = 'admin'
 
-/** What the object answers; a call is named, so that it can be cancelled. */
+/** The methods of the object. Each call has an id, so that it can be cancelled. */
 export interface ToolServerMethods {
   list(): Promise<readonly ToolServer[]>
   get(id: string): Promise<ToolServer>
@@ -24,7 +24,7 @@ export interface ToolServerMethods {
   cancel(callId: string): void
 }
 
-/** Does in an object what an isolate asks for. What is connected from there lives as long as the object is in memory. */
+/** Makes the keeper. It runs the tool servers in the object. Their connections last as long as the object is in memory. */
 export function createToolServerKeeper(open: () => ToolServers): Keeper {
   let opened: ToolServers | undefined
   const calls = new Map<string, AbortController>()

@@ -6,15 +6,18 @@ export const TOOL_SERVERS = 'toolserver'
 
 const PARTITION = 'all'
 
-/** The collection of one document, which is written with each definition: names are compared by a list, and lists may lag. */
+/**
+ * The collection of a single document. Every write of a definition writes it too. So writes conflict, and no name is used
+ * twice even if lists lag behind.
+ */
 const TURNS = 'toolserver-turn'
 
-/** More than any manager allows. */
+/** A limit above the number that any manager allows. */
 const ALL = 1_000_000
 
-/** Keeps definitions of tool servers in a store. */
+/** Stores definitions of tool servers. */
 export function toolServersIn(store: Store): ToolServerStore {
-  // A list begins with the newest.
+  // Lists come newest first.
   const allIn = (tx: Reader) =>
     tx
       .list<KeptDefinition>(TOOL_SERVERS, { partition: PARTITION, limit: ALL })

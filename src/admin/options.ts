@@ -12,18 +12,21 @@ import type { Identity } from '../http/platform.ts'
 import { func, isFunction } from '../schemas.ts'
 import { isRange } from '../web/address.ts'
 
-/** Says who may use the admin routes. An identity may. A response is sent as it is. Undefined and a throw refuse. */
+/**
+ * Decides who may use the admin routes. An identity may use them. A response is sent as it is. Undefined or a throw
+ * refuses.
+ */
 export type AuthenticateAdmin = (
   request: Request,
 ) => Identity | Response | undefined | Promise<Identity | Response | undefined>
 
-/** How the admin routes work. */
+/** Options of the admin routes. */
 export interface AdminOptions {
   /** The manager of the tool servers. Default: the `ToolServerManager` that was made last. */
   readonly manager?: ToolServerSource
   /**
-   * Decides who may use the admin routes, before anything else happens. Required in production. Elsewhere, without it, only
-   * requests from this machine are answered, and none that a web page sent.
+   * Decides who may use the admin routes, before anything else happens. Required in production. Elsewhere it is optional:
+   * without it, only requests from this machine are answered, except those that a web page sent.
    */
   readonly authenticate?: AuthenticateAdmin
   /**
@@ -37,13 +40,13 @@ export interface AdminOptions {
 
 /** The options with every default in place. */
 export interface AdminSettings {
-  /** Undefined where there are no tool servers to manage. */
+  /** Undefined if there are no tool servers to manage. */
   readonly manager: ToolServerSource | undefined
   readonly authenticate: AuthenticateAdmin | undefined
   readonly policy: ToolServerPolicy
 }
 
-/** A host, with a port or without, or a range of addresses. */
+/** Whether the text is a host, a host with a port, or an address range. */
 function isAllowed(text: string): boolean {
   return text.includes('/') ? isRange(text) : /^(\[[\da-f:.]+\]|[\w.:-]+)(:\d+)?$/i.test(text)
 }
@@ -82,7 +85,7 @@ export const AdminSchema: v.GenericSchema<unknown> = v.union(
   'must be true, false or an object of options',
 )
 
-/** Fills in defaults. Throws `invalid_options` where anyone could do anything in production. */
+/** Fills in the defaults. Throws `invalid_options` if `authenticate` is missing in production. */
 export function resolveAdmin(
   { manager, authenticate, allow = [], stdio }: AdminOptions,
   { production, registry }: { readonly production: boolean; readonly registry: Registry | undefined },

@@ -25,8 +25,9 @@ import { adminPath, adminRoutes, type FindRuns } from './routes.ts'
 
 const NAME = TOOL_SERVER_KEEPER
 
-/** How the admin routes work, and the toolkits that they show. */
+/** Options of the admin routes, and the toolkits that they show. */
 export interface AdminPluginOptions extends AdminOptions {
+  /** The toolkits that the catalog shows. Default: none. */
   readonly toolkits?: readonly Toolkit[] | undefined
 }
 
@@ -91,7 +92,10 @@ function useToolServers(settings: AdminSettings, core: Core): void {
   )
 }
 
-/** The tool servers that a store keeps, connected from here. Throws `tool_servers_not_configured` without a manager. */
+/**
+ * Opens the tool servers of a store. They are connected from this process. Throws `tool_servers_not_configured` without a
+ * manager.
+ */
 export function openToolServers(
   { manager, policy }: AdminSettings,
   { store, log }: { readonly store: Store; readonly log: Log },

@@ -1,5 +1,5 @@
 /**
- * The tool servers where one object keeps and connects them for all isolates, as an isolate reaches them.
+ * The tool servers as an isolate reaches them. One object stores and connects them for all isolates.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { type Remote, remote } from '../core/keeper.ts'
 import { isServableError, ServableError } from '../errors.ts'
 import { TOOL_SERVER_KEEPER, type ToolServerMethods } from './keepers.ts'
 
-/** Reaches them. */
+/** Makes the tool servers that call the object. */
 export function connectToolServers({ reach }: Pick<HostedState, 'reach'>): ToolServers {
   const object = remote<ToolServerMethods>(reach('index', 'toolservers', TOOL_SERVER_KEEPER))
   return {
@@ -25,7 +25,7 @@ export function connectToolServers({ reach }: Pick<HostedState, 'reach'>): ToolS
   }
 }
 
-/** Calls a tool. A signal does not cross to an object, so its end is told by a second message. */
+/** Calls a tool. A signal cannot be sent to an object, so a second message cancels the call. */
 async function call(
   object: Remote<ToolServerMethods>,
   name: string,
@@ -43,7 +43,9 @@ async function call(
   }
 }
 
-/** What the object answers; it may be gone in the middle, or the answer too large to cross. */
+/**
+ * Awaits an answer of the object. Throws `tool_server_failed` if the object is gone or the answer is too large to be sent.
+ */
 async function reached<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked

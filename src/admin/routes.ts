@@ -1,5 +1,5 @@
 /**
- * `/admin/mcp`, `/admin/runs` and `/admin/toolkits`. Every act is told to the log and to the manager's event bus.
+ * `/admin/mcp`, `/admin/runs` and `/admin/toolkits`. Each operation is reported to the log and to the manager's event bus.
  *
  * @module
  */
@@ -22,27 +22,27 @@ export interface AdminRoutesOptions {
   readonly settings: AdminSettings
   readonly toolkits: readonly Toolkit[]
   readonly maxBodyBytes: number
-  /** Finds what is kept of a run or task, by what the log says of its id. */
+  /** Finds stored runs and tasks by the reference that the log shows for their id. */
   readonly findRuns: FindRuns
-  /** Throws `unsupported_operation` where a request cannot reach tool servers that last. */
+  /** Throws `unsupported_operation` if this request cannot reach lasting tool servers. */
   readonly checkServed: (state: RequestState) => void
 }
 
-/** What is kept of the runs and tasks that a reference out of the log may stand for. */
+/** Returns the stored runs and tasks that a reference in the log may stand for. */
 export type FindRuns = (
   ref: string,
 ) => Promise<{ readonly runs: readonly object[]; readonly tasks: readonly object[] }>
 
-/** Most bytes of a definition. */
+/** Most bytes of a tool server's definition. */
 const MAX_DEFINITION = 262_144
 
-/** Most characters of an id or a name in the log: a client may send any. */
+/** Most characters of an id or a name in the log. A client may send any length. */
 const MAX_SHOWN = 100
 
-/** What an act was done to. */
+/** The object of an operation: an id and a name. */
 type Subject = Pick<AdminPayload, 'id' | 'name'>
 
-/** Answers; `about` says what it is about, once that is known. */
+/** Performs an operation. It calls `about` with the object of the operation, once that is known. */
 type Act = (request: Request, id: string, about: (subject: Subject) => void) => unknown | Promise<unknown>
 
 interface Operation {
@@ -50,17 +50,17 @@ interface Operation {
   readonly path: string
   readonly action: string
   readonly status?: number
-  /** It changes something. */
+  /** Whether the operation changes something. */
   readonly changes?: boolean
   readonly act: Act
 }
 
-/** Where the admin routes are. */
+/** The path of the admin routes. */
 export function adminPath(prefix: string): string {
   return joinPath(prefix, 'admin')
 }
 
-/** The routes. Who may use them, the gate decides. */
+/** The admin routes. The gate decides who may use them. */
 export function adminRoutes(options: AdminRoutesOptions): Route[] {
   const { prefix, settings } = options
   return operationsOf(options).map(operation => ({
@@ -85,7 +85,7 @@ function operationsOf({ settings, toolkits, maxBodyBytes, findRuns }: AdminRoute
     const servers = serversOf(settings)
     requireJson(request)
     const body = await readJson(request, Math.min(maxBodyBytes, MAX_DEFINITION))
-    // The tool servers check it themselves.
+    // `add` checks the definition.
     const server = await servers.add(body as ToolServerDefinition)
     about(server)
     return server
@@ -153,7 +153,7 @@ function operationsOf({ settings, toolkits, maxBodyBytes, findRuns }: AdminRoute
   ]
 }
 
-/** An id, or the beginning of one that the log shows where it has no owner. */
+/** A full id, or the beginning that the log shows for a run without an owner. */
 const REFERENCE = /^[\da-f]{8}(-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12})?$/
 
 function serversOf({ manager }: AdminSettings): ToolServers {
@@ -181,7 +181,7 @@ async function perform(
       ...(id !== undefined && { id: plain(id.slice(0, MAX_SHOWN)) }),
       ...(name !== undefined && { name: plain(name.slice(0, MAX_SHOWN)) }),
     }
-    // What changes the service is told by the default log as well, which is silent about the rest.
+    // Changes have the level of warnings, because the default log shows nothing below.
     state.log({ level: changes ? 'warn' : 'info', event: 'admin.act', ...payload })
     manager?.events.emit('admin.act', payload)
   }

@@ -10,7 +10,7 @@ import { summaryOf, type ToolSummary } from '../http/tool-catalog.ts'
 
 /** A toolkit as the catalog shows it. */
 export interface ToolkitSummary {
-  /** Its name. */
+  /** The toolkit's name. */
   readonly id: string
   readonly name: string
   readonly description: string | null
@@ -19,7 +19,7 @@ export interface ToolkitSummary {
   readonly configFields: readonly ConfigFieldView[]
 }
 
-/** Something that a toolkit has to be told, as the catalog shows it. */
+/** A setting of a toolkit, as the catalog shows it. */
 export interface ConfigFieldView {
   readonly name: string
   readonly description: string | null
@@ -32,12 +32,12 @@ export interface ToolkitDetail extends ToolkitSummary {
   readonly tools: readonly ToolSummary[]
 }
 
-/** All toolkits. */
+/** Lists all toolkits. */
 export function listToolkits(toolkits: readonly Toolkit[]): ToolkitSummary[] {
   return toolkits.map(toSummary)
 }
 
-/** One of them. Throws `toolkit_not_found`. */
+/** Returns a toolkit with its tools. Throws `toolkit_not_found`. */
 export function getToolkit(toolkits: readonly Toolkit[], id: string): ToolkitDetail {
   const toolkit = toolkits.find(({ name }) => name === id)
   if (toolkit === undefined) {

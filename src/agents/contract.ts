@@ -35,7 +35,6 @@ export type {
   FinishEvent,
   FinishReason,
   HistoryMessage,
-  HistoryToolCall,
   InputRequest,
   Kind,
   ModelCallEvent,

@@ -1,27 +1,32 @@
-/** What a person has put right in an agent's output. */
+/** What a person has corrected in an agent's output. */
 
-/** A correction, as a client sends it. */
+/** A correction, as a client sends it: at most 65,536 bytes of JSON. Texts are not empty. */
 export interface CorrectionInput {
-  /** What the agent said; any JSON. */
+  /** What the agent said: any JSON. */
   readonly originalValue: unknown
-  /** What it should have said. */
+  /** What it should have said: any JSON. */
   readonly correctedValue: unknown
-  /** Which part of the output it is about. */
+  /** Which part of the output it is about. At most 500 characters. */
   readonly field?: string | undefined
+  /** Why. At most 10,000 characters. */
   readonly reason?: string | undefined
-  /** What the output is about, in the words of the deployment. */
+  /** What the output is about, as a key of your own. At most 500 characters. */
   readonly entityKey?: string | undefined
+  /** The run that gave the output. At most 500 characters; not checked. */
   readonly runId?: string | undefined
+  /** The session of that run. At most 500 characters; not checked. */
   readonly sessionId?: string | undefined
-  /** Who corrects: the identity that middleware set, else what the client claims. */
+  /** Who corrects: the authenticated user, or else whom the client claims to be. At most 500 characters. */
   readonly userId?: string | undefined
-  /** Where it is to hold. */
+  /** Where it applies, in words of your own. At most 500 characters. */
   readonly scope?: string | undefined
+  /** At most 50, each of at most 100 characters. */
   readonly tags?: readonly string[] | undefined
 }
 
 /** A correction, as it is kept. */
 export interface Correction extends CorrectionInput {
+  /** A UUID. */
   readonly id: string
   /** The name under which the agent was reached. */
   readonly agent: string
@@ -31,12 +36,13 @@ export interface Correction extends CorrectionInput {
 
 /** Which corrections to list. */
 export interface CorrectionQuery {
+  /** The name of the agent. */
   readonly agent: string
-  /** Whose; null where there is no identity. */
+  /** Whose; null without an identity. */
   readonly owner: string | null
-  /** From a page before. */
+  /** The `nextCursor` of the page before. Default: the first page. */
   readonly cursor?: string | undefined
-  /** 1 to 100. */
+  /** Most corrections of the page: 1 to 100. Over HTTP 50 by default. */
   readonly limit: number
 }
 
@@ -49,8 +55,8 @@ export interface CorrectionPage {
 
 /** An agent's own place for corrections. */
 export interface CorrectionStore {
-  /** Keeps one. */
+  /** Keeps one. `owner` is whose it is; null without an identity. */
   add(correction: Correction, owner: string | null): void | Promise<void>
-  /** Without it they cannot be listed. */
+  /** Without it corrections cannot be listed: `GET` answers `not_found`. */
   list?(query: CorrectionQuery): CorrectionPage | Promise<CorrectionPage>
 }

@@ -7,47 +7,57 @@
 
 import type { EventBus } from './bus.ts'
 
-/** How a tool server is reached: Streamable HTTP, HTTP with SSE (MCP 2024-11-05), or a program of this machine. */
+/** How a tool server is reached: `http` is Streamable HTTP, `sse` HTTP with SSE (MCP 2024-11-05), `stdio` a program of this machine. */
 export type ToolServerTransport = 'http' | 'sse' | 'stdio'
 
-/** Whether a tool server can be used. After `error` it is tried again by itself; `disconnected` stays so. */
+/**
+ * Whether a tool server can be used. After `error` the service tries again by itself, first after a second, then after twice as
+ * long each time, up to a minute. `disconnected` stays so until `connect`.
+ */
 export type ToolServerStatus = 'disconnected' | 'connecting' | 'connected' | 'error'
 
-/** What it takes to reach a tool server. */
+/** What it takes to reach a tool server. Each value has at most 8,192 characters. */
 export interface ToolServerDefinition {
-  /** Its tools are called `name.tool`: 1 to 64 letters, digits, `-` and `_`. */
+  /** 1 to 64 letters, digits, `-` and `_`, and not two underscores first. Its tools are called `name.tool`. */
   readonly name: string
   readonly transport: ToolServerTransport
-  /** For `http` and `sse`. What its query holds is never shown again. */
+  /**
+   * Required for `http` and `sse`, and only for these: an absolute URL of at most 2,048 characters. The values of its query, and
+   * path segments that look like a token, are never shown again.
+   */
   readonly url?: string | undefined
-  /** Sent with every request, such as `authorization`. The values are never shown again. */
+  /** For `http` and `sse`: sent with every request, such as `authorization`; at most 100. The values are never shown again. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** For `stdio`: one of those that `admin.stdio.commands` names. */
+  /** Required for `stdio`, and only for it: one of those that `admin.stdio.commands` names. */
   readonly command?: string | undefined
-  /** Never shown again. */
+  /** For `stdio`: at most 100. Never shown again. Default: none. */
   readonly args?: readonly string[] | undefined
-  /** Beside a few harmless variables of this process. The values are never shown again. */
+  /** For `stdio`: variables beside a few harmless ones of this process; at most 100. The values are never shown again. Default: none. */
   readonly env?: Readonly<Record<string, string>> | undefined
   /** Connects when it is added, and whenever the service starts. Default: true. */
   readonly autoConnect?: boolean | undefined
 }
 
-/** A tool server as it is shown. */
+/** A tool server as it is shown: no member holds a secret. */
 export interface ToolServer {
+  /** A UUID. */
   readonly id: string
   readonly name: string
   readonly transport: ToolServerTransport
-  /** Without the values of its query; null for `stdio`. */
+  /** With `***` for the values of its query and for path segments that look like a token; null for `stdio`. */
   readonly url: string | null
+  /** Null for `http` and `sse`. */
   readonly command: string | null
   readonly status: ToolServerStatus
+  /** 0 while it is not connected. */
   readonly toolCount: number
-  /** Why it cannot be used, while it cannot. */
+  /** Why the last try failed, in at most 500 characters. Null from when it is connected or disconnected. */
   readonly error: string | null
-  /** What was left out of its tools, and why. */
+  /** Which of its tools were left out, and why. Empty while it is not connected. */
   readonly warnings: readonly string[]
   /** ISO 8601; null while it is not connected. */
   readonly connectedAt: string | null
+  /** ISO 8601. */
   readonly createdAt: string
 }
 
@@ -55,8 +65,9 @@ export interface ToolServer {
 export interface ServerTool {
   /** `server.tool`. */
   readonly name: string
+  /** Null if the server gives none, or if the whole list is too large. */
   readonly description: string | null
-  /** JSON Schema of the arguments. */
+  /** JSON Schema of the arguments; null if the whole list is too large. */
   readonly parameters: Readonly<Record<string, unknown>> | null
   /** The name of its server. */
   readonly server: string
@@ -69,7 +80,7 @@ export interface ServerCallOptions {
 }
 
 /**
- * The tool servers of a deployment. What goes in and out is JSON, so that they may be elsewhere. An id that is none throws
+ * The tool servers of a deployment. What goes in and out is JSON, so that they may be elsewhere. An unknown id throws
  * `tool_server_not_found`.
  */
 export interface ToolServers {
@@ -85,6 +96,7 @@ export interface ToolServers {
   remove(id: string): Promise<ToolServer>
   /** Connects, again if it is connected; resolves once that is done, or has failed. */
   connect(id: string): Promise<ToolServer>
+  /** Disconnects, and does not connect again by itself, also not after a restart. */
   disconnect(id: string): Promise<ToolServer>
   /** The tools of one server, or of all that are connected. */
   tools(id?: string): Promise<readonly ServerTool[]>
@@ -99,9 +111,9 @@ export interface ToolServers {
 
 /** What a deployment lets its tool servers be. */
 export interface ToolServerPolicy {
-  /** Hosts and ranges that may be asked though they are not public. */
+  /** Hosts such as `localhost:3000` and ranges such as `10.0.0.0/8` that may be reached although they are not public. */
   readonly allow: readonly string[]
-  /** Programs that may be started. */
+  /** Programs that may be started, as `command` names them. */
   readonly commands: readonly string[]
 }
 
@@ -109,7 +121,7 @@ export interface ToolServerPolicy {
 export interface ToolServerSource {
   /** Tells `admin.act`: who did what over the admin routes. */
   readonly events: EventBus
-  /** Those that it was told to use. Throws `invalid_options` before. */
+  /** The ones of the last `use`. Throws `invalid_options` before the first. */
   readonly servers: ToolServers
   /** Uses these from now on, and closes those before. */
   use(servers: ToolServers): void
@@ -127,11 +139,12 @@ export interface ToolServerPlace {
   readonly onChange: (change: ToolServerChange) => void
 }
 
-/** A change that nobody asked for. */
+/** A change that happens by itself. */
 export interface ToolServerChange {
   readonly id: string
   readonly name: string
   readonly status: ToolServerStatus
+  /** Why the last try failed. Null from when it is connected or disconnected. */
   readonly error: string | null
 }
 
@@ -140,7 +153,10 @@ export interface ToolServerStore {
   /** Others may write into it at the same time. */
   readonly isShared: boolean
   all(): readonly KeptDefinition[] | Promise<readonly KeptDefinition[]>
-  /** Throws, or rejects, where `check` does, which sees what is there; nothing is written then. */
+  /**
+   * Writes one. `check` is called with the definitions that are there; if it throws, `put` throws or rejects with the same error and
+   * writes nothing.
+   */
   put(definition: KeptDefinition, check?: (others: readonly KeptDefinition[]) => void): void | Promise<void>
   remove(id: string): void | Promise<void>
 }
@@ -154,9 +170,10 @@ export interface KeptDefinition {
   /** Whether it is to be connected. */
   readonly isWanted: boolean
   readonly transport: ToolServerTransport
-  /** What may be shown of it. */
+  /** What may be shown of the address; null for `stdio`. */
   readonly url: string | null
+  /** Null for `http` and `sse`. */
   readonly command: string | null
-  /** How it is reached, secrets and all: JSON, or that encrypted. */
+  /** How it is reached, with its secrets: JSON, or that JSON encrypted. */
   readonly reach: string
 }

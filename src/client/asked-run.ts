@@ -5,40 +5,40 @@ import type { FollowedOptions, HeaderFields, PlainOptions } from './options.ts'
 import { notOurs } from './problem.ts'
 import { segment } from './sent.ts'
 
-/** What runs. */
+/** The agent, team or workflow to run. */
 export interface RunTarget {
   readonly kind: Kind
-  /** The name under which the service has it. */
+  /** Its name on the service. */
   readonly name: string
 }
 
 /** How a run is started. */
 export type RunStart = FollowedOptions | PlainOptions
 
-/** Asks for the run's record at once (RFC 7240). */
+/** Requests the run's record at once (RFC 7240). */
 export const RESPOND_ASYNC: HeaderFields = { prefer: 'respond-async' }
 
 /** Characters of a run's id. */
 const UUID_LENGTH = 36
 
-/** Milliseconds for which the service is told of a cancel, if it cannot be reached at once. */
+/** Milliseconds for which the client tries to tell the service of a cancel. */
 const CANCEL_MS = 10_000
 
 /**
- * One run as its client sees it. However often a stored run is asked for, it is one: each request has the same key and the
- * same body, and the headers of the first one.
+ * One run, from the client's side. All requests for a stored run have the same key, the same body and the headers of the
+ * first request. So they find the same run.
  */
 export interface AskedRun {
-  /** Once the service has answered. */
+  /** Undefined until the service has answered. */
   readonly id: string | undefined
   readonly isFollowed: boolean
-  /** Asks for the run, or for the one that there is. */
+  /** Requests the run. Finds the existing one if the service has it. */
   post(call: Call, verb: 'run' | 'stream', headers?: HeaderFields): Promise<Response>
-  /** Cancels the run on the service, once. A plain run ends with its connection. Never rejects. */
+  /** Cancels the run on the service. More calls have no effect. A plain run ends with its connection. Never rejects. */
   cancel(): Promise<void>
 }
 
-/** Nothing is sent yet. */
+/** Prepares a run. It sends nothing yet. */
 export function askRun(
   caller: Caller,
   { kind, name }: RunTarget,
@@ -68,7 +68,7 @@ export function askRun(
 
   const stopping = { ...options, signal: undefined, timeoutMs: CANCEL_MS }
   const stop = async (call: Call) => {
-    // Where the first answer was lost, asking once more tells which run it is.
+    // If the first answer was lost, another request gives the run's id.
     if (!run.id) discard(await post(call, 'run', RESPOND_ASYNC))
     discard(await call.send(`/runs/${run.id}/cancel`, { method: 'POST' }))
   }
@@ -78,7 +78,7 @@ export function askRun(
     isFollowed,
     post,
     async cancel() {
-      // Before there are headers, nothing was sent.
+      // Without headers, nothing was sent.
       if (isFollowed && fields) cancelling ??= caller.within(stopping, stop).catch(() => {})
       await cancelling
     },
@@ -86,5 +86,5 @@ export function askRun(
   return run
 }
 
-/** Its id comes with the first answer. */
+/** The id comes with the first answer. */
 type Asking = Omit<AskedRun, 'id'> & { id: string | undefined }

@@ -1,5 +1,5 @@
 /**
- * Reads the bodies of answers: whole, and as server-sent events. Both within bounds, and no further than asked for.
+ * Reads the bodies of answers, as a whole or as server-sent events. It has limits, and reads only on demand.
  *
  * @module
  */
@@ -8,7 +8,10 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { brokeOff, invalidResponse, type ServableClientError } from './error.ts'
 import { MAX_TIMER_MS } from './signal.ts'
 
-/** A body as text. Throws `network_error` where it breaks off, `invalid_response` past so many characters. */
+/**
+ * A body as text. Throws `network_error` if the body breaks off, and `invalid_response` if it has more than `maxLength`
+ * characters.
+ */
 export async function readText(response: Response, signal: AbortSignal, maxLength: number): Promise<string> {
   let text = ''
   const decoder = new TextDecoder()
@@ -48,18 +51,18 @@ export function parseObject(
   }
 }
 
-/** How a stream is read. */
+/** How to read a stream. */
 export interface StreamOptions {
   readonly signal: AbortSignal
   /** Most characters of an event. */
   readonly maxLength: number
   /** Milliseconds of silence after which the connection counts as closed. */
   readonly silenceMs: number
-  /** Hears what keeps the stream alive. */
+  /** Gets the comments, which keep the stream alive. */
   onComment(comment: string): void
 }
 
-/** The events of a stream, as they come. Ends where the connection is closed. */
+/** The events of a stream as they come. They end when the connection closes. */
 export async function* readEvents(
   response: Response,
   { signal, maxLength, silenceMs, onComment }: StreamOptions,
@@ -93,7 +96,7 @@ async function* chunksOf(
   signal.addEventListener('abort', leave)
   try {
     while (true) {
-      // Silence ends a stream as its closing would.
+      // Silence ends a stream as a closed connection does.
       const timer = setTimeout(leave, Math.min(silenceMs, MAX_TIMER_MS))
       const { done, value } = await reader
         .read()
@@ -111,7 +114,7 @@ async function* chunksOf(
   }
 }
 
-/** Lets an answer go that nobody reads. */
+/** Releases an answer that will not be read. */
 export function discard({ body }: Response): void {
   body?.cancel().catch(() => {})
 }

@@ -1,5 +1,5 @@
 /**
- * Sends requests and tells what their answers mean. One request, one try: who may try again decides who calls.
+ * Sends requests and interprets their answers. Each request is one try. The caller decides on another try.
  *
  * @module
  */
@@ -12,27 +12,27 @@ import { attempt, setAll } from './sent.ts'
 import { type Link, linkSignal, orAbort } from './signal.ts'
 import { createTries, type Tries } from './tries.ts'
 
-/** What a request has beside its path. */
+/** The parts of a request besides its path. */
 export interface RequestParts {
   /** Default GET. */
   readonly method?: 'GET' | 'POST'
-  /** To be sent as JSON. */
+  /** Sent as JSON. */
   readonly body?: object
   readonly headers?: HeaderFields
-  /** The caller's headers, where the request is to have those of an earlier one. */
+  /** The caller's headers of an earlier request, to be sent again. */
   readonly fields?: Headers
-  /** A status that is no failure, beside those of 200 to 299. */
+  /** A status outside 200 to 299 that is not a failure. */
   readonly accepts?: number
 }
 
-/** One call of a client: its requests have one signal, and count their tries together. It must be unlinked in the end. */
+/** One call of a client. Its requests share one signal and one count of tries. Unlink it at the end. */
 export interface Call extends Link, StreamOptions {
   readonly tries: Tries
-  /** The caller's headers, as they are now. Throws `invalid_options` for what no header can be. */
+  /** The caller's current headers. Throws `invalid_options` for an invalid header. */
   fields(): Promise<Headers>
   /** Sends once. Throws `network_error`, the service's own code, or `invalid_response`. */
   send(path: string, parts?: RequestParts): Promise<Response>
-  /** Reads an answer as JSON: an object or an array. */
+  /** Reads an answer as JSON, which must be an object or an array. */
   json<T>(response: Response): Promise<T>
 }
 
@@ -40,9 +40,9 @@ export interface Call extends Link, StreamOptions {
 export interface Caller {
   /** Begins a call. */
   open(options?: CallOptions, maxTries?: number): Call
-  /** Does it in a call of its own, and again where that may help. */
+  /** Does the work in a call of its own. Tries again if that may help. */
   within<T>(options: CallOptions | undefined, work: (call: Call) => Promise<T>, maxTries?: number): Promise<T>
-  /** Asks for JSON in a call of its own, and again where that may help. */
+  /** Requests JSON in a call of its own. Tries again if that may help. */
   ask<T>(path: string, options?: CallOptions, parts?: RequestParts, maxTries?: number): Promise<T>
 }
 
@@ -67,7 +67,7 @@ export function createCaller(client: ClientOptions): Caller {
       maxLength,
       fields,
       onComment(comment) {
-        // Only the service writes this one, and not at once: the connection is good, and there is nothing to say.
+        // Only the service writes this comment, and not at once. So the connection works, and there are no messages.
         if (comment === 'keep-alive') tries.progress()
       },
       async send(path, { method = 'GET', body, headers, accepts, ...parts }: RequestParts = {}) {
@@ -75,7 +75,7 @@ export function createCaller(client: ClientOptions): Caller {
         const all = new Headers(parts.fields ?? (await fields()))
         const secrets = [...all.values()]
         setAll(all, { ...headers, 'content-type': body && 'application/json' })
-        // A redirect would take the keys to where they were not meant to go.
+        // A redirect could send the keys to another server.
         const init = {
           method,
           headers: all,
@@ -93,7 +93,7 @@ export function createCaller(client: ClientOptions): Caller {
       },
       async json(response) {
         const value = parseObject(await readText(response, signal, maxLength))
-        // What it holds is the service's word.
+        // The type is the service's contract.
         if (value) return value as never
         throw notOurs('no JSON', response)
       },
@@ -132,7 +132,7 @@ async function fieldsOf(client: ClientOptions, call: CallOptions): Promise<Heade
 }
 
 function baseOf(text: string): string {
-  // Only browsers have a page that an address can be relative to.
+  // Only browsers have a page that resolves a relative address.
   const { location } = globalThis as { location?: { href: string } }
   const message = '`baseUrl` must be an http(s) address without a query'
   return attempt(message, () => {

@@ -18,7 +18,7 @@ export type ResultOf<Structured> = object extends Structured
   ? RunResult
   : Omit<RunResult, 'structured'> & { readonly structured: Structured | null }
 
-/** Runs a team or a workflow, or what {@link AgentClient} adds to it. */
+/** Runs an agent, a team or a workflow. */
 export interface ServableClient<Result = RunResult> {
   /**
    * Runs to the end. By default this is a stored run: if an answer is lost, the client asks for the same run again. Rejects
@@ -35,13 +35,19 @@ export interface ServableClient<Result = RunResult> {
    * }
    */
   stream(input: RunInput, options?: FollowedOptions): RunStream<Result>
-  /** A plain run: `stream_broken` where its connection is lost, and no result but what its events tell. */
+  /**
+   * Runs a plain run and yields the events as they come. It ends with its connection: a lost connection throws
+   * `stream_broken`, and leaving the loop or aborting cancels the run. The stream has no `result()`.
+   *
+   * @example
+   * for await (const event of client.agent('echo').stream('Hello', { follow: false })) console.log(event.type)
+   */
   stream(input: RunInput, options: PlainOptions): RunEvents
 }
 
-/** Corrections of an agent's output. `not_found` if the agent accepts none. */
+/** Corrections of an agent's output. The calls reject with `not_found` if the agent accepts none. */
 export interface CorrectionsClient {
-  /** Stores a correction. It is not sent again if its answer is lost, since it may have been stored. */
+  /** Stores a correction. The client does not send it again after a lost answer, since the service may have stored it. */
   add(correction: CorrectionInput, options?: CallOptions): Promise<Correction>
   /** A page of the caller's corrections, newest first. */
   list(
@@ -50,7 +56,7 @@ export interface CorrectionsClient {
   ): Promise<CorrectionPage>
 }
 
-/** Runs an agent. */
+/** Runs an agent and manages its corrections. */
 export interface AgentClient<Result = RunResult> extends ServableClient<Result> {
   /** Corrections of the agent's output. */
   readonly corrections: CorrectionsClient
@@ -64,16 +70,16 @@ export interface ToolsClient {
   get(name: string, options?: CallOptions): Promise<ToolDetail>
 }
 
-/** Whether the service can serve. */
+/** The health of a service. */
 export interface Health {
   readonly status: 'ok' | 'unavailable'
-  /** The service answers. */
+  /** True if the service answers. */
   readonly live: boolean
-  /** The service can reach its state. */
+  /** True if the service can reach its state. */
   readonly ready: boolean
 }
 
-/** A client of one service. `Names` are the names that the service serves, if the compiler knows them. */
+/** A client of one service. `Names` are the names on the service, if the compiler knows them. */
 export interface Client<Names extends Served = Served> {
   /** An agent by name. Nothing is sent until it runs. */
   agent<Name extends keyof Names['agents'] & string>(
@@ -93,7 +99,7 @@ export interface Client<Names extends Served = Served> {
   readonly tools: ToolsClient
   /** The metrics of the service. */
   readonly metrics: MetricsClient
-  /** All agents, as they describe themselves. `not_found` if the service lists nothing. */
+  /** All agents with their descriptions. Rejects with `not_found` if the service hides its lists. */
   agents(options?: CallOptions): Promise<readonly AgentSummary[]>
   /** All teams. */
   teams(options?: CallOptions): Promise<readonly TeamSummary[]>
@@ -101,7 +107,7 @@ export interface Client<Names extends Served = Served> {
   workflows(options?: CallOptions): Promise<readonly WorkflowSummary[]>
   /** All names by kind. */
   registry(options?: CallOptions): Promise<RegistryNames>
-  /** The health of the service, in one try. A service that cannot serve resolves with that, and does not reject. */
+  /** The health of the service, in one try. It also resolves for a service that cannot serve. */
   health(options?: CallOptions): Promise<Health>
 }
 

@@ -1,11 +1,12 @@
 import type { ErrorCode, Issue } from '../errors.ts'
 
 /**
- * The code of a failure. Those of the service are its own ({@link ErrorCode}); a newer service may have more. Of the client:
+ * The code of a failure. The service has its own codes ({@link ErrorCode}); a newer service may have more. The client adds
+ * these:
  * - `network_error`: no answer came, or it broke off
- * - `invalid_response`: what answered does not speak as the service does (a proxy, a wrong `baseUrl`)
- * - `stream_broken`: a stream broke off before its end, and could not be taken up again
- * - `timeout`: `timeoutMs` went by
+ * - `invalid_response`: the answer is not a service's (a proxy, a wrong `baseUrl`)
+ * - `stream_broken`: a stream broke off before its end and could not continue
+ * - `timeout`: `timeoutMs` passed
  * - `invalid_options`: the client is used in a way that cannot work
  */
 export type ServableClientErrorCode =
@@ -16,23 +17,23 @@ export type ServableClientErrorCode =
   | 'timeout'
   | (string & {})
 
-/** What may be told along with an error of the client. */
+/** Optional details of a client error. */
 export interface ServableClientErrorOptions extends ErrorOptions {
-  /** The HTTP status, where there was an answer. */
+  /** The HTTP status of the answer. */
   readonly status?: number | undefined
   /** The id under which the service logged the request. */
   readonly requestId?: string | undefined
-  /** The fields that are wrong. */
+  /** The invalid fields. */
   readonly issues?: readonly Issue[] | undefined
-  /** Milliseconds after which the service may be asked again. */
+  /** Milliseconds to wait before the next request. */
   readonly retryAfter?: number | undefined
-  /** The run that it is about. */
+  /** The run that failed, or that the request concerns. */
   readonly runId?: string | undefined
 }
 
 /**
- * Every failure of the client but an abort, which rejects with the signal's own reason. Match `code`, never the message.
- * Keys that the client was given are in no message and no issue.
+ * Every failure of the client except an abort, which rejects with the signal's own reason. Match `code`, never the message.
+ * Messages and issues never contain the client's keys.
  *
  * @example
  * try {
@@ -45,15 +46,15 @@ export class ServableClientError extends Error {
   override readonly name = 'ServableClientError'
   /** The stable code of the failure. */
   readonly code: ServableClientErrorCode
-  /** The HTTP status; undefined where no answer came, or the failure was told by an event or a record. */
+  /** The HTTP status. Undefined if no answer came, or if an event or a record reported the failure. */
   declare readonly status: number | undefined
-  /** The id under which the service logged the request (`x-request-id`), where it told one. */
+  /** The id under which the service logged the request (`x-request-id`), if the answer had one. */
   declare readonly requestId: string | undefined
-  /** The fields that are wrong; empty unless the service refused the body or the query. */
+  /** The invalid fields. Empty unless the service refused the body or the query. */
   readonly issues: readonly Issue[] = []
-  /** Milliseconds after which the service may be asked again (`Retry-After`), where it told. */
+  /** Milliseconds to wait before the next request (`Retry-After`), if the answer had it. */
   declare readonly retryAfter: number | undefined
-  /** The run that it is about, where one has begun: `client.runs` can read it again. */
+  /** The run of the failure, if it has begun. `client.runs` can read it. */
   declare readonly runId: string | undefined
 
   constructor(
@@ -72,12 +73,12 @@ export function brokeOff(cause?: unknown): ServableClientError {
   return new ServableClientError('network_error', 'The connection was lost', { cause })
 }
 
-/** What came is not the service's. */
+/** The answer does not come from a service. */
 export function invalidResponse(message: string, more?: ServableClientErrorOptions): ServableClientError {
   return new ServableClientError('invalid_response', message, more)
 }
 
-/** The same failure, told of a run; `stream_broken` where it took a stream's connection. */
+/** The same failure with the run's id. For a stream, a lost connection becomes `stream_broken`. */
 export function aboutRun(error: unknown, runId: string | undefined, isStream = false): unknown {
   if (error instanceof ServableClientError && runId) {
     if (isStream && mayPass(error)) {
@@ -92,10 +93,13 @@ export function aboutRun(error: unknown, runId: string | undefined, isStream = f
   return error
 }
 
-/** Whether trying again may help: no answer, too much for now, a state or a service that could not be reached. */
+/**
+ * Whether another try may help: no answer came, there were too many requests, or the service or its state could not be
+ * reached.
+ */
 export function mayPass({ code, status, cause }: ServableClientError): boolean {
-  // With a code of its own, a 502 or 504 is the answer of a run: its provider failed, or its time was up. And Chromium takes an
-  // answer that was cut in its head for a whole one, with fewer fields and no body. A page has a cause.
+  // A 502 or 504 with a code of its own is the answer of a run: its provider failed, or its time was up. Chromium treats an
+  // answer that breaks off in its head as complete, with fewer fields and no body. An answer that is a page has a `cause`.
   const isLost = code === 'invalid_response' && !cause && /^(2..|50[2-4])$/.test(`${status}`)
   return isLost || code === 'network_error' || status === 429 || status === 503
 }

@@ -1,5 +1,5 @@
 /**
- * A typed client of a service, for browsers and servers. It is made of Web standards and one parser.
+ * A typed client of a service, for browsers and servers. It uses only Web standards and one parser.
  *
  * @module
  */

@@ -7,24 +7,24 @@ import type { CallOptions } from './options.ts'
 import { leavable, reconnect } from './reconnect.ts'
 import { queryOf } from './sent.ts'
 
-/** What happened, or how many events this viewer was too slow for. */
+/** An event, or the number of events that were dropped for a slow viewer. */
 export type MetricsEvent =
   | LiveEvent
   | { readonly type: 'dropped'; readonly timestamp: string; readonly data: { readonly count: number } }
 
-/** What the service counts, where it has metrics. */
+/** The metrics of the service, if it has any. */
 export interface MetricsClient {
-  /** The metrics of all, or of one agent; `agent_not_found` for a name that is not known. */
+  /** The metrics of the whole service, or of one agent. Rejects with `agent_not_found` for an unknown name. */
   json(agent?: undefined, options?: CallOptions): Promise<MetricsJson>
   json(agent: string, options?: CallOptions): Promise<AgentMetrics>
   /**
-   * What happens, as it happens, until the loop is left. A lost connection is taken up again; what happened meanwhile is not
-   * told.
+   * Yields events as they happen, until the loop is left. The stream continues after a lost connection, without the events in
+   * between.
    */
   stream(options?: CallOptions): AsyncIterableIterator<MetricsEvent>
 }
 
-/** The part of a client that is about metrics. */
+/** Makes the part of a client for metrics. */
 export function createMetrics(caller: Caller): MetricsClient {
   const ask = async (agent?: string, options?: CallOptions) =>
     caller.ask(`/metrics/json${queryOf({ agent })}`, options)

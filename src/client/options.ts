@@ -1,13 +1,13 @@
 /** What a client is made of, and what each call of it may say. */
 import type { ClientTool, HistoryMessage } from '../agents/contract.ts'
 
-/** Headers by name. What is undefined is not sent. */
+/** Headers by name. Undefined ones are not sent. */
 export type HeaderFields = Readonly<Record<string, string | undefined>>
 
 /** Headers as `fetch` takes them. */
 export type HeaderSource = HeaderFields | Iterable<readonly [string, string]>
 
-/** How a client is made. */
+/** Options of a client. */
 export interface ClientOptions {
   /**
    * The address of the service with its prefix: `http://127.0.0.1:8787/api`. In a browser it may be relative: `/api`. It must
@@ -19,7 +19,7 @@ export interface ClientOptions {
    * because its answer was lost keeps its first headers.
    */
   readonly headers?: HeaderSource | (() => HeaderSource | Promise<HeaderSource>)
-  /** The key for the model provider of the agent, whichever that is. Sent as `x-api-key`. */
+  /** The key for the agent's model provider, whichever provider that is. Sent as `x-api-key`. */
   readonly apiKey?: string
   /** Keys of model providers, by the header that the service reads: `{ 'x-openai-api-key': '…' }`. */
   readonly keys?: HeaderFields
@@ -31,8 +31,8 @@ export interface ClientOptions {
   /** Most tries in a row without progress. 1 means no retry. Default: 6. */
   readonly maxTries?: number
   /**
-   * Milliseconds before the second try, less up to a half by chance. Each further try waits twice as long, at most 10 s, and at
-   * least as long as the service's `Retry-After`. Default: 250.
+   * Milliseconds before the second try, reduced at random by up to a half. Each further try waits twice as long, at most 10
+   * s, and at least as long as the service's `Retry-After`. Default: 250.
    */
   readonly retryDelayMs?: number
   /** Milliseconds of silence after which a stream counts as lost. The service sends something every 5 s. Default: 30,000. */
@@ -41,24 +41,25 @@ export interface ClientOptions {
   readonly maxLength?: number
 }
 
-/** What every call may say. */
+/** Options of every call. */
 export interface CallOptions {
   /** Aborts the call, which then rejects with the signal's reason. If the call waits for a run, the service cancels the run. */
   readonly signal?: AbortSignal | undefined
   /**
-   * Milliseconds for the whole call with all its tries. Then the call ends as if aborted, with `timeout`. For a stream the time
-   * starts at the first read, and again for its `result()`. A value over 2,147,483,647 means no limit. Default: no limit.
+   * Milliseconds for the whole call with all its tries. After that the call ends as if aborted, with `timeout`. For a stream
+   * the time starts at the first read, and starts again for its `result()`. A value over 2,147,483,647 means no limit.
+   * Default: no limit.
    */
   readonly timeoutMs?: number | undefined
-  /** Headers beside the client's. They replace those of the same name. */
+  /** Headers in addition to the client's. They replace headers of the same name. */
   readonly headers?: HeaderSource | undefined
-  /** Instead of the client's `apiKey`. */
+  /** Replaces the client's `apiKey`. */
   readonly apiKey?: string | undefined
-  /** Keys of model providers beside the client's, by header. */
+  /** Keys of model providers by header, in addition to the client's. */
   readonly keys?: HeaderFields | undefined
 }
 
-/** What starting a run may say. */
+/** Options of calls that start a run. */
 export interface RunCallOptions extends CallOptions {
   /** The conversation that the run belongs to. */
   readonly sessionId?: string | undefined
@@ -76,20 +77,20 @@ export interface RunCallOptions extends CallOptions {
   /** The user who asks. If the service knows an identity, that one counts instead. */
   readonly userId?: string | undefined
   /**
-   * Names the run, so that the same call again finds the same run: 1 to 255 characters. Not for plain runs. Default: a new key
-   * for each call.
+   * A key of 1 to 255 characters that identifies the run, so that the same call again finds the same run. Not for plain runs.
+   * Default: a new key for each call.
    */
   readonly idempotencyKey?: string | undefined
 }
 
-/** A stored run: a lost connection loses nothing. This is the default. */
+/** Options of a stored run, which survives a lost connection. This is the default. */
 export interface FollowedOptions extends RunCallOptions {
   /** `false` makes it a plain run. Default: true. */
   readonly follow?: true | undefined
 }
 
-/** A plain run: it ends with its request, and nothing is retried. Every service has these. */
+/** Options of a plain run. It ends with its request, and nothing is retried. Every service has plain runs. */
 export interface PlainOptions extends Omit<RunCallOptions, 'idempotencyKey'> {
-  /** No record and no log are kept. */
+  /** The service keeps no record and no log. */
   readonly follow: false
 }

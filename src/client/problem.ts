@@ -2,10 +2,10 @@ import type { Problem } from '../web/problem.ts'
 import { discard, parseObject, readText } from './body.ts'
 import { invalidResponse, ServableClientError, type ServableClientErrorOptions } from './error.ts'
 
-/** Shorter ones are words that may stand anywhere. */
+/** Shorter secrets may be common words. */
 const MIN_SECRET_LENGTH = 6
 
-/** The error that an answer tells (RFC 9457); `invalid_response` where it is not the service that answers. */
+/** The error of an answer (RFC 9457). `invalid_response` if the answer does not come from the service. */
 export async function problemOf(
   response: Response,
   secrets: readonly string[],
@@ -35,11 +35,11 @@ export async function problemOf(
   return new ServableClientError(code, detail + hint, more)
 }
 
-/** The error of an answer that is not what the service would say. */
+/** The error of an answer that does not come from the service. */
 export function notOurs(
   what: string,
   response: Response,
-  // No answer of the service is a page: where one answers as if all were well, it will again.
+  // The service never answers with a page. Another try would get the page again: its `cause` says so to `mayPass`.
   more: ServableClientErrorOptions = {
     status: response.status,
     cause: /html/.exec(`${response.headers.get('content-type')}`)?.[0],
@@ -49,14 +49,14 @@ export function notOurs(
   return invalidResponse(`The answer has ${what}: is \`baseUrl\` right?`, more)
 }
 
-/** Milliseconds (RFC 9110, section 10.2.3): seconds or a date. */
+/** The wait in milliseconds, from seconds or a date (RFC 9110, section 10.2.3). */
 function retryAfterOf(text: string | undefined): number | undefined {
   if (!text) return undefined
-  // What is neither is no reason to wait.
+  // An invalid value means no wait.
   return Math.max(0, Number(text) * 1000 || Date.parse(text) - Date.now()) || 0
 }
 
-/** A service may repeat a header that it was sent: the caller's never reach a message. */
+/** Removes the caller's headers from a text. A service may repeat a header that it was sent. */
 function redact(text: string, secrets: readonly string[]): string {
   return secrets
     .flatMap(secret => [secret, secret.slice(secret.indexOf(' ') + 1)])

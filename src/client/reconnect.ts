@@ -6,8 +6,8 @@ import type { CallOptions } from './options.ts'
 import { notOurs } from './problem.ts'
 
 /**
- * The messages of a stream, connection after connection: `open` asks for it from where it has come. It ends with its reader,
- * or where a connection that said nothing new was closed and `isOver` says that this was all.
+ * The messages of a stream over several connections. `open` requests the stream from its current place. The stream ends when
+ * its reader leaves. It also ends if a connection closes without new messages and `isOver` confirms the end.
  */
 export async function* reconnect(
   call: Call,
@@ -32,12 +32,12 @@ export async function* reconnect(
   }
 }
 
-/** Why an iterator ends whose reader has left. */
+/** The reason of an iterator whose reader has left. */
 const LEFT = Symbol('left')
 
 const DONE = { done: true, value: undefined } as const
 
-/** Reads in a call of its own, which begins with the first read and can be left while it waits. */
+/** Reads in a call of its own. The call begins with the first read, and the reader can leave while it waits. */
 export function leavable<T>(
   open: (options?: CallOptions) => Call,
   options: CallOptions | undefined,

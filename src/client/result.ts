@@ -1,5 +1,5 @@
 /**
- * The results of runs: of one request, or of the record of a run that is waited for.
+ * The results of runs: of one request, or of the record of a run.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { aboutRun, invalidResponse, ServableClientError } from './error.ts'
 import type { CallOptions } from './options.ts'
 import { type RunEvents, type RunStream, readRun, runPath } from './run-stream.ts'
 
-/** Runs to the end. A stored run whose answer was lost is looked up and waited for. */
+/** Runs to the end. If the answer of a stored run was lost, the client finds the run and waits for it. */
 export function runToEnd(caller: Caller, run: AskedRun, options: CallOptions): Promise<RunResult> {
   return inOne(caller, options, async rest => {
     const { signal } = rest
@@ -26,7 +26,7 @@ export function runToEnd(caller: Caller, run: AskedRun, options: CallOptions): P
   })
 }
 
-/** The result in the answer, however often it is asked for; undefined where only the run's record came. */
+/** The result in the answer, after as many tries as needed. Undefined if only the run's record came. */
 function askForResult(caller: Caller, run: AskedRun, options: CallOptions): Promise<RunResult | undefined> {
   let isLost = false
   const ask = async (call: Call) => {
@@ -35,7 +35,7 @@ function askForResult(caller: Caller, run: AskedRun, options: CallOptions): Prom
       const answer = await call.json<RunResult>(response)
       return response.status === 202 ? undefined : answer
     } catch (error) {
-      // What was refused has not begun; after anything else the run may be at work, and silent for long.
+      // A refused run has not begun. After any other error the run may be running, and may be silent for long.
       isLost ||= Object(error).status !== 429
       throw error
     }
@@ -43,7 +43,7 @@ function askForResult(caller: Caller, run: AskedRun, options: CallOptions): Prom
   return caller.within(options, ask, run.isFollowed ? undefined : 1)
 }
 
-/** The result of a run that there is, once it has ended. Throws the code of a run that failed. */
+/** The result of an existing run, after it has ended. Throws the code of a run that failed. */
 export function resultOf(caller: Caller, id: string, options?: CallOptions): Promise<RunResult> {
   return inOne(caller, options, async rest => {
     let record = await caller.ask<RunRecord>(runPath(id), rest)
@@ -59,7 +59,7 @@ export function resultOf(caller: Caller, id: string, options?: CallOptions): Pro
   })
 }
 
-/** Does it in the time of one call: `rest` are the options of the calls that it is made of. */
+/** Does the work in the time of one call. `rest` has the options of the calls inside it. */
 function inOne<T>(
   caller: Caller,
   options: CallOptions | undefined,

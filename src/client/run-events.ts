@@ -5,27 +5,27 @@ import type { Call } from './call.ts'
 import { aboutRun, invalidResponse } from './error.ts'
 import { reconnect } from './reconnect.ts'
 
-/** Where the events of a run come from. */
+/** The source of a run's events. */
 export interface RunSource {
-  /** Known once the service has answered. */
+  /** Undefined until the service has answered. */
   readonly runId: string | undefined
-  /** Asks for the stream after an event. */
+  /** Requests the stream after an event. */
   open(call: Call, after: number): Promise<Response>
-  /** Whether the run has ended before the event to begin after, so that there is no more to come. */
+  /** Whether the run has already ended, so that no more events come. */
   isOver?(call: Call): Promise<boolean>
-  /** The reader has left before the end. Never rejects. */
+  /** Called if the reader leaves before the end. Never rejects. */
   left?(): Promise<void>
 }
 
-/** How far a reader has come. */
+/** The progress of a reader. */
 export interface Place {
   /** The number of the last event given. */
   last: number
 }
 
 /**
- * The events of a run from a place on, each once and in order, the last one `finish` or `error`. A reader that leaves, or
- * aborts, before that is told to the source, and waited for.
+ * The events of a run from a place on, each once and in order. The last one is `finish` or `error`. If the reader leaves or
+ * aborts before that, this tells the source and waits for it.
  */
 export async function* runEvents(
   source: RunSource,
@@ -61,7 +61,7 @@ export async function* runEvents(
   }
 }
 
-/** The event of a message; undefined for one that is known: a stream that begins anew tells it again. */
+/** The event of a message. Undefined for a known event, since a new connection may repeat events. */
 function nextEvent({ id, data }: EventSourceMessage, place: Place): RunEvent | undefined {
   const number = Number(id)
   if (number <= place.last) return undefined

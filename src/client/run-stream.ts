@@ -8,23 +8,23 @@ import { type Place, type RunSource, runEvents } from './run-events.ts'
 import { segment } from './sent.ts'
 
 /**
- * The events of a run as they come, each once and in order. The last one is `finish` or `error`: a failed run is told as an
- * event and not thrown. It can be read once. Nothing is sent before the first read.
+ * The events of a run as they come, each once and in order. The last one is `finish` or `error`: a failed run gives an event
+ * and does not throw. The events can be read once. The client sends nothing before the first read.
  */
 export interface RunEvents extends AsyncIterableIterator<RunEvent, undefined> {
-  /** The run; undefined until the service has answered, which it has with the first event. */
+  /** The run's id. Undefined until the service has answered; the first event always has it. */
   readonly runId: string | undefined
-  /** The number of the last event given, from 1; `client.runs.stream(runId, { after })` goes on after it. */
+  /** The number of the last event given, from 1. `client.runs.stream(runId, { after })` continues after it. */
   readonly lastEventId: number
-  /** Stops reading, also while a `next()` waits, which then is done. */
+  /** Stops reading, even while `next()` waits, which then resolves as done. */
   return(): Promise<IteratorReturnResult<undefined>>
 }
 
-/** The events of a run that the service keeps, and its result. */
+/** The events of a stored run, and its result. */
 export interface RunStream<Result = RunResult> extends RunEvents {
   /**
-   * Reads what is left of the stream, without giving it to anyone, and gives the result. Rejects with the code of a run that
-   * failed, and with `stream_broken` where the stream was left before its run began.
+   * Reads the rest of the stream, drops its events and gives the result. Rejects with the code of a run that failed, and with
+   * `stream_broken` if the reader left the stream before the run began.
    */
   result(): Promise<Result>
 }
@@ -41,7 +41,7 @@ export function streamRun(caller: Caller, run: AskedRun, options: CallOptions): 
   return createEvents(call => caller.open(call, run.isFollowed ? undefined : 1), options, 0, source)
 }
 
-/** The stream of a run that there is. Leaving it is nothing to the run. */
+/** The stream of an existing run. Leaving it does not affect the run. */
 export function readRun(
   caller: Caller,
   id: string,
@@ -53,7 +53,7 @@ export function readRun(
     runId: id,
     open: (call, last) => resume(call, id, last),
     async isOver(call) {
-      // What ended between the stream and the record is seen by one more try.
+      // The run may end between the stream and the record. One more try reads the events in between.
       if (hasEnded) return true
       const { status } = await call.json<RunRecord>(await call.send(runPath(id)))
       hasEnded = status !== 'running'
@@ -81,12 +81,12 @@ function createEvents(
   }
 }
 
-/** The stream again, from where it has come. */
+/** Requests the stream again, from its current place. */
 function resume(call: Call, id: string, last: number): Promise<Response> {
   return call.send(runPath(id, '/stream'), { headers: { 'last-event-id': `${last}` } })
 }
 
-/** Where a run is. */
+/** The path of a run. */
 export function runPath(id: string, more = ''): string {
   return `/runs/${segment(id)}${more}`
 }

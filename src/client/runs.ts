@@ -9,9 +9,9 @@ import { resultOf } from './result.ts'
 import { type RunEvents, readRun, runPath } from './run-stream.ts'
 import { queryOf } from './sent.ts'
 
-/** Which runs to list: those that fit all of it. */
+/** Which runs to list. A run must match all members. */
 export interface RunListQuery extends Partial<Omit<RunQuery, 'cursor'>> {
-  /** Runs of a page at the most, 1 to 100. Default: 50. */
+  /** Most runs of a page, 1 to 100. Default: 50. */
   readonly limit?: number
 }
 
@@ -35,7 +35,7 @@ export interface AnsweredRun {
 /** Runs that the service keeps. Those of others, and those that are gone, are `run_not_found`. */
 export interface RunsClient {
   /**
-   * Starts a run that nobody waits for, and gives its record. Leaving cancels nothing.
+   * Starts a background run and gives its record. Aborting later does not cancel it.
    *
    * @example
    * const { id } = await client.runs.start({ kind: 'agent', name: 'echo' }, 'Hello')
@@ -46,10 +46,11 @@ export interface RunsClient {
   /** Waits until a run has ended, and gives its result. Rejects with the code of a run that failed. */
   result(id: string, options?: CallOptions): Promise<RunResult>
   /**
-   * A page of the caller's runs, newest first. It may be short or empty: while it has a `nextCursor` there may be more. `not_found` where the service lists none to strangers.
+   * A page of the caller's runs, newest first. A page may be short or empty. If it has a `nextCursor`, there may be more
+   * runs. Rejects with `not_found` if the service lists no runs to clients without an identity.
    */
   list(query?: RunListQuery & { readonly cursor?: string }, options?: CallOptions): Promise<RunPage>
-  /** All of the caller's runs, newest first, page after page as they are read. */
+  /** All of the caller's runs, newest first. Pages are requested as they are needed. */
   all(query?: RunListQuery, options?: CallOptions): AsyncIterableIterator<RunSummary>
   /**
    * Answers requests of a run that waits. The last answer starts the run that goes on. The same answers again find the same run;
@@ -63,8 +64,8 @@ export interface RunsClient {
   /** Stops a run, and gives its record. A run that has completed or failed is `run_ended`; cancelling twice is no error. */
   cancel(id: string, options?: CallOptions): Promise<RunRecord>
   /**
-   * The events of a run after the event `after` (default 0: all), then as they come. Leaving cancels nothing. There are none
-   * where the run had ended before `after`.
+   * The events of a run after the event `after`, first the stored ones, then new ones as they come. Leaving does not cancel
+   * the run. If the run ended before `after`, there are no events. Default of `after`: 0, which gives all events.
    */
   stream(id: string, options?: CallOptions & { readonly after?: number }): RunEvents
   /** A file that a run has made: the part `part` (default 0) of an artifact. `file_not_found` where there is none. */
@@ -73,7 +74,7 @@ export interface RunsClient {
   file(address: string, options?: CallOptions): Promise<File>
 }
 
-/** The part of a client that is about runs. */
+/** Makes the part of a client for runs. */
 export function createRuns(caller: Caller): RunsClient {
   const list: RunsClient['list'] = async (query, options) => caller.ask(`/runs${queryOf(query)}`, options)
   const result: RunsClient['result'] = (id, options) => resultOf(caller, id, options)

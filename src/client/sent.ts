@@ -1,5 +1,5 @@
 /**
- * What the caller gives, as it is sent. Throws `invalid_options` for what cannot be.
+ * Prepares the caller's values for sending. Throws `invalid_options` for values that cannot be sent.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { ServableClientError } from './error.ts'
 import type { HeaderSource } from './options.ts'
 
-/** What `make` gives. Why it fails is not told: the text could hold a key. */
+/** The value of `make`. The error does not contain the cause, whose text could hold a key. */
 export function attempt<T>(message: string, make: () => T): T {
   try {
     return make()
@@ -16,13 +16,16 @@ export function attempt<T>(message: string, make: () => T): T {
   }
 }
 
-/** A part of a path. `.` and `..` would lead elsewhere, and so would nothing: they fail as half a character does. */
+/**
+ * A segment of a path. An empty one, `.` and `..` would change the path, so they fail in the same way as half a surrogate
+ * pair.
+ */
 export function segment(text: string): string {
   const part = /^\.{0,2}$/.test(text) ? '\ud800' : text
   return attempt(`\`${text}\` cannot be sent`, () => encodeURIComponent(part))
 }
 
-/** A query as it stands in an address. */
+/** An object as the query of an address. */
 export function queryOf(query: object = {}): string {
   // JSON has no members that are undefined.
   return `?${new URLSearchParams(JSON.parse(JSON.stringify(query)))}`

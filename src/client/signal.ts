@@ -1,19 +1,19 @@
 import { ServableClientError } from './error.ts'
 import type { CallOptions } from './options.ts'
 
-/** The signal of one call: fires for the caller's own, after the time-out, and when the call is left. */
+/** The signal of one call. It fires with the caller's signal, after the time-out, and when the reader leaves the call. */
 export interface Link {
   readonly signal: AbortSignal
   /** Fires the signal. */
   leave(reason: unknown): void
-  /** Lets go of the caller's signal and the timer. */
+  /** Releases the caller's signal and the timer. */
   unlink(): void
 }
 
-/** Most milliseconds of a timer; a longer one would fire at once. */
+/** Most milliseconds of a timer. A longer timer would fire at once. */
 export const MAX_TIMER_MS = 2_147_483_647
 
-/** Makes the signal of a call. It must be unlinked, or have fired, in the end. */
+/** Makes the signal of a call. At the end, unlink it unless it has fired. */
 export function linkSignal({ signal, timeoutMs }: Pick<CallOptions, 'signal' | 'timeoutMs'>): Link {
   const controller = new AbortController()
   const leave = (reason: unknown) => {
@@ -22,7 +22,7 @@ export function linkSignal({ signal, timeoutMs }: Pick<CallOptions, 'signal' | '
   }
   const pass = () => leave(signal?.reason)
   const late = () => leave(new ServableClientError('timeout', '`timeoutMs` has passed'))
-  // A longer one is none, as is what is no number.
+  // A longer time, or a value that is not a number, means no time-out.
   const timer = Number(timeoutMs) <= MAX_TIMER_MS ? setTimeout(late, timeoutMs) : undefined
   const unlink = () => {
     if (timer) clearTimeout(timer)
@@ -33,7 +33,10 @@ export function linkSignal({ signal, timeoutMs }: Pick<CallOptions, 'signal' | '
   return { signal: controller.signal, leave, unlink }
 }
 
-/** What a promise gives, or the reason of a signal that fires before. `late` gets what comes after that. */
+/**
+ * Resolves as the promise does, or rejects with the signal's reason if the signal fires first. `late` gets a value that comes
+ * after that.
+ */
 export function orAbort<T>(promise: Promise<T>, signal: AbortSignal, late?: (value: T) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)
@@ -47,7 +50,7 @@ export function orAbort<T>(promise: Promise<T>, signal: AbortSignal, late?: (val
   })
 }
 
-/** Waits. Rejects with the reason of a signal that fires before. */
+/** Waits. Rejects with the signal's reason if the signal fires first. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const slept = new Promise<void>(resolve => {

@@ -1,15 +1,15 @@
 import { mayPass, ServableClientError } from './error.ts'
 import { sleep } from './signal.ts'
 
-/** Longest wait of our own between two tries, and longest `Retry-After` that is waited for; milliseconds. */
+/** Milliseconds: the longest wait of the client's own between two tries, and the longest `Retry-After` that it waits for. */
 const MAX_DELAY_MS = 10_000
 const MAX_RETRY_AFTER_MS = 60_000
 
 /** The tries of one call. */
 export interface Tries {
-  /** The call has got on: the next failure counts as the first. */
+  /** Reports progress. The next failure counts as the first. */
   progress(): void
-  /** Waits before the next try; throws `error` where there is none. */
+  /** Waits before the next try. Throws `error` if there is no next try. */
   again(error: unknown): Promise<void>
 }
 
@@ -23,12 +23,12 @@ export function createTries(maxTries: number, delayMs: number, signal: AbortSign
     async again(error) {
       signal.throwIfAborted()
       if (!(error instanceof ServableClientError)) {
-        // What is no failure of ours is one of what was given: `headers` that throw, an input that is no JSON.
+        // An error of another class comes from the caller: `headers` that throw, or an input that is not JSON.
         throw new ServableClientError('invalid_options', 'The request cannot be sent', { cause: error })
       }
       failures++
       const { retryAfter = 0 } = error
-      // Not even one more where `maxTries` is no number.
+      // If `maxTries` is not a number, there is no second try.
       if (!mayPass(error) || !(failures < maxTries) || retryAfter > MAX_RETRY_AFTER_MS) throw error
       const delay = Math.min(MAX_DELAY_MS, delayMs * 2 ** (failures - 1))
       await sleep(Math.max(retryAfter, delay * (1 - Math.random() / 2)), signal)

@@ -29,7 +29,7 @@ export interface BuiltIn extends Omit<Plugin, 'mount'> {
   readonly transactions?: Readonly<Record<string, Transactions>>
   /** Reads forms with files. One plugin. */
   readonly uploads?: (settings: CoreSettings) => UploadReader
-  /** Finds the client's address behind proxies. One plugin. `onError` is told what it threw; then nobody is believed. */
+  /** Finds the client's address behind proxies. One plugin. `onError` is told what its function throws; then no proxy is trusted. */
   readonly addressOf?: (onError: (error: unknown) => void) => AddressReader
   /** Who may call across origins. One plugin. */
   readonly cors?: (keyHeaders: readonly string[]) => Cors | undefined
@@ -87,7 +87,7 @@ export interface Core extends Omit<PluginCore, 'calls' | 'readRun' | 'startRun'>
   /** Opens a count of a stream, where anyone observes that. */
   readonly openStream: (() => () => void) | undefined
   readonly cors: Cors | undefined
-  /** Undefined where no proxy is believed. */
+  /** Undefined where no proxy is trusted. */
   readonly addressOf: AddressReader | undefined
   readonly uploads: UploadReader | undefined
   /** How many sockets are open, by each server of them. */

@@ -12,9 +12,9 @@ import type { Place } from './place.ts'
 
 /** Transactions by name, over readers and writers of a kind. */
 export interface TransactionsOver<R, W> {
-  /** Looks; changes nothing. */
+  /** They read, and change nothing. */
   readonly reads?: Readonly<Record<string, (kept: R, ...args: never[]) => unknown>> | undefined
-  /** All that one writes is written, or, when it throws, nothing. */
+  /** Each writes all or, if it throws, nothing. */
   readonly writes?: Readonly<Record<string, (kept: W, ...args: never[]) => unknown>> | undefined
 }
 
@@ -28,7 +28,10 @@ export interface Transactions extends TransactionsOver<Reader, Transaction> {
   readonly passing?: readonly string[]
 }
 
-/** Calls of transactions, each at a place. An error keeps its code; `state_unavailable` where the store cannot be reached. */
+/**
+ * Calls of transactions, each at a place. An error keeps its code. A store in this process that cannot be reached is
+ * `state_unavailable`. An object that cannot be reached is an error without a code, which clients get as `internal_error`.
+ */
 export type Calls<T extends TransactionsOver<never, never>, P = Place> = CallsOf<T['reads'], P> &
   CallsOf<T['writes'], P>
 

@@ -1,5 +1,5 @@
 /**
- * The events that a client is sent (specification, "Socket server-to-client events"), for runs of every kind.
+ * The events that the service sends to a client (specification, "Socket server-to-client events"), for runs of every kind.
  *
  * @module
  */
@@ -7,10 +7,13 @@
 import type { ErrorEvent, EventFacts, FinishEvent, RunEvent } from '../agents/contract.ts'
 import { NO_USAGE } from '../agents/usage.ts'
 
-/** An event with its payload, to which the run's id comes. */
+/** An event and its payload. The run's id is added to the payload. */
 export type ServerEvent = readonly [name: string, payload: object]
 
-/** What is told in the middle of a run, but for its text. The first two are the specification's, the rest is beyond. */
+/**
+ * Returns the event for a run event other than text and the end. The first two are in the specification. The others are
+ * additions.
+ */
 export function serverEventOf(event: Exclude<RunEvent, FinishEvent | ErrorEvent>): ServerEvent {
   const { type, ...rest } = event
   switch (event.type) {
@@ -42,7 +45,7 @@ function whoIn({ agent, parentId }: EventFacts): EventFacts {
   return { ...(agent !== undefined && { agent }), ...(parentId !== undefined && { parentId }) }
 }
 
-/** What is told at the end of a run, with all of its text. */
+/** Returns the event for the end of a run, with all of its text. */
 export function lastEventOf(event: FinishEvent | ErrorEvent, text: string): ServerEvent {
   if (event.type === 'error') return ['agent.error', { error: event.error, code: event.code }]
   const { finishReason, usage = NO_USAGE, structured, requests } = event

@@ -1,6 +1,6 @@
 /**
- * What a handler tells the object of the event socket beside the request: as headers, which a client's own cannot be
- * mistaken for, since each is set or taken away.
+ * What a handler passes to the object of the event socket along with the request. It is passed in headers. Each of these
+ * headers is set or removed, so a client cannot forge one.
  *
  * @module
  */
@@ -10,23 +10,23 @@ import type { Identity, Platform } from '../http/platform.ts'
 const IP_HEADER = 'x-servable-ip'
 const IDENTITY_HEADER = 'x-servable-identity'
 const REQUEST_HEADER = 'x-servable-request'
-/** Names the object itself, which does not know how it was found. */
+/** The header with the name of the object, which the object itself does not know. */
 export const SHARD_HEADER = 'x-servable-shard'
 
-/** The request as the object gets it. */
+/** Makes the request for the object. */
 export function forwarded(request: Request, { ip, identity, requestId }: Platform, shard: string): Request {
   const copy = new Request(request)
   const set = (name: string, value: string | undefined) =>
     value === undefined ? copy.headers.delete(name) : copy.headers.set(name, value)
   set(IP_HEADER, ip)
-  // A header holds bytes only.
+  // Headers cannot contain all characters, so the JSON is encoded.
   set(IDENTITY_HEADER, identity && encodeURIComponent(JSON.stringify(identity)))
   set(REQUEST_HEADER, requestId)
   set(SHARD_HEADER, shard)
   return copy
 }
 
-/** What {@link forwarded} has written. */
+/** Reads the headers of {@link forwarded}. */
 export function readForwarded(headers: Headers): Pick<Platform, 'ip' | 'identity' | 'requestId'> {
   const identity = headers.get(IDENTITY_HEADER)
   return {

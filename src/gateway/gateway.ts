@@ -1,5 +1,5 @@
 /**
- * The event socket: a Socket.IO namespace, and JSON frames on a plain WebSocket beside it, whose events are runs.
+ * The event socket: a Socket.IO namespace, and JSON frames on a plain WebSocket beside it. Clients start runs with events.
  *
  * @module
  */
@@ -14,11 +14,11 @@ import { readSessionData, type SessionData } from './session-data.ts'
 
 /** What a gateway needs. */
 export interface GatewayParts extends ReceptionParts {
-  /** What a runtime whose sockets outlive their server's memory sets otherwise. */
+  /** Engine settings of a runtime whose sockets outlive the server's memory. */
   readonly engine?: Pick<EngineLimits, 'now' | 'ticks' | 'generateId' | 'headers'>
 }
 
-/** Makes the server of a gateway; adds the namespace to the host's own where it gave one. */
+/** Makes the server of a gateway. If the host gave a server of its own, the namespace is added to that one. */
 export function createGateway(parts: GatewayParts): SocketServer {
   const { settings, engine, onError } = parts
   const { namespace, limits, server } = settings
@@ -46,8 +46,8 @@ export function createGateway(parts: GatewayParts): SocketServer {
 }
 
 /**
- * The handlers of the namespace. The session of a socket is found by the socket. `data` of the socket is the session's
- * from the moment on that it is admitted: a socket may sleep before anything else is said.
+ * The handlers of the namespace. Each socket has a session. From admission on, `data` of the socket is the session's data,
+ * because the socket may sleep before the next event.
  */
 function namespaceOf(reception: Reception): Namespace {
   const sessions = new WeakMap<Socket, GatewaySession>()
@@ -70,7 +70,7 @@ function namespaceOf(reception: Reception): Namespace {
     },
     onConnect(socket) {
       const data = socket.data as SessionData
-      // Others may have come while this one was looked at.
+      // Others of the same identity may have connected during the admission.
       if (reception.isFull(data)) return socket.disconnect()
       const session = open(socket, data)
       const missed = returns.get(data)

@@ -1,6 +1,6 @@
 /**
- * Ready-made authentication at the handshake of a socket. A page cannot send headers with a WebSocket, so its requests come
- * through the middleware without a credential, and what the client says in `auth.token` is checked here by the same middleware.
+ * Ready-made authentication at the handshake of a socket. A page cannot send headers with a WebSocket. So its requests pass
+ * the middleware without a credential, and the same middleware checks `auth.token` here.
  *
  * @module
  */
@@ -18,10 +18,10 @@ import { platform } from '../http/platform.ts'
 import type { SocketHandshake } from '../socket/io/namespace.ts'
 import type { AuthenticateSocket } from './options.ts'
 
-/** Most characters of a token: as many as HTTP servers take in a header. */
+/** Most characters of a token. HTTP servers have a similar limit for headers. */
 const MAX_TOKEN = 16_384
 
-/** Says to the middleware what it is asked for. Nothing waits for a later handshake. */
+/** The route that the middleware sees. It has no later handshake, so the middleware has to decide now. */
 const MATCH: RouteMatch = {
   found: 'route',
   route: { method: 'GET', path: '', part: 'socket', endpoint: () => new Response(null) },
@@ -29,8 +29,8 @@ const MATCH: RouteMatch = {
 }
 
 /**
- * Asks the middleware who a client is, where there is ready-made authentication among it. Undefined where there is none: then
- * it has said so with the connection's requests.
+ * Returns a function that asks the middleware who a client is. Returns undefined if there is no ready-made authentication;
+ * the middleware has then decided already, on the connection's requests.
  */
 export function authenticateBy(
   middleware: readonly Middleware[],
@@ -39,10 +39,10 @@ export function authenticateBy(
   const asked = askedAtHandshake(middleware)
   if (asked.length === 0) return undefined
   return async handshake => {
-    // All of it has been asked, with headers.
+    // The middleware has already identified the client by its headers.
     if (handshake.identity !== undefined) return handshake.identity
     const request = requestOf(handshake, asked)
-    // The address is the one that the connection's request was found to come from.
+    // The client's address was already determined on the connection's request.
     const state = new RequestState(request, platform({ ip: handshake.ip }), {
       ...tools,
       addressOf: (_, ip) => ip,
@@ -59,7 +59,7 @@ export function authenticateBy(
   }
 }
 
-/** The first request of the connection, with what the client says instead of its headers. Throws `unauthorized`. */
+/** The first request of the connection, with the credential from `auth` in place of its headers. Throws `unauthorized`. */
 function requestOf(
   { url, headers: kept, auth, requestId }: SocketHandshake,
   asked: readonly Middleware[],

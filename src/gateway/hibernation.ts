@@ -1,6 +1,6 @@
 /**
- * A socket server whose WebSockets hibernate: while nothing is said its object may leave memory, and a socket
- * goes on from its attachment. One alarm pings them all.
+ * A socket server whose WebSockets hibernate. While there is no traffic, the runtime may drop the object from memory. A
+ * socket then continues from its attachment. A single alarm pings all sockets.
  *
  * @module
  */
@@ -12,19 +12,19 @@ import type { EngineLimits, EngineSettings } from '../socket/engine/options.ts'
 import type { SessionSnapshot } from '../socket/engine/session-contracts.ts'
 import { readForwarded } from './forwarded.ts'
 
-/** Milliseconds between looks at clients that are on polling, or move from it. */
+/** Milliseconds between ticks while clients use polling, or upgrade from it. */
 const POLLING_TICK_MS = 100
 
-/** The options with which the server of an object is to be made. */
+/** Engine settings for the server of an object. */
 export const HIBERNATING: Pick<EngineLimits, 'now' | 'ticks'> = { ticks: 'caller', now: () => Date.now() }
 
-/** How sockets hibernate. */
+/** Options of hibernation. */
 export interface HibernationOptions extends Pick<EngineSettings, 'pingInterval'> {
-  /** Told of a socket that cannot be kept, and is closed. */
+  /** Is called when a socket is closed because its state cannot be saved or restored. */
   readonly onError: (error: unknown) => void
 }
 
-/** What an object does with its server. */
+/** Runs the server of an object. */
 export class Hibernation implements SocketKeeper {
   readonly #seat: SocketSeat
   readonly #server: SocketEndpoint
@@ -34,7 +34,7 @@ export class Hibernation implements SocketKeeper {
   #alarmAt = Number.POSITIVE_INFINITY
   #timer: ReturnType<typeof setInterval> | undefined
 
-  /** Goes on with the sockets that are there. */
+  /** Restores the sockets that the object has. */
   constructor(seat: SocketSeat, server: SocketEndpoint, { pingInterval, onError }: HibernationOptions) {
     this.#seat = seat
     this.#server = server
@@ -63,12 +63,12 @@ export class Hibernation implements SocketKeeper {
   close(socket: SleepingSocket, code: number, reason: string): void {
     const end = this.#sockets.get(socket)
     this.#sockets.delete(socket)
-    // The closing handshake is not answered by itself (RFC 6455, section 7.1.1).
+    // The runtime does not answer the closing handshake (RFC 6455, section 7.1.1).
     end?.close()
     end?.closed(code, reason)
   }
 
-  /** Pings go out to all at once, those too that would be due before the next alarm. */
+  /** Pings all sockets together, including those that would be due before the next alarm. */
   alarm(): void {
     this.#alarmAt = Number.POSITIVE_INFINITY
     this.#server.tick(this.#pingInterval / 2)
@@ -82,12 +82,15 @@ export class Hibernation implements SocketKeeper {
     return response
   }
 
-  /** A socket goes on from its attachment. One that has none, or one that cannot be read, is nobody: it is closed. */
+  /**
+   * Restores a socket from its attachment. Closes a socket whose attachment is missing or cannot be read, because its
+   * client is unknown.
+   */
   #wake(socket: SleepingSocket): void {
     const end = this.#connect(socket, undefined)
     try {
       const snapshot = socket.deserializeAttachment()
-      // It never said who it is.
+      // The client was not admitted yet.
       if (snapshot === null) return end.close(RESTART)
       end.handlers = this.#server.restore(snapshot as SessionSnapshot, end)
     } catch (error) {
@@ -102,7 +105,7 @@ export class Hibernation implements SocketKeeper {
     return end
   }
 
-  /** Sees to it that time passes: by an alarm, and by a timer while a client that polls keeps the object awake. */
+  /** Schedules the next tick: by the alarm, and by a timer while a polling client keeps the object awake. */
   #schedule(): void {
     if (!this.#server.isAtRest()) this.#timer ??= setInterval(() => this.#tick(), POLLING_TICK_MS)
     const dueAt = this.#server.dueAt()
@@ -149,14 +152,14 @@ class HibernatingEnd implements RawSocket {
     this.handlers?.close(this, code, reason)
   }
 
-  /** Whoever changed it may have more to change in this turn; the object cannot sleep before that is over. */
+  /** Saves the state at the end of this turn, after all changes of the turn. The object cannot sleep before that. */
   changed(): void {
     if (this.#isChanged) return
     this.#isChanged = true
     queueMicrotask(() => this.#save())
   }
 
-  /** Keeps what the socket needs to go on, where that has changed. */
+  /** Saves the state of the socket if it has changed. */
   #save(): void {
     if (!this.#isChanged) return
     this.#isChanged = false
@@ -164,19 +167,19 @@ class HibernatingEnd implements RawSocket {
       const snapshot = this.handlers?.snapshot?.()
       if (snapshot !== undefined) this.#socket.serializeAttachment(snapshot)
     } catch (error) {
-      // More than an attachment holds: it could not go on after a sleep.
+      // The state is larger than an attachment may be, so the socket could not continue after a sleep.
       this.#onError(error)
       this.close(1009, 'too large')
     }
   }
 
   send(data: string | Uint8Array): void {
-    // What the client is told may rest on what is to be kept.
+    // The state must be saved before the client sees the result of the change.
     this.#save()
     try {
       this.#socket.send(data)
     } catch {
-      // It is closed; that is told to `closed`.
+      // The socket is closed. `closed` is called for that.
     }
   }
 
@@ -184,7 +187,7 @@ class HibernatingEnd implements RawSocket {
     try {
       this.#socket.close(code, reason)
     } catch {
-      // It was closed before.
+      // The socket was closed before.
     }
   }
 }

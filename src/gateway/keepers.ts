@@ -1,5 +1,5 @@
 /**
- * The gateway's halves in objects: the record of a socket, and the server of sockets.
+ * The gateway's keepers in objects: the record of a socket, and the server of sockets.
  *
  * @module
  */
@@ -23,13 +23,13 @@ import {
   takeRecord,
 } from './records.ts'
 
-/** The name of the keeper of records: the plugin's. */
+/** The name of the keeper of records, which is the plugin's name. */
 export const RECORD_KEEPER = 'eventSocket'
 
-/** See {@link RECORDS}. */
+/** The transactions of an object with the record of a socket. */
 export interface Records extends Transactions {
   readonly writes: {
-    /** The socket has begun a run. False where another connection has taken its place. */
+    /** Stores that the socket has begun a run. Returns false if another connection has taken over the socket. */
     readonly begin: (
       tx: Transaction,
       pid: string,
@@ -43,12 +43,12 @@ export interface Records extends Transactions {
       owner: string | null,
       livesMs: number,
     ) => SocketRecord | undefined
-    /** The socket's runs are cancelled in so many milliseconds. */
+    /** Ends the record after `inMs` milliseconds and cancels the socket's runs. */
     readonly expire: (tx: Transaction, pid: string, generation: number, inMs: number) => void
   }
 }
 
-/** The transactions of an object that keeps the record of a socket. */
+/** The transactions of an object with the record of a socket. */
 export const RECORDS: Records = {
   expiring: [SOCKETS],
   writes: {
@@ -59,12 +59,12 @@ export const RECORDS: Records = {
   },
 }
 
-/** Keeps the record of a socket, and cancels its runs once its client has stayed away. */
+/** Keeps the record of a socket. Cancels its runs if the client does not come back in time. */
 export function createRecordKeeper(seat: Seat, { host }: { readonly host: RunHost }): Keeper {
   return keeperOf(seat, RECORDS, ({ value }) => cancelRuns(host, value as SocketRecord))
 }
 
-/** Answers in an object of sockets. `open` makes the server with what such an object sets otherwise. */
+/** Makes the keeper of an object with sockets. `open` makes the server with the engine settings for such an object. */
 export function createSocketKeeper(
   seat: SocketSeat,
   open: (engine: NonNullable<GatewayParts['engine']>) => SocketEndpoint,
@@ -72,7 +72,7 @@ export function createSocketKeeper(
 ): SocketKeeper {
   const server = open({
     ...HIBERNATING,
-    // Whoever polls says by the id where its session is.
+    // The session id begins with the object's number, so that polling requests reach the object.
     generateId: ({ headers }) => `${headers[SHARD_HEADER] ?? ''}.${crypto.randomUUID()}`,
     headers: ['authorization', 'cookie', 'origin', 'user-agent', SHARD_HEADER],
   })

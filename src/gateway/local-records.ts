@@ -10,25 +10,25 @@ import {
   takeRecord,
 } from './records.ts'
 
-/** Timers hold 31 bits of milliseconds. */
+/** The longest delay of a timer: 31 bits of milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** What the records of this process need. */
+/** What local records need. */
 export interface LocalRecordsOptions {
   readonly store: Store
   readonly host: RunHost
-  /** Milliseconds for which a client may be away. */
+  /** Milliseconds that a client may be away. */
   readonly maxMs: number
-  /** Milliseconds for which a run may take. */
+  /** Most milliseconds of a run. */
   readonly timeoutMs: number
-  /** Told where the store cannot be read by the timer, which tries again. */
+  /** Is called when the timer cannot read the store. It tries again later. */
   readonly onError: (error: unknown) => void
 }
 
-/** Milliseconds after which a store that could not be read is tried again. */
+/** Milliseconds until the next try when the store could not be read. */
 const RETRY_MS = 1000
 
-/** Keeps records in a store that is at hand. One timer looks after those whose client is away. */
+/** Keeps records in the store of this process. One timer ends the records of clients that stay away. */
 export function createLocalRecords({
   store,
   host,
@@ -45,7 +45,7 @@ export function createLocalRecords({
     if (timer !== undefined) clearTimeout(timer)
     timerAt = at
     timer = setTimeout(() => void sweep(), Math.min(at - Date.now() + 1, MAX_TIMER_MS))
-    // A server that has nothing else to do may end.
+    // The timer must not keep the process alive.
     ;(timer as { unref?(): void }).unref?.()
   }
   const sweep = async () => {

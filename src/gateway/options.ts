@@ -13,29 +13,34 @@ import type { SocketHandshake } from '../socket/io/namespace.ts'
 import type { SocketServer } from '../socket/io/server.ts'
 import type { CorsSetting } from '../web/cors.ts'
 
-/** Says who may connect. An identity lets the client in. A response refuses with its text. Undefined and a throw refuse too. */
+/**
+ * Decides who may connect. An identity may connect. A response refuses, and the client gets its text. Undefined or a throw
+ * refuses too.
+ */
 export type AuthenticateSocket = (
   handshake: SocketHandshake,
 ) => Identity | Response | undefined | Promise<Identity | Response | undefined>
 
-/** How runs are offered over the event socket. */
+/** Options of the event socket. */
 export interface GatewayOptions {
   /**
-   * The agents on offer, by name. With any of `agents`, `teams`, `workflows` and `registry` nothing else is on offer. Default:
-   * all that the handler serves.
+   * The agents on offer, by name. If you give any of `agents`, `teams`, `workflows` and `registry`, nothing else is on
+   * offer. Default: all that the handler serves.
    */
   readonly agents?: Readonly<Record<string, ServableLike<ServableAgent>>>
+  /** The teams on offer, by name. Default: as for `agents`. */
   readonly teams?: Readonly<Record<string, ServableLike<ServableTeam>>>
+  /** The workflows on offer, by name. Default: as for `agents`. */
   readonly workflows?: Readonly<Record<string, ServableLike<ServableWorkflow>>>
-  /** Where other names are looked up, at every event. */
+  /** A registry for names that are not listed above. Each event looks the name up anew. Default: none. */
   readonly registry?: Registry
   /** The path of the socket. Default: `/socket.io/`. */
   readonly path?: string
   /** The namespace that clients join. Default: `/service`. */
   readonly namespace?: string
   /**
-   * Decides at CONNECT who may join. With ready-made authentication, a client that sends no credential in a header is asked for
-   * `auth.token` at CONNECT. Default: the middleware decides, and says whose socket it is.
+   * Decides at CONNECT who may join. Default: the middleware decides and identifies the client. With ready-made
+   * authentication, a client that sends no credential in a header needs `auth.token` at CONNECT.
    */
   readonly authenticate?: AuthenticateSocket
   /**
@@ -48,17 +53,17 @@ export interface GatewayOptions {
    * the events that it missed from their logs. When off, its runs are cancelled at once. Default: off.
    */
   readonly recovery?: boolean | { readonly maxMs?: number }
-  /** Bounds on clients. */
+  /** Limits on clients. */
   readonly limits?: GatewayLimits
   /**
-   * A server that the host runs by itself. The namespace is added to it; `path`, `origins` and `recovery` are options of that
-   * server. Its requests do not pass through the handler, so neither middleware nor the check of origins applies: give
+   * A server that the host runs by itself. The namespace is added to it. Set `path`, `origins` and `recovery` on that
+   * server. Its requests do not pass through the handler, so neither middleware nor the check of origins applies. Give
    * `authenticate` here, and `allow` to that server.
    */
   readonly server?: SocketServer
 }
 
-/** Bounds on the clients of the event socket. On Workers each counts in one object. */
+/** Limits on the clients of the event socket. On Workers each limit counts in one object. */
 export interface GatewayLimits {
   /** Most bytes of a message as it is sent (text as UTF-8), and of a polling payload. Default: 1,000,000. */
   readonly maxPayload?: number
@@ -66,19 +71,22 @@ export interface GatewayLimits {
   readonly maxAttachments?: number
   /** Most namespaces of one connection. Default: 4. */
   readonly maxNamespaces?: number
-  /** Most events of one socket a second, also in one burst. More are refused. Default: 100. */
+  /** Most events of one socket in a second, and in a burst. Further events are refused. Default: 100. */
   readonly maxEventsPerSecond?: number
   /** Most connections in all. Default: 10,000. */
   readonly maxSockets?: number
-  /** Most connections of one address (of IPv6 one network of 64 bits), if the address is known. Default: 100. */
+  /**
+   * Most connections of one address, if the address is known. An IPv6 network of 64 bits counts as one address. Default:
+   * 100.
+   */
   readonly maxSocketsPerIp?: number
   /** Most sockets of one identity. Default: 100. */
   readonly maxSocketsPerIdentity?: number
   /** Most runs of one socket at a time. Default: 16. */
   readonly maxRunsPerSocket?: number
   /**
-   * Most bytes that may wait for one client. Past it, its runs wait too. A client that reads nothing at all is disconnected.
-   * Default: 4 MiB.
+   * Most bytes that may wait for one client. Past the limit its runs pause. A client that reads nothing at all is
+   * disconnected. Default: 4 MiB.
    */
   readonly maxBufferedBytes?: number
   /** Milliseconds between two pings. Default: 25,000. */
@@ -97,12 +105,12 @@ export interface GatewaySettings
   > {
   readonly path: string
   readonly namespace: string
-  /** Milliseconds; undefined where recovery is off. */
+  /** Milliseconds that a client may be away. Undefined if recovery is off. */
   readonly recoveryMs: number | undefined
   readonly limits: Required<GatewayLimits>
 }
 
-/** Milliseconds for which a client may be away. */
+/** Default of `recovery.maxMs`, in milliseconds. */
 const RECOVERY_MS = 120_000
 
 const LIMITS: Required<GatewayLimits> = {
@@ -120,7 +128,10 @@ const LIMITS: Required<GatewayLimits> = {
   connectTimeout: 10_000,
 }
 
-/** Fills in the defaults. `option` is the name in front. Throws `invalid_options` for what does not go together. */
+/**
+ * Fills in the defaults. `option` is the name of the option in errors. Throws `invalid_options` if two options exclude each
+ * other.
+ */
 export function resolveGateway(option: string, options: GatewayOptions): GatewaySettings {
   const { path, namespace = '/service', recovery = false, limits, ...rest } = options
   for (const name of ['path', 'origins', 'recovery'] as const) {

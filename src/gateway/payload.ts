@@ -1,5 +1,5 @@
 /**
- * What clients send (specification, "Socket client-to-server events").
+ * The payloads that clients send (specification, "Socket client-to-server events").
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { toBase64 } from '../web/base64.ts'
 /** The payload of `agent.run`, `team.run` and `workflow.run`. */
 export interface RunPayload extends RunBody {
   readonly name: string
-  /** A client that is not sure whether it was heard sends the same again, and there is one run. */
+  /** A client that repeats an event with the same key gets the same run. */
   readonly idempotencyKey?: string | undefined
 }
 
@@ -50,7 +50,7 @@ const AuthSchema: v.GenericSchema<unknown, { apiKey?: string | undefined }> = v.
   apiKey: shortText('apiKey'),
 })
 
-/** Checks a payload. Throws `invalid_body` that names every wrong field. */
+/** Checks the payload of a run. Throws `invalid_body` that names every wrong field. */
 export function parseRun(payload: unknown): RunPayload {
   return validate(RunSchema, asJson(payload), 'invalid_body', 'payload')
 }
@@ -71,7 +71,7 @@ export function keyIn(auth: unknown): string | undefined {
   return validate(AuthSchema, auth, 'invalid_body', 'auth').apiKey
 }
 
-/** A payload as it would have come over HTTP: a part's `data` may be an attachment, which agents get as base64. */
+/** Converts a payload to the form that HTTP has. A part's `data` may be an attachment, which becomes base64. */
 export function asJson(payload: unknown): Record<string, unknown> {
   const { input, history } = Object(payload) as { input?: unknown; history?: unknown }
   if (!isShort(input) && !isShort(history)) return payload as Record<string, unknown>
@@ -105,7 +105,7 @@ function withoutBytes(answer: Answer): Answer {
   return answer
 }
 
-/** An event that is none of ours. */
+/** The error for an event that does not exist. */
 export function unknownEvent(event: string): ServableError {
   return new ServableError(
     'not_found',

@@ -1,24 +1,27 @@
 /**
- * The place of an event among all that a socket is told: how many runs have begun, and how far each of those under way
- * has been told. With it a client that comes back says what it has seen.
+ * The place of an event among all events of a socket: how many runs have begun, and how far each unfinished run has been
+ * sent. A client that reconnects sends its last place.
  *
  * @module
  */
 
-/** How far a client has seen. */
+/** The events that a client has received. */
 export interface Seen {
-  /** The number of the last run that it has seen begin. */
+  /** The number of the last run whose beginning the client has received. */
   readonly begun: number
-  /** Of the runs under way, the last entry of each log. */
+  /** The last received log entry of each unfinished run, by the run's number. */
   readonly open: ReadonlyMap<number, number>
 }
 
 const NOTHING: Seen = { begun: 0, open: new Map() }
 
-/** Characters of a socket's id that its places begin with: a client keeps its last place when it gets another socket. */
+/**
+ * A place begins with so many characters of the socket's id. A client that gets a new socket may still send a place of the
+ * old one.
+ */
 const MARK_LENGTH = 8
 
-/** Keeps the place of one socket. */
+/** Tracks the place of one socket. */
 export class Place {
   readonly #mark: string
   #begun: number
@@ -29,7 +32,7 @@ export class Place {
     this.#begun = begun
   }
 
-  /** The runs that are under way. */
+  /** The numbers of the unfinished runs. */
   get open(): readonly number[] {
     return [...this.#open.keys()]
   }
@@ -39,14 +42,14 @@ export class Place {
     return this.#begun
   }
 
-  /** A run has begun, or goes on after an entry of its log. Gives its number. */
+  /** Adds a run. `after` is the last log entry that was sent before. Returns the run's number. */
   begin(n: number = this.#begun + 1, after = 0): number {
     this.#begun = Math.max(this.#begun, n)
     this.#open.set(n, after)
     return n
   }
 
-  /** A run is told up to an entry; gives the place after that, as clients keep it. */
+  /** Sets the last log entry of a run that was sent. Returns the place for the client. */
   advance(n: number, seq: number, isLast: boolean): string {
     if (isLast) this.#open.delete(n)
     else this.#open.set(n, seq)
@@ -62,8 +65,8 @@ const NUMBER = '[0-9a-z]{1,9}'
 const PLACE = new RegExp(`^[\\w-]{0,${MARK_LENGTH}};${NUMBER}(;${NUMBER}\\.${NUMBER}){0,1000}$`)
 
 /**
- * Reads a place among the `last` runs of a socket; a client that has had no event of it names none, or another socket's.
- * Undefined for what is none.
+ * Reads a client's place. `last` is the number of the socket's last run. A client without an event of this socket sends no
+ * place, or that of another socket. Returns undefined for an invalid place.
  */
 export function readPlace(text: unknown, socketId: string, last: number): Seen | undefined {
   if (text === undefined || text === null) return NOTHING

@@ -1,7 +1,7 @@
 /**
- * The event socket for a WebSocket that speaks no Socket.IO: frames of JSON, `{ event, data, id? }` both ways. An event
- * with an `id` is answered by `{ event: "ack", id, data }`. The first one may be `connect`, with what Socket.IO has as
- * `auth`; any other event connects without. The server's `ping` is to be answered with `pong`.
+ * The event socket for WebSockets without Socket.IO. Both sides send JSON frames, `{ event, data, id? }`. An event with an
+ * `id` is answered by `{ event: "ack", id, data }`. The first event may be `connect`, with the content of Socket.IO's
+ * `auth` as its data. Any other first event connects without `auth`. The client has to answer `ping` with `pong`.
  *
  * @module
  */
@@ -15,10 +15,10 @@ import { type Reception, tooManySockets } from './reception.ts'
 import type { GatewaySession, Peer } from './session.ts'
 import { readSessionData, type SessionData } from './session-data.ts'
 
-/** The frame that asks whether the client is there. */
+/** The ping frame. */
 export const PLAIN_PING = '{"event":"ping"}'
 
-/** Frames that may wait until it is known who sends them. */
+/** Most frames that may wait for the admission of their client. */
 const MAX_WAITING = 16
 
 interface Frame {
@@ -30,9 +30,9 @@ interface Frame {
 /** A client, from its first frame on. */
 interface PlainClient {
   session: GatewaySession | undefined
-  /** Undefined until it is known who it is. */
+  /** Undefined until the client is admitted. */
   data: SessionData | undefined
-  /** What came before it was admitted. */
+  /** Frames that came before the admission. */
   waiting: Frame[] | undefined
 }
 
@@ -55,7 +55,7 @@ export function createPlainProtocol(reception: Reception, onError: (error: unkno
     try {
       const { data } = await reception.admit(handshake)
       if (!connection.isOpen) return
-      // A plain client does not come back: its runs end with it.
+      // A plain client cannot reconnect to its runs. They end with the connection.
       const { private: _, ...own } = data
       if (reception.isFull(own)) throw tooManySockets()
       connection.admit()
@@ -101,12 +101,12 @@ export function createPlainProtocol(reception: Reception, onError: (error: unkno
   }
 }
 
-/** What the first frame says of its client. */
+/** Returns the `auth` in the first frame. */
 function authIn({ event, data }: Frame): Readonly<Record<string, unknown>> {
   return event === 'connect' && isObject(data) ? data : {}
 }
 
-/** Reads a frame; undefined where it is none. */
+/** Parses a frame. Returns undefined if it is not valid. */
 function frameOf(text: string): Frame | undefined {
   try {
     const { event, data, id } = Object(parseJson(text)) as Record<string, unknown>

@@ -87,7 +87,7 @@ export function eventSocket(options: GatewayOptions = {}): Plugin {
   return eventSocketAs(NAME, options)
 }
 
-/** The same, under the name of an option. */
+/** The same plugin, with the name of an option for errors. */
 export function eventSocketAs(option: string, options: GatewayOptions): Plugin {
   checkOptions(option, OptionsSchema, options)
   if (options.origins !== undefined) checkCredentials(`${option}.origins`, options.origins)
@@ -101,7 +101,7 @@ export function eventSocketAs(option: string, options: GatewayOptions): Plugin {
       checkTogether(option, settings, core)
       const { state, middleware } = core.settings
       const { path, authenticate, origins, server } = settings
-      // The host runs that server by itself: there is nothing to mount.
+      // The host runs the server by itself, so no routes are mounted.
       if (server !== undefined) return { begin: () => void createLocalServer(settings, core) }
       const isLocal = state.kind !== 'hosted'
       const fetch: GatewayFetch = isLocal ? createLocalServer(settings, core).fetch : forwardToObjects(state)
@@ -117,7 +117,7 @@ export function eventSocketAs(option: string, options: GatewayOptions): Plugin {
           ),
           onNoAddress: core.onNoAddress,
         }),
-        // The socket may be open to other origins than the rest.
+        // The socket may allow other origins than the rest of the service.
         ...(origins !== undefined && {
           cors: createCors(origins, keyHeaders(core.settings.providers)) ?? null,
         }),
@@ -128,7 +128,7 @@ export function eventSocketAs(option: string, options: GatewayOptions): Plugin {
   })
 }
 
-/** With anything of its own, the socket offers that alone. */
+/** Returns the entries on offer. If the socket's options name any, only those are on offer. */
 function offeredBy(settings: GatewaySettings, served: Catalog): Catalog {
   const { agents, teams, workflows, registry }: Sources = { registry: undefined, ...settings }
   const isOwn = [agents, teams, workflows, registry].some(given => given !== undefined)
@@ -153,7 +153,7 @@ function createLocalServer(settings: GatewaySettings, core: Core): SocketServer 
   return createServer(settings, core, { host, records })
 }
 
-/** The server of the event socket in an object, whose sockets may sleep. */
+/** Makes the server of the event socket in an object. Its sockets may sleep. */
 function keepSockets(settings: GatewaySettings, seat: SocketSeat, core: Core): SocketKeeper {
   const { recoveryMs: maxMs, limits } = settings
   const runs = runsInObject(core)
@@ -165,7 +165,7 @@ function keepSockets(settings: GatewaySettings, seat: SocketSeat, core: Core): S
   )
 }
 
-/** The server of the event socket, from what all of a handler share. */
+/** Makes the server of the event socket from the core. */
 function createServer(
   settings: GatewaySettings,
   { settings: { middleware }, log, runs, readKeys, catalogOf, sockets, whyUnstored }: Core,
@@ -188,7 +188,7 @@ function createServer(
   return server
 }
 
-/** What went wrong with a socket, beside its runs. */
+/** Logs an error of a socket that does not belong to a run. */
 export function logSocketError(
   log: Log,
   error: unknown,

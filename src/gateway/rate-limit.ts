@@ -1,4 +1,7 @@
-/** Lets so many through a second, and in one go: a bucket of tokens, which fills with time and needs no timer. */
+/**
+ * Allows a number of events in a second, and as many in a burst. It is a token bucket that is filled by elapsed time and
+ * needs no timer.
+ */
 export class RateLimit {
   readonly #perSecond: number
   #tokens: number
@@ -9,10 +12,10 @@ export class RateLimit {
     this.#tokens = perSecond
   }
 
-  /** Whether one more may go through. */
+  /** Takes a token. Returns whether there was one. */
   take(): boolean {
     const now = performance.now()
-    // Not every runtime's clock is monotonic: one that was set back takes nothing away.
+    // The clock may be set back on some runtimes. That must not remove tokens.
     const seconds = Math.max(0, now - this.#at) / 1000
     this.#tokens = Math.min(this.#perSecond, this.#tokens + seconds * this.#perSecond)
     this.#at = now

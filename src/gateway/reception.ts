@@ -1,5 +1,5 @@
 /**
- * Who may connect to the gateway, and the sessions of those who have.
+ * Decides who may connect to the gateway, and makes the sessions of admitted clients.
  *
  * @module
  */
@@ -24,32 +24,32 @@ export interface ReceptionParts extends GatewayRoom {
   readonly settings: GatewaySettings
 }
 
-/** What `authenticate` found, on its way to the session. */
+/** The result of an admission, for the session. */
 interface Admitted {
   readonly data: SessionData
-  /** What the client missed, where it was here before. */
+  /** The socket of an earlier connection, if the client can continue with it. */
   readonly missed?: Missed
 }
 
-/** A socket of an earlier connection, and what its client has seen. */
+/** The socket of an earlier connection, and how far its client has received its events. */
 export interface Missed {
   readonly pid: string
   readonly record: SocketRecord
   readonly seen: Seen
 }
 
-/** Decides who may connect, and keeps the sessions of those who have. */
+/** Admits clients, opens their sessions and closes them. */
 export interface Reception {
-  /** Throws for who may not. */
+  /** Throws if the client may not connect. */
   admit(handshake: SocketHandshake): Promise<Admitted>
-  /** What a client is told that `admit` threw for. */
+  /** What the client gets for an error of `admit`. */
   refusal(
     thrown: unknown,
     handshake: SocketHandshake,
   ): { readonly message: string; readonly data: { readonly code: string } }
-  /** Whether its identity has as many sockets as may be. */
+  /** Whether the identity already has as many sockets as allowed. */
   isFull(data: SessionData): boolean
-  /** `handshake` is the connection's: its sessions share one rate of events. */
+  /** Opens a session. `handshake` is that of the connection. All sessions of a connection share one rate of events. */
   open(peer: Peer, data: SessionData, handshake: Handshake): GatewaySession
   close(session: GatewaySession, mayReturn: boolean): void
 }
@@ -106,7 +106,7 @@ export function createReception(parts: ReceptionParts): Reception {
   }
 }
 
-/** The socket that the client was before, if it says so and can go on with it. */
+/** Returns the client's earlier socket, if the client names one and can continue with it. */
 async function find(
   records: SocketRecords,
   { recovery }: SocketHandshake,
@@ -118,28 +118,31 @@ async function find(
   if (record === undefined) return undefined
   const seen = readPlace(offset, record.id, lastRun(record))
   if (seen !== undefined && hasMissed(record, seen)) return { pid, record, seen }
-  // Its client is here, and cannot go on with it: it is told so, as it gets another socket.
+  // The client cannot continue with this socket. It gets a new one and so knows that events are lost.
   await records.drop(pid, record.generation)
   return undefined
 }
 
-/** What of a handshake may be found in what `authenticate` throws, and is to go no further. */
+/** Texts of a handshake that must not be logged if they occur in an error of `authenticate`. */
 function secretsOf(handshake: SocketHandshake): string[] {
   const texts = Object.values(handshake.auth).filter(value => typeof value === 'string')
   return [...secretsIn(handshake), ...texts]
 }
 
-/** The credentials of the request that opened a connection, as far as it is remembered. */
+/** The credentials of the request that opened a connection, as far as its headers are kept. */
 function secretsIn({ url, headers }: Handshake): string[] {
   return credentialsIn({ url, headers: new Headers(headers) })
 }
 
-/** Why one more is refused. */
+/** The error for a socket past the limit. */
 export function tooManySockets(): ServableError {
   return new ServableError('rate_limited', 'This identity has too many sockets')
 }
 
-/** Who it is: the gateway's own `authenticate` decides, else the middleware has. Throws `unauthorized`. */
+/**
+ * Returns the identity of a client. The gateway's own `authenticate` decides if there is one, otherwise the middleware has
+ * decided. Throws `unauthorized`.
+ */
 async function identify(
   handshake: SocketHandshake,
   { authenticate }: GatewaySettings,
@@ -151,10 +154,10 @@ async function identify(
   throw new ServableError('unauthorized', 'Not authorized')
 }
 
-/** Most characters of a refusal's text. */
+/** Most characters of the text of a refusal. */
 const MAX_TEXT = 1000
 
-/** The text of a response that refuses: of a problem its detail (RFC 9457), else its body. */
+/** The text of a response that refuses. This is the `detail` of a problem document (RFC 9457), otherwise the body. */
 async function textOf(response: Response): Promise<string> {
   const text = (await response.text().catch(() => '')).slice(0, MAX_TEXT)
   try {
@@ -162,7 +165,7 @@ async function textOf(response: Response): Promise<string> {
     const said = [detail, error, message].find(each => typeof each === 'string' && each !== '')
     if (typeof said === 'string') return said
   } catch {
-    // It is plain text.
+    // The body is plain text.
   }
   return text === '' ? 'Not authorized' : text
 }

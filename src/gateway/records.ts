@@ -1,6 +1,6 @@
 /**
- * What is known of a socket whose client may come back: whose it is, and its runs. What they say stands in their own
- * logs.
+ * The records of sockets whose clients may reconnect: the owner and the runs of a socket. The events of the runs are in the
+ * runs' own logs.
  *
  * @module
  */
@@ -9,25 +9,25 @@ import type { RunHost } from '../runs/host.ts'
 import type { Transaction } from '../state/store.ts'
 import type { Seen } from './place.ts'
 
-/** The n-th run of a socket, and whether it ends with its socket. */
+/** The n-th run of a socket. `isBound` says whether the run is cancelled when its socket ends. */
 export type NumberedRun = readonly [n: number, runId: string, isBound: boolean]
 
-/** A socket, as it is kept beside its runs. It never holds a key. */
+/** The record of a socket. It never contains a key. */
 export interface SocketRecord {
   /** The socket's public id. */
   readonly id: string
   readonly owner: string | null
-  /** How many connections it has had: what an earlier one says of it counts no more. */
+  /** How many connections the socket has had. Changes by an earlier connection are ignored. */
   readonly generation: number
-  /** Its last runs, by number. */
+  /** The socket's latest runs, sorted by number. */
   readonly runs: readonly NumberedRun[]
 }
 
-/** Keeps such records by the socket's private id. */
+/** Keeps the records by the sockets' private ids. */
 export interface SocketRecords {
   /**
-   * The socket has begun a run, beside those with the numbers `open`. Makes the record where there is none. False where
-   * another connection has taken the socket's place.
+   * Stores that the socket has begun a run. `open` has the numbers of its other unfinished runs. Creates the record if
+   * there is none. Returns false if another connection has taken over the socket.
    */
   begin(
     pid: string,
@@ -35,20 +35,23 @@ export interface SocketRecords {
     run: NumberedRun,
     open: readonly number[],
   ): Promise<boolean>
-  /** The client is back on another connection; undefined where nothing is known, or of another owner. */
+  /**
+   * Gives the record to a new connection of the client. Returns undefined if there is no record or it belongs to another
+   * owner.
+   */
   take(pid: string, owner: string | null): Promise<SocketRecord | undefined>
-  /** The client is away: its runs are cancelled unless it comes back in time. */
+  /** The client is away. Its runs are cancelled unless it comes back in time. */
   away(pid: string, generation: number): Promise<void>
-  /** The client has left for good. */
+  /** The client has left for good. Its bound runs are cancelled. */
   drop(pid: string, generation: number): Promise<void>
 }
 
-/** The collection of such records. */
+/** The collection of records. */
 export const SOCKETS = 'socket'
 
 /**
- * Runs of one socket that are known when its client comes back, beside those that are under way: some 13 kB. A client that
- * has missed more is not brought back, and so is told.
+ * How many of the latest runs a record keeps, besides all unfinished ones: some 13 kB. A client that has missed more runs
+ * gets a new socket.
  */
 const MAX_RUNS = 256
 
@@ -57,7 +60,7 @@ export function lastRun({ runs }: SocketRecord): number {
   return runs.at(-1)?.[0] ?? 0
 }
 
-/** Whether the record has every run that a client has not seen the end of. */
+/** Whether the record has every run whose end the client has not received. */
 export function hasMissed(record: SocketRecord, { begun, open }: Seen): boolean {
   const known = new Set(record.runs.map(([n]) => n))
   const last = lastRun(record)
@@ -65,7 +68,7 @@ export function hasMissed(record: SocketRecord, { begun, open }: Seen): boolean 
   return [...open.keys()].every(n => known.has(n))
 }
 
-/** Adds a run. The record lives until `expiresAt` at the most, should nobody say that its client has left. */
+/** Adds a run. The record expires at `expiresAt` if nothing else ends it before. */
 export function addRun(
   tx: Transaction,
   pid: string,
@@ -75,14 +78,14 @@ export function addRun(
 ): boolean {
   const before = tx.get<SocketRecord>(SOCKETS, pid)?.value
   if (before !== undefined && before.generation > generation) return false
-  // Runs that begin at once may be written down in another order.
+  // Runs that begin at the same time may be stored in another order.
   const all = [...(before?.runs ?? []), run].sort(([a], [b]) => a - b)
   const runs = all.filter(([n], at) => open.includes(n) || all.length - at <= MAX_RUNS)
   put(tx, pid, { id, owner, generation, runs }, expiresAt)
   return true
 }
 
-/** Hands the record to the next connection. */
+/** Gives the record to the next connection. */
 export function takeRecord(
   tx: Transaction,
   pid: string,
@@ -98,7 +101,7 @@ export function takeRecord(
   return record
 }
 
-/** Sets the record's end, if it is still this connection's; says whether it is. */
+/** Sets the end of the record if it still belongs to this connection. Returns whether it does. */
 export function expireRecord(tx: Transaction, pid: string, generation: number, expiresAt: number): boolean {
   const record = tx.get<SocketRecord>(SOCKETS, pid)?.value
   if (record === undefined || record.generation !== generation) return false
@@ -106,7 +109,7 @@ export function expireRecord(tx: Transaction, pid: string, generation: number, e
   return true
 }
 
-/** Takes away the records whose time has come, and gives them: their runs are to be cancelled. */
+/** Deletes the expired records and returns them. The caller cancels their runs. */
 export function takeExpired(tx: Transaction, now: number): SocketRecord[] {
   return tx.expired<SocketRecord>(SOCKETS, now, 100).map(({ id, value }) => {
     tx.delete(SOCKETS, id)
@@ -114,9 +117,9 @@ export function takeExpired(tx: Transaction, now: number): SocketRecord[] {
   })
 }
 
-/** Cancels what of it is still at work, and ends with it. */
+/** Cancels the unfinished runs that end with the socket. */
 export async function cancelRuns(host: RunHost, { owner, runs }: SocketRecord): Promise<void> {
-  // A run that has ended, or is gone, is as good as cancelled.
+  // A run that has ended or is gone needs no cancel.
   const bound = runs.filter(([, , isBound]) => isBound)
   await Promise.all(bound.map(([, runId]) => host.cancel(runId, owner).catch(() => {})))
 }

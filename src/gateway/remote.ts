@@ -4,8 +4,8 @@ import { forwarded } from './forwarded.ts'
 import type { GatewayFetch } from './routes.ts'
 
 /**
- * Sends requests of the event socket to one of so many objects: new clients to any, others to the one that has theirs. Throws
- * `invalid_options` where there can be none.
+ * Sends requests of the event socket to a fixed number of objects. New clients go to any object, others to the object with
+ * their session. Throws `invalid_options` if there are no such objects.
  */
 export function forwardToObjects(state: Pick<HostedState, 'countOf' | 'forward'>): GatewayFetch {
   const send = state.forward('gateway')
@@ -16,7 +16,7 @@ export function forwardToObjects(state: Pick<HostedState, 'countOf' | 'forward'>
   }
 }
 
-/** The object of a session stands before the first dot of its id. What was never given out leads to any. */
+/** The number of the object is before the first dot of a session's id. An invalid id goes to any object. */
 function shardOf(request: Request, shards: number): string {
   const query = queryOf(request.url)
   const sid = (query.has('EIO') && query.get('sid')) || ''

@@ -8,26 +8,26 @@ import type { Middleware, RequestState, Route } from '../http/context.ts'
 import type { Platform } from '../http/platform.ts'
 import { joinPath } from '../http/router.ts'
 
-/** Where requests for the socket go. */
+/** Handles the socket's requests. */
 export type GatewayFetch = (request: Request, platform: Platform) => Response | Promise<Response>
 
-/** What mounting needs. */
+/** What the routes need. */
 export interface GatewayRoutesOptions {
-  /** The name of the socket's options, for errors. */
+  /** The name of the socket's option, for errors. */
   readonly option: string
   readonly path: string
-  /** The gateway has an `authenticate` of its own. */
+  /** Whether the gateway has an `authenticate` of its own. */
   readonly decidesItself: boolean
-  /** The middleware that is asked again at the handshake. */
+  /** The middleware that runs again at the handshake. */
   readonly askedAtHandshake: readonly Middleware[]
   readonly fetch: GatewayFetch
-  /** Throws `unsupported_operation` where nobody can be served. */
+  /** Throws `unsupported_operation` if this request cannot be served. */
   readonly checkServed: (state: RequestState) => void
-  /** Told where the address of a client is not known. */
+  /** Is called when a client's address is not known. */
   readonly onNoAddress: () => void
 }
 
-/** The routes: polling by GET and POST, upgrades by GET. */
+/** Returns the routes: polling by GET and POST, WebSocket upgrades by GET. */
 export function gatewayRoutes(options: GatewayRoutesOptions): Route[] {
   const endpoint = (request: Request, state: RequestState) => answer(request, state, options)
   const { decidesItself, askedAtHandshake } = options

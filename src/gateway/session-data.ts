@@ -1,5 +1,5 @@
 /**
- * What is known of a client of the gateway, and reading it back after a sleep.
+ * The state of a gateway client, and how it is read after a sleep.
  *
  * @module
  */
@@ -9,15 +9,18 @@ import { ServableError } from '../errors.ts'
 import { type Identity, isIdentity } from '../http/platform.ts'
 import { isObject } from '../validation.ts'
 
-/** What is known of a client. Small JSON: a socket that sleeps takes it along, with its key and into no store. */
+/**
+ * The state of a client as small JSON. A sleeping socket has it as its attachment, including the provider key. It is in no
+ * store.
+ */
 export interface SessionData {
   readonly identity?: Identity
   readonly apiKey?: string
   /** The id of the request that opened the connection, for the log. */
   readonly requestId?: string
-  /** How a client that comes back names its socket, and how many connections that has had. */
+  /** The socket's private id, its public id and its number of connections, if the client can reconnect. */
   readonly private?: { readonly pid: string; readonly id: string; readonly generation: number }
-  /** The number of its last run. */
+  /** The number of the socket's last run. */
   begun?: number
 }
 
@@ -30,8 +33,8 @@ const SessionDataSchema = v.strictObject({
 })
 
 /**
- * What a socket took along. Throws `internal_error` for anything else: an attachment that cannot be read must not make
- * its client anonymous.
+ * Reads the state from an attachment. Throws `internal_error` if it is not valid: a client whose attachment cannot be read
+ * must not become anonymous.
  */
 export function readSessionData(kept: unknown): SessionData {
   if (isObject(kept) && v.is(SessionDataSchema, kept)) return kept

@@ -1,5 +1,5 @@
 /**
- * One client of the gateway: its events become runs, and their events go to it.
+ * The session of one client of the gateway. The client's events start runs, and the runs' events go to the client.
  *
  * @module
  */
@@ -29,10 +29,10 @@ import type { SocketRecord, SocketRecords } from './records.ts'
 import type { SessionData } from './session-data.ts'
 import { Teller } from './teller.ts'
 
-/** Takes what was thrown, of which client, and what of it must stand in no log. */
+/** Reports an error, with the request id of the client and the texts that must not be logged. */
 export type OnSocketError = (error: unknown, requestId?: string, secrets?: readonly string[]) => void
 
-/** What all sessions of a gateway share. */
+/** The parts that all sessions of a gateway share. */
 export interface GatewayRoom {
   readonly catalog: Catalog
   readonly runs: HostSettings
@@ -41,43 +41,43 @@ export interface GatewayRoom {
   readonly startRun: StartRun
   readonly answerRun: AnswerRun
   readonly limits: Required<GatewayLimits>
-  /** Undefined where clients cannot come back. */
+  /** Undefined if clients cannot reconnect. */
   readonly records: SocketRecords | undefined
-  /** Told what goes wrong, beside the runs. */
+  /** Is called with errors that do not belong to a run. */
   readonly onError: OnSocketError
 }
 
-/** Where a session's events go. */
+/** The client's end of a session. */
 export interface Peer {
   send(event: string, payload: object, place: string | undefined): void
   readonly isCongested: boolean
-  /** What the session keeps in {@link SessionData} has changed. */
+  /** Is called when the {@link SessionData} of the session has changed. */
   touch(): void
 }
 
-/** The connection of a client. Its sessions share one rate of events. */
+/** The connection of a client. All its sessions share one rate of events. */
 export interface SessionConnection {
   readonly ip: string | undefined
   readonly rate: RateLimit
-  /** What of the handshake must stand in no log. */
+  /** Texts of the handshake that must not be logged. */
   readonly secrets: () => readonly string[]
 }
 
-/** A run that a session tells of. */
+/** A run whose events the session sends. */
 interface OpenRun {
   readonly cancel: (() => void) | undefined
-  /** Nobody is told of it any more. */
+  /** Stops sending the run's events. */
   readonly leave: () => void
 }
 
-/** A run whose client is back, and has seen its log up to an entry. */
+/** An unfinished or unseen run of a reconnected client. `after` is the last log entry that the client has received. */
 interface MissedRun {
   readonly n: number
   readonly runId: string
   readonly after: number
 }
 
-/** A run that is about to be told. */
+/** A run whose events are about to be sent. */
 interface Begun {
   readonly runId: string
   /** What the run still waits for, where it was answered in part. */
@@ -91,10 +91,10 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'workflow.run': 'workflow',
 }
 
-/** Milliseconds between looks at whether a slow client has caught up. */
+/** Milliseconds between checks whether a slow client has caught up. */
 const CONGESTION_MS = 20
 
-/** See the module's head. */
+/** The session of one client. */
 export class GatewaySession {
   readonly #room: GatewayRoom
   readonly #peer: Peer
@@ -102,9 +102,9 @@ export class GatewaySession {
   readonly #runs = new Map<string, OpenRun>()
   #place: Place
   readonly #connection: SessionConnection
-  /** Runs that have begun, or are about to. */
+  /** How many runs have begun or are about to begin. */
   #count = 0
-  /** Whether the client is gone, and may come back. */
+  /** Set once the client is gone. `away` means that it may come back. */
   #left: 'away' | 'gone' | undefined
 
   constructor(room: GatewayRoom, peer: Peer, data: SessionData, connection: SessionConnection) {
@@ -119,13 +119,13 @@ export class GatewaySession {
     return this.#data.identity
   }
 
-  /** The client is back, and has said again who it is; gives what is known of it now. */
+  /** Merges the data of a new admission after the client has reconnected. Returns the merged data. */
   renew(data: SessionData): SessionData {
     this.#data = { ...this.#data, ...data }
     return this.#data
   }
 
-  /** Takes an event. What cannot be done is told as `agent.error`, and in the answer where the client wants one. */
+  /** Handles an event. An error is sent as `agent.error`, and in the acknowledgement if the client asked for one. */
   async take(event: string, payload: unknown, ack: Ack | undefined): Promise<void> {
     if (this.#left !== undefined) return
     try {
@@ -144,15 +144,15 @@ export class GatewaySession {
   }
 
   /**
-   * Goes on where the client has seen everything: nothing is told twice. Many runs may have ended meanwhile, so they are read
-   * some at a time; those still at work are as many as a socket may have, and cannot hold up the others.
+   * Sends what the client has missed, and nothing twice. Many runs may have ended meanwhile, so only some are read at a
+   * time. That is twice as many as a socket may run at once, so unfinished runs cannot hold up the others.
    */
   async resume({ id, runs }: SocketRecord, { begun, open }: Seen): Promise<void> {
     const missed = runs.flatMap(([n, runId]) => {
       const after = n > begun ? 0 : open.get(n)
       return after === undefined ? [] : [{ n, runId, after }]
     })
-    // A run that nothing was told of yet is none that the client has seen begin: it may be cut off again.
+    // A run without a sent event does not count as begun for the client, because the connection may break again.
     this.#place = new Place(id, begun)
     for (const { n, runId, after } of missed) {
       if (n <= begun) this.#place.begin(n, after)
@@ -174,14 +174,14 @@ export class GatewaySession {
       const tell = await this.#follow(runId, n, after)
       await tell()
     } catch (thrown) {
-      // A log that is not kept any more will not be read later either.
+      // The log is deleted, so a later try cannot read it either.
       const isOver = isServableError(thrown) && thrown.code === 'run_not_found'
       this.#tellUnread(thrown, runId, isOver ? this.#place.advance(n, after, true) : undefined)
       this.#end(runId)
     }
   }
 
-  /** A run's log cannot be read. Without a place its client may read the rest when it comes back. */
+  /** Reports that a run's log cannot be read. Without a place, the client can read the rest when it reconnects. */
   #tellUnread(thrown: unknown, runId: string, place: string | undefined): void {
     this.#tellThrown(thrown)
     if (this.#left !== undefined) return
@@ -189,7 +189,7 @@ export class GatewaySession {
     this.#peer.send('agent.error', { error: message, code, runId }, place)
   }
 
-  /** The connection is gone; `mayReturn` says whether its client may go on with another one. */
+  /** The connection is gone. `mayReturn` says whether the client may continue with another one. */
   leave(mayReturn: boolean): void {
     this.#left = mayReturn ? 'away' : 'gone'
     for (const { leave } of this.#runs.values()) leave()
@@ -197,7 +197,7 @@ export class GatewaySession {
     if (this.#place.begun > 0) void this.#tellLeft().catch(thrown => this.#tellThrown(thrown))
   }
 
-  /** What the client cannot mend is for the log. */
+  /** Reports an error to the log if the client cannot correct it. */
   #tellThrown(thrown: unknown, key = ''): void {
     if (!isUntold(thrown)) return
     const { apiKey = '', requestId } = this.#data
@@ -283,12 +283,12 @@ export class GatewaySession {
   async #tellStarted({ id: runId, isNew, run }: StartedRun, background: boolean): Promise<Begun> {
     const { runs } = this.#room
     if (run !== undefined) return this.#tellPlain(run)
-    // Asked again while it is told already.
+    // The same idempotency key again: this session already sends the run's events.
     if (this.#runs.has(runId)) return { runId, tell: () => void this.#count-- }
     this.#expect(runId)
     try {
       const n = this.#place.begin()
-      // Whoever started a run of a shared key is the one with whom it ends.
+      // If clients share the run by its key, the run ends with the client that started it.
       await this.#note(n, runId, !background && runs.disconnect !== 'continue' && isNew)
       return { runId, tell: await this.#follow(runId, n, 0) }
     } catch (error) {
@@ -297,7 +297,7 @@ export class GatewaySession {
     }
   }
 
-  /** A run is told from now on, though its log is still to be opened. */
+  /** Marks a run as sent by this session before its log is open. */
   #expect(runId: string): void {
     this.#runs.set(runId, { cancel: undefined, leave() {} })
   }
@@ -308,7 +308,7 @@ export class GatewaySession {
       owner: this.#owner,
       ip,
       requestId: this.#data.requestId,
-      // Who shares nothing was refused when it connected.
+      // Isolated clients were refused when they connected.
       isIsolated: false,
       apiKeys: apiKey => this.#room.readKeys(NO_HEADERS, apiKey),
       credentials: () => [],
@@ -316,7 +316,7 @@ export class GatewaySession {
     }
   }
 
-  /** Writes down that the socket has this run, so that its client can come back to it. */
+  /** Stores that the socket has this run, so that its client can reconnect to it. */
   async #note(n: number, runId: string, isBound: boolean): Promise<void> {
     const { private: own } = this.#data
     const { records, host } = this.#room
@@ -332,7 +332,7 @@ export class GatewaySession {
       this.#place.advance(n, 0, true)
       throw error
     } finally {
-      // It is not written down, or another connection has taken the place of this one: nobody will ask for it.
+      // The run was not stored for this connection, so no client would ever ask for it.
       if (!isOurs && isBound) await host.cancel(runId, this.#owner).catch(thrown => this.#tellThrown(thrown))
     }
     if (this.#left !== undefined) await this.#tellLeft()
@@ -357,7 +357,7 @@ export class GatewaySession {
   }
 
   async #follow(runId: string, n: number, after: number): Promise<() => Promise<void>> {
-    // From the beginning: the answer at the end has the text that was told before.
+    // The log is read from the beginning, because the last event contains all text.
     const follower = await this.#room.host.follow(runId, this.#owner, 0)
     if (this.#left !== undefined) follower.leave()
     else this.#runs.set(runId, { cancel: undefined, leave: () => follower.leave() })
@@ -368,7 +368,7 @@ export class GatewaySession {
   async #tellFollowed(follower: Follower, teller: Teller, runId: string): Promise<void> {
     try {
       for (let batch = await follower.next(); batch !== undefined; batch = await follower.next()) {
-        // The log holds what the run host wrote into it.
+        // Only the run host writes the log, so its entries have this shape.
         for (const { data } of batch) {
           if (this.#peer.isCongested) await this.#relief()
           teller.tell(JSON.parse(data) as RunEvent)
@@ -400,7 +400,7 @@ export class GatewaySession {
     this.#count--
   }
 
-  /** Waits until the client has read some of what waits for it. */
+  /** Waits until the client has read some of its waiting bytes. */
   async #relief(): Promise<void> {
     while (this.#peer.isCongested && this.#left === undefined) {
       await new Promise(resolve => setTimeout(resolve, CONGESTION_MS))
@@ -414,7 +414,7 @@ export class GatewaySession {
 
 const NO_HEADERS = new Headers()
 
-/** What an idempotency key stands for: all but itself and the name. */
+/** The content that an idempotency key stands for: everything except the key and the name. */
 function bodyOf(payload: unknown): object {
   const { name: _name, idempotencyKey: _key, ...body } = asJson(payload)
   return body

@@ -1,5 +1,5 @@
 /**
- * Tells a client of one run.
+ * Sends the events of one run to a client.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { isTerminal } from '../agents/event.ts'
 import { Fold } from '../agents/fold.ts'
 import { lastEventOf, type ServerEvent, serverEventOf } from './events.ts'
 
-/** Characters that are told together. */
+/** Most characters of one text event of a burst. */
 const MAX_CHUNK = 16 * 1024
 
 /** What a teller needs. */
@@ -17,15 +17,15 @@ export interface TellerOptions {
   readonly runId: string
   /** Most characters of the run's answer. */
   readonly maxLength: number
-  /** Entries up to this one have been told before. */
+  /** The last log entry that was sent before. Entries up to it are not sent again. */
   readonly after: number
-  /** Sends an event; `seq` is the last entry of the run's log that it tells of. */
+  /** Sends an event. `seq` is the last entry of the run's log in the event. */
   readonly send: (event: string, payload: object, seq: number, isLast: boolean) => void
 }
 
 /**
- * Text goes out at once, and what follows it within the same turn of the event loop together, at the turn's end: a
- * model's tokens wait for nobody, and a burst costs one event.
+ * Sends the events of a run. Text is sent at once. Text that follows in the same turn of the event loop is collected and
+ * sent at the end of the turn. So a model's tokens are not delayed, and a burst becomes one event.
  */
 export class Teller {
   readonly #options: TellerOptions
@@ -39,7 +39,7 @@ export class Teller {
     this.#fold = new Fold(options.maxLength)
   }
 
-  /** Tells an event, the next of the run. Throws for one that cannot be written, or is too much. */
+  /** Sends the next event of the run. Throws if the event cannot be written or the answer is too long. */
   tell(event: RunEvent): void {
     this.#fold.add(event)
     if (++this.#seq <= this.#options.after) return
@@ -50,7 +50,7 @@ export class Teller {
     else this.#send(serverEventOf(event), false)
   }
 
-  /** Leaves no timer behind. */
+  /** Clears the timer. */
   stop(): void {
     if (this.#turn !== undefined) clearTimeout(this.#turn)
     this.#turn = undefined
@@ -58,7 +58,7 @@ export class Teller {
 
   #say(text: string): void {
     this.#text += text
-    // A burst without end is told in pieces, so that a client that reads slowly can hold it up.
+    // A long burst is sent in pieces, so that a slow client can pause it.
     if (this.#turn !== undefined) return this.#text.length < MAX_CHUNK ? undefined : this.#flush(this.#seq)
     this.#flush(this.#seq)
     this.#turn = setTimeout(() => {

@@ -15,37 +15,38 @@ import { keyHeaders, type Providers } from './key-headers.ts'
 import { PART_SCHEMES } from './part-schemes.ts'
 import type { SecurityScheme } from './security-scheme.ts'
 
-/** Schemes by name. */
+/** Security schemes by name. */
 export type SecuritySchemes = Readonly<Record<string, SecurityScheme>>
 
-/** Schemes that must be met together, by name, each with the scopes that are needed. */
+/** A requirement: schemes by name, each with the scopes that are needed. A request has to satisfy all of them. */
 export type SecurityRequirement = Readonly<Record<string, readonly string[]>>
 
-/** What a deployment says of its own authentication. */
+/** Describes a deployment's authentication in documents. It does not enforce anything. */
 export interface SecurityOptions {
   /**
-   * Who is let in, as the OpenAPI document, the agent cards and the documentation page tell it: OpenAPI 3.0.3 security schemes
-   * by name. `middleware` is what enforces them. Default: those of `bearerAuth` and `apiKeyAuth` in `middleware`; what is
-   * given here stands in their place.
+   * OpenAPI 3.0.3 security schemes by name. The OpenAPI document, the agent cards and the documentation page show them;
+   * middleware enforces them. Default: those of `bearerAuth` and `apiKeyAuth` in `middleware`. If you give schemes, they
+   * replace the default.
    */
   readonly securitySchemes?: SecuritySchemes | undefined
   /**
-   * Which of the schemes a request needs: one of the list, with all of its schemes. Default: any one of `securitySchemes`;
-   * of the ready-made authentication all together, since each of it refuses.
+   * The requirements of a request. It has to satisfy one entry of the list, with all schemes of that entry. Default: any
+   * one of `securitySchemes`; with ready-made authentication all schemes together, because each middleware can refuse.
    */
   readonly security?: readonly SecurityRequirement[] | undefined
 }
 
-/** Who is let in, with every default in place. */
+/** The security options with every default in place. */
 export interface SecuritySettings {
+  /** The schemes by name. Empty if there are none. */
   readonly schemes: SecuritySchemes
-  /** Any one of these lets a client in. None: nothing is said. */
+  /** A request has to satisfy one of these requirements. Empty: the documents state none. */
   readonly required: readonly SecurityRequirement[]
-  /** Ready-made authentication stands in the middleware, so it is known what is open to everyone. */
+  /** Whether there is ready-made authentication in the middleware. Then it is known which routes it leaves open. */
   readonly isReadyMade: boolean
 }
 
-/** Nothing is said of who is let in. */
+/** Settings without any scheme or requirement. */
 export const NO_SECURITY: SecuritySettings = { schemes: {}, required: [], isReadyMade: false }
 
 const text = v.pipe(v.string(), v.nonEmpty('must not be empty'))
@@ -63,7 +64,7 @@ const FLOWS = {
   password: v.optional(v.strictObject({ ...flow, tokenUrl: address })),
 }
 
-/** Checks one scheme. */
+/** Checks a scheme of OpenAPI 3.0.3. */
 export const SchemeSchema: v.GenericSchema<unknown> = v.variant('type', [
   v.variant('in', [
     v.strictObject({ ...described, type: v.literal('apiKey'), in: v.literal('header'), name: headerName }),
@@ -84,13 +85,13 @@ export const SchemeSchema: v.GenericSchema<unknown> = v.variant('type', [
   v.strictObject({ ...described, type: v.literal('openIdConnect'), openIdConnectUrl: address }),
 ])
 
-/** A name by which the document can point at a scheme (section 4.7.7). */
+/** Checks a scheme's name in the document (section 4.7.7). */
 const schemeName = v.pipe(v.string(), v.regex(/^[\w.-]+$/, 'must have a name of letters, digits and -._'))
 
 /** Checks `securitySchemes`. */
 export const SecuritySchemesSchema: v.GenericSchema<unknown> = schemesOf(SchemeSchema)
 
-/** Checks schemes by name, each of which is so. */
+/** Makes the schema of schemes by name. Each of them must match `scheme`. */
 export function schemesOf(scheme: v.GenericSchema<unknown>): v.GenericSchema<unknown> {
   return v.pipe(
     v.custom<Record<string, unknown>>(isObject, 'must be an object of names and security schemes'),
@@ -104,19 +105,21 @@ export const SecuritySchema: v.GenericSchema<unknown> = v.array(
   'must be an array of requirements',
 )
 
-/** Checks both. Throws `invalid_options`. */
+/** Checks `securitySchemes` and `security`. Throws `invalid_options`. */
 export function checkSecurity({ securitySchemes, security }: SecurityOptions): void {
   checkOptions('securitySchemes', v.optional(SecuritySchemesSchema), securitySchemes)
   checkOptions('security', v.optional(SecuritySchema), security)
 }
 
-/** What is known besides the options. */
+/** What the defaults depend on, besides the options. */
 export interface SecurityParts {
   readonly middleware: readonly Middleware[]
   readonly providers: Providers
 }
 
-/** Fills in the defaults. Throws `invalid_options` for what does not go together. */
+/**
+ * Fills in the defaults. Throws `invalid_options` if a requirement names an unknown scheme, or a scheme's name is taken.
+ */
 export function resolveSecurity(
   { securitySchemes, security }: SecurityOptions,
   { middleware, providers }: SecurityParts,
@@ -132,7 +135,7 @@ export function resolveSecurity(
   return { schemes, required, isReadyMade: readyMade.length > 0 }
 }
 
-/** Throws `invalid_options` where a requirement names a scheme that is not there. */
+/** Throws `invalid_options` if a requirement names an unknown scheme. `option` is the name of the option in the error. */
 export function checkRequirements(
   required: readonly SecurityRequirement[],
   schemes: Readonly<Record<string, unknown>>,
@@ -146,7 +149,7 @@ export function checkRequirements(
   )
 }
 
-/** The document has other schemes beside these. */
+/** Throws `invalid_options` if the document has another scheme of that name. */
 function checkName(name: string, keys: readonly string[]): void {
   const taken: readonly string[] = [...keys.map(schemeNameOf), ...Object.values(PART_SCHEMES)]
   if (!taken.includes(name)) return

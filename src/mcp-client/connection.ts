@@ -1,5 +1,5 @@
 /**
- * One connection to a tool server, on the official client. It ends once: by `close`, or because the server is lost.
+ * One connection to a tool server, over the official client. It ends once: by `close`, or when the server is lost.
  *
  * @module
  */
@@ -25,7 +25,7 @@ import { BROKEN_OFF, HttpTransport } from './http-transport.ts'
 import { resultOf } from './result.ts'
 import { collectTools, type Listing, type RemoteTool, type ToolPage } from './tool-list.ts'
 
-/** Starts a program and speaks with it (MCP, transport `stdio`). */
+/** Starts a program and talks to it (MCP, transport `stdio`). */
 export type OpenStdio = (program: {
   readonly command: string
   readonly args: readonly string[]
@@ -34,45 +34,45 @@ export type OpenStdio = (program: {
   readonly maxBytes: number
 }) => Transport
 
-/** What bounds a connection. */
+/** The limits of a connection. */
 export interface ConnectionLimits {
-  /** Milliseconds that connecting may take, the list of tools included. */
+  /** Most milliseconds for connecting, including the list of tools. */
   readonly connectTimeoutMs: number
-  /** Milliseconds that a call may take. */
+  /** Most milliseconds for a call. */
   readonly callTimeoutMs: number
   /** Most bytes of an answer. */
   readonly maxBytes: number
   readonly maxTools: number
 }
 
-/** What a connection needs. */
+/** The options of a connection. */
 export interface ConnectionOptions {
   readonly reach: Reach
   readonly policy: AddressPolicy
   readonly limits: ConnectionLimits
   readonly openStdio: OpenStdio | undefined
-  /** Gives up while it connects. */
+  /** Stops the attempt to connect. */
   readonly signal: AbortSignal
-  /** The server is gone, or has gone silent; never after `close`. */
+  /** Called if the server is gone or silent. Never called after `close`. */
   readonly onLost: (why: string) => void
 }
 
-/** Why the last request failed, if it did: the client does not pass on all that a server says. */
+/** Why the last request failed, if it did. The official client does not pass on everything that a server says. */
 interface LastFailure {
   why: string | undefined
 }
 
-/** Milliseconds between two looks at whether a server that had an error is still there. */
+/** Milliseconds between two checks of a server that had an error. */
 const VERIFY_EVERY_MS = 5000
 
-/** Takes whatever a tool answers: the agent asked for it, and a server's schema is not to be compiled here. */
+/** Accepts every answer of a tool. The agent interprets the answer, and a server's schema is not compiled here. */
 const TAKES_ALL: jsonSchemaValidator = {
   getValidator:
     <T>(): JsonSchemaValidator<T> =>
     input => ({ valid: true, data: input as T, errorMessage: undefined }),
 }
 
-/** Takes a page as it is: each of its tools is looked at by itself, and one that is odd spoils no other. */
+/** Accepts a page as it is. Each tool is checked separately, so that an invalid one does not affect the others. */
 const ANY_PAGE: StandardSchemaV1<unknown, ToolPage> = {
   '~standard': {
     version: 1,
@@ -85,14 +85,14 @@ const ANY_PAGE: StandardSchemaV1<unknown, ToolPage> = {
   },
 }
 
-/** The server does not know the session any more, so the call was not executed. */
+/** The server does not know the session any more, so it did not execute the call. */
 export class SessionLostError extends ServableError {
   constructor() {
     super('tool_server_failed', 'The tool server no longer knows the session')
   }
 }
 
-/** A connection that is open. */
+/** An open connection. */
 export class Connection {
   readonly #client: Client
   readonly #options: ConnectionOptions
@@ -132,7 +132,7 @@ export class Connection {
       await untilAborted(client.connect(transport, { signal: both, timeout: limits.connectTimeoutMs }), both)
       await untilAborted(connection.#list(both), both)
     } catch (error) {
-      // The client does not have it before it knows what the server speaks.
+      // The official client has the transport only after it knows the server's protocol.
       if (client.transport === undefined) void transport?.close().then(undefined, () => {})
       connection.close()
       if (signal.aborted) throw failed('Connecting was cancelled')
@@ -143,7 +143,7 @@ export class Connection {
     client.onclose = () => connection.#lose('The tool server closed the connection')
     client.onerror = () => connection.#verifySoon()
     connection.#state = 'open'
-    // What was told meanwhile.
+    // A change that was announced meanwhile.
     if (connection.#isStale) connection.#changed()
     return connection
   }
@@ -156,7 +156,7 @@ export class Connection {
     return this.#listing.warnings
   }
 
-  /** Calls a tool. Rejects with `tool_failed` where the tool failed, with `tool_server_failed` where the server did. */
+  /** Calls a tool. Rejects with `tool_failed` if the tool failed, and with `tool_server_failed` if the server failed. */
   async call(tool: RemoteTool, args: unknown, signal: AbortSignal | undefined): Promise<unknown> {
     const { callTimeoutMs } = this.#options.limits
     const late = AbortSignal.timeout(callTimeoutMs)
@@ -165,7 +165,7 @@ export class Connection {
     try {
       const asked = this.#client.callTool(
         { name: tool.name, arguments: args as Record<string, unknown> },
-        // With the definition at hand the client does not look for it in a list of its own.
+        // With this definition, the official client does not search its own list.
         {
           signal: both,
           timeout: callTimeoutMs,
@@ -182,21 +182,21 @@ export class Connection {
     return resultOf(answer)
   }
 
-  /** Resolves once the server was heard of within `maxAgeMs`, or is lost. */
+  /** Resolves if the server answered within the last `maxAgeMs`, or after it has answered a check or is lost. */
   async confirm(maxAgeMs: number): Promise<void> {
     if (this.#state !== 'open' || Math.abs(Date.now() - this.#confirmedAt) < maxAgeMs) return
     this.#changed()
     await this.#refreshing
   }
 
-  /** Ends it. The server is told in the background. */
+  /** Ends the connection. It tells the server in the background. */
   close(): void {
     this.#state = 'over'
     if (this.#verifying !== undefined) clearTimeout(this.#verifying)
     void endOf(this.#client).then(undefined, () => {})
   }
 
-  /** What is thrown for a call that failed; what it says of the server is found out. */
+  /** The error of a call that failed. If the error concerns the server, this checks the server. */
   #failureOf(error: unknown): ServableError {
     if (isSessionLost(error)) {
       const lost = new SessionLostError()
@@ -223,7 +223,7 @@ export class Connection {
     this.#confirmedAt = Date.now()
   }
 
-  /** Lists the tools again; once more where they change meanwhile. */
+  /** Lists the tools again, and once more if they change meanwhile. */
   #changed(): void {
     this.#isStale = true
     if (this.#state !== 'open') return
@@ -244,7 +244,10 @@ export class Connection {
     }
   }
 
-  /** After an error: is the server still there? Listing its tools tells; at once, but not all the time. */
+  /**
+   * Checks after an error whether the server is still there, by listing its tools. The first check is immediate, further ones
+   * are spaced.
+   */
   #verifySoon(): void {
     if (this.#state !== 'open' || this.#verifying !== undefined) return
     this.#changed()
@@ -271,7 +274,7 @@ export class Connection {
   }
 }
 
-/** Ends a session on the server's side as well, where it has one (MCP, Streamable HTTP, session management). */
+/** Ends a session on the server, if it has one (MCP, Streamable HTTP, session management). */
 async function endOf(client: Client): Promise<void> {
   const { transport } = client
   if (transport instanceof HttpTransport) await transport.terminateSession().catch(() => {})
@@ -298,13 +301,13 @@ function transportOf({ reach, policy, limits, openStdio }: ConnectionOptions, la
     : new HttpTransport(url, { ...options, onInsufficientScope: 'throw' })
 }
 
-/** A session that has gone is a 404 (MCP, Streamable HTTP, session management); some servers say it in an error. */
+/** A lost session is a 404 (MCP, Streamable HTTP, session management). Some servers send an error text instead. */
 function isSessionLost(error: unknown): boolean {
   if (error instanceof SdkHttpError) return error.status === 404
   return error instanceof ProtocolError && error.code === -32001 && /session/i.test(error.message)
 }
 
-/** What came is no JSON, or not what the protocol has there. */
+/** Whether the answer is not JSON, or not a message of the protocol. */
 function isNoMessage(error: unknown): boolean {
   if (error instanceof SdkError) return error.code === SdkErrorCode.InvalidResult
   return error instanceof SyntaxError || (error instanceof Error && 'issues' in error)
@@ -314,7 +317,7 @@ function isTimeout(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout
 }
 
-/** What `work` gives, unless the signal comes first: the client's own waits need not end with it. */
+/** The value of `work`, or the signal's reason if the signal fires first. The client's own waits may not react to the signal. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason)

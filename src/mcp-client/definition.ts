@@ -1,5 +1,5 @@
 /**
- * What a tool server may be: checks a definition, and keeps apart what may be shown of it.
+ * Checks the definition of a tool server, and separates the parts that may be shown.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { KeptDefinition, ToolServerDefinition } from '../agents/tool-server
 import { ServableError } from '../errors.ts'
 import { headerName, isObject, list, validate } from '../validation.ts'
 
-/** How a tool server is reached, all secrets in it. */
+/** How to reach a tool server, with all secrets. */
 export type Reach =
   | {
       readonly transport: 'http' | 'sse'
@@ -26,11 +26,11 @@ export type Reach =
 const MAX_NAMES = 100
 const MAX_VALUE = 8192
 
-/** Headers that belong to the protocol, and to the connection. */
+/** Headers that the protocol or the connection sets. */
 const OWN_HEADERS =
   /^(host|connection|content-length|content-type|transfer-encoding|upgrade|te|trailer|keep-alive|expect|accept|last-event-id|mcp-.*|proxy-.*)$/i
 
-/** Variables that make a program load something else than itself. */
+/** Variables that can make a program load other code. */
 const LOADER_VARIABLES =
   /^(PATH|PATHEXT|CLASSPATH|SHELL|IFS|ENV|BASH_.*|LD_.*|DYLD_.*|GLIBC_.*|MALLOC_.*|NODE_.*|BUN_.*|DENO_.*|UV_.*|npm_.*|PYTHON.*|PIP_.*|PERL.*|RUBY.*|GEM_.*|BUNDLE_.*|LUA_.*|PHP.*|JAVA_.*|_JAVA_.*|JDK_.*|DOTNET_.*|OPENSSL_.*|SSL_.*|GIT_.*)$/i
 
@@ -40,10 +40,10 @@ const bounded = v.pipe(
 )
 const value = v.pipe(bounded, v.regex(/^[^\0\r\n]*$/, 'must have no line break and no NUL'))
 
-/** A header's value goes as bytes (RFC 9110, section 5.5). */
+/** A header's value is sent as bytes (RFC 9110, section 5.5). */
 const headerValue = v.pipe(bounded, v.regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be Latin-1 text'))
 
-/** An object of names and values, which are counted before they are looked at. */
+/** An object of names and values. They are counted before they are checked. */
 const few = v.pipe(
   v.custom<Record<string, unknown>>(isObject, 'must be an object of names and values'),
   v.check(entries => Object.keys(entries).length <= MAX_NAMES, `must have at most ${MAX_NAMES} entries`),
@@ -93,14 +93,14 @@ const Definition = v.strictObject({
   autoConnect: v.optional(v.boolean('must be true or false')),
 })
 
-/** Which fields a transport has. */
+/** The fields of each transport. */
 const FIELDS = {
   http: { needed: 'url', foreign: ['command', 'args', 'env'] },
   sse: { needed: 'url', foreign: ['command', 'args', 'env'] },
   stdio: { needed: 'command', foreign: ['url', 'headers'] },
 } as const
 
-/** Checks a definition. Throws `invalid_body` that names every wrong field, and no value. */
+/** Checks a definition. Throws `invalid_body`, which names every invalid field but no value. */
 export function parseDefinition(body: unknown): ToolServerDefinition {
   if (!isObject(body)) throw new ServableError('invalid_body', '`body` must be a JSON object')
   const definition = validate(Definition, body, 'invalid_body', 'body')
@@ -119,7 +119,7 @@ export function wrong(path: string, message: string): ServableError {
   return new ServableError('invalid_body', `\`${path}\` ${message}`, { issues: [{ path, message }] })
 }
 
-/** How the server of a checked definition is reached. */
+/** How to reach the server of a checked definition. */
 export function reachOf({
   transport,
   url = '',
@@ -132,12 +132,12 @@ export function reachOf({
   return { transport, url: new URL(url).href, headers: headers ?? {} }
 }
 
-/** What may be shown of a reach: nothing that may be a secret. */
+/** The parts of a reach that may be shown. They contain no possible secret. */
 export function shownOf(reach: Reach): Pick<KeptDefinition, 'transport' | 'url' | 'command'> {
   if (reach.transport === 'stdio') return { transport: 'stdio', url: null, command: reach.command }
   const { origin, pathname, search } = new URL(reach.url)
   const path = pathname.split('/').map(segment => (isTokenLike(segment) ? MASK : segment))
-  // `key=value`, or a bare key.
+  // An entry is `key=value` or a bare key.
   const query = search
     .slice(1)
     .split('&')
@@ -148,7 +148,7 @@ export function shownOf(reach: Reach): Pick<KeptDefinition, 'transport' | 'url' 
 
 const MASK = '***'
 
-/** What must not be told on, whatever the server sends back. */
+/** The secrets to remove from everything that the server sends back. */
 export function secretsOf(reach: Reach): string[] {
   const named =
     reach.transport === 'stdio'
@@ -164,18 +164,21 @@ export function secretsOf(reach: Reach): string[] {
 
 type Named = readonly [name: string, value: string]
 
-/** A shorter value is a word or a number that stands everywhere. */
+/** Shorter values may be common words or numbers. */
 const MIN_SECRET = 6
 
 const SECRET_NAME =
   /auth|key|token|secret|pass|pwd|cookie|cred|sign|sig$|session|dsn|(database|connection).*url/i
 
-/** By its name, or by its looks. A region, a path or a flag is none: what a server says of those is to be understood. */
+/**
+ * Whether a value is a secret, by its name or its form. Regions, paths and flags are not secrets, so that the server's
+ * messages about them stay readable.
+ */
 function isSecret([name, value]: Named): boolean {
   return SECRET_NAME.test(name) || isTokenLike(value)
 }
 
-/** Long, of one piece, and with letters and digits mixed. */
+/** Whether the text is long, has no spaces, and mixes letters and digits. */
 function isTokenLike(text: string): boolean {
   return text.length >= 16 && /^[\w.+=~-]+$/.test(text) && /[A-Za-z]/.test(text) && /\d/.test(text)
 }
@@ -188,7 +191,10 @@ function argumentsOf(args: readonly string[]): Named[] {
   })
 }
 
-/** What of a value may turn up by itself: the credentials after `Bearer`, of cookies the values, of an address the password. */
+/**
+ * The parts of a value that may appear alone: the credentials after `Bearer`, the values of cookies, the password of an
+ * address.
+ */
 function piecesOf(value: string): string[] {
   const [, credentials] = /^\w+ +(\S.*)$/.exec(value) ?? []
   const cookies = value.split(/;\s*/).map(pair => pair.slice(pair.indexOf('=') + 1))
@@ -196,7 +202,7 @@ function piecesOf(value: string): string[] {
   return [credentials ?? '', ...cookies, password, decoded(password)]
 }
 
-/** Without percent-encoding, where that is what it is: a URL takes any `%` in a password. */
+/** The text without percent-encoding, if it is valid: a URL accepts any `%` in a password. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)

@@ -1,5 +1,5 @@
 /**
- * The fetch that reaches tool servers: to addresses that may be asked, and reading no more than is bounded.
+ * The fetch for tool servers. It reaches only allowed addresses, and limits what it reads.
  *
  * @module
  */
@@ -7,18 +7,18 @@
 import { ServableError } from '../errors.ts'
 import { type AddressPolicy, checkAddress } from '../web/address.ts'
 
-/** What bounds it. */
+/** The limits of the fetch. */
 export interface GuardOptions extends AddressPolicy {
-  /** Most bytes of an answer; of a stream that stays open, each minute. */
+  /** Most bytes of an answer. For a stream that stays open: most bytes a minute. */
   readonly maxBytes: number
-  /** Told after each request why it failed, in words for whoever runs the service; undefined where it did not. */
+  /** Called after each request. `failure` says why it failed, for the operator of the service. Undefined if it succeeded. */
   readonly onAnswer: (failure: string | undefined) => void
 }
 
-/** A minute: the time in which a stream may bring as many bytes as an answer. */
+/** The time in which a stream may have as many bytes as an answer. */
 const WINDOW_MS = 60_000
 
-/** Makes the fetch. Redirects are not followed here: each goes through it again, as a request of its own. */
+/** Makes the fetch. It does not follow redirects: each redirect comes as a request of its own. */
 export function guardedFetch(
   options: GuardOptions,
 ): (url: string | URL, init?: RequestInit) => Promise<Response> {
@@ -70,7 +70,7 @@ function isRefusal({ status }: Response): boolean {
   return status === 401 || status === 403
 }
 
-/** What a server wants that does not let the client in (RFC 9110, section 11.6.1; RFC 9728, section 5.1). */
+/** What a server requires that refuses the client (RFC 9110, section 11.6.1; RFC 9728, section 5.1). */
 function refusalOf({ status, headers }: Response): string {
   const challenge = headers.get('www-authenticate') ?? ''
   const parameter = (name: string) => {

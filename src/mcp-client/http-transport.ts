@@ -8,12 +8,12 @@ type SendOptions = NonNullable<Parameters<StreamableHTTPClientTransport['send']>
 
 type Listener = StreamableHTTPClientTransport['onmessage']
 
-/** The code of JSON-RPC's own range for an answer that will not come. */
+/** The JSON-RPC code for an answer that will not come. It is in JSON-RPC's reserved range. */
 export const BROKEN_OFF = -32000
 
 /**
- * Streamable HTTP whose requests end with what they are for: the client by itself leaves the request of a call open that was
- * cancelled or timed out, and waits on where an answer breaks off.
+ * Streamable HTTP that ends requests which are no longer needed. The official client leaves the request open if its call was
+ * cancelled or timed out. It also waits forever if an answer breaks off.
  */
 export class HttpTransport extends StreamableHTTPClientTransport {
   readonly #open = new Map<unknown, AbortController>()
@@ -21,7 +21,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
 
   constructor(url: URL, options: StreamableHTTPClientTransportOptions) {
     super(url, options)
-    // Whoever listens is told through here, so that an answer ends its request.
+    // All messages to the listener pass here, so that an answer ends its request.
     Object.defineProperty(this, 'onmessage', {
       get: () => this.#onMessage,
       set: (listener: Listener) => {
@@ -74,7 +74,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     this.#open.delete(id)
   }
 
-  /** The stream of a request has ended: if it brought no answer, there will be none. */
+  /** The stream of a request has ended. Without an answer so far, there will be none. */
   #breakOff(id: string | number): void {
     if (!this.#open.delete(id)) return
     const error = { code: BROKEN_OFF, message: 'The answer of the tool server was cut off' }

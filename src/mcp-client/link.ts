@@ -1,5 +1,5 @@
 /**
- * One tool server as this process sees it: connected or not, and why not. Tries again by itself after an error.
+ * One tool server as this process sees it, with its status and its last error. After an error it connects again by itself.
  *
  * @module
  */
@@ -11,25 +11,25 @@ import { Connection, type ConnectionOptions, SessionLostError } from './connecti
 import { type Reach, secretsOf } from './definition.ts'
 import type { RemoteTool } from './tool-list.ts'
 
-/** What all links share. */
+/** The options that all links share. */
 export interface LinkOptions extends Pick<ConnectionOptions, 'policy' | 'limits' | 'openStdio'> {
-  /** Opens what is kept of a definition. Throws where it may not be used, or cannot be read. */
+  /** Decrypts a stored definition. Throws if the definition is not allowed or cannot be read. */
   readonly reach: (definition: KeptDefinition) => Promise<Reach>
-  /** Milliseconds before the first new try; each further one waits twice as long. */
+  /** Milliseconds before the first new try. Each further try waits twice as long. */
   readonly retryMs: number
   /** Most milliseconds between two tries. */
   readonly maxRetryMs: number
-  /** Told of what happens by itself. */
+  /** Called after a change that no caller made. */
   readonly onChange: (link: Link) => void
 }
 
-/** Most characters of what a run is told of a failed call. */
+/** Most characters of the error text that a run gets from a failed call. */
 const MAX_CALL_ERROR = 2000
 
-/** Most characters of what is told of an error. */
+/** Most characters of an error text. */
 const MAX_ERROR = 500
 
-/** Milliseconds for which a server that was heard of counts as being there. */
+/** Milliseconds after an answer for which the server counts as connected. */
 const FRESH_MS = 5000
 
 /** The link to one server. */
@@ -64,17 +64,17 @@ export class Link {
     return Array.from(tools, tool => withoutSecrets(tool, this.#secrets))
   }
 
-  /** It has been neither connected nor failed yet. */
+  /** Whether the link has neither connected nor failed yet. */
   get isNew(): boolean {
     return this.#status === 'connecting' && this.#failures === 0
   }
 
-  /** Resolves once the status is what it is now, as far as that can be known soon. */
+  /** Resolves when the status is up to date, or after a short time. */
   async confirm(): Promise<void> {
     await this.#connection?.confirm(FRESH_MS)
   }
 
-  /** The server as it is shown. */
+  /** The server for the admin routes. */
   get view(): ToolServer {
     const { id, name, transport, url, command, createdAt } = this.definition
     const connectedAt = this.#connectedAt === undefined ? null : new Date(this.#connectedAt).toISOString()
@@ -93,7 +93,7 @@ export class Link {
     }
   }
 
-  /** Connects where it is not connected or connecting. Resolves once that is done or has failed, and never rejects. */
+  /** Connects unless it is connected or connecting. Resolves after success or failure, and never rejects. */
   connect(): Promise<void> {
     if (this.#connection !== undefined) return Promise.resolve()
     if (this.#opening === undefined) {
@@ -107,7 +107,7 @@ export class Link {
     return this.#opening.done
   }
 
-  /** Ends the connection, and trying. */
+  /** Ends the connection and further tries. */
   disconnect(): void {
     this.#clearRetry()
     this.#failures = 0
@@ -118,7 +118,7 @@ export class Link {
     this.#error = null
   }
 
-  /** Calls a tool, once it is connected. Throws as the contract of tool servers says. */
+  /** Calls a tool, after connecting. Throws the errors that the contract of tool servers names. */
   async call(toolName: string, args: unknown, signal: AbortSignal | undefined): Promise<unknown> {
     try {
       return withoutSecrets(await this.#call(toolName, args, signal), this.#secrets)
@@ -138,7 +138,7 @@ export class Link {
       return await once()
     } catch (error) {
       if (!(error instanceof SessionLostError)) throw error
-      // Nothing was done: a new session does it.
+      // The server did not execute the call, so a new session repeats it.
       await this.connect()
       return once()
     }
@@ -146,7 +146,7 @@ export class Link {
 
   async #connected(): Promise<Connection> {
     if (!this.definition.isWanted) throw failed(`\`${this.definition.name}\` is disconnected`)
-    // Who calls need not wait for the next try; but many callers are not many tries.
+    // A caller need not wait for the next scheduled try. But many callers must not cause many tries.
     const sinceTry = Math.abs(Date.now() - this.#triedAt)
     const isDue = this.#opening !== undefined || sinceTry >= this.#options.retryMs
     if (this.#connection === undefined && isDue) await this.connect()
@@ -190,9 +190,9 @@ export class Link {
     this.#failures++
     const { retryMs, maxRetryMs } = this.#options
     const backoff = Math.min(maxRetryMs, retryMs * 2 ** Math.min(this.#failures - 1, 30))
-    // Spread, so that many that lost one server do not come back at once.
+    // The wait is random, so that many links that lost one server do not return at once.
     this.#retry = setTimeout(() => void this.connect(), backoff * (0.75 + Math.random() / 2))
-    // A program that has nothing else to do may end.
+    // The timer does not keep the process alive.
     ;(this.#retry as { unref?(): void }).unref?.()
     if (isNews) this.#options.onChange(this)
   }
@@ -214,13 +214,13 @@ export class Link {
     return new ServableError(code, this.#tell(error, MAX_CALL_ERROR))
   }
 
-  /** One line, without what must not be told on. */
+  /** The error as one line, without secrets. */
   #tell(error: unknown, maxLength: number): string {
     return plain(redact(messageOf(error), this.#secrets), ' ').slice(0, maxLength)
   }
 }
 
-/** Secrets that a server sends back must not get into events and logs of runs by that way. The names of members stay. */
+/** The value without secrets. A server may send secrets back, and they must not reach events and logs. Names of members stay. */
 function withoutSecrets<T>(value: T, secrets: readonly string[]): T {
   if (secrets.length === 0) return value
   const text = JSON.stringify(value) ?? ''

@@ -1,5 +1,5 @@
 /**
- * The tool servers of a store, connected from this process.
+ * The tool servers of a store, which this process connects.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import { parseDefinition, type Reach, reachOf, shownOf, wrong } from './definiti
 import { Link, type LinkOptions } from './link.ts'
 import type { Seal } from './seal.ts'
 
-/** What connects them. */
+/** The options of local tool servers. */
 export interface LocalOptions
   extends ToolServerPlace,
     Pick<LinkOptions, 'limits' | 'openStdio' | 'retryMs' | 'maxRetryMs'> {
@@ -28,7 +28,7 @@ export interface LocalOptions
   readonly resolve: AddressPolicy['resolve']
 }
 
-/** Makes them. Nothing is read or connected until they are asked for something. */
+/** Makes them. Nothing is read or connected before the first call. */
 export function localToolServers(options: LocalOptions): ToolServers {
   return new LocalToolServers(options)
 }
@@ -37,7 +37,7 @@ class LocalToolServers implements ToolServers {
   readonly #options: LocalOptions
   readonly #links = new Map<string, Link>()
   readonly #policy: AddressPolicy
-  /** Looks whether others have removed what is connected from here. */
+  /** Checks whether other processes have removed servers that are connected here. */
   #watch: ReturnType<typeof setInterval> | undefined
 
   constructor(options: LocalOptions) {
@@ -89,7 +89,7 @@ class LocalToolServers implements ToolServers {
     await this.#want(link, true)
     link.disconnect()
     await link.connect()
-    // Another one may have begun anew meanwhile.
+    // Another call may have started a new attempt meanwhile.
     while (link.status === 'connecting') await link.connect()
     return link.view
   }
@@ -103,7 +103,7 @@ class LocalToolServers implements ToolServers {
 
   async tools(id?: string): Promise<readonly ServerTool[]> {
     const links = id === undefined ? await this.#sync() : [await this.#link(id)]
-    // Those that were found a moment ago have their say as well.
+    // Servers that were found just now get a moment to connect.
     await soon(links.filter(({ isNew }) => isNew).map(link => link.connect()))
     return withinBounds(links.flatMap(toolsOf))
   }
@@ -125,7 +125,10 @@ class LocalToolServers implements ToolServers {
     this.#links.clear()
   }
 
-  /** Brings the links in line with what is kept, which others may have changed. In the order of the definitions. */
+  /**
+   * Updates the links from the stored definitions, which other processes may change. The result has the order of the
+   * definitions.
+   */
   async #sync(): Promise<Link[]> {
     const definitions = await this.#options.store.all()
     this.#watchOthers(definitions.length > 0)
@@ -154,12 +157,12 @@ class LocalToolServers implements ToolServers {
     ;(this.#watch as { unref?(): void } | undefined)?.unref?.()
   }
 
-  /** A store that cannot be read now is read the next time. */
+  /** Updates the links. If the store cannot be read now, the next turn reads it. */
   async #syncQuietly(): Promise<void> {
     try {
       await this.#sync()
     } catch {
-      // Nobody waits for it.
+      // No caller waits for this update.
     }
   }
 
@@ -184,11 +187,11 @@ class LocalToolServers implements ToolServers {
       retryMs,
       maxRetryMs,
       reach: async definition => {
-        // Another process may have removed it since.
+        // Another process may have removed it meanwhile.
         const isKept = (await this.#options.store.all()).some(({ id }) => id === definition.id)
         if (!isKept) throw new ServableError('tool_server_not_found', 'The tool server was removed')
         const reach = JSON.parse(await this.#options.seal.open(definition.reach, definition.id)) as Reach
-        // What may be asked and started is settled anew by every start of the service.
+        // The service may have started with other allowed addresses and programs.
         await this.#check(reach)
         return reach
       },
@@ -196,7 +199,7 @@ class LocalToolServers implements ToolServers {
     }
   }
 
-  /** Throws where the deployment does not let a server be reached so. */
+  /** Throws if the deployment does not allow this way to reach a server. */
   async #check(reach: Reach): Promise<void> {
     if (reach.transport !== 'stdio') return checkAddress(new URL(reach.url), this.#policy)
     const { policy, openStdio } = this.#options
@@ -225,13 +228,13 @@ class LocalToolServers implements ToolServers {
   }
 }
 
-/** Milliseconds between two looks at a store that others write into. */
+/** Milliseconds between two checks of a store that other processes write. */
 const WATCH_MS = 10_000
 
 /** Milliseconds for which a list waits for servers that have not answered yet. */
 const SOON_MS = 1500
 
-/** Waits for all of them, but not for long. */
+/** Waits for all of the work, but only for a short time. */
 async function soon(work: readonly Promise<void>[]): Promise<void> {
   if (work.length === 0) return
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -242,7 +245,7 @@ async function soon(work: readonly Promise<void>[]): Promise<void> {
   clearTimeout(timer)
 }
 
-/** Most characters of all descriptions and schemas of a list; past it tools are listed by their names. */
+/** Most characters of all descriptions and schemas of a list. After that, tools are listed with their names only. */
 const MAX_LIST = 8 * 1024 * 1024
 
 function withinBounds(tools: readonly ServerTool[]): ServerTool[] {
@@ -253,13 +256,13 @@ function withinBounds(tools: readonly ServerTool[]): ServerTool[] {
   })
 }
 
-/** Throws `invalid_input` for what is no object of JSON. */
+/** Throws `invalid_input` unless the arguments are a JSON object. */
 function checkArguments(args: unknown): void {
   let text: string | undefined
   try {
     text = JSON.stringify(args ?? {})
   } catch {
-    // It has a circle, or a number that JSON does not know.
+    // The value has a cycle, or a value that JSON lacks.
   }
   if (text?.startsWith('{')) return
   throw new ServableError('invalid_input', 'The arguments of a tool must be a JSON object')

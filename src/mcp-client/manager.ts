@@ -14,18 +14,19 @@ export interface ToolServerManagerOptions {
   readonly stdio?: OpenStdio
   /**
    * Encrypts the stored connection data of a server (the whole address, headers, arguments, variables). A key is 32 bytes in
-   * base64. Of several keys the first encrypts, and all decrypt. Default: they are stored as they are.
+   * base64. With several keys, the first one encrypts, and all of them decrypt. Default: the data is stored without
+   * encryption.
    */
   readonly encryptionKey?: string | readonly string[]
   /** Most tool servers. Default: 100. */
   readonly maxServers?: number
-  /** Most tools of one server. The rest is left out. Default: 1,000. */
+  /** Most tools of one server. Further tools are left out. Default: 1,000. */
   readonly maxTools?: number
-  /** Most bytes of one answer, and of what a stream brings in a minute. Default: 4,194,304. */
+  /** Most bytes of one answer, and of a stream in a minute. Default: 4,194,304. */
   readonly maxBytes?: number
-  /** Milliseconds that connecting may take. Default: 10,000. */
+  /** Most milliseconds for connecting. Default: 10,000. */
   readonly connectTimeoutMs?: number
-  /** Milliseconds that a call may take. Default: 60,000. */
+  /** Most milliseconds for a call. Default: 60,000. */
   readonly callTimeoutMs?: number
   /** Milliseconds before the manager tries a lost server again. Each further try waits twice as long. Default: 1,000. */
   readonly retryMs?: number
@@ -62,7 +63,7 @@ const OTHERS = ['stdio', 'encryptionKey', 'register']
  * export default { fetch: createHandler({ admin: { manager, authenticate } }) }
  */
 export class ToolServerManager implements ToolServerSource {
-  /** Tells `admin.act`: who did what over the admin routes. */
+  /** Emits `admin.act` for each action over the admin routes, with who did it. */
   readonly events: EventBus = new EventBus()
   readonly #limits: Required<Omit<ToolServerManagerOptions, 'stdio' | 'encryptionKey' | 'register'>> &
     ConnectionLimits
@@ -70,7 +71,7 @@ export class ToolServerManager implements ToolServerSource {
   readonly #seal: ReturnType<typeof createSeal>
   #servers: ToolServers | undefined
 
-  /** Throws `invalid_options` that names what is wrong. */
+  /** Throws `invalid_options`, which names the invalid option. */
   constructor(options: ToolServerManagerOptions = {}) {
     checkOptions(options)
     const { encryptionKey: keys = [] } = options
@@ -79,7 +80,7 @@ export class ToolServerManager implements ToolServerSource {
     this.#seal = createSeal(typeof keys === 'string' ? [keys] : keys, 'encryptionKey')
     if (options.register === false) return
     const registry = defaultRegistry()
-    // As a hot reload replaces it; who still has it may go on using it.
+    // A hot reload replaces the manager. Code that still has the old one may use it.
     registry.toolServers?.close?.()
     registry.toolServers = this
   }
@@ -93,7 +94,7 @@ export class ToolServerManager implements ToolServerSource {
     )
   }
 
-  /** The tool `server.tool`. Each call of it looks it up, so it need not exist yet. */
+  /** The tool `server.tool`. Each call looks the tool up, so the tool need not exist yet. */
   tool(name: string): Tool {
     if (typeof name !== 'string' || !name.includes('.'))
       throw invalid('`tool` needs the name of a tool: `server.tool`')
@@ -103,7 +104,7 @@ export class ToolServerManager implements ToolServerSource {
     }
   }
 
-  /** All tools of the servers that are connected now, for an agent whose model chooses. */
+  /** All tools of the servers that are connected now, for an agent whose model chooses among them. */
   async tools(): Promise<Tool[]> {
     const found = await this.servers.tools()
     return found.map(({ name, description, parameters }) => ({

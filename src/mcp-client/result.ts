@@ -1,11 +1,11 @@
 import { ServableError } from '../errors.ts'
 
-/** Most characters of a tool's own words about its failure. */
+/** Most characters of a tool's error text. */
 const MAX_ERROR = 2000
 
 /**
- * What a tool gave (MCP, `tools/call`): its structured content where it has any, else its text where there is nothing but
- * text, else its content. Throws `tool_failed` where the tool says so.
+ * The result of a tool (MCP, `tools/call`): its structured content if it has any, otherwise its text if all content is text,
+ * otherwise its content. Throws `tool_failed` if the tool reports an error.
  */
 export function resultOf(answer: unknown): unknown {
   const { content, structuredContent, isError } = Object(answer) as Record<string, unknown>

@@ -1,10 +1,10 @@
 import { ServableError } from '../errors.ts'
 import { fromBase64, toBase64 } from '../web/base64.ts'
 
-/** Encrypts what is kept, where there is a key. */
+/** Encrypts stored text, if there is a key. */
 export interface Seal {
   close(text: string, context: string): Promise<string>
-  /** Throws `tool_server_failed` where no key fits. */
+  /** Throws `tool_server_failed` if no key fits. */
   open(text: string, context: string): Promise<string>
 }
 
@@ -13,8 +13,8 @@ const KEY_BYTES = 32
 const IV_BYTES = 12
 
 /**
- * AES-256-GCM (NIST SP 800-38D) with the first key; the others open what was closed with them before. `context` is bound to
- * the text, so that one closed text cannot stand for another. Without keys text stays as it is. Throws `invalid_options`.
+ * AES-256-GCM (NIST SP 800-38D). The first key encrypts, and all keys decrypt. The ciphertext is bound to its `context`, so
+ * that it cannot replace another one. Without keys the text is stored as it is. Throws `invalid_options`.
  */
 export function createSeal(keys: readonly string[], option: string): Seal {
   const raw = keys.map(key => keyBytes(key, option))

@@ -1,5 +1,5 @@
 /**
- * The list of a server's tools, which nobody vouches for: page by page, within bounds, and without what cannot be used.
+ * Reads the list of a server's tools page by page. The list is not trusted: it has limits, and unusable tools are left out.
  *
  * @module
  */
@@ -13,27 +13,27 @@ export interface RemoteTool {
   readonly inputSchema: { readonly type: 'object'; readonly [key: string]: unknown }
 }
 
-/** What a server offers. */
+/** The tools of a server. */
 export interface Listing {
   readonly tools: ReadonlyMap<string, RemoteTool>
   /** What was left out, and why. */
   readonly warnings: readonly string[]
 }
 
-/** One page, as the protocol has it (MCP, `tools/list`). */
+/** One page of the protocol (MCP, `tools/list`). */
 export interface ToolPage {
   readonly tools: readonly unknown[]
   readonly nextCursor?: string | undefined
 }
 
-/** As the protocol recommends. `__proto__` would be one, and is nothing to be called by. */
+/** The names that the protocol recommends. `__proto__` would be one, but is unsafe as a key. */
 const NAME = /^(?!__proto__$)[\w.-]{1,128}$/
 
 const MAX_DESCRIPTION = 10_000
 const MAX_SCHEMA = 65_536
 const MAX_PAGES = 100
 
-/** Walks the pages. Stops at `maxTools`, at 100 pages, and at a page that was there before. */
+/** Reads the pages. Stops at `maxTools`, after 100 pages, and at a page that was read before. */
 export async function collectTools(
   page: (cursor: string | undefined) => Promise<ToolPage>,
   maxTools: number,
@@ -54,7 +54,7 @@ export async function collectTools(
 
 class Collection implements Listing {
   readonly tools = new Map<string, RemoteTool>()
-  /** There is more than is taken. */
+  /** Whether there are more tools than the limit. */
   isFull = false
   readonly #maxTools: number
   readonly #left = { names: 0, schemas: 0, twice: 0 }
@@ -95,7 +95,7 @@ function toTool(value: unknown): RemoteTool | 'names' | 'schemas' {
   }
 }
 
-/** One that is nested too deeply cannot be written. */
+/** Whether a schema is short enough. A schema that is nested too deep cannot be serialized. */
 function isShort(schema: object): boolean {
   try {
     return JSON.stringify(schema).length <= MAX_SCHEMA

@@ -1,29 +1,34 @@
 import type { Transaction } from '../state/store.ts'
 
-/** Which batches of an isolate have been added: one document an isolate, so that noting one is one row. */
+/**
+ * The numbers of an isolate's batches that have been added. There is one document for each isolate, so that a batch needs
+ * one write.
+ */
 interface Places {
-  /** All up to here have been, or are not awaited any more. */
+  /** All batches up to this number have been added or are no longer expected. */
   readonly upTo: number
-  /** Those beyond, in order. */
+  /** Added batches after that number, in order. */
   readonly beyond: readonly number[]
 }
 
 const ISOLATES = 'metrics-isolate'
 
-/** Milliseconds for which they are remembered after the last one: whoever sent one has given up long before. */
+/** Milliseconds for which the document is kept after the last batch. The sender of a batch has given up long before. */
 const REMEMBER_MS = 60 * 60 * 1000
 
-/** Most batches beyond one that is missing: an isolate keeps no more of them to send again. */
+/** Most added batches after a missing one. An isolate keeps no more unsent batches than that. */
 const MAX_BEYOND = 1000
 
-/** Notes the batch of a place among those of its isolate, from 1. False where it was noted before: it has been sent again. */
+/**
+ * Stores that a batch has been added. Numbers begin with 1. Returns false if the batch was added before and is sent again.
+ */
 export function noteBatch(tx: Transaction, isolate: string, place: number): boolean {
   const { upTo, beyond } = tx.get<Places>(ISOLATES, isolate)?.value ?? { upTo: 0, beyond: [] }
   if (place <= upTo || beyond.includes(place)) return false
   const now = tx.now
   for (const { id } of tx.expired(ISOLATES, now, 100)) tx.delete(ISOLATES, id)
   const value = withPlace(upTo, [...beyond, place])
-  // Always of the same moment: what is not listed by time need not be sorted by it.
+  // All documents have the same time, because they are never listed by time.
   tx.put(ISOLATES, { id: isolate, partition: '', at: 0, tags: {}, value, expiresAt: now + REMEMBER_MS })
   return true
 }

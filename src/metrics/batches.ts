@@ -1,5 +1,5 @@
 /**
- * How batches are kept in a store: one document a name, to which each batch adds.
+ * Stores batches of counts. There is one document for each name, and each batch adds to it.
  *
  * @module
  */
@@ -8,34 +8,35 @@ import type { Reader, Transaction } from '../state/store.ts'
 import { fromKey, inOrder, keyOf, type Snapshot } from './snapshot.ts'
 import { OTHER, Stats, type StatsJson } from './stats.ts'
 
-/** What was counted since the last batch, as JSON. */
+/** The counts since the last batch, as JSON. */
 export interface Batch {
   readonly stats: readonly (readonly [key: string, stats: StatsJson])[]
-  /** Runs at work, by key, as of now. */
+  /** Runs at work now, by key. */
   readonly active: readonly (readonly [key: string, count: number])[]
   readonly sockets: number
   readonly streams: number
-  /** What happened, as JSON, for those who watch elsewhere, and how much more did. */
+  /** Live events as JSON, for viewers elsewhere. */
   readonly events: readonly string[]
+  /** How many more events were dropped. */
   readonly dropped: number
-  /** The bounds that hold where it is kept, too. */
+  /** Limits that also apply where the batch is stored. */
   readonly maxNames: number
   readonly maxTools: number
 }
 
-/** The collection of what was counted. */
+/** The collection of counts. */
 export const METRICS = 'metrics'
 
-/** Names that are read: more are never written, since names are bounded where they are counted. */
+/** Most documents that are read. Names are limited when they are counted, so there are never more. */
 const MAX_DOCUMENTS = 10_000
 
-/** Adds a batch to what is kept. */
+/** Adds a batch to the stored counts. */
 export function addBatch(
   tx: Transaction,
   { stats, maxNames, maxTools }: Pick<Batch, 'stats' | 'maxNames' | 'maxTools'>,
 ): void {
   for (const [given, more] of stats) {
-    // Names are bounded where they are counted; here those of all who count, and have counted.
+    // Each process limits its own names. This limit is for the names of all processes together.
     const isKnown = tx.get(METRICS, given) !== undefined || tx.count(METRICS) < maxNames
     const key = isKnown ? given : keyOf(fromKey(given).kind, OTHER)
     const total = Stats.from(more)
@@ -46,14 +47,14 @@ export function addBatch(
   }
 }
 
-/** All that is kept, by key. */
+/** Returns all stored counts by key. */
 export function readStats(tx: Reader): [key: string, stats: StatsJson][] {
   return tx
     .list<StatsJson>(METRICS, { partition: '', limit: MAX_DOCUMENTS })
     .map(({ id, value }) => [id, value])
 }
 
-/** Adds up what several have kept, with what is open in each. */
+/** Adds up stored counts, and the gauges of several isolates. */
 export function sumUp(
   kept: Iterable<readonly [key: string, stats: StatsJson]>,
   gauges: Iterable<Pick<Batch, 'active' | 'sockets' | 'streams'>>,

@@ -1,5 +1,5 @@
 /**
- * Counts runs, and gives what was counted to whoever keeps it.
+ * Counts runs and passes the counts to a keeper.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { type CountTaker, RunCounter, type Subject, wellFormed } from './run-cou
 import { keyOf, type Snapshot } from './snapshot.ts'
 import { OTHER, type RunSample, Stats } from './stats.ts'
 
-/** The bounds of a core, and its own prices. */
+/** The limits of a core, and its own prices. */
 export interface CoreSettings {
   readonly pricing: Pricing
   readonly maxNames: number
@@ -23,35 +23,38 @@ export interface CoreSettings {
   readonly maxViewers: number
 }
 
-/** Keeps what was counted elsewhere than in this process's memory. */
+/** Keeps counts outside this process's memory. */
 export interface MetricsKeeper {
-  /** Something was counted: {@link MetricsCore.take} gives it. `isHurried`: whoever counted it is not to wait for that. */
+  /**
+   * Is called when something was counted. {@link MetricsCore.take} returns the counts. With `isHurried` the keeper sends
+   * them soon, because the place of the run is paid for while it waits.
+   */
   changed(isHurried?: boolean): void
   snapshot(): Promise<Snapshot>
-  /** Follows what happens everywhere; undefined where this process's feed is all there is. */
+  /** Watches the events of all isolates. Undefined if the feed of this process has all events. */
   readonly watch?: () => Promise<Watcher>
-  /** Writes what waits to be written. */
+  /** Writes the counts that wait to be written. */
   readonly flush?: () => void | Promise<void>
-  /** Whether somebody watches elsewhere. */
+  /** Whether there are viewers elsewhere. */
   readonly isWatched?: () => boolean
 }
 
-/** The model of other code's object, where it is one. */
+/** Returns the model of any object, if it has a valid one. */
 function modelOf({ model }: Target['servable']): Subject['model'] {
   const isModel = typeof model?.provider === 'string' && typeof model.id === 'string'
   return isModel ? model : undefined
 }
 
-/** Events of a batch. */
+/** Most events of a batch. */
 const MAX_EVENTS = 200
 
-/** Runs that were served, so that the bus is not heard on them as well. */
+/** Most served runs that are remembered, so that events of the bus do not count them twice. */
 const MAX_SERVED = 10_000
 
-/** See the module's head. */
+/** Counts the runs of a service. */
 export class MetricsCore implements Observer, CountTaker {
   readonly live: LiveFeed
-  /** Told by the servers of event sockets how many sockets they have. */
+  /** Functions of the event sockets' servers. Each returns its number of sockets. */
   readonly socketCounts: Set<() => number> = new Set()
   readonly #settings: CoreSettings
   readonly #active = new Map<string, number>()
@@ -64,7 +67,7 @@ export class MetricsCore implements Observer, CountTaker {
   #streams = 0
   #isHurried = false
   #keeper: MetricsKeeper | undefined
-  /** Agents whose bus is heard. */
+  /** How many agents are attached, so that their event buses are counted. */
   #attached = 0
 
   constructor(settings: CoreSettings) {
@@ -72,12 +75,12 @@ export class MetricsCore implements Observer, CountTaker {
     this.live = new LiveFeed()
   }
 
-  /** Gives what is counted to a keeper from now on. One that serves several handlers has the first one's. */
+  /** Connects a keeper. An exporter that serves several handlers has the keeper of the first one. */
   connect(make: (core: MetricsCore) => MetricsKeeper): void {
     this.#keeper ??= make(this)
   }
 
-  /** Has what was counted written now, where that is done here. */
+  /** Writes the counts now, if the keeper writes them itself. */
   readonly flush = async (): Promise<void> => this.#keeper?.flush?.()
 
   start(
@@ -90,12 +93,15 @@ export class MetricsCore implements Observer, CountTaker {
     return run
   }
 
-  /** Counts the runs of a handler that has prices: they hold where the core has none of a model. */
+  /** Returns the observer of a handler with prices. They apply to models for which the core has no price. */
   pricedBy(pricing: Pricing | undefined): Required<Observer> {
     return { start: run => this.start(run, pricing), openStream: this.openStream }
   }
 
-  /** The same, for runs whose place is paid for as long as something in it waits: their ends are handed over at once. */
+  /**
+   * The same observer for runs in an object. The object is paid for while something in it waits, so the ends of runs are
+   * sent soon.
+   */
   hurried(pricing: Pricing | undefined): Required<Observer> {
     return {
       openStream: this.openStream,
@@ -114,7 +120,7 @@ export class MetricsCore implements Observer, CountTaker {
     }
   }
 
-  /** A run begins. */
+  /** Counts the beginning of a run. */
   begin(subject: Subject): RunCounter {
     const bounded = this.#bounded(subject)
     const key = keyOf(bounded.kind, bounded.name)
@@ -145,24 +151,24 @@ export class MetricsCore implements Observer, CountTaker {
     return costOf(usage, model, pricing === undefined ? [own] : [own, pricing])
   }
 
-  /** The bus of an agent is heard: from now on runs that are served are told apart. */
+  /** Counts an attached agent. From the first one on, served runs are remembered. Returns a function that detaches it. */
   attach(): () => void {
     this.#attached++
     return () => this.#attached--
   }
 
-  /** Whether the run was served, and is counted already. */
+  /** Whether the run was served by a handler and is counted already. */
   isServed(kind: Kind, name: string, runId: string): boolean {
     return this.#served.has(`${keyOf(kind, name)}:${runId}`)
   }
 
-  /** A stream is open until the returned function is called. */
+  /** Counts an open stream. Call the returned function when the stream ends. */
   readonly openStream = (): (() => void) => {
     this.#streams++
     return () => void this.#streams--
   }
 
-  /** What was counted since the last call; undefined where that is nothing. */
+  /** Returns the counts since the last call. Undefined if there are none. */
   take(): Batch | undefined {
     if (this.#stats.size === 0 && this.#events.length === 0) return undefined
     const stats = Array.from(this.#stats, ([key, each]) => [key, each.toJSON()] as const)
@@ -175,7 +181,7 @@ export class MetricsCore implements Observer, CountTaker {
     return { stats, events, dropped, maxNames, maxTools, ...this.gauges() }
   }
 
-  /** What is open here. */
+  /** Returns the current gauges of this core. */
   gauges(): Pick<Batch, 'active' | 'sockets' | 'streams'> {
     let sockets = 0
     for (const count of this.socketCounts) sockets += count()
@@ -186,21 +192,21 @@ export class MetricsCore implements Observer, CountTaker {
     }
   }
 
-  /** All that was counted, wherever it is kept. */
+  /** Returns all counts, wherever they are stored. */
   async snapshot(): Promise<Snapshot> {
     if (this.#keeper !== undefined) return this.#keeper.snapshot()
     const kept = Array.from(this.#stats, ([key, stats]) => [key, stats.toJSON()] as const)
     return sumUp(kept, [this.gauges()])
   }
 
-  /** Throws `rate_limited` where as many watch here as may. */
+  /** Throws `rate_limited` if there are as many viewers as allowed. */
   checkRoom(): void {
     const { maxViewers } = this.#settings
     if (this.#watching < maxViewers) return
     throw new ServableError('rate_limited', `The metrics already have ${maxViewers} viewers`)
   }
 
-  /** One who watches what happens. Throws `rate_limited`. */
+  /** Watches the live events. Throws `rate_limited` if there are as many viewers as allowed. */
   async watch(): Promise<Watcher> {
     this.checkRoom()
     this.#watching++
@@ -223,7 +229,7 @@ export class MetricsCore implements Observer, CountTaker {
     return this.live.viewers > 0 || this.#keeper?.isWatched?.() === true
   }
 
-  /** Names are bounded, since what makes agents while it runs could make names without end. */
+  /** Limits the names. Code that makes agents at run time could otherwise create any number of them. */
   #bounded({ name, ...given }: Subject): Subject {
     const subject = { ...given, name: wellFormed(name) }
     if (this.#names.has(subject.name)) return subject

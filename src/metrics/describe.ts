@@ -1,6 +1,6 @@
 import type { Builders, BuiltInDescription, Schema, SchemaBuilders } from '../core/builders.ts'
 
-/** Tells of the routes. */
+/** Describes the routes of metrics for the OpenAPI document. */
 export function describeMetrics(build: Builders): BuiltInDescription {
   const { at, operation, answer, json, eventStream, parameter, ref, text } = build
   return {

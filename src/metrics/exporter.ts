@@ -14,7 +14,7 @@ import { type MetricsJson, toMetricsJson } from './json.ts'
 import { toPrometheus } from './prometheus.ts'
 import { decided, type RunCounter } from './run-counter.ts'
 
-/** Who may read the metrics: an identity; a response to answer with; undefined or a throw, which refuse. */
+/** Decides who may read the metrics. An identity may. A response is sent as it is. Undefined or a throw refuses. */
 export type AuthenticateScraper = (
   request: Request,
 ) => Identity | Response | undefined | Promise<Identity | Response | undefined>
@@ -22,15 +22,15 @@ export type AuthenticateScraper = (
 /** The options of a {@link MetricsExporter}. */
 export interface MetricsExporterOptions {
   /**
-   * Prices in USD for a million tokens, by `provider/id` or `id` of the model. A run's own `usage.cost` comes first, then these
-   * prices, then the `pricing` of the handler. A run whose price nobody knows has no cost.
+   * Prices in USD for a million tokens, by `provider/id` or `id` of the model. A run's own `usage.cost` comes first, then
+   * these prices, then the `pricing` of the handler. A run without a known price has no cost.
    */
   readonly pricing?: Pricing
-  /** Decides who may read the metrics, after the middleware. Default: everyone whom the middleware lets through. */
+  /** Decides who may read the metrics, after the middleware. Default: everyone who passes the middleware. */
   readonly authenticate?: AuthenticateScraper
-  /** Most names that are counted by themselves. Runs of other names are counted as `other`. Default: 1,000. */
+  /** Most names with counts of their own. Runs of other names are counted as `other`. Default: 1,000. */
   readonly maxNames?: number
-  /** Most tools of one name that are counted by themselves. Default: 100. */
+  /** Most tools of one name with counts of their own. Default: 100. */
   readonly maxTools?: number
   /** Most viewers of the live stream. Default: 100. */
   readonly maxViewers?: number
@@ -44,12 +44,12 @@ export interface Attachable {
   readonly events?: EventBus | undefined
 }
 
-/** Runs of a bus that are counted at a time. */
+/** Most runs of a bus that are counted at a time. */
 const MAX_IN_FLIGHT = 10_000
 
 /**
- * Counts runs. Give it to `createHandler` as `metricsExporter`: every served run is counted once, over any transport, also when
- * it is cancelled or fails. Runs that a program starts by itself are counted for agents that are attached. Recording a run
+ * Counts runs. Give it to `createHandler` as `metricsExporter`. Every served run is counted once, over any transport, even
+ * if it is cancelled or fails. For attached agents, runs that a program starts by itself are counted too. Counting a run
  * takes about a microsecond. The memory for a name is constant. The 95th percentile has a relative error of 1 %.
  *
  * @example
@@ -57,12 +57,12 @@ const MAX_IN_FLIGHT = 10_000
  * const handler = createHandler({ agents, metricsExporter })
  */
 export class MetricsExporter {
-  /** Counts; for the handler. */
+  /** The counts, for the handler. */
   readonly core: MetricsCore
   readonly authenticate: AuthenticateScraper | undefined
   readonly #attached = new WeakMap<Attachable, () => void>()
 
-  /** Throws `invalid_options` that names what is wrong. */
+  /** Throws `invalid_options` that names the wrong option. */
   constructor(options: MetricsExporterOptions = {}) {
     const { pricing = {}, authenticate, maxNames = 1000, maxTools = 100, maxViewers = 100 } = options
     const bounds = { maxNames, maxTools, maxViewers }
@@ -72,8 +72,8 @@ export class MetricsExporter {
   }
 
   /**
-   * Hears the event bus of an agent, team or workflow, so that runs which no handler serves are counted as well. Returns
-   * the function that takes it away again; what is attached already is not counted twice. Throws `invalid_options` for what has no bus.
+   * Counts the runs on the event bus of an agent, team or workflow that no handler serves. Attaching it again changes
+   * nothing. Returns a function that detaches it. Throws `invalid_options` if it has no event bus.
    */
   attach(servable: Attachable): () => void {
     const { events } = servable
@@ -87,7 +87,7 @@ export class MetricsExporter {
     return detach
   }
 
-  /** Counts the runs that a bus tells of; those that are under way when it is no longer heard, to their ends. */
+  /** Counts the runs on a bus. After it is detached, unfinished runs are counted until they end. */
   #hear(servable: Attachable, events: EventBus): () => void {
     const { kind, name, model } = servable
     const runs = new Map<string, RunCounter>()
@@ -101,7 +101,7 @@ export class MetricsExporter {
     const listeners = [
       this.core.attach(),
       events.on('run.start', payload => {
-        // One bus may be shared by many; each is heard where it is attached.
+        // Several agents may share one bus. Each is counted only where it is attached.
         if (name !== undefined && payload.name !== name) return
         if (kind !== undefined && payload.kind !== kind) return
         const id = idOf(payload)
@@ -134,12 +134,12 @@ export class MetricsExporter {
     }
   }
 
-  /** All that was counted, as JSON. */
+  /** All counts as JSON. */
   async json(): Promise<MetricsJson> {
     return toMetricsJson(await this.core.snapshot())
   }
 
-  /** All that was counted, as a scraper reads it: Prometheus text 0.0.4, or OpenMetrics 1.0. */
+  /** All counts as text for a scraper: Prometheus text 0.0.4, or OpenMetrics 1.0. */
   async text(format: 'prometheus' | 'openmetrics' = 'prometheus'): Promise<string> {
     return toPrometheus(await this.core.snapshot(), format)
   }

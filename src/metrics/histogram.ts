@@ -1,17 +1,17 @@
-/** Seconds: the upper bounds of the buckets, as a scraper's histogram has them. */
+/** The upper bounds of the buckets, in seconds. */
 export const BOUNDS: readonly number[] = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600,
 ]
 
-/** A histogram as it is kept: the sum, and how many fell into each bucket, the last one without a bound. */
+/** A stored histogram: the sum, and the count of each bucket. The last bucket has no bound. */
 export type HistogramJson = readonly [sum: number, counts: readonly number[]]
 
-/** Counts durations by fixed bounds, exactly. */
+/** Counts durations in buckets with fixed bounds. */
 export class Histogram {
   sum = 0
   readonly counts: number[] = new Array<number>(BOUNDS.length + 1).fill(0)
 
-  /** Reads a histogram that was kept. */
+  /** Reads a stored histogram. */
   static from([sum, counts]: HistogramJson): Histogram {
     const histogram = new Histogram()
     histogram.sum = sum
@@ -19,12 +19,12 @@ export class Histogram {
     return histogram
   }
 
-  /** How many it has taken. */
+  /** How many durations were added. */
   get count(): number {
     return this.counts.reduce((sum, count) => sum + count, 0)
   }
 
-  /** Takes a duration in seconds. */
+  /** Adds a duration in seconds. */
   add(seconds: number): void {
     this.sum += seconds
     let index = 0
@@ -32,7 +32,7 @@ export class Histogram {
     this.counts[index]!++
   }
 
-  /** Takes all that another one has taken. */
+  /** Adds all durations of another histogram. */
   merge(other: Histogram): void {
     this.sum += other.sum
     for (const [index, count] of other.counts.entries()) this.counts[index]! += count

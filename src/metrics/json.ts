@@ -8,22 +8,22 @@ import type { Kind, Usage } from '../agents/contract.ts'
 import type { Snapshot } from './snapshot.ts'
 import { APPROVALS, type Approval, Stats } from './stats.ts'
 
-/** What was counted of one name, or of all. */
+/** The metrics of one name, or of all names. */
 export interface AgentMetrics {
-  /** Runs that have ended, however. */
+  /** Runs that have ended, in any way. */
   readonly runs: number
   readonly errors: number
-  /** Runs that were cancelled: they are no errors. */
+  /** Cancelled runs. They do not count as errors. */
   readonly cancels: number
-  /** Milliseconds; 0 where there was no run. */
+  /** Mean duration in milliseconds. 0 if there was no run. */
   readonly avgDurationMs: number
-  /** Milliseconds, with a relative error of 1 %. */
+  /** The 95th percentile of durations in milliseconds, with a relative error of 1 %. */
   readonly p95DurationMs: number
-  /** USD; absent where nobody knows a price. */
+  /** USD. Absent if no run had a known price. */
   readonly totalCost?: number
   readonly totalTokens: number
   readonly toolCallCount: number
-  /** Calls by tool. */
+  /** Number of calls by tool. */
   readonly toolUsageFrequency: Readonly<Record<string, number>>
   /** Tool calls that had to be approved, and what was decided before their runs went on; absent where there was none. */
   readonly approvals?: Readonly<Record<Approval, number>>
@@ -31,7 +31,7 @@ export interface AgentMetrics {
   readonly errorRate: number
   /** Mean tokens of the runs that neither failed nor were cancelled. */
   readonly tokensPerRun: number
-  /** The usage of the last run that told one, as it told it. */
+  /** The usage of the last run that reported one, as the run reported it. */
   readonly providerMetrics?: Usage
   /** Runs at work. */
   readonly activeRuns: number
@@ -39,7 +39,7 @@ export interface AgentMetrics {
 
 /** All metrics. */
 export interface MetricsJson {
-  /** Agents, teams and workflows together. */
+  /** The metrics of all agents, teams and workflows together. */
   readonly global: AgentMetrics
   readonly byAgent: Readonly<Record<string, AgentMetrics>>
   readonly byTeam: Readonly<Record<string, AgentMetrics>>
@@ -48,7 +48,7 @@ export interface MetricsJson {
   readonly timestamp: string
 }
 
-/** A snapshot as JSON. */
+/** Converts a snapshot to JSON. */
 export function toMetricsJson({ counted }: Snapshot): MetricsJson {
   const all = new Stats()
   let active = 0
@@ -60,7 +60,7 @@ export function toMetricsJson({ counted }: Snapshot): MetricsJson {
     Object.fromEntries(
       counted.filter(each => each.kind === kind).map(({ name, ...each }) => [name, metricsOf(each)]),
     )
-  // The usage of one run says nothing of all.
+  // The usage of a single run is left out of the global metrics.
   const { providerMetrics: _, ...global } = metricsOf({ stats: all, active })
   return {
     global,
@@ -71,7 +71,7 @@ export function toMetricsJson({ counted }: Snapshot): MetricsJson {
   }
 }
 
-/** One name's metrics. */
+/** Converts the counts of one name. */
 export function metricsOf({ stats, active }: { stats: Stats; active: number }): AgentMetrics {
   const { runs, errors, cancels, cost, total, last } = stats
   const successes = runs - errors - cancels

@@ -1,5 +1,5 @@
 /**
- * The object that keeps a share of the metrics: isolates hand it what they counted.
+ * The object that keeps a share of the metrics. Isolates send their counts to it.
  *
  * @module
  */
@@ -11,36 +11,36 @@ import { addBatch, type Batch, readStats } from './batches.ts'
 import { LiveFeed, toldOf, type Viewer } from './live.ts'
 import type { StatsJson } from './stats.ts'
 
-/** The name of the keeper: the plugin's. */
+/** The name of the keeper, which is the plugin's name. */
 export const METRICS_KEEPER = 'metrics'
 
-/** What is open in an isolate. */
+/** The current gauges of an isolate. */
 export type Gauges = Pick<Batch, 'active' | 'sockets' | 'streams'>
 
-/** All that an object keeps. */
+/** Everything that an object keeps. */
 export interface Share {
   readonly stats: readonly (readonly [key: string, stats: StatsJson])[]
   readonly gauges: readonly Gauges[]
 }
 
-/** Milliseconds after which an isolate that says nothing is thought to be gone. */
+/** Milliseconds without a batch after which an isolate counts as gone. */
 const GONE_MS = 10 * 60 * 1000
 
-/** What an object of metrics answers. */
+/** The methods of a metrics object. */
 export interface MetricsMethods {
-  /** Adds a batch once, however often it is sent; gives how many watch. */
+  /** Adds a batch. A batch that is sent again is not added twice. Returns the number of viewers. */
   add(isolate: string, id: string, batch: Batch): number
   read(): Share
-  /** What happens, a line of JSON each. */
+  /** Streams the live events, with one line of JSON for each. */
   watch(): ReadableStream<Uint8Array>
 }
 
-/** Keeps the share of one object. */
+/** Makes the keeper of one object. */
 export function createMetricsKeeper({ store }: Pick<Seat, 'store'>): Keeper {
   const live = new LiveFeed()
   const open = new Map<string, { readonly at: number; readonly place: number; readonly gauges: Gauges }>()
 
-  /** A batch that comes late says nothing of now. */
+  /** Sets the gauges of an isolate. Gauges of a late batch are outdated and are ignored. */
   const setGauges = (isolate: string, place: number, gauges: Gauges) => {
     const now = Date.now()
     for (const [other, { at }] of open) if (at < now - GONE_MS) open.delete(other)
@@ -71,12 +71,12 @@ export function createMetricsKeeper({ store }: Pick<Seat, 'store'>): Keeper {
   return { ask: (method, args) => callIn(methods, method, args) }
 }
 
-/** The place of a batch among those of its isolate. */
+/** The number of a batch within its isolate. */
 function placeOf(id: string): number {
   return Number(id.slice(id.lastIndexOf(':') + 1))
 }
 
-/** Milliseconds between empty lines: by writing alone is it met that the other side has left. */
+/** Milliseconds between empty lines. Only a write shows that the other side has left. */
 const LINE_MS = 5000
 
 function linesOf(viewer: Viewer): ReadableStream<Uint8Array> {

@@ -1,6 +1,5 @@
 /**
- * The live feed: what happens, as it happens, for those who watch. Numbers, names and outcomes, and nothing of what
- * is said.
+ * The live feed of events for viewers. It contains numbers, names and outcomes, but no content of runs.
  *
  * @module
  */
@@ -8,42 +7,42 @@
 import { createWake, type Wake } from '../wake.ts'
 import { type PulledSource, sseMessage } from '../web/sse.ts'
 
-/** One thing that happened. */
+/** A live event. */
 export interface LiveEvent {
   readonly type: 'run.start' | 'run.complete' | 'run.error' | 'tool.call'
-  /** The name of the agent, team or workflow; `data.kind` says which. */
+  /** The name of the agent, team or workflow. `data.kind` is its kind. */
   readonly agentName: string
   /** ISO 8601, in UTC. */
   readonly timestamp: string
   readonly data: Readonly<Record<string, string | number>>
 }
 
-/** Events that wait for one viewer; past it the oldest are dropped. */
+/** Most events that wait for one viewer. Past it the oldest are dropped. */
 const MAX_QUEUE = 256
 
-/** Milliseconds after which a viewer that loses events is let go where it has read nothing. */
+/** Milliseconds without a read after which a viewer that loses events is disconnected. */
 const UNREAD_MS = 60_000
 
-/** Gives events to all who watch. */
+/** Gives events to all viewers. */
 export class LiveFeed {
   readonly #viewers = new Set<Viewer>()
 
-  /** How many watch. */
+  /** The number of viewers. */
   get viewers(): number {
     return this.#viewers.size
   }
 
-  /** Tells an event, as JSON. */
+  /** Sends an event, as JSON. */
   publish(json: string): void {
     for (const viewer of this.#viewers) viewer.push(json)
   }
 
-  /** More has happened than is told. */
+  /** Tells viewers that so many more events were dropped. */
   drop(count: number): void {
     for (const viewer of this.#viewers) viewer.drop(count)
   }
 
-  /** One more viewer. */
+  /** Adds a viewer. */
   watch(): Viewer {
     const viewer = new Viewer(() => this.#viewers.delete(viewer))
     this.#viewers.add(viewer)
@@ -51,21 +50,21 @@ export class LiveFeed {
   }
 }
 
-/** What a viewer is to be told of. */
+/** New events for a viewer. */
 export interface Happenings {
   readonly events: readonly string[]
-  /** How many more were dropped. */
+  /** How many more events were dropped. */
   readonly dropped: number
 }
 
-/** Reads what happens. */
+/** Reads live events. */
 export interface Watcher {
-  /** What has happened since the last call; undefined once it has left. */
+  /** Returns the events since the last call. Undefined once the watcher has left. */
   next(): Promise<Happenings | undefined>
   leave(): void
 }
 
-/** One who watches. */
+/** A viewer with its queue of events. */
 export class Viewer implements Watcher {
   readonly #left: () => void
   readonly #wake: Wake = createWake()
@@ -82,7 +81,7 @@ export class Viewer implements Watcher {
     if (this.#queue.length >= MAX_QUEUE) {
       this.#queue.shift()
       this.#dropped++
-      // Its stream is not read any more, and nobody has said so.
+      // The stream is no longer read, although no one has cancelled it.
       if (performance.now() - this.#readAt > UNREAD_MS) return this.leave()
     }
     this.#queue.push(json)
@@ -111,14 +110,14 @@ export class Viewer implements Watcher {
   }
 }
 
-/** What a viewer is told, as JSON; first how much of it was dropped, if some was. */
+/** Returns the messages for a viewer, as JSON. If events were dropped, the first message has their number. */
 export function toldOf({ events, dropped }: Happenings): readonly string[] {
   if (dropped === 0) return events
   const first = { type: 'dropped', timestamp: new Date().toISOString(), data: { count: dropped } }
   return [JSON.stringify(first), ...events]
 }
 
-/** What happens as SSE, numbered from 1. It is watched once the stream is read: one that never is costs nothing. */
+/** The live events as SSE, numbered from 1. Watching begins with the first read of the stream. */
 export function sseOfViewer(watch: () => Promise<Watcher>): PulledSource {
   let id = 0
   let watcher: Promise<Watcher> | undefined
@@ -138,7 +137,7 @@ export function sseOfViewer(watch: () => Promise<Watcher>): PulledSource {
             .join('')
         )
       } catch {
-        // As many watch by now as may, or what is watched cannot be reached.
+        // There are too many viewers by now, or the events cannot be reached.
         return undefined
       }
     },

@@ -42,14 +42,14 @@ export function checkPricing(pricing: unknown): void {
 }
 
 /**
- * Counts every run, and serves what was counted at `GET /metrics`, `/metrics/json` and `/metrics/stream`. `pricing` holds for
- * models of which the exporter knows no price. Throws `invalid_options`.
+ * Counts every run, and serves the counts at `GET /metrics`, `/metrics/json` and `/metrics/stream`. `pricing` applies to
+ * models for which the exporter has no price. Throws `invalid_options`.
  */
 export function metrics(exporter: MetricsExporter, options: { readonly pricing?: Pricing } = {}): Plugin {
   return metricsAs('exporter', exporter, options.pricing)
 }
 
-/** The same, under the name of an option. */
+/** The same plugin, with the name of an option for errors. */
 export function metricsAs(option: string, exporter: MetricsExporter, pricing: Pricing | undefined): Plugin {
   checkOptions(option, ExporterSchema, exporter)
   checkPricing(pricing)
@@ -81,7 +81,7 @@ export function metricsAs(option: string, exporter: MetricsExporter, pricing: Pr
   })
 }
 
-/** Keeps what is counted where the state is kept; in memory, that is the exporter itself. */
+/** Connects the keeper for the handler's state. With state in memory, the exporter itself keeps the counts. */
 function keep(counts: MetricsCore, { settings: { state }, log }: Core): void {
   const onError = (error: unknown) => logThrown(log, { event: 'metrics.failed' }, error)
   if (state.kind === 'hosted') counts.connect(each => createRemoteKeeper(each, state, onError))

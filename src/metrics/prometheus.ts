@@ -1,5 +1,5 @@
 /**
- * Metrics as scrapers read them: the text format 0.0.4 of Prometheus, and OpenMetrics 1.0.
+ * Writes metrics for scrapers: the text format 0.0.4 of Prometheus, and OpenMetrics 1.0.
  *
  * @module
  */
@@ -11,12 +11,12 @@ import { averageOf } from './json.ts'
 import type { Counted, Snapshot } from './snapshot.ts'
 import type { Stats } from './stats.ts'
 
-/** A format. */
+/** A text format. */
 export type TextFormat = 'prometheus' | 'openmetrics'
 
 type Type = 'counter' | 'gauge' | 'histogram'
 
-/** The seven series of the specification, by what follows `service_agent_`, and what they show. */
+/** The seven series of the specification, by the part of their names after `service_agent_`. */
 const SERIES: readonly [name: string, type: Type, help: string, value: (stats: Stats) => number][] = [
   ['runs_total', 'counter', 'Runs that have ended.', stats => stats.runs],
   ['errors_total', 'counter', 'Runs that failed.', stats => stats.errors],
@@ -32,7 +32,7 @@ const SERIES: readonly [name: string, type: Type, help: string, value: (stats: S
   ['tool_calls_total', 'counter', 'Calls of tools.', stats => stats.toolCalls],
 ]
 
-/** Counts by one more label. */
+/** Series with one more label. */
 const LABELLED: readonly [
   name: string,
   help: string,
@@ -67,18 +67,18 @@ const HISTOGRAMS: readonly [name: string, help: string, histogram: (stats: Stats
   ],
 ]
 
-/** The content type of a format. */
+/** The content type of each format. */
 export const CONTENT_TYPES: Readonly<Record<TextFormat, string>> = {
   prometheus: 'text/plain; version=0.0.4; charset=utf-8',
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
 }
 
-/** Writes a snapshot. */
+/** Writes a snapshot as text. */
 export function toPrometheus(snapshot: Snapshot, format: TextFormat): string {
   const text = new Text(format)
   for (const kind of KINDS) {
     const counted = snapshot.counted.filter(each => each.kind === kind)
-    // Agents are there always, so that a scraper finds the series from the start.
+    // The series of agents are always written, so that a scraper finds them from the start.
     if (counted.length > 0 || kind === 'agent') writeKind(text, kind, counted)
   }
   text.head('service_open_sockets', 'gauge', 'Sockets that are open.')
@@ -111,7 +111,7 @@ function writeKind(text: Text, kind: Kind, counted: readonly Counted[]): void {
   for (const { label, active } of labelled) text.sample(`${prefix}runs_active`, label, active)
 }
 
-/** Collects lines. */
+/** Collects the lines of a text. */
 class Text {
   readonly #format: TextFormat
   #text = ''
@@ -120,7 +120,7 @@ class Text {
     this.#format = format
   }
 
-  /** OpenMetrics names a counter without the `_total` of its samples. */
+  /** In OpenMetrics, a counter's name has no `_total`, but its samples do. */
   head(name: string, type: Type, help: string): void {
     const isCounter = this.#format === 'openmetrics' && type === 'counter'
     const family = isCounter ? name.replace(/_total$/, '') : name
@@ -148,7 +148,7 @@ class Text {
   }
 }
 
-/** A label's value: backslash, quote and line feed are escaped. */
+/** Escapes a label's value: backslash, quote and line feed. */
 export function escapeLabel(value: string): string {
   return value.replace(/[\\"\n]/g, character => (character === '\n' ? '\\n' : `\\${character}`))
 }

@@ -1,5 +1,5 @@
 /**
- * The metrics of many isolates: each hands what it counted to one of several objects, which add it up.
+ * Keeps the metrics of many isolates. Each isolate sends its counts to one of several objects, which add them up.
  *
  * @module
  */
@@ -11,26 +11,29 @@ import type { MetricsCore, MetricsKeeper } from './core.ts'
 import { METRICS_KEEPER, type MetricsMethods } from './keepers.ts'
 import { Viewer } from './live.ts'
 
-/** What it needs of the state. */
+/** The parts of the state that the keeper needs. */
 type State = Pick<HostedState, 'countOf' | 'reach' | 'waitUntil'>
 
-/** Milliseconds for which an isolate collects before it sends: each sending is paid for, and an isolate that ends loses as much. */
+/**
+ * Milliseconds for which an isolate collects counts before it sends them. Each request costs money. An isolate that ends
+ * loses the counts of that time.
+ */
 const COLLECT_MS = 5000
 
-/** The same while somebody watches, and in an object, which is paid for as long as it waits. */
+/** The shorter time while there are viewers, and in an object, which is paid for as long as it waits. */
 const HURRIED_MS = 100
 
-/** Milliseconds after which a sending that never came is given up: its request may be gone. */
+/** Milliseconds after which a missing send is given up. Its request may be gone. */
 const LOST_MS = 1000
 
-/** How often a batch is tried before it waits for the next sending, and milliseconds between two tries. */
+/** Tries of a batch before it waits for the next send, and milliseconds between two tries. */
 const TRIES = 3
 const RETRY_MS = 200
 
-/** Batches that wait because they could not be sent; past it the oldest are lost. */
+/** Most batches that wait for another send. Past it the oldest are lost. */
 const MAX_UNSENT = 1000
 
-/** Milliseconds after which such a batch is given up: for twice that an object knows which ones it has. */
+/** Milliseconds after which an unsent batch is given up. Objects remember received batches for twice as long. */
 const GIVE_UP_MS = 30 * 60 * 1000
 
 interface Unsent {
@@ -41,7 +44,7 @@ interface Unsent {
 
 const sleep = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
 
-/** Makes the keeper of an isolate. Does nothing until something is counted. */
+/** Makes the keeper of an isolate. It does nothing until something is counted. */
 export function createRemoteKeeper(
   core: MetricsCore,
   state: State,
@@ -55,10 +58,10 @@ class RemoteKeeper implements MetricsKeeper {
   readonly #state: State
   readonly #onError: (error: unknown) => void
   readonly #unsent: Unsent[] = []
-  /** Made when it is first needed: a Worker may not draw random numbers while it starts. */
+  /** Made when it is first needed, because a Worker cannot create random numbers while it starts. */
   #isolate: string | undefined
   #count = 0
-  /** When the next sending is due. */
+  /** The time of the next send. */
   #dueAt = Number.NEGATIVE_INFINITY
   #watchers = 0
 
@@ -70,7 +73,7 @@ class RemoteKeeper implements MetricsKeeper {
 
   readonly isWatched = (): boolean => this.#watchers > 0
 
-  /** Sends soon, after the response of whoever is served now, and kept alive by its context. */
+  /** Schedules a send. The context of the current request keeps it alive after the response. */
   changed(isHurried = false): void {
     const now = Date.now()
     const wait = isHurried || this.isWatched() ? HURRIED_MS : COLLECT_MS
@@ -94,7 +97,7 @@ class RemoteKeeper implements MetricsKeeper {
     )
   }
 
-  /** Watches all objects at once. */
+  /** Watches all objects together. */
   readonly watch = async (): Promise<Viewer> => {
     const readers = await Promise.all(this.#objects().map(async object => (await object.watch()).getReader()))
     const viewer = new Viewer(() => {
@@ -115,7 +118,7 @@ class RemoteKeeper implements MetricsKeeper {
     if (this.#unsent.length > MAX_UNSENT) this.#unsent.splice(0, this.#unsent.length - MAX_UNSENT)
   }
 
-  /** A batch that is sent twice counts once, by its id: so it may be sent again where nobody knows. */
+  /** Sends a batch. Its id makes sure that it counts once, so it can be sent again after any failure. */
   async #deliver(unsent: Unsent): Promise<void> {
     const isolate = this.#isolate ?? ''
     const objects = this.#objects()
@@ -140,7 +143,7 @@ class RemoteKeeper implements MetricsKeeper {
   }
 }
 
-/** Gives a viewer the lines of a stream. */
+/** Passes the lines of a stream to a viewer. */
 async function pump(reader: ReadableStreamDefaultReader<Uint8Array>, viewer: Viewer): Promise<void> {
   const decoder = new TextDecoder()
   let rest = ''
@@ -151,7 +154,7 @@ async function pump(reader: ReadableStreamDefaultReader<Uint8Array>, viewer: Vie
       for (const line of lines) if (line !== '') viewer.push(line)
     }
   } catch {
-    // The object is gone; the viewer sees it by the end of its stream.
+    // The object is gone. The viewer's stream then ends.
   }
   viewer.leave()
 }

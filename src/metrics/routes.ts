@@ -20,7 +20,7 @@ import { CONTENT_TYPES, type TextFormat, toPrometheus } from './prometheus.ts'
 import { inOrder, keyOf, type Snapshot } from './snapshot.ts'
 import { Stats } from './stats.ts'
 
-/** What was counted is never kept by anyone between. */
+/** Metrics must not be cached. */
 const NO_STORE = { 'cache-control': 'no-store' }
 
 /** The routes of an exporter. */
@@ -63,7 +63,7 @@ export function metricsRoutes(prefix: string, exporter: MetricsExporter, catalog
   ]
 }
 
-/** With all that is served, though it has not run yet: a scraper wants to see it begin at 0. */
+/** Adds everything that is served but has not run yet, so that a scraper sees its series begin at 0. */
 function withServed(snapshot: Snapshot, catalog: Catalog): Snapshot {
   const known = new Set(snapshot.counted.map(({ kind, name }) => keyOf(kind, name)))
   const idle = KINDS.flatMap(kind =>
@@ -75,7 +75,7 @@ function withServed(snapshot: Snapshot, catalog: Catalog): Snapshot {
   return { ...snapshot, counted: inOrder([...snapshot.counted, ...idle]) }
 }
 
-/** What refuses the request, if the exporter's own `authenticate` does. */
+/** Returns the refusal of the exporter's own `authenticate`, if it refuses. */
 async function refusal(
   request: Request,
   state: RequestState,
@@ -86,7 +86,7 @@ async function refusal(
   return isResponse(answer) ? answer : undefined
 }
 
-/** The format that the scraper prefers (RFC 9110, section 12.5.1); of two that it likes as much, OpenMetrics. */
+/** The format that the scraper prefers (RFC 9110, section 12.5.1). OpenMetrics if it has no preference. */
 function formatOf(request: Request): TextFormat {
   const accept = request.headers.get('accept') ?? ''
   const weights = accept.split(',').map(part => {

@@ -4,16 +4,16 @@ import type { Pricing } from '../runs/pricing.ts'
 import { type Approval, OTHER, OUTCOMES, type Outcome, type RunSample } from './stats.ts'
 import { cleanCost, cleanDuration, cleanParts, cleanUsage } from './usage.ts'
 
-/** What a run is, to be counted. */
+/** The properties of a run by which it is counted. */
 export interface Subject {
   readonly kind: Kind
   readonly name: string
   readonly model: { readonly provider: string; readonly id: string } | undefined
-  /** The prices of the handler that serves it. */
+  /** The prices of the handler that serves the run. */
   readonly pricing?: Pricing | undefined
 }
 
-/** Who takes what was counted. */
+/** Receives the counts of runs. */
 export interface CountTaker {
   tool(subject: Subject, tool: string): void
   ended(subject: Subject, sample: RunSample, code: string | undefined): void
@@ -40,7 +40,7 @@ export class RunCounter implements RunObserver {
     if (event.type === 'tool_call_start') this.tool(event.toolCall.name)
   }
 
-  /** The run has said something. */
+  /** Notes the time of the run's first text. */
   text(): void {
     this.#firstTextMs ??= performance.now() - this.#startedAt
   }
@@ -94,10 +94,10 @@ function outcomeOf(event: FinishEvent | ErrorEvent): Outcome {
   return OUTCOMES.has(event.finishReason) ? event.finishReason : OTHER
 }
 
-/** Characters of a name. */
+/** Most characters of a name. */
 const MAX_NAME_LENGTH = 200
 
-/** A name as it can be written: of any length and any code units it would be another's, or too long to be read. */
+/** Makes a name well formed and limits its length, so that it can be written in every format. */
 export function wellFormed(name: string): string {
   return name.slice(0, MAX_NAME_LENGTH).toWellFormed()
 }

@@ -1,9 +1,9 @@
 /**
- * A histogram of positive numbers in buckets that grow by a constant factor, so that any quantile is known with a
- * relative error of 1 % at the most, whatever the distribution. Two sketches add up to the sketch of both.
+ * A histogram of positive numbers. Its buckets grow by a constant factor, so every quantile has a relative error of at most
+ * 1 % for any distribution. Two sketches can be merged.
  *
- * Adding costs one logarithm and one increment. The memory is bounded: numbers from 0.001 to 10^10 fall into at most
- * 1,498 buckets; what is smaller counts as 0, what is larger as 10^10.
+ * Adding a number costs one logarithm and one increment. The memory is bounded: numbers from 0.001 to 10^10 use at most
+ * 1,498 buckets. Smaller numbers count as 0, and larger ones as 10^10.
  *
  * @module
  */
@@ -16,18 +16,18 @@ const LOG_GAMMA = Math.log(GAMMA)
 const MIN = 1e-3
 const MAX = 1e10
 
-/** A sketch as it is kept: how many are 0, the index of the first bucket, and the buckets from there on. */
+/** A stored sketch: the number of zeros, the index of the first bucket, and the counts from that bucket on. */
 export type SketchJson = readonly [zeros: number, first: number, counts: readonly number[]]
 
-/** See the module's head. */
+/** A sketch of numbers. */
 export class Sketch {
   #zeros = 0
-  /** The index of the first bucket; those before it are empty. */
+  /** The index of the first bucket. All buckets before it are empty. */
   #first = 0
   #counts: number[] = []
   #count = 0
 
-  /** Reads a sketch that was kept. */
+  /** Reads a stored sketch. */
   static from([zeros, first, counts]: SketchJson): Sketch {
     const sketch = new Sketch()
     sketch.#zeros = zeros
@@ -37,19 +37,19 @@ export class Sketch {
     return sketch
   }
 
-  /** How many numbers it has taken. */
+  /** How many numbers were added. */
   get count(): number {
     return this.#count
   }
 
-  /** Takes a number. What is not positive, or no number, counts as 0. */
+  /** Adds a number. NaN and numbers that are not positive count as 0. */
   add(value: number): void {
     this.#count++
     if (value >= MIN) this.#addAt(Math.ceil(Math.log(Math.min(value, MAX)) / LOG_GAMMA), 1)
     else this.#zeros++
   }
 
-  /** Takes all that another one has taken. */
+  /** Adds all numbers of another sketch. */
   merge(other: Sketch): void {
     this.#zeros += other.#zeros
     this.#count += other.#count
@@ -58,14 +58,14 @@ export class Sketch {
     }
   }
 
-  /** The number below which this part (0 to 1) of all lies, by the nearest rank; 0 where there is none. */
+  /** Returns the quantile for a part of 0 to 1, by the nearest rank. Returns 0 for an empty sketch. */
   quantile(part: number): number {
     const rank = Math.max(1, Math.ceil(part * this.#count))
     let seen = this.#zeros
     if (this.#count === 0 || rank <= seen) return 0
     for (const [index, count] of this.#counts.entries()) {
       seen += count
-      // The middle of the bucket, in relative terms.
+      // The middle of the bucket in relative terms.
       if (seen >= rank) return (2 * GAMMA ** (this.#first + index)) / (GAMMA + 1)
     }
     return MAX

@@ -1,10 +1,10 @@
-/** What was counted, at one moment. */
+/** The counts at one moment. */
 
 import type { Kind } from '../agents/contract.ts'
 import { KINDS } from '../agents/registry.ts'
 import type { Stats } from './stats.ts'
 
-/** Of one name: what was counted, and how many of its runs are at work. */
+/** The counts of one name, and how many of its runs are at work. */
 export interface Counted {
   readonly kind: Kind
   readonly name: string
@@ -12,25 +12,25 @@ export interface Counted {
   readonly active: number
 }
 
-/** Of all names, in the order of kinds and names. */
+/** The counts of all names, sorted by kind and name. */
 export interface Snapshot {
   readonly counted: readonly Counted[]
   readonly sockets: number
   readonly streams: number
 }
 
-/** A kind and a name as one word. */
+/** Joins a kind and a name to a key. */
 export function keyOf(kind: Kind, name: string): string {
   return `${kind}:${name}`
 }
 
-/** Takes such a word apart. */
+/** Splits such a key. */
 export function fromKey(key: string): { kind: Kind; name: string } {
   const at = key.indexOf(':')
   return { kind: key.slice(0, at) as Kind, name: key.slice(at + 1) }
 }
 
-/** Puts what was counted in order. */
+/** Sorts counts by kind and name. */
 export function inOrder(counted: readonly Counted[]): Counted[] {
   return counted.toSorted(
     (a, b) =>

@@ -1,5 +1,5 @@
 /**
- * What is counted of one agent, team or workflow. Counts add up, so that parts counted elsewhere make a whole.
+ * The counts of one agent, team or workflow. Counts from several places can be merged.
  *
  * @module
  */
@@ -9,13 +9,13 @@ import { FINISH_REASONS } from '../agents/event.ts'
 import { Histogram, type HistogramJson } from './histogram.ts'
 import { Sketch, type SketchJson } from './sketch.ts'
 
-/** Where what is beyond a bound is counted, or unknown. */
+/** The name under which unknown values, and values past a limit, are counted. */
 export const OTHER = 'other'
 
 /** How a run ended. */
 export type Outcome = FinishReason | 'error' | typeof OTHER
 
-/** The outcomes that have a count of their own. */
+/** The outcomes with a count of their own. */
 export const OUTCOMES: ReadonlySet<string> = new Set<Outcome>([...FINISH_REASONS, 'error'])
 
 /** What becomes of a tool call that must be approved. */
@@ -28,18 +28,18 @@ export type Approval = (typeof APPROVALS)[number]
 export interface RunSample {
   readonly outcome: Outcome
   readonly durationMs: number
-  /** Milliseconds from the start to the first text; undefined where there was none. */
+  /** Milliseconds from the start to the first text. Undefined if there was no text. */
   readonly firstTextMs: number | undefined
   readonly usage: Usage | undefined
-  /** In USD; undefined where nobody knows. */
+  /** Cost in USD. Undefined if it is not known. */
   readonly cost: number | undefined
-  /** The tools that were called, once for each call. */
+  /** The names of the called tools, one for each call. */
   readonly tools: readonly string[] | undefined
   /** Once for each call that must be approved, and for each that was decided before the run went on. */
   readonly approvals?: readonly Approval[] | undefined
 }
 
-/** Stats as they are kept. */
+/** Stored stats. */
 export interface StatsJson {
   readonly outcomes: Readonly<Record<string, number>>
   readonly prompt: number
@@ -47,7 +47,7 @@ export interface StatsJson {
   readonly total: number
   /** Tokens of the runs that neither failed nor were cancelled. */
   readonly successTokens: number
-  /** Null where no run had a cost. */
+  /** Cost in USD. Null if no run had a known cost. */
   readonly cost: number | null
   readonly tools: Readonly<Record<string, number>>
   /** Earlier versions have not counted them. */
@@ -58,7 +58,7 @@ export interface StatsJson {
   readonly last: Usage | null
 }
 
-/** See the module's head. */
+/** The counts of one name. */
 export class Stats {
   readonly outcomes: Map<string, number> = new Map()
   prompt = 0
@@ -71,10 +71,10 @@ export class Stats {
   readonly sketch: Sketch = new Sketch()
   readonly durations: Histogram = new Histogram()
   readonly firstTexts: Histogram = new Histogram()
-  /** The usage of the last run that told one. */
+  /** The usage of the last run that reported one. */
   last: Usage | undefined
 
-  /** Reads stats that were kept. */
+  /** Reads stored stats. */
   static from(json: StatsJson): Stats {
     const stats = new Stats()
     addAll(stats.outcomes, Object.entries(json.outcomes))
@@ -124,7 +124,7 @@ export class Stats {
     for (const approval of approvals) add(this.approvals, approval, 1)
   }
 
-  /** Counts all that others have counted. */
+  /** Adds the counts of another place. */
   merge(other: Stats, maxTools: number = Number.POSITIVE_INFINITY): void {
     addAll(this.outcomes, other.outcomes)
     addAll(this.approvals, other.approvals)

@@ -2,21 +2,21 @@ import type { Store } from '../state/store.ts'
 import { addBatch, type Batch, readStats, sumUp } from './batches.ts'
 import type { MetricsCore, MetricsKeeper } from './core.ts'
 
-/** Milliseconds that what was counted waits to be written: a process that is killed loses no more. */
+/** Milliseconds between a count and its write. A process that is killed loses the counts of that time. */
 const WRITE_AFTER_MS = 100
 
-/** Milliseconds after which a store that could not be written is tried again. */
+/** Milliseconds until the next try when the store could not be written. */
 const RETRY_MS = 2000
 
-/** Milliseconds for which a write waits for another process that writes: then it is tried again later. */
+/** Milliseconds for which a write waits for another process that writes. After that it is tried again later. */
 const PATIENCE_MS = 250
 
-/** Batches that wait for the store; past it the oldest are lost. */
+/** Most batches that wait for the store. Past it the oldest are lost. */
 const MAX_UNWRITTEN = 1000
 
 /**
- * Keeps what was counted in a store, so that it outlives a restart. Several processes may share the store. `onError` is told
- * of a store that cannot be written; what it was to keep is kept here until it can.
+ * Keeps the counts in a store, so that they survive a restart. Several processes may share the store. `onError` is called
+ * when the store cannot be written. The counts then wait in memory.
  */
 export function createStoreKeeper(
   core: MetricsCore,
@@ -26,7 +26,7 @@ export function createStoreKeeper(
   let timer: ReturnType<typeof setTimeout> | undefined
   let unwritten: Batch[] = []
   let last: Promise<unknown> = Promise.resolve()
-  /** One after the other: what is being written counts as written, or as not. */
+  /** Runs the work of several callers in sequence, so that no batch is read while it is being written. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = last.then(work)
     last = turn.catch(() => {})

@@ -1,5 +1,5 @@
 /**
- * One call of a model with its tools: as many steps as it takes, as run events.
+ * One call of a model with its tools. It takes as many steps as needed, and gives run events.
  *
  * @module
  */
@@ -11,32 +11,32 @@ import { ServableError } from '../errors.ts'
 import { providerFailure } from './failure.ts'
 import { type ModelTools, toSchema } from './tools.ts'
 
-/** The settings of a call that an agent may have. */
+/** The settings of a model call. */
 export interface ModelSettings {
   /**
-   * Most steps: a step is one answer of the model, and the calls of tools that it asks for. A run whose last step still
-   * called tools finishes with `tool_calls`. Default: 10.
+   * Most steps. A step is one answer of the model with the tool calls that it requests. If the last step still called tools,
+   * the run finishes with `tool_calls`. Default: 10.
    */
   readonly maxSteps?: number
   /**
-   * How often a call is tried again that fails with HTTP 429, a 5xx or on the network, with exponential backoff from 2 s on or
+   * Most further tries of a call that fails with HTTP 429, a 5xx or a network error. Backoff is exponential from 2 s on, or
    * as `Retry-After` says. Default: 3.
    */
   readonly maxRetries?: number
   readonly temperature?: number
   /** Most tokens of one answer. */
   readonly maxOutputTokens?: number
-  /** For the provider alone, as the AI SDK has it. */
+  /** Options for the provider alone, in the AI SDK's form. */
   readonly providerOptions?: NonNullable<Parameters<typeof streamText>[0]['providerOptions']>
 }
 
-/** What is asked. */
+/** The parts of a model call. */
 export interface ModelCall {
   readonly model: LanguageModel
   readonly instructions: string
   readonly messages: readonly ModelMessage[]
   readonly tools: ModelTools
-  /** A schema of the structured output; undefined for text. */
+  /** The schema of the structured output. Undefined for text. */
   readonly output: unknown
   readonly settings: ModelSettings
   readonly signal: AbortSignal
@@ -52,13 +52,13 @@ export interface OpenCall {
   readonly input: unknown
 }
 
-/** What came of it. */
+/** The result of a model call. */
 export interface ModelAnswer {
   readonly finishReason: FinishReason
-  /** Absent where the provider does not say. */
+  /** Absent if the provider does not report it. */
   readonly usage?: Usage
   readonly structured: object | null
-  /** What the model said and what its tools answered, for the session. */
+  /** The model's messages and its tools' answers, for the session. */
   readonly messages: readonly ModelMessage[]
   /** The calls that wait: of tools that are not called without asking. */
   readonly open: readonly OpenCall[]
@@ -66,7 +66,7 @@ export interface ModelAnswer {
   readonly steps: number
 }
 
-/** Calls a model; yields its events but the last. Throws `provider_failed`. */
+/** Calls a model. Yields its events except the last one. Throws `provider_failed`. */
 export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, ModelAnswer> {
   const { maxSteps = 10, maxRetries = 3, ...settings } = call.settings
   const hasOutput = call.output !== undefined
@@ -80,9 +80,9 @@ export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, Mode
     stopWhen: isStepCount(maxSteps),
     maxRetries,
     abortSignal: call.signal,
-    // Addresses go to the provider as they are: nothing that a client names is fetched from here.
+    // The provider gets addresses as they are. Nothing that a client names is fetched here.
     experimental_download: async asked => asked.map(() => null),
-    // What fails is thrown below; by default it would be written to the console, keys and all.
+    // Errors are thrown below. The SDK's default would write them to the console, with keys.
     onError() {},
   })
   const output = hasOutput ? handled(result.output) : undefined

@@ -8,12 +8,12 @@ import {
 import { isServableError, messageOf, ServableError } from '../errors.ts'
 import { withoutKeyText } from '../key-text.ts'
 
-/** Most characters of a provider's own words. */
+/** Most characters of a provider's error text. */
 const MAX_TEXT = 500
 
 /**
- * A failure of a model's provider as `provider_failed`; in production nothing of its text is shown. What the provider's
- * package does not take, before anything is asked, is the client's to mend.
+ * A failure of a model's provider as `provider_failed`; in production its text is not shown. Output that does not fit the
+ * schema is `agent_failed`. Input that the provider's package rejects before a request is `invalid_input`.
  */
 export function providerFailure(error: unknown): ServableError {
   if (isServableError(error)) return error
@@ -38,7 +38,7 @@ export function providerFailure(error: unknown): ServableError {
   )
 }
 
-/** Whether a provider refuses what it was asked, as it does what is too long for its model. */
+/** Whether the provider refuses a request, for example one that is too long for its model. */
 export function isRefusal(error: unknown): boolean {
   const { cause } = Object(error) as { readonly cause?: unknown }
   return APICallError.isInstance(cause) && (cause.statusCode === 400 || cause.statusCode === 413)

@@ -1,5 +1,5 @@
 /**
- * What a session holds, as a model is told it again. Other programs may have written there, so everything is looked at.
+ * Reads the stored messages of a session for a model. Other programs may have written there, so every message is checked.
  *
  * @module
  */
@@ -8,8 +8,8 @@ import { type ModelMessage, modelMessageSchema } from 'ai'
 import { isData, toData } from './messages.ts'
 
 /**
- * The messages of a session by turns: something that a user said, and what came of it. Left out is what is before the first
- * turn, since it may answer something that has left, and a turn that no provider would take.
+ * The messages of a session by turns. A turn is a user's message and the messages that follow it. Messages before the first
+ * turn are left out, since they may answer a message that is gone. A turn that a provider would refuse is left out too.
  */
 export function toHistory(kept: readonly unknown[]): ModelMessage[][] {
   const turns: unknown[][] = []
@@ -35,7 +35,7 @@ function hasData({ role, content }: ModelMessage): boolean {
   return content.every(part => part.type !== 'file' || typeof part.data !== 'string' || isData(part.data))
 }
 
-/** Whether each call of a tool has its result, and each result its call. */
+/** Whether each tool call has its result, and each result its call. */
 function isWhole(turn: readonly ModelMessage[]): boolean {
   const calls = new Set<string>()
   const results = new Set<string>()
@@ -49,7 +49,7 @@ function isWhole(turn: readonly ModelMessage[]): boolean {
   return calls.size === results.size && [...calls].every(id => results.has(id))
 }
 
-/** JSON knows no URL. */
+/** Restores URLs, which JSON stores as text. */
 function withAddresses(message: ModelMessage): ModelMessage {
   if (message.role !== 'user' || typeof message.content === 'string') return message
   const content = message.content.map(part =>

@@ -15,11 +15,11 @@ import { SideEvents } from './side-events.ts'
 import { toTurns } from './told.ts'
 import { toModelTools } from './tools.ts'
 
-/** How a lead works. */
+/** The options of a lead. */
 export interface LeadOptions extends ModelSettings {
-  /** As for a `ModelAgent`. */
+  /** The same as for a `ModelAgent`. */
   readonly model: ModelSource
-  /** What the lead is told before all else. */
+  /** The system prompt of the lead. */
   readonly instructions?: string
 }
 
@@ -66,7 +66,7 @@ export function lead(options: LeadOptions): TeamStrategy {
   }
 }
 
-/** A member as a tool; its events go beside those of the lead. */
+/** A member as a tool. Its events appear between those of the lead. */
 function memberTool(
   { name, description }: ServableAgent,
   {

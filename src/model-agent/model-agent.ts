@@ -19,7 +19,7 @@ import { type Conversation, fromKept, toKept as toKeptConversation } from './wai
 
 /** The provider keys of a run. */
 export interface ModelKeys {
-  /** The key for the provider of this agent's model: the client's, if it sent one. */
+  /** The client's key for the provider of this agent's model. Undefined if the client sent none. */
   readonly apiKey: string | undefined
   /** Every key of the request, as `RunOptions.apiKeys`. */
   readonly apiKeys: Readonly<Record<string, string>>
@@ -28,7 +28,7 @@ export interface ModelKeys {
 /** A model of the AI SDK, or a function that makes one with the keys of a run. */
 export type ModelSource = LanguageModel | ((keys: ModelKeys) => LanguageModel)
 
-/** How an agent with a model is made. */
+/** The options of an agent with a model. */
 export interface ModelAgentConfig<
   Output = unknown,
   Name extends string = string,
@@ -39,8 +39,8 @@ export interface ModelAgentConfig<
     >,
     ModelSettings {
   /**
-   * A model of the AI SDK, or a function that makes one with the keys of a run. A client's own key is used only with a
-   * function. The function is called once without keys when the agent is made, to learn the provider and the name of the model.
+   * A model of the AI SDK, or a function that makes one with the keys of a run. Only a function can use a client's own key.
+   * When the agent is made, the function is called once without keys, to learn the provider and the name of the model.
    */
   readonly model: ModelSource
   /** The system prompt, or a function that returns it for a run. Clients never see it. */
@@ -51,19 +51,19 @@ export interface ModelAgentConfig<
    */
   readonly tools?: ToolsOf<Schemas> | ((context: AgentContext) => readonly Tool[] | Promise<readonly Tool[]>)
   /**
-   * Remembers the conversation of a session, in the state of the deployment. If the provider refuses a conversation with 400 or
-   * 413, it is sent once more without the older half of its turns. Default: true.
+   * Keeps the conversation of a session in the state of the deployment. If the provider refuses a conversation with 400 or
+   * 413, the agent sends it once more without the older half of its turns. Default: true.
    */
   readonly memory?: boolean
 }
 
-/** Corrections that the model is told of. */
+/** Most corrections that the model sees. */
 const MAX_CORRECTIONS = 20
 
 /**
- * An agent with a model, tools, structured output and the memory of its session. The model also sees the newest corrections of
- * the run's identity, up to 8,000 characters; without an identity it sees none. If the schema of `output` or of a tool is a
- * Standard Schema, values are checked completely. Plain JSON Schema is checked in its `type` and `required` only.
+ * An agent with a model, tools, structured output and the memory of its session. The model also sees the newest corrections
+ * of the run's identity, up to 8,000 characters. Without an identity it sees none. If the schema of `output` or of a tool is
+ * a Standard Schema, values are checked completely. With plain JSON Schema, only `type` and `required` are checked.
  *
  * @example
  * new ModelAgent({
@@ -95,7 +95,7 @@ export class ModelAgent<
   }
 }
 
-/** The provider and the name of a model. Throws `invalid_options` for what is none. */
+/** The provider and the name of a model. Throws `invalid_options` for other values. */
 export function modelInfo({ name, model }: Pick<ModelAgentConfig, 'name' | 'model'>): {
   provider: string
   id: string
@@ -113,7 +113,7 @@ export function modelInfo({ name, model }: Pick<ModelAgentConfig, 'name' | 'mode
   )
 }
 
-/** The model for some keys. Throws `invalid_options` where it cannot be made. */
+/** The model for a run's keys. Throws `invalid_options` if it cannot be made. */
 export function modelOf(source: ModelSource, keys: ModelKeys, name: string): LanguageModel {
   if (typeof source !== 'function') return source
   try {
@@ -175,7 +175,7 @@ function outcomeOf({ finishReason, usage, structured, conversation }: Said): Run
   }
 }
 
-/** The run has its answer, so what cannot be kept of it fails nothing: the bus is told. */
+/** Stores the turn. The run has its answer already, so a failure does not end it. It is reported on the bus. */
 async function remember(agent: Agent, runId: string, keep: () => Promise<void>): Promise<void> {
   const who: BusPayload = { kind: agent.kind, name: agent.name, runId }
   try {
@@ -196,13 +196,13 @@ async function instructionsOf(
   return [own, ...systemOf(context.history), advice].filter(text => text !== '').join('\n\n')
 }
 
-/** What people put right, of the run's identity alone: kept in the state, or where the agent keeps it. */
+/** The corrections of the run's identity, from the state or from the agent's own store. */
 async function correctionsOf(
   agent: Agent,
   { memory, identity }: AgentContext,
 ): Promise<readonly Correction[]> {
   const { corrections } = agent
-  // Without an identity all clients would be one owner, and each would speak to the model of every other.
+  // Without an identity all clients would be one owner, and each could influence the answers for all others.
   if (corrections === undefined || identity === undefined) return []
   if (corrections === true) return (await memory?.corrections(agent, MAX_CORRECTIONS)) ?? []
   const name = memory?.nameOf(agent) ?? agent.name
@@ -210,7 +210,7 @@ async function correctionsOf(
   return page?.corrections ?? []
 }
 
-/** The settings of a call, of all the options. */
+/** The settings of a call, taken from all options. */
 export function settingsOf({
   maxSteps,
   maxRetries,

@@ -1,16 +1,16 @@
 import { createWake } from '../wake.ts'
 
-/** Most events that wait; past it their source is not read on. */
+/** Most waiting events. At this limit their source is not read. */
 const MAX_WAITING = 64
 
-/** Puts what comes from callbacks into the stream of whoever waits for them. */
+/** Inserts the events of callbacks into the stream that waits for them. */
 export class SideEvents<T> {
   readonly #waiting: T[] = []
   readonly #came = createWake()
   readonly #taken = createWake()
   #isOver = false
 
-  /** Reads a source to its end and puts its events aside; gives what it returned. */
+  /** Reads a source to its end and stores its events. Gives the source's return value. */
   async put<R>(source: AsyncGenerator<T, R>): Promise<R> {
     let item = await source.next()
     for (; !item.done; item = await source.next()) {
@@ -25,7 +25,7 @@ export class SideEvents<T> {
     return item.value
   }
 
-  /** The items of a source, and between them what was put aside; what the source returns. */
+  /** The items of a source, with the stored events between them. Gives the source's return value. */
   async *beside<R>(source: AsyncGenerator<T, R>): AsyncGenerator<T, R> {
     let next = source.next()
     try {

@@ -1,5 +1,5 @@
 /**
- * Tools as a model knows them.
+ * Tools in the form that models take.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { type Tool, type ToolContext, toolContextOf } from '../agents/tool.ts'
 import { isServableError, messageOf, redact, ServableError } from '../errors.ts'
 import { toJsonSchema } from '../http/json-schema.ts'
 
-/** Tools for a model, and the names by which the rest of the world knows them. */
+/** Tools for a model, and their public names. */
 export interface ModelTools {
   readonly set: ToolSet
   nameOf(name: string): string
@@ -30,7 +30,7 @@ export interface OwnTool {
   call(args: unknown, call: Pick<ToolContext, 'toolCallId' | 'signal'>): Promise<unknown>
 }
 
-/** What the model's providers take as a name. */
+/** Most characters of a tool's name that the providers accept. */
 const MAX_NAME = 64
 
 /**
@@ -105,13 +105,13 @@ export function plainName(name: string): string {
   return name.replace(/[^\w-]/g, '_').slice(0, MAX_NAME)
 }
 
-/** Calls a tool. Whatever it throws is an error, what it gives is JSON, and neither holds a key of the run. */
+/** Calls a tool. Errors stay errors, and results become JSON. Neither contains a key of the run. */
 async function execute(each: Tool, args: unknown, context: ToolContext, run: RunContext): Promise<unknown> {
   try {
     return withoutKeys(await each.execute(args, context), run)
   } catch (cause) {
     const text = redact(messageOf(cause), secretsOf(run))
-    // The cause is for the log alone, which cuts keys out of it.
+    // Only the log gets the cause, and it removes keys from it.
     if (isServableError(cause)) throw new ServableError(cause.code, text, { issues: cause.issues, cause })
     throw new Error(text, { cause })
   }

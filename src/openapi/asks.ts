@@ -1,6 +1,6 @@
 /**
- * What the documentation page asks its reader for, so that it can read the document. The page tells it to anyone, as a refusal
- * does with `WWW-Authenticate`: names of headers, and nothing else of the security schemes.
+ * The credentials that the documentation page asks its reader for, so that it can load the document. Everyone can see the
+ * page, so it contains only what `WWW-Authenticate` would show: header names, and nothing else of the security schemes.
  *
  * @module
  */
@@ -10,14 +10,14 @@ import type { SecurityScheme } from '../http/security-scheme.ts'
 
 /** A credential that the page can send. */
 export interface Ask {
-  /** The header that it goes in, in lower case. */
+  /** The header that it is sent in, in lower case. */
   readonly header: string
-  /** What stands before it there. */
+  /** The text before the credential in the header. */
   readonly prefix: string
   readonly label: string
 }
 
-/** The credentials that are demanded and go in a header; those of cookies and certificates a browser sends by itself. */
+/** Returns the required credentials that are sent in a header. A browser sends cookies and certificates by itself. */
 export function asksOf({ schemes, required }: SecuritySettings): Ask[] {
   const asks = new Map<string, Ask>()
   for (const name of required.flatMap(Object.keys)) {
@@ -29,8 +29,8 @@ export function asksOf({ schemes, required }: SecuritySettings): Ask[] {
 }
 
 /**
- * Whether the page asks before it tries: where ready-made authentication is known to refuse. A proxy may add the header for a
- * reader who is known to it, which shows in the request for the page.
+ * Whether the page asks for credentials before its first request. It does if ready-made authentication would refuse the
+ * request. It does not if the request for the page already has such a header, which a proxy may add for known readers.
  */
 export function asksFirst(
   asks: readonly Ask[],
@@ -48,7 +48,7 @@ function askOf(scheme: SecurityScheme): Ask | undefined {
     const header = scheme.name.toLowerCase()
     return scheme.in === 'header' ? { header, prefix: '', label: header } : undefined
   }
-  // What OAuth and OpenID Connect give is sent as a bearer token too.
+  // Tokens of OAuth and OpenID Connect are sent as bearer tokens too.
   const isBearer = scheme.type !== 'http' || scheme.scheme.toLowerCase() === 'bearer'
   return isBearer ? { header: 'authorization', prefix: 'Bearer ', label: 'Bearer token' } : undefined
 }

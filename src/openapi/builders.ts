@@ -1,5 +1,5 @@
 /**
- * What operations and schemas of the document are made of.
+ * Builders of operations and schemas in the document.
  *
  * @module
  */
@@ -9,9 +9,9 @@ import type { Catalog } from '../http/catalog.ts'
 import { joinPath } from '../http/router.ts'
 import { type DocumentSecurity, open } from './security.ts'
 
-/** What they need to know. */
+/** What the builders depend on. */
 export interface BuilderParts {
-  /** The one that the document states. */
+  /** The prefix that the document states. */
   readonly prefix: string
   readonly catalog: Catalog
   readonly security: DocumentSecurity
@@ -34,10 +34,10 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   504: 'The run took too long',
 }
 
-/** Names that stand in the document; a longer list says nothing to a reader. */
+/** Most names that an enumeration lists. A longer list does not help a reader. */
 const MAX_NAMES = 200
 
-/** One request looks at so many runs and no more, whatever it asks for. */
+/** The description of a page. One request reads a bounded number of runs, so a page may be short. */
 const PAGE = 'A page. It may be short or empty: while it has a `nextCursor` there may be more'
 
 const text: Schema = { type: 'string' }
@@ -57,7 +57,7 @@ const schemaBuilders: SchemaBuilders = {
   moment: { type: 'string', format: 'date-time' },
 }
 
-/** The builders of a document. */
+/** Makes the builders of a document. */
 export function createBuilders({ prefix, catalog, security }: BuilderParts): Builders {
   return {
     ...schemaBuilders,
@@ -140,7 +140,7 @@ const pageParameters = (): readonly Schema[] => [
   parameter('query', 'cursor', '`nextCursor` of the previous page'),
 ]
 
-/** The problems that an operation may answer, by their statuses. */
+/** The problem answers of an operation, by status. */
 function problems(statuses: readonly number[]): Record<string, Schema> {
   const schema = schemaBuilders.ref('Problem')
   return Object.fromEntries(

@@ -1,5 +1,5 @@
 /**
- * What the core and the plugins tell of themselves, as the document takes it.
+ * Reads the descriptions of the core and the plugins for the document.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { validate } from '../validation.ts'
 
 type Schemas = Readonly<Record<string, Schema>>
 
-/** A description that has been read: nothing is missing, and its operations say themselves what they demand. */
+/** A complete description. Its operations state their own security requirements. */
 export interface Told {
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Paths
@@ -44,15 +44,15 @@ const DescriptionSchema = v.object({
   security: v.optional(SecuritySchema),
 })
 
-/** A copy of a plugin's description that is sure to be one. Throws where it is none. */
+/** Returns a checked copy of a plugin's description. Throws if it is not valid. */
 export function checkDescription({ bodies, ...description }: BuiltInDescription): BuiltInDescription {
-  // What is no JSON would be found out when the document is written, and would spoil all of it.
+  // A value that is not JSON would make the whole document fail later.
   const copy: Description = JSON.parse(JSON.stringify(description))
   validate(DescriptionSchema, copy, 'invalid_options', 'describe()')
   return { ...copy, ...(bodies && { bodies }) }
 }
 
-/** Reads a description. */
+/** Fills in what a description leaves out. */
 export function readDescription(description: BuiltInDescription): Told {
   const { bodies = {}, tags = [], schemas = {}, securitySchemes = {}, security } = description
   const paths = (description.paths ?? {}) as Paths
@@ -70,13 +70,13 @@ export function readDescription(description: BuiltInDescription): Told {
   }
 }
 
-/** Whether all that it tells of are runs. */
+/** Whether all operations of a description are about runs. */
 export function isOnRuns({ paths }: Told): boolean {
   const all = Object.values(paths).flatMap(operations => Object.values(operations))
   return all.length > 0 && all.every(({ tags = [] }) => tags.some(tag => tag === 'run' || tag === 'runs'))
 }
 
-/** Leaves out of each description what one before it has said. */
+/** Makes a function that removes from each description what an earlier one contains. */
 export function createClaims(): (told: Told) => Told {
   const taken = new Set<string>()
   const take = (what: string) => !taken.has(what) && taken.add(what) !== undefined

@@ -1,5 +1,5 @@
 /**
- * The OpenAPI 3.0.3 document of a handler, made anew at each request, so that what is registered later is in it.
+ * The OpenAPI 3.0.3 document of a handler. It is made at each request, so it includes what was registered later.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export interface OpenApiDocument {
   readonly servers?: SwaggerSettings['servers']
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Readonly<Record<string, Operations>>
-  /** What every operation demands that says nothing else: any one of these. */
+  /** The default requirements of operations. A request has to satisfy one of them. */
   readonly security?: readonly SecurityRequirement[]
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>
@@ -31,10 +31,10 @@ export interface OpenApiDocument {
   }
 }
 
-/** Tags in the order in which they are shown; others stand behind them. */
+/** Tags that are shown first, in this order. All others follow. */
 const SHOWN_FIRST = ['run', 'runs', 'discovery', 'metrics', 'admin']
 
-/** Makes the document. A plugin that cannot describe itself is told to the log and left out. */
+/** Makes the document. If a plugin's description is not valid, it is logged and left out. */
 export function createDocument(
   core: Core,
   swagger: SwaggerSettings,

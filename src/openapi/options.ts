@@ -1,32 +1,34 @@
 import type { DocsAssets } from './page.ts'
 
-/** How the API is documented (specification, "SwaggerOptions"). */
+/** Options of the OpenAPI document and its page (specification, "SwaggerOptions"). */
 export interface SwaggerOptions {
   /** Serves the OpenAPI document. */
   readonly enabled: boolean
-  /** Default: `Service API`. */
+  /** Title of the API. Default: `Service API`. */
   readonly title?: string
+  /** Description of the API. Default: none. */
   readonly description?: string
   /** Version of the API, as the document states it. Default: `1.0.0`. */
   readonly version?: string
   /** The prefix in the document, if a proxy changes it. Default: the handler's. */
   readonly routePrefix?: string
+  /** The servers that the document names. Default: none. */
   readonly servers?: readonly { readonly url: string; readonly description?: string }[]
   /** Path of the interactive documentation, below the prefix. Default: `/docs`. */
   readonly docsPath?: string
   /**
    * The files of Swagger UI: `swaggerUi()` of `servable/swagger-ui`, or `workerAssets()` of `servable/cloudflare`. Default:
-   * none, so there is the document alone.
+   * none. Without them there is only the document, and no page.
    */
   readonly assets?: DocsAssets
   /** Path of the OpenAPI document, below the prefix. Default: `/docs/spec.json`. */
   readonly specPath?: string
 }
 
-/** Where the page is by default. */
+/** Default path of the page. */
 export const DOCS_PATH = '/docs'
 
-/** Where the document is by default. */
+/** Default path of the document. */
 export const SPEC_PATH = '/docs/spec.json'
 
 /** The options with their defaults. */

@@ -1,6 +1,7 @@
 /**
- * The script of the documentation page: it reads the document, with what its reader gives where that is asked for, and shows
- * it. What was given stays in the memory of the page. The same for every deployment; what differs stands in the page.
+ * The script of the documentation page. It loads the document, with the reader's credentials if they are asked for, and
+ * shows it. The credentials stay in the memory of the page. The script is the same for every deployment. The settings are
+ * in the page.
  */
 export const PAGE_SCRIPT = `(() => {
   const root = document.getElementById('docs')
@@ -41,7 +42,7 @@ export const PAGE_SCRIPT = `(() => {
     try {
       headers = new Headers(given)
     } catch {
-      // No header can hold it, so it is nobody's.
+      // The text cannot be sent in a header, so it cannot be a valid credential.
       return { status: 401 }
     }
     try {
@@ -69,7 +70,7 @@ export const PAGE_SCRIPT = `(() => {
     })
   }
 
-  /** Runs go with what was given, as if it had been told to "Authorize". */
+  /** Uses the reader's credentials for runs too, as if they were entered under "Authorize". */
   const authorize = (ui, { security = [], components }, headers) => {
     for (const name of security.flatMap(Object.keys)) {
       const schema = components.securitySchemes[name]

@@ -1,5 +1,5 @@
 /**
- * The interactive documentation: Swagger UI over the document, with no request to another host.
+ * The interactive documentation: Swagger UI with the document. The page sends no request to another host.
  *
  * @module
  */
@@ -14,16 +14,16 @@ import { PAGE_SCRIPT } from './page-script.ts'
 /** The files of Swagger UI that the page needs. */
 export const DOCS_FILES = ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png'] as const
 
-/** The name of such a file. */
+/** The name of a file of Swagger UI. */
 export type DocsFile = (typeof DOCS_FILES)[number]
 
-/** Where the files of Swagger UI come from: `swaggerUi()`, or on Workers `workerAssets()`. */
+/** Returns a file of Swagger UI: `swaggerUi()`, or on Workers `workerAssets()`. */
 export type DocsAssets = (file: DocsFile) => Response | Promise<Response>
 
 /** What the page needs. */
 export interface PageOptions {
   readonly prefix: string
-  /** The prefix as clients see it, where a proxy changes it. */
+  /** The prefix that clients see, if a proxy changes it. */
   readonly publicPrefix: string
   readonly docsPath: string
   readonly specPath: string
@@ -31,7 +31,7 @@ export interface PageOptions {
   readonly assets: DocsAssets | undefined
 }
 
-/** Nothing but what the service itself serves. Swagger UI sets styles of elements. */
+/** The content security policy. It allows only what the service itself serves. Swagger UI needs inline styles. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -50,10 +50,10 @@ const HEADERS = {
   'cache-control': 'no-cache',
 }
 
-/** The script that starts it, which is no file of Swagger UI's. */
+/** The name of the page's own script. */
 const START = 'start.js'
 
-/** The page, and what it loads. All of it is the same for every deployment, but for paths and names of headers. */
+/** Returns the routes of the page and its files. Only paths and header names differ between deployments. */
 export function pageRoutes(options: PageOptions): Route[] {
   const path = joinPath(options.prefix, options.docsPath)
   const asks = asksOf(options.security)
@@ -75,7 +75,10 @@ export function pageRoutes(options: PageOptions): Route[] {
   ]
 }
 
-/** Whether a person opens it in a browser (Fetch Metadata), which over plain HTTP says no more than that it wants HTML. */
+/**
+ * Whether a browser opens the page (Fetch Metadata). Over plain HTTP these headers are missing, so a request for HTML
+ * counts.
+ */
 function isNavigation({ headers }: Request): boolean {
   const accepted = headers.get('accept') ?? ''
   return headers.get('sec-fetch-mode') === 'navigate' || accepted.includes('text/html')
@@ -112,7 +115,10 @@ body { margin: 0 }
 #ask input, #ask button { font: inherit; padding: 0.5rem }
 `
 
-/** Asks for credentials. No field has a name, so that not even a form that is sent unscripted would put one into the address. */
+/**
+ * The form for credentials. Its fields have no names. So even if the form is submitted without the script, the address
+ * contains no credential.
+ */
 function formOf(asks: readonly Ask[]): string {
   const fields = asks.map(({ header, prefix, label }) => {
     const data = `data-header="${escapeHtml(header)}" data-prefix="${escapeHtml(prefix)}"`

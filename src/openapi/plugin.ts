@@ -14,7 +14,7 @@ import { createDocument } from './document.ts'
 import { DOCS_PATH, resolveSwagger, SPEC_PATH, type SwaggerOptions } from './options.ts'
 import { docsRoutes } from './routes.ts'
 
-/** How the API is documented, and who is let in as the document says it. */
+/** Options of the OpenAPI document: how the API is documented, and which security schemes the document states. */
 export interface OpenApiOptions extends Omit<SwaggerOptions, 'enabled'>, SecurityOptions {}
 
 const OptionsSchema: v.GenericSchema<unknown> = v.pipe(
@@ -35,18 +35,18 @@ const OptionsSchema: v.GenericSchema<unknown> = v.pipe(
   ),
 )
 
-/** Serves an OpenAPI document of what is served, with a page where it has `assets`. Throws `invalid_options`. */
+/** Serves an OpenAPI document, and a page for it if `assets` are given. Throws `invalid_options`. */
 export function openapi(options: OpenApiOptions = {}): Plugin {
   return openapiAs('openapi', options)
 }
 
-/** Checks the specified option, which says whether it is on. Throws `invalid_options`. */
+/** Checks the `swagger` option, whose `enabled` turns it on. Throws `invalid_options`. */
 export function checkSwagger(option: string, options: unknown): void {
   checkOptions(option, v.looseObject({ enabled: flag }), options)
   checkOptions(option, OptionsSchema, options)
 }
 
-/** The same, under the name of an option. */
+/** The same plugin, with the name of an option for errors. */
 export function openapiAs(option: string, { securitySchemes, security, ...options }: OpenApiOptions): Plugin {
   checkOptions(option, OptionsSchema, options)
   checkSecurity({ securitySchemes, security })
@@ -56,7 +56,7 @@ export function openapiAs(option: string, { securitySchemes, security, ...option
     mount(core) {
       const { docsPath, specPath, assets } = settings
       const resolved = resolveSecurity({ securitySchemes, security }, core.settings)
-      // What others mount after this is in the document too.
+      // The document is made later, so it includes what other plugins mount after this one.
       const make = () => createDocument(core, settings, resolved)
       return {
         routes: docsRoutes({ prefix: core.prefix, swagger: settings, security: resolved, make }),

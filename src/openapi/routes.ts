@@ -11,11 +11,11 @@ export interface DocsRoutesOptions {
   readonly prefix: string
   readonly swagger: SwaggerSettings
   readonly security: SecuritySettings
-  /** Makes the document, which is complete once the handler is made. */
+  /** Makes the document. Call it only once the handler is complete. */
   readonly make: () => OpenApiDocument
 }
 
-/** `GET {specPath}`, the document as it is now, and `GET {docsPath}`, the page that shows it. */
+/** Returns the routes: `GET {specPath}`, the current document, and `GET {docsPath}`, the page that shows it. */
 export function docsRoutes({ prefix, swagger, security, make }: DocsRoutesOptions): Route[] {
   const { docsPath, specPath, assets, routePrefix: publicPrefix = prefix } = swagger
   return [

@@ -1,5 +1,5 @@
 /**
- * What the core has of runs: starting them, and reading them again when they are stored.
+ * The core's operations on runs: starting runs, and reading stored runs.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export interface RunParts {
   readonly security: DocumentSecurity
 }
 
-/** Tells of runs. */
+/** Describes the operations on runs. */
 export function describeRuns(build: Builders, parts: RunParts): BuiltInDescription {
   const { at } = build
   const started = KINDS.flatMap(kind => [

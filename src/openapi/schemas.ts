@@ -1,5 +1,5 @@
 /**
- * The schemas of the core's answers, as they are made.
+ * The schemas of the core's answers.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { RUN_STATUSES } from '../runs/record.ts'
 
 const anything: Schema = {}
 
-/** Of runs, and of the index of what is mounted. */
+/** Schemas of runs and of the index. */
 export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
   const { ref, object, list, named, choice, event, text, maybeText, flag, count, amount, moment } = build
   const finishReason = choice(...FINISH_REASONS)
@@ -140,7 +140,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
   }
 }
 
-/** Of the lists of what is served by name. */
+/** Schemas of the lists of agents, teams and workflows. */
 export function listSchemas(build: SchemaBuilders): Record<string, Schema> {
   const { object, list, text, maybeText, flag } = build
   return {
@@ -159,7 +159,7 @@ export function listSchemas(build: SchemaBuilders): Record<string, Schema> {
   }
 }
 
-/** Of the service itself. */
+/** Schemas of the service itself. */
 export function serviceSchemas({ object, list, text, flag }: SchemaBuilders): Record<string, Schema> {
   return {
     Health: object({

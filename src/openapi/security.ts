@@ -1,6 +1,6 @@
 /**
- * Who is let in, as the document tells it: by the middleware, or everyone. Keys of model providers stand beside it; they let
- * nobody in.
+ * The security requirements in the document: those of the middleware, or none. Keys of model providers are listed beside
+ * them. Such a key does not authenticate anyone.
  *
  * @module
  */
@@ -10,27 +10,27 @@ import { schemeNameOf } from '../http/credential.ts'
 import { ANY_PROVIDER_HEADER, type Providers } from '../http/key-headers.ts'
 import type { SecurityRequirement, SecuritySettings } from '../http/security.ts'
 
-/** What is known of who is let in. */
+/** The security settings and the key headers. */
 export interface DocumentSecurity extends SecuritySettings {
   readonly providers: Providers
 }
 
-/** Everything that a client may prove or give to the handler itself, by name. */
+/** All security schemes by name, including those of provider keys. */
 export function securitySchemes({ schemes, providers }: DocumentSecurity): Record<string, Schema> {
   return { ...schemes, ...keySchemes(providers) }
 }
 
-/** What every operation demands that says nothing else. */
+/** The default requirements of operations. */
 export function demanded({ required }: DocumentSecurity): Secured {
   return required.length === 0 ? {} : { security: required }
 }
 
-/** What an operation demands that ready-made authentication leaves open; of other middleware nobody knows. */
+/** The requirements of an operation that ready-made authentication leaves open. For other middleware this is not known. */
 export function open({ required, isReadyMade }: DocumentSecurity): Secured {
   return required.length > 0 && isReadyMade ? { security: [] } : {}
 }
 
-/** What a run demands. It needs no key of a model provider, and takes any of them. */
+/** The requirements of a run. A provider key is optional, and any of them may be sent. */
 export function keyed({ required, providers }: DocumentSecurity): Secured {
   const keys: SecurityRequirement[] = Object.keys(keySchemes(providers)).map(name => ({ [name]: [] }))
   const demands = required.length === 0 ? [{}] : required

@@ -1,5 +1,5 @@
 /**
- * What the core tells of itself: what is served, its own document, its index, its health.
+ * The core's other operations: lists, the document itself, the index and the health check.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { Builders, Paths } from '../core/builders.ts'
 import type { Description } from '../core/description.ts'
 import { listSchemas, serviceSchemas } from './schemas.ts'
 
-/** Lists of what is served by name, where there are any, and the document. */
+/** Describes the lists of agents, teams and workflows, if there are any, and the document. */
 export function describeDiscovery(
   { at, read, ref, list, operation, answer, json }: Builders,
   { hasLists, specPath }: { readonly hasLists: boolean; readonly specPath: string },
@@ -27,7 +27,7 @@ export function describeDiscovery(
   }
 }
 
-/** The index, where there is one, and the health; the schemas of the lists. */
+/** Describes the index, if there is one, the health check, and the schemas of the lists. */
 export function describeIndex(build: Builders, hasIndex: boolean): Description {
   const { at, operation, answer, json, ref, open, parameter } = build
   const links = answer('Links by what they lead to', json(ref('Index')))
@@ -52,7 +52,7 @@ export function describeIndex(build: Builders, hasIndex: boolean): Description {
   }
 }
 
-/** What stands last: the service itself, and what everything answers that fails. */
+/** Describes the tag and the schemas that come last: those of the service, and the problem document of errors. */
 export function describeService(build: Builders): Description {
   return {
     tags: [{ name: 'operation', description: 'The service itself' }],

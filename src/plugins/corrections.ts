@@ -18,7 +18,7 @@ const CORRECTION_TRANSACTIONS = {
   },
 } satisfies Transactions
 
-/** Keeps what people put right in the output of agents, and tells agents of it: `/agents/:name/corrections`. */
+/** Stores corrections of agents' output, and gives them to agents: `/agents/:name/corrections`. */
 export function corrections(): Plugin {
   return asPlugin({
     name: NAME,
@@ -42,7 +42,7 @@ export function corrections(): Plugin {
   })
 }
 
-/** Where corrections are kept that have no place of their own: with Durable Objects, beside the list of their owner's runs. */
+/** The default store of corrections. With Durable Objects, they are in the object that lists their owner's runs. */
 function correctionsIn(keep: Keep): Required<CorrectionStore> {
   const calls = keep(NAME, CORRECTION_TRANSACTIONS)
   return {

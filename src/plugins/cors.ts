@@ -4,8 +4,8 @@ import { checkOptions, corsSetting } from '../schemas.ts'
 import { type CorsSetting, checkCredentials, createCors } from '../web/cors.ts'
 
 /**
- * Lets pages of other origins call: any (`true`), those of a list, or in full. Without it, what a browser says that such a page
- * sent, and that changes something, is answered 403 with `cross_site_request`. Throws `invalid_options`.
+ * Lets pages of other origins call: any origin (`true`), a list of origins, or all options. Without it, requests from such
+ * pages that change something get 403 with `cross_site_request`, if the browser marks them as such. Throws `invalid_options`.
  */
 export function cors(setting: CorsSetting): Plugin {
   checkOptions('cors', corsSetting(), setting)

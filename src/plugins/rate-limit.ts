@@ -32,7 +32,7 @@ const WINDOW_TRANSACTIONS = {
   expiring: [WINDOWS],
 } satisfies Transactions
 
-/** Limits the requests of one client: 100 a minute by address, or how. Throws `invalid_options`. */
+/** Limits the requests of each client. Default: 100 a minute by address. Throws `invalid_options`. */
 export function rateLimit(options: RateLimitOptions = {}): Plugin {
   checkOptions(NAME, OptionsSchema, options)
   const settings = resolveRateLimit(options)
@@ -46,7 +46,7 @@ export function rateLimit(options: RateLimitOptions = {}): Plugin {
         shared ? sharedCount(keep, windowMs) : createLocalCount(settings),
         onNoAddress,
       )
-      // It comes before all other middleware, but where it goes by a key: that may be what they find out.
+      // It runs before all other middleware, unless it counts by a key: other middleware may set that key.
       if (key !== undefined) return { middleware }
       return {
         outer: middleware,
@@ -58,7 +58,7 @@ export function rateLimit(options: RateLimitOptions = {}): Plugin {
   })
 }
 
-/** Counts in the state. */
+/** Counts in the shared state. */
 function sharedCount(keep: Keep, windowMs: number): CountRequest {
   const calls = keep(NAME, WINDOW_TRANSACTIONS)
   return client => calls.count({ name: 'rate', key: client }, client, windowMs)

@@ -18,13 +18,13 @@ import { TOOL_SUMMARY } from '../http/tool-summary.ts'
 import { record } from '../schemas.ts'
 import { validate } from '../validation.ts'
 
-/** Where tools come from. */
+/** The sources of tools. */
 export interface ToolsOptions {
   /** Toolkits whose tools are listed. */
   readonly toolkits?: readonly Toolkit[] | undefined
   /** Tools by the name under which they are listed. They win over a toolkit's tool of the same name. */
   readonly toolLibrary?: Readonly<Record<string, Tool>> | undefined
-  /** The manager whose tool servers' tools are listed too, as `server.tool`; give it to `admin` as well. */
+  /** The manager whose servers' tools are listed too, as `server.tool`. Give the manager to `admin` as well. */
   readonly servers?: ToolServerSource | undefined
 }
 
@@ -34,7 +34,7 @@ const OptionsSchema = v.strictObject({
   servers: v.optional(v.unknown()),
 })
 
-/** The same, where there are any. */
+/** The plugin, if the options name any tools. */
 export function toolsOf(options: ToolsOptions): Plugin | undefined {
   validate(OptionsSchema, options, 'invalid_options', 'tools')
   const { toolkits = [], toolLibrary = {}, servers } = options

@@ -5,7 +5,7 @@ import { checkOptions } from '../schemas.ts'
 import { createAddressReader, isTrustProxy, TRUST_PROXY, type TrustProxy } from '../web/client-address.ts'
 
 /**
- * Says who is believed about the client's address: without it nobody, so that behind a proxy all clients have the proxy's address.
+ * Says where the client's address comes from. Without it no proxy is trusted, so behind one all clients have the proxy's address.
  * It holds for limits by address of requests and sockets, for the places that clients without an identity share (uploads, runs,
  * tasks, push notifications), for `context.ip` and for the log. Throws `invalid_options`.
  *

@@ -25,12 +25,12 @@ const OptionsSchema = v.strictObject({
   maxTotalSize: v.optional(count),
 })
 
-/** Takes files with a run, as `multipart/form-data`. Throws `invalid_options`. */
+/** Accepts files with a run, as `multipart/form-data`. Throws `invalid_options`. */
 export function uploads(options: FileUploadOptions = {}): Plugin {
   return uploadsAs('uploads', options)
 }
 
-/** The same, under the name of an option. */
+/** The same plugin, with the name of its option for error texts. */
 export function uploadsAs(name: string, options: FileUploadOptions): Plugin {
   checkOptions(name, OptionsSchema, options)
   const settings = resolveUpload(options)

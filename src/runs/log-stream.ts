@@ -28,7 +28,10 @@ export function streamOf(follower: Follower): ReadableStream<Uint8Array> {
     },
     async pull(controller) {
       isWaiting = true
-      const entries = await follower.next()
+      const entries = await follower.next().catch((error: unknown) => {
+        stop()
+        throw error
+      })
       isWaiting = false
       if (entries !== undefined) {
         return controller.enqueue(encoder.encode(entries.map(({ seq, data }) => `${seq} ${data}\n`).join('')))

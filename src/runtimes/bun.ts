@@ -22,7 +22,10 @@ import {
 export { directory } from './directory.ts'
 export type { CloseOptions, Fetch, RunningServer, ServeOptions }
 
-/** The part of Bun that is used. Restated, so that the declarations need no types package that a user may not have. */
+/**
+ * The part of Bun that this file uses. It is restated here, so that the declarations need no types package that a user may
+ * not have.
+ */
 interface BunServer {
   readonly port: number
   requestIP(request: Request): { readonly address: string } | null
@@ -33,7 +36,7 @@ interface BunServer {
 interface BunSocket {
   readonly data: Peer
   readonly readyState: number
-  /** Bytes sent, -1 where they wait, 0 where they are lost. */
+  /** Returns the number of bytes sent, -1 if the message waits, 0 if it was dropped. */
   send(data: string | Uint8Array): number
   close(code?: number, reason?: string): void
   getBufferedAmount(): number
@@ -57,7 +60,7 @@ declare const Bun: {
   }): BunServer
 }
 
-/** One WebSocket, and who is told of it. */
+/** One WebSocket and its handlers. */
 class Peer implements RawSocket {
   readonly handlers: RawSocketHandlers
   bufferedAmount = 0
@@ -82,7 +85,8 @@ class Peer implements RawSocket {
     const sent = socket.send(data)
     if (sent > 0) return
     if (sent === -1) this.bufferedAmount = socket.getBufferedAmount()
-    // What Bun has dropped would be missed without a word. An empty message has no bytes to drop.
+    // If Bun drops a message, the client would miss it without notice. So the connection closes. An empty message has no bytes
+    // to drop.
     else if (data.length > 0) this.close(1008, 'slow reader')
   }
 
@@ -91,12 +95,12 @@ class Peer implements RawSocket {
   }
 }
 
-/** The platform of a request. Its address is looked up when it is asked for. */
+/** The platform of a request. It looks the address up on demand. */
 class BunPlatform extends BrandedPlatform implements Platform {
   readonly #request: Request
   readonly #server: BunServer
   readonly waitUntil: (promise: Promise<unknown>) => void
-  /** It became a WebSocket: Bun has answered that by itself. */
+  /** True after an upgrade to a WebSocket. Bun has then answered by itself. */
   isUpgraded = false
 
   constructor(request: Request, server: BunServer, waitUntil: (promise: Promise<unknown>) => void) {
@@ -116,15 +120,15 @@ class BunPlatform extends BrandedPlatform implements Platform {
   }
 }
 
-/** The request with an absolute address: Bun gives a bare path where there is no `Host`, as HTTP/1.0 may have it. */
+/** The request with an absolute address. Bun gives only a path if the request has no `Host`, which HTTP/1.0 allows. */
 function absolute(request: Request, port: number): Request {
   if (!request.url.startsWith('/') || request.headers.get('host')) return request
   return new Request(`http://localhost:${port}${request.url}`, request)
 }
 
 /**
- * Serves a handler with `Bun.serve`. `idleTimeout` is off, since Bun would cut an answer that is silent for ten seconds. Bun's
- * bound on bodies, 128 MiB, is off too, since the handler has its own.
+ * Serves a handler with `Bun.serve`. Two limits of Bun are off. `idleTimeout` would cut an answer that is silent for ten
+ * seconds. The handler has its own limit for bodies, in place of Bun's 128 MiB.
  *
  * @example
  * const server = await serve(createHandler({ agents }), { port: 3000 })
@@ -148,7 +152,7 @@ function listenTo(handler: Fetch, { port, hostname }: Required<ServeOptions>): R
       return platform.isUpgraded ? undefined : response
     },
     websocket: {
-      // Whoever opens a socket looks after its life.
+      // The code that opens a socket has its own pings and time-outs.
       idleTimeout: 0,
       sendPings: false,
       open: socket => socket.data.open(socket),

@@ -23,14 +23,15 @@ export { type WorkerContext, type WorkerFetch, worker } from './cloudflare/worke
 /** How state is spread over Durable Objects. */
 export interface DurableStateOptions {
   /**
-   * Number of objects that share the clients of the event socket. One serves about a thousand messages a second. Default: 4.
+   * Number of objects that share the clients of the event socket. One object serves about a thousand messages a second.
+   * Default: 4.
    */
   readonly gateways?: number
   /** Number of objects that share the metrics of the isolates. Default: 2. */
   readonly metrics?: number
   /**
-   * Number of objects that share the runs of clients without an identity; each client always has the same one. Each object
-   * allows its share of `runs.maxRunning`. See `docs/workers-costs.md` for the load that one bears. Default: 1.
+   * Number of objects that share the runs of clients without an identity. Each client always uses the same object. Each
+   * object allows its share of `runs.maxRunning`. `docs/workers-costs.md` says what load one object bears. Default: 1.
    */
   readonly indexes?: number
 }
@@ -44,13 +45,14 @@ function checkCounts(counts: Readonly<Record<string, number>>): void {
   }
 }
 
-/** A list, and a scrape, asks all of them. */
+/** A list and a scrape ask all objects. */
 const MAX_OBJECTS = 256
 
 /**
- * Keeps state in Durable Objects. Every stored run executes and is kept in an object of its own; one object an owner lists
- * them. The bindings are found by name: `SERVABLE_RUN`, `SERVABLE_INDEX`, with a `gateway` `SERVABLE_GATEWAY`, and with a
- * `metricsExporter` `SERVABLE_METRICS`. If one is missing, `createHandler` throws `invalid_options` that says what to write.
+ * Keeps state in Durable Objects. Every stored run executes in an object of its own, which also keeps the run. Each owner has
+ * one object that lists the owner's runs. The bindings are found by name: `SERVABLE_RUN`, `SERVABLE_INDEX`, with a `gateway`
+ * `SERVABLE_GATEWAY`, and with a `metricsExporter` `SERVABLE_METRICS`. If one is missing, `createHandler` throws
+ * `invalid_options` and says what to write.
  */
 export function durableState({
   gateways = 4,
@@ -92,8 +94,9 @@ export interface DurableObjectClasses {
 }
 
 /**
- * Makes the Durable Object classes of a handler, so that a run finds its agents and plugins wherever it executes. Make agents
- * at module level: those that are made during a request are not found. Throws `invalid_options` if `handler` is not a handler.
+ * Makes the Durable Object classes of a handler, so that a run finds its agents and plugins in the object. Make agents at
+ * module level: an object does not find agents that are made during a request. Throws `invalid_options` if `handler` is not a
+ * handler.
  *
  * @example
  * export const { ServableRun, ServableIndex, ServableGateway } = durableObjects(handler)

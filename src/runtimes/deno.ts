@@ -23,7 +23,10 @@ import { connect, type StandardSocket } from './standard-socket.ts'
 export { directory } from './directory.ts'
 export type { CloseOptions, Fetch, RunningServer, ServeOptions }
 
-/** The part of Deno that is used. Restated, so that the declarations need no types package that a user may not have. */
+/**
+ * The part of Deno that this file uses. It is restated here, so that the declarations need no types package that a user may
+ * not have.
+ */
 interface DenoAddress {
   readonly hostname: string
   readonly port: number
@@ -44,7 +47,7 @@ declare const Deno: {
   ): { readonly socket: StandardSocket; readonly response: Response }
 }
 
-/** Makes a WebSocket of a request. Whoever opens it looks after its life: Deno's own pings are off. */
+/** Makes a WebSocket of a request. Deno's own pings are off, since the code that opens a socket has its own. */
 function upgrade(
   request: Request,
   open: Set<StandardSocket>,
@@ -58,7 +61,7 @@ function upgrade(
   return response
 }
 
-/** The platform of a request. Its address is looked up when it is asked for. */
+/** The platform of a request. It looks the address up on demand. */
 class DenoPlatform extends BrandedPlatform implements Platform {
   readonly #request: Request
   readonly #info: DenoInfo
@@ -88,8 +91,8 @@ class DenoPlatform extends BrandedPlatform implements Platform {
 }
 
 /**
- * Serves a handler with `Deno.serve`. Needs `--allow-net`, and `--allow-env=NODE_ENV` to show errors in development. Closing
- * the server ends WebSockets at once, whatever `graceMs` says: Deno does so as soon as it stops listening.
+ * Serves a handler with `Deno.serve`. It needs `--allow-net`, and `--allow-env=NODE_ENV` to show errors in development.
+ * Closing the server ends WebSockets at once, regardless of `graceMs`: Deno ends them as soon as it stops listening.
  *
  * @example
  * const server = await serve(createHandler({ agents }), { port: 3000 })
@@ -119,7 +122,7 @@ function listenTo(handler: Fetch, { port, hostname }: Required<ServeOptions>): R
         stop: () => server.shutdown(),
         async cut() {
           for (const socket of sockets) socket.close()
-          // Deno throws where a server that has ended is to stop.
+          // Deno throws if a server that has ended is told to stop.
           if (!isOver) stop.abort()
           await server.finished
         },

@@ -13,7 +13,7 @@ import { checkHandler, type Fetch } from './server.ts'
 
 export type { Fetch }
 
-/** What Next.js itself does not tell. */
+/** Settings that Next.js itself does not provide. */
 export interface RouteOptions {
   /**
    * Keeps Next.js alive until a promise settles: give it `after` of `next/server`. Default: the `waitUntil` of the hosting
@@ -22,12 +22,12 @@ export interface RouteOptions {
   readonly waitUntil?: (promise: Promise<unknown>) => void
   /**
    * A header that your proxy sets to the client's address, such as `x-forwarded-for`. The last address in it counts. Prefer
-   * `trustProxy` of `createHandler`. Without either the address is unknown, since Next.js does not tell it. Default: none.
+   * `trustProxy` of `createHandler`. Without either the address is unknown, since Next.js does not provide it. Default: none.
    */
   readonly trustedHeader?: string
 }
 
-/** Answers one method of a route. What Next passes beside the request, its params, is not needed. */
+/** Answers one method of a route. It does not need the params that Next passes beside the request. */
 export type RouteHandler = (request: Request) => Promise<Response>
 
 /** The exports of a `route.ts`: one handler for each method that Next knows. */
@@ -46,7 +46,7 @@ export type Route = Readonly<
 export function nextHandlers(handler: Fetch, options: RouteOptions = {}): Route {
   checkHandler(handler, 'nextHandlers', 'nextHandlers(createHandler({ agents: { … } }))')
   const { waitUntil, trustedHeader } = checked(options)
-  // At the start, since no request will say more.
+  // The warning comes at the start, since requests give no more information.
   if (trustedHeader === undefined) tellNoAddress(handler)
   const addressOf = createAddressReader(trustedHeader, () => {})
   const answer: RouteHandler = async request =>
@@ -88,9 +88,9 @@ function wrong(what: string): ServableError {
 }
 
 /**
- * The request at the address that the client asked for. Next's has the name by which the server was started, so that
- * every page would be a foreign one to the event socket, and cards would name an address that nobody reaches. Of a `Host` that
- * is none nothing is left.
+ * The request at the address that the client asked for. Next's request has the name with which the server was started. With
+ * that name, the event socket would refuse every page as foreign, and cards would show an address that clients cannot reach.
+ * An invalid `Host` is dropped.
  */
 function asSent(request: Request): Request {
   const host = request.headers.get('host')
@@ -103,12 +103,12 @@ function asSent(request: Request): Request {
     url.hostname = asked.hostname
     url.port = asked.port
   } else headers.delete('host')
-  // `duplex` is a must for a body that is a stream (Fetch, section 5.4); the types of the platform know no such member.
+  // A body that is a stream needs `duplex` (Fetch, section 5.4). The platform's types have no such member.
   const init: RequestInit & { duplex: 'half' } = { method, headers, body, signal, duplex: 'half' }
   return new Request(url, init)
 }
 
-/** How a hosting platform tells Next, and whoever asks, of the request at work ("Deploying", `after`). */
+/** The symbol under which a hosting platform gives Next and libraries the current request ("Deploying", `after`). */
 const REQUEST_CONTEXT = Symbol.for('@next/request-context')
 
 interface RequestContext {

@@ -48,7 +48,7 @@ async function listenTo(handler: Fetch, { port, hostname }: Required<ServeOption
     hostname,
     silent: true,
     gracefulShutdown: false,
-    // Other upgrades, such as to HTTP/2, are declined by answering as if nobody had asked (RFC 9110, section 7.8).
+    // Other upgrades, such as to HTTP/2, are ignored: the request is answered normally (RFC 9110, section 7.8).
     node: { shouldUpgradeCallback: ({ headers }) => isWebSocket(headers.upgrade) },
     fetch: request => handler(withHost(request), new NodePlatform(request)),
   })
@@ -71,7 +71,7 @@ async function listenTo(handler: Fetch, { port, hostname }: Required<ServeOption
   }
 }
 
-/** The platform of a request that is no upgrade: those come another way. */
+/** The platform of a request that is no upgrade. Upgrade requests do not pass here. */
 class NodePlatform extends BrandedPlatform implements Platform {
   readonly #request: ServerRequest
   readonly waitUntil: Platform['waitUntil']
@@ -93,10 +93,10 @@ class NodePlatform extends BrandedPlatform implements Platform {
   }
 }
 
-/** Milliseconds between looks for connections that wait for a next request, while a server closes. */
+/** While a server closes: milliseconds between searches for idle connections. */
 const IDLE_MS = 20
 
-/** Lets connections end with the answer that they are at. */
+/** Stops the server. Each connection ends after its current answer. */
 async function stop(server: Server): Promise<void> {
   const closed = new Promise(resolve => server.close(resolve))
   const timer = setInterval(() => server.closeIdleConnections(), IDLE_MS)

@@ -4,7 +4,7 @@ import { ServableError } from '../errors.ts'
 import { drainOf } from '../http/drain.ts'
 import { beginLife } from '../runs/life.ts'
 
-/** What can be served: a handler, or the `fetch` of a socket endpoint. */
+/** Something to serve: a handler, or the `fetch` of a socket endpoint. */
 export type Fetch = (request: Request, platform?: unknown) => Response | Promise<Response>
 
 /** Where to listen. */
@@ -27,13 +27,13 @@ export interface RunningServer {
 /** How to close. */
 export interface CloseOptions {
   /**
-   * Milliseconds for which runs at work may go on, while no new request is accepted. After that they are cancelled, and their
-   * clients are told. Other answers have one second. At most 2,147,483,647. Default: 0, which cancels at once.
+   * Milliseconds for which current runs may continue while the server accepts no new request. After that they are cancelled
+   * and their clients get the error. Other answers have one second. At most 2,147,483,647. Default: 0, which cancels at once.
    */
   readonly graceMs?: number
 }
 
-/** Throws `invalid_options`, saying what to give, where what is to be served is no function of a request. */
+/** Throws `invalid_options`, which says what to give, unless the value is a function of a request. */
 export function checkHandler(handler: unknown, what: string, example: string): asserts handler is Fetch {
   if (typeof handler === 'function') return
   const { fetch } = Object(handler) as { readonly fetch?: unknown }
@@ -61,7 +61,7 @@ export function urlOf(hostname: string, port: number): string {
   return `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`
 }
 
-/** Serves a handler whose life begins before anything is asked of it, and ends with its server. Throws `invalid_options`. */
+/** Serves a handler. The handler's life begins before the first request and ends with its server. Throws `invalid_options`. */
 export async function serveAlive(
   handler: Fetch,
   listen: () => RunningServer | Promise<RunningServer>,
@@ -82,15 +82,15 @@ export async function serveAlive(
   }
 }
 
-/** The steps of closing, as a runtime takes them. */
+/** The steps of closing, for each runtime. */
 export interface Closing {
   /** Stops listening. Resolves once all connections have ended by themselves. */
   stop(): Promise<unknown>
-  /** Ends what is open. */
+  /** Ends all open connections. */
   cut(): Promise<unknown>
 }
 
-/** Milliseconds in which clients may read what is written, once no run is at work. */
+/** Milliseconds in which clients may read what is written, after the last run has ended. */
 const FLUSH_MS = 1000
 
 /** Closes a server. Throws `invalid_options`. */
@@ -109,7 +109,7 @@ export async function closeServer(
     const ended = closing.stop()
     const drain = drainOf(handler)
     await drain?.(graceMs)
-    // Of a handler that is not ours, nobody knows which connections have runs.
+    // The server cannot know which connections of a foreign handler have runs.
     await atMost(ended, drain === undefined ? graceMs : FLUSH_MS)
   }
   await closing.cut()

@@ -12,23 +12,24 @@ import { sqliteStore } from './sqlite/store.ts'
 
 export { openDatabase } from './sqlite/driver.ts'
 
-/** Where the database is, and how much it keeps. */
+/** The database file, and how much it keeps. */
 export interface SqliteStateOptions extends Retention {
   /**
-   * The database file; it is made if it is not there, in a folder that is. While it is open, `-wal`, `-shm` and a lock file
-   * a process stand beside it; a process that ends well leaves none of them.
+   * The database file. It is created if it does not exist; its folder must exist. While the file is open, there are a `-wal`
+   * file, a `-shm` file and one lock file for each process beside it. A process that ends normally leaves none of them.
    */
   readonly path: string
 }
 
 /**
  * Keeps state in a SQLite file, so that it outlives the process. Several processes of one machine may share the file. At the
- * next start, runs that a dead process left unfinished fail with `interrupted`; their events are kept. Default: each run's own
- * retention counts.
+ * next start, runs that a dead process left unfinished fail with `interrupted`, and keep their events. By default, each run's
+ * own retention counts.
  *
- * The file opens with `serve`, or with the first request. If it cannot be opened, `serve` rejects with `invalid_options`, which
- * names the file and the fix. A handler without `serve` logs `state.failed`, answers requests that need the state with 500 and
- * `GET /health` with 503, and tries again with the next request. Throws `invalid_options` if the runtime has no `node:sqlite`.
+ * The file opens with `serve`, or with the first request. If it cannot be opened, `serve` rejects with `invalid_options`,
+ * which names the file and the fix. A handler without `serve` logs `state.failed`, answers requests that need the state with
+ * 500 and `GET /health` with 503, and tries again with the next request. Throws `invalid_options` if the runtime has no
+ * `node:sqlite`.
  *
  * @example
  * createHandler({ agents, state: sqliteState({ path: 'servable.db' }) })
@@ -47,7 +48,7 @@ export function sqliteState(options: SqliteStateOptions): LocalState {
       isHeld = false
       counts[count]--
       isLeft ||= count === 'users'
-      // Without a server nobody says that it is over: the file stays open.
+      // Without a server no close is signalled, so the file stays open.
       if (!isLeft || counts.users + counts.works > 0) return
       isLeft = false
       store.close()
@@ -57,7 +58,7 @@ export function sqliteState(options: SqliteStateOptions): LocalState {
     store,
     retention: { maxRuns, maxAgeMs },
     isVolatile: false,
-    // What is in memory is gone once it is closed.
+    // A database in memory would be lost if it closed.
     ...(store.isShared && { retain: hold('users'), keepOpen: hold('works') }),
   })
 }

@@ -1,19 +1,19 @@
-/** The WebSocket of the Web standard, as Deno and Workers have it on the server's side too. */
+/** The Web standard's WebSocket, which Deno and Workers also have on the server. */
 
 import type { RawSocket, RawSocketHandlers } from '../http/platform.ts'
 
-/** The part of it that is used. Restated: Workers' own type has no `onmessage`. */
+/** The part of it that is used. It is restated, since Workers' own type has no `onmessage`. */
 export interface StandardSocket {
   binaryType: string
   readonly readyState: number
-  /** Workers do not say. */
+  /** Workers do not have it. */
   readonly bufferedAmount?: number
   send(data: string | Uint8Array): void
   close(code?: number, reason?: string): void
   addEventListener(type: string, listener: (event: SocketEvent) => void): void
 }
 
-/** What its events have, each some of it. */
+/** The members of its events. Each event has some of them. */
 interface SocketEvent {
   readonly data?: unknown
   readonly code?: number
@@ -38,7 +38,7 @@ class StandardRawSocket implements RawSocket {
     try {
       this.#socket.send(data)
     } catch {
-      // It broke in between; its close is to follow.
+      // The connection broke in between. Its close event follows.
     }
   }
 
@@ -46,13 +46,13 @@ class StandardRawSocket implements RawSocket {
     try {
       this.#socket.close(code, reason)
     } catch {
-      // Closed before, or a code that the runtime wants to keep for itself.
+      // It is closed already, or the runtime reserves the code.
       closeQuietly(this.#socket)
     }
   }
 }
 
-/** Tells the handlers of a socket that is open. */
+/** Forwards the events of an open socket to its handlers. */
 export function connect(socket: StandardSocket, handlers: RawSocketHandlers): void {
   const raw = new StandardRawSocket(socket)
   let isOver = false
@@ -66,7 +66,7 @@ export function connect(socket: StandardSocket, handlers: RawSocketHandlers): vo
     handlers.message(raw, typeof data === 'string' ? data : new Uint8Array(data as ArrayBuffer))
   })
   socket.addEventListener('close', ({ code = 1006, reason = '' }) => {
-    // Workers: the closing handshake is not answered by itself (RFC 6455, section 7.1.1).
+    // Workers do not answer the closing handshake by themselves (RFC 6455, section 7.1.1).
     closeQuietly(socket)
     over(code, reason)
   })

@@ -8,8 +8,8 @@ import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotoc
 import type { OpenStdio } from '../mcp-client/connection.ts'
 
 /**
- * Starts a program without a shell, and talks to it over its standard input and output. Its standard error is dropped. From
- * this process's environment it gets only the few variables that every program needs.
+ * Starts a program without a shell, and talks to it over its standard input and output. Its standard error is dropped. Of
+ * this process's environment, the program gets only the few variables that every program needs.
  *
  * @example
  * const manager = new ToolServerManager({ stdio })

@@ -1,5 +1,6 @@
 /**
- * The files of Swagger UI, on Node, Bun and Deno: from the package `swagger-ui-dist`, which the application installs.
+ * The files of Swagger UI on Node, Bun and Deno. They come from the package `swagger-ui-dist`, which the application
+ * installs.
  *
  * @module
  */

@@ -7,7 +7,7 @@
 import type { AgentCard } from '../a2a/card-forms.ts'
 import { canonicalJson } from '../canonical-json.ts'
 
-/** The members of a card of 1.0, which a hybrid has beside those of 0.3. */
+/** The members of a card of 1.0. A hybrid card has those of 0.3 too. */
 const MEMBERS_V1 = new Set([
   'name',
   'description',
@@ -24,7 +24,7 @@ const MEMBERS_V1 = new Set([
   'iconUrl',
 ])
 
-/** The members of a scheme of 1.0: exactly one of these. */
+/** The members of a security scheme in 1.0. A scheme has exactly one of them. */
 const SCHEMES_V1 = [
   'apiKeySecurityScheme',
   'httpAuthSecurityScheme',
@@ -33,7 +33,7 @@ const SCHEMES_V1 = [
   'mtlsSecurityScheme',
 ]
 
-/** What clients of 1.0 verify: what their form has, without its signatures and without what is empty. */
+/** The content that clients of 1.0 verify: the members of 1.0, without signatures and empty values. */
 export function signedPartV1(card: AgentCard): string {
   const members = Object.entries(card).filter(([name]) => MEMBERS_V1.has(name))
   const { securitySchemes = {}, ...rest } = Object.fromEntries(members)
@@ -44,12 +44,12 @@ export function signedPartV1(card: AgentCard): string {
   return canonicalJson(withoutEmpty({ ...rest, securitySchemes: Object.fromEntries(schemes) }) ?? {})
 }
 
-/** Everything that a card says but its signatures. */
+/** The whole card without its signatures. */
 export function signedWhole({ signatures: _, ...card }: AgentCard): string {
   return canonicalJson(card)
 }
 
-/** Values that say nothing (empty text, lists and objects) are as if they were not there. */
+/** Removes empty text, lists and objects, and null. */
 function withoutEmpty(value: unknown): unknown {
   if (value === '' || value === null) return undefined
   if (Array.isArray(value)) {

@@ -14,10 +14,10 @@ import { signedPartV1, signedWhole } from './canonical.ts'
 
 export type { CardSignature, SignCard }
 
-/** A private key as a JSON Web Key (RFC 7517). It names itself and its algorithm. */
+/** A private key as a JSON Web Key (RFC 7517). `kid` and `alg` are required. */
 export type SigningKey = JWK & { readonly kid: string; readonly alg: string }
 
-/** How cards are signed. */
+/** Options of a card signer. */
 export interface CardSignerOptions {
   /**
    * Private keys, as JWKs or their JSON text. Each of them signs. While you replace a key, give both, so that readers accept
@@ -28,7 +28,7 @@ export interface CardSignerOptions {
   readonly jku?: string
 }
 
-/** Signs cards, and gives the public keys. */
+/** Signs cards, and has the public keys. */
 export interface CardSigner extends SignCard {
   /** The public keys as a JWK Set (RFC 7517, section 5), for the address of `jku`. */
   readonly publicKeys: { readonly keys: readonly JWK[] }
@@ -65,9 +65,9 @@ const JkuSchema = v.object({
 const PUBLIC = ['kty', 'kid', 'alg', 'use', 'crv', 'x', 'y', 'n', 'e'] as const
 
 /**
- * Signs cards with JSON Web Signatures (RFC 7515) over their canonical form (RFC 8785; section 8.4 of A2A 1.0). A card that
- * clients of every generation read has two of each key: over what 1.0 defines, which its clients verify, and over all of
- * it. Throws `invalid_options` for a key that cannot sign; no part of a key is in the text.
+ * Signs cards with JSON Web Signatures (RFC 7515) over their canonical form (RFC 8785; section 8.4 of A2A 1.0). A hybrid
+ * card gets two signatures for each key. One covers the members of 1.0, which clients of 1.0 verify. The other covers the
+ * whole card. Throws `invalid_options` for a key that cannot sign. The error contains no part of the key.
  *
  * @example
  * createHandler({ a2a: { sign: cardSigner({ keys: env.CARD_KEY }) } })
@@ -78,7 +78,7 @@ export function cardSigner({ keys, jku }: CardSignerOptions): CardSigner {
   if (given.length === 0) throw wrong('needs at least one key in `keys`')
   const all = given.map(readKey)
   if (new Set(all.map(({ kid }) => kid)).size < all.length) throw wrong('has two keys with the same `kid`')
-  // Imported at the first card, as reading a key takes a while.
+  // Keys are imported at the first card, because the import takes a while.
   let imported: Promise<readonly Imported[]> | undefined
   const sign = async (card: AgentCard, generation: CardGeneration): Promise<CardSignature[]> => {
     imported ??= Promise.all(all.map(importKey))
@@ -97,7 +97,7 @@ export function cardSigner({ keys, jku }: CardSignerOptions): CardSigner {
   return Object.assign(sign, { publicKeys: { keys: all.map(publicPart) } })
 }
 
-/** What is signed of a card of each form. */
+/** The signed content of a card in each form. */
 const PAYLOADS: Readonly<Record<CardGeneration, readonly ((card: AgentCard) => string)[]>> = {
   '1.0': [signedPartV1],
   '0.3': [signedWhole],
@@ -115,7 +115,7 @@ async function importKey(jwk: SigningKey): Promise<Imported> {
   try {
     return { alg, kid, key: await importJWK(jwk, alg) }
   } catch {
-    // What was thrown may tell of the key.
+    // The error is dropped, because it may contain parts of the key.
     throw wrong(`cannot sign with the key \`${kid}\`: is it a complete private key for \`${alg}\`?`)
   }
 }

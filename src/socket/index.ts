@@ -1,6 +1,5 @@
 /**
- * The socket layer on its own: an Engine.IO v4 engine and a Socket.IO v5 server as functions from requests to
- * responses.
+ * The socket layer on its own: an Engine.IO v4 engine and a Socket.IO v5 server, as functions from requests to responses.
  *
  * @module
  */

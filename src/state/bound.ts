@@ -1,6 +1,6 @@
 import type { Transaction } from './store.ts'
 
-/** The same transaction as a plain object: for one of which a few methods do something else. */
+/** The same transaction as a plain object, so that callers can replace some of its methods. */
 export function bound(tx: Transaction): Transaction {
   return {
     now: tx.now,

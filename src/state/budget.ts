@@ -1,5 +1,5 @@
 /**
- * What a store in memory holds, in bytes by estimate, and who leaves when that is too much.
+ * Counts the estimated bytes of a store in memory, and chooses what to delete if there are too many.
  *
  * @module
  */
@@ -7,43 +7,43 @@
 import type { Footing } from './store.ts'
 import { Timeline } from './timeline.ts'
 
-/** A document as the budget sees it. */
+/** A document in the budget. */
 export interface Part extends Footing {
   readonly collection: string
   readonly id: string
-  /** Its place in the order of leaving: when it was written, counted from 1. */
+  /** Its place in the order of deletion: the number of the write, from 1. */
   readonly at: number
   readonly bytes: number
 }
 
-/** What leaves next: a document by itself, or the thing of that name with all of its parts. */
+/** The next to delete: a single document, or all parts of a thing. */
 export type Leaver = { readonly part: Part } | { readonly thing: string; readonly parts: readonly Part[] }
 
-/** What leaves together. */
+/** Documents that are deleted together. */
 interface Thing {
   bytes: number
-  /** Of these, in parts that may leave by themselves. */
+  /** The bytes in parts that can be deleted alone. */
   spare: number
   readonly parts: Set<Part>
-  /** Parts that say that the thing may leave. */
+  /** Number of parts that allow the thing to be deleted. */
   leavers: number
-  /** Those who keep it from leaving for a while. */
+  /** Number of holders that prevent its deletion for now. */
   holds: number
 }
 
-/** The order in which is looked for someone to leave. */
+/** The order in which the queues are searched. */
 const ORDER = ['alone', 'first', 'last'] as const
 
-/** Counts. It knows names and sizes; the store has the documents. */
+/** Counts names and sizes. The store has the documents. */
 export class Budget {
   /** Most bytes. */
   max: number
   #used = 0
-  /** Of these, in what may leave. */
+  /** The bytes that may be deleted. */
   #leavable = 0
   #count = 0
   readonly #things = new Map<string, Thing>()
-  /** What is written in this transaction, which does not leave in it. */
+  /** The things that this transaction has written. It cannot delete them. */
   readonly #written = new Set<string>()
   readonly #queues = { alone: new Timeline<Part>(), first: new Timeline<Part>(), last: new Timeline<Part>() }
 
@@ -55,12 +55,12 @@ export class Budget {
     return this.#used
   }
 
-  /** The place of what is written next. */
+  /** The place of the next write. */
   next(): number {
     return ++this.#count
   }
 
-  /** A transaction begins. */
+  /** Begins a transaction. */
   begin(): void {
     if (this.#written.size > 0) this.#written.clear()
   }
@@ -92,7 +92,7 @@ export class Budget {
     this.#close(name, thing)
   }
 
-  /** A log has so many bytes more, or less. */
+  /** Changes the size of a log by this many bytes. */
   grow(log: string, by: number): void {
     this.#used += by
     if (by > 0) this.#written.add(log)
@@ -101,7 +101,7 @@ export class Budget {
     this.#close(log, thing)
   }
 
-  /** Keeps a thing from leaving until it is let go. */
+  /** Prevents a thing's deletion until the returned function is called. */
   hold(name: string): () => void {
     const change = (by: number) => {
       const thing = this.#open(name)
@@ -112,18 +112,18 @@ export class Budget {
     return () => change(-1)
   }
 
-  /** Whether there would be room if all left that may. */
+  /** Whether deleting everything that may be deleted would make enough room. */
   get mayFit(): boolean {
     let leavable = this.#leavable
     for (const name of this.#written) {
       const thing = this.#things.get(name)
-      // What is written in this transaction stays; its spare parts need not.
+      // A thing that this transaction wrote stays, but its spare parts need not.
       if (thing !== undefined && mayLeave(thing)) leavable -= thing.bytes - thing.spare
     }
     return this.#used - leavable <= this.max
   }
 
-  /** Who leaves next; undefined where there is room, or nobody may. */
+  /** The next to delete. Undefined if there is room, or if nothing may be deleted. */
   leaver(): Leaver | undefined {
     if (this.#used <= this.max) return undefined
     for (const leaves of ORDER) {
@@ -151,7 +151,7 @@ export class Budget {
   }
 }
 
-/** The thing of a document; none where it never leaves and nothing leaves with it. */
+/** The name of a document's thing. Undefined if the document is never deleted and has no thing. */
 function nameOf({ thing, leaves, collection, id }: Part): string | undefined {
   return thing ?? (leaves === undefined ? undefined : `${collection}/${id}`)
 }

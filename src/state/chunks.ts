@@ -1,12 +1,9 @@
 import type { LogEntry } from './store.ts'
 
-/**
- * Most UTF-16 units of a chunk: at three bytes each it stays below 1 MiB, where a row of a Durable Object may have
- * 2 MB.
- */
+/** Most UTF-16 units of a chunk. At three bytes each, a chunk stays below 1 MiB. A row of a Durable Object may have 2 MB. */
 export const MAX_CHUNK_UNITS = 340_000
 
-/** Splits text into chunks that fit a row, never between the halves of a surrogate pair. One chunk at the least. */
+/** Splits text into chunks that fit a row, never inside a surrogate pair. Gives at least one chunk. */
 export function splitChunks(text: string, maxUnits: number = MAX_CHUNK_UNITS): string[] {
   const chunks: string[] = []
   let start = 0
@@ -19,7 +16,7 @@ export function splitChunks(text: string, maxUnits: number = MAX_CHUNK_UNITS): s
   return chunks
 }
 
-/** Joins the chunks of the same entry, which stand next to each other. */
+/** Joins the adjacent chunks of each entry. */
 export function joinChunks(rows: readonly LogEntry[]): LogEntry[] {
   const entries: { seq: number; data: string }[] = []
   for (const { seq, data } of rows) {

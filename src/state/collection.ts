@@ -2,13 +2,13 @@ import type { Part } from './budget.ts'
 import { type Document, type Place, PREFIX_LENGTH, type Tags } from './store.ts'
 import { comparePlaces, Timeline } from './timeline.ts'
 
-/** What is kept of a document, and how it stands in the budget. */
+/** A document with its data for the budget. */
 export interface Content {
   readonly document: Document
   readonly part: Part
 }
 
-/** A document in its place. What takes its place later is written into it, so that the orders stay as they are. */
+/** A document in its place. A later version replaces the content, so that the orders stay as they are. */
 class Kept implements Place {
   readonly at: number
   readonly id: string
@@ -25,18 +25,18 @@ class Kept implements Place {
   }
 }
 
-/** Stands for a document in the order of expiry. */
+/** The entry of a document in the order of expiry. */
 interface Entry extends Place {
   readonly kept: Kept
 }
 
-/** The documents of a collection in memory, in each order in which they are asked for. */
+/** The documents of a collection in memory, in each order that queries use. */
 export class Collection {
   readonly #byId = new Map<string, Kept>()
   readonly #all = new Timeline<Kept>()
-  /** By the time at which they expire: those that do. */
+  /** The documents that expire, by the time of expiry. */
   readonly #expiring = new Timeline<Entry>()
-  /** By the beginning of their ids. Those of runs share it by chance, those of sessions all of them. */
+  /** Documents by the first characters of their ids. Ids of runs share them by chance; all ids of sessions share them. */
   readonly #beginnings = new Map<string, Set<Kept>>()
   readonly #partitions = new Map<string, TagIndex>()
 
@@ -44,7 +44,7 @@ export class Collection {
     return this.#byId.get(id)?.content
   }
 
-  /** Adds a document, or replaces the one of its id. */
+  /** Adds a document, or replaces the one with the same id. */
   put(content: Content): void {
     const { document } = content
     const kept = this.#byId.get(document.id)
@@ -74,27 +74,27 @@ export class Collection {
     if (partition?.all.size === 0) this.#partitions.delete(document.partition)
   }
 
-  /** How many there are: in a partition, in all without one. */
+  /** The number of documents in a partition, or in all partitions. */
   count(partition: string | undefined): number {
     return this.#timelineOf(partition)?.size ?? 0
   }
 
-  /** Newest first, of those that may have all of the tags: the fewest for which that is known. */
+  /** Documents, newest first, from the smallest known set that includes all documents with the tags. */
   newest(partition: string, tags: Tags, after: Place | undefined): Iterable<Document> {
     return documentsOf(this.#partitions.get(partition)?.smallest(tags)?.newest(after))
   }
 
-  /** Oldest first: of a partition, of all without one. */
+  /** Documents of a partition or of all partitions, oldest first. */
   oldest(partition: string | undefined): Iterable<Document> {
     return documentsOf(this.#timelineOf(partition)?.oldest())
   }
 
-  /** In the order of their expiry. */
+  /** Documents in the order of their expiry. */
   *expiring(): Generator<Document> {
     for (const { kept } of this.#expiring.oldest()) yield kept.document
   }
 
-  /** Those whose ids begin so. */
+  /** Documents whose ids begin with the prefix. */
   withPrefix(prefix: string): Document[] {
     const found = [...(this.#beginnings.get(prefix.slice(0, PREFIX_LENGTH)) ?? [])]
       .filter(({ id }) => id.startsWith(prefix))
@@ -160,7 +160,7 @@ class TagIndex {
     this.retag(kept, tags, {})
   }
 
-  /** A document has other tags than before. */
+  /** Updates the index after a document's tags changed. */
   retag(kept: Kept, before: Tags, tags: Tags): void {
     for (const tag of Object.keys(before)) {
       if (!Object.hasOwn(tags, tag) || tags[tag] !== before[tag]) this.#drop(kept, tag, before[tag]!)
@@ -170,7 +170,7 @@ class TagIndex {
     }
   }
 
-  /** The fewest documents among which all are that have these tags; undefined where none has. */
+  /** The smallest set that includes all documents with these tags. Undefined if there are none. */
   smallest(tags: Tags): Timeline<Kept> | undefined {
     let smallest = this.all
     for (const tag of Object.keys(tags)) {

@@ -1,16 +1,16 @@
 /**
- * What a store that is far away must do: answer questions as of one moment, and write what was decided on the answers where
- * they still hold. `replay.ts` makes a store of it, in which works stay synchronous (decision 31).
+ * The interface of a remote store. It answers questions as of one moment, and writes changes if the answers are still valid.
+ * `replay.ts` makes it a store whose works stay synchronous (decision 31).
  *
  * @module
  */
 
 import type { Document, Filter, Footing, ListQuery, LogEntry, Place, SearchQuery } from './store.ts'
 
-/** Tells one state of a thing from all others: it is never the same again once the thing has changed. */
+/** Identifies one state of a document or log. Every change gives a new version, and no version returns. */
 export type Version = string | number
 
-/** What a store can be asked, by name. */
+/** The questions to a store, by name. */
 export interface Asks {
   readonly get: { readonly collection: string; readonly id: string }
   readonly list: { readonly collection: string } & ListQuery
@@ -24,7 +24,7 @@ export interface Asks {
     readonly partition?: string | undefined
     readonly limit: number
   }
-  /** Entries after a place, and how the log stands; of no entries, the latter alone. */
+  /** Entries after a place, and the state of the log. A limit of 0 asks for the state alone. */
   readonly log: { readonly log: string; readonly after: number; readonly limit: number }
 }
 
@@ -34,15 +34,15 @@ export interface Versioned {
   readonly version: Version
 }
 
-/** How a log stands. */
+/** The state of a log. */
 export interface LogHead {
-  /** Undefined where there is no log. A log that is deleted and written again is another one. */
+  /** Undefined if there is no log. A log that is deleted and written again has another version. */
   readonly version: Version | undefined
   readonly length: number
   readonly isSealed: boolean
 }
 
-/** What it answers. */
+/** The answers to the questions, by name. */
 export interface Answers {
   readonly get: Versioned | undefined
   readonly list: readonly Versioned[]
@@ -58,22 +58,25 @@ export interface Answers {
 /** One question. */
 export type Ask<K extends keyof Asks = keyof Asks> = { readonly [N in K]: { readonly what: N } & Asks[N] }[K]
 
-/** A document that was looked at: the same version must be there, or none where there was none. */
+/** A document that a work has read. At the commit it must have the same version, or still be absent. */
 export interface SeenDocument {
   readonly collection: string
   readonly id: string
   readonly version: Version | undefined
 }
 
-/** A log that was looked at: it must be the same one. */
+/** A log that a work has read. At the commit it must be the same log. */
 export interface SeenLog {
   readonly log: string
   readonly version: Version | undefined
-  /** It must be as long, and sealed or not as it was. Undefined where its end was not looked at: then it may have grown. */
+  /**
+   * The length and seal that must not have changed. Undefined if the work did not use the log's end; then the log may have
+   * grown.
+   */
   readonly head: Pick<LogHead, 'length' | 'isSealed'> | undefined
 }
 
-/** A document to write; to delete where there is none. */
+/** A document to write. Without a value, the document is deleted. */
 export interface DocumentChange {
   readonly collection: string
   readonly id: string
@@ -81,30 +84,30 @@ export interface DocumentChange {
   readonly footing: Footing | undefined
 }
 
-/** What happens to a log: it is deleted, and then written to. */
+/** A change of a log. It is deleted first, then written to. */
 export interface LogChange {
   readonly log: string
   readonly isDeleted: boolean
   readonly entries: readonly string[]
-  /** The last of the entries seals it. */
+  /** Whether the last of the entries seals the log. */
   readonly isSealed: boolean
 }
 
-/** What is written as one, where all that was seen is as it was. */
+/** Changes that are written together, if everything that was read is unchanged. */
 export interface Commit {
-  /** Its own: what comes again with it is what was not answered, and may be written already. */
+  /** An id of its own. A repeated commit has the same id, since the first one may be written already. */
   readonly id: string
   readonly seen: { readonly documents: readonly SeenDocument[]; readonly logs: readonly SeenLog[] }
   readonly documents: readonly DocumentChange[]
   readonly logs: readonly LogChange[]
 }
 
-/** A store that is far away. Rejects where it cannot be reached. */
+/** A remote store. It rejects if it cannot be reached. */
 export interface Far {
-  /** Answers all questions as of one moment, in their order. None: it can be reached. */
+  /** Answers all questions in order, as of one moment. Without questions, it only confirms that the store can be reached. */
   look(asks: readonly Ask[]): Promise<readonly Answers[keyof Asks][]>
-  /** Writes all; false, and nothing is written, where something is no longer as it was seen. Throws `state_full`. */
+  /** Writes everything. If anything that was read has changed, it writes nothing and gives false. Throws `state_full`. */
   commit(commit: Commit): Promise<boolean>
-  /** Its clock, as far as it is known here: milliseconds since 1970. */
+  /** The store's clock, as far as this process knows it: milliseconds since 1970. */
   now(): number
 }

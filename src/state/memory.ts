@@ -25,15 +25,15 @@ interface Log {
 
 /** A store in memory. */
 export interface MemoryStore extends NearStore {
-  /** Bytes that it may hold. Less than before holds from the next write on. */
+  /** Most bytes. A lower value takes effect with the next write. */
   maxBytes: number
-  /** Bytes that it holds, by estimate. */
+  /** Bytes in use, by estimate. */
   readonly usedBytes: number
 }
 
 /**
- * A store in the memory of the process: it is gone when the process ends. Where it would hold more than `maxBytes`, what
- * may leave does so, and without that the write is refused with `state_full`. Default: no limit.
+ * A store in the memory of the process. It is lost when the process ends. If a write would exceed `maxBytes`, the store
+ * deletes what may be deleted. If that is not enough, the write fails with `state_full`. Default: no limit.
  */
 export function memoryStore(maxBytes: number = Number.POSITIVE_INFINITY): MemoryStore {
   const budget = new Budget(maxBytes)
@@ -74,7 +74,7 @@ export function memoryStore(maxBytes: number = Number.POSITIVE_INFINITY): Memory
   }
 }
 
-/** Writes at once, and remembers how to take back what was written. */
+/** Writes at once, and remembers how to undo the writes. */
 class MemoryTransaction implements Transaction {
   readonly #collections = new Map<string, Collection>()
   readonly #logs = new Map<string, Log>()
@@ -85,7 +85,7 @@ class MemoryTransaction implements Transaction {
     this.#budget = budget
   }
 
-  /** Makes room for what was written. Throws `state_full` where that cannot be, before anything has left. */
+  /** Makes room for the writes. Throws `state_full` before it deletes anything, if there cannot be enough room. */
   fit(): void {
     if (this.#budget.used <= this.#budget.max) return
     if (!this.#budget.mayFit) {
@@ -102,7 +102,7 @@ class MemoryTransaction implements Transaction {
     for (const undo of this.#undo.reverse()) undo()
   }
 
-  /** Holds on to nothing of what was replaced. */
+  /** Releases the replaced values. */
   end(): void {
     if (this.#undo.length > 0) this.#undo = []
     this.#budget.begin()
@@ -230,7 +230,7 @@ class MemoryTransaction implements Transaction {
     return this.#collections.get(collection)?.find(id)
   }
 
-  /** The documents that a search looks at, newest first. The last one says so where there are more. */
+  /** The documents that a search looks at, newest first. The last one says whether there are more. */
   *#look(
     collection: string,
     { partition, tags = {}, since = Number.NEGATIVE_INFINITY, looks }: Filter,
@@ -265,7 +265,7 @@ class MemoryTransaction implements Transaction {
   }
 }
 
-/** The first documents, to the first one that is not wanted. */
+/** The first documents, up to the first one that does not match. */
 function take<T>(
   documents: Iterable<Document> = [],
   limit: number,

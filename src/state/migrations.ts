@@ -1,16 +1,16 @@
-/** Tags by which a store on files finds documents at once. All others it looks for among the newest documents. */
+/** Tags that have an index in a store on files. For other tags, the store searches the newest documents. */
 export const INDEXED_TAGS: readonly string[] = [
   ...['kind', 'name', 'status', 'sessionId'],
   ...['contextId', 'state'],
   'agent',
 ]
 
-/** The indices of these tags, which a store may do without. */
+/** The indices of these tags. A store may omit them. */
 export const TAG_INDICES: readonly string[] = INDEXED_TAGS.map(tagIndex)
 
 /**
- * The schema of the SQL store, one list of statements a version. What has been released is never changed: a change
- * is a new list at the end.
+ * The schema of the SQL store, one list of statements for each version. A released list never changes. A change is a new list
+ * at the end.
  */
 export const MIGRATIONS: readonly (readonly string[])[] = [
   [
@@ -61,7 +61,7 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
   TAG_INDICES,
 ]
 
-/** Makes the index of a tag: of the documents that have it, in the order of lists. */
+/** Makes the index of a tag. It has the documents with that tag, in the order of lists. */
 function tagIndex(tag: string): string {
   const column = tagColumn(tag)
   return (
@@ -75,7 +75,7 @@ export function nameOfTagIndex(tag: string): string {
   return `documents_by_tag_${tag}`
 }
 
-/** The value of a tag, in the words of its index: others would not use it. */
+/** The value of a tag, with the same text as in its index. SQLite uses the index only for the same text. */
 export function tagColumn(tag: string): string {
   return `json_extract(tags, '$.${tag}')`
 }

@@ -1,5 +1,6 @@
 /**
- * One pass of works over what is known of a store: what is not known is noted and guessed. What they write lies over it.
+ * One pass of works over the known part of a store. Unknown answers are noted and guessed. The pass sees its own writes on
+ * top of the known part.
  *
  * @module
  */
@@ -29,34 +30,34 @@ import type {
 } from './store.ts'
 import { comparePlaces } from './timeline.ts'
 
-/** A log that was looked at. */
+/** A log that a work has read. */
 interface SeenHead extends LogHead {
-  /** Something was decided by where it ends. */
+  /** Whether a work used the log's end. */
   isExact: boolean
 }
 
-/** A log that was written. */
+/** A log that a work has written. */
 interface OwnLog {
   isDeleted: boolean
   entries: string[]
   isSealed: boolean
 }
 
-/** What is guessed of a log. */
+/** The guess for an unknown log. */
 const NO_LOG: Answers['log'] = { version: undefined, length: 0, isSealed: false, entries: [] }
 
-/** See the module's head. */
+/** See the head of this module. */
 export class Pass implements Transaction {
   readonly now: number
   readonly #snapshot: Snapshot
   readonly #questions = new Questions()
   #hasMissed = false
-  /** Documents that were found, by {@link nameOf}; undefined where there is none. */
+  /** Documents that were read, by {@link nameOf}. Undefined if there is none. */
   readonly #found = new Map<string, Versioned | undefined>()
-  /** Those by which something was decided. */
+  /** Documents that influenced a work. */
   readonly #decisive = new Map<string, SeenDocument>()
   readonly #heads = new Map<string, SeenHead>()
-  /** By collection, then by id. */
+  /** Written documents by collection, then by id. */
   readonly #written = new Map<string, Map<string, DocumentChange>>()
   readonly #logs = new Map<string, OwnLog>()
   #undo: (() => void)[] = []
@@ -66,12 +67,12 @@ export class Pass implements Transaction {
     this.now = now
   }
 
-  /** Something was guessed: nothing that came of it holds. */
+  /** Whether an answer was guessed. Then the results of this pass do not count. */
   get hasMissed(): boolean {
     return this.#hasMissed
   }
 
-  /** All that was asked. */
+  /** All questions of this pass. */
   get asks(): readonly Ask[] {
     return this.#questions.all
   }
@@ -80,7 +81,7 @@ export class Pass implements Transaction {
     return this.#written.size > 0 || this.#logs.size > 0
   }
 
-  /** Runs a work after those before it. What it throws undoes it alone. */
+  /** Runs a work after the works before it. If it throws, only its own writes are undone. */
   attempt(work: Work): Outcome {
     this.#undo = []
     try {
@@ -91,11 +92,11 @@ export class Pass implements Transaction {
     }
   }
 
-  /** What is to be written. */
+  /** The changes to write. */
   commit(id: string): Commit {
     const documents = [...this.#written.values()].flatMap(changes => [...changes.values()])
     for (const { collection, id } of documents) {
-      // What a list has shown is written over as it was shown.
+      // A document that only a list has shown must be unchanged when it is overwritten.
       if (this.#found.has(nameOf(collection, id))) this.#decide(collection, id)
     }
     const logs = Array.from(this.#logs, ([log, own]) => ({ log, ...own }))
@@ -132,7 +133,7 @@ export class Pass implements Transaction {
       document.partition === partition &&
       document.at >= (since ?? Number.NEGATIVE_INFINITY) &&
       (after === undefined || comparePlaces(document, after) < 0) &&
-      // What is beyond is found by whoever goes on from there.
+      // Documents beyond `next` belong to the following page.
       (next === undefined || comparePlaces(document, next) >= 0) &&
       Object.entries(tags ?? {}).every(([tag, value]) => document.tags[tag] === value)
     const all = [...kept, ...this.#ownOf(collection, isMeant)].sort(newestFirst)
@@ -234,7 +235,7 @@ export class Pass implements Transaction {
     this.#undo.push(() => (before === undefined ? this.#logs.delete(log) : this.#logs.set(log, before)))
   }
 
-  /** The answer to a question; a guess, where it is not known. */
+  /** The answer to a question, or a guess if it is unknown. */
   #ask<K extends Exclude<keyof Asks, 'log'>>(ask: Ask<K>, guess: Answers[K]): Answers[K] {
     this.#questions.add(ask as Ask)
     const answer = this.#snapshot.find(ask)
@@ -243,7 +244,7 @@ export class Pass implements Transaction {
     return guess
   }
 
-  /** A document as it is without what is written here. Something is decided by it. */
+  /** A document without the writes of this pass. The document counts as one that influenced the work. */
   #look(collection: string, id: string): Versioned | undefined {
     const name = nameOf(collection, id)
     if (!this.#found.has(name)) {
@@ -264,7 +265,7 @@ export class Pass implements Transaction {
     this.#decisive.set(name, { collection, id, version })
   }
 
-  /** Documents of a list, with those that are written here in their places. */
+  /** The documents of a list, together with the documents that this pass wrote. */
   #merged<T>(
     collection: string,
     list: {
@@ -275,7 +276,7 @@ export class Pass implements Transaction {
     ask: (limit: number) => readonly Versioned[],
   ): Document<T>[] {
     const own = this.#written.get(collection)
-    // Each that is written here may have been one of them.
+    // Each document that this pass wrote may be in the stored list too, so the limit is higher.
     const found = ask(list.limit + (own?.size ?? 0))
     for (const each of found) this.#note(collection, each)
     const kept = found.map(({ document }) => document)
@@ -304,7 +305,7 @@ export class Pass implements Transaction {
     })
   }
 
-  /** How a log stands without what is appended here. Something is decided by it. */
+  /** The state of a log without the entries of this pass. The log's end counts as used. */
   #baseOf(log: string): Pick<LogHead, 'length' | 'isSealed'> {
     if (this.#logs.get(log)?.isDeleted === true) return NO_LOG
     const part = this.#part(log, 0, 0)
@@ -316,7 +317,7 @@ export class Pass implements Transaction {
     const part = this.#snapshot.part({ log, after, limit })
     if (part?.isEnough !== true) {
       this.#hasMissed = true
-      // Who reads on page by page is answered with more and more.
+      // A work that reads page by page gets larger and larger parts.
       const from = part?.ask.after ?? after
       const wanted = Math.max(after + limit - from, part === undefined ? 0 : 2 * part.ask.limit)
       this.#questions.add({ what: 'log', log, after: from, limit: wanted })
@@ -344,7 +345,7 @@ function newestFirst(a: Document, b: Document): number {
   return comparePlaces(b, a)
 }
 
-/** One text of two: JSON keeps them apart. */
+/** One text for two names. JSON separates them unambiguously. */
 function nameOf(collection: string, id: string): string {
   return JSON.stringify([collection, id])
 }

@@ -1,7 +1,7 @@
 /**
- * Patience with a store that now and then cannot be read or written: another process writes, a disk fails. What was asked of it
- * is tried again while everything else goes on, for as long as whoever asked has patience. What many ask for within a few
- * milliseconds is written as one commit.
+ * Retries for a store that sometimes cannot be read or written, because another process writes or a disk fails. Works are
+ * tried again until the caller's patience ends, and do not block other code. Writes of the same few milliseconds share one
+ * commit.
  *
  * @module
  */
@@ -9,28 +9,28 @@
 import { isServableError, ServableError } from '../errors.ts'
 import { PATIENCE_MS, type Reader, type Soon, type Store, type Transaction } from './store.ts'
 
-/** What one of several works of a commit came to. */
+/** The outcome of one work of a commit. */
 export type Outcome = { readonly value: unknown } | { readonly error: unknown }
 
 /** A work of a commit. */
 export type Work = (tx: Transaction) => unknown
 
-/** A store that answers at once, or throws: also where another one is writing. */
+/** A store that answers at once or throws, even if another process is writing. */
 export interface Impatient {
   read<T>(work: (tx: Reader) => T): T
-  /** Runs works as one commit. What one of them throws undoes that one alone; throws where none of them is written. */
+  /** Runs works as one commit. If a work throws, only its own writes are undone. Throws if nothing was written. */
   commit(works: readonly Work[]): readonly Outcome[]
 }
 
-/** How patient it is. */
+/** Options of the retries. */
 export interface PatientOptions {
-  /** Milliseconds after a commit in which what is written next is gathered. Default: 0: each is written at once. */
+  /** Milliseconds after a commit in which further writes are gathered. Default: 0, which writes each at once. */
   readonly gatherMs?: number
 }
 
-/** A store with patience. */
+/** A store with retries. */
 export interface Patient extends Pick<Store, 'read' | 'write'> {
-  /** Writes what waits, at once; what cannot be written, and what waits to be read, is `state_unavailable`. */
+  /** Writes the waiting works at once. Works that cannot be written, and waiting reads, fail with `state_unavailable`. */
   flush(): void
 }
 
@@ -38,22 +38,22 @@ export interface Patient extends Pick<Store, 'read' | 'write'> {
 const RETRY_MS = 5
 const MAX_RETRY_MS = 25
 
-/** Works that may wait; more are `state_unavailable` at once. */
+/** Most waiting works. Further works fail with `state_unavailable` at once. */
 const MAX_WAITING = 10_000
 
-/** Works of one commit: so long everything else waits. */
+/** Most works of one commit. A commit blocks everything else. */
 const MAX_GATHERED = 256
 
 /** A work that waits to be written. */
 interface Waiting {
   readonly work: Work
-  /** When it is given up. */
+  /** The time at which it fails. */
   readonly until: number
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
 
-/** Gives a store patience. */
+/** Adds retries to a store. */
 export function createPatient(store: Impatient, { gatherMs = 0 }: PatientOptions = {}): Patient {
   const patient = new PatientStore(store, gatherMs)
   return {
@@ -66,12 +66,12 @@ export function createPatient(store: Impatient, { gatherMs = 0 }: PatientOptions
 class PatientStore implements Patient {
   readonly #store: Impatient
   readonly #gatherMs: number
-  /** In the order in which they were asked for. */
+  /** In the order of the calls. */
   #waiting: Waiting[] = []
-  /** Runs while something waits, and after a commit: what comes now is gathered. */
+  /** Runs while works wait. Also runs after a commit, to gather further writes. */
   #timer: ReturnType<typeof setTimeout> | undefined
   #tries = 0
-  /** How often it was flushed: what waits to be read is not read after that. */
+  /** Number of flushes. A read that waits during a flush fails. */
   #flushes = 0
 
   constructor(store: Impatient, gatherMs: number) {
@@ -137,7 +137,7 @@ class PatientStore implements Patient {
     this.#timer ??= setTimeout(this.#turn, ms)
   }
 
-  /** Bound, for a timer. */
+  /** A bound function, for a timer. */
   readonly #turn = (): void => {
     if (this.#timer !== undefined) clearTimeout(this.#timer)
     this.#timer = undefined
@@ -154,7 +154,7 @@ class PatientStore implements Patient {
     else if (this.#waiting.length > 0 || this.#gatherMs > 0) this.#turnIn(this.#gatherMs)
   }
 
-  /** Refuses what has waited for as long as it may, whether it was in the last commit or stands behind it. */
+  /** Fails works whose patience has ended, both those of the last commit and those behind it. */
   #giveUp(): void {
     const now = performance.now()
     const isLate = ({ until }: Waiting) => until <= now
@@ -164,22 +164,22 @@ class PatientStore implements Patient {
     for (const { reject } of late) reject(unavailable(this.#failure))
   }
 
-  /** Why something could not be written last. */
+  /** The reason of the last failed write. */
   #failure: unknown
 
-  /** Undefined where nothing is written. */
+  /** Undefined if nothing was written. */
   #tryCommit(works: readonly Work[]): readonly Outcome[] | undefined {
     try {
       return this.#store.commit(works)
     } catch (error) {
       this.#failure = error
-      // It will be no other the next time.
+      // Another try would give the same error.
       return mayPass(error) ? undefined : works.map(() => ({ error }))
     }
   }
 }
 
-/** Tells whoever waits what came of it; false where it is to be tried again. */
+/** Settles a waiting work. Returns false if it must be tried again. */
 function settle({ resolve, reject }: Waiting, outcome: Outcome): boolean {
   if ('value' in outcome) resolve(outcome.value)
   else if (mayPass(outcome.error)) return false
@@ -187,21 +187,21 @@ function settle({ resolve, reject }: Waiting, outcome: Outcome): boolean {
   return true
 }
 
-/** Milliseconds to the next try: more and more, and never the same for two processes. */
+/** Milliseconds until the next try. They grow, and are random so that two processes differ. */
 function retryIn(tries: number): number {
   return Math.min(RETRY_MS * 2 ** tries, MAX_RETRY_MS) * (0.5 + Math.random())
 }
 
-/** What a store does not throw, but code that is wrong, or reads what is damaged. */
+/** Errors of wrong code or damaged data. A store does not throw these. */
 const MISTAKES = [TypeError, RangeError, ReferenceError, SyntaxError]
 
-/** Whether a throw is the store's, and may pass: refusals and mistakes do not. */
+/** Whether the error comes from the store and may pass. Refusals and mistakes do not pass. */
 export function mayPass(error: unknown): boolean {
   if (isServableError(error)) return error.code === 'state_unavailable'
   return !MISTAKES.some(kind => error instanceof kind)
 }
 
-/** The error of a store that could not be reached for so long. */
+/** The error after the last try to reach a store. */
 export function unavailable(cause: unknown): ServableError {
   if (isServableError(cause) && cause.code === 'state_unavailable') return cause
   return new ServableError('state_unavailable', 'The state cannot be reached: try again later', {

@@ -1,30 +1,30 @@
 /**
- * Who works on a store, and who is gone.
+ * Which processes work on a store, and which are gone.
  *
- * Work that is written down carries the name of who does it. A name that is gone never comes back to that work: whoever
- * finds it so ends it for everyone (`runs/recovery.ts`), which is written into the same logs that all others follow. Who was
- * thought to be gone and was not finds its log sealed, and stops. A store that knows of the living by a lock of the operating
- * system (SQLite) never thinks so; one that knows by leases must give an opening that lost its own another `instance`.
+ * Stored work carries the name of its process. A name that is gone never returns. The first process that finds such work ends
+ * it for all (`runs/recovery.ts`), by an entry in the log that followers read. If the process was alive after all, it finds
+ * its log sealed, and stops. A store that uses a lock of the operating system (SQLite) makes no such mistake. A store that
+ * uses leases must give a new `instance` to a process that lost its lease.
  *
  * @module
  */
 
-/** Who has a store open: work that another one left behind has lost its worker. */
+/** The process that has a store open. Work of a process that is gone has no worker. */
 export interface Presence {
-  /** Names this opening of the store. */
+  /** The name of this opening of the store. */
   readonly instance: string
-  /** Whether others may have the store open at the same time. */
+  /** Whether other processes may have the store open at the same time. */
   readonly isShared: boolean
-  /** Whether the opening of that name is there. Asks anew each time: {@link LOOK_MS} apart is often enough. */
+  /** Whether the opening with that name is alive. Each call checks anew; once every {@link LOOK_MS} is often enough. */
   isAlive(instance: string): boolean
 }
 
-/** Milliseconds between two looks at who is gone, while anyone waits for what others do. */
+/** Milliseconds between two checks for processes that are gone, while anyone waits for their work. */
 export const LOOK_MS = 1000
 
 /**
- * The presence of the only one who can have a store open: whoever had it before is gone. Its name is made when it is
- * first asked for, since a Worker may not make random values while it is loaded.
+ * The presence of a store that only one process can open at a time, so earlier openings are gone. The name is made on first
+ * use, since a Worker may not make random values while it is loaded.
  */
 export function alone(): Presence {
   let instance: string | undefined

@@ -1,7 +1,8 @@
 /**
- * A store over one that is far away, in which works stay synchronous. A work is played on what is known; what it asks beyond
- * that is noted and answered with a guess, all of it is fetched as of one moment, and the work is played again, until it asks
- * nothing new. What it wrote is then written as one, if all that it has seen is as it was; otherwise it is played again.
+ * A store over a remote one, in which works stay synchronous. A work first runs on the known answers, and its other questions
+ * are noted and answered with a guess. Then all answers are fetched as of one moment, and the work runs again, until it asks
+ * nothing new. Its writes are one commit, which counts only if everything that the work read is unchanged. Otherwise the work
+ * runs again.
  *
  * @module
  */
@@ -12,24 +13,24 @@ import { mayPass, type Outcome, unavailable, type Work } from './patient.ts'
 import { Snapshot } from './snapshot.ts'
 import { PATIENCE_MS, type Reader, type Store, type Transaction } from './store.ts'
 
-/** How often a work is played until all that it asks is known. Who reads a log to its end asks for twice as much each time. */
+/** Most runs of a work until all its answers are known. A work that reads a log to its end asks for twice as much each time. */
 const MAX_PASSES = 64
 
-/** Works that may wait; more are `state_unavailable` at once. */
+/** Most waiting works. Further works fail with `state_unavailable` at once. */
 const MAX_WAITING = 10_000
 
-/** Works that are written as one. */
+/** Most works of one commit. */
 const MAX_GATHERED = 256
 
 /** Milliseconds between two tries. */
 const RETRY_MS = 5
 const MAX_RETRY_MS = 100
 
-/** Reads and writes of a far store. */
+/** Reads and writes of a remote store. */
 export interface Replay extends Pick<Store, 'read' | 'write'> {
   read<T>(work: (tx: Reader) => T, patienceMs?: number): Promise<T>
   write<T>(work: (tx: Transaction) => T, patienceMs?: number): Promise<T>
-  /** What waits is `state_unavailable`, and so is all that comes. */
+  /** Fails waiting works and all later calls with `state_unavailable`. */
   close(): void
 }
 
@@ -46,13 +47,13 @@ export function createReplay(far: Far): Replay {
 /** A work that waits to be written. */
 interface Waiting {
   readonly work: Work
-  /** When it is given up. */
+  /** The time at which it fails. */
   readonly until: number
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
 
-/** Works that were played on what is so. */
+/** Works that ran without a guess. */
 interface Played {
   readonly pass: Pass
   readonly outcomes: readonly Outcome[]
@@ -100,18 +101,18 @@ class ReplayStore {
   }
 
   /**
-   * One commit after another: works that were asked for here see what those before them wrote, in lists and counts too, and
-   * are written in the order in which they were asked for.
+   * Writes one commit after another. A work sees the writes of the works before it, in lists and counts too. Works are
+   * written in the order of the calls.
    */
   async #writeAll(): Promise<void> {
     this.#isWriting = true
-    // What is asked for in the same turn goes together.
+    // Works of the same turn share a commit.
     await undefined
     while (this.#waiting.length > 0) await this.#settle(this.#waiting.splice(0, MAX_GATHERED))
     this.#isWriting = false
   }
 
-  /** Plays works and writes what they wrote, until that is done or nobody has patience. Never rejects. */
+  /** Runs works and writes their changes, until that succeeds or their patience ends. Never rejects. */
   async #settle(given: readonly Waiting[]): Promise<void> {
     let batch = given
     for (let tries = 0; batch.length > 0; tries++) {
@@ -123,7 +124,7 @@ class ReplayStore {
     }
   }
 
-  /** Why nothing was written; undefined where it was, and all are told. */
+  /** Why nothing was written. Undefined if it was written and all works are settled. */
   async #try(batch: readonly Waiting[]): Promise<Unreached | undefined> {
     try {
       const { pass, outcomes } = await this.#play(batch.map(({ work }) => work))
@@ -136,13 +137,13 @@ class ReplayStore {
     }
   }
 
-  /** It will be no other the next time; but one of them may have been too much for all. */
+  /** Another try would fail too. But a single work may have been too large for the others, so each is tried alone. */
   async #refuse(batch: readonly Waiting[], failure: unknown): Promise<void> {
     if (batch.length === 1) batch[0]?.reject(failure)
     else for (const waiting of batch) await this.#settle([waiting])
   }
 
-  /** Those who go on waiting; all others are told. */
+  /** The works that still have patience. All others fail. */
   #patient(batch: readonly Waiting[], failure: unknown): readonly Waiting[] {
     const now = performance.now()
     const isLate = ({ until }: Waiting) => this.#isClosed || until <= now
@@ -150,7 +151,7 @@ class ReplayStore {
     return batch.filter(waiting => !isLate(waiting))
   }
 
-  /** The same commit again while it is not known what became of it. Throws {@link Unreached}. */
+  /** Repeats the same commit while its outcome is unknown. Throws {@link Unreached}. */
   async #commit(commit: Commit, batch: readonly Waiting[]): Promise<boolean> {
     for (let tries = 0; ; tries++) {
       try {
@@ -162,14 +163,14 @@ class ReplayStore {
     }
   }
 
-  /** Plays works one after the other until nothing is guessed. Throws {@link Unreached}. */
+  /** Runs works one after another until no answer is guessed. Throws {@link Unreached}. */
   async #play(works: readonly Work[]): Promise<Played> {
     const now = this.#far.now()
     let snapshot = new Snapshot()
     for (let passes = 0; passes < MAX_PASSES; passes++) {
       const pass = new Pass(snapshot, now)
       const outcomes = works.map(work => pass.attempt(work))
-      // Who asks nothing hears at least that the store is there.
+      // A work without questions still confirms that the store can be reached.
       const isReached = passes > 0 || pass.hasWritten
       if (!pass.hasMissed && isReached) return { pass, outcomes }
       const { asks } = pass
@@ -187,7 +188,7 @@ class ReplayStore {
   }
 }
 
-/** The store could not be reached. Tells its failures from what works throw. */
+/** The store could not be reached. The class separates this from errors of works. */
 class Unreached extends Error {
   constructor(cause: unknown) {
     super('The store could not be reached', { cause })
@@ -204,7 +205,7 @@ function given(outcome: Outcome | undefined): unknown {
   return outcome?.value
 }
 
-/** Longer and longer, and never the same for two processes. */
+/** Waits longer and longer, with randomness so that two processes differ. */
 function pause(tries: number): Promise<void> {
   const ms = Math.min(RETRY_MS * 2 ** tries, MAX_RETRY_MS) * (0.5 + Math.random())
   return new Promise(resolve => setTimeout(resolve, ms))

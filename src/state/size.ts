@@ -1,25 +1,25 @@
 /**
- * Estimates of what values take in memory: two bytes a character, and what engines need for objects around them.
+ * Estimates the memory of values: two bytes for each character, and the engines' overhead for objects.
  *
  * @module
  */
 
 import type { Document } from './store.ts'
 
-/** Bytes of a character: engines take one where all of a text is Latin, two otherwise. */
+/** Bytes of a character. Engines use one byte if the whole text is Latin-1, otherwise two. */
 const CHARACTER = 2
 const STRING = 24
 const NUMBER = 16
 const ARRAY = 48
 const OBJECT = 56
-/** Beside its name, and a value that is no number. */
+/** Bytes of a member besides its name and a value that is not a number. */
 const MEMBER = 16
 
-/** A document's places in its collection and in the orders of time. */
+/** Bytes of a document's places in its collection and in the orders of time. */
 const DOCUMENT = 640
 const ENTRY = 88
 
-/** Nothing is larger, but for what refers to itself. */
+/** A larger size means a value that refers to itself. */
 const MOST = 2 ** 31
 
 /** Bytes of a text. */
@@ -33,8 +33,8 @@ export function sizeOfEntry(data: string): number {
 }
 
 /**
- * A document and its bytes. What JSON has no word for is made what JSON makes of it: an object of a class may hold any
- * amount that nobody sees.
+ * A document and its bytes. Values outside of JSON become what JSON makes of them, since an object of a class may hold hidden
+ * data of any size.
  */
 export function weigh<T>(document: Document<T>): { readonly document: Document<T>; readonly bytes: number } {
   const { id, partition, tags, value } = document
@@ -45,10 +45,13 @@ export function weigh<T>(document: Document<T>): { readonly document: Document<T
   return { document, bytes }
 }
 
-/** Bytes of a value; undefined where it is, or holds, what JSON has no word for: a `Date`, a `Map`, an object of a class. */
+/**
+ * Bytes of a value. Undefined if it is or contains something that JSON cannot express: a `Date`, a `Map`, an object of a
+ * class.
+ */
 export function sizeOf(value: unknown): number | undefined {
   if (typeof value === 'string') return sizeOfText(value)
-  // A list of its own, and no recursion: what clients send may be nested as deeply as they like.
+  // A list instead of recursion: clients may send deeply nested values.
   const rest: unknown[] = [value]
   let size = 0
   while (rest.length > 0 && size < MOST) {
@@ -60,7 +63,7 @@ export function sizeOf(value: unknown): number | undefined {
   return size
 }
 
-/** Bytes of a value without what it holds, which is added to `rest`. */
+/** Bytes of a value without its content, which is added to `rest`. */
 function sizeOfOne(value: unknown, rest: unknown[]): number | undefined {
   switch (typeof value) {
     case 'string':
@@ -94,7 +97,7 @@ function sizeOfObject(value: object, rest: unknown[]): number | undefined {
   return size
 }
 
-/** The place of such a one has room for it. */
+/** Whether an item has content to count. Other items fit into their place. */
 function needsLook(item: unknown): boolean {
   return typeof item !== 'number' && typeof item !== 'boolean' && item !== null
 }

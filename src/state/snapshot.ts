@@ -1,24 +1,24 @@
 import type { Answers, Ask, Asks } from './far.ts'
 
-/** A log as far as it was read. */
+/** The part of a log that was read. */
 interface LogPart {
   readonly ask: Ask<'log'>
   readonly answer: Answers['log']
 }
 
-/** Questions whose answer for more is the answer for less as well. */
+/** Questions with a limit. An answer for a higher limit also answers a lower one. */
 const LIMITED: ReadonlySet<string> = new Set(['list', 'withPrefix', 'expired', 'oldest'])
 
 type LimitedAsk = Ask<'list' | 'withPrefix' | 'expired' | 'oldest'>
 
 const isLimited = (ask: Ask): ask is LimitedAsk => LIMITED.has(ask.what)
 
-/** What tells a question from others: lists of different lengths are one. */
+/** The key of a question. Lists that differ only in their limit have the same key. */
 function keyOf(ask: Ask): string {
   return JSON.stringify(isLimited(ask) ? { ...ask, limit: 0 } : ask)
 }
 
-/** What a store has answered as of one moment. */
+/** The answers of a store as of one moment. */
 export class Snapshot {
   readonly #answers = new Map<string, { readonly ask: Ask; readonly answer: Answers[keyof Asks] }>()
   readonly #logs = new Map<string, LogPart[]>()
@@ -27,19 +27,19 @@ export class Snapshot {
     for (const [index, ask] of asks.entries()) {
       const answer = answers[index]
       if (ask.what !== 'log') this.#answers.set(keyOf(ask), { ask, answer })
-      // The answers stand in the order of the questions.
+      // The answers have the order of the questions.
       else this.#partsOf(ask.log).push({ ask, answer: answer as Answers['log'] })
     }
   }
 
-  /** The answer in an array of its own, since it may be undefined; none where it was not asked. */
+  /** The answer in an array, since the answer may be undefined. Empty if the question was not asked. */
   find<K extends Exclude<keyof Asks, 'log'>>(ask: Ask<K>): readonly [] | readonly [Answers[K]] {
     const known = this.#answers.get(keyOf(ask as Ask))
     if (known === undefined || !isEnough(known.ask, known.answer, ask as Ask)) return []
     return [known.answer as Answers[K]]
   }
 
-  /** The part of a log that has what is asked for, or goes up to where it begins. */
+  /** The part of a log that has the requested entries, or that ends where they begin. */
   part({ log, after, limit }: Asks['log']): (LogPart & { readonly isEnough: boolean }) | undefined {
     const parts = this.#logs.get(log)?.filter(({ ask }) => ask.after <= after) ?? []
     const enough = parts.find(part => reachOf(part) >= after + limit || reachOf(part) >= part.answer.length)
@@ -55,7 +55,7 @@ export class Snapshot {
   }
 }
 
-/** The last entry that a part has. */
+/** The number of the last entry in a part. */
 const reachOf = ({ ask, answer }: LogPart): number => ask.after + answer.entries.length
 
 function isEnough(known: Ask, answer: Answers[keyof Asks], ask: Ask): boolean {
@@ -63,7 +63,7 @@ function isEnough(known: Ask, answer: Answers[keyof Asks], ask: Ask): boolean {
   return Array.isArray(answer) && answer.length < known.limit
 }
 
-/** Questions, each once. */
+/** Questions without duplicates. */
 export class Questions {
   readonly #asks = new Map<string, Ask>()
 

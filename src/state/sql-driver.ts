@@ -1,29 +1,29 @@
 /**
- * What the store asks of a SQLite database.
+ * The interface of a SQLite database, for the SQL store.
  *
  * @module
  */
 
-/** What binds to a statement. */
+/** A value for a statement's parameter. */
 export type SqlValue = string | number | null
 
 /** A row, by column. */
 export type SqlRow = Readonly<Record<string, unknown>>
 
-/** A SQLite database. Statements repeat word for word, so that a driver can keep them prepared. */
+/** A SQLite database. Statements have the same text each time, so that a driver can keep them prepared. */
 export interface SqlDriver {
   all(sql: string, ...values: SqlValue[]): SqlRow[]
   run(sql: string, ...values: SqlValue[]): void
-  /** Runs `work`, which only reads, on the database as it is at one moment. */
+  /** Runs `work`, which only reads, on the database as of one moment. */
   snapshot<T>(work: () => T): T
-  /** Runs `work` in a transaction that writes, and undoes it when it throws. */
+  /** Runs `work` in a transaction that writes. Undoes it if `work` throws. */
   transaction<T>(work: () => T): T
-  /** The same inside of a transaction, of which it undoes no more. Throws {@link TransactionLost}. */
+  /** Runs `work` inside a transaction. If it throws, only its own writes are undone. Throws {@link TransactionLost}. */
   savepoint<T>(work: () => T): T
   close(): void
 }
 
-/** The database has undone the whole transaction, not a part of it alone. */
+/** The database has undone the whole transaction, not only a part of it. */
 export class TransactionLost extends Error {
   constructor(cause: unknown) {
     super('The database rolled the transaction back', { cause })

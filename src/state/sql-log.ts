@@ -1,6 +1,6 @@
 /**
- * Logs in SQL. A log is known by a number, not by its name, and what is written last stands together: where many logs grow
- * at once, a commit touches few pages.
+ * Logs in SQL. Each log has a number in place of its name, and new entries stand together. So a commit touches few pages even
+ * if many logs grow at once.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { joinChunks, splitChunks } from './chunks.ts'
 import type { SqlDriver } from './sql-driver.ts'
 import type { LogEntry } from './store.ts'
 
-/** Reads and writes logs, inside of transactions. The members are those of `Transaction`. */
+/** Reads and writes logs inside transactions. Its members are those of `Transaction`. */
 export class SqlLogs {
   readonly #sql: SqlDriver
 

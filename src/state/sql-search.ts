@@ -1,6 +1,6 @@
 /**
- * The statements by which documents are listed and searched for. They are of the same words for the same members, and
- * always name the index that they use: the planner knows nothing of how many documents have a tag.
+ * The statements that list and search documents. Queries with the same members have the same text. Each statement names its
+ * index, since the planner does not know how many documents have a tag.
  *
  * @module
  */
@@ -9,13 +9,13 @@ import { nameOfTagIndex, tagColumn } from './migrations.ts'
 import type { SqlValue } from './sql-driver.ts'
 import type { Place, Tags } from './store.ts'
 
-/** A statement, and what binds to it. */
+/** A statement and its parameters. */
 export interface Statement {
   readonly sql: string
   readonly values: readonly SqlValue[]
 }
 
-/** Documents of a partition, or those of them that have a tag with an index, newest first. */
+/** The newest documents of a partition, or those with a tag that has an index. */
 export interface Newest {
   readonly collection: string
   readonly partition: string
@@ -26,7 +26,7 @@ export interface Newest {
   readonly offset?: number | undefined
 }
 
-/** Selects them. */
+/** Selects these documents. */
 export function newest(columns: string, query: Newest): Statement {
   const { collection, partition, tag, since, after, limit, offset } = query
   const index = tag === undefined ? 'documents_by_partition' : nameOfTagIndex(tag.name)
@@ -49,7 +49,7 @@ export function newest(columns: string, query: Newest): Statement {
   return { sql, values }
 }
 
-/** Selects of what a statement gives that which has all of the tags. */
+/** Selects those rows of a statement that have all of the tags. */
 export function among({ sql, values }: Statement, tags: Tags, limit?: number): Statement {
   const all = Object.entries(tags)
   const conditions = all.map(() => 'json_extract(tags, ?) = ?').join(' AND ')

@@ -1,5 +1,5 @@
 /**
- * The store on SQL, written once for every SQLite that a runtime offers.
+ * The store on SQL. It works with the SQLite of every runtime.
  *
  * @module
  */
@@ -27,19 +27,19 @@ import type {
 
 /** A store on a database. */
 export interface SqlStore extends NearStore {
-  /** Runs works as one commit. What one of them throws undoes that one alone; throws where none of them is written. */
+  /** Runs works as one commit. If a work throws, only its own writes are undone. Throws if nothing was written. */
   commit(works: readonly Work[]): readonly Outcome[]
 }
 
-/** How a database is used. */
+/** Options of the SQL store. */
 export interface SqlStoreOptions {
-  /** Keeps an index for each tag of {@link INDEXED_TAGS}: a few rows more a document. Default: true. */
+  /** Keeps an index for each tag of {@link INDEXED_TAGS}, which is a few more rows for each document. Default: true. */
   readonly indexesTags?: boolean
 }
 
 /**
- * Makes a store on a database, which is brought to the newest schema when it is first used. Throws `invalid_options` for the
- * database of a newer version.
+ * Makes a store on a database. The first use brings the database to the newest schema. Throws `invalid_options` if a newer
+ * version wrote the database.
  */
 export function sqlStore(
   driver: SqlDriver,
@@ -52,7 +52,7 @@ export function sqlStore(
     if (isMigrated) return
     const version = driver.snapshot(() => versionOf(driver))
     if (version > MIGRATIONS.length) throw newer(version)
-    // A database that is up to date is not written: nobody waits for another one who writes just now.
+    // A database that is up to date is not written, so nothing waits for another process that is writing.
     if (version < MIGRATIONS.length) driver.transaction(() => migrate(driver, indexesTags))
     isMigrated = true
   }
@@ -99,7 +99,7 @@ function versionOf(driver: SqlDriver): number {
   return Number(driver.all('SELECT MAX(version) AS version FROM servable_schema')[0]?.version ?? 0)
 }
 
-/** What a newer version has changed is not known here: to write into it could damage it. */
+/** Refuses a database of a newer version. Its changes are unknown, so a write could damage it. */
 function newer(version: number): ServableError {
   return new ServableError(
     'invalid_options',
@@ -171,7 +171,7 @@ class SqlTransaction implements Transaction {
     }
   }
 
-  /** Writes over a document where it stands, which leaves most indices as they are. False where it is not there. */
+  /** Overwrites a document in place, which leaves most indices unchanged. False if there is no such document. */
   #update(
     collection: string,
     id: string,
@@ -209,7 +209,7 @@ class SqlTransaction implements Transaction {
   search<T>(collection: string, { limit, ...query }: SearchQuery): Found<T> {
     const { looks } = query
     const { looked, rest } = this.#choose(collection, query)
-    // Where there is no more to look for, what is looked at is what is found.
+    // Without further conditions, every document that is looked at is a match.
     const { sql, values } =
       rest === undefined
         ? newest(COLUMNS, { ...looked, limit: Math.min(looks, limit + 1) })
@@ -229,7 +229,7 @@ class SqlTransaction implements Transaction {
     return Number(this.#sql.all(`SELECT COUNT(*) AS n FROM (${sql})`, ...values)[0]?.n ?? 0)
   }
 
-  /** The documents to look at, and what else they must have. One tag alone finds what has it at once. */
+  /** Chooses the documents to look at, and the conditions that remain. A single tag with an index finds its documents at once. */
   #choose(
     collection: string,
     {
@@ -247,7 +247,7 @@ class SqlTransaction implements Transaction {
     return { looked, rest: Object.keys(rest).length === 0 ? undefined : rest }
   }
 
-  /** Of several ways the one with the fewest documents, of which no more are counted than may be looked at. */
+  /** The way with the fewest documents. It counts no more documents than may be looked at. */
   #smallest(ways: readonly Newest[]): Newest {
     let [smallest, fewest] = [ways[0]!, Number.POSITIVE_INFINITY]
     for (const way of ways) {

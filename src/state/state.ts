@@ -1,5 +1,5 @@
 /**
- * What a deployment keeps in this process.
+ * The state that a deployment keeps in this process.
  *
  * @module
  */
@@ -10,32 +10,29 @@ import type { Store } from './store.ts'
 /** How much a store keeps, in addition to each run's own retention. */
 export interface Retention {
   /**
-   * Most ended runs. Past it the oldest are deleted, but a run with an idempotency key not within an hour. Default: no limit;
-   * for `memoryState` 1,000.
+   * Most ended runs. Beyond this the oldest are deleted, but a run with an idempotency key is kept for at least an hour.
+   * Default: no limit; for `memoryState` 1,000.
    */
   readonly maxRuns?: number | undefined
-  /**
-   * Most milliseconds for which an ended run is kept. Default: as long as the run's own retention says; for `memoryState` at
-   * most 1 hour.
-   */
+  /** Most milliseconds for which an ended run is kept. Default: the run's own retention; for `memoryState` at most 1 hour. */
   readonly maxAgeMs?: number | undefined
 }
 
-/** A store in this process, and how it is used: in its memory, or in a database that it has open. */
+/** A store in this process, in memory or in an open database, and how it is used. */
 export interface LocalParts {
   readonly store: Store
   readonly retention: Retention
-  /** Gone with the process, and not shared with other processes or isolates. */
+  /** Whether the state is lost with the process, and not shared with other processes or isolates. */
   readonly isVolatile: boolean
-  /** Told that requests are served where memory is scarce: what was not said otherwise is made to fit. */
+  /** Called if the runtime has little memory. It lowers the limits that the deployment did not set. */
   readonly confine?: () => void
-  /** Keeps files open until what this gives is called; the last one who does so closes them. They open again when used. */
+  /** Keeps files open until the returned function is called. The last call closes them. They open again on their next use. */
   readonly retain?: () => () => void
-  /** Something is at work: files stay open until what this gives is called, whoever lets go of them meanwhile. */
+  /** Keeps files open while work is running, until the returned function is called. It outlasts `retain`. */
   readonly keepOpen?: () => () => void
 }
 
-/** Throws what `wrong` makes where a bound is none: with one that is no number, a sweep would delete all that it may. */
+/** Throws the error of `wrong` for an invalid limit. With a limit that is not a number, a sweep would delete everything. */
 export function checkRetention(bounds: Retention, wrong: (what: string) => ServableError): void {
   for (const name of ['maxRuns', 'maxAgeMs'] as const) {
     const bound: unknown = bounds[name]

@@ -7,36 +7,39 @@
 
 import type { Presence } from './presence.ts'
 
-/** Text values by which documents can be searched for. Their names are of letters and digits. */
+/** Text values by which documents can be searched. Names have only letters and digits. */
 export type Tags = Readonly<Record<string, string>>
 
-/** A value with what it takes to find it again. */
+/** A value with the data by which it is found. */
 export interface Document<T = unknown> {
   readonly id: string
-  /** Documents are listed by partition: an owner, a session. */
+  /** The list that the document is in: of an owner, or of a session. */
   readonly partition: string
-  /** Lists go by it, newest first. Milliseconds since 1970. */
+  /** The position in lists, newest first. Milliseconds since 1970. */
   readonly at: number
   readonly tags: Tags
-  /** From this moment on the document may be swept. Absent: never. */
+  /** From this time on, a sweep may delete the document. Absent: never. */
   readonly expiresAt?: number | undefined
-  /** Any JSON value of any size; stores split what is too large for a row. */
+  /** Any JSON value of any size. Stores split values that are too large for a row. */
   readonly value: T
 }
 
 /**
- * When a thing may leave a store that has no room left: before others, or once no others may. `alone`: this document
- * leaves before all others, without its thing; it is a convenience.
+ * When a store without room may delete a thing: `first` before others, or `last` if no others are left. `alone`: the document
+ * is deleted before all others, without its thing. Use it for documents that are only a convenience.
  */
 export type Leaving = 'alone' | 'first' | 'last'
 
-/** How a document stands in a store of bounded size. Other stores do not look at it, and none gives it back. */
+/** How a store of limited size treats a document. Other stores ignore it. No store returns it. */
 export interface Footing {
-  /** The thing that it is a part of. All parts of a thing, and the log of its name, leave together. Absent: it is one. */
+  /**
+   * The thing to which the document belongs. All parts of a thing, and the log with its name, are deleted together. Absent:
+   * the document is a thing of its own.
+   */
   readonly thing?: string | undefined
-  /** Absent: not on its account. */
+  /** When the document allows its thing to be deleted. Absent: it does not. */
   readonly leaves?: Leaving | undefined
-  /** Bytes in memory that it stands for beside itself, such as the input of a run at work. */
+  /** Bytes in memory that the document stands for besides itself, such as the input of a running run. */
   readonly weight?: number | undefined
 }
 
@@ -46,115 +49,118 @@ export type Place = Pick<Document, 'at' | 'id'>
 /** Which documents to list. */
 export interface ListQuery {
   readonly partition: string
-  /** Only documents after this one in the order of the list: the last one of the page before. */
+  /** The last document of the page before. Only documents after it in the list are returned. */
   readonly after?: Place | undefined
   readonly limit: number
 }
 
-/** Which documents are meant. */
+/** Which documents match. */
 export interface Filter {
   readonly partition: string
-  /** All of these must be equal. */
+  /** The tags that a document must have, all of them. */
   readonly tags?: Tags | undefined
-  /** Only documents of this moment or later. */
+  /** Only documents of this time or later. */
   readonly since?: number | undefined
-  /** Most documents that are looked at. */
+  /** Most documents to look at. */
   readonly looks: number
 }
 
 /** Which documents to search for. */
 export interface SearchQuery extends Filter, ListQuery {}
 
-/** What a search has found. */
+/** The result of a search. */
 export interface Found<T = unknown> {
   readonly documents: Document<T>[]
-  /** The place after which to go on; undefined at the end. It may be there though nothing was found. */
+  /** The place from which to continue. Undefined at the end. It may exist even if nothing was found. */
   readonly next: Place | undefined
 }
 
-/** Characters of the beginning of an id by which documents are found. */
+/** Characters at the beginning of an id that suffice to find documents. */
 export const PREFIX_LENGTH = 8
 
 /** One entry of a log. */
 export interface LogEntry {
-  /** Place in the log, from 1. */
+  /** Position in the log, from 1. */
   readonly seq: number
   readonly data: string
 }
 
-/** What can be looked at. A collection or a log that was never written is empty. */
+/** The reads of a store. A collection or log that was never written is empty. */
 export interface Reader {
-  /** The store's clock, in milliseconds since 1970. It stands still in a transaction that is played more than once. */
+  /** The store's clock, in milliseconds since 1970. It is constant in a transaction that runs more than once. */
   readonly now: number
   get<T>(collection: string, id: string): Document<T> | undefined
   /** Documents of a partition, newest first (by `at`, then `id`). */
   list<T>(collection: string, query: ListQuery): Document<T>[]
   /**
-   * Those of a list that a filter leaves. It looks at the documents that have one of the tags, where the store knows them
-   * by it, so that one tag finds at once what has it; otherwise at all of the partition.
+   * The documents of a list that match a filter. If the store has an index for one of the tags, it looks only at documents
+   * with that tag. Otherwise it looks at all documents of the partition.
    */
   search<T>(collection: string, query: SearchQuery): Found<T>
-  /** How many documents a partition holds; of all partitions without one. */
+  /** The number of documents in a partition, or in all partitions. */
   count(collection: string, partition?: string): number
-  /** How many documents a filter leaves, of those that a search would look at. */
+  /** The number of documents that match a filter, among those that a search would look at. */
   countMatching(collection: string, filter: Filter): number
-  /** Documents whose id begins with `prefix`, of {@link PREFIX_LENGTH} characters or more, in the order of their ids. */
+  /**
+   * Documents whose id begins with `prefix`, in the order of their ids. `prefix` has at least {@link PREFIX_LENGTH}
+   * characters.
+   */
   withPrefix<T>(collection: string, prefix: string, limit: number): Document<T>[]
-  /** Documents whose `expiresAt` has come, the earliest first. */
+  /** Documents whose `expiresAt` has passed, the earliest first. */
   expired<T>(collection: string, now: number, limit: number): Document<T>[]
-  /** The oldest documents of a collection: of a partition, of all without one. */
+  /** The oldest documents of a partition, or of the whole collection. */
   oldest<T>(collection: string, limit: number, partition?: string): Document<T>[]
-  /** Entries after a place, in order; at most `limit` of them. */
+  /** Entries after a position, in order, at most `limit`. */
   read(log: string, after: number, limit: number): LogEntry[]
-  /** How many entries a log has. */
+  /** The number of entries in a log. */
   length(log: string): number
-  /** Whether the log has its last entry. */
+  /** Whether the log is sealed, so that it takes no more entries. */
   isSealed(log: string): boolean
 }
 
-/** What can be done inside a transaction. Collections and logs come into being when they are first written. */
+/** The operations inside a transaction. Collections and logs exist from their first write on. */
 export interface Transaction extends Reader {
   /** Adds a document or replaces the one of the same id. */
   put<T>(collection: string, document: Document<T>, footing?: Footing): void
   delete(collection: string, id: string): void
   /**
-   * Adds an entry and returns its place; undefined, and nothing is written, where the log is sealed. `seal` makes
-   * the entry the last one for good.
+   * Adds an entry and returns its position. If the log is sealed, it writes nothing and returns undefined. `seal` makes the
+   * entry the last one.
    */
   append(log: string, data: string, seal?: boolean): number | undefined
   deleteLog(log: string): void
 }
 
-/** Now, or later. */
+/** A value, or a promise of it. */
 export type Soon<T> = T | Promise<T>
 
 /** Milliseconds for which a store that cannot be read or written is tried again. */
 export const PATIENCE_MS = 1000
 
 /**
- * A store. What can be done at once gives its value, all else a promise. A store that cannot be reached, or that another one
- * is writing, is tried again for so many milliseconds (default {@link PATIENCE_MS}), while everything else goes on; then it
- * is `state_unavailable`. What the work itself throws comes through at once.
+ * A store. It returns a value if it can answer at once, otherwise a promise. If the store cannot be reached, or another
+ * process is writing it, it tries again for `patienceMs` (default {@link PATIENCE_MS}) without blocking. After that it fails
+ * with `state_unavailable`. Errors of the work itself are thrown at once.
  */
 export interface Store extends Presence {
-  /** Looks at the store as it is at one moment. Waits for nobody who writes. */
+  /** Reads the store as of one moment. It does not wait for writers. */
   read<T>(work: (tx: Reader) => T, patienceMs?: number): Soon<T>
   /**
-   * Runs `work` as one: all of it is written, or, when it throws, nothing. Writes happen in the order in which they were
-   * asked for; what has to be tried again comes later. `work` may run more than once, of which all but the last time is undone. Throws `state_full` where there is no
-   * room.
+   * Runs `work` as one transaction. All of it is written, or nothing if it throws. Writes happen in the order of the calls,
+   * except that a retried write may come later. `work` may run more than once; only its last run counts. Throws `state_full`
+   * if there is no room.
    */
   write<T>(work: (tx: Transaction) => T, patienceMs?: number): Soon<T>
-  /** Keeps a thing from leaving, until what this gives is called. Stores of unbounded size have none. */
+  /** Prevents a thing's deletion until the returned function is called. Stores of unlimited size do not have it. */
   hold?(thing: string): () => void
-  /** Lets go of files and handles. */
+  /** Closes files and handles. */
   close(): void
 }
 
-/** A store that is at hand: whatever is asked of it has happened when it answers. */
+/** A store that answers at once. Each operation is complete when it returns. */
 export interface NearStore extends Store {
   read<T>(work: (tx: Reader) => T): T
   write<T>(work: (tx: Transaction) => T): T
-  /** `write`, for those who need it at once. */
+  /** The same as `write`, for code that needs the result at once. */
   transact<T>(work: (tx: Transaction) => T): T
 }

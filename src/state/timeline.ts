@@ -5,7 +5,7 @@ export function comparePlaces(a: Place, b: Place): number {
   return a.at - b.at || compareTexts(a.id, b.id)
 }
 
-/** By code points, as SQL orders text; `<` would order by UTF-16 units. */
+/** Compares by code points, as SQL orders text. `<` would compare by UTF-16 units. */
 function compareTexts(a: string, b: string): number {
   const end = Math.min(a.length, b.length)
   for (let i = 0; i < end; i++) {
@@ -15,18 +15,18 @@ function compareTexts(a: string, b: string): number {
   return a.length - b.length
 }
 
-/** Surrogates stand for what comes after all other characters. */
+/** Ranks surrogates after all other units, since they encode the highest code points. */
 function rankOf(unit: number): number {
   if (unit < 0xd800) return unit
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800
 }
 
-/** Documents of a bucket at the most. A bucket that has more is split in two. */
+/** Most documents of a bucket. A larger bucket is split in two. */
 const BUCKET = 128
 
 /**
- * Documents, or what stands for them, in the order of time. Adding, finding and leaving out cost little, however many
- * there are and wherever they stand: they are kept in buckets of a bounded size, none of which is empty.
+ * Documents, or entries for them, in the order of time. Adding, finding and removing cost little at any number and position.
+ * The documents are in buckets of limited size, none of which is empty.
  */
 export class Timeline<T extends Place = Document> {
   readonly #buckets: T[][] = []
@@ -36,9 +36,9 @@ export class Timeline<T extends Place = Document> {
     return this.#size
   }
 
-  /** Adds a document, or replaces the one of the same place. */
+  /** Adds a document, or replaces the one at the same place. */
   put(document: T): void {
-    // What is later than all others joins the last bucket.
+    // A document later than all others joins the last bucket.
     const at = Math.min(this.#bucketOf(document), this.#buckets.length - 1)
     const bucket = this.#buckets[at]
     if (bucket === undefined) {
@@ -53,7 +53,7 @@ export class Timeline<T extends Place = Document> {
       return
     }
     bucket.push(document)
-    // A splice would make an array of what it takes out.
+    // `splice` would make an array of the removed items.
     bucket.copyWithin(index + 1, index, bucket.length - 1)
     bucket[index] = document
     this.#size++
@@ -71,7 +71,7 @@ export class Timeline<T extends Place = Document> {
     if (bucket.length === 0) this.#buckets.splice(at, 1)
   }
 
-  /** Newest first, from before `after` on. */
+  /** Newest first, beginning before `after`. */
   *newest(after?: Place): Generator<T> {
     let at = after === undefined ? this.#buckets.length : this.#bucketOf(after)
     const first = this.#buckets[at]
@@ -84,7 +84,7 @@ export class Timeline<T extends Place = Document> {
     }
   }
 
-  /** Oldest first, from `from` on. */
+  /** Oldest first, beginning at `from`. */
   *oldest(from?: Place): Generator<T> {
     let at = from === undefined ? 0 : this.#bucketOf(from)
     const first = this.#buckets[at]
@@ -96,14 +96,14 @@ export class Timeline<T extends Place = Document> {
     }
   }
 
-  /** What comes at the end stays together, so that buckets are full where time goes forward. */
+  /** Splits a bucket. The last bucket keeps all but its last document, so that buckets become full while time advances. */
   #split(at: number, bucket: T[]): void {
     const isLast = at === this.#buckets.length - 1
     const rest = bucket.splice(isLast ? bucket.length - 1 : bucket.length >> 1)
     this.#buckets.splice(at + 1, 0, rest)
   }
 
-  /** The first bucket whose last place is not before `place`. Looks at the end first: time goes forward. */
+  /** The first bucket whose last place is not before `place`. It checks the end first, since new documents come there. */
   #bucketOf(place: Place): number {
     const isBefore = (bucket: readonly T[] | undefined) => comparePlaces(bucket!.at(-1)!, place) < 0
     return firstIndex(this.#buckets, isBefore)
@@ -115,7 +115,7 @@ function indexIn(bucket: readonly Place[], place: Place): number {
   return firstIndex(bucket, one => comparePlaces(one!, place) < 0)
 }
 
-/** The first index of a sorted list that is not before what is looked for. */
+/** The first index of a sorted list whose item is not before the target. */
 function firstIndex<T>(list: readonly T[], isBefore: (one: T | undefined) => boolean): number {
   if (list.length === 0 || isBefore(list.at(-1))) return list.length
   let low = 0

@@ -1,29 +1,29 @@
 /**
- * Which addresses a server may be sent to by somebody else: none that lead back into its own network.
+ * Checks the addresses to which others may send a server. Addresses inside the server's own network are refused.
  *
  * @module
  */
 
 import { ServableError } from '../errors.ts'
 
-/** What is let through beside public addresses, and how names are looked up. */
+/** Which addresses are allowed besides public ones, and how to look names up. */
 export interface AddressPolicy {
-  /** Hosts (`localhost`), hosts with a port (`127.0.0.1:3000`) and ranges (`10.0.0.0/8`) that may be asked. */
+  /** Hosts (`localhost`), hosts with a port (`127.0.0.1:3000`) and ranges (`10.0.0.0/8`) that are allowed. */
   readonly allow: readonly string[]
-  /** The addresses of a name, at least one; rejects where it cannot be looked up. Undefined where the runtime cannot say. */
+  /** Gives the addresses of a name, at least one. Rejects if the lookup fails. Undefined if the runtime cannot look names up. */
   readonly resolve: ((host: string) => Promise<readonly string[]>) | undefined
-  /** Takes `http:` for hosts that `allow` names, and for no others. */
+  /** Accepts `http:` only for hosts that `allow` names. */
   readonly isHttpsOnly?: boolean
 }
 
 /**
- * Blocks that are not of the public internet, or lead elsewhere than they say (IANA's registries of special-purpose
- * addresses, RFC 6890; the IPv4 addresses inside IPv6 ones are looked at by themselves).
+ * Blocks that are not part of the public internet, or that lead to other addresses than they show (IANA's registries of
+ * special-purpose addresses, RFC 6890). IPv4 addresses inside IPv6 ones are checked separately.
  */
 const REFUSED = [
   '0.0.0.0/8',
   '10.0.0.0/8',
-  // The host of machines in Azure.
+  // Azure's address for the host of a virtual machine.
   '168.63.129.16/32',
   '100.64.0.0/10',
   '127.0.0.0/8',
@@ -51,7 +51,7 @@ const REFUSED = [
   'ff00::/8',
 ]
 
-/** IPv6 blocks that carry an IPv4 address, and at which byte. */
+/** IPv6 blocks that contain an IPv4 address, and the byte at which it begins. */
 const CARRYING: readonly (readonly [range: string, at: number])[] = [
   ['::ffff:0:0/96', 12],
   ['::ffff:0:0:0/96', 12],
@@ -59,10 +59,10 @@ const CARRYING: readonly (readonly [range: string, at: number])[] = [
   ['2002::/16', 2],
 ]
 
-/** Endings of names that never are public (RFC 6761, 6762, 8375; `internal` is kept private by ICANN). */
+/** Endings of names that are never public (RFC 6761, 6762, 8375; ICANN reserves `internal` for private use). */
 const PRIVATE_NAMES = /(^|\.)(localhost|local|svc|internal|intranet|lan|home|corp|home\.arpa|onion)$/
 
-/** `address_refused` for a name of which nobody can say now where it leads; later somebody may. */
+/** `address_refused` for a name that cannot be looked up now. A later lookup may succeed. */
 export class UnknownNameError extends ServableError {
   constructor(host: string, cause: unknown) {
     const text = `The host \`${host.slice(0, 100)}\` cannot be looked up: check its spelling, or try again later`
@@ -71,9 +71,9 @@ export class UnknownNameError extends ServableError {
 }
 
 /**
- * Throws `address_refused` unless the URL is of `http:` or `https:`, without credentials, and leads to a public
- * address or to one that `allow` names. A name is refused where one of its addresses is, and where it has none: the error is
- * an {@link UnknownNameError} then.
+ * Throws `address_refused` unless the URL begins with `http:` or `https:`, has no credentials, and leads to a public address
+ * or one that `allow` names. A name is refused if any of its addresses is refused. It is also refused if it has no address;
+ * then the error is an {@link UnknownNameError}.
  */
 export async function checkAddress(url: URL, { allow, resolve, isHttpsOnly }: AddressPolicy): Promise<void> {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refused('must begin with http: or https:')
@@ -114,7 +114,7 @@ async function lookUp(
   return addresses
 }
 
-/** The host without brackets and without the dot of the root. */
+/** The host without brackets and without the final dot. */
 function hostOf({ hostname }: URL): string {
   return hostname
     .replace(/^\[(.*)\]$/, '$1')
@@ -144,7 +144,7 @@ function checkBytes(bytes: AddressBytes, host: string, allow: readonly string[])
 /** The 4 or 16 bytes of an address. */
 export type AddressBytes = readonly number[]
 
-/** Whether an address is of a range such as `10.0.0.0/8`. */
+/** Whether an address is in a range such as `10.0.0.0/8`. */
 function isWithin(bytes: AddressBytes, range: string): boolean {
   if (!isRange(range)) return false
   const [base = '', length] = range.split('/')
@@ -157,7 +157,7 @@ function isWithin(bytes: AddressBytes, range: string): boolean {
   })
 }
 
-/** Whether the text is an address range, as `allow` may hold it. */
+/** Whether the text is an address range, as `allow` takes it. */
 export function isRange(text: string): boolean {
   const [base = '', length = '', ...rest] = text.split('/')
   const bytes = parseAddress(base)

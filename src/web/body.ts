@@ -8,30 +8,30 @@ import { isServableError, ServableError } from '../errors.ts'
 import { parseJson } from './json.ts'
 
 /**
- * The body as text. Throws `body_too_large` once more than `maxBytes` have come or were declared; nothing more is
- * read then. A body without a length is counted as it streams in.
+ * The body as text. Throws `body_too_large` if more than `maxBytes` are declared or arrive, and then reads no further. A body
+ * without a length is counted while it streams in.
  */
 export async function readText(request: Request, maxBytes: number): Promise<string> {
   const declared = request.headers.get('content-length')
   if (declared === null || !/^\d+$/.test(declared)) return readCounted(request.body, maxBytes)
   if (Number(declared) > maxBytes) throw tooLarge(maxBytes)
   const text = await request.text().catch(throwUnreadable)
-  // HTTP servers hold a body to its declared length; a request made by hand need not.
+  // HTTP servers enforce the declared length. A request made in code may have a longer body.
   if (isLonger(text, maxBytes)) throw tooLarge(maxBytes)
   return text
 }
 
-/** Whether text has more bytes than that as UTF-8, in which a UTF-16 unit is three at the most. */
+/** Whether text has more bytes than `maxBytes` in UTF-8. A UTF-16 unit has at most three bytes. */
 export function isLonger(text: string, maxBytes: number): boolean {
   if (text.length * 3 <= maxBytes) return false
   return text.length > maxBytes || new TextEncoder().encode(text).byteLength > maxBytes
 }
 
-/** The body as JSON. Throws `invalid_body` where it is none, as {@link parseJson} does, and as {@link readText} does. */
+/** The body as JSON. Throws `invalid_body` if it is not JSON, and the errors of {@link parseJson} and {@link readText}. */
 export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
   const text = await readText(request, maxBytes)
   try {
-    // A byte order mark is no part of JSON, and may be ignored (RFC 8259, section 8.1).
+    // JSON has no byte order mark, but a parser may ignore one (RFC 8259, section 8.1).
     return parseJson(text.startsWith('\uFEFF') ? text.slice(1) : text)
   } catch (cause) {
     if (isServableError(cause)) throw cause
@@ -69,7 +69,7 @@ function tooLarge(maxBytes: number): ServableError {
   return new ServableError('body_too_large', `The body must have at most ${maxBytes} bytes`)
 }
 
-/** The client left in the middle, or the body was read before. */
+/** The client left early, or the body was read before. */
 function throwUnreadable(cause: unknown): never {
   throw new ServableError('invalid_body', 'The body could not be read to its end', { cause })
 }

@@ -1,5 +1,5 @@
 /**
- * The address of a client whose requests proxies pass on.
+ * The address of a client behind proxies.
  *
  * @module
  */
@@ -8,30 +8,30 @@ import { type AddressReader, addressIn, peerAddress } from './ip-address.ts'
 import { entriesOf, forwardedFor } from './proxy-headers.ts'
 
 /**
- * Who is believed about a client's address:
+ * Where a client's address comes from:
  *
- * - A number from 1 to 32: so many proxies stand before the service, and each adds the address of its own client to the end
- *   of `X-Forwarded-For`. `1` takes the last address in it.
- * - The name of a header that the nearest proxy sets, such as `cf-connecting-ip` or `x-real-ip`. Of a list the last address
+ * - A number from 1 to 32: so many proxies stand before the service. Each adds the address of its own client to the end of
+ *   `X-Forwarded-For`. `1` takes the last address in it.
+ * - The name of a header that the nearest proxy sets, such as `cf-connecting-ip` or `x-real-ip`. The last address of a list
  *   counts. In `forwarded` it is the last `for` (RFC 7239).
- * - A function that says whether an address is a proxy's. It is asked for the connection's own address first (undefined where
- *   the runtime knows none), then for the addresses of `X-Forwarded-For` from its end. The first one for which it gives
- *   anything but `true` is the client's.
+ * - A function that says whether an address is a proxy's. It is called for the connection's own address first (undefined if
+ *   the runtime does not know it), then for the addresses of `X-Forwarded-For` from its end. The first address for which it
+ *   does not return `true` is the client's.
  *
- * A number and a name believe whoever connects: use them where clients reach the service through the proxy alone.
+ * A number and a name trust everyone who connects: use them only if clients reach the service through the proxy alone.
  */
 export type TrustProxy = number | string | ((peer: string | undefined) => boolean)
 
 /** Most proxies between a client and the service. */
 const MAX_HOPS = 32
 
-/** What a {@link TrustProxy} must be, for an error. */
+/** The rule for a {@link TrustProxy}, for an error text. */
 export const TRUST_PROXY: string = `must be a number of proxies from 1 to ${MAX_HOPS}, the name of a header, or a function`
 
 /** The name of a header (RFC 9110, section 5.1). */
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
 
-/** Whether other code's value is a {@link TrustProxy}. */
+/** Whether an unknown value is a {@link TrustProxy}. */
 export function isTrustProxy(value: unknown): value is TrustProxy {
   if (typeof value === 'number') return Number.isInteger(value) && value >= 1 && value <= MAX_HOPS
   return typeof value === 'function' || (typeof value === 'string' && HEADER_NAME.test(value))
@@ -39,7 +39,7 @@ export function isTrustProxy(value: unknown): value is TrustProxy {
 
 /**
  * Makes the reader. What a header says counts where it is an IP address; otherwise the connection's own address counts.
- * `onError` is told what a function of `trust` throws; then nobody is believed.
+ * If a function of `trust` throws, `onError` is told, and the connection's own address counts.
  */
 export function createAddressReader(
   trust: TrustProxy | undefined,
@@ -60,7 +60,7 @@ function finderOf(trust: TrustProxy | undefined, onError: (error: unknown) => vo
   return headers => lastIn(headers.get(trust))
 }
 
-/** Where there are fewer addresses than proxies, a proxy wrote the first one: nobody stands before it. */
+/** With fewer addresses than proxies, the first address was written by a proxy for its own client. */
 function atHop(headers: Headers, hops: number): string | undefined {
   let found = ''
   let hop = 0
@@ -76,7 +76,7 @@ function lastIn(field: string | null): string | undefined {
   return addressIn(last)
 }
 
-/** Undefined where nobody is to be believed. */
+/** Undefined where the headers are not trusted: then the connection's own address counts. */
 function beforeProxies(
   headers: Headers,
   own: string | undefined,
@@ -84,7 +84,7 @@ function beforeProxies(
   onError: (error: unknown) => void,
 ): string | undefined {
   try {
-    // `true` alone: a promise would believe everybody.
+    // `true` alone: a promise would trust every client.
     if (isProxy(own) !== true) return undefined
     let client: string | undefined
     let hops = 0

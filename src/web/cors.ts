@@ -20,18 +20,18 @@ export interface CorsOptions {
   readonly maxAge?: number
 }
 
-/** The CORS setting: off, any origin, a list of origins, or in full. */
+/** The CORS setting: off, any origin, a list of origins, or all options. */
 export type CorsSetting = boolean | readonly string[] | CorsOptions
 
 /** Answers preflights and marks responses. */
 export interface Cors {
-  /** The answer to a preflight; undefined where the request is none. */
+  /** The answer to a preflight. Undefined if the request is not a preflight. */
   preflight(request: Request, methods: readonly string[]): Response | undefined
   /** Adds the headers that let the request's origin read the response. */
   mark(request: Request, headers: Headers): void
   /** Whether a page of this origin may call. */
   allows(origin: string): boolean
-  /** Whether any page may, though without credentials. */
+  /** Whether any page may call, without credentials. */
   readonly isOpen: boolean
 }
 
@@ -57,7 +57,7 @@ const EXPOSED = [
   'content-disposition',
 ]
 
-/** Builds the CORS part once. `keyHeaders` are the provider key headers to allow. Undefined where CORS is off. */
+/** Builds the CORS part once. `keyHeaders` are the provider key headers to allow. Undefined if CORS is off. */
 export function createCors(setting: CorsSetting, keyHeaders: readonly string[]): Cors | undefined {
   if (setting === false) return undefined
   const options = toOptions(setting)
@@ -94,7 +94,7 @@ export function createCors(setting: CorsSetting, keyHeaders: readonly string[]):
   }
 }
 
-/** A test of the deployment's own: an origin on which it throws is not allowed. */
+/** Calls the deployment's own test. An origin on which the test throws is not allowed. */
 function guarded(test: (origin: string) => boolean): (origin: string) => boolean {
   return origin => {
     try {
@@ -111,8 +111,8 @@ function toOptions(setting: true | readonly string[] | CorsOptions): CorsOptions
 }
 
 /**
- * Throws `invalid_options` for credentials together with any origin: browsers refuse that (WHATWG Fetch, section 3.2.3), so it
- * can only be a mistake.
+ * Throws `invalid_options` for credentials together with any origin. Browsers refuse that combination (WHATWG Fetch, section
+ * 3.2.3), so it can only be a mistake.
  */
 export function checkCredentials(name: string, setting: CorsSetting): void {
   if (typeof setting !== 'object' || !('origins' in setting)) return

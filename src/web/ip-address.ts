@@ -1,5 +1,5 @@
 /**
- * The address of a client, written in one way, and what it is counted by.
+ * The client's address in one notation, and the key by which it is counted.
  *
  * @module
  */
@@ -11,8 +11,8 @@ const BRACKETED = /^\[([^\]]*:[^\]]*)\](?::(?:\d{1,5}|_[\w.-]+))?$/
 const WITH_PORT = /^([\d.]+):(?:\d{1,5}|_[\w.-]+)$/
 
 /**
- * The address alone, without a port and a zone: of an IPv4 address inside an IPv6 one the IPv4 address, of IPv6 the text of
- * RFC 5952. Undefined for what is no address.
+ * The address alone, without a port and a zone. For an IPv4 address inside an IPv6 one it is the IPv4 address. IPv6 is
+ * written as RFC 5952 says. Undefined if the text is not an address.
  */
 export function addressIn(text: string): string | undefined {
   const bytes = bytesIn(text)
@@ -22,8 +22,8 @@ export function addressIn(text: string): string | undefined {
 }
 
 /**
- * What an address is counted by: IPv4 by itself, IPv6 by its network of 64 bits, since a client has all of it. What is no
- * address is counted as it is.
+ * The key by which an address is counted: IPv4 as a whole, IPv6 by its network of 64 bits, since a client has all of it.
+ * Other text is its own key.
  */
 export function addressKey(address: string): string {
   const bytes = bytesIn(address)
@@ -50,7 +50,7 @@ function groupsOf(bytes: AddressBytes): string[] {
   )
 }
 
-/** Gives the client's address; undefined where nobody says it. `peer` is the connection's own address. */
+/** Gives the client's address. Undefined if no source tells it. `peer` is the connection's own address. */
 export type AddressReader = (headers: Headers, peer: string | undefined) => string | undefined
 
 /** The address of the connection. */

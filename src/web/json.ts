@@ -1,15 +1,15 @@
 /**
- * Parses JSON of strangers: how deep it is nested and how many values it has are bounded before anything is made of it.
+ * Parses JSON from untrusted sources. It checks limits on depth and number of values before it parses.
  *
  * @module
  */
 
 import { ServableError } from '../errors.ts'
 
-/** Most levels of arrays and objects. Recursive code has stack for them on every runtime. */
+/** Most levels of arrays and objects. On every runtime, the stack suffices for recursion of this depth. */
 export const MAX_JSON_DEPTH = 200
 
-/** Most values of one text. A small value such as `{}` takes some thirty times its length in memory. */
+/** Most values of one text. A small value such as `{}` takes about thirty times its length in memory. */
 export const MAX_JSON_VALUES = 500_000
 
 const QUOTE = 0x22
@@ -21,15 +21,15 @@ const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 
 /**
- * The value of a JSON text (RFC 8259; section 9 lets a parser set such bounds). Throws `invalid_body` for one that is
- * nested too deep or has too many values, and a `SyntaxError` for what is no JSON.
+ * The value of a JSON text (RFC 8259; section 9 allows such limits). Throws `invalid_body` if the text is nested too deep or
+ * has too many values, and a `SyntaxError` if it is not JSON.
  */
 export function parseJson(text: string): unknown {
   if (text.length > MAX_JSON_DEPTH) checkBounds(text)
   return JSON.parse(text)
 }
 
-/** Counts what opens and what separates, outside of strings. Whether it is JSON, the parser says. */
+/** Counts opening brackets and separators outside of strings. The parser checks whether the text is JSON. */
 function checkBounds(text: string): void {
   let depth = 0
   let values = 1
@@ -57,7 +57,7 @@ function checkBounds(text: string): void {
 const TOO_DEEP = `The JSON must be nested at most ${MAX_JSON_DEPTH} deep`
 const TOO_MANY = `The JSON must have at most ${MAX_JSON_VALUES} values`
 
-/** Where the string that begins at `from` ends: the first quote that no backslash escapes, or the end of the text. */
+/** The end of the string that begins at `from`: the first unescaped quote, or the end of the text. */
 function endOfString(text: string, from: number): number {
   for (let at = text.indexOf('"', from + 1); at !== -1; at = text.indexOf('"', at + 1)) {
     let before = at

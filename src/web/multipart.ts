@@ -1,28 +1,28 @@
 /**
- * Reads `multipart/form-data` (RFC 7578) within a bound: the body is counted while it streams in, and cut off before it is
- * parsed whole.
+ * Reads `multipart/form-data` (RFC 7578) within limits. It counts the body while it streams in, and stops it before it is
+ * parsed as a whole.
  *
  * @module
  */
 
 import { isServableError, ServableError } from '../errors.ts'
 
-/** Bounds on a form. */
+/** The limits of a form. */
 export interface FormBounds {
   readonly maxBytes: number
-  /** Fields and files, which are counted before any is made: half a million empty ones fit into 32 MiB. */
+  /** Most fields and files together. They are counted before any is made: half a million empty ones fit into 32 MiB. */
   readonly maxParts: number
-  /** Milliseconds that it may take to arrive. */
+  /** Most milliseconds until the form has arrived. */
   readonly timeoutMs: number
-  /** Whoever watches it arrive. A `ServableError` that it throws ends the reading. */
+  /** Watches the form arrive. A `ServableError` that it throws stops the reading. */
   readonly watcher?: FormWatcher | undefined
 }
 
 /** Watches a form arrive. */
 export interface FormWatcher {
-  /** So many bytes more have come. */
+  /** Adds the number of bytes that have arrived. */
   add(bytes: number): void
-  /** Called once a second, also while nothing comes. */
+  /** Called once a second, even while no bytes arrive. */
   check(): void
 }
 
@@ -32,8 +32,8 @@ export function isMultipart(request: Request): boolean {
 }
 
 /**
- * The form. Throws `body_too_large`, or `invalid_body` for what is no form, has too many parts, is cut off or takes too long. That a form is
- * cut off is seen here: Deno's parser takes one that ends at any of its boundaries.
+ * The form. Throws `body_too_large`. Throws `invalid_body` if the body is not a form, has too many parts, is cut off or takes
+ * too long. This code detects a form that is cut off, since Deno's parser accepts an end at any boundary.
  */
 export async function readForm(request: Request, bounds: FormBounds): Promise<FormData> {
   declaredSize(request, bounds.maxBytes)
@@ -42,7 +42,7 @@ export async function readForm(request: Request, bounds: FormBounds): Promise<Fo
   const boundary = boundaryIn(type)
   const { body, failure, stop } = counted(request.body, `--${boundary}`, bounds)
   try {
-    // The parser is given the boundary that is counted by: of a type with two it might take the other one.
+    // The parser gets the boundary that was counted. If a type has two, the parser might choose the other one.
     const headers = { 'content-type': `multipart/form-data; boundary="${boundary}"` }
     return await new Response(body, { headers }).formData()
   } catch (cause) {
@@ -55,21 +55,24 @@ export async function readForm(request: Request, bounds: FormBounds): Promise<Fo
   }
 }
 
-/** Bytes that a body is declared to have; 0 where it is not said. Throws `body_too_large`. */
+/** The declared size of a body in bytes; 0 if it is not declared. Throws `body_too_large`. */
 export function declaredSize(request: Request, maxBytes: number): number {
   const declared = Number(request.headers.get('content-length') ?? 0)
   if (declared > maxBytes) throw tooLarge(maxBytes)
-  // What is no number is not said.
+  // A length that is not a number counts as not declared.
   return Math.max(0, declared) || 0
 }
 
-/** Most characters of a boundary (RFC 2046, 5.1.1). */
+/** Most characters of a boundary (RFC 2046, section 5.1.1). */
 const MAX_BOUNDARY = 70
 
-/** A boundary that can stand in quotes as it is, and is the same bytes in a body. */
+/** A boundary that needs no escape inside quotes and has the same bytes in a body. */
 const BOUNDARY = new RegExp(`^[ !#-[\\]-~]{1,${MAX_BOUNDARY}}$`)
 
-/** What stands, after two dashes, before each part and at the end (RFC 2046, 5.1.1). Throws `invalid_body` without a boundary. */
+/**
+ * The delimiter without its two dashes, which stands before each part and at the end (RFC 2046, section 5.1.1). Throws
+ * `invalid_body` without a boundary.
+ */
 function boundaryIn(type: string): string {
   const [, quoted, token = ''] = /;\s*boundary=(?:"([^"]*)"|([^\s;]*))/i.exec(type) ?? []
   const boundary = quoted ?? token
@@ -78,10 +81,13 @@ function boundaryIn(type: string): string {
   throw new ServableError('invalid_body', text)
 }
 
-/** Milliseconds between two checks of whoever watches. */
+/** Milliseconds between two checks of the watcher. */
 const CHECK_MS = 1000
 
-/** The same bytes, until they or their parts are too many, too late, not wanted any more or end without a last delimiter. */
+/**
+ * The same bytes. The stream fails if there are too many bytes or parts, after the time-out, if the watcher throws, or if the
+ * last delimiter is missing.
+ */
 function counted(
   body: ReadableStream<Uint8Array>,
   delimiter: string,
@@ -99,7 +105,7 @@ function counted(
     void reader.cancel().then(undefined, () => {})
     fail?.(failure)
   }
-  /** Whether reading goes on after what `watcher` is told. */
+  /** Calls the watcher. Returns whether reading continues. */
   const goesOn = (tell: () => void) => {
     try {
       tell()
@@ -140,7 +146,7 @@ function counted(
 
 const LINE_FEED = 10
 
-/** Counts the parts that have begun in the bytes so far: the lines that begin with the delimiter, but for the last one. */
+/** Counts the parts that have begun so far: the lines that begin with the delimiter, except the last line. */
 function createPartCounter(delimiter: string): (chunk: Uint8Array) => number {
   const pattern = new TextEncoder().encode(`\n${delimiter}`)
   // The first line needs no line break before it.
@@ -148,7 +154,7 @@ function createPartCounter(delimiter: string): (chunk: Uint8Array) => number {
   let lines = 0
   return chunk => {
     for (const byte of chunk) {
-      // A line feed is nowhere else in the pattern: what does not go on may begin anew, and nothing in between.
+      // The pattern has a line feed only at its start. So after a mismatch only a line feed can begin a new match.
       if (byte === pattern[matched]) matched++
       else matched = byte === LINE_FEED ? 1 : 0
       if (matched < pattern.length) continue
@@ -159,7 +165,7 @@ function createPartCounter(delimiter: string): (chunk: Uint8Array) => number {
   }
 }
 
-/** Holds the last bytes of those that pass. */
+/** Keeps the last bytes of a stream. */
 function createTail(length: number) {
   const bytes = new Uint8Array(length)
   return {

@@ -6,7 +6,7 @@
 
 import { type ErrorCode, type Issue, MASK, redact, reportError } from '../errors.ts'
 
-/** The body of an error response (RFC 9457, section 3), with a stable `code` and the text once more as `error`. */
+/** The body of an error response (RFC 9457, section 3), with a stable `code`. `error` repeats the text. */
 export interface Problem {
   readonly type: string
   readonly title: string
@@ -85,7 +85,7 @@ const STATUS = {
   run_timeout: 504,
 } as const satisfies Readonly<Record<ErrorCode, number>>
 
-/** The titles of those (RFC 9110, section 15; 429 of RFC 6585). */
+/** The titles of these statuses (RFC 9110, section 15; RFC 6585 for 429). */
 const TITLES: Readonly<Record<(typeof STATUS)[ErrorCode], string>> = {
   400: 'Bad Request',
   401: 'Unauthorized',
@@ -104,12 +104,12 @@ const TITLES: Readonly<Record<(typeof STATUS)[ErrorCode], string>> = {
   504: 'Gateway Timeout',
 }
 
-/** When to try again what was too much, or came at a bad time: in a second (RFC 9110, section 10.2.3). */
+/** The header that asks the client to try again after a second, for 429 and 503 (RFC 9110, section 10.2.3). */
 export function retryHeaders(status: number): { 'retry-after'?: string } {
   return status === 429 || status === 503 ? { 'retry-after': '1' } : {}
 }
 
-/** What an error response needs beside the error. */
+/** What an error response needs besides the error. */
 export interface ProblemOptions {
   readonly requestId: string
   readonly production: boolean
@@ -118,7 +118,7 @@ export interface ProblemOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** Answers with what a client may learn of `thrown`. */
+/** Answers with the part of `thrown` that a client may see. */
 export function problemResponse(
   thrown: unknown,
   { requestId, production, secrets = [], headers }: ProblemOptions,
@@ -129,7 +129,7 @@ export function problemResponse(
   const status = STATUS[code]
   const problem: Problem = {
     type: 'about:blank',
-    // What every failure of its status is called tells nothing of this one.
+    // In production, the title of status 500 does not describe the failure.
     title: production && status === 500 ? MASK : TITLES[status],
     status,
     detail: message,

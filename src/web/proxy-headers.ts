@@ -1,16 +1,16 @@
 /**
- * Headers in which proxies say for whom they pass a request on. They are read from the end, where the nearest proxy has
- * written: what stands before that may be anything.
+ * Headers in which proxies name the client of a request. They are read from the end, which the nearest proxy wrote. The text
+ * before that may be forged.
  *
  * @module
  */
 
 import { addressIn } from './ip-address.ts'
 
-/** Most characters of a header that are read: more than 32 proxies write. */
+/** Most characters of a header that are read. 32 proxies write fewer. */
 const MAX_LENGTH = 4096
 
-/** The entries of a list from its end, without those that are empty (RFC 9110, section 5.6.1). */
+/** The non-empty entries of a list, from its end (RFC 9110, section 5.6.1). */
 export function* entriesOf(
   field: string | null,
   findComma: CommaFinder = (text, end) => text.lastIndexOf(',', end - 1),
@@ -20,7 +20,7 @@ export function* entriesOf(
   let end = field.length
   while (end > start) {
     const comma = findComma(field, end, start)
-    // The start of this entry is not read.
+    // Only a part of this entry is read.
     if (comma < start && start > 0) return
     const entry = field.slice(comma + 1, end).trim()
     if (entry !== '') yield entry
@@ -28,16 +28,16 @@ export function* entriesOf(
   }
 }
 
-/** Where the last comma before `end` stands; less than `start` where there is none. */
+/** Finds the last comma before `end`. The result is less than `start` if there is none. */
 type CommaFinder = (field: string, end: number, start: number) => number
 
-/** The address of the last `for` of a `Forwarded` header (RFC 7239); undefined where that is none. */
+/** The address of the last `for` of a `Forwarded` header (RFC 7239). Undefined if it is not an address. */
 export function forwardedFor(field: string | null): string | undefined {
   const [last = ''] = entriesOf(field, commaOutsideQuotes)
   return addressIn(nodeIn(last) ?? '')
 }
 
-/** A quote that a client left open does not swallow what the proxy has added. */
+/** Finds the last comma outside quotes. A quote that a client left open does not hide what the proxy has added. */
 const commaOutsideQuotes: CommaFinder = (field, end, start) => {
   let isQuoted = false
   for (let at = end - 1; at >= start; at--) {
@@ -53,10 +53,10 @@ function isEscaped(field: string, at: number): boolean {
   return slashes % 2 === 1
 }
 
-/** A parameter of an element, with what ends it (RFC 7239, section 4). */
+/** A parameter of an element with its terminator (RFC 7239, section 4). */
 const PARAMETER = /\s*([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*))\s*(?:;|$)/
 
-/** What an element says as `for`, which may stand in it once; undefined for what is no element. */
+/** The `for` of an element, which may have only one. Undefined if the element is invalid. */
 function nodeIn(element: string): string | undefined {
   const parameter = new RegExp(PARAMETER, 'y')
   let node: string | undefined

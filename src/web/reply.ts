@@ -1,6 +1,6 @@
 import { SSE_HEADERS, type SseSource, sseStream } from './sse.ts'
 
-/** What a reply says. */
+/** The body of a reply. */
 export type ReplyBody = string | SseSource | null
 
 /** Whether a reply is a stream. */
@@ -12,8 +12,8 @@ export function isStream(body: ReplyBody): body is SseSource {
 export type ReplyHeaders = Readonly<Record<string, string>>
 
 /**
- * A response yet to be made. Endpoints answer with it rather than with a `Response`, so that a runtime may write it in a
- * quicker way of its own; `toResponse` is everyone's way.
+ * A response that is not made yet. Endpoints return it instead of a `Response`, so that a runtime may write it in a faster
+ * way. `toResponse` works on every runtime.
  */
 export class Reply {
   readonly body: ReplyBody
@@ -26,13 +26,13 @@ export class Reply {
     this.headers = headers
   }
 
-  /** The same with more headers. */
+  /** The same reply with more headers. */
   with(headers: ReplyHeaders): Reply {
     return new Reply(this.body, { status: this.status, headers: { ...this.headers, ...headers } })
   }
 }
 
-/** Lets go of an answer that nobody will read. */
+/** Releases an answer that will not be read. */
 export function discard({ body }: Reply | Response): void {
   if (typeof body === 'object') void body?.cancel()?.then(undefined, () => {})
 }

@@ -1,21 +1,21 @@
-/** Small changes to a response that another made. */
+/** Small changes to a response that other code made. */
 
 import { ServableError } from '../errors.ts'
 import { discard } from './reply.ts'
 
-/** Whether other code's value is a response, of whatever realm. */
+/** Whether an unknown value is a response, of any realm. */
 export function isResponse(value: unknown): value is Response {
   return Object.prototype.toString.call(value) === '[object Response]'
 }
 
-/** Throws `internal_error`, naming `from`, unless the value is a response: other code made it. */
+/** Checks the value that other code returned. Throws `internal_error`, naming `from`, unless it is a response. */
 export function checkResponse(value: unknown, from: string): Response {
   // `Response.error()` has the status 0 and cannot be sent.
   if (isResponse(value) && value.status !== 0) return value
   throw new ServableError('internal_error', `${from} must return a Response`)
 }
 
-/** Changes the headers of a response; of a copy where they cannot be changed, as after `fetch` or `redirect`. */
+/** Changes the headers of a response. If they are immutable, as after `fetch` or `redirect`, it changes those of a copy. */
 export function withHeaders(response: Response, change: (headers: Headers) => void): Response {
   try {
     change(response.headers)
@@ -27,7 +27,7 @@ export function withHeaders(response: Response, change: (headers: Headers) => vo
   }
 }
 
-/** The same response without its body, as `HEAD` wants it (RFC 9110, section 9.3.2). */
+/** The same response without its body, for `HEAD` (RFC 9110, section 9.3.2). */
 export function withoutBody(response: Response): Response {
   if (response.body === null) return response
   discard(response)

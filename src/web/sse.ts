@@ -11,35 +11,35 @@ export const SSE_HEADERS: Readonly<Record<string, string>> = {
   'x-accel-buffering': 'no',
 }
 
-/** Milliseconds of silence after which a comment keeps the connection alive (Bun cuts responses idle for 10 s). */
+/** Milliseconds of silence before a comment keeps the connection alive (Bun closes responses that are idle for 10 s). */
 export const KEEP_ALIVE_MS = 5000
 
-/** Characters that are gathered for a slow reader before the source is no longer read. */
+/** Most characters that wait for a slow reader. At this limit the source is not read. */
 export const MAX_GATHERED: number = 16 * 1024
 
-/** Turns of the microtask queue without a message after which its source is waiting for something. */
+/** Turns of the microtask queue without a message after which the source counts as waiting. */
 const QUIET_TICKS = 10
 
 const encoder = new TextEncoder()
-/** Tells a client that its stream is there: servers send the head of an answer with its first byte. */
+/** The first comment. Servers send the head of an answer only with its first byte. */
 const OPEN = ': open\n\n'
 const KEEP_ALIVE = ': keep-alive\n\n'
 
-/** Where the messages come from. */
+/** The source of the messages. */
 export interface SseSource {
-  /** Gives the next messages, each as soon as it is there, until `take` returns false. Never throws. */
+  /** Gives each message as soon as it exists, until `take` returns false. Never throws. */
   read(take: TakeMessage): void
   /** The reader left. */
   cancel(): void
 }
 
 /**
- * Takes one message as its lines with the blank line at the end, or undefined when there is none left. Returns whether it
- * takes another. Never throws.
+ * Takes one message, with its lines and the blank line at the end. Undefined means the end. Returns whether it takes another.
+ * Never throws.
  */
 export type TakeMessage = (message: string | undefined) => boolean
 
-/** A source of which every message is asked for. */
+/** A source that gives one message per call. */
 export interface PulledSource {
   /** The next message, as {@link TakeMessage} takes it. Never rejects. */
   next(): Promise<string | undefined>
@@ -47,7 +47,7 @@ export interface PulledSource {
   cancel(): void
 }
 
-/** Reads a source message by message. */
+/** Makes a source from a pulled one. */
 export function pulled(source: PulledSource): SseSource {
   const read = async (take: TakeMessage) => {
     while (take(await source.next()));
@@ -60,7 +60,7 @@ export function sseMessage(id: number | string, json: string): string {
   return `id: ${id}\ndata: ${json}\n\n`
 }
 
-/** Counts the streams that are open; the function that it gives is called once one is closed. */
+/** Counts the open streams. It is called when one opens, and returns a function to call when that one closes. */
 export type StreamCount = () => () => void
 
 /** The same source, counted from its first read until it ends or its reader leaves. */
@@ -87,22 +87,22 @@ export function counted(source: SseSource, count: StreamCount | undefined): SseS
   }
 }
 
-/** Where the messages go. */
+/** The destination of the messages. */
 export interface SseSink {
   write(text: string): void
-  /** Whether its reader keeps up. */
+  /** Whether the reader keeps up. */
   hasRoom(): boolean
 }
 
-/** Messages on their way into a sink. */
+/** Writes messages into a sink. */
 export interface SseWriter {
-  /** Writes messages as they come, and comments while none does. Resolves with false when the sink has no room, with true at the end. */
+  /** Writes messages as they come, and comments in between. Resolves with false if the sink has no room, with true at the end. */
   write(): Promise<boolean>
   /** The reader left. */
   leave(): void
 }
 
-/** Makes a {@link SseWriter}. It reads no further than the sink has room. */
+/** Makes a {@link SseWriter}. It reads only while the sink has room. */
 export function createSseWriter(
   source: SseSource,
   sink: SseSink,
@@ -137,9 +137,9 @@ export function createSseWriter(
   }
 }
 
-/** The messages of a source as bytes. What comes in one turn of the event loop leaves as one chunk. */
+/** The messages of a source as bytes. The messages of one turn of the event loop are one chunk. */
 export function sseStream(source: SseSource, keepAliveMs?: number): ReadableStream<Uint8Array> {
-  // It is asked for chunks as they are read: until then, more is gathered.
+  // Without a high-water mark, chunks are made only on demand. Meanwhile messages gather.
   return new ReadableStream<Uint8Array>(new Chunks(source, keepAliveMs), { highWaterMark: 0 })
 }
 
@@ -150,7 +150,7 @@ class Chunks implements SseSink {
   #isReading = false
   #hasEnded = false
   #hasLeft = false
-  /** Tells `pull` that something has come. */
+  /** Tells `pull` that a message has come. */
   #wake = () => {}
 
   constructor(source: SseSource, keepAliveMs: number | undefined) {
@@ -185,7 +185,7 @@ class Chunks implements SseSink {
     this.#writer.leave()
   }
 
-  /** Reads on while there is room. */
+  /** Reads while there is room. */
   async #read(): Promise<void> {
     this.#isReading = true
     do this.#hasEnded = await this.#writer.write()
@@ -194,7 +194,7 @@ class Chunks implements SseSink {
     this.#wake()
   }
 
-  /** Resolves once something has come, and what comes in the same turn with it. */
+  /** Resolves after a message has come, together with the other messages of that turn. */
   async #arrival(): Promise<void> {
     while (this.#gathered === '' && !this.#hasEnded && !this.#hasLeft) {
       await new Promise<void>(resolve => {
@@ -210,8 +210,8 @@ class Chunks implements SseSink {
 }
 
 /**
- * Writes a comment when the first message is not there at once, and after each `maxSilenceMs` without a message, while the
- * writer waits for its source. A sink that has no room needs none: its timer stops at the next tick.
+ * Writes a comment if the first message is not ready at once. While the writer waits for its source, it also writes one after
+ * each `maxSilenceMs` without a message. If the sink has no room, the timer stops at the next tick.
  */
 function createKeepAlive(sink: SseSink, maxSilenceMs: number) {
   let timer: ReturnType<typeof setInterval> | undefined
@@ -219,7 +219,7 @@ function createKeepAlive(sink: SseSink, maxSilenceMs: number) {
   let hasOpened = false
   let isWaiting = false
   let hasSpoken = false
-  /** Looks at the source in a row that found it silent. */
+  /** Checks in a row that found the source silent. */
   let silent = 0
   const stop = () => {
     if (timer !== undefined) clearInterval(timer)
@@ -251,7 +251,7 @@ function createKeepAlive(sink: SseSink, maxSilenceMs: number) {
     },
     start() {
       isWaiting = true
-      // A source whose messages are all ready needs neither a comment before them nor one between.
+      // If all messages are ready, no comment is needed.
       if (hasOpened) watch()
       else opening ??= setTimeout(open, 0)
     },

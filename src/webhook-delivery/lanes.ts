@@ -1,42 +1,43 @@
 /**
- * How many receivers are told at a time, and whose: clients and their receivers share two lanes, one for those that take
- * what they are told at once, and a small one for those that were slow or failed, so that nobody else waits behind them.
+ * Limits how many requests to receivers run at the same time, and shares them among clients and receivers. There are two
+ * lanes. The large one is for receivers that answer quickly. The small one is for receivers that were slow or failed, so
+ * that they do not hold up the others.
  *
  * @module
  */
 
 import { type Claim, FairShare } from '../fair-share.ts'
 
-/** Receivers that are told at a time: quick ones, and the others. */
+/** Most simultaneous requests: in the quick lane, and in the slow lane. */
 const QUICK = 48
 const SLOW = 16
 
-/** Milliseconds after which a receiver is slow. */
+/** Milliseconds after which a receiver counts as slow. */
 export const SLOW_MS = 1000
 
-/** Slow receivers that are remembered; past it the ones that were found first are taken for quick ones again. */
+/** Most slow receivers that are remembered. Past it the oldest ones count as quick again. */
 const MAX_REMEMBERED = 1000
 
-/** How much a client may have with all its receivers: three times what is free. Each of them may have what is free. */
+/** A receiver may take as many places as are free. A client may take three times as many for all its receivers. */
 const CLIENT_TIMES = 3
 
-/** Who is told. */
+/** A receiver. */
 export interface Receiver {
   readonly url: string
-  /** Whose receiver it is; one of all who are unknown where nobody is named. */
+  /** The client that named the receiver. All unknown clients count as one. */
   readonly client?: string | undefined
-  /** How often in a row it has failed. */
+  /** Failures in a row. */
   readonly failures: number
 }
 
 /** A place in a lane. */
 export interface Place {
-  /** It takes long: goes over to the slow lane, if there is a place. Whether it has. */
+  /** Moves to the slow lane if there is a free place. Returns whether it moved. */
   goSlow(): boolean
   leave(): void
 }
 
-/** The lanes of one process, for whatever has a receiver. */
+/** The two lanes of a process. `T` is anything that has a receiver. */
 export class Lanes<T> {
   readonly #receiverOf: (told: T) => Receiver
   readonly #quick = new FairShare(QUICK)
@@ -47,7 +48,7 @@ export class Lanes<T> {
     this.#receiverOf = receiverOf
   }
 
-  /** A place for a receiver; undefined where it has to wait. */
+  /** Returns a place for a receiver. Undefined if it has to wait. */
   enter(told: T): Place | undefined {
     const receiver = this.#receiverOf(told)
     const claims = claimsOf(receiver)
@@ -64,7 +65,7 @@ export class Lanes<T> {
     }
   }
 
-  /** Remembers how a receiver was. */
+  /** Remembers whether a receiver was quick. */
   note(told: T, isQuick: boolean): void {
     const name = nameOf(this.#receiverOf(told))
     this.#known.delete(name)
@@ -75,7 +76,7 @@ export class Lanes<T> {
   }
 }
 
-/** A receiver is an origin and the client that named it: nobody can make another one's receiver slow. */
+/** A receiver is identified by its origin and its client. So no client can make another client's receiver slow. */
 function nameOf({ client = '', url }: Receiver): string {
   return `${new URL(url).origin} of ${client}`
 }

@@ -1,7 +1,10 @@
-/** Timers hold 31 bits of milliseconds. */
+/** The longest delay of a timer: 31 bits of milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** One timer for the soonest of all moments: does the work then. It keeps no server going. */
+/**
+ * Makes a function that schedules `work` for a time. There is one timer, for the earliest time. It does not keep the
+ * process alive.
+ */
 export function createSchedule(work: () => void): (at: number) => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   let timerAt = Number.POSITIVE_INFINITY
@@ -16,7 +19,7 @@ export function createSchedule(work: () => void): (at: number) => void {
       },
       Math.min(Math.max(0, at - Date.now()), MAX_TIMER_MS),
     )
-    // A server that has nothing else to do may end.
+    // The timer must not keep the process alive.
     ;(timer as { unref?(): void }).unref?.()
   }
 }

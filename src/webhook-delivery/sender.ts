@@ -1,5 +1,5 @@
 /**
- * Sends one request to a receiver, signed where there is a secret, and says how the receiver took it.
+ * Sends a request to a receiver and reports the result. The request is signed if there is a secret.
  *
  * @module
  */
@@ -8,31 +8,31 @@ import { ServableError } from '../errors.ts'
 import { type AddressPolicy, checkAddress, UnknownNameError } from '../web/address.ts'
 import { signWebhook } from './webhook.ts'
 
-/** What is sent. */
+/** A request to a receiver. */
 export interface Delivery {
   readonly url: string
-  /** The same for each try, so that a receiver knows what it has. */
+  /** The same for each try, so that a receiver can recognize a repeated request. */
   readonly id: string
   readonly body: string
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** How a receiver took it: it has it, it may take it later, or it never will. */
+/** The result: the receiver took the request, failed and may take it later, or is gone for good. */
 export type Reception = { readonly how: 'taken' } | { readonly how: 'failed' | 'gone'; readonly why: string }
 
-/** Tells receivers. */
+/** Sends requests to receivers. */
 export interface Sender {
-  /** Throws `address_refused` for a receiver that may not be told. */
+  /** Throws `address_refused` if requests to this address are not allowed. */
   check(url: string): Promise<void>
-  /** Never rejects. */
+  /** Sends a request. Never rejects. */
   send(delivery: Delivery): Promise<Reception>
 }
 
-/** How a sender works. */
+/** Options of a sender. */
 export interface SenderOptions extends Pick<AddressPolicy, 'allow' | 'resolve'> {
-  /** Signs what is sent; undefined where it is not signed. */
+  /** Key for the signatures. Undefined: requests are not signed. */
   readonly key: Uint8Array<ArrayBuffer> | undefined
-  /** Milliseconds that a receiver may take. */
+  /** Milliseconds that a receiver may take to answer. */
   readonly timeoutMs: number
 }
 
@@ -49,16 +49,16 @@ export function createSender({ allow, resolve, key, timeoutMs }: SenderOptions):
       signal: AbortSignal.timeout(timeoutMs),
       headers: { ...headers, ...(key && (await signWebhook(key, { id, sentAt: Date.now(), body }))) },
     })
-    // Nothing but the status counts.
+    // Only the status is used.
     void response.body?.cancel().then(undefined, () => {})
     if (response.ok) return { how: 'taken' }
-    // 410 says that it is gone for good (RFC 9110, section 15.5.11).
+    // Status 410 means that the receiver is gone for good (RFC 9110, section 15.5.11).
     return { how: response.status === 410 ? 'gone' : 'failed', why: `it answered ${response.status}` }
   }
   return { check, send: delivery => post(delivery).catch(failureOf) }
 }
 
-/** What is told of a failure: nothing that the receiver or its address could put into a log. */
+/** Describes a failure for the log. The text contains nothing from the receiver or its address. */
 function failureOf(error: unknown): Reception {
   if (error instanceof UnknownNameError) return { how: 'failed', why: 'its name cannot be looked up' }
   if (error instanceof ServableError) return { how: 'gone', why: 'its address is no longer allowed' }

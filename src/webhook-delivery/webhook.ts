@@ -1,5 +1,5 @@
 /**
- * Signed requests (Standard Webhooks 1.0.0): the sender's side and the receiver's.
+ * Signed requests (Standard Webhooks 1.0.0), for the sender and the receiver.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export interface Webhook {
   readonly payload: unknown
 }
 
-/** How a request is verified. */
+/** Options of the verification. */
 export interface VerifyOptions {
   /** Most milliseconds between the time of sending and now, in either direction. Default: 300,000. */
   readonly toleranceMs?: number
@@ -28,7 +28,7 @@ export interface VerifyOptions {
 
 const MIN_KEY_BYTES = 24
 
-/** The bytes of a secret. Throws `invalid_options`, naming `option`. */
+/** Decodes a secret. Throws `invalid_options` that names `option`. */
 export function webhookKey(secret: string, option: string): Uint8Array<ArrayBuffer> {
   const bytes = typeof secret === 'string' ? fromBase64(secret.replace(/^whsec_/, '')) : undefined
   if (bytes !== undefined && bytes.length >= MIN_KEY_BYTES) return bytes
@@ -38,7 +38,7 @@ export function webhookKey(secret: string, option: string): Uint8Array<ArrayBuff
   )
 }
 
-/** The headers that sign a body. */
+/** Returns the headers that sign a body. */
 export async function signWebhook(
   key: Uint8Array<ArrayBuffer>,
   { id, sentAt, body }: { readonly id: string; readonly sentAt: number; readonly body: string },
@@ -81,7 +81,7 @@ export async function verifyWebhook(
   }
 }
 
-/** Several signatures stand side by side where keys are rotated. */
+/** Whether one of the signatures is valid. There are several while keys are rotated. */
 async function isSigned(
   keys: readonly Uint8Array<ArrayBuffer>[],
   signatures: string,
@@ -92,7 +92,7 @@ async function isSigned(
     return bytes === undefined ? [] : [bytes]
   })
   let isOne = false
-  // The runtime compares in constant time.
+  // `crypto.subtle.verify` compares in constant time.
   for (const key of keys) {
     for (const signature of given.slice(0, 10)) {
       if (await crypto.subtle.verify('HMAC', await hmac(key, 'verify'), signature, data)) isOne = true

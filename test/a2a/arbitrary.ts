@@ -12,7 +12,7 @@ const id = fc.string({ minLength: 1, maxLength: 12 })
 const ids = fc.array(id, { minLength: 1, maxLength: 3 })
 const name = fc.string({ minLength: 1, maxLength: 12 })
 
-/** Members that may be there or not. */
+/** A record whose members are all optional. */
 function some<T extends object>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }) {
   return fc.record(model, { requiredKeys: [] })
 }
@@ -24,14 +24,14 @@ const content: fc.Arbitrary<Part> = fc.oneof(
   fc.record({ data: jsonValue }),
 )
 
-/** A part of any content. */
+/** A part with any content. */
 export const part: fc.Arbitrary<Part> = fc
   .tuple(content, some({ mediaType: name, filename: name, metadata: jsonObject }))
   .map(([content, rest]) => ({ ...content, ...rest }))
 
 const parts = fc.array(part, { minLength: 1, maxLength: 3 })
 
-/** A message of either side. */
+/** A message of a user or an agent. */
 export const message: fc.Arbitrary<Message> = fc
   .tuple(
     fc.record({ messageId: id, role: fc.constantFrom('user', 'agent'), parts }),
@@ -69,7 +69,7 @@ const artifact = fc
   )
   .map(([needed, rest]) => ({ ...needed, ...rest }))
 
-/** A task with a history and artifacts, or without. */
+/** A task, with or without a history and artifacts. */
 export const task: fc.Arbitrary<Task> = fc
   .tuple(
     fc.record({ id, contextId: id, status }),

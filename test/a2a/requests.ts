@@ -7,7 +7,7 @@ import type { Wire } from '../../src/a2a/wire/wire.ts'
 /** JSON as a client sends it. */
 export type Json = Record<string, unknown>
 
-/** What a test needs to know of a wire to write its requests. */
+/** The details of a wire that a test needs for its requests. */
 export interface Dialect {
   readonly name: string
   readonly wire: Wire
@@ -18,7 +18,7 @@ export interface Dialect {
   readonly raw: (raw: string) => Json
   readonly url: (url: string) => Json
   readonly data: (data: unknown) => Json
-  /** What every message holds beside id, role and parts. */
+  /** The members of every message besides id, role and parts. */
   readonly extra: Json
 }
 
@@ -62,7 +62,7 @@ export const V03_REST: Dialect = {
 
 export const DIALECTS: readonly Dialect[] = [V1, V03, V03_REST]
 
-/** A message of that wire, with members replaced. */
+/** A message of that wire, with some members replaced. */
 export function messageOf(dialect: Dialect, members: Json = {}): Json {
   return {
     ...dialect.extra,
@@ -73,13 +73,13 @@ export function messageOf(dialect: Dialect, members: Json = {}): Json {
   }
 }
 
-/** What a wire makes of one part of a message. */
+/** The decoded form of one part of a message. */
 export function decodePart(dialect: Dialect, part: unknown): Message['parts'][number] | undefined {
   return dialect.wire.decode.send({ message: messageOf(dialect, { [dialect.parts]: [part] }) }).message
     .parts[0]
 }
 
-/** The fields that a refusal names; undefined where the call is not refused. */
+/** The fields that a refusal names. Undefined if the call succeeds. */
 export function refusal(
   call: () => unknown,
 ): { code: string; fields: string[]; message: string } | undefined {

@@ -1,13 +1,13 @@
-/** Agents with the structure of a framework's and nothing behind it. */
+/** Agents with the structure of a framework's agents, but without a framework. */
 
-/** A stream of these items. */
+/** A stream of the given items. */
 export async function* streaming(items: readonly unknown[]): AsyncGenerator<unknown> {
   yield* items
 }
 
 interface Fake {
   readonly [member: string]: unknown
-  /** What its stream gives. */
+  /** The items of its stream. */
   readonly parts?: readonly unknown[]
 }
 

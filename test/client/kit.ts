@@ -1,4 +1,4 @@
-/** A handler in this process, clients of it, and a network that loses connections. */
+/** A handler in this process, its clients, and a network that loses connections. */
 import {
   type Client,
   type ClientOptions,
@@ -17,14 +17,14 @@ import {
 
 export type Fetch = (request: Request) => Promise<Response>
 
-/** What agents noted. */
+/** What the agents recorded. */
 export interface Service {
   readonly fetch: Fetch
   /** Every request, as `POST /agents/echo/run`. */
   readonly requests: string[]
   /** How often an agent began, and how often its signal fired. */
   readonly notes: { began: number; stopped: number }
-  /** Lets the agent `gated` speak on. */
+  /** Lets the agent `gated` continue. */
   open(): void
 }
 
@@ -79,25 +79,25 @@ export function createService(options: HandlerOptions = {}): Service {
   }
 }
 
-/** A client that never waits long. */
+/** A client that retries without delay. */
 export function clientOf(fetch: Fetch, options: Partial<ClientOptions> = {}): Client {
   return createClient({ baseUrl: 'http://service.test/api', fetch, retryDelayMs: 0, ...options })
 }
 
-/** Where a connection is lost. */
+/** The point at which a connection is lost. */
 export type Cut =
-  /** Not at all. */
+  /** It is not lost. */
   | 'never'
-  /** Before the service hears of the request. */
+  /** Before the request reaches the service. */
   | 'before'
-  /** The service has heard, but its answer is lost. */
+  /** The service has the request, but its answer is lost. */
   | 'answer'
   /** After the first chunk of the body that has an event. */
   | 'event'
-  /** After so many bytes of the answer's body; it fails, or closes as if it had ended. */
+  /** After this many bytes of the answer's body. The body fails, or closes as if it had ended. */
   | { readonly bytes: number; readonly closes: boolean }
 
-/** A network that cuts each connection where `next` says. */
+/** A network that cuts each connection as `next` says. */
 export function cutting(fetch: Fetch, next: (request: Request) => Cut): Fetch {
   return async request => {
     const cut = next(request)
@@ -109,7 +109,7 @@ export function cutting(fetch: Fetch, next: (request: Request) => Cut): Fetch {
       throw new TypeError('the answer was cut')
     }
     const isStream = response.headers.get('content-type') === 'text/event-stream'
-    // Whole JSON is known by its length: what is shorter fails.
+    // JSON has a known length, so a shorter body fails.
     const { bytes, closes } = cut === 'event' ? { bytes: Number.POSITIVE_INFINITY, closes: true } : cut
     return new Response(cutBody(response.body!, bytes, isStream && closes, cut === 'event'), response)
   }
@@ -140,10 +140,10 @@ function cutBody(
   })
 }
 
-/** The metrics of a service that has them. */
+/** The metrics of a service. */
 export const metrics = (): MetricsExporter => new MetricsExporter()
 
-/** What a call that must fail rejects with. */
+/** The error of a call that must fail. */
 export function failure(promise: Promise<unknown>): Promise<ServableClientError> {
   return promise.then(
     () => Promise.reject(new Error('no failure')),
@@ -151,7 +151,7 @@ export function failure(promise: Promise<unknown>): Promise<ServableClientError>
   )
 }
 
-/** A service that answers with these, one after another, and then with the last one. */
+/** A service that gives these answers one after another, and then repeats the last one. */
 export function answering(...answers: readonly (() => Response)[]) {
   const left = [...answers]
   const calls: Request[] = []

@@ -1,4 +1,4 @@
-/** What holds for A2A on every runtime and with every state alike. The server is `a2a/service.ts`. */
+/** The A2A contract, which holds on every runtime and with every state. The server is `a2a/service.ts`. */
 import { describe } from 'vitest'
 import { answerBoundCases, answerCases } from './a2a/answers.ts'
 import { boundCases, failureCases, requestBoundCases, timeoutCases } from './a2a/bounds.ts'
@@ -58,7 +58,7 @@ export function a2aContract(deploy: Deploy): void {
   describe('A2A with little time', () => timeoutCases(served(() => deploy('short'))))
 }
 
-/** What tells that a runtime serves A2A: the stock clients, and the streams. */
+/** A short check that a runtime serves A2A: the stock clients, and the streams. */
 export function a2aSmoke(deploy: Deploy): void {
   describe('A2A', () => {
     const server = served(() => deploy('usual'))

@@ -1,4 +1,4 @@
-/** The admin routes, as every deployment must serve them. */
+/** The contract of the admin routes, for every deployment. */
 import { describe, type SuiteOptions } from 'vitest'
 import { guardingCases } from './admin/guarding.ts'
 import { managingCases } from './admin/managing.ts'
@@ -6,7 +6,7 @@ import { refusingCases } from './admin/refusing.ts'
 import type { Deployment } from './runs/client.ts'
 import { served } from './served.ts'
 
-/** Runs the contract against what `deploy` starts. */
+/** Runs the contract against the server that `deploy` starts. */
 export function adminContract(
   name: string,
   deploy: () => Promise<Deployment>,

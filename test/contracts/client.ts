@@ -1,4 +1,4 @@
-/** What the client does on every runtime alike, against a real server and behind a proxy that cuts every connection. */
+/** The client contract for every runtime, against a real server and through a proxy that cuts every connection. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type RunningServer, serve } from '../../src/runtimes/node.ts'
 import { createService } from '../client/kit.ts'
@@ -7,13 +7,13 @@ import type { Exercise, Report } from './client/exercise.ts'
 import { served } from './served.ts'
 
 export interface ClientServer {
-  /** Of the server itself, without a slash at its end. */
+  /** The address of the server itself, without a slash at the end. */
   url(): string
-  /** Exercises, and looks at what came of it and at how often agents ran. */
+  /** Runs an exercise, and checks its report and the number of runs. */
   check(runs: number, exercise: (places: Exercise) => Promise<Report>): Promise<void>
 }
 
-/** Starts what the client asks, before the tests of a suite. `fallback` answers what is no route. */
+/** Starts the server before the tests of a suite. `fallback` answers paths without a route. */
 export function clientServer(fallback?: (request: Request) => Promise<Response>): ClientServer {
   const service = createService({ cors: true, ...(fallback && { fallback }) })
   let server: RunningServer
@@ -39,14 +39,14 @@ export function clientServer(fallback?: (request: Request) => Promise<Response>)
         code: 'agent_not_found',
         names: ['echo', 'counts', 'gated', 'fails', 'thinks'],
       })
-      // Two uncut ones and three that were left; each of the others once, however often it was asked for.
+      // Two uncut runs, three that were left, and each other run once, despite repeated requests.
       expect(service.notes.began - began).toBe(2 * runs + 5)
       expect(proxy.cuts() - cuts).toBeGreaterThan(runs)
     },
   }
 }
 
-/** The whole contract: what `start` starts answers `answerExercise` of `client/exercise.ts` at `path`. */
+/** The whole contract. The server that `start` starts answers `path` with `answerExercise` of `client/exercise.ts`. */
 export function clientContract(
   { check }: ClientServer,
   start: () => Promise<{ url: string; stop(): Promise<void> }>,

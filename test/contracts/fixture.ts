@@ -1,6 +1,6 @@
 /**
- * The handler of the contract suites. It is served as it is by every runtime. Beside `/api` it serves, by way of its
- * `fallback`, the same agents with other options, and under `/probe` what the fixture remembers.
+ * The handler of the contract suites. Every runtime serves it unchanged. Its `fallback` serves the same agents with other
+ * options on other paths than `/api`. `/probe` has the fixture's records.
  */
 import * as v from 'valibot'
 import {
@@ -17,21 +17,21 @@ import { agents, mixed, teams, workflows } from './fixture/agents.ts'
 import { SECRET } from './fixture/misbehaving.ts'
 import { bus, notes, told } from './fixture/record.ts'
 
-/** Marks what went through it. */
+/** Marks responses that pass through it. */
 const mark: Middleware = async (_request, context, next) => {
   const response = await next()
   response.headers.set('x-middleware', context.part)
   return response
 }
 
-/** Takes the word of the `x-test-user` header for who asks. */
+/** Trusts the `x-test-user` header as the identity. */
 const identify: Middleware = (request, context, next) => {
   const id = request.headers.get('x-test-user')
   if (id !== null) context.identity = { id }
   return next()
 }
 
-/** Does what the `x-test-middleware` header says. */
+/** Acts as the `x-test-middleware` header says. */
 const interrupt: Middleware = (request, _context, next) => {
   const what = request.headers.get('x-test-middleware')
   if (what === 'refuse') return new Response('refused', { status: 401 })
@@ -52,7 +52,7 @@ const common: HandlerOptions = {
 }
 
 const execute = () => null
-/** A schema of some library, with Standard Schema's JSON Schema. */
+/** A schema of any library, with Standard Schema's JSON Schema. */
 const standard = {
   '~standard': { vendor: 'mine', jsonSchema: { input: () => ({ type: 'object', required: ['city'] }) } },
 }
@@ -80,11 +80,11 @@ const toolLibrary: Record<string, Tool> = {
 const own = new Registry()
 new Agent({ name: 'mine', run: () => 'my own', register: own, events: bus })
 
-/** The other mounts; each is a handler of its own. */
+/** The other mounts. Each is a separate handler. */
 const others: Readonly<Record<string, Handler>> = {
-  /** Not masked. */
+  /** Errors are not masked. */
   dev: createHandler({ ...common, prefix: '/dev', production: false }),
-  /** Short runs. */
+  /** The time-out of runs is short. */
   short: createHandler({ ...common, prefix: '/short', runs: { timeoutMs: 300 } }),
   'short-dev': createHandler({
     ...common,
@@ -92,15 +92,15 @@ const others: Readonly<Record<string, Handler>> = {
     production: false,
     runs: { timeoutMs: 300, maxEvents: 10_000 },
   }),
-  /** Explicit entries only, in a mixed list; open to every origin. */
+  /** Explicit entries only, in a mixed list. Every origin may call. */
   closed: createHandler({ serve: mixed, registry: false, prefix: '/closed/', cors: true }),
-  /** Takes files, and few of them. */
+  /** Accepts only a few files. */
   upload: createHandler({
     ...common,
     prefix: '/upload',
     fileUpload: { maxFileSize: 1000, maxFiles: 3, maxRequestSize: 20_000 },
   }),
-  /** Waits for a form for a short time. */
+  /** The time-out of forms is short. */
   brief: createHandler({ ...common, prefix: '/brief', fileUpload: { timeoutMs: 300 } }),
   images: createHandler({
     ...common,
@@ -109,9 +109,9 @@ const others: Readonly<Record<string, Handler>> = {
   }),
   /** Lists tools. */
   tooled: createHandler({ ...common, prefix: '/tooled', toolkits, toolLibrary }),
-  /** A registry of its own. */
+  /** With a registry of its own. */
   own: createHandler({ registry: own, prefix: 'own' }),
-  /** Masked or not as the runtime says; none of these says that it is not production. */
+  /** Whether errors are masked depends on the runtime. None of these runtimes sets production off. */
   unsaid: createHandler({ agents, registry: false, prefix: '/unsaid' }),
 }
 

@@ -1,4 +1,4 @@
-/** What holds of the event socket on every runtime and with every state alike. The server is `gateway/service.ts`. */
+/** The contract of the event socket, which holds on every runtime and with every state. The server is `gateway/service.ts`. */
 import { describe } from 'vitest'
 import { guardedCases, middlewareCases, scopedCases } from './gateway/admission.ts'
 import { answerCases, answerRecoveryCases } from './gateway/answers.ts'

@@ -1,4 +1,4 @@
-/** What holds over HTTP, on every runtime alike. The server serves `fixture.ts`. */
+/** The HTTP contract, which holds on every runtime. The server serves `fixture.ts`. */
 import { describe } from 'vitest'
 import type { Runtime } from '../runtimes/harness.ts'
 import { canaryCases, logCases } from './http/canary.ts'
@@ -17,7 +17,7 @@ import { unreadCases } from './http/unread.ts'
 import { uploadCases } from './http/uploads.ts'
 import { served } from './served.ts'
 
-/** The whole contract, but for what the host decides by itself. */
+/** The whole contract, except what the host itself decides. */
 export function httpContract(start: () => Promise<Runtime>, host: Host = {}): void {
   const server = served(start)
   describe.concurrent('over HTTP', () => {
@@ -39,7 +39,7 @@ export function httpContract(start: () => Promise<Runtime>, host: Host = {}): vo
   describe('an agent that is hostile', () => hostileCases(server))
 }
 
-/** The part of the contract that shows that a handler is served at all. */
+/** A short check that a handler is served. */
 export function smokeContract(start: () => Promise<Runtime>): void {
   smokeCases(served(start))
 }

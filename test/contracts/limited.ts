@@ -1,4 +1,4 @@
-/** A service that limits the requests of all its processes or isolates together. */
+/** A service that limits the requests to all its processes or isolates together. */
 import { createHandler, type Handler, type HandlerOptions, type State } from '../../src/index.ts'
 
 export const MAX_REQUESTS = 50

@@ -1,4 +1,4 @@
-/** What holds of model-backed agents on every runtime and with every state alike. The server is `ai/service.ts`. */
+/** The contract of model-backed agents, which holds on every runtime and with every state. The server is `ai/service.ts`. */
 import { expect, it } from 'vitest'
 import { calls, drops, hangs, refuses, says, startProvider } from '../model-agent/provider.ts'
 import { eventually, jsonRequest, run, stream } from './http/client.ts'
@@ -8,12 +8,12 @@ import { served } from './served.ts'
 const RUN = '/api/agents/helper/run'
 const STREAM = '/api/agents/helper/stream'
 
-/** The whole contract. `deploy` is told the address of the provider. */
+/** The whole contract. `deploy` gets the provider's address. */
 export function aiContract(deploy: (provider: string) => Promise<Deployment>): void {
   const provider = served(startProvider)
   let running: Deployment | undefined
   const server = served(async () => {
-    // The provider has been started before it.
+    // The provider has started before this.
     running = await deploy(provider().url)
     return running
   })

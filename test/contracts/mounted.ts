@@ -1,6 +1,6 @@
 import type { Handler } from '../../src/index.ts'
 
-/** A fallback that gives a request to the handler mounted at its first segment, and any other to `probe`. */
+/** A fallback that passes a request to the handler of its first path segment, and any other request to `probe`. */
 export function mounted(
   mounts: Readonly<Record<string, Handler>>,
   probe: (request: Request) => Response,

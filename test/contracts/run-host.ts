@@ -1,4 +1,4 @@
-/** What holds for every run host. */
+/** The contract of every run host. */
 import { afterAll, beforeAll, describe } from 'vitest'
 import type { HostSettings } from '../../src/runs/host.ts'
 import { answerCases, answerRaceCases } from './run-host/answering.ts'
@@ -14,16 +14,16 @@ import { raceCases } from './run-host/races.ts'
 import { recoveryCases } from './run-host/recovery.ts'
 import { secretCases } from './run-host/secrets.ts'
 
-/** Makes a host with these settings, and defaults for all others. */
+/** Makes a host with these settings and defaults for the others. */
 export type MakeHost = (settings: Partial<HostSettings>) => Promise<TestHost>
 
-/** In what hosts may differ. */
+/** The ways in which hosts may differ. */
 interface Differences {
-  /** How many start one run at the same instant. */
+  /** Number of concurrent requests for one run. */
   readonly atOnce?: number
-  /** Whether `maxRunning` counts over all owners: where each has an index of its own, it cannot. */
+  /** Whether `maxRunning` counts over all owners. It cannot if each owner has an index. */
   readonly countsAll?: boolean
-  /** How much slower agents must be to be met at work. */
+  /** The factor by which agents must be slower, so that tests meet them while they are running. */
   readonly slowness?: number
   /** How many runs are cancelled as they end, and how many are answered by two. */
   readonly races?: number

@@ -1,4 +1,4 @@
-/** What holds for stored runs over HTTP, on every runtime and with every state alike. The server is `runs/service.ts`. */
+/** The contract of stored runs over HTTP, which holds on every runtime and with every state. The server is `runs/service.ts`. */
 import { describe } from 'vitest'
 import type { Host } from './http/host.ts'
 import { answerCases, unkeptCases } from './runs/answering.ts'
@@ -21,7 +21,7 @@ import { served } from './served.ts'
 /** Starts the service with some settings. */
 export type Deploy = (settings: SettingsName) => Promise<Deployment>
 
-/** The whole contract, but for what the host decides by itself. */
+/** The whole contract, except what the host itself decides. */
 export function runsContract(deploy: Deploy, host: Host = {}): void {
   describe('stored runs', () => {
     const server = served(() => deploy('usual'))

@@ -1,9 +1,9 @@
-/** Values that may be found nowhere but where they belong. */
+/** Values that may appear only where they belong. */
 
-/** A secret of a test's own; `tag` says which one it is where it is found. */
+/** A secret of one test. `tag` identifies it if it is found. */
 export const secret = (tag: string): string => `sk-canary-${tag}-${crypto.randomUUID()}`
 
-/** Headers that hold a secret each. */
+/** Headers that contain one secret each. */
 export const secretHeaders = (): Readonly<Record<string, string>> => ({
   'x-provider-a-api-key': secret('a'),
   'x-provider-b-api-key': secret('b'),

@@ -1,4 +1,4 @@
-/** What holds of the socket layer on every runtime alike. The server is `socket/service.ts`. */
+/** The contract of the socket layer, which holds on every runtime. The server is `socket/service.ts`. */
 import { describe } from 'vitest'
 import type { Runtime } from '../runtimes/harness.ts'
 import { served } from './served.ts'

@@ -1,4 +1,4 @@
-/** What holds for every store. */
+/** The contract of every store. */
 import { afterEach, beforeEach, describe } from 'vitest'
 import { documentCases } from './store/documents.ts'
 import { largeCases } from './store/large.ts'
@@ -8,7 +8,7 @@ import { oddCases } from './store/odd.ts'
 import type { Answers, Step, TestStore } from './store/steps.ts'
 import { transactionCases } from './store/transactions.ts'
 
-/** Does one step, in a transaction of its own. */
+/** Performs one step in a transaction of its own. */
 export type Do = <S extends Step>(...step: S) => Promise<Answers[S[0]]>
 
 /** The store of a test. */
@@ -17,7 +17,7 @@ export interface Stored {
   transact(...steps: Step[]): Promise<unknown[]>
 }
 
-/** The whole contract. `make` gives a new and empty store. */
+/** The whole contract. `make` gives a new, empty store. */
 export function storeContract(make: () => TestStore | Promise<TestStore>): void {
   let store: TestStore | undefined
   beforeEach(async () => {

@@ -1,4 +1,4 @@
-/** Handlers of the core with plugins, asked in this process. */
+/** Handlers of the core with plugins, in this process. */
 import {
   type CoreOptions,
   createHandler,
@@ -11,7 +11,7 @@ import { untyped } from '../support.ts'
 
 export interface Asked {
   readonly handler: Handler
-  /** What the log was told, but for requests. */
+  /** The log's entries, except those of requests. */
   readonly logged: LogEntry[]
   get(path: string, init?: RequestInit): Promise<Response>
   post(path: string, body?: object, init?: RequestInit): Promise<Response>
@@ -38,7 +38,7 @@ export function served(plugins: readonly Plugin[], options: CoreOptions = {}): A
   }
 }
 
-/** A plugin of one name that answers `GET` at these paths with its name. */
+/** A plugin that answers `GET` at these paths with its name. */
 export function answering(name: string, ...paths: readonly string[]): Plugin {
   return {
     name,
@@ -48,7 +48,7 @@ export function answering(name: string, ...paths: readonly string[]): Plugin {
   }
 }
 
-/** What making a handler with these plugins throws. */
+/** The error of making a handler with these plugins. */
 export function refusalOf(plugins: unknown, options: CoreOptions = {}): { code?: string; message: string } {
   try {
     createHandler({ registry: false, ...options, plugins: untyped<readonly Plugin[]>(plugins) })

@@ -7,11 +7,11 @@ type Sign = '+' | '-' | '*' | '/' | '%' | '^' | 'negate'
 /** A number, or an operation. `negate` has its operand on the right. */
 export type Tree = number | { readonly sign: Sign; readonly left: Tree; readonly right: Tree }
 
-// Halves, quarters and eighths are exact as binary fractions, so that both sides can agree to the last bit.
+// Halves, quarters and eighths are exact binary fractions, so both sides agree to the last bit.
 const leaf = fc.integer({ min: 0, max: 80 }).map(number => number / 8)
 const whole = fc.integer({ min: 1, max: 9 })
 
-/** Divisors are powers of two and exponents small, again so that results stay exact for long. */
+/** Divisors are powers of two and exponents are small, so that results stay exact for long. */
 export const tree: fc.Arbitrary<Tree> = fc.letrec<{ tree: Tree; operation: Tree }>(tie => ({
   tree: fc.oneof({ maxDepth: 5, withCrossShrink: true }, leaf, tie('operation')),
   operation: fc.oneof(
@@ -29,7 +29,7 @@ function operation(sign: Sign, left: fc.Arbitrary<Tree>, right: fc.Arbitrary<Tre
   return fc.record({ sign: fc.constant(sign), left, right })
 }
 
-/** The value; not finite where there is none. */
+/** The value. Not finite if there is none. */
 export function reckon(node: Tree): number {
   if (typeof node === 'number') return node
   const [a, b] = [reckon(node.left), reckon(node.right)]
@@ -54,7 +54,7 @@ export function reckon(node: Tree): number {
 
 const STRENGTH: Readonly<Record<Sign, number>> = { '+': 1, '-': 1, '*': 2, '/': 2, '%': 2, negate: 3, '^': 4 }
 
-/** Writes a tree with the parentheses that it needs, and with spaces and more parentheses as the dice fall. */
+/** Writes a tree with the necessary parentheses, and with random spaces and further parentheses. */
 export function writeWith(node: Tree, dice: Iterator<number>): string {
   const text = typeof node === 'number' ? String(node) : writeOperation(node, dice)
   return roll(dice) === 0 ? `(${text})` : text
@@ -65,7 +65,7 @@ function writeOperation(node: Exclude<Tree, number>, dice: Iterator<number>): st
   const strength = STRENGTH[sign]
   if (sign === 'negate') return `-${inside(right, strength, dice)}`
   const gap = roll(dice) < 5 ? ' ' : ''
-  // Operators of one strength group to the left, but powers to the right.
+  // Operators of one precedence group to the left, except powers.
   const before = inside(left, sign === '^' ? strength + 1 : strength, dice)
   const after = inside(right, sign === '^' ? strength : strength + 1, dice)
   return `${before}${gap}${sign}${gap}${after}`

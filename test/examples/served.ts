@@ -1,4 +1,4 @@
-/** The examples behind a handler: real requests in, real responses out. */
+/** The examples behind a handler, with real requests and responses. */
 
 import * as agents from '../../examples/agents.ts'
 import { createHandler, type RunEvent, type RunInput, type RunResult } from '../../src/index.ts'

@@ -1,4 +1,4 @@
-/** What holds for the agents of every framework, asked over HTTP against a model server on loopback. */
+/** The contract of the agents of every framework, over HTTP and against a model server on loopback. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { RunEvent, RunInput, RunResult } from '../../src/index.ts'
 import { terminalsIn, textIn, untimed } from '../support.ts'
@@ -6,9 +6,9 @@ import { PROVIDER_TEXT } from './model-server.ts'
 import { TOKENS } from './model-wire.ts'
 import { type Installed, install, type ServedFramework } from './served-framework.ts'
 
-/** In what frameworks differ. */
+/** The ways in which frameworks differ. */
 export interface Traits {
-  /** What the list tells of the agent `main`. */
+  /** The description of the agent `main` in the list. */
   readonly listed: Readonly<Record<string, unknown>>
   /** The model, as the events of its answers name it. */
   readonly model: string
@@ -16,15 +16,15 @@ export interface Traits {
   readonly untold?: readonly string[]
   /** The reason of an answer that was cut, where the framework tells one; `error` where it fails. */
   readonly cut: 'length' | 'stop' | 'error'
-  /** What a tool that throws ends with. */
+  /** The end of a tool that throws. */
   readonly toolError: 'error' | 'result'
-  /** What a connection that breaks off ends with. */
+  /** The error after a connection that breaks off. */
   readonly dropped: 'provider_failed' | 'agent_failed'
-  /** Whether it tells what a model thinks. */
+  /** Whether it reports a model's reasoning. */
   readonly thinks: boolean
-  /** Whether it leaves the console alone when a provider fails; others have a logger of their own. */
+  /** Whether it prints nothing when a provider fails. Some frameworks have a logger of their own. */
   readonly quiet: boolean
-  /** Whether it has a memory that a `sessionId` reaches. */
+  /** Whether its memory uses `sessionId`. */
   readonly remembers: boolean
   /** Whether it has structured output. */
   readonly structured: boolean
@@ -55,13 +55,13 @@ interface PostInit {
   readonly prefer?: string
 }
 
-/** Reads a stream until it holds `text`. */
+/** Reads a stream until it contains `text`. */
 async function readUntil(response: Response, text: string): Promise<void> {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
   for (let said = ''; !said.includes(text); ) said += (await reader.read()).value
 }
 
-/** Asks the agents of one served framework. */
+/** Makes requests to the agents of one served framework. */
 export function askerOf(served: () => ServedFramework) {
   const post = (path: string, input: RunInput, rest: object = {}, { signal, prefer }: PostInit = {}) =>
     fetch(`${served().url}/api/agents/${path}`, {
@@ -86,7 +86,7 @@ export function askerOf(served: () => ServedFramework) {
   }
 }
 
-/** Installs and serves a framework for the tests of a file; `folder` is that of its tests. */
+/** Installs and serves a framework for the tests of a file. `folder` has its tests. */
 export function withFramework(
   folder: string,
   example?: string,
@@ -104,7 +104,7 @@ export function withFramework(
   return { installed: () => installed, served: () => served }
 }
 
-/** A case of those that can do it: a test that is skipped counts as one that failed. */
+/** Adds a case only if the framework supports it, since a skipped test counts as a failure. */
 function when(can: boolean): (name: string, test: () => Promise<void>) => void {
   return (name, test) => {
     if (can) it(name, test)
@@ -173,7 +173,7 @@ export function testFramework(folder: string, traits: Traits): ReturnType<typeof
     it('go on after a tool that throws, and show no stack', async () => {
       const events = await stream('main', 'weather in Atlantis')
       const end = events.find(({ type }) => type === 'tool_call_end')
-      // In production an error of a tool has no text of its own.
+      // In production a tool's error does not show its text.
       const how = traits.toolError === 'error' ? { error: 'The tool failed' } : { result: expect.anything() }
       expect(end).toMatchObject(how)
       expect(JSON.stringify(end)).not.toMatch(/\bat .*\.ts/)

@@ -1,11 +1,11 @@
 /**
- * A model provider on loopback that speaks OpenAI's chat completions and responses. What the last user message says
- * decides what it does; see `scripts`.
+ * A model provider on loopback with OpenAI's chat completions and responses. The last user message selects its behaviour; see
+ * `scripts`.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type Api, chat, responses } from './model-wire.ts'
 
-/** What a request to the model was. */
+/** A request to the model. */
 export interface Asked {
   readonly authorization: string | undefined
   /** The body as it came. */
@@ -14,7 +14,7 @@ export interface Asked {
   readonly users: readonly string[]
   /** The images of the newest user message: a URL, or a `data:` URL. */
   readonly images: readonly string[]
-  /** Whether the client left before the answer was whole. */
+  /** Whether the client left before the end of the answer. */
   left: boolean
 }
 
@@ -23,12 +23,12 @@ export interface ModelServer {
   readonly url: string
   /** Every request so far. */
   readonly asked: readonly Asked[]
-  /** The requests whose last user message holds `text`. */
+  /** The requests whose last user message contains `text`. */
   askedFor(text: string): Asked[]
   stop(): Promise<void>
 }
 
-/** What the provider says when it fails; no client of ours may see it in production. */
+/** The provider's error text. Clients may not see it in production. */
 export const PROVIDER_TEXT = 'the provider broke at row 42'
 
 export async function startModel(): Promise<ModelServer> {
@@ -86,7 +86,7 @@ interface Scene {
   readonly body: unknown
   readonly users: readonly string[]
   readonly images: readonly string[]
-  /** What tools answered since the last user message. */
+  /** The tools' answers since the last user message. */
   readonly results: readonly string[]
 }
 
@@ -96,7 +96,7 @@ async function script(said: string, { api, response, body, users, images, result
   if (said.includes('hang')) return writer.text('Wait')
   if (said.includes('drop')) {
     writer.text('Half of')
-    // What is written goes out before the connection breaks.
+    // The written data leaves before the connection breaks.
     setImmediate(() => setImmediate(() => response.destroy()))
     return
   }

@@ -1,6 +1,6 @@
-/** The two forms in which the model server reads a request and streams an answer. */
+/** The two formats in which the model server reads requests and streams answers. */
 
-/** What a request says, in either form. */
+/** The content of a request, in either format. */
 export interface Conversation {
   readonly users: string[]
   readonly images: string[]
@@ -20,7 +20,7 @@ export interface Api {
   start(body: unknown, write: (text: string) => void): Writer
 }
 
-/** What every answer is said to have cost. */
+/** The usage of every answer. */
 export const TOKENS = { prompt: 7, completion: 5 }
 
 interface Message {

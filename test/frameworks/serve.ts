@@ -1,4 +1,4 @@
-/** Serves what the module of its first argument exports: `agents`, or a whole `handler`. */
+/** Serves the exports of the module in its first argument: `agents`, or a whole `handler`. */
 import process from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { createHandler, Registry } from '../../src/index.ts'
@@ -7,7 +7,7 @@ import { serve } from '../../src/runtimes/node.ts'
 process.on('unhandledRejection', error => console.error('unhandled rejection:', error))
 
 const { agents, handler } = await import(pathToFileURL(process.argv[2] ?? '').href)
-// An empty registry, so that lists are on and hold these alone.
+// With an empty registry, lists are on and contain only these agents.
 const served = handler ?? createHandler({ serve: agents, registry: new Registry(), production: true })
 const server = await serve(served, { port: 0 })
 console.log(`listening ${server.url}`)

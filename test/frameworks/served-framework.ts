@@ -1,4 +1,4 @@
-/** Installs a framework apart from the library, and serves agents of it in a process of its own. */
+/** Installs a framework in a folder of its own, and serves its agents in a separate process. */
 import { execFile } from 'node:child_process'
 import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,21 +10,21 @@ import { type ModelServer, startModel } from './model-server.ts'
 export interface ServedFramework {
   readonly url: string
   readonly model: ModelServer
-  /** Everything that the process printed so far. */
+  /** The output of the process so far. */
   log(): string
   stop(): Promise<void>
 }
 
-/** A folder with one framework in it. */
+/** A folder with one framework. */
 export interface Installed {
-  /** Serves a module of the folder: by default the agents of the framework's own folder. */
+  /** Serves a module of the folder. Default: the agents of the framework's own folder. */
   serve(module?: string): Promise<ServedFramework>
-  /** Checks the types of everything in the folder; rejects with what is wrong. */
+  /** Checks the types of everything in the folder. Rejects with the compiler's errors. */
   check(): Promise<void>
   remove(): Promise<void>
 }
 
-/** None of them may ask for the outer world. */
+/** Frameworks must not connect to the internet. */
 const QUIET = {
   AI_SDK_LOG_WARNINGS: 'false',
   LANGSMITH_TRACING: 'false',
@@ -33,9 +33,9 @@ const QUIET = {
   VOLTAGENT_TELEMETRY_DISABLED: '1',
 }
 
-/** Copies the tests and the `examples` of a framework into a folder of their own and installs its packages there. */
+/** Copies the tests and the `examples` of a framework into a new folder, and installs its packages there. */
 export async function install(framework: string, examples: readonly string[]): Promise<Installed> {
-  // Below the library's own packages, which the sources need: what a framework needs, it finds first.
+  // The folder is below the library's own packages, which the sources need. The framework's packages are found first.
   const parent = join(root, 'test/.tmp')
   await mkdir(parent, { recursive: true })
   const folder = await mkdtemp(join(parent, `${framework}-`))
@@ -77,7 +77,7 @@ async function serve(folder: string, module: string): Promise<ServedFramework> {
   }
 }
 
-/** Runs a tool of the library's own; the error of a failure says what it printed. */
+/** Runs one of the library's tools. Its error contains the output. */
 async function run(folder: string, tool: string, ...args: string[]): Promise<void> {
   const command = join(root, 'node_modules/.bin', tool)
   await promisify(execFile)(command, args, { cwd: folder }).catch(error => {

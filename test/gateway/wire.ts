@@ -22,7 +22,7 @@ export class Wire implements RawSocket {
   }
 }
 
-/** Opens one that is plain. One that is refused has no handlers. */
+/** Opens a plain WebSocket. A refused one has no handlers. */
 export async function connect(
   handler: Handler,
   { headers = {}, ip }: { headers?: Record<string, string>; ip?: string } = {},
@@ -44,5 +44,5 @@ export async function connect(
   return wire
 }
 
-/** Lets everything that is under way come to rest. */
+/** Waits until all pending work is done. */
 export const settled = (): Promise<void> => new Promise(resolve => setTimeout(resolve, 0))

@@ -4,7 +4,7 @@ import { serve } from '../../src/runtimes/node.ts'
 import type { Deployment } from '../contracts/runs/client.ts'
 import { lateState } from '../contracts/store/late.ts'
 
-/** A service of the contracts: what it is made of, by the name of its settings. */
+/** A service of the contracts, made from the name of its settings. */
 export interface Service {
   readonly options: (state: LocalState, settings: string) => HandlerOptions
   readonly handler: (options: HandlerOptions) => Handler

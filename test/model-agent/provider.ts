@@ -1,8 +1,8 @@
-/** A model provider that speaks as OpenAI does (chat completions), and does what the test says. */
+/** A model provider with OpenAI's chat completions, which acts as the test says. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { urlOf } from '../contracts/admin/listening.ts'
 
-/** One request, as the provider got it. */
+/** One request, as the provider received it. */
 export interface Asked {
   readonly authorization: string | undefined
   readonly body: {
@@ -15,7 +15,7 @@ export interface Asked {
     readonly response_format?: unknown
     readonly stream?: boolean
   }
-  /** The client has left before the answer had ended. */
+  /** Whether the client left before the end of the answer. */
   hasLeft: boolean
 }
 
@@ -23,10 +23,10 @@ export interface Asked {
 export type Answer = (response: ServerResponse, asked: Asked, request: IncomingMessage) => void
 
 export interface Provider {
-  /** With `/v1`. */
+  /** The address, with `/v1`. */
   readonly url: string
   readonly asked: Asked[]
-  /** What the next requests get, in their order; after the last one that one again. */
+  /** The answers for the next requests, in order. The last one repeats. */
   script(...answers: Answer[]): void
   stop(): Promise<void>
 }
@@ -45,7 +45,7 @@ const USAGE = `data: ${JSON.stringify({
 
 const begin = (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/event-stream' })
 
-/** Says text, piece by piece. */
+/** Answers with text, in pieces. */
 export const says =
   (...pieces: string[]): Answer =>
   response => {
@@ -54,7 +54,7 @@ export const says =
     response.end(`${chunk({}, 'stop')}${USAGE}data: [DONE]\n\n`)
   }
 
-/** Calls tools: names and their arguments. */
+/** Calls tools with these names and arguments. */
 export const calls =
   (...tools: [name: string, args: object][]): Answer =>
   response => {
@@ -78,7 +78,10 @@ export const refuses =
       .writeHead(status, { 'content-type': 'application/json', ...headers })
       .end(JSON.stringify({ error: { message: text, type: 'x', code: 'x' } }))
 
-/** Says something and then lets the connection drop, once it can have been read: Bun forgets what came right before. */
+/**
+ * Answers with text and then breaks the connection. It waits until the text can be read, since Bun drops data directly before
+ * a break.
+ */
 export const drops =
   (text: string): Answer =>
   response => {
@@ -88,7 +91,7 @@ export const drops =
     )
   }
 
-/** Says something and then nothing more. */
+/** Answers with text and then stays silent. */
 export const hangs =
   (text: string): Answer =>
   response => {
@@ -96,7 +99,7 @@ export const hangs =
     response.write(chunk({ role: 'assistant', content: text }))
   }
 
-/** Starts it. */
+/** Starts the provider. */
 export async function startProvider(): Promise<Provider> {
   const asked: Asked[] = []
   let answers: Answer[] = [says('Hello')]

@@ -2,18 +2,18 @@ import { connect, createServer, type Socket } from 'node:net'
 
 /** A proxy that cuts connections. */
 export interface CuttingProxy {
-  /** Without a slash at its end. */
+  /** The address, without a slash at the end. */
   readonly url: string
-  /** Connections that it has cut. */
+  /** Number of connections that it has cut. */
   readonly cuts: () => number
-  /** Closes it and all that goes through it. */
+  /** Closes the proxy and its connections. */
   stop(): Promise<void>
 }
 
-/** Most bytes that a connection carries, both ways together. */
+/** Most bytes of a connection, in both directions together. */
 const MAX_BYTES = 6000
 
-/** Starts a proxy before a server: each connection ends after a number of bytes by chance, 1 to 6000. */
+/** Starts a proxy before a server. Each connection ends after a random number of bytes, 1 to 6000. */
 export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
   const { port: targetPort } = new URL(target)
   const open = new Set<Socket>()
@@ -32,7 +32,7 @@ export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
         left -= part.length
         if (left > 0) return to.write(part)
         cuts++
-        // What was let through arrives before the end.
+        // The bytes up to the cut arrive before the end.
         to.end(part, end)
       })
       from.on('error', end)

@@ -1,43 +1,36 @@
-/** The Worker and the server of docs/deploy.md, as they stand there. */
+/** The Worker and the servers of the pages about deploying, as they stand there. */
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { jsonRequest } from '../contracts/http/client.ts'
+import { fencesOf, fromSources, snippetOf } from '../pages.ts'
 import { startBun, startDeno, startNode } from './harness.ts'
 import { root } from './process.ts'
 
 const run = promisify(execFile)
-const notes = await readFile(join(root, 'docs/deploy.md'), 'utf8')
-const fence = (language: string, start = '') =>
-  new RegExp(`^\`\`\`${language}\\n(${start}[\\s\\S]*?)^\`\`\`$`, 'm').exec(notes)?.[1] ?? ''
+/** A snippet that imports the sources, on a free port. */
+const sourceOf = (name: string) => fromSources(snippetOf(name)).replace('port: 3000', 'port: 0')
 
-/** A snippet that imports the sources. */
-const fromSources = (text: string) =>
-  text
-    .replace(/'servable\/(\w+)'/g, (_, entry) => `'../../../src/runtimes/${entry}.ts'`)
-    .replaceAll("'servable'", "'../../../src/index.ts'")
-
-const onFreePort = (text: string) => text.replace('port: 3000', 'port: 0')
-
-describe('docs/deploy.md', () => {
+describe('the pages about deploying', () => {
   let folder: string
   beforeAll(async () => {
     await mkdir(join(root, 'test/.tmp'), { recursive: true })
     folder = await mkdtemp(join(root, 'test/.tmp/deploy-'))
-    const server = fromSources(fence('ts', '// deploy-node\\.ts'))
+    const [{ text: toml = '' } = {}] = fencesOf(['deploy-workers.md']).filter(
+      ({ language }) => language === 'toml',
+    )
     const files = {
-      'first.ts': onFreePort(fromSources(fence('ts', '// deploy\\.ts'))),
+      'first.ts': sourceOf('deploy.ts'),
       'agents.ts': "export { echo } from '../../../examples/agents/echo.ts'\n",
-      'worker.ts': fromSources(fence('ts', '// deploy-worker\\.ts')),
-      'node.ts': server,
-      'bare-bun.ts': onFreePort(fromSources(fence('ts', '// deploy-bare-bun\\.ts'))),
-      'bare-deno.ts': onFreePort(fromSources(fence('ts', '// deploy-bare-deno\\.ts'))),
-      // As the notes say: the same with another `serve`.
-      'bun.ts': server.replace('runtimes/node.ts', 'runtimes/bun.ts'),
-      'deno.ts': server.replace('runtimes/node.ts', 'runtimes/deno.ts'),
-      'wrangler.toml': fence('toml').replace('"node_modules/', `"${root}node_modules/`),
+      'worker.ts': sourceOf('deploy-worker.ts'),
+      'node.ts': sourceOf('deploy-node.ts'),
+      'bun.ts': sourceOf('deploy-bun.ts'),
+      'deno.ts': sourceOf('deploy-deno.ts'),
+      'bare-bun.ts': sourceOf('deploy-bare-bun.ts'),
+      'bare-deno.ts': sourceOf('deploy-bare-deno.ts'),
+      'wrangler.toml': toml.replace('"node_modules/', `"${root}node_modules/`),
     }
     for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
   })

@@ -1,4 +1,4 @@
-/** Servers with settings, each with the state of its runtime in a folder of its own. */
+/** Servers with settings, each with its runtime's state in a folder of its own. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { type Runtime, startBun, startDeno, startNode, startWorkerd } from './ha
 /** Starts a service with some settings. */
 export type Deploy = (settings: string) => Promise<Deployment>
 
-/** Where a service is deployed, and what keeps its state. */
+/** The ways to deploy a service, each with its state. */
 export interface Deployments {
   readonly nodeInMemory: Deploy
   readonly node: Deploy
@@ -17,7 +17,7 @@ export interface Deployments {
   readonly workerd: Deploy
 }
 
-/** What Deno must allow beyond what every entry needs: flags, and names of variables to read. */
+/** Deno permissions beyond those of every entry: flags, and names of variables to read. */
 export interface DenoNeeds {
   readonly denoAllow?: readonly string[]
   readonly denoNames?: readonly string[]
@@ -52,7 +52,7 @@ export function deploymentsOf(name: string, { denoAllow = [], denoNames = [] }: 
 export function adminDeployments(): Deployments {
   return deploymentsOf('admin', {
     denoAllow: ['--allow-run'],
-    // To find programs, and to start them with what they need.
+    // Deno needs these to find programs and to start them.
     denoNames: [
       'OSTYPE',
       'PATHEXT',
@@ -70,7 +70,7 @@ export function adminDeployments(): Deployments {
   })
 }
 
-/** Deploys with a folder of its own, which goes when the server does. */
+/** Deploys with a folder of its own, which is deleted with the server. */
 function storedIn(name: string, start: (folder: string, settings: string) => Promise<Runtime>): Deploy {
   return async settings => {
     const folder = await mkdtemp(join(tmpdir(), `servable-${name}-`))

@@ -1,11 +1,11 @@
-/** Wrangler's own server, which can take an object out of memory as Cloudflare does. */
+/** Wrangler's own server, which can evict an object as Cloudflare does. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTestHarness } from 'wrangler'
 import { root } from './process.ts'
 
-/** Starts a Worker of `entries` that counts what is made (`counting.ts`), with the Durable Object classes `Servable…`. */
+/** Starts a Worker of `entries` that counts its objects (`counting.ts`), with the Durable Object classes `Servable…`. */
 export async function startEvicting(
   entry: string,
   names: readonly string[],
@@ -43,7 +43,7 @@ export async function startEvicting(
       await rm(folder, { recursive: true, force: true })
     },
     worker: harness.getWorker(),
-    /** How often objects were made. */
+    /** Number of times that objects were made. */
     made: async () => Number(await (await fetch(`${origin}/made`)).text()),
   }
 }

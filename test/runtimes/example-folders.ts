@@ -1,4 +1,4 @@
-/** Copies an example's folder to where nothing of the repository is, and installs it with the packed library. */
+/** Copies an example's folder to a place outside the repository, and installs it with the packed library. */
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ const listening = /listening (http:\/\/127\.0\.0\.1:\d+)/
 
 export interface Example {
   readonly folder: string
-  /** Runs a script of its package file to the end. */
+  /** Runs a script of its package file to its end. */
   script(name: string): Promise<void>
   /** Starts its `server.ts` on a free port. */
   serve(env?: Record<string, string>): Promise<Started & { readonly url: string }>
@@ -65,7 +65,7 @@ function exampleIn(folder: string): Example {
   }
 }
 
-/** The error of a failure says what was printed. */
+/** Runs a command. Its error contains the output. */
 async function runIn(cwd: string, command: string, ...args: string[]): Promise<void> {
   await run(command, args, { cwd }).catch(error => {
     throw new Error(`${command} ${args.join(' ')} in ${cwd}: ${error.stdout}${error.stderr}`)

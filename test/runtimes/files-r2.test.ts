@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bytesOf } from '../contracts/files/bytes.ts'
 import { bytesAt, dataOf, makes } from '../contracts/files/client.ts'
 import type { Deployment } from '../contracts/runs/client.ts'
-import { readShown, snippetsIn, writeSnippets } from '../pages.ts'
+import { fencesOf, snippetsIn, writeSnippets } from '../pages.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { AS_DEPLOYED } from './worker.ts'
 
@@ -18,7 +18,7 @@ let folder: string
 let miniflare: Miniflare
 let server: Deployment
 beforeAll(async () => {
-  folder = await writeSnippets(snippetsIn(await readShown(['files.md'])))
+  folder = await writeSnippets(snippetsIn(fencesOf(['files.md'])))
   await writeFile(join(folder, 'agents.ts'), AGENTS)
   const { outputFiles } = await build({ ...AS_DEPLOYED, entryPoints: [join(folder, 'files-r2.ts')] })
   miniflare = new Miniflare(

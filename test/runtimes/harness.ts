@@ -18,28 +18,28 @@ export type RuntimeName = 'node' | 'bun' | 'deno' | 'workerd' | 'wrangler'
 
 export interface Runtime {
   runtime: RuntimeName
-  /** Without a slash at its end. */
+  /** The address, without a slash at the end. */
   url: string
-  /** Ends the process and all that it started, and waits until they are gone. */
+  /** Ends the process and everything that it started, and waits until they are gone. */
   stop(): Promise<void>
-  /** The same, but nothing is told before: `kill -9`. */
+  /** The same with `kill -9`. */
   kill(): Promise<void>
-  /** Of the process that looks after the server, whose only child it is. */
+  /** The id of the supervisor, whose only child is the server. */
   pid: number
-  /** Everything that the process printed so far, both outputs in one. */
+  /** The output of the process so far, both streams in one. */
   log(): string
 }
 
 export interface StartOptions {
   /** Arguments of the entry. */
   args?: string[]
-  /** Environment variables; on workerd and wrangler the Worker's text bindings. */
+  /** Environment variables. On workerd and wrangler they are the Worker's text bindings. */
   env?: Record<string, string>
 }
 
 const denoVersion = '2.9.6'
 const listening = /listening (http:\/\/127\.0\.0\.1:\d+)/
-// Not an import: what a CommonJS module's default is differs between Node and the test runner.
+// It is not an import, since a CommonJS module's default differs between Node and the test runner.
 const require = createRequire(import.meta.url)
 const workerd: string = require('workerd').default
 const bin = (name: string) => join(root, 'node_modules/.bin', name)
@@ -65,7 +65,7 @@ export async function startBun(entry: string, options: StartOptions = {}): Promi
   return runtime('bun', await start({ command: bin('bun'), args, env, until: listening }))
 }
 
-/** Deno gets no more than the loopback network and the named environment variables; `allow` adds to that. */
+/** Starts Deno. It may use only the loopback network and the named environment variables. `allow` adds permissions. */
 export async function startDeno(
   entry: string,
   options: StartOptions & { allow?: readonly string[]; names?: readonly string[] } = {},
@@ -92,13 +92,13 @@ export async function startDeno(
 export interface WorkerdOptions extends StartOptions {
   storage?: string
   objects?: Record<string, string>
-  /** Serves the same Worker from a second isolate as well, at `secondUrl`. */
+  /** Serves the same Worker also from a second isolate, at `secondUrl`. */
   hasSecond?: boolean
 }
 
 /**
- * Bare workerd, with no proxy before it: what a client does to the connection reaches the Worker. Its Durable Objects
- * are kept in the folder `storage`, which stays; without it they go when it stops.
+ * Starts bare workerd without a proxy, so that connection events reach the Worker. Its Durable Objects are in the folder
+ * `storage`, which remains. Without `storage` they are deleted when it stops.
  */
 export async function startWorkerd(
   entry: string,
@@ -127,8 +127,8 @@ export async function startWorkerd(
 }
 
 /**
- * `npm run dev`, as the README says it, on a free port. Its state is kept in the folder `storage`, which stays; without it in one
- * of its own, which goes when it stops.
+ * Runs `npm run dev` as in the README, on a free port. Its state is in the folder `storage`, which remains. Without `storage`
+ * it is deleted when it stops.
  */
 export async function startWrangler({
   env = {},
@@ -160,8 +160,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Where Deno's own binary is: DENO_BIN if that is set, else the one of the npm package, which its launcher
- * knows. The launcher itself is no use: it is a process between us and the server.
+ * The path of Deno's own binary: DENO_BIN if set, otherwise the npm package's, which its launcher knows. The launcher itself
+ * cannot be used, since it would be a process between the test and the server.
  */
 export async function denoPath(): Promise<string> {
   process.env.DENO_BIN ??= await findDeno()

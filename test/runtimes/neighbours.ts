@@ -1,4 +1,4 @@
-/** Several processes that share one SQLite file, and one that keeps all others from writing into it. */
+/** Several processes that share one SQLite file, and one that holds the write lock. */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
@@ -31,13 +31,13 @@ export const RUNTIMES: readonly (readonly [name: string, start: Start])[] = [
 /** One of the processes. */
 export interface Neighbour {
   readonly server: Server
-  /** `kill -9`. */
+  /** Runs `kill -9`. */
   kill(): Promise<void>
   /** Sends it a signal. */
   signal(signal: NodeJS.Signals): void
 }
 
-/** Processes of a runtime on one file. They are gone when the test is, and so is the file. */
+/** Processes of a runtime on one file. The end of the test stops the processes and deletes the file. */
 export async function street([, start]: (typeof RUNTIMES)[number] = RUNTIMES[0]!) {
   const folder = await newFolder()
   onTestFinished(folder.remove)
@@ -67,7 +67,7 @@ const HOLD = `
   })
 `
 
-/** Takes the write lock of a database in a process of its own; what this gives lets it go. */
+/** Takes the write lock of a database in a separate process. Returns a function that releases it. */
 export async function holdWriteLock(database: string): Promise<() => Promise<void>> {
   const child = spawn(process.execPath, ['-e', HOLD, database], { stdio: ['pipe', 'pipe', 'inherit'] })
   const gone = new Promise<void>(resolve => child.once('close', () => resolve()))
@@ -83,14 +83,14 @@ export async function holdWriteLock(database: string): Promise<() => Promise<voi
   return letGo
 }
 
-/** A run that is followed. */
+/** A run with a follower. */
 export interface Following {
   readonly id: string
-  /** All of it, once it has ended. */
+  /** All messages, after the run has ended. */
   readonly all: Promise<Message[]>
 }
 
-/** Follows a run, and has heard something of it when it resolves. */
+/** Follows a run. Resolves after the first message. */
 export async function following(server: Server, id: string, headers: Fields): Promise<Following> {
   const response = await streamRequest(server, id, headers)
   expect(response.status).toBe(200)
@@ -102,12 +102,12 @@ export async function following(server: Server, id: string, headers: Fields): Pr
     return all
   }
   const all = rest()
-  // A test may end the server before it wants to know.
+  // A test may end the server without using the result.
   all.catch(() => {})
   return { id, all }
 }
 
-/** That a run was told to its end, each event once, and that it was interrupted. */
+/** Checks that a run's events came to the end, each once, and that it was interrupted. */
 export async function expectInterrupted({ all }: Following): Promise<void> {
   const messages = await all
   expect(messages.map(({ id }) => Number(id))).toEqual(messages.map((_, index) => index + 1))
@@ -116,7 +116,7 @@ export async function expectInterrupted({ all }: Following): Promise<void> {
   expect(messages.at(-1)?.event).toMatchObject({ type: 'error', code: 'interrupted' })
 }
 
-/** The ids of an owner's runs that stand so. */
+/** The ids of an owner's runs with this status. */
 export async function idsOf(server: Server, status: string, headers: Fields): Promise<Set<string>> {
   const { runs } = await list(server, `?limit=100&status=${status}`, headers)
   return new Set(runs.map(({ id }) => id))

@@ -1,4 +1,4 @@
-/** Installs Next apart from the library, builds apps and starts them. */
+/** Installs Next in a folder of its own, builds apps and starts them. */
 import { execFile } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import type { Deployment } from '../contracts/runs/client.ts'
 import { root, start } from './process.ts'
 
-/** The example, and the services of the contracts in each of Next's runtimes. */
+/** The example, and the contracts' services in each of Next's runtimes. */
 const APPS = {
   example: 'examples/next',
   node: 'test/runtimes/next/node',
@@ -14,14 +14,14 @@ const APPS = {
 } as const
 
 export interface NextApps {
-  /** Where they were built, and where they run. */
+  /** The folder in which they were built and run. */
   readonly folder: string
-  /** Starts an app that is built, with environment variables. */
+  /** Starts a built app with environment variables. */
   start(app: keyof typeof APPS, env?: Record<string, string>): Promise<Deployment>
   remove(): Promise<void>
 }
 
-/** Copies the apps, with the sources that they are made of, into a folder of their own, and builds them there. */
+/** Copies the apps and their sources into a new folder, and builds them there. */
 export async function buildNextApps(): Promise<NextApps> {
   const parent = join(root, 'test/.tmp')
   await mkdir(parent, { recursive: true })
@@ -50,7 +50,7 @@ export async function buildNextApps(): Promise<NextApps> {
   }
 }
 
-/** What the apps and the sources need. */
+/** The dependencies of the apps and the sources. */
 async function manifest(): Promise<object> {
   const read = async (path: string) => JSON.parse(await readFile(join(root, path), 'utf8'))
   const [library, example] = await Promise.all([read('package.json'), read('examples/next/package.json')])
@@ -65,12 +65,12 @@ async function manifest(): Promise<object> {
   return { private: true, type: 'module', sideEffects, dependencies: all }
 }
 
-/** Of the admin routes, and of model-backed agents. */
+/** Dependencies of the admin routes and of model-backed agents. */
 const OPTIONAL = ['@modelcontextprotocol/client', 'ai', '@ai-sdk/openai-compatible']
 
-/** Runs a tool; the error of a failure says what it printed. */
+/** Runs a tool. Its error contains the output. */
 async function run(cwd: string, command: string, ...args: string[]): Promise<void> {
-  // What the test runner sets would have Next build for tests.
+  // With the test runner's variables, Next would build for tests.
   const env = { ...process.env, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' }
   await promisify(execFile)(command, args, { cwd, env }).catch(error => {
     throw new Error(`${command} ${args.join(' ')}: ${error.stdout}${error.stderr}`)

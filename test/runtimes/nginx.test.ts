@@ -1,6 +1,6 @@
 /** Behind the real nginx, configured as docs/deploy.md has it, where Debian's nginx is installed, as it is on CI. */
 import { existsSync } from 'node:fs'
-import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import {
@@ -20,17 +20,16 @@ import { connectionCases, smokeCases } from '../contracts/http/connections.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
 import type { Deployment } from '../contracts/runs/client.ts'
 import { served } from '../contracts/served.ts'
+import { fencesOf } from '../pages.ts'
 import { freePort, type Runtime, startNode } from './harness.ts'
-import { root, start } from './process.ts'
+import { start } from './process.ts'
 
 const command = '/usr/sbin/nginx'
 const isThere = existsSync(command)
 
-const notes = await readFile(join(root, 'docs/deploy.md'), 'utf8')
-const [shown = '', shownForSeveral = ''] = Array.from(
-  notes.matchAll(/^```nginx\n([\s\S]*?)^```$/gm),
-  ([, text]) => text,
-)
+const [shown = '', shownForSeveral = ''] = fencesOf(['deploy.md'])
+  .filter(({ language }) => language === 'nginx')
+  .map(({ text }) => text)
 
 const UPSTREAM = /^upstream[\s\S]*?^}$/m
 

@@ -7,9 +7,9 @@ import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Packed, pack } from '../packing.ts'
+import { snippetOf } from '../pages.ts'
 import { denoPath } from './harness.ts'
 import { root, start } from './process.ts'
-import { snippetOf } from './readme.ts'
 import { type Registry, startRegistry } from './registry.ts'
 
 const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))

@@ -1,18 +1,16 @@
 /** The commands and clients of the pages work with the dev server, as the pages say. */
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { commandsIn, fencesOf, snippetOf } from '../pages.ts'
 import { type Runtime, startWrangler } from './harness.ts'
 import { root } from './process.ts'
 
 const run = promisify(execFile)
 
-const PAGES = ['a2a.md', 'event-socket.md', 'metrics.md', 'tool-servers.md']
-const pages = await Promise.all(PAGES.map(page => readFile(join(root, 'docs', page), 'utf8')))
-const blocks = pages.flatMap(text => [...text.matchAll(/^```(?:sh|ts)\n([\s\S]*?)^```$/gm)])
-const codes = blocks.map(([, code = '']) => code)
+const commands = commandsIn(fencesOf(['a2a.md', 'event-socket.md', 'metrics.md', 'tool-servers.md']))
 const HOST = '127.0.0.1:8787'
 
 describe('the pages, with the dev server', () => {
@@ -29,10 +27,10 @@ describe('the pages, with the dev server', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  it.each(codes.filter(code => code.startsWith('curl')))('%s', async code => {
+  it.each(commands.filter(command => command.startsWith('curl')))('%s', async code => {
     expect(code).toContain(`http://${HOST}`)
     // A stream goes on for ever: its head is enough.
-    const asked = code.replace('curl -N', 'curl --max-time 1').replace(HOST, host()).trimEnd()
+    const asked = code.replace('curl -N', 'curl --max-time 1').replace(HOST, host())
     const status = run('sh', ['-c', `${asked} -s -o /dev/null -w '%{http_code}'`])
     const { stdout } = await status.catch((error: { stdout: string }) => error)
     expect(stdout).toMatch(/^20[01]$/)
@@ -42,8 +40,7 @@ describe('the pages, with the dev server', () => {
     ['event-socket-client.ts', /^run [\da-f-]{36}\n[\s\S]*all of it: Hello over a socket\n$/],
     ['event-socket-plain.ts', /^Hello[\s\S]*JSON\n$/],
   ])('%s', async (name, said) => {
-    const code = codes.find(each => each.startsWith(`// ${name}\n`)) ?? ''
-    await writeFile(join(folder, name), code.replace(HOST, host()))
+    await writeFile(join(folder, name), snippetOf(name).replace(HOST, host()))
     const { stdout } = await run(process.execPath, [join(folder, name)])
     expect(stdout).toMatch(said)
   })

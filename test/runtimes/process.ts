@@ -2,22 +2,22 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 export interface Started {
-  /** What the process printed to say that it is ready. */
+  /** The match of the ready line. */
   ready: RegExpExecArray
-  /** Of the process that looks after it, whose only child it is. */
+  /** The id of the supervisor, whose only child is the process. */
   pid: number
-  /** Ends the process and all that it started, and waits until they are gone. */
+  /** Ends the process and everything that it started, and waits until they are gone. */
   stop(): Promise<void>
-  /** The same at once: the process is not asked to end. */
+  /** The same at once, without asking the process to end. */
   kill(): Promise<void>
-  /** Everything that it printed so far, both outputs in one. */
+  /** The output so far, both streams in one. */
   log(): string
 }
 
 export interface Command {
   command: string
   args: string[]
-  /** The line that says it is ready. */
+  /** The pattern of the ready line. */
   until: RegExp
   env?: Record<string, string>
   cwd?: string
@@ -28,7 +28,7 @@ export const root: string = fileURLToPath(new URL('../../', import.meta.url))
 
 const supervisor = fileURLToPath(new URL('supervise.ts', import.meta.url))
 
-// What the test runner sets for itself would decide how the served program behaves.
+// The test runner's own variables would change the served program.
 const ofTheRunner = /^(VITEST.*|NODE_ENV|NODE_OPTIONS|NODE_V8_COVERAGE|TEST|DEV|PROD|SSR|MODE|BASE_URL)$/
 
 function environment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {

@@ -1,17 +1,28 @@
 /** Every command and snippet of the README and of the pages in `docs` does what the page says. */
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Handler } from '../../src/index.ts'
 import { calls, type Provider, says, startProvider } from '../model-agent/provider.ts'
+import {
+  checkTypes,
+  commandsIn,
+  fences,
+  fencesOf,
+  fromSources,
+  otherFences,
+  snippetOf,
+  snippetsIn,
+  writeSnippets,
+} from '../pages.ts'
 import { type Runtime, startNode, startWrangler } from './harness.ts'
 import { root } from './process.ts'
-import { commandsOf, fences, fileNames, fromSources, snippetOf, snippets } from './readme.ts'
 
 const run = promisify(execFile)
+const snippets = snippetsIn(otherFences)
 
 /** The snippets as files that import the sources, with a port of the test's choosing. */
 let folder: string
@@ -19,15 +30,8 @@ let folder: string
 let provider: Provider
 beforeAll(async () => {
   provider = await startProvider()
-  await mkdir(join(root, 'test/.tmp'), { recursive: true })
-  folder = await mkdtemp(join(root, 'test/.tmp/readme-'))
-  for (const [name, text] of snippets) {
-    const source = fromSources(text)
-      .replaceAll('port: 3000', 'port: 0')
-      .replace(/'(http:\/\/127\.0\.0\.1:4000|https:\/\/api\.openai\.com)\/v1'/, JSON.stringify(provider.url))
-      .replace("'servable.db'", JSON.stringify(join(folder, 'servable.db')))
-    await writeFile(join(folder, name), source)
-  }
+  const isProvider = /'(http:\/\/127\.0\.0\.1:4000|https:\/\/api\.openai\.com)\/v1'/
+  folder = await writeSnippets(snippets, text => text.replace(isProvider, JSON.stringify(provider.url)))
 })
 afterAll(async () => {
   await provider?.stop()
@@ -51,8 +55,7 @@ async function textOfRun(name: string, path: string, input: string): Promise<str
 
 describe('the README and the pages', () => {
   it('names every snippet by a file of its own', () => {
-    expect(fileNames.filter(name => !name.endsWith('.ts'))).toEqual([])
-    expect(fileNames.filter((name, index) => fileNames.indexOf(name) !== index)).toEqual([])
+    expect(() => snippetsIn(fences)).not.toThrow()
   })
 
   it('is short', async () => {
@@ -61,19 +64,12 @@ describe('the README and the pages', () => {
   })
 
   it('has snippets that type-check', async () => {
-    const config = {
-      extends: '../../tsconfig.json',
-      include: ['.', '../../../src/runtimes/cloudflare/modules.d.ts'],
-      exclude: ['bare-*.ts'],
-    }
-    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
-    await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
-    await run(join(root, 'node_modules/.bin/tsc'), ['-p', folder, '--noEmit'], { cwd: root })
+    await checkTypes(folder)
   })
 
   it('has the two commands that package.json knows', async () => {
     const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-    const commands = commandsOf('README.md')
+    const commands = commandsIn(fencesOf(['../README.md']))
     const install = 'npx -y bun@1.4.4 install --frozen-lockfile'
     expect(commands[0]).toBe(`${install} && npm run dev`)
     expect(commands.at(-1)).toBe(`${install} && npm test`)
@@ -246,7 +242,7 @@ describe('commands', () => {
     expect(stdout).toMatch(said)
   })
 
-  const curls = commandsOf().filter(command => command.startsWith('curl'))
+  const curls = commandsIn(otherFences).filter(command => command.startsWith('curl'))
 
   it.each(curls)('%s', async command => {
     expect(command).toContain('http://127.0.0.1:8787')

@@ -1,4 +1,4 @@
-/** A package registry for a package that is not published. */
+/** A package registry for an unpublished package. */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -12,7 +12,7 @@ export interface Registry {
 
 const run = promisify(execFile)
 
-/** Has the package of one tarball, and sends whoever asks for another to the registry that npm is set to. */
+/** Has the package of one tarball, and redirects requests for other packages to npm's configured registry. */
 export async function startRegistry(tarball: string): Promise<Registry> {
   const bytes = await readFile(tarball)
   const manifest = JSON.parse((await run('tar', ['-xzOf', tarball, 'package/package.json'])).stdout)

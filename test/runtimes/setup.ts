@@ -1,6 +1,6 @@
 import { denoPath } from './harness.ts'
 
-/** Finds Deno once, before the tests; their processes inherit the answer. */
+/** Finds Deno once before the tests. Their processes inherit the result. */
 export async function setup(): Promise<void> {
   await denoPath()
 }

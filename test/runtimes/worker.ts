@@ -14,7 +14,7 @@ export const AS_DEPLOYED = {
   conditions: ['workerd', 'worker', 'browser'],
   mainFields: ['browser', 'module', 'main'],
   external: ['cloudflare:*', 'node:*'],
-  // As wrangler does in a deploy; esbuild by itself would put `development` there.
+  // The same as wrangler in a deploy. esbuild's default is `development`.
   define: { 'process.env.NODE_ENV': '"production"' },
   logLevel: 'silent',
 } satisfies BuildOptions
@@ -25,7 +25,7 @@ export async function bundleWorker(entry: string, options: { minify?: boolean } 
   return result.outputFiles[0]?.text ?? ''
 }
 
-/** Compatibility date and flags, as wrangler.toml states them. */
+/** Compatibility date and flags from wrangler.toml. */
 async function compatibility(): Promise<{ date: string; flags: string[] }> {
   const toml = await readFile(join(root, 'wrangler.toml'), 'utf8')
   const date = /^compatibility_date = "(.+)"$/m.exec(toml)?.[1]
@@ -34,14 +34,14 @@ async function compatibility(): Promise<{ date: string; flags: string[] }> {
   return { date, flags: JSON.parse(flags) }
 }
 
-// A JSON string is also a string of workerd's configuration language.
+// A JSON string is also a valid string in workerd's configuration language.
 const quote = JSON.stringify
 
 /** The Durable Object classes that wrangler.toml binds, by the names of their bindings. */
 async function durableObjects(code: string): Promise<[binding: string, className: string][]> {
   const toml = await readFile(join(root, 'wrangler.toml'), 'utf8')
   const bound = [...toml.matchAll(/^name = "(SERVABLE_\w+)"\nclass_name = "(\w+)"$/gm)]
-  // Not every Worker of the tests exports them.
+  // Some Workers of the tests do not export them.
   return bound.flatMap(([, name = '', className = '']) =>
     new RegExp(`\\b${className}\\b[^;]*\\bexport\\b|\\bexport\\b[^;]*\\b${className}\\b`).test(code)
       ? [[name, className]]
@@ -69,7 +69,7 @@ async function config(
   const namespaces = objects.map(
     ([, className]) => `(className = ${quote(className)}, uniqueKey = ${quote(className)}, enableSql = true)`,
   )
-  // In an isolate of its own, it shares nothing with the first one but the Durable Objects.
+  // It runs in a separate isolate, and shares only the Durable Objects with the first one.
   const second = `
 const second :Workerd.Worker = (
   modules = [(name = "worker.js", esModule = embed "worker.js")],
@@ -107,16 +107,16 @@ const worker :Workerd.Worker = (
 /** How a Worker is written. */
 interface WorkerOptions {
   readonly vars?: Record<string, string> | undefined
-  /** Where Durable Objects are kept; in the Worker's own folder by default. */
+  /** The folder of Durable Objects. Default: the Worker's own folder. */
   readonly storage?: string | undefined
-  /** The classes of the entry's own, by the names of their bindings. */
+  /** The entry's own classes, by the names of their bindings. */
   readonly objects?: Record<string, string> | undefined
-  /** The Worker is there twice. */
+  /** Whether the Worker also runs in a second isolate. */
   readonly hasSecond?: boolean
   readonly minify?: boolean
 }
 
-/** Writes what `workerd serve` needs into a folder of its own. */
+/** Writes the files for `workerd serve` into a new folder. */
 export async function writeWorker(
   entry: string,
   { vars = {}, storage, objects = {}, hasSecond = false, minify = false }: WorkerOptions = {},

@@ -1,9 +1,9 @@
-/** Random and mutated frames, the same for the same seed. */
+/** Random and mutated frames. The same seed gives the same frames. */
 
-/** Whole numbers below `below`, spread evenly (mulberry32). */
+/** Integers below `below`, evenly distributed (mulberry32). */
 export type Random = (below: number) => number
 
-/** Makes the numbers of a seed. */
+/** Makes the generator of a seed. */
 export function seeded(seed: number): Random {
   let state = seed
   return below => {
@@ -14,7 +14,7 @@ export function seeded(seed: number): Random {
   }
 }
 
-/** Well-formed Socket.IO packets of every kind, and some that are almost so. */
+/** Valid Socket.IO packets of every kind, and some that are almost valid. */
 const PACKETS = [
   '0',
   '0{"token":"123"}',
@@ -60,7 +60,7 @@ const PIECES = [
   '1e0',
 ]
 
-/** A Socket.IO packet: as it is, mutated, or nothing but noise. */
+/** A Socket.IO packet: valid, mutated, or random noise. */
 export function randomPacket(random: Random): string {
   if (random(5) === 0) return noise(random)
   let packet = PACKETS[random(PACKETS.length)]!
@@ -68,7 +68,7 @@ export function randomPacket(random: Random): string {
   return packet
 }
 
-/** A frame of Engine.IO: text, most of it messages, or bytes. */
+/** An Engine.IO frame: text, mostly messages, or bytes. */
 export function randomFrame(random: Random): string | Uint8Array {
   const kind = random(10)
   if (kind === 0) return new Uint8Array(random(8))

@@ -4,26 +4,26 @@ import { type RecordedSocket, recordedSocket } from './sinks.ts'
 
 const BASE = 'http://h/io/?EIO=4'
 
-/** A client of an endpoint without a runtime between them, with time that passes when it is told to. */
+/** A client of an endpoint without a runtime, with a clock that the test controls. */
 export interface Served {
   readonly endpoint: SocketEndpoint
   request(query: string, init?: RequestInit): Promise<Response>
-  /** Opens a session on polling and gives its id. */
+  /** Opens a session over polling and gives its id. */
   poll(): Promise<string>
-  /** Opens a WebSocket; `query` names the session to be upgraded. */
+  /** Opens a WebSocket. `query` names the session to upgrade. */
   socket(query?: string, raw?: RecordedSocket): Promise<OpenSocket>
-  /** Lets milliseconds pass. */
+  /** Advances the clock by milliseconds. */
   pass(ms: number): void
 }
 
-/** A WebSocket as both of its ends see it. */
+/** A WebSocket with both of its ends. */
 export interface OpenSocket extends RecordedSocket {
   readonly handlers: RawSocketHandlers
-  /** The client sends this. */
+  /** Sends data from the client. */
   says(data: string | Uint8Array): void
 }
 
-/** Makes an endpoint, with its clock in hand. */
+/** Makes an endpoint with a controlled clock. */
 export function serve(
   make: (clock: { now: () => number; ticks: 'caller'; path: string }) => SocketEndpoint,
 ): Served {

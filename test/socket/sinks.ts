@@ -1,15 +1,15 @@
 import type { RawSocket } from '../../src/http/platform.ts'
 
-/** A WebSocket that writes down what becomes of it. */
+/** A WebSocket that records what happens to it. */
 export interface RecordedSocket extends RawSocket {
   readonly sent: (string | Uint8Array)[]
   readonly closed: { code: number | undefined; reason: string | undefined }[]
   bufferedAmount?: number
-  /** How often it was told that its snapshot has changed. */
+  /** Number of times that its snapshot changed. */
   changes: number
 }
 
-/** Makes one. Give a `bufferedAmount` where the runtime is to say what waits. */
+/** Makes one. Give a `bufferedAmount` if the runtime reports waiting bytes. */
 export function recordedSocket(bufferedAmount?: number): RecordedSocket {
   const socket: RecordedSocket = {
     sent: [],

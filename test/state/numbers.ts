@@ -5,10 +5,10 @@ import type { Reader, Soon, Transaction } from '../../src/state/store.ts'
 export const REFUSAL: ServableError = new ServableError('run_not_found', 'There is no such run')
 export const UNAVAILABLE = { code: 'state_unavailable' } as const
 
-/** What becomes of commits: none begins, or after so many works all is lost. */
+/** A fault of commits: none can begin, or everything is lost after this many works. */
 export type Fault = 'busy' | { readonly lostAfter: number }
 
-/** Numbers, written one after the other; as plain as a store can be. */
+/** A minimal store. It stores numbers one after another. */
 export function numbers() {
   let written: number[] = []
   let draft: number[] = []
@@ -41,7 +41,7 @@ export function numbers() {
   }
   return {
     store,
-    /** A work that writes a number and gives how many there are then. */
+    /** A work that writes a number and gives the count after that. */
     add: (number: number) => () => draft.push(number),
     fail(next: Fault | undefined) {
       fault = next
@@ -55,7 +55,7 @@ export function numbers() {
   }
 }
 
-/** What a write comes to, whether it throws or rejects. */
+/** The outcome of a write that may throw or reject. */
 export async function outcomeOf(write: () => Soon<unknown>): Promise<PromiseSettledResult<unknown>> {
   const [result] = await Promise.allSettled([new Promise(resolve => resolve(write()))])
   return result

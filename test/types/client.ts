@@ -1,4 +1,4 @@
-/** The compiler knows a handler's agents: compiled, and never run. */
+/** Types of a handler's agents in the client: compiled, and never run. */
 import * as v from 'valibot'
 import { type Client, createClient, type RunEvent, type RunResult } from '../../src/client/index.ts'
 import {
@@ -11,7 +11,7 @@ import {
 } from '../../src/index.ts'
 import { ModelAgent } from '../../src/model-agent/index.ts'
 
-/** Compiles where both types are the same. */
+/** Compiles only if both types are the same. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const same = <A, B>(_: Same<A, B>): void => {}
 
@@ -41,29 +41,29 @@ const handler = createHandler({
 })
 const client = createClient<typeof handler>({ baseUrl })
 
-// Names are known, where they are given by name.
+// Names are known if agents are given by name.
 client.agent('echo')
 client.agent('weather')
 // @ts-expect-error: no agent has this name
 client.agent('nobody')
 // @ts-expect-error: a name is text
 client.agent(7)
-// Nothing is said of teams, so the registry may have any.
+// No teams were given, so the registry may have any.
 client.team('anything')
 
-// Structured output has the type of its schema; without one it is any object.
+// Structured output has the type of its schema. Without a schema it is any object.
 const weather = await client.agent('weather').run('Oslo')
 same<typeof weather.structured, { celsius: number } | null>(true)
 const said = await client.agent('echo').stream('x').result()
 same<typeof said, RunResult>(true)
 
-// So it is with the classes: an agent of your own, and one that a model answers for.
+// The same for the classes: an agent of your own, and a model-backed one.
 const guessed = await client.agent('guess').run('Oslo')
 same<typeof guessed.structured, { celsius: number } | null>(true)
 const measured = await client.agent('measure').stream('Oslo').result()
 same<typeof measured.structured, { celsius: number } | null>(true)
 
-// Their names are known in a list as well.
+// Names in a list are known too.
 const list = createHandler({ serve: [guess, measure, echo] })
 const ofList = createClient<typeof list>({ baseUrl })
 const fromList = await ofList.agent('guess').run('Oslo')
@@ -77,7 +77,7 @@ const anyAgents: Agent[] = [guess, measure, echo]
 const unknowing = createHandler({ serve: anyAgents })
 createClient<typeof unknowing>({ baseUrl }).agent('anything')
 
-// A plain stream has no result, and every stream gives events.
+// A plain stream has no result. Every stream gives events.
 for await (const event of client.agent('echo').stream('x', { follow: false }))
   same<typeof event, RunEvent>(true)
 // @ts-expect-error: a plain run has no record to read it from
@@ -87,7 +87,7 @@ client.agent('echo').run('x', { follow: false, idempotencyKey: 'k' })
 // @ts-expect-error: teams take no corrections
 client.team('desk').corrections
 
-// Without a handler, or with one whose options were made elsewhere, any name will do.
+// Without a handler, or if its options were made elsewhere, every name is allowed.
 createClient({ baseUrl }).agent('anything')
 const options: HandlerOptions = {}
 const open = createHandler(options)
@@ -96,14 +96,14 @@ createClient<Handler>({ baseUrl }).agent('anything')
 const listed = createHandler({ serve: [echo] })
 createClient<typeof listed>({ baseUrl }).workflow('anything')
 
-// A typed client and handler stand where any will do.
+// A typed client or handler is assignable to an untyped one.
 const anyClient: Client = createClient({ baseUrl })
 const anyHandler: Handler = handler
 const own: Handler = request => Promise.resolve(new Response(request.url))
 
 export { anyClient, anyHandler, own }
 
-// Options are checked as before.
+// Options are still checked.
 // @ts-expect-error: there is no such option
 createHandler({ agents: { echo }, nothing: 1 })
 // @ts-expect-error: a port is no agent

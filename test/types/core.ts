@@ -1,9 +1,9 @@
-/** The core, its plugins and the client of its handlers, for the compiler: compiled, and never run. */
+/** Types of the core, its plugins and its handlers' clients: compiled, and never run. */
 import * as v from 'valibot'
 import { createClient } from '../../src/client/index.ts'
 import { Agent, createHandler, keeping, type Plugin } from '../../src/core-entry.ts'
 
-/** Compiles where both types are the same. */
+/** Compiles only if both types are the same. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const same = <A, B>(_: Same<A, B>): void => {}
 
@@ -43,7 +43,7 @@ keeping({ reads: { add: kept => kept.put('count', 'name', 1) } })
 // @ts-expect-error: a plugin is mounted at once
 const late: Plugin = { name: 'late', mount: async () => ({}) }
 
-// The client knows the names of a handler of the core, as of any other.
+// The client knows the names of a core handler too.
 const handler = createHandler({ agents: { measure }, plugins: [plugin, late] })
 const client = createClient<typeof handler>({ baseUrl })
 const measured = await client.agent('measure').run('Oslo')

@@ -1,4 +1,4 @@
-/** The arguments of a tool have the type of its schema: compiled, and never run. */
+/** A tool's arguments have the type of its schema: compiled, and never run. */
 import * as v from 'valibot'
 import { z } from 'zod'
 import {
@@ -11,11 +11,11 @@ import {
 } from '../../src/index.ts'
 import { ModelAgent } from '../../src/model-agent/index.ts'
 
-/** Compiles where both types are the same. */
+/** Compiles only if both types are the same. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const same = <A, B>(_: Same<A, B>): void => {}
 
-/** A schema of any library that keeps to Standard Schema, by its types alone. */
+/** A schema of any library with Standard Schema, as types only. */
 declare const standard: {
   readonly '~standard': {
     readonly types?: { readonly input: string; readonly output: { readonly at: Date } }

@@ -1,4 +1,4 @@
-/** Mastra's server by its Hono adapter, as its README sets it up. */
+/** Mastra's server with its Hono adapter, set up as in its README. */
 
 import { serve } from '@hono/node-server'
 import { Mastra } from '@mastra/core/mastra'

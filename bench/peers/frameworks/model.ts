@@ -1,4 +1,4 @@
-/** The echo as a model of the AI SDK, in this process: what the frameworks' own agents can call. */
+/** The echo as an in-process model of the AI SDK, for the frameworks' own agents. */
 
 import { ReadableStream } from 'node:stream/web'
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3StreamPart } from '@ai-sdk/provider'

@@ -1,4 +1,4 @@
-/** Mastra's agent, served by us. */
+/** Mastra's agent behind our handler. */
 
 import { toAgent } from '../../../src/adapters/index.ts'
 import { createHandler } from '../../../src/index.ts'

@@ -1,4 +1,4 @@
-/** VoltAgent's agent, served by us. */
+/** VoltAgent's agent behind our handler. */
 
 import { toAgent } from '../../../src/adapters/index.ts'
 import { createHandler } from '../../../src/index.ts'

@@ -9,7 +9,7 @@ const port = await freePort()
 const server = honoServer({ port, hostname: '127.0.0.1' })
 new VoltAgent({ agents: { echo: agent }, logger, server })
 const url = `http://127.0.0.1:${port}`
-// It says nothing once it listens.
+// It prints nothing when it is ready.
 while (!(await fetch(`${url}/agents`).catch(() => undefined))) {
   await new Promise(resolve => setTimeout(resolve, 20))
 }

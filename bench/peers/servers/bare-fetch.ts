@@ -1,4 +1,4 @@
-/** A handler of Web-standard requests by hand, on the adapter that ours stands on. */
+/** A hand-written handler of Web-standard requests, on the same adapter as ours. */
 
 import { serve } from 'srvx/node'
 import { bareHandler } from '../bare.ts'

@@ -1,4 +1,4 @@
-/** Nothing but `node:http`. */
+/** `node:http` alone. */
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

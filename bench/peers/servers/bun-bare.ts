@@ -1,4 +1,4 @@
-/** Nothing but `Bun.serve`. */
+/** `Bun.serve` alone. */
 
 import { bareHandler } from '../bare.ts'
 

@@ -1,4 +1,4 @@
-/** Nothing but `Deno.serve`. */
+/** `Deno.serve` alone. */
 
 import { bareHandler } from '../bare.ts'
 

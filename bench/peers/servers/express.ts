@@ -1,4 +1,4 @@
-/** A server as people write it: express for runs and streams, socket.io for both, a map of agents. */
+/** A typical hand-written server: express for runs and streams, socket.io for both, a map of agents. */
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

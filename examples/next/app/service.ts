@@ -1,4 +1,4 @@
-// In your own project: your agents. Here those of the other examples, which work offline.
+// In your own project import your agents. This example uses those of the other examples, which work offline.
 import { Agent, createHandler, textOf } from 'servable'
 import { calculator } from '../../agents/calculator.ts'
 import { desk } from '../../agents/desk.ts'
@@ -6,7 +6,7 @@ import { digest } from '../../agents/digest.ts'
 import { echo } from '../../agents/echo.ts'
 import { summarizer } from '../../agents/summarizer.ts'
 
-/** Says it back at the pace of someone who types. */
+/** Repeats the input at typing speed. */
 const typist = new Agent({
   name: 'typist',
   description: 'Says it back, word by word, with a pause after each',
@@ -24,7 +24,7 @@ export const handler = createHandler({
   teams: { desk },
   workflows: { digest },
   fileUpload: true,
-  // Everything is below /api, where the catch-all route is.
+  // Every path is below /api, where the catch-all route is.
   a2a: { basePath: '/api/a2a', default: 'echo' },
   gateway: { path: '/api/socket.io' },
 })

@@ -1,12 +1,12 @@
 /**
- * Where a client wants to hear of a task.
+ * Push notification configs: where a client wants notifications of a task.
  *
  * @module
  */
 
 /** A push notification config. */
 export interface PushConfig {
-  /** Unique in its task; the task's own id where the client chose none. */
+  /** Unique within its task. Default: the task's id. */
   readonly id: string
   readonly url: string
   /** Sent as `X-A2A-Notification-Token`. */
@@ -14,28 +14,28 @@ export interface PushConfig {
   /** Sent as `Authorization: scheme credentials`. */
   readonly scheme?: string | undefined
   readonly credentials?: string | undefined
-  /** The generation of the client, in which it is told: `1.0` or `0.3`. */
+  /** The protocol version of the client, `1.0` or `0.3`. Notifications have its form. */
   readonly version: string
 }
 
-/** What a client asks about the configs of a task. */
+/** A request about the configs of a task. */
 export type PushRequest = PushChange | PushLook
 
-/** What changes them. */
+/** A request that changes configs. */
 export type PushChange =
   | {
       readonly act: 'set'
       readonly taskId: string
       readonly config: Sent
-      /** Whose places are taken to tell it; one of all who are unknown where nobody is named. */
+      /** The client whose share of deliveries the config uses. All unknown clients share one. */
       readonly client?: string | undefined
     }
   | { readonly act: 'delete'; readonly taskId: string; readonly id: string }
 
-/** What does not. */
+/** A request that only reads configs. */
 export type PushLook =
   | { readonly act: 'get'; readonly taskId: string; readonly id: string }
   | { readonly act: 'list'; readonly taskId: string }
 
-/** A config as a client sent it: an id may be missing. */
+/** A config as a client sent it. The id is optional. */
 export type Sent = Omit<PushConfig, 'id'> & { readonly id?: string | undefined }

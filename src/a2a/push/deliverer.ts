@@ -1,6 +1,7 @@
 /**
- * Tells receivers of their tasks: each in the order of the task's log, again where that fails, and no more where it fails
- * too often. How far a receiver is, and when it is due again, stands in the store, so that others go on where one ends.
+ * Sends push notifications of tasks. A receiver gets them in the order of the task's log. A failed notification is sent
+ * again until it has failed too often. The store holds the position of each receiver and the time of its next try, so
+ * another process can continue when one ends.
  *
  * @module
  */
@@ -26,11 +27,11 @@ import {
 import { type Notice, nextNotice } from './notice.ts'
 import type { PushSettings } from './options.ts'
 
-/** An agent at work. */
+/** An agent that is working on a task. */
 export interface Growing {
-  /** Fires when there is more to tell, and when the agent ends. */
+  /** Fires when there is a new log entry, and when the agent ends. */
   readonly changed: Wake
-  /** False until it is known that there will be a task, and no bare message. */
+  /** False until it is certain that the message becomes a task and not a bare message. */
   readonly isTask: boolean
 }
 
@@ -39,47 +40,50 @@ export interface DelivererOptions {
   readonly store: Store
   readonly settings: PushSettings
   readonly sender: Sender
-  /** The agent of a task; undefined where none is at work here. */
+  /** Returns the working agent of a task. Undefined if none works in this process. */
   readonly growing: (taskId: string) => Growing | undefined
-  /** Keeps the process going until a delivery has ended. */
+  /** Keeps the process alive until a delivery has ended. */
   readonly keepAlive: (work: Promise<void>) => void
-  /** Calls `sweep` at that moment; where it has been told of an earlier one, that one holds. */
+  /** Calls `sweep` at that time. Of several times the earliest one holds. */
   readonly schedule: (at: number) => void
-  /** Told of a receiver that is given up. Neither its address nor anything of it is in the text. */
+  /**
+   * Is called when a receiver gets no more notifications. The text contains nothing of the receiver, not even its address.
+   */
   readonly onGivenUp: (kept: KeptPush, why: string) => void
 }
 
-/** Configs that are due and are looked at to find those that may be told; and now and then, where none of them may. */
+/** Most due configs that a claim checks. */
 const LOOK_AT = 256
+/** Most due configs that an occasional larger claim checks, when none of the first ones may be sent. */
 const LOOK_FAR = 10_000
 
-/** Milliseconds between two such far looks, and to the next look where some that are due have to wait. */
+/** Milliseconds between two of the larger claims. It is also the time to the next claim while due configs wait. */
 const LOOK_AGAIN_MS = 1000
 
-/** Milliseconds for which a store is tried again that cannot be written: nobody waits, but its receivers. */
+/** Milliseconds for which a failing write is tried again. Only the receivers wait for it. */
 const PATIENCE_MS = 15_000
 
-/** Milliseconds after which a task is looked at whose agent is at work elsewhere. */
+/** Milliseconds until the next look at a task whose agent works in another process. */
 const LOOK_MS = 1000
 
-/** What a worker does next. */
+/** The next step of a worker. */
 type Step =
   | { readonly act: 'tell'; readonly kept: KeptPush; readonly notice: Notice }
   | { readonly act: 'wait'; readonly changed: Promise<void>; readonly seq: number }
   | { readonly act: 'stop' }
 
-/** Delivers. */
+/** Sends the notifications of a store. */
 export class Deliverer {
   readonly #options: DelivererOptions
   readonly #holder = crypto.randomUUID()
-  /** Those whose worker is here, by the generation of their config. */
+  /** Configs that this deliverer works on, by their generation. */
   readonly #held = new Set<string>()
   readonly #lanes = new Lanes(receiverOf)
-  /** What receivers that are told all of a task have of it, by the generation of their config. */
+  /** The content of tasks for receivers that get whole tasks, by the generation of their config. */
   readonly #views = new TaskViews()
-  /** Fires when one less is told. */
+  /** Fires when a place becomes free. */
   readonly #room = createWake()
-  /** Some that are due have to wait. */
+  /** Whether some due configs have to wait. */
   #isBehind = false
   #isToSweep = false
   #farAt = 0
@@ -88,23 +92,28 @@ export class Deliverer {
     this.#options = options
   }
 
-  /** Something has happened to a task: its receivers are told, but for those that wait for their next try. Never throws. */
+  /**
+   * Sends the notifications of a task after a change. Receivers that wait for their next try are left out. Never throws.
+   */
   poke(taskId: string): void {
     void this.#guarded(() => this.#claim(taskId))
   }
 
-  /** Goes on with all that is due, also with what others have left behind. Never throws. */
+  /** Sends everything that is due, including what others left behind. Never throws. */
   sweep(): void {
     void this.#guarded(() => this.#claim(undefined))
   }
 
-  /** Takes in hand what is due and may be told now, a task's own first: it need not wait behind what others have to wait for. */
+  /**
+   * Claims the configs that are due and have a place. Those of the given task come first, so that they do not wait behind
+   * configs that have to wait.
+   */
   async #claim(taskId: string | undefined): Promise<void> {
     const places = new Map<string, Place>()
     const now = Date.now()
     const farAt = this.#farAt
     const mayLookFar = now - farAt >= LOOK_AGAIN_MS
-    // Of all that claim at once one looks far.
+    // Of several claims at the same time, only one is a large one.
     if (mayLookFar) this.#farAt = now
     const claiming = {
       now,
@@ -129,15 +138,15 @@ export class Deliverer {
       if (mayLookFar && !isFar) this.#farAt = farAt
       if (next !== undefined) this.#options.schedule(next)
     } finally {
-      // What could not be written is in nobody's hands.
+      // A config whose claim was not written is not claimed.
       const isWritten = new Set(claimed.map(({ generation }) => generation))
       for (const [generation, place] of places) if (!isWritten.has(generation)) place.leave()
     }
-    // Each has the place that it was admitted with.
+    // Each config has the place from its admission.
     for (const kept of claimed) this.#start(kept, places.get(kept.generation)!)
   }
 
-  /** A store that cannot be used now may be later. */
+  /** Runs `act`. If the store fails, a sweep is scheduled for later. */
   async #guarded(act: () => Promise<void>): Promise<void> {
     try {
       await act()
@@ -149,24 +158,24 @@ export class Deliverer {
   #start(kept: KeptPush, place: Place): void {
     if (this.#held.has(kept.generation)) return place.leave()
     this.#held.add(kept.generation)
-    // A store that cannot be written now is due again when the lease has ended.
+    // If the store cannot be written now, the config is due again when its lease ends.
     const work = this.#work(kept, place).catch(() => {})
     this.#options.keepAlive(work.then(() => this.sweep()))
   }
 
-  /** Tells a receiver all that there is, and what comes while its task's agent is at work here. */
+  /** Sends a receiver everything that is new, and what follows while the task's agent works here. */
   async #work(kept: KeptPush, place: Place): Promise<void> {
     try {
       await this.#tellAll(kept, place)
     } finally {
-      // At once, so that whoever pokes next finds that nobody is at work.
+      // This happens at once, so that the next `poke` finds the config free.
       this.#held.delete(kept.generation)
       this.#views.forget(kept.generation)
     }
   }
 
   async #tellAll(kept: KeptPush, first: Place): Promise<void> {
-    // What was looked at and is nothing to tell.
+    // The last entry that was read, even if there was nothing to send.
     let seen = kept.seq
     let told = kept
     let place: Place | undefined = first
@@ -199,7 +208,7 @@ export class Deliverer {
     }
   }
 
-  /** One less is told. */
+  /** Wakes those that wait for a place, and starts a sweep if due configs wait. */
   #makeRoom(): void {
     this.#room.fire()
     if (!this.#isBehind || this.#isToSweep) return
@@ -210,12 +219,12 @@ export class Deliverer {
     })
   }
 
-  /** What is next for a receiver. The store says in the same transaction who works on it until when. */
+  /** Returns the next step for a receiver. The same transaction extends the lease of this worker. */
   #next(tx: Transaction, { taskId, config, generation }: KeptPush, seen: number): Step {
     const stop = { act: 'stop' } as const
     const kept = findPush(tx, taskId, config.id)
     const task = tx.get<StoredTask>(TASKS, taskId)?.value
-    // Replaced, taken away, given up, or in the hands of others.
+    // The config was replaced, deleted or given up, or another worker has it.
     if (kept?.generation !== generation || kept.holder !== this.#holder || task === undefined) return stop
     const growing = this.#options.growing(taskId)
     const from = Math.max(seen, kept.seq)
@@ -224,14 +233,14 @@ export class Deliverer {
       savePush(tx, { ...kept, upTo: notice.seq }, this.#leaseEnd())
       return { act: 'tell', kept, notice }
     }
-    // It wakes by itself. When its lease has ended, whoever finds it goes on with it.
+    // The worker waits for the agent. If the lease ends meanwhile, any other worker may continue.
     if (growing !== undefined) return { act: 'wait', changed: growing.changed.wait(), seq: notice }
     const dueAt = task.isAtWork ? Date.now() + LOOK_MS : undefined
     savePush(tx, { ...kept, seq: notice, holder: undefined }, dueAt)
     return stop
   }
 
-  /** Whether the receiver has it, so that the next one may follow. */
+  /** Sends a notice and stores the result. Returns whether the receiver took it, so that the next notice may follow. */
   async #tell(kept: KeptPush, notice: Notice, place: Place): Promise<boolean> {
     const { settings, onGivenUp } = this.#options
     const reception = await this.#send(kept, notice, place)
@@ -248,7 +257,7 @@ export class Deliverer {
     return false
   }
 
-  /** Sends a notice; a receiver that takes long leaves its place to others, and is remembered for it. */
+  /** Sends a notice. A slow receiver gives up its place to others, and the lanes remember that it is slow. */
   async #send(kept: KeptPush, notice: Notice, place: Place): Promise<Reception> {
     let isSlow = false
     const timer = setTimeout(() => {
@@ -261,7 +270,7 @@ export class Deliverer {
     return reception
   }
 
-  /** Whether it could be written: a config that was replaced meanwhile is another's. */
+  /** Writes a config. Returns false if the config was replaced or claimed by another worker meanwhile. */
   #save(kept: KeptPush, dueAt: number | undefined): Soon<boolean> {
     const save = (tx: Transaction) => {
       const before = findPush(tx, kept.taskId, kept.config.id)
@@ -280,23 +289,23 @@ export class Deliverer {
     return this.#options.settings.timeoutMs * 2
   }
 
-  /** Nothing is due later than this from the moment at which it was written. */
+  /** The longest time between a write and the due time that it sets. */
   get #maxWaitMs(): number {
     return Math.max(this.#leaseMs, LOOK_MS, longestDelay(this.#options.settings))
   }
 }
 
-/** What is claimed of all tasks. */
+/** The configs that were claimed over all tasks. */
 interface AnyClaimed {
   readonly any: KeptPush[]
-  /** Whether that is all that is due. */
+  /** Whether nothing else is due. */
   readonly isAll: boolean
-  /** When to look again. */
+  /** When to claim again. */
   readonly next: number | undefined
   readonly isFar: boolean
 }
 
-/** Takes those of all tasks in hand; where none of the first ones may be told, it looks far if it may. */
+/** Claims configs of all tasks. If none of the first ones may be sent and `mayLookFar` is true, it checks many more. */
 function claimAny(tx: Transaction, claiming: Claiming, mayLookFar: boolean): AnyClaimed {
   const near = claimDue(tx, LOOK_AT, claiming)
   const isFar = mayLookFar && !near.isAll && near.claimed.length === 0

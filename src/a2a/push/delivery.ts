@@ -8,7 +8,7 @@ export function receiverOf({ config: { url }, client, failures }: KeptPush): Rec
   return { url, client, failures }
 }
 
-/** A notice on its way to the receiver of a config, with what the client has asked for. */
+/** Makes the request of a notice for the receiver of a config, with the token and credentials that the client gave. */
 export function deliveryOf({ taskId, config }: KeptPush, { seq, body, contentType }: Notice): Delivery {
   const { id, url, token, scheme, credentials, version } = config
   return {
@@ -24,7 +24,7 @@ export function deliveryOf({ taskId, config }: KeptPush, { seq, body, contentTyp
   }
 }
 
-/** A client's id as it may stand in a header, and between dots. */
+/** A client's id, encoded for use in a header and between dots. */
 function encoded(id: string): string {
   return encodeURIComponent(id.toWellFormed()).replaceAll('.', '%2E')
 }

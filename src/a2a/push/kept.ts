@@ -1,5 +1,5 @@
 /**
- * The configs of a task as they are kept beside it, each with how far its receiver has been told.
+ * The stored configs of tasks, each with the position of its receiver in the task's log.
  *
  * @module
  */
@@ -9,26 +9,26 @@ import type { Document, Reader, Transaction } from '../../state/store.ts'
 import { logOf } from '../log-name.ts'
 import type { PushConfig } from './config.ts'
 
-/** The collection of configs. A document's partition is its task; it expires when it is due. */
+/** The collection of configs. The partition of a document is its task. A document expires when its config is due. */
 export const PUSH = 'task-push'
 
-/** A config, and how far it is. */
+/** A config with the position of its receiver. */
 export interface KeptPush {
   readonly taskId: string
   readonly config: PushConfig
-  /** Whose places are taken to tell it. */
+  /** The client whose share of deliveries the config uses. */
   readonly client?: string | undefined
-  /** Another one each time that the config is set. */
+  /** Changes each time that the config is set. */
   readonly generation: string
-  /** The last entry of the task's log that the receiver has. */
+  /** The last entry of the task's log that the receiver has received. */
   readonly seq: number
-  /** The end of the notice that is under way or has failed: it is told again as it was. */
+  /** The last entry of the notice that is being sent or has failed. The same notice is sent again. */
   readonly upTo?: number | undefined
-  /** Who works on it, until it is due. */
+  /** The worker that has claimed the config. The claim ends when the config is due. */
   readonly holder?: string | undefined
-  /** How often in a row the receiver has failed. */
+  /** Failures in a row. */
   readonly failures: number
-  /** The receiver is given up. */
+  /** Whether the receiver gets no more notifications. */
   readonly isDead: boolean
 }
 
@@ -36,7 +36,7 @@ const idOf = (taskId: string, configId: string) => `${taskId}/${configId}`
 
 const ALL = 1000
 
-/** All of a task, in the order in which they came. */
+/** Returns all configs of a task, oldest first. */
 export function readPushes(tx: Reader, taskId: string): KeptPush[] {
   return tx
     .list<KeptPush>(PUSH, { partition: taskId, limit: ALL })
@@ -44,19 +44,19 @@ export function readPushes(tx: Reader, taskId: string): KeptPush[] {
     .reverse()
 }
 
-/** One of them; undefined where there is none. */
+/** Returns a config. Undefined if there is none. */
 export function findPush(tx: Reader, taskId: string, configId: string): KeptPush | undefined {
   return tx.get<KeptPush>(PUSH, idOf(taskId, configId))?.value
 }
 
-/** One of them. Throws `task_not_found` where there is none. */
+/** Returns a config. Throws `task_not_found` if there is none. */
 export function readPush(tx: Reader, taskId: string, configId: string): KeptPush {
   const found = findPush(tx, taskId, configId)
   if (found !== undefined) return found
   throw new ServableError('task_not_found', 'The task has no such push notification config')
 }
 
-/** Adds a config, or replaces the one of its id: what comes after `seq` is told. Throws `invalid_params` past `max`. */
+/** Adds or replaces a config. Its receiver gets what comes after `seq`. Throws `invalid_params` past `max`. */
 export function addPush(
   tx: Transaction,
   taskId: string,
@@ -74,47 +74,49 @@ export function addPush(
   return kept
 }
 
-/** Takes a config away; nothing where there is none. */
+/** Deletes a config, if it exists. */
 export function deletePush(tx: Transaction, taskId: string, configId: string): void {
   tx.delete(PUSH, idOf(taskId, configId))
 }
 
-/** Takes all of a task away. */
+/** Deletes all configs of a task. */
 export function deletePushes(tx: Transaction, taskId: string): void {
   for (const { id } of tx.list(PUSH, { partition: taskId, limit: ALL })) tx.delete(PUSH, id)
 }
 
-/** Writes how far a config is, and when it is due again. The caller has looked whether it still is the one it read. */
+/**
+ * Writes the position of a config and the time when it is due. The caller checks before that the config has not changed.
+ */
 export function savePush(tx: Transaction, kept: KeptPush, dueAt: number | undefined): void {
   const before = tx.get<KeptPush>(PUSH, idOf(kept.taskId, kept.config.id))
   if (before !== undefined) put(tx, kept, dueAt, before.at)
 }
 
-/** Makes those of a task due that are at rest: neither in anybody's hands, nor waiting for their next try, nor given up. */
+/** Makes the idle configs of a task due: those that are not claimed, not waiting for their next try, and not given up. */
 export function markDue(tx: Transaction, taskId: string): void {
   for (const { value, expiresAt } of tx.list<KeptPush>(PUSH, { partition: taskId, limit: ALL })) {
     if (expiresAt === undefined && !value.isDead) savePush(tx, value, tx.now)
   }
 }
 
-/** The moment at which the soonest config is due, of all tasks. */
+/** The earliest due time over all tasks. */
 export function nextDue(tx: Reader): number | undefined {
   return tx.expired<KeptPush>(PUSH, Number.MAX_SAFE_INTEGER, 1)[0]?.expiresAt
 }
 
-/** How configs are taken in hand. */
+/** How configs are claimed. */
 export interface Claiming {
   readonly now: number
   readonly holder: string
-  /** When others may take them. */
+  /** When the claim ends and others may claim the config. */
   readonly until: number
-  /** The longest for which any config may have to wait. */
+  /** The longest time that any config may have to wait. */
   readonly maxWaitMs: number
-  /** Whether one may be told now. */
+  /** Whether a notification of this config may be sent now. */
   readonly admits: (kept: KeptPush) => boolean
 }
 
-/** Takes those of a task in hand that are due and may be told, whoever had them before. */
+/** Claims the configs of a task that are due and may be sent, even if another worker had them before. */
 export function claimDueOf(tx: Transaction, taskId: string, claiming: Claiming): KeptPush[] {
   const all = tx.list<KeptPush>(PUSH, { partition: taskId, limit: ALL })
   return claim(
@@ -124,7 +126,7 @@ export function claimDueOf(tx: Transaction, taskId: string, claiming: Claiming):
   )
 }
 
-/** The same, of the first `limit` that are due, of all tasks; `isAll` says that there are no more, and none is left. */
+/** Claims from the first `limit` configs that are due, over all tasks. `isAll` says that everything due is claimed. */
 export function claimDue(
   tx: Transaction,
   limit: number,
@@ -132,7 +134,7 @@ export function claimDue(
 ): { readonly claimed: KeptPush[]; readonly isAll: boolean } {
   const { now, maxWaitMs } = claiming
   const soonest = nextDue(tx) ?? now
-  // None was to wait for so long: the clock has been set back since.
+  // No config may wait for so long, so the clock has been set back. All configs count as due.
   const until = soonest > now + maxWaitMs ? Number.MAX_SAFE_INTEGER : now
   const due = tx.expired<KeptPush>(PUSH, until, limit)
   const claimed = claim(tx, due, claiming)

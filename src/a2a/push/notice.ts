@@ -1,5 +1,5 @@
 /**
- * What a receiver is told next: the entries of a task's log after those that it has.
+ * Makes the next notice for a receiver from the entries of a task's log that it does not have.
  *
  * @module
  */
@@ -16,11 +16,11 @@ import type { KeptPush } from './kept.ts'
 
 /** One request to a receiver. */
 export interface Notice {
-  /** The last entry of the log that it tells of. */
+  /** The last log entry in the notice. */
   readonly seq: number
   readonly body: string
   readonly contentType: string
-  /** What was gathered of the task for it: to be held once it is written that it is told. */
+  /** The content of the task in this notice. It can be held for the next one once the transaction is written. */
   readonly gathering?: Gathering
 }
 
@@ -29,15 +29,16 @@ interface Entry {
   readonly entry: TaskEntry
 }
 
-/** Entries that are looked at for one notice. */
+/** Entries that are read for one notice. */
 const BATCH = 256
 
-/** Most characters of one notice's text, as far as it is put together of several entries. */
+/** Most characters of text in a notice that joins several entries. */
 const MAX_TEXT = 65_536
 
 /**
- * The next notice after `from`, or the seq up to which there is nothing to tell. 1.0 is told of each status and of artifacts, as its
- * streams are; pieces of one artifact that wait are told as one, the same ones at each try. 0.2 and 0.3 are told the task as of each status.
+ * Returns the next notice after `from`. If there is nothing to send, returns the number of the last entry that was read.
+ * Receivers of 1.0 get each status and artifact, as on a stream. Waiting pieces of one artifact become one notice, and each
+ * try sends the same pieces. Receivers of 0.2 and 0.3 get the task at each status.
  */
 export function nextNotice(
   tx: Reader,
@@ -48,7 +49,7 @@ export function nextNotice(
   let seq = from
   let entries: Entry[]
   let first: number
-  // There may be a status beyond what is looked at in one go.
+  // A status may come after the first batch of entries.
   do {
     entries = readEntries(tx, taskId, seq)
     first = entries.findIndex(
@@ -75,13 +76,13 @@ export function nextNotice(
 }
 
 function readEntries(tx: Reader, taskId: string, after: number): Entry[] {
-  // The log holds what this room wrote into it.
+  // Only this room writes the log, so its entries have this shape.
   return tx
     .read(logOf(taskId), after, BATCH)
     .map(({ seq, data }) => ({ seq, entry: JSON.parse(data) as TaskEntry }))
 }
 
-/** The artifact of the first entry, with what the next ones append to it. */
+/** Joins the artifact of the first entry with what the next entries append to it. */
 function joined(entries: readonly Entry[]): {
   seq: number
   update: ArtifactUpdate
@@ -106,7 +107,7 @@ function joined(entries: readonly Entry[]): {
   return { seq, update: { ...first, artifact: { ...first.artifact, parts }, lastChunk } }
 }
 
-/** Text that follows text at the end is one text. */
+/** Joins text at the seam of two pieces into one text. */
 function joinSeam(parts: Part[]): void {
   const [last, before] = [parts.at(-1), parts.at(-2)]
   const isText = (part: typeof last) => part?.text !== undefined && Object.keys(part).length === 1

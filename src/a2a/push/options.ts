@@ -1,4 +1,4 @@
-/** How push notifications are sent. */
+/** Options of push notifications. */
 export interface PushOptions {
   /**
    * Receivers that are allowed although they are not public: hosts (`localhost`), hosts with a port, and address ranges. For

@@ -1,5 +1,5 @@
 /**
- * Push notifications of the tasks of a store: their configs, and telling the receivers.
+ * Push notifications for the tasks of a store: their configs and their delivery.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { Deliverer, type DelivererOptions } from './deliverer.ts'
 import { addPush, deletePush, readPush, readPushes } from './kept.ts'
 import type { PushSettings } from './options.ts'
 
-/** What it needs. */
+/** What push notifications need. */
 export interface CreatePushOptions extends Pick<DelivererOptions, 'store' | 'growing'> {
   readonly settings: PushSettings
   readonly onGivenUp: (taskId: string, why: string) => void
@@ -25,13 +25,13 @@ export interface CreatePushOptions extends Pick<DelivererOptions, 'store' | 'gro
 export interface Push {
   readonly sender: Sender
   readonly deliverer: Deliverer
-  /** Changes what a client asks to; `seqNow` is the last entry that a new receiver is not told of. */
+  /** Changes configs. `seqNow` returns the last entry that a new receiver does not get. */
   change(tx: Transaction, request: PushChange, seqNow: () => number): PushConfig[]
-  /** Looks at what a client asks for. */
+  /** Reads configs. */
   look(tx: Reader, request: PushLook): PushConfig[]
 }
 
-/** Makes them. Throws `invalid_options`. */
+/** Makes push notifications for a store. Throws `invalid_options`. */
 export function createPush({ store, settings, growing, onGivenUp, upkeep }: CreatePushOptions): Push {
   const { allow, secret, timeoutMs } = settings
   const key = secret === undefined ? undefined : webhookKey(secret, 'a2a.push.secret')

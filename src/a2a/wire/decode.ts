@@ -1,5 +1,5 @@
 /**
- * What the decoders of every wire have in common: the wires differ in names and parts.
+ * The decoders that the wires share. The wires differ in names and parts.
  *
  * @module
  */
@@ -12,28 +12,28 @@ import { anyObject, moment, oneOf, optionalText, queryFlag, required, texts } fr
 import { orEmpty, type RecordOf } from './record.ts'
 import type { Wire } from './wire.ts'
 
-/** How a wire names and types what all wires share. */
+/** The names and types in which a wire differs. */
 export interface Grammar {
   readonly record: RecordOf
   readonly part: v.GenericSchema<unknown, Part>
   readonly roles: Readonly<Record<Message['role'], string>>
   readonly states: Readonly<Record<TaskState, string>>
-  /** The makers of whole numbers: proto-JSON takes decimal text as well. */
+  /** Makes schemas of whole numbers. Proto-JSON also accepts decimal text. */
   readonly count: (min: number, max?: number) => v.GenericSchema<unknown, number>
 }
 
-/** How many tasks a page holds unless the client says (specification, section 3.1.4). */
+/** Default number of tasks on a page (specification, section 3.1.4). */
 const PAGE_SIZE = 50
 
-/** Most tasks of one page (specification, section 3.1.4). */
+/** Most tasks on a page (specification, section 3.1.4). */
 const MAX_PAGE_SIZE = 100
 
-/** Checks parameters; throws `invalid_params` that names every wrong field. */
+/** Checks parameters. Throws `invalid_params` that names every wrong field. */
 export function check<T>(schema: v.GenericSchema<unknown, T>, params: unknown): T {
   return validate(schema, params, 'invalid_params', 'params')
 }
 
-/** The parts of a message: one or more, and no more than any deployment takes. */
+/** The parts of a message: at least one, and at most the highest limit that an option allows. */
 export function parts(part: v.GenericSchema<unknown, Part>): v.GenericSchema<unknown, Part[]> {
   return v.pipe(list(part, MAX_PARTS, 'must be an array of parts'), v.nonEmpty('must have at least one part'))
 }
@@ -57,7 +57,7 @@ export function messageFields({ roles }: Pick<Grammar, 'roles'>): {
   }
 }
 
-/** The decoders of all methods but send. */
+/** The decoders of all methods except send. */
 export function taskDecoders({ record, states, count }: Grammar): Omit<Wire['decode'], 'send'> {
   const byId: v.GenericSchema<unknown, TaskRequest> = record({ id: required })
   const get: v.GenericSchema<unknown, GetRequest> = record({

@@ -1,5 +1,5 @@
 /**
- * What the encoders of every wire have in common: the wires differ in names, parts and wrappers.
+ * The encoders that the wires share. The wires differ in names, parts and wrappers.
  *
  * @module
  */
@@ -18,21 +18,21 @@ import {
 } from '../model.ts'
 import { compact } from './record.ts'
 
-/** A JSON object to be written. */
+/** A JSON object for an answer. */
 export type Json = Record<string, unknown>
 
-/** How a wire writes what all wires share. */
+/** The names and forms in which a wire differs. */
 export interface Dialect {
   readonly roles: Readonly<Record<Message['role'], string>>
   readonly states: Readonly<Record<TaskState, string>>
   readonly part: (part: Part) => Json
-  /** The rest of a message: its parts and what only this wire knows. */
+  /** Returns the rest of a message: its parts and the members that only this wire has. */
   readonly messageBody: (message: Message, parts: readonly Json[]) => Json
-  /** What marks an object by its kind, where the wire marks objects. */
+  /** Returns the member that marks the kind of an object. Empty on wires without such a mark. */
   readonly mark: (kind: 'task' | 'message' | 'status-update' | 'artifact-update') => Json
 }
 
-/** The encoders of the objects that answers are made of. */
+/** The encoders of the objects in answers. */
 export interface ObjectEncoders {
   task(task: Task): Json
   message(message: Message): Json
@@ -40,7 +40,7 @@ export interface ObjectEncoders {
   artifact(update: ArtifactUpdate): Json
 }
 
-/** Encodes tasks, messages and updates; members that are not set are left out. */
+/** Encodes tasks, messages and updates. Members without a value are left out. */
 export function objectEncoders({ roles, states, part, messageBody, mark }: Dialect): ObjectEncoders {
   const message = (value: Message): Json => ({
     ...mark('message'),
@@ -93,12 +93,12 @@ export function objectEncoders({ roles, states, part, messageBody, mark }: Diale
   }
 }
 
-/** Whether no more is to be expected after this status until the client acts: `final` of 0.2 and 0.3. */
+/** Whether nothing follows this status unless the client acts: `final` of 0.2 and 0.3. */
 export function isFinal({ status: { state } }: StatusUpdate): boolean {
   return isSettledState(state)
 }
 
-/** A page of tasks (specification, section 3.1.4); all four members are required, an empty token too. */
+/** Encodes a page of tasks (specification, section 3.1.4). All four members are required, even an empty token. */
 export function pageEncoder(task: (task: Task) => Json): (page: TaskPage) => Json {
   return ({ tasks, nextPageToken, pageSize, totalSize }) => ({
     tasks: tasks.map(task),

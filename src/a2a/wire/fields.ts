@@ -1,5 +1,5 @@
 /**
- * The kinds of fields that requests are made of, on every wire: each says what to send instead.
+ * The schemas of fields in requests, for every wire. Each error text says what the field must be.
  *
  * @module
  */
@@ -14,10 +14,10 @@ const INT32_MAX = 2_147_483_647
 /** Any text. */
 export const text: v.GenericSchema<unknown, string> = v.string('must be a string')
 
-/** Text that must be there: an empty one counts as missing, as in protocol buffers. */
+/** Text that must be given. As in protocol buffers, empty text counts as missing. */
 export const required: v.GenericSchema<unknown, string> = v.pipe(text, v.nonEmpty('must not be empty'))
 
-/** Text that may be left out; an empty one is left out. */
+/** Optional text. Empty text becomes undefined. */
 export const optionalText: v.OptionalSchema<
   v.GenericSchema<unknown, string | undefined>,
   undefined
@@ -28,21 +28,21 @@ export const optionalText: v.OptionalSchema<
   ),
 )
 
-/** A list of text: the ids of extensions or tasks, media types. */
+/** A list of strings: ids of extensions or tasks, or media types. */
 export const texts: v.GenericSchema<unknown, string[]> = list(text, 100, 'must be an array of strings')
 
-/** A JSON object, passed on untouched. */
+/** A JSON object. It is passed on unchanged. */
 export const anyObject: v.GenericSchema<unknown, Metadata> = v.custom<Metadata>(
   isObject,
   'must be a JSON object',
 )
 
-/** True or false. */
+/** A boolean. */
 export const flag: v.GenericSchema<unknown, boolean> = v.boolean('must be true or false')
 
 const TRUTH: Readonly<Record<string, boolean>> = { true: true, false: false }
 
-/** True or false, also as the text of a query parameter (specification, section 11.5). */
+/** A boolean, or the text of one in a query parameter (specification, section 11.5). */
 export const queryFlag: v.GenericSchema<unknown, boolean> = v.pipe(
   v.unknown(),
   v.transform(value => (typeof value === 'string' && Object.hasOwn(TRUTH, value) ? TRUTH[value] : value)),
@@ -58,12 +58,12 @@ export function count(min: number, max: number = INT32_MAX): v.GenericSchema<unk
     v.integer(message),
     v.minValue(min, message),
     v.maxValue(max, message),
-    // -0 is a number that JSON can hold.
+    // Adding 0 turns -0, which JSON can contain, into 0.
     v.transform(value => value + 0),
   )
 }
 
-/** As {@link count}, also as decimal text, which proto-JSON and query parameters allow (section 11.5). */
+/** Like {@link count}, but also accepts decimal text, as proto-JSON and query parameters allow (section 11.5). */
 export function protoCount(min: number, max?: number): v.GenericSchema<unknown, number> {
   return v.pipe(
     v.unknown(),
@@ -72,7 +72,7 @@ export function protoCount(min: number, max?: number): v.GenericSchema<unknown, 
   )
 }
 
-/** One of the names of `table`, told as the key that stands for it. */
+/** One of the names in `table`. The output is the key of that name. */
 export function oneOf<K extends string>(table: Readonly<Record<K, string>>): v.GenericSchema<unknown, K> {
   const keys = new Map(Object.entries<string>(table).map(([key, name]) => [name, key as K]))
   const names = [...keys.keys()].map(name => `\`${name}\``)
@@ -86,8 +86,8 @@ export function oneOf<K extends string>(table: Readonly<Record<K, string>>): v.G
 }
 
 /**
- * Base64 in the standard or the URL-safe alphabet, padded or not, as proto-JSON takes it; told in the standard
- * alphabet, padded.
+ * Base64 in the standard or the URL-safe alphabet, with or without padding, as proto-JSON accepts it. The output is in the
+ * standard alphabet, with padding.
  */
 export const base64: v.GenericSchema<unknown, string> = v.pipe(
   text,
@@ -106,7 +106,7 @@ function standardBase64(value: string): string | undefined {
 
 const TIMESTAMP = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/
 
-/** A moment as RFC 3339 writes it, told in milliseconds since 1970 (specification, section 5.6.1). */
+/** A time in the form of RFC 3339. The output is milliseconds since 1970 (specification, section 5.6.1). */
 export const moment: v.GenericSchema<unknown, number> = v.pipe(
   text,
   v.transform(millisecondsOf),
@@ -116,7 +116,7 @@ export const moment: v.GenericSchema<unknown, number> = v.pipe(
 function millisecondsOf(value: string): number | undefined {
   const [, year, month, day] = TIMESTAMP.exec(value) ?? []
   const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
-  // A parser may take February 30 for March 2.
+  // Parsers may accept February 30 as March 2.
   const isDay = date.getUTCDate() === Number(day) && date.getUTCMonth() === Number(month) - 1
   const time = isDay ? Date.parse(value) : Number.NaN
   return Number.isNaN(time) ? undefined : time

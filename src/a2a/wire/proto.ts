@@ -1,5 +1,5 @@
 /**
- * What both generations of proto-JSON share: names of roles and wrappers around results.
+ * The parts that both generations of proto-JSON share: names of roles and states, and the wrappers of results.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export const STATES: Readonly<Record<TaskState, string>> = {
   rejected: 'TASK_STATE_REJECTED',
 }
 
-/** The encoders of a proto-JSON wire: every result in the wrapper that its `oneof` makes (section 3.2.3). */
+/** The encoders of a proto-JSON wire. Each result is wrapped in the key of its `oneof` (section 3.2.3). */
 export function protoEncoders(
   dialect: Omit<Dialect, 'mark'>,
   status: (objects: ObjectEncoders, update: StatusUpdate) => Json,
@@ -49,7 +49,7 @@ export function protoConfigs(encode: Wire['push']['encode']): Wire['push']['enco
   return (taskId, configs) => ({ configs: configs.map(config => encode(taskId, config)), nextPageToken: '' })
 }
 
-/** Calls the entry of `table` that is made for updates of this type. */
+/** Calls the encoder in `table` for the type of an update. */
 export function wrap<U extends TaskUpdate>(
   table: { [K in TaskUpdate['type']]: (update: Extract<TaskUpdate, { type: K }>) => Json },
   update: U,
@@ -58,7 +58,7 @@ export function wrap<U extends TaskUpdate>(
   return entry(update)
 }
 
-/** Proto-JSON leaves out what is false. */
+/** Removes false members, which proto-JSON leaves out. */
 function withoutFalse(members: Json): Json {
   const kept: Record<string, unknown> = {}
   for (const name in members) if (members[name] !== false) kept[name] = members[name]

@@ -14,7 +14,7 @@ import type { PushWire } from './wire.ts'
 
 const MAX_SECRET = 4096
 
-/** It becomes a header (RFC 9110, section 5.5). */
+/** Text that is sent as a header (RFC 9110, section 5.5). */
 const headerText = v.pipe(
   text,
   v.maxLength(MAX_SECRET, `must have at most ${MAX_SECRET} characters`),
@@ -26,12 +26,12 @@ const scheme = v.pipe(
   v.regex(/^[\w!#$%&'*+.^`|~-]{1,64}$/, 'must be the name of a scheme, such as Bearer'),
 )
 
-/** An id that a client chose; an empty one is none. */
+/** An id that a client chose. Empty text counts as no id. */
 export const configId: v.OptionalSchema<v.GenericSchema<unknown, string | undefined>, undefined> = v.optional(
   v.pipe(
     text,
     v.maxLength(200, 'must have at most 200 characters'),
-    // A path is shortened by them before it is sent (RFC 3986, section 5.2.4).
+    // Clients remove these segments from a path before they send it (RFC 3986, section 5.2.4).
     v.check(id => id !== '.' && id !== '..', 'must not be `.` or `..`'),
     v.transform(id => id || undefined),
   ),
@@ -51,7 +51,7 @@ function isUrl(value: string): boolean {
   return URL.canParse(value)
 }
 
-/** A config as clients of 1.0 write it, with one scheme. */
+/** A config as clients of 1.0 write it, with one authentication scheme. */
 export function configOfV1(record: RecordOf): v.GenericSchema<unknown, Sent> {
   const authentication = record({ scheme, credentials: v.optional(headerText) })
   return v.pipe(
@@ -60,7 +60,7 @@ export function configOfV1(record: RecordOf): v.GenericSchema<unknown, Sent> {
   )
 }
 
-/** A config as clients of 0.3 write it, with schemes of which the first one counts. */
+/** A config as clients of 0.3 write it, with a list of authentication schemes. Only the first one is used. */
 export function configOfV03(record: RecordOf): v.GenericSchema<unknown, Sent> {
   const authentication = v.pipe(
     record({ schemes: v.optional(list(scheme, 16), []), credentials: v.optional(headerText) }),
@@ -80,16 +80,16 @@ export function configOfV03(record: RecordOf): v.GenericSchema<unknown, Sent> {
   )
 }
 
-/** The names that a wire has for a task and a config of it, and where a config stands in what sets it. */
+/** The names of the task id and the config id on a wire, and where a request to set a config has the config. */
 export interface PushGrammar {
   readonly record: RecordOf
   readonly taskId: string
   readonly configId: string
-  /** Reads a config and the task that it is of. */
+  /** Reads a config and the id of its task. */
   readonly set: v.GenericSchema<unknown, { readonly taskId: string; readonly config: Sent }>
 }
 
-/** The decoder of a wire. */
+/** Makes the decoder of a wire. */
 export function pushDecoder({ record, taskId, configId, set }: PushGrammar): PushWire['decode'] {
   const byTask = record({ [taskId]: required })
   const byId = record({ [taskId]: required, [configId]: optionalText })
@@ -98,12 +98,12 @@ export function pushDecoder({ record, taskId, configId, set }: PushGrammar): Pus
     if (act === 'list') return { act, taskId: check(byTask, params)[taskId] as string }
     const found = check(byId, params) as Record<string, string | undefined>
     const task = found[taskId] ?? ''
-    // A config without an id of its own has the task's.
+    // The default id of a config is the id of its task.
     return { act, taskId: task, id: found[configId] || task }
   }
 }
 
-/** A config for its client: credentials are not told again. */
+/** A config as answers contain it. Credentials are left out. */
 export function shown(
   { id, url, token, scheme }: PushConfig,
   authentication: (scheme: string) => object,

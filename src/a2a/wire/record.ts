@@ -1,6 +1,6 @@
 /**
- * JSON objects by their fields: unknown fields are ignored (specification, section 5.7), a field that is `null` is
- * not set.
+ * Schemas of JSON objects. Unknown fields are ignored (specification, section 5.7). A field that is `null` counts as not
+ * set.
  *
  * @module
  */
@@ -8,16 +8,16 @@
 import * as v from 'valibot'
 import { anyObject } from './fields.ts'
 
-/** Makes the schema of an object from its fields. `nulls` names the fields where `null` is a value. */
+/** Makes the schema of an object from its fields. `nulls` names the fields in which `null` is a value. */
 export type RecordOf = <E extends v.ObjectEntries>(
   entries: E,
   nulls?: readonly string[],
 ) => v.GenericSchema<unknown, v.InferOutput<v.ObjectSchema<E, undefined>>>
 
-/** Objects of JSON Schema: fields by their one name. */
+/** Objects of JSON Schema. Each field has one name. */
 export const jsonRecord: RecordOf = recordOf(field => [field])
 
-/** Objects of proto-JSON: fields by their camelCase or their original snake_case name. */
+/** Objects of proto-JSON. Each field has a camelCase name and its original snake_case name. */
 export const protoRecord: RecordOf = recordOf(field => [field, snakeCase(field)])
 
 function recordOf(namesOf: (field: string) => readonly string[]): RecordOf {
@@ -54,7 +54,7 @@ function snakeCase(field: string): string {
   return field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 }
 
-/** Checks that exactly one of `names` is there, as in a `oneof` of protocol buffers. */
+/** Checks that exactly one of `names` is given, as in a `oneof` of protocol buffers. */
 export function exactlyOne<T extends object>(...names: readonly string[]): v.CheckAction<T, string> {
   const list = names.map(name => `\`${name}\``).join(', ')
   return v.check(
@@ -63,12 +63,12 @@ export function exactlyOne<T extends object>(...names: readonly string[]): v.Che
   )
 }
 
-/** No parameters at all are an empty object of them. */
+/** Turns missing parameters into an empty object. */
 export function orEmpty(params: unknown): unknown {
   return params ?? {}
 }
 
-/** The members that are set: without those that are undefined, empty text or an empty array. */
+/** Returns the members that are set. Undefined, empty text and empty arrays are left out. */
 export function compact(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const kept: Record<string, unknown> = {}
   for (const name in members) if (isSet(members[name])) kept[name] = members[name]

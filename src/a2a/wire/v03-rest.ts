@@ -1,7 +1,7 @@
 /**
- * A2A 0.3 on HTTP+JSON: the proto-JSON of its `a2a.proto`, which differs from its JSON-RPC shapes
- * (specification 0.3.0, section 3.2.3). What that file does not define (names and metadata of parts, references to
- * tasks) is read and never written: strict readers refuse a field that they do not know.
+ * A2A 0.3 on HTTP+JSON: the proto-JSON of its `a2a.proto`. It differs from the JSON-RPC shapes of 0.3 (specification 0.3.0,
+ * section 3.2.3). Fields that the file does not define (names and metadata of parts, references to tasks) are read but
+ * never written, because strict readers refuse unknown fields.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { configId, configOfV03, pushDecoder, shown } from './push-config.ts'
 import { compact, exactlyOne, protoRecord } from './record.ts'
 import type { Wire } from './wire.ts'
 
-/** The names of states; cancelled with two Ls. */
+/** The names of states. `CANCELLED` has two Ls here. */
 const STATES: Readonly<Record<TaskState, string>> = { ...STATES_OF_V1, canceled: 'TASK_STATE_CANCELLED' }
 
 const FileSchema = v.pipe(
@@ -62,10 +62,10 @@ const MessageSchema: v.GenericSchema<unknown, Message> = v.pipe(
 
 const PushSchema = configOfV03(protoRecord)
 
-/** A config and its name, `tasks/{id}/pushNotificationConfigs/{config}`; alone, or in what creates it. */
+/** A config with its name, `tasks/{id}/pushNotificationConfigs/{config}`: alone, or in a request that creates it. */
 const NamedSchema = protoRecord({ pushNotificationConfig: PushSchema })
 
-/** Where a configuration is given, `blocking` that is not set is false: a client that waits says so. */
+/** If a configuration is given, the default of `blocking` is false. A client that wants to wait has to set it. */
 const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
   protoRecord({
     message: MessageSchema,
@@ -92,7 +92,7 @@ const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
 
 const { get, ...decoders } = taskDecoders(grammar)
 
-/** In its protocol buffers zero is not set, which asks for the whole history. */
+/** Returns undefined for zero. In protocol buffers zero means not set, which asks for the whole history. */
 function unlessZero(length: number | undefined): number | undefined {
   return length === 0 ? undefined : length
 }

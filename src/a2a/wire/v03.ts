@@ -29,7 +29,7 @@ const STATES: Readonly<Record<TaskState, string>> = {
   rejected: 'rejected',
 }
 
-/** What a part of each kind holds under the name of its kind. */
+/** The kinds of parts. Each part has its content in the member with the name of its kind. */
 const KINDS = ['text', 'file', 'data'] as const
 
 const FileSchema = v.pipe(
@@ -42,7 +42,7 @@ const FileSchema = v.pipe(
   exactlyOne('bytes', 'uri'),
 )
 
-/** A part (section 6.5): the content that its kind names and no other. */
+/** A part (section 6.5). It must have the content of its kind and no other. */
 const PartSchema: v.GenericSchema<unknown, Part> = v.pipe(
   jsonRecord({
     kind: v.picklist(KINDS, 'must be `text`, `file` or `data`'),
@@ -66,7 +66,7 @@ const grammar: Grammar = { record: jsonRecord, part: PartSchema, roles: ROLES, s
 
 const MessageSchema: v.GenericSchema<unknown, Message> = v.pipe(
   jsonRecord({
-    // Required by the schema, and yet left out by clients that know no other object here.
+    // The schema requires `kind`, but some clients leave it out because no other object is allowed here.
     kind: v.optional(v.literal('message', 'must be `message`')),
     ...messageFields(grammar),
     parts: parts(PartSchema),
@@ -76,7 +76,7 @@ const MessageSchema: v.GenericSchema<unknown, Message> = v.pipe(
 
 const PushSchema = configOfV03(jsonRecord)
 
-/** Section 7.1. A client that does not say waits for the end, as the servers of 0.3 understand it. */
+/** The parameters of send (section 7.1). The default of `blocking` is true, as in other servers of 0.3. */
 const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
   jsonRecord({
     message: MessageSchema,

@@ -1,5 +1,5 @@
 /**
- * A2A 1.0, on JSON-RPC and HTTP+JSON alike: the proto-JSON of `a2a.proto` (specification 1.0.1, sections 4 and 5).
+ * A2A 1.0 on JSON-RPC and HTTP+JSON: the proto-JSON of `a2a.proto` (specification 1.0.1, sections 4 and 5).
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { configOfV1, pushDecoder, shown } from './push-config.ts'
 import { compact, exactlyOne, protoRecord } from './record.ts'
 import type { Wire } from './wire.ts'
 
-/** A part (section 4.1.6): one content; `data` is any JSON, null too. */
+/** A part (section 4.1.6). It has one content. `data` is any JSON, including null. */
 const PartSchema: v.GenericSchema<unknown, Part> = v.pipe(
   protoRecord(
     {
@@ -47,7 +47,7 @@ const MessageSchema: v.GenericSchema<unknown, Message> = protoRecord({
 
 const PushSchema = configOfV1(protoRecord)
 
-/** Section 3.2.1, with the configuration of section 3.2.2. */
+/** The parameters of send (section 3.2.1), with the configuration of section 3.2.2. */
 const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
   protoRecord({
     message: MessageSchema,
@@ -73,7 +73,7 @@ const SendSchema: v.GenericSchema<unknown, SendRequest> = v.pipe(
   })),
 )
 
-/** A2A 1.0. */
+/** The wire of A2A 1.0. */
 export const v1: Wire = {
   version: '1.0',
   decode: {

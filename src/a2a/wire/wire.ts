@@ -1,4 +1,4 @@
-/** What a wire is. */
+/** The interface of a wire. */
 
 import type {
   GetRequest,
@@ -13,7 +13,7 @@ import type {
 import type { PushConfig, PushRequest } from '../push/config.ts'
 
 /**
- * One generation of the protocol on one binding: how its requests are read and its answers written. Decoders throw
+ * One generation of the protocol on one binding. A wire reads requests and writes answers. Its decoders throw
  * `invalid_params` that names the field.
  */
 export interface Wire {
@@ -29,18 +29,18 @@ export interface Wire {
   readonly push: PushWire
   readonly encode: {
     task(task: Task): unknown
-    /** What a send answers: a task, or a message. */
+    /** Encodes the result of a send: a task or a message. */
     sent(result: { readonly task: Task } | { readonly message: Message }): unknown
     update(update: TaskUpdate): unknown
     page(page: TaskPage): unknown
   }
 }
 
-/** How a wire reads and writes configs. */
+/** How a wire reads and writes push notification configs. */
 export interface PushWire {
   decode(act: PushRequest['act'], params: unknown): PushRequest
   encode(taskId: string, config: PushConfig): unknown
   encodeList(taskId: string, configs: readonly PushConfig[]): unknown
-  /** The answer to a deletion. */
+  /** The answer to a request that deletes a config. */
   readonly deleted: unknown
 }

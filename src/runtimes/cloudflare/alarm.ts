@@ -1,38 +1,38 @@
 import type { ObjectStorage } from './platform.ts'
 
 /**
- * The one alarm of an object. Setting it is paid for like a row, so it is set only where that changes something, and while it
- * rings not before all have said when it is to ring next.
+ * The one alarm of an object. Setting it is billed like a row, so the alarm is set only if its time changes. While it rings,
+ * the alarm is set once, after all work has named its next time.
  */
 export class Alarm {
   readonly #storage: ObjectStorage
-  /** The soonest moment that was said while it rings. */
+  /** The earliest time that was requested while the alarm rings. */
   #soonest: number | undefined
 
   constructor(storage: ObjectStorage) {
     this.#storage = storage
   }
 
-  /** Rings then, and not before. */
+  /** Sets the alarm to exactly this time. */
   async setTo(at: number): Promise<void> {
     if (this.#soonest !== undefined) return this.#note(at)
     if ((await this.#storage.getAlarm()) !== at) await this.#storage.setAlarm(at)
   }
 
-  /** Rings then, or before. */
+  /** Makes the alarm ring at this time or earlier. */
   async setBy(at: number): Promise<void> {
     if (this.#soonest !== undefined) return this.#note(at)
     const set = await this.#storage.getAlarm()
-    // One that is overdue may have been lost.
+    // An overdue alarm may have been lost.
     if (set === null || set > at || set < Date.now()) await this.#storage.setAlarm(at)
   }
 
-  /** Everything was deleted: it does not ring. */
+  /** Forgets the alarm, after everything was deleted. */
   forget(): void {
     if (this.#soonest !== undefined) this.#soonest = Number.POSITIVE_INFINITY
   }
 
-  /** It rings: `work` says when it is to ring next. False where nothing does. */
+  /** Does the work of an alarm that rings. `work` requests the next time. Returns false if it requests none. */
   async ring(work: () => Promise<void>): Promise<boolean> {
     this.#soonest = Number.POSITIVE_INFINITY
     await work()

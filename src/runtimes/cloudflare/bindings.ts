@@ -6,13 +6,13 @@ import { sha256 } from '../../web/digest.ts'
 import type { ObjectNamespace } from './platform.ts'
 import { type Answer, unwrap } from './rpc.ts'
 
-/** What an object answers: one of sockets to requests, all others to whoever asks a keeper. */
+/** The methods of an object: an object of sockets answers requests, all others answer questions to their keepers. */
 export interface ObjectStub {
   ask(keeper: string, method: string, args: readonly unknown[]): Promise<Answer<unknown>>
   fetch(request: Request): Promise<Response>
 }
 
-/** The names of a class: of its binding, and of what a Worker exports. */
+/** The names of each class: its binding, and its export from a Worker. */
 export const NAMES: Readonly<Record<ObjectClassName, readonly [binding: string, className: string]>> = {
   run: ['SERVABLE_RUN', 'ServableRun'],
   index: ['SERVABLE_INDEX', 'ServableIndex'],
@@ -20,7 +20,7 @@ export const NAMES: Readonly<Record<ObjectClassName, readonly [binding: string, 
   metrics: ['SERVABLE_METRICS', 'ServableMetrics'],
 }
 
-/** Finds a binding by its name. Throws `invalid_options` that says what to write where it is missing. */
+/** Finds a binding by its name. Throws `invalid_options`, which says what to write, if the binding is missing. */
 export function findObjects(className: ObjectClassName): ObjectNamespace<ObjectStub> {
   const [name, exported] = NAMES[className]
   const bindings = env as Readonly<Record<string, Partial<ObjectNamespace<ObjectStub>> | undefined>>

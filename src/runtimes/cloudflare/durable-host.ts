@@ -1,5 +1,5 @@
 /**
- * The run host of a Worker: every stored run is in a Durable Object of its own, and this talks to them.
+ * The run host of a Worker. Every stored run is in a Durable Object of its own, and this host calls those objects.
  *
  * @module
  */
@@ -33,10 +33,10 @@ import { Indexes, joinPages } from './indexes.ts'
 import { RUN_INDEX, RUN_KEEPER, type RunIndex } from './run-index.ts'
 import type { RunMethods } from './run-keeper.ts'
 
-/** Milliseconds after which a run that is listed but has no object will not begin any more. */
+/** Milliseconds after which a listed run without an object counts as never started. */
 const STILLBORN_MS = 60_000
 
-/** Makes the host. `indexes`: how many index objects share the runs of clients without an identity. */
+/** Makes the host. `indexes` is the number of index objects that share the runs of clients without an identity. */
 export function createDurableHost(reach: Reach, settings: HostSettings, indexes: number): RunHost {
   return new DurableHost(reach, settings, new Indexes(indexes))
 }
@@ -59,7 +59,7 @@ class DurableHost implements RunHost {
     const { kind, name, scope } = target
     let id = options.runId ?? crypto.randomUUID()
     if (key !== undefined) {
-      // The first one to reserve chooses the run; the object of that run starts it once, whoever asks.
+      // The first request to reserve the key chooses the run's id. The run's object starts the run only once.
       const { timeoutMs, retentionMs } = this.#settings
       id = await this.#index.reserve(`key:${key.id}`, key, id, Date.now() + timeoutMs + retentionMs)
     }
@@ -113,7 +113,7 @@ class DurableHost implements RunHost {
 
   async list(owner: Viewer, query: RunQuery): Promise<RunPage> {
     const { status } = query
-    // Those that ended without their index knowing are found among those that it thinks are at work.
+    // Some runs have ended but their index does not know. They are among those that the index lists as running.
     if (status !== undefined && status !== 'running') {
       await this.list(owner, { ...query, status: 'running', cursor: undefined, limit: 100 })
     }
@@ -127,7 +127,7 @@ class DurableHost implements RunHost {
     return { ...page, runs: status === undefined ? runs : runs.filter(run => run.status === status) }
   }
 
-  /** The index learns of a run's end a moment after the run's own object, so those at work are asked themselves. */
+  /** Asks the objects of running runs themselves, since the index learns of a run's end a moment later. */
   async #fresh(run: RunSummary, owner: Viewer, index: string): Promise<RunSummary | undefined> {
     if (run.status !== 'running') return run
     try {
@@ -136,13 +136,13 @@ class DurableHost implements RunHost {
     } catch (error) {
       if (!isServableError(error) || error.code !== 'run_not_found') return run
       if (Date.now() - Date.parse(run.createdAt) < STILLBORN_MS) return run
-      // It was listed, but its object was gone before it began.
+      // The run was listed, but its object was gone before the run began.
       await this.#index.remove(index, run.id)
       return undefined
     }
   }
 
-  /** Ids that the beginning of one may stand for, of runs without an owner. */
+  /** Ids of runs without an owner that begin with `ref`. */
   async #referredTo(ref: string): Promise<readonly string[]> {
     const found = await Promise.all(this.#indexes.namesOf(null).map(name => this.#index.idsOf(name, ref)))
     return found.flat().slice(0, MAX_FOUND)

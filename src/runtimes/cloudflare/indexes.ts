@@ -1,5 +1,5 @@
 /**
- * Which index objects list whose runs: one an owner, and one or several that share the runs of clients without an identity.
+ * Which index object lists which runs. Each owner has one. One or several share the runs of clients without an identity.
  *
  * @module
  */
@@ -13,26 +13,26 @@ import { comparePlaces } from '../../state/timeline.ts'
 /** An index object that lists a run. */
 export interface ListedBy {
   readonly name: string
-  /** How many share what may be at work of its kind. */
+  /** The number of objects that share the limit of running runs. */
   readonly shares: number
 }
 
 /** The index objects of a deployment. */
 export class Indexes {
-  /** How many share the runs of clients without an identity. */
+  /** The number of objects that share the runs of clients without an identity. */
   readonly #count: number
 
   constructor(count: number) {
     this.#count = count
   }
 
-  /** The one that lists a run. A client is always with the same one, which counts its runs. */
+  /** The index object that lists a run. A client always has the same one, which counts its runs. */
   of(owner: Viewer, client: string): ListedBy {
     if (owner !== null) return { name: partitionOf(owner), shares: 1 }
     return { name: nameOf(hash(client) % this.#count), shares: this.#count }
   }
 
-  /** Names of all that list runs of an owner. */
+  /** Names of all index objects that list runs of an owner. */
   namesOf(owner: Viewer): string[] {
     return owner === null ? Array.from({ length: this.#count }, (_, at) => nameOf(at)) : [partitionOf(owner)]
   }
@@ -42,7 +42,7 @@ function nameOf(at: number): string {
   return at === 0 ? partitionOf(null) : `${partitionOf(null)}:${at}`
 }
 
-/** FNV-1a, of 32 bits. */
+/** FNV-1a, 32 bits. */
 function hash(text: string): number {
   let sum = 0x811c9dc5
   for (let at = 0; at < text.length; at++) sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193)
@@ -50,8 +50,8 @@ function hash(text: string): number {
 }
 
 /**
- * A page of what several list, newest first, each run with the one that lists it. Each list was looked through to its own
- * place, so the page ends at the newest of those: nothing is passed over that stands behind another one's.
+ * Joins the pages of several lists, newest first, each run with the index that lists it. Each page covers its list down to
+ * its own cursor. The joined page ends at the newest of these cursors, so that it skips no run of another list.
  */
 export function joinPages<Index>(
   pages: readonly (readonly [index: Index, page: RunPage])[],
@@ -59,7 +59,7 @@ export function joinPages<Index>(
 ): { runs: (readonly [run: RunSummary, index: Index])[]; nextCursor: string | null } {
   const all = pages.flatMap(([index, { runs }]) => runs.map(run => [run, index] as const))
   const [only] = pages
-  // A list that is one is in order as it is.
+  // A single list is in order already.
   if (only !== undefined && pages.length === 1) return { runs: all, nextCursor: only[1].nextCursor }
   const stops = pages.flatMap(([, { nextCursor }]) => (nextCursor === null ? [] : [decodeCursor(nextCursor)]))
   const stop = stops.toSorted(comparePlaces).at(-1)
@@ -71,7 +71,7 @@ export function joinPages<Index>(
   return { runs, nextCursor: next === undefined ? null : encodeCursor(next) }
 }
 
-/** Where a run stands in the list of an index. Its object gives it a place of whole milliseconds. */
+/** The position of a run in the list of an index. Index objects use whole milliseconds. */
 function placeOf({ id, createdAt }: RunSummary): Place {
   return { at: Date.parse(createdAt), id }
 }

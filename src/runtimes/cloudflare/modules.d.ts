@@ -1,4 +1,4 @@
-/** The part of `cloudflare:workers` that is used; the runtime brings the module. */
+/** The part of `cloudflare:workers` that is used. The runtime provides the module. */
 declare module 'cloudflare:workers' {
   export const env: unknown
   export function waitUntil(promise: Promise<unknown>): void

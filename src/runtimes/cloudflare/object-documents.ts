@@ -1,6 +1,6 @@
 /**
- * The documents of a Durable Object. Writing one is one row, however long its text is bound to be for a while; one more
- * where its collection has become so large that its lists need an index.
+ * The documents of a Durable Object. Writing a document writes one row, unless its text is too long for a row. It writes one
+ * row more if its collection is so large that its lists need an index.
  *
  * @module
  */
@@ -10,7 +10,10 @@ import type { SqlRow, SqlValue } from '../../state/sql-driver.ts'
 import type { Document, Filter, Found, ListQuery, Place, SearchQuery, Tags } from '../../state/store.ts'
 import { isOf, type Tables } from './tables.ts'
 
-/** Documents of a collection past which its lists have an index. To read as many costs as much as to write a quarter of a row. */
+/**
+ * Collections with more documents than this get an index for their lists. Reading this many costs as much as writing a
+ * quarter of a row.
+ */
 const MAX_UNINDEXED = 256
 
 const COLUMNS = 'id, partition, at, expires, tags, parts, value'
@@ -41,7 +44,7 @@ export class ObjectDocuments {
     const place = [collection, id] as const
     const content = [expiresAt ?? null, JSON.stringify(tags), rest.length, first] as const
     if (before?.partition === partition && before.at === at) {
-      // An index whose columns are not named is not written.
+      // SQLite does not write an index if the statement names none of its columns.
       this.#tables.all(
         'UPDATE object_documents SET expires = ?, tags = ?, parts = ?, value = ? WHERE collection = ? AND id = ? AND part = 0',
         ...content,
@@ -121,7 +124,7 @@ export class ObjectDocuments {
     return this.#newest('at, id', collection, query, looks, { where, values, limit: looks }).length
   }
 
-  /** Whether there is anything in other collections than these. */
+  /** Whether other collections than these have documents. */
   holdsBeside(collections: readonly string[]): boolean {
     if (!this.#tables.has('object_documents')) return false
     const others = collections.map(() => '?').join(', ')
@@ -129,7 +132,7 @@ export class ObjectDocuments {
     return this.#tables.all(sql, ...collections).length > 0
   }
 
-  /** The newest documents of a partition; of those, where a condition is given, at most `among.limit` for which it holds. */
+  /** The newest documents of a partition. With a condition, at most `among.limit` documents that meet it. */
   #newest(
     columns: string,
     collection: string,
@@ -166,7 +169,7 @@ export class ObjectDocuments {
     return this.#tables.all(`SELECT ${COLUMNS} FROM object_documents WHERE ${where}`, ...values)
   }
 
-  /** Whether a collection is to have an index that it has not. */
+  /** Whether a collection needs an index and has none yet. */
   #isLarge(collection: string): boolean {
     if (this.#tables.isIndexed(collection)) return false
     const [row] = this.#tables.all(
@@ -206,7 +209,7 @@ export class ObjectDocuments {
   }
 }
 
-/** Which of the newest documents are meant. */
+/** Which of the newest documents to return. */
 interface Among {
   readonly where?: string
   readonly values?: readonly SqlValue[]
@@ -214,7 +217,7 @@ interface Among {
   readonly offset?: number
 }
 
-/** The condition of having all of the tags. */
+/** The condition that a document has all of the tags. */
 function having(tags: Tags): { readonly where: string; readonly values: SqlValue[] } {
   const all = Object.entries(tags)
   return {

@@ -1,5 +1,5 @@
 /**
- * The logs of a Durable Object: what is added in one transaction is one row.
+ * The logs of a Durable Object. All entries that one transaction adds are one row.
  *
  * @module
  */
@@ -11,26 +11,26 @@ import type { Tables } from './tables.ts'
 /** Most entries of a row. */
 const MAX_ENTRIES = 256
 
-/** Most logs whose ends are known without a look: an object has one, or a few. */
+/** Most logs whose ends are kept in memory. An object has one log, or a few. */
 const MAX_KNOWN = 64
 
-/** Where a log ends. */
+/** The end of a log. */
 interface End {
   readonly last: number
   readonly isSealed: boolean
 }
 
-/** What has been added and is not written yet. */
+/** Entries that have been added but not yet written. */
 interface Row {
   readonly log: string
   readonly first: number
   readonly entries: string[]
   units: number
-  /** Whether its last entry is the log's last one. */
+  /** Whether its last entry seals the log. */
   isSealed: boolean
 }
 
-/** The logs, within one transaction after the other. */
+/** The logs, for one transaction after another. */
 export class ObjectLog {
   readonly #tables: Tables
   readonly #ends = new Map<string, End>()
@@ -79,7 +79,7 @@ export class ObjectLog {
     if (this.#tables.has('object_log')) this.#tables.all('DELETE FROM object_log WHERE log = ?', log)
   }
 
-  /** Writes what was added: before the transaction ends, and before anything is read. */
+  /** Writes the added entries. Call it before the transaction ends and before each read. */
   flush(): void {
     const row = this.#row
     if (row === undefined) return
@@ -102,13 +102,13 @@ export class ObjectLog {
     }
   }
 
-  /** Nothing was written after all. */
+  /** Drops the added entries, after the transaction was undone. */
   forget(): void {
     this.#row = undefined
     this.#ends.clear()
   }
 
-  /** Adds an entry to the row that is open, or begins another one. An entry that is too large for a row stands alone. */
+  /** Adds an entry to the open row, or begins another row. An entry that is too large for a row has rows of its own. */
   #add(log: string, seq: number, data: string, isSealed: boolean): void {
     const row = this.#row
     if (row?.log === log && row.entries.length < MAX_ENTRIES && row.units + data.length <= MAX_CHUNK_UNITS) {
@@ -143,7 +143,7 @@ export class ObjectLog {
   }
 }
 
-/** The entries of a row. */
+/** Splits a row into its entries. */
 function cut(data: string, lengths: string): string[] {
   if (lengths === '') return [data]
   let at = 0

@@ -11,7 +11,7 @@ import { ObjectDocuments } from './object-documents.ts'
 import { ObjectLog } from './object-log.ts'
 import type { Tables } from './tables.ts'
 
-/** What can be done in a Durable Object's own tables. One for all transactions, which follow each other. */
+/** The operations on a Durable Object's own tables. All transactions share one instance, since they run one after another. */
 export class ObjectTransaction implements Transaction {
   readonly #documents: ObjectDocuments
   readonly #log: ObjectLog
@@ -85,17 +85,17 @@ export class ObjectTransaction implements Transaction {
     this.#log.delete(log)
   }
 
-  /** Whether there is anything in other collections than these. */
+  /** Whether other collections than these have documents. */
   holdsBeside(collections: readonly string[]): boolean {
     return this.#documents.holdsBeside(collections)
   }
 
-  /** Writes what waits to be written together: the last thing that a transaction does. */
+  /** Writes the gathered entries. A transaction does this last. */
   flush(): void {
     this.#log.flush()
   }
 
-  /** The transaction was undone. */
+  /** Forgets what it knows of the tables, after the transaction was undone. */
   forget(): void {
     this.#log.forget()
   }

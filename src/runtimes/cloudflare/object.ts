@@ -1,6 +1,6 @@
 /**
- * The Durable Objects that keep something: of a run or a task, of lists and what belongs to an owner or a key, of metrics. What
- * they do is done by keepers: those of runs, and those of plugins.
+ * The Durable Objects that keep state: of a run or a task, of lists, of an owner or a key, of metrics. Keepers of runs and of
+ * plugins do their work.
  *
  * @module
  */
@@ -21,10 +21,10 @@ import { createRunIndex, RUN_KEEPER } from './run-index.ts'
 import { createRunKeeper } from './run-keeper.ts'
 import { type ObjectStore, objectStore } from './sql.ts'
 
-/** Milliseconds after which a keeper that could not look after what it keeps is asked again. */
+/** Milliseconds after which a keeper whose maintenance failed is asked again. */
 const RETRY_MS = 60_000
 
-/** The same, of storage that this version cannot read: until another one is deployed. */
+/** The same, if this version cannot read the storage. Only another deployment helps. */
 const UNREADABLE_MS = 60 * 60 * 1000
 
 /** The classes whose objects have keepers. */
@@ -41,14 +41,14 @@ export function keepingClass(className: KeepingClass, exportName: string, core: 
     readonly #answer = answering(() => core.log)
 
     constructor(state: ObjectState, env: unknown) {
-      // The base class is typed by the runtime's own types where a user has them.
+      // If a user has the runtime's own types, they type the base class.
       super(state as never, env as never)
       this.#state = state
       this.#store = objectStore(state.storage)
       this.#alarm = new Alarm(state.storage)
     }
 
-    /** Asks the keeper of a name: all that an object answers. */
+    /** Asks the keeper of a name. An object has no other interface. */
     ask(keeper: string, method: string, args: readonly unknown[]): Promise<Answer<unknown>> {
       return this.#answer(() => this.#keeper(keeper).ask(method, args))
     }
@@ -110,7 +110,7 @@ export function keepingClass(className: KeepingClass, exportName: string, core: 
   }
 }
 
-/** The keepers of a class, by name: the core's own, and those of the plugins. */
+/** The keepers of a class by name: the core's own and those of the plugins. */
 function makersOf(className: KeepingClass, core: Core): ReadonlyMap<string, KeeperMaker<Core>> {
   const makers = new Map<string, KeeperMaker<Core>>()
   const keep = (name: string, transactions: Transactions) =>

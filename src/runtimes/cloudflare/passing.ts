@@ -1,6 +1,6 @@
 /**
- * Collections that are in memory alone, since what they tell of ends with the object's memory, or can be told from what is kept.
- * They are small: what is at work in one object.
+ * Collections that exist in memory only. Their documents describe work that ends with the object's memory, or that can be
+ * read from the store again. They are small: they hold the work of one object.
  *
  * @module
  */
@@ -9,16 +9,16 @@ import { bound } from '../../state/bound.ts'
 import type { Document, Transaction } from '../../state/store.ts'
 import { comparePlaces } from '../../state/timeline.ts'
 
-/** What can be done with such a collection: nobody lists or searches it. */
+/** The operations on such a collection. Nothing lists or searches it. */
 type Documents = Pick<Transaction, 'get' | 'put' | 'delete' | 'count' | 'expired' | 'oldest'>
 
 /** The documents of such collections, by collection and id. */
 export class Passing {
   readonly #collections = new Map<string, Map<string, Document>>()
-  /** What undoes what the transaction has done so far. */
+  /** The steps that undo what the transaction has done so far. */
   #undo: (() => void)[] = []
 
-  /** A collection is one of these from now on. */
+  /** Keeps a collection in memory from now on. */
   add(collection: string): void {
     if (!this.#collections.has(collection)) this.#collections.set(collection, new Map())
   }
@@ -27,7 +27,7 @@ export class Passing {
     for (const documents of this.#collections.values()) documents.clear()
   }
 
-  /** Runs `work`; what it has changed here is undone where it throws. */
+  /** Runs `work`. Undoes its changes to these collections if it throws. */
   transact<T>(work: () => T): T {
     this.#undo = []
     try {
@@ -38,7 +38,7 @@ export class Passing {
     }
   }
 
-  /** The same transaction, but for these collections. */
+  /** The given transaction, with these collections taken from memory. */
   over(kept: Transaction): Transaction {
     if (this.#collections.size === 0) return kept
     const within = (collection: string): Documents => {
@@ -66,7 +66,7 @@ export class Passing {
       else documents.set(id, document)
     }
     return {
-      // Whoever asks for a document knows what it put there.
+      // The caller knows the type of the document that it put there.
       get: <T>(_: string, id: string) => documents.get(id) as Document<T> | undefined,
       put: (_, document) => set(document.id, document),
       delete: (_, id) => set(id, undefined),

@@ -1,5 +1,5 @@
 /**
- * The places of runs at work, as an index object counts them: in memory, and in the list by which they are found again.
+ * The places of running runs, as an index object counts them. The counts are in memory. The list of runs restores them.
  *
  * @module
  */
@@ -8,32 +8,32 @@ import { placeOf, takePlace, type WorkBounds } from '../../runs/admission.ts'
 import { RUNNING, RUNS, type StoredRun, toDocument } from '../../runs/record.ts'
 import type { Place, Transaction } from '../../state/store.ts'
 
-/** How much may be at work, and for how long. */
+/** How many runs may run at once, and for how long. */
 export interface PlaceBounds extends WorkBounds {
   readonly timeoutMs: number
 }
 
-/** Milliseconds that an object may be late to tell of an end. */
+/** Milliseconds by which an object may be late to report an end. */
 const LATE_MS = 60_000
 
-/** Documents that are read at once. */
+/** Documents to read at once. */
 const AT_ONCE = 1000
 
-/** When what is at work has ended for certain, though its object could not tell. */
+/** The time by which a run has ended for certain, even if its object could not report it. */
 function workExpiry({ timeoutMs }: PlaceBounds, begunAt: number): number {
   return begunAt + timeoutMs + LATE_MS
 }
 
-/** Lists a run that is about to start. Throws `too_many_runs` where as many as may be are at work. */
+/** Lists a run that is about to start. Throws `too_many_runs` if the limit of running runs is reached. */
 export function admitListed(tx: Transaction, run: StoredRun, client: string, bounds: PlaceBounds): void {
   const document = toDocument(run)
   const place = placeOf(document, { instance: run.instance, client, expiresAt: workExpiry(bounds, tx.now) })
   takePlace(tx, RUNNING, place, bounds)
-  // While it is at work it says whose place it has.
+  // While the run is running, its document names the client whose place it takes.
   tx.put(RUNS, { ...document, tags: { ...document.tags, client } })
 }
 
-/** Takes the places again that the runs of a list had before the object left memory. */
+/** Takes the places of listed runs again, after the object left memory. */
 export function fillPlaces(tx: Transaction, partition: string, bounds: PlaceBounds): void {
   const since = tx.now - workExpiry(bounds, 0)
   const filter = { partition, tags: { status: 'running' }, since }

@@ -1,6 +1,6 @@
 /**
- * The parts of Cloudflare's interfaces that are used. Restated, so that the declarations need no types package that
- * a user may not have.
+ * The parts of Cloudflare's interfaces that are used. They are restated here, so that the declarations need no types package
+ * that a user may not have.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export interface ObjectStorage {
 export interface ObjectState {
   readonly storage: ObjectStorage
   waitUntil(promise: Promise<unknown>): void
-  /** Takes a WebSocket that does not keep the object in memory. */
+  /** Accepts a WebSocket that does not keep the object in memory. */
   acceptWebSocket(socket: SleepingSocket): void
   getWebSockets(): SleepingSocket[]
 }
@@ -36,7 +36,7 @@ export interface SocketPair {
 /** A class of Durable Objects, as a Worker exports it. */
 export type ObjectClass = new (state: ObjectState, env: unknown) => object
 
-/** Where the objects of a class are found. `T` is what they answer over RPC. */
+/** Finds the objects of a class. `T` is their interface over RPC. */
 export interface ObjectNamespace<T> {
   getByName(name: string): T
 }

@@ -1,5 +1,5 @@
 /**
- * What crosses between a Worker and its Durable Objects: answers that keep an error's code.
+ * Answers between a Worker and its Durable Objects. They keep an error's code.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { asTold, type ErrorCode, type Issue, isUntold, reportError, ServableErro
 import { logThrown } from '../../http/failure-log.ts'
 import type { Log } from '../../http/log.ts'
 
-/** A value, or what made it impossible: an error thrown across RPC would lose its class and code. */
+/** A value or a failure. An error that is thrown across RPC would lose its class and code. */
 export type Answer<T> =
   | { readonly ok: true; readonly value: T }
   | {
@@ -18,10 +18,10 @@ export type Answer<T> =
       readonly issues: readonly Issue[]
     }
 
-/** Answers with what `work` gives, or with what it throws. */
+/** Answers with the value of `work`, or with its error. */
 export type Answerer = <T>(work: () => T | Promise<T>) => Promise<Answer<T>>
 
-/** Makes an answerer. A stack and causes do not cross, so the log is told of them here. */
+/** Makes an answerer. It logs the error here, since stacks and causes do not cross. */
 export function answering(log: () => Log): Answerer {
   return async work => {
     try {
@@ -34,7 +34,7 @@ export function answering(log: () => Log): Answerer {
   }
 }
 
-/** The value of an answer; its error is thrown, of which the log has been told. */
+/** The value of an answer. Throws its error, which has been logged already. */
 export async function unwrap<T>(asked: Promise<Answer<T>>): Promise<T> {
   const answered = await asked
   if (answered.ok) return answered.value

@@ -1,5 +1,5 @@
 /**
- * What an index object keeps of runs: the list of an owner's, the places of those at work, and idempotency keys.
+ * What an index object keeps for runs: the list of an owner's runs, the places of running runs, and idempotency keys.
  *
  * @module
  */
@@ -15,22 +15,22 @@ import { idsOf, KEYS, partitionOf, RUNNING, RUNS, type StoredRun, toDocument } f
 import type { Reader, Transaction } from '../../state/store.ts'
 import { admitListed, fillPlaces, type PlaceBounds } from './places.ts'
 
-/** The name of the keepers of runs: no plugin can have it. */
+/** The name of the keepers of runs. No plugin can have it. */
 export const RUN_KEEPER = 'core:run'
 
 /** See {@link RUN_INDEX}. */
 export interface RunIndex extends Transactions {
   readonly reads: {
     readonly list: (tx: Reader, owner: Viewer, query: RunQuery) => RunPage
-    /** Ids that a reference out of the log may stand for. */
+    /** Ids that a reference out of the log may mean. */
     readonly idsOf: (tx: Reader, reference: string) => readonly string[]
   }
   readonly writes: {
-    /** Throws `too_many_runs` where the owner, or the client, has as many runs at work as may be. */
+    /** Throws `too_many_runs` if the owner or the client has too many running runs. */
     readonly admit: (tx: Transaction, run: StoredRun, client: string, bounds: PlaceBounds) => void
     readonly update: (tx: Transaction, run: StoredRun, expiresAt: number | undefined) => void
     readonly remove: (tx: Transaction, id: string) => void
-    /** The run of a key, which is `runId` where the key is new. */
+    /** The run of a key. A new key gets `runId`. */
     readonly reserve: (tx: Transaction, key: IdempotencyKey, runId: string, expiresAt: number) => string
   }
 }
@@ -38,7 +38,7 @@ export interface RunIndex extends Transactions {
 /** The transactions of an index object. */
 export const RUN_INDEX: RunIndex = {
   expiring: [KEYS],
-  // Places of runs at work are counted in memory; the list knows which those are that an earlier memory counted.
+  // Places of running runs are counted in memory. The list has the runs that an earlier memory counted.
   passing: [RUNNING],
   reads: {
     list(tx, owner, query) {
@@ -67,11 +67,11 @@ export const RUN_INDEX: RunIndex = {
   },
 }
 
-/** Keeps what an index object keeps of runs. */
+/** Makes the keeper of an index object. */
 export function createRunIndex(seat: Seat): Keeper {
   const keeper = keeperOf(seat, RUN_INDEX)
   let hasPlaces = false
-  /** In a transaction of its own: one that refuses a run is undone. */
+  /** Restores places in a transaction of its own, since a refused run undoes its own transaction. */
   const fill = ([run, , bounds]: AdmitArgs) => {
     seat.store.write(tx => fillPlaces(tx, partitionOf(run.owner), bounds))
     hasPlaces = true

@@ -1,5 +1,5 @@
 /**
- * The stored run of a Durable Object: it executes in the object, and its record and log are in the object's database.
+ * The stored run of a Durable Object. The run executes in the object, and the object's database has its record and log.
  *
  * @module
  */
@@ -31,7 +31,7 @@ import { type Continued, WAITING, type WaitingRun } from '../../runs/waiting.ts'
 import type { ListedBy } from './indexes.ts'
 import { RUN_INDEX, RUN_KEEPER } from './run-index.ts'
 
-/** A run to start, as it crosses from the Worker. Its keys stay in memory on both sides. */
+/** A request to start a run, from the Worker to the object. Keys stay in memory on both sides. */
 export interface StartMessage {
   readonly id: string
   readonly kind: Kind
@@ -40,9 +40,9 @@ export interface StartMessage {
   readonly input: RunInput
   readonly options: RunOptions
   readonly owner: string | null
-  /** Whose place it takes. */
+  /** The client whose place the run takes. */
   readonly client: string
-  /** The index object that is to list it. */
+  /** The index object that lists the run. */
   readonly listedBy: ListedBy
   readonly isBackground: boolean
   readonly secrets?: readonly string[] | undefined
@@ -65,16 +65,16 @@ export interface RunMethods {
   follow(viewer: Viewer, after: number): Promise<ReadableStream<Uint8Array>>
 }
 
-/** The collection of the index object's name, where it is not the owner's. */
+/** The collection with the index object's name, for runs that their owner's index does not list. */
 const LISTED_BY = 'listed-by'
 
-/** Keeps the run of one object. */
+/** Makes the keeper of one object's run. */
 export function createRunKeeper(seat: Seat, core: Core): Keeper {
   const { store, reach } = seat
   const settings = runsInObject(core)
   const index = callsAt((place, keeper) => reach('index', place, keeper), RUN_KEEPER, RUN_INDEX)
 
-  /** The index object that lists the run. Which it is stays the same when there are more of them. */
+  /** The index object that lists the run. It stays the same even if a deployment gets more index objects. */
   const indexOf = ({ record, owner }: StoredRun): string =>
     store.read(tx => tx.get<string>(LISTED_BY, record.id))?.value ?? partitionOf(owner)
 
@@ -150,7 +150,7 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
     },
     async get(viewer) {
       const record = await host.get(await kept.id(), viewer)
-      // An eviction may have ended the run: its index is told before anyone is.
+      // An eviction may have ended the run. The index learns of it before the caller does.
       if (kept.isUntold()) await kept.settle()
       return record
     },

@@ -1,5 +1,5 @@
 /**
- * The Durable Object of sockets, whose keeper is a plugin's.
+ * The Durable Object of sockets. A plugin provides its keeper.
  *
  * @module
  */
@@ -19,7 +19,7 @@ export function socketClass(core: Core): ObjectClass {
     readonly #keeper: SocketKeeper
 
     constructor(state: ObjectState, env: unknown) {
-      // The base class is typed by the runtime's own types where a user has them.
+      // If a user has the runtime's own types, they type the base class.
       super(state as never, env as never)
       const open = core.mounted.find(({ plugin }) => plugin.sockets !== undefined)?.plugin.sockets
       if (open === undefined) throw missing()
@@ -48,7 +48,7 @@ export function socketClass(core: Core): ObjectClass {
   }
 }
 
-/** An object, as the keeper of its sockets sees it. */
+/** An object as the keeper of its sockets sees it. */
 export function socketSeat(state: ObjectState): SocketSeat {
   return {
     reach,
@@ -56,7 +56,7 @@ export function socketSeat(state: ObjectState): SocketSeat {
     accept() {
       const { 0: client, 1: socket } = new WebSocketPair()
       state.acceptWebSocket(socket)
-      // A member of Workers' own; other runtimes know no status 101 here.
+      // `webSocket` is a member of Workers only. Other runtimes accept no status 101 here.
       const init: object = { status: 101, webSocket: client }
       return { response: new Response(null, init), socket }
     },

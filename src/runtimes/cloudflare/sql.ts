@@ -5,21 +5,19 @@ import { Passing } from './passing.ts'
 import type { ObjectStorage } from './platform.ts'
 import { Tables } from './tables.ts'
 
-/** A store that may not be there yet. */
+/** A store that may have no tables yet. */
 export interface ObjectStore extends NearStore {
-  /**
-   * Whether nothing was ever written. Throws `state_unavailable` where a newer version has written.
-   */
+  /** Whether nothing was ever written. Throws `state_unavailable` if a newer version has written. */
   isEmpty(): boolean
-  /** Whether there is anything in other collections than these. */
+  /** Whether other collections than these have documents. */
   holdsBeside(collections: readonly string[]): boolean
-  /** These collections are kept in memory from now on. */
+  /** Keeps these collections in memory from now on. */
   pass(collections: readonly string[]): void
-  /** Deletes everything, the database and the alarm too. */
+  /** Deletes everything, with the database and the alarm. */
   clear(): Promise<void>
 }
 
-/** The store in a Durable Object's own database. Only the object has it open, so whoever had it before is gone. */
+/** The store in a Durable Object's own database. Only this object opens it, so an earlier instance is gone. */
 export function objectStore(storage: ObjectStorage): ObjectStore {
   const tables = new Tables(storage)
   const tx = new ObjectTransaction(tables)
@@ -46,7 +44,7 @@ export function objectStore(storage: ObjectStorage): ObjectStore {
     },
     isShared: false,
     isAlive: instance => presence.isAlive(instance),
-    // Whoever asks for a run that does not exist reaches an object of that name: to read makes no tables.
+    // A request for a run that does not exist reaches an object of that name. So reading makes no tables.
     read: work => transact(work),
     write: transact,
     transact,
@@ -59,11 +57,11 @@ export function objectStore(storage: ObjectStorage): ObjectStore {
     async clear() {
       await storage.deleteAlarm()
       const deleted = storage.deleteAll()
-      // The tables are gone before that is told: what goes on in this object meanwhile must not look for them.
+      // The tables are gone before `deleteAll` resolves. Code of this object that runs meanwhile must not look for them.
       tables.forget()
       tx.forget()
       passing.clear()
-      // What was at work has nothing left to write into.
+      // Work in progress has nothing left to write into.
       presence = alone()
       await deleted
     },

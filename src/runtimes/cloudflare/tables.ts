@@ -1,6 +1,6 @@
 /**
- * The tables of a Durable Object. Each row that is written is paid for, and each index of its table once more, so there are
- * no tables before something stands in them, and no indices before a list needs them.
+ * The tables of a Durable Object. Each row that is written is billed, and once more for each index of its table. So a table
+ * is made with its first row, and an index when a list needs it.
  *
  * @module
  */
@@ -10,14 +10,15 @@ import type { SqlRow, SqlValue } from '../../state/sql-driver.ts'
 import type { ObjectStorage } from './platform.ts'
 
 /**
- * The version of what stands in an object. A later one has tables whose names end with it, such as `object_log_v2`, and reads
- * those of earlier ones: a number of its own would be one row more of every run. Version 1 has no ending.
+ * The version of the data in an object. A later version has tables whose names end with it, such as `object_log_v2`, and
+ * reads the tables of earlier versions. A stored version number would cost one row more for every run. Version 1 has no
+ * ending.
  */
 const VERSION = 1
 
-/** Each with what makes it. What has been released is never changed: another form is another version. */
+/** The tables, each with the statement that makes it. A released statement never changes: a different form is a new version. */
 const TABLES = {
-  // A value that is too large for a row goes on in rows of its own, with parts from 1.
+  // A value that is too large for a row continues in rows of its own, with parts from 1.
   object_documents: `CREATE TABLE object_documents (
     collection TEXT NOT NULL,
     id TEXT NOT NULL,
@@ -30,7 +31,7 @@ const TABLES = {
     value TEXT NOT NULL,
     PRIMARY KEY (collection, id, part)
   ) WITHOUT ROWID`,
-  // A row holds entries from \`first\` to \`last\`, one after the other, or a part of one.
+  // A row holds the entries from \`first\` to \`last\` in order, or a part of one entry.
   object_log: `CREATE TABLE object_log (
     log TEXT NOT NULL,
     last INTEGER NOT NULL,
@@ -46,10 +47,10 @@ const TABLES = {
 /** A table's name. */
 export type TableName = keyof typeof TABLES
 
-/** The tables and indices that are there, and statements on them. */
+/** The tables and indices that exist, and statements on them. */
 export class Tables {
   readonly #storage: ObjectStorage
-  /** Names of what is there; undefined where that is to be looked up. */
+  /** Names of the tables and indices that exist. Undefined if they must be looked up. */
   #names: Set<string> | undefined
 
   constructor(storage: ObjectStorage) {
@@ -65,12 +66,12 @@ export class Tables {
     return this.#known().has(name)
   }
 
-  /** Whether there is none. */
+  /** Whether there are no tables. */
   get isEmpty(): boolean {
     return this.#known().size === 0
   }
 
-  /** Makes a table where it is not there. */
+  /** Makes a table if it does not exist. */
   make(name: TableName): void {
     if (this.has(name)) return
     this.all(TABLES[name])
@@ -91,12 +92,12 @@ export class Tables {
     this.#known().add(name)
   }
 
-  /** What is there may be another thing than before: a transaction was undone, or everything deleted. */
+  /** Forgets the names, after a transaction was undone or everything was deleted. */
   forget(): void {
     this.#names = undefined
   }
 
-  /** Throws `state_unavailable` where a newer version has written. */
+  /** Throws `state_unavailable` if a newer version has written. */
   #known(): Set<string> {
     this.#names ??= this.#look()
     return this.#names
@@ -125,7 +126,7 @@ function checkVersion(version: number): void {
   )
 }
 
-/** The condition of an index, word for word: a query that says the same uses it. */
+/** The condition of an index. SQLite uses the index only for a query with the same text. */
 export function isOf(collection: string): string {
   // A statement ends at a NUL.
   const name = quoted(collection, "'").replaceAll('\0', "'||char(0)||'")

@@ -9,14 +9,14 @@ import { checkHandler, type Fetch } from '../server.ts'
 import { connect, type StandardSocket } from '../standard-socket.ts'
 
 /**
- * The part of Workers' `ExecutionContext` that is used. Restated, so that the declarations need no types package
+ * The part of Workers' `ExecutionContext` that is used. It is restated here, so that the declarations need no types package
  * that a user may not have.
  */
 export interface WorkerContext {
   waitUntil(promise: Promise<unknown>): void
 }
 
-/** A WebSocket of Workers: it is silent until it is accepted. */
+/** A WebSocket of Workers. It is silent until it is accepted. */
 interface WorkerSocket extends StandardSocket {
   accept(): void
 }
@@ -39,7 +39,7 @@ export function worker(handler: Fetch): WorkerFetch {
   return async (request, _env, context) => handler(request, new WorkerPlatform(request, context))
 }
 
-/** The platform of a request. Its address is looked up when it is asked for. */
+/** The platform of a request. It looks the address up on demand. */
 class WorkerPlatform extends BrandedPlatform implements Platform {
   readonly isIsolated = true
   readonly #request: Request
@@ -64,13 +64,13 @@ class WorkerPlatform extends BrandedPlatform implements Platform {
   }
 }
 
-/** Makes a WebSocket of a request. It lives as long as the context that made it: in a Durable Object, the object. */
+/** Makes a WebSocket of a request. The socket lives as long as its context; in a Durable Object, as long as the object. */
 function upgrade(request: Request, handlers: RawSocketHandlers): Response | undefined {
   if (!isWebSocket(request.headers.get('upgrade'))) return undefined
   const { 0: client, 1: server } = new WebSocketPair()
   server.accept()
   connect(server, handlers)
-  // A member of Workers' own; other runtimes know no status 101 here.
+  // `webSocket` is a member of Workers only. Other runtimes accept no status 101 here.
   const init: object = { status: 101, webSocket: client }
   return new Response(null, init)
 }

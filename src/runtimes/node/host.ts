@@ -1,9 +1,9 @@
-/** What srvx puts where it cannot read `Host`. */
+/** srvx's placeholder for a `Host` that it cannot read. */
 const UNREAD = /^(https?:\/\/)_invalid_(?=\/)/
 
 /**
- * Puts `Host` back as it came. srvx reads fewer hosts than there are: `agents.example.` and `agents.example:` are some. What
- * is none the handler refuses.
+ * Restores `Host` as it came. srvx rejects some valid hosts, such as `agents.example.` and `agents.example:`. The handler
+ * refuses invalid ones.
  */
 export function withHost<R extends Request>(request: R): R {
   const { url } = request

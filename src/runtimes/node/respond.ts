@@ -1,6 +1,6 @@
 /**
- * Replies on Node: text and streams of messages go to the connection as they are, with no `Response` and no
- * `ReadableStream` between, unless middleware asks for those.
+ * Replies on Node. Text and streams of messages go directly to the connection. A `Response` or `ReadableStream` is made only
+ * if middleware asks for it.
  *
  * @module
  */
@@ -13,12 +13,12 @@ import { createSseWriter, MAX_GATHERED, type SseSource } from '../../web/sse.ts'
 
 /** Makes the response of a reply. */
 export function respond({ body, status, headers }: Reply): Response {
-  // What srvx takes beyond the standard's bodies, its types do not say.
+  // srvx takes bodies beyond the standard's, which its types do not declare.
   const written = isStream(body) ? (new Messages(body) as unknown as BodyInit) : body
   return new FastResponse(written, { status, headers })
 }
 
-/** Messages as srvx takes a body that writes itself. */
+/** Messages as a body that writes itself, for srvx. */
 class Messages {
   readonly #source: SseSource
 
@@ -31,11 +31,11 @@ class Messages {
     this.#source.cancel()
   }
 
-  /** What comes in one turn of the event loop leaves as one chunk: Node would send it in one go, but frame each. */
+  /** Gathers the messages of one turn of the event loop into one chunk. Otherwise Node would frame each message. */
   pipe(to: Writable): void {
     let gathered = ''
     let isReading = false
-    /** All is written, or the client is gone. */
+    /** Everything is written, or the client is gone. */
     let isOver = false
     const flush = () => {
       if (isOver) return
@@ -59,7 +59,7 @@ class Messages {
       to.end(gathered)
     }
     to.on('drain', flush)
-    // What is written in the turn in which the connection breaks.
+    // Handles errors of writes in the turn in which the connection breaks.
     to.on('error', () => {})
     to.once('close', () => {
       if (isOver) return

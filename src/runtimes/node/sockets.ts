@@ -1,5 +1,5 @@
 /**
- * WebSockets on Node: the upgrade requests of an HTTP server become requests for the handler, which takes the socket
+ * WebSockets on Node. The upgrade requests of an HTTP server become requests for the handler. The handler accepts the socket
  * or refuses it with a response.
  *
  * @module
@@ -14,33 +14,33 @@ import { isWebSocket, platform, type RawSocket, type RawSocketHandlers } from '.
 import type { Fetch } from '../server.ts'
 import { withHost } from './host.ts'
 
-/** The part of an HTTP server that is used: of Node's three kinds, each. */
+/** The part of an HTTP server that is used. All three kinds of Node's servers have it. */
 interface UpgradeSource {
   on(event: 'upgrade', listener: (request: IncomingMessage, socket: Duplex, head: Buffer) => void): unknown
 }
 
-/** Bytes of a message where the handlers name no limit. */
+/** Most bytes of a message if the handlers set no limit. */
 const MAX_PAYLOAD = 16 * 1024 * 1024
 
-/** Bytes that may wait for a client that pings. */
+/** Most bytes that may wait for a client that pings. */
 const MAX_PONGS = 1024 * 1024
 
 const OPEN = 1
 
-/** The code of a connection that ends with too large a message (RFC 6455, section 7.4.1). */
+/** The close code for a message that is too large (RFC 6455, section 7.4.1). */
 const TOO_LARGE = 1009
 
 /**
- * ws reads; what is sent is framed here (RFC 6455, section 5.2), into one buffer a message, and what is sent in one go
- * leaves in one write. Without compression a frame is complete in itself, so both may write to one stream.
+ * ws reads the frames. This class writes them (RFC 6455, section 5.2): one buffer for each message, and one write for the
+ * messages of one turn. Without compression a frame is complete in itself, so both may write to one stream.
  */
 class NodeSocket implements RawSocket {
   readonly #socket: WebSocket
   readonly #stream: Duplex
   readonly handlers: RawSocketHandlers
-  /** All that are open. */
+  /** All open sockets. */
   readonly sockets: Set<WebSocket>
-  /** The client has sent more than it may. */
+  /** The client sent a message that is too large. */
   isTooLarge = false
   #waiting: Buffer[] | undefined
   #waitingBytes = 0
@@ -87,7 +87,7 @@ function flush(socket: NodeSocket): void {
   socket.flush()
 }
 
-/** The final frame of a message, of text and of bytes. */
+/** The first byte of an unfragmented message: text, or bytes. */
 const FINAL_TEXT = 0x81
 const FINAL_BINARY = 0x82
 
@@ -125,7 +125,7 @@ function writeHead(frame: Buffer, first: number, length: number): void {
   }
 }
 
-/** Lets the handler have the upgrade requests of a server; `close` ends the sockets that are open. */
+/** Gives the handler the upgrade requests of a server. `close` ends the open sockets. */
 export function acceptSockets(
   source: UpgradeSource | undefined,
   handler: Fetch,
@@ -165,7 +165,7 @@ export function acceptSockets(
   }
 }
 
-/** The limit of a message belongs to the server in ws: so there is one for each limit. */
+/** ws has the limit of a message on the server, so there is one server for each limit. */
 function serverFor(maxPayload = MAX_PAYLOAD, servers: Map<number, WebSocketServer>): WebSocketServer {
   let server = servers.get(maxPayload)
   if (server === undefined) {
@@ -173,7 +173,7 @@ function serverFor(maxPayload = MAX_PAYLOAD, servers: Map<number, WebSocketServe
       noServer: true,
       clientTracking: false,
       perMessageDeflate: false,
-      // What it answers by itself it answers without bound.
+      // ws would answer pings without a limit.
       autoPong: false,
       maxPayload,
     })
@@ -182,14 +182,17 @@ function serverFor(maxPayload = MAX_PAYLOAD, servers: Map<number, WebSocketServe
   return server
 }
 
-/** Where a WebSocket has its {@link NodeSocket}: listeners that are the same for all cost an idle socket nothing. */
+/**
+ * The property of a WebSocket that holds its {@link NodeSocket}. All sockets share the same listeners, so an idle socket
+ * costs little.
+ */
 const END = Symbol('servable.end')
 
 interface Connected extends WebSocket {
   [END]: NodeSocket
 }
 
-/** Apart from what the request needed, so that a socket does not keep its request in memory. */
+/** Connects a socket to its handlers. It is a function of its own, so that a socket does not keep its request in memory. */
 function connect(
   socket: WebSocket,
   stream: Duplex,
@@ -207,13 +210,13 @@ function connect(
 }
 
 function onMessage(this: WebSocket, data: RawData, isBinary: boolean): void {
-  // The default `binaryType` gives one buffer, whatever the type says.
+  // With the default `binaryType` the data is one buffer, unlike the type says.
   const bytes = data as Buffer
   const end = (this as Connected)[END]
   end.handlers.message(end, isBinary ? bytes : bytes.toString())
 }
 
-/** Answers a ping (RFC 6455, section 5.5.2), unless so much waits for the client that it cannot have read the last answers. */
+/** Answers a ping (RFC 6455, section 5.5.2), unless so much data waits that the client cannot have read the last answers. */
 function onPing(this: WebSocket, data: Buffer): void {
   if ((this as Connected)[END].bufferedAmount < MAX_PONGS) this.pong(data)
 }
@@ -225,11 +228,11 @@ function onError(this: WebSocket, { code }: Error & { readonly code?: string }):
 function onClose(this: WebSocket, code: number, reason: Buffer): void {
   const end = (this as Connected)[END]
   end.sockets.delete(this)
-  // ws itself tells only the client why.
+  // ws reports the reason only to the client.
   end.handlers.close(end, end.isTooLarge ? TOO_LARGE : code, reason.toString())
 }
 
-/** Refuses an upgrade: nobody but us speaks HTTP on this connection any more (RFC 9112). */
+/** Refuses an upgrade. Node has left the connection, so the response is written by hand (RFC 9112). */
 async function writeResponse(stream: Duplex, response: Response): Promise<void> {
   const body = Buffer.from(await response.arrayBuffer())
   const head = [`HTTP/1.1 ${response.status} ${STATUS_CODES[response.status] ?? ''}`]
@@ -238,7 +241,7 @@ async function writeResponse(stream: Duplex, response: Response): Promise<void> 
   }
   head.push(`content-length: ${body.length}`, 'connection: close', '', '')
   stream.write(head.join('\r\n'))
-  // A client that keeps its half open would keep the connection.
+  // A half-open client would keep the connection open.
   stream.end(body, () => stream.destroy())
 }
 

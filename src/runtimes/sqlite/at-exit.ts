@@ -1,11 +1,14 @@
 import process from 'node:process'
 
-/** What is to be done when the process ends. One listener for all, however many databases there are. */
+/** The work for the end of the process. All databases share one listener. */
 const AT_EXIT = Symbol.for('servable.at-exit')
 
 type Works = Set<() => void>
 
-/** Does `work`, which must not wait, when the process ends by itself or by `process.exit`. Gives what takes that back. */
+/**
+ * Does `work` when the process ends normally or by `process.exit`. `work` must be synchronous. Returns a function that
+ * cancels it.
+ */
 export function atExit(work: () => void): () => void {
   const holder = process as { [AT_EXIT]?: Works }
   const works = holder[AT_EXIT] ?? listen()
@@ -21,7 +24,7 @@ function listen(): Works {
       try {
         work()
       } catch {
-        // There is nobody left to tell; the others have their turn.
+        // There is nowhere to report the error. The other work still runs.
       }
     }
   })

@@ -2,17 +2,17 @@ import type { StatementSync } from 'node:sqlite'
 import { type SqlDriver, type SqlRow, type SqlValue, TransactionLost } from '../../state/sql-driver.ts'
 import { sqliteModule } from './module.ts'
 
-/** Opens a database file (`:memory:` for none) as a driver of the SQL store. */
+/** Opens a database file as a driver of the SQL store. `:memory:` opens a database without a file. */
 export function openDatabase(path: string): SqlDriver {
   const { DatabaseSync } = sqliteModule()
   const database = new DatabaseSync(path)
   try {
-    // Another process may be writing. To wait for it here would hold up everything else: whoever asks tries again.
+    // Another process may be writing. Waiting here would block this process, so the caller tries again.
     database.exec('PRAGMA busy_timeout = 0')
-    // A write-ahead log lets readers go on beside the writer; with it, NORMAL loses nothing when the process dies.
+    // With a write-ahead log, readers continue beside the writer. Then NORMAL loses nothing if the process dies.
     database.exec('PRAGMA journal_mode = WAL')
     database.exec('PRAGMA synchronous = NORMAL')
-    // 16 MB: where many runs speak at once, moving them into the file more often costs more than all else.
+    // 16 MB. With many runs at once, more frequent checkpoints would cost more than everything else.
     database.exec('PRAGMA wal_autocheckpoint = 4000')
   } catch (error) {
     database.close()
@@ -44,7 +44,7 @@ export function openDatabase(path: string): SqlDriver {
     try {
       exec('ROLLBACK')
     } catch {
-      // A failing disk has undone it already.
+      // A failing disk has already rolled it back.
     }
   }
   const rollBackOne = (cause: unknown) => {

@@ -8,15 +8,15 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isServableError, messageOf, ServableError } from '../../errors.ts'
 
-/** Result codes of SQLite that say something of the file (sqlite.org/rescode.html). */
+/** SQLite result codes that describe the file (sqlite.org/rescode.html). */
 const BUSY = 5
 const CORRUPT = 11
 const NOT_A_DATABASE = 26
 
-/** Those that may pass by themselves: busy, locked, out of memory, interrupted, failing disk, full disk. */
+/** Codes that may pass by themselves: busy, locked, out of memory, interrupted, failing disk, full disk. */
 const PASSING: ReadonlySet<number> = new Set([BUSY, 6, 7, 9, 10, 13])
 
-/** The error to throw for one that opening `path` threw: `invalid_options` that names the path and the fix, if it is that. */
+/** The error to throw if opening `path` fails. For a known cause it is `invalid_options`, which names the path and the fix. */
 export function explain(path: string, cause: unknown): unknown {
   const code = resultOf(cause)
   if (code !== undefined && PASSING.has(code)) return cause
@@ -27,12 +27,12 @@ export function explain(path: string, cause: unknown): unknown {
   return new ServableError('invalid_options', text, { cause })
 }
 
-/** Whether another one is writing. */
+/** Whether another connection is writing. */
 export function isBusy(error: unknown): boolean {
   return resultOf(error) === BUSY
 }
 
-/** The primary result code: Node and Bun have it in `errcode`, Deno only says it in words. */
+/** The primary result code. Node and Bun have it in `errcode`. Deno has it only in the message. */
 function resultOf(error: unknown): number | undefined {
   const { errcode } = Object(error) as { readonly errcode?: unknown }
   if (typeof errcode === 'number') return errcode & 0xff
@@ -63,12 +63,12 @@ function whyNot(path: string, code: number | undefined): string | undefined {
       return `${denied} Let this process write into the folder \`${folder}\`: SQLite makes files beside the database`
     }
   } catch {
-    // Not even looking is allowed: what opening it said tells more.
+    // The process may not even look at the file. The error of opening says more.
   }
   return undefined
 }
 
-/** Why a file or folder cannot be read and written; undefined where it can. */
+/** Why a file or folder cannot be read and written. Undefined if it can. */
 function access(path: string): string | undefined {
   try {
     accessSync(path, constants.R_OK | constants.W_OK)

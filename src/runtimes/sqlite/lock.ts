@@ -1,5 +1,5 @@
 /**
- * Tells processes that share a database apart, and whether they are there.
+ * Distinguishes processes that share a database, and tells which of them are alive.
  *
  * @module
  */
@@ -16,8 +16,8 @@ export interface Lock extends Presence {
 }
 
 /**
- * Tells other processes that this one is there: it holds an exclusive lock on a small database file of its own, which
- * the operating system takes back when the process ends, however it ends.
+ * Shows other processes that this one is alive. It holds an exclusive lock on a small database file of its own. The operating
+ * system releases the lock when the process ends, even after a crash.
  */
 export function holdLock(path: string, instance: string): Lock {
   const file = lockFile(path, instance)
@@ -38,12 +38,12 @@ function lockFile(path: string, instance: string): string {
   return `${path}-${instance}.lock`
 }
 
-/** The open database with its lock, or undefined where another process has it. */
+/** The open and locked database. Undefined if another process holds the lock. */
 function lockExclusively(file: string): DatabaseSync | undefined {
   const { DatabaseSync } = sqliteModule()
   const database = new DatabaseSync(file)
   try {
-    // Nothing is written, so that no journal need stand beside it.
+    // Nothing is written, so no journal file is needed.
     database.exec('PRAGMA journal_mode = MEMORY')
     database.exec('BEGIN EXCLUSIVE')
     return database
@@ -53,7 +53,7 @@ function lockExclusively(file: string): DatabaseSync | undefined {
   }
 }
 
-/** Another process that looks for dead locks may have taken this one away before it was held: then again. */
+/** Tries again if another process, which looks for dead locks, removed the file before it was locked. */
 function lockForGood(file: string): DatabaseSync {
   for (let tries = 0; tries < 100; tries++) {
     const held = lockExclusively(file)
@@ -70,7 +70,7 @@ function isLocked(file: string): boolean {
   return free === undefined
 }
 
-/** Whether any process has the database open. What the dead have left is removed. */
+/** Whether any process has the database open. Removes the files of dead processes. */
 export function removeDeadLocks(path: string): boolean {
   const folder = dirname(path)
   let isOpen = false
@@ -82,14 +82,14 @@ export function removeDeadLocks(path: string): boolean {
       isOpen = true
       continue
     }
-    // While it is held nobody else can come to hold it.
+    // Another process cannot lock the file while this one holds it.
     remove(file)
     dead.close()
   }
   return isOpen
 }
 
-/** Others look for dead locks as well, and may have been quicker. */
+/** Another process may look for dead locks too, and may remove the file first. */
 function remove(file: string): void {
   rmSync(file, { force: true })
 }

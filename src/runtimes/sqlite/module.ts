@@ -3,8 +3,8 @@ import type * as Sqlite from 'node:sqlite'
 import { ServableError } from '../../errors.ts'
 
 /**
- * `node:sqlite`, looked up when it is first needed: an import would end a runtime without it before anyone could say why.
- * Throws `invalid_options`.
+ * `node:sqlite`, looked up on first use. An import would fail on a runtime without it, before any clear error. Throws
+ * `invalid_options`.
  */
 export function sqliteModule(): typeof Sqlite {
   const found = process.getBuiltinModule?.('node:sqlite') as typeof Sqlite | undefined
@@ -15,7 +15,7 @@ export function sqliteModule(): typeof Sqlite {
   )
 }
 
-/** What runs this, by its versions. Bun and Deno say which Node they are like as well. */
+/** The runtime's name, from its versions. Bun and Deno also report a Node version. */
 export function runtimeName({ bun, deno, node }: Versions = process.versions): string {
   if (bun !== undefined) return `Bun ${bun}`
   return deno === undefined ? `Node ${node}` : `Deno ${deno}`
@@ -27,7 +27,7 @@ interface Versions {
   readonly node?: string | undefined
 }
 
-/** Which version has it. */
+/** Which version of the runtime has `node:sqlite`. */
 export function adviceFor({ bun, deno, node = '' }: Versions): string {
   if (bun !== undefined) return 'use a newer Bun (1.4.4 has it)'
   if (deno !== undefined) return 'use Deno 2.2 or newer'

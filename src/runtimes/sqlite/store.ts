@@ -1,5 +1,5 @@
 /**
- * The store over a SQLite file, which is opened when it is first used, and again when it is used after it was closed.
+ * The store over a SQLite file. The file opens on first use, and reopens on the next use after it was closed.
  *
  * @module
  */
@@ -14,19 +14,19 @@ import { openDatabase } from './driver.ts'
 import { explain, isBusy } from './explain.ts'
 import { holdLock, type Lock, removeDeadLocks } from './lock.ts'
 
-/** A file that is open. */
+/** An open file. */
 interface Opened {
   readonly store: SqlStore
   close(): void
 }
 
-/** Milliseconds after a commit in which what is written next is gathered. */
+/** Milliseconds after a commit in which further writes are gathered. */
 const GATHER_MS = 3
 
-/** Makes the store. Its first use throws `invalid_options` where the file cannot be opened. */
+/** Makes the store. Its first use throws `invalid_options` if the file cannot be opened. */
 export function sqliteStore(path: string): Store {
   const isShared = path !== ':memory:'
-  // The same one however often the file is opened: what it has at work stays its own.
+  // The id stays the same when the file reopens, so its running work stays its own.
   const instance = crypto.randomUUID()
   let opened: Opened | undefined
   let forget = () => {}
@@ -62,7 +62,7 @@ function openMemory(): Opened {
   return { store: sqlStore(driver), close: driver.close }
 }
 
-/** Opens a file and looks whether it can be written. Nothing stays open, nor beside it, where it cannot. */
+/** Opens a file and checks that it can be written. On failure it closes the file and leaves no files beside it. */
 function openFile(path: string, instance: string): Opened {
   let driver: SqlDriver | undefined
   let lock: Lock | undefined
@@ -79,7 +79,7 @@ function openFile(path: string, instance: string): Opened {
   }
 }
 
-/** Throws where it is not. Where another one is writing it is. */
+/** Throws if the file cannot be written. A file that another process is writing passes. */
 function checkWritable(store: SqlStore): void {
   try {
     store.transact(() => {})
@@ -102,8 +102,8 @@ function closing(
 }
 
 /**
- * Whoever closes the database last takes its write-ahead log away; of two who do so at the same instant, each may think
- * that it is the other.
+ * The last process to close the database removes its write-ahead log. If two processes close it at the same instant, each may
+ * leave the log to the other.
  */
 function tidy(path: string): void {
   if (existsSync(`${path}-wal`) && !removeDeadLocks(path)) openDatabase(path).close()

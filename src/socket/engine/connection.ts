@@ -1,8 +1,8 @@
-/** What the handlers of an engine see of a client. */
+/** The connection of a client, as the handlers of an engine see it. */
 
 import type { Identity } from '../../http/platform.ts'
 
-/** Why a session ended, in the words of Socket.IO where it has one. */
+/** Why a session ended. The names are those of Socket.IO where it has one. */
 export type CloseReason =
   | 'transport close'
   | 'client close'
@@ -13,43 +13,43 @@ export type CloseReason =
   | 'payload too large'
   | 'slow reader'
 
-/** What the client's first request said. JSON, so that it can be kept with a session that sleeps. */
+/** The client's first request. It is JSON, so that it can be stored with a sleeping session. */
 export interface Handshake {
-  /** The absolute URL, with its query; without it after a sleep. */
+  /** The absolute URL with its query. After a sleep it has no query. */
   readonly url: string
-  /** Of the headers those that the option `headers` names, in lower case. None after a sleep. */
+  /** The headers that the option `headers` names, in lower case. Empty after a sleep. */
   readonly headers: Readonly<Record<string, string>>
-  /** The client's address, where the runtime or `trustProxy` vouches for it. */
+  /** The client's address, if the runtime or `trustProxy` provides it. */
   readonly ip?: string
-  /** Who asks, where the platform object of the request says so. */
+  /** The authenticated user, if the platform object of the request has one. */
   readonly identity?: Identity
-  /** The id of the request, where the platform object of the request has one. */
+  /** The id of the request, if the platform object of the request has one. */
   readonly requestId?: string
 }
 
-/** One client, whatever transport it is on. */
+/** One client on any transport. */
 export interface Connection {
-  /** The session's id: whoever knows it can speak for the client. */
+  /** The session's id. It is a secret: anyone who knows it can act as the client. */
   readonly id: string
   readonly handshake: Handshake
   readonly transport: 'polling' | 'websocket'
   readonly isOpen: boolean
-  /** It is a WebSocket that does not speak Engine.IO: every frame is a message. */
+  /** Whether this is a WebSocket without Engine.IO. Then every frame is a message. */
   readonly isPlain: boolean
-  /** So much waits for the client that whoever can should wait before saying more. */
+  /** Whether so many bytes wait for the client that the sender should pause. */
   readonly isCongested: boolean
-  /** For the handlers' own use. */
+  /** Free for the handlers to use. */
   context: unknown
-  /** Sends a message, in order. Does nothing on a connection that has ended. */
+  /** Sends a message. Messages arrive in order. Does nothing after the connection has ended. */
   send(data: string | Uint8Array): void
-  /** The same for a frame that is encoded already: a message's with its type, `4`, before the text. */
+  /** Sends an encoded frame. The text of a message has its type, `4`, in front. */
   sendFrame(frame: string | Uint8Array): void
-  /** The client has answered a ping, in the way of a plain connection. */
+  /** Call this when the client of a plain connection has answered a ping. */
   pong(): void
-  /** What `snapshot` gives has changed. */
+  /** Call this when the result of `snapshot` has changed. */
   touch(): void
-  /** Lifts the connect timeout. */
+  /** Ends the connect timeout. */
   admit(): void
-  /** Ends the connection, by default with `server close`. The client may come back by itself. */
+  /** Ends the connection. Default: `server close`. The client may reconnect. */
   close(reason?: CloseReason): void
 }

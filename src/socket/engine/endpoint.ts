@@ -1,5 +1,5 @@
 /**
- * What an engine answers to each request (Engine.IO, "Transports").
+ * Answers the requests to an engine (Engine.IO, "Transports").
  *
  * @module
  */
@@ -15,19 +15,19 @@ import { type Refusal, refuse } from './refusal.ts'
 import type { Session } from './session.ts'
 import { SessionSocket, UpgradeSocket } from './upgrade.ts'
 
-/** What the requests of one engine share. */
+/** The parts that the requests of one engine share. */
 export interface EndpointOptions {
   readonly settings: EngineSettings
   readonly sessions: ReadonlyMap<string, Session>
-  /** Makes a session: on a WebSocket where one is given, else on polling. */
+  /** Makes a session: on the WebSocket if one is given, otherwise on polling. */
   readonly open: (handshake: Handshake, socket?: RawSocket, isPlain?: boolean) => Session
   readonly isFull: (handshake: Handshake) => boolean
 }
 
-/** Answers a request that may be answered. */
+/** Answers a request that `allow` has let through. */
 export type Endpoint = (request: Request, platform: Platform) => Response | Promise<Response>
 
-/** What opening a session needs beside that. */
+/** The options, and what else is needed to open a session. */
 interface Opening extends EndpointOptions {
   readonly addressOf: AddressReader
 }
@@ -49,13 +49,13 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
   }
 }
 
-/** The packet that opens a session ("Handshake"). */
+/** Makes the packet that opens a session ("Handshake"). */
 export function openFrame(sid: string, upgrades: readonly string[], settings: EngineSettings): string {
   const { pingInterval, pingTimeout, maxPayload } = settings
   return `0${JSON.stringify({ sid, upgrades, pingInterval, pingTimeout, maxPayload })}`
 }
 
-/** Whether the client asks for base64 in place of binary frames (the stock client's `forceBase64`). */
+/** Whether the client asks for base64 instead of binary frames (the stock client's `forceBase64`). */
 export function wantsText(url: string): boolean {
   return Boolean(new URL(url).searchParams.get('b64'))
 }
@@ -80,7 +80,7 @@ function handshakeOf(
   }
 }
 
-/** A WebSocket that does not say which protocol it speaks. */
+/** Whether the request opens a WebSocket without naming a protocol. */
 function isPlain(request: Request, query: URLSearchParams): boolean {
   return !query.has('EIO') && isUpgrade(request)
 }
@@ -99,7 +99,7 @@ function open(engine: Opening, request: Request, platform: Platform, isPlainSock
   if (engine.isFull(handshake)) return refuse('tooMany')
   if (isUpgrade(request)) {
     const { maxPayload } = engine.settings
-    // Once it is a WebSocket, a runtime may have let go of the request.
+    // The runtime may release the request once the WebSocket is open.
     const handlers = new SessionSocket(maxPayload, undefined, socket =>
       engine.open(handshake, socket, isPlainSocket),
     )
@@ -118,7 +118,7 @@ function goOn(
 ): Response | Promise<Response> {
   const session = sessions.get(sid)
   session?.tick(settings.now())
-  // A session is the one's who opened it, whoever else has come to know its id.
+  // A session belongs to the user who opened it, even if someone else knows its id.
   const isOwn = session?.handshake.identity?.id === platform.identity?.id
   if (session === undefined || session.isClosed || !isOwn) return refuse('unknownSession')
   if (isUpgrade(request)) return moveToSocket(session, request, settings, platform)
@@ -128,7 +128,7 @@ function goOn(
   return refuse('badRequest')
 }
 
-/** A client has one WebSocket a session: a second one is closed ("WebSocket"). */
+/** A session has at most one WebSocket. A second one is closed ("WebSocket"). */
 function moveToSocket(
   session: Session,
   request: Request,

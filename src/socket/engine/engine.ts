@@ -1,5 +1,5 @@
 /**
- * An Engine.IO v4 server as a function from requests to responses, with the WebSockets that the runtime offers.
+ * An Engine.IO v4 server as a function from requests to responses. WebSockets come from the runtime.
  *
  * @module
  */
@@ -19,28 +19,28 @@ import { SessionSocket } from './upgrade.ts'
 /** "Service Restart" of the registry of close codes (RFC 6455, section 11.7): the client may connect again. */
 export const RESTART = 1012
 
-/** A server for the event socket, of either protocol. */
+/** The server of an event socket, for Engine.IO or Socket.IO. */
 export interface SocketEndpoint {
   /**
-   * Answers polling and upgrade requests. The second argument is the platform object of the runtime's entry, without
-   * which there is polling alone. Can be given to `serve` and `worker` as it is.
+   * Answers polling and upgrade requests. The second argument is the platform object of the runtime's entry. Without it,
+   * only polling is possible. You can pass this function to `serve` and `worker`.
    */
   readonly fetch: (request: Request, platform?: unknown) => Response | Promise<Response>
   /**
-   * Lets time pass, where the option `ticks` is `caller`. Pings that are due within `ahead` milliseconds (default 0) go
-   * out now.
+   * Advances the time, if the option `ticks` is `caller`. It also sends the pings that are due within `ahead` milliseconds.
+   * Default: 0.
    */
   readonly tick: (ahead?: number) => void
-  /** When `tick` has something to do next, on the engine's clock; infinite where there is nothing. */
+  /** The time of the next necessary `tick`, on the engine's clock. Infinity if there is none. */
   readonly dueAt: () => number
-  /** Whether all clients are on WebSockets: only then may the server's memory go, and `restore` bring it back. */
+  /** Whether all clients are on WebSockets. Only then can the server's memory be dropped and `restore` continue. */
   readonly isAtRest: () => boolean
-  /** How many clients there are. */
+  /** The number of clients. */
   readonly size: number
   /**
-   * Goes on with a WebSocket that outlived its server's memory, from what `snapshot` of its handlers gave. Its next
-   * messages go to the handlers that this gives; `open` of them is not called. A snapshot that cannot be read closes the
-   * socket with 1012, so that its client connects again, and throws.
+   * Continues with a WebSocket that outlived its server's memory. `snapshot` is the result of its handlers' `snapshot`.
+   * Pass the socket's next messages to the returned handlers. Their `open` is not called. If the snapshot cannot be read,
+   * it closes the socket with 1012, so that the client reconnects, and throws.
    */
   readonly restore: (snapshot: SessionSnapshot, socket: RawSocket) => RawSocketHandlers
   /** Ends all connections and stops the timer. New requests are refused. */
@@ -48,7 +48,7 @@ export interface SocketEndpoint {
 }
 
 /**
- * Makes an engine. Throws `invalid_options` that names what is wrong.
+ * Makes an engine. Throws `invalid_options` that names the wrong option.
  *
  * @example
  * const engine = createEngine({ onMessage: (connection, data) => connection.send(data) })
@@ -58,7 +58,7 @@ export function createEngine(options: EngineOptions = {}): SocketEndpoint {
   return createEngineWith(options, { admission: 'packet' })
 }
 
-/** The same, for a protocol on top of it. */
+/** Makes an engine with hooks for a protocol on top of it. */
 export function createEngineWith(options: EngineOptions, hooks: EngineHooks): SocketEndpoint {
   const settings = resolveEngine(options)
   const sessions = new Map<string, Session>()
@@ -120,7 +120,7 @@ export function createEngineWith(options: EngineOptions, hooks: EngineHooks): So
         ticker.start()
         hooks.restore?.(session, snapshot.layer)
       } catch (error) {
-        // Half a client is none, least of all one without its identity.
+        // A partly restored client must not continue, because its identity may be missing.
         socket.close(RESTART)
         session?.end('transport close')
         throw error
@@ -134,7 +134,7 @@ function keyOf({ ip }: Handshake): string | undefined {
   return ip === undefined ? undefined : addressKey(ip)
 }
 
-/** A check that throws allows nothing. */
+/** Whether `allow` lets the request through. If it throws, the request is refused. */
 function isAllowed(
   request: Request,
   platform: Platform,

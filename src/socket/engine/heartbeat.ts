@@ -1,12 +1,12 @@
 /** When a session pings, and when it has waited too long for the pong (Engine.IO, "Heartbeat"). */
 
-/** Times are milliseconds of the engine's clock. */
+/** Times in milliseconds of the engine's clock. */
 interface Beat {
   readonly pingInterval: number
   readonly pingTimeout: number
 }
 
-/** A tick that is later than this was held up: then the client gets its whole time from the moment of the ping. */
+/** Milliseconds after which a tick counts as delayed. The client's time to answer then begins with the actual ping. */
 const LATE = 250
 
 const NEVER = Number.POSITIVE_INFINITY
@@ -14,7 +14,7 @@ const NEVER = Number.POSITIVE_INFINITY
 /** The heartbeat of one session. */
 export class Heartbeat {
   readonly #settings: Beat
-  /** As of the last tick. */
+  /** The time of the last tick. */
   now: number
   #pingAt: number
   #pongBy = NEVER
@@ -33,13 +33,13 @@ export class Heartbeat {
     return Math.min(this.#pingAt, this.#pongBy)
   }
 
-  /** Says what is due. */
+  /** Returns what is due. It marks a due ping as sent. */
   tick(now: number, ahead = 0): 'ping' | 'dead' | undefined {
     this.now = now
     if (now >= this.#pongBy) return 'dead'
     if (now + ahead < this.#pingAt) return undefined
     this.#ping(now < this.#pingAt || now - this.#pingAt > LATE ? now : this.#pingAt)
-    // Even if it was not looked at in between: a client that had no ping is not dead.
+    // This holds even after a long pause: a client that was sent no ping is not dead.
     return 'ping'
   }
 
@@ -50,18 +50,18 @@ export class Heartbeat {
     this.#unread -= this.#unreadAtPing
   }
 
-  /** What was sent and no pong has confirmed. */
+  /** Bytes or characters that were sent and not confirmed by a pong. */
   get unread(): number {
     return this.#unread
   }
 
-  /** Counts what was sent; gives all that no pong has confirmed. */
+  /** Counts sent bytes or characters. Returns those that are not confirmed. */
   count(length: number): number {
     this.#unread += length
     return this.#unread
   }
 
-  /** Whether a ping may go out before its time; it counts as the next one then. */
+  /** Marks a ping as sent before it is due. It replaces the next one. Returns false if a pong is still expected. */
   pingNow(now: number): boolean {
     if (this.#pongBy !== NEVER) return false
     this.#ping(now)

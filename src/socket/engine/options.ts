@@ -1,4 +1,4 @@
-/** What an engine can be told. */
+/** The options of an engine. */
 
 import { withDefaults } from '../../defaults.ts'
 import { ServableError } from '../../errors.ts'
@@ -15,7 +15,7 @@ export interface EngineLimits {
   readonly pingInterval?: number
   /** Milliseconds to wait for the pong. Together with `pingInterval` less than 2^31. Default: 20,000. */
   readonly pingTimeout?: number
-  /** Milliseconds that a client may be connected without saying what it wants. Default: 10,000. */
+  /** Milliseconds that a client may be connected before it is admitted. Default: 10,000. */
   readonly connectTimeout?: number
   /** Milliseconds that a client may take to move from polling to WebSocket. Default: 10,000. */
   readonly upgradeTimeout?: number
@@ -26,8 +26,8 @@ export interface EngineLimits {
   /** Most clients at a time. More are refused with HTTP 503. Default: 10,000. */
   readonly maxSessions?: number
   /**
-   * Most clients of one address at a time (of IPv6 one network of 64 bits), if the runtime or `trustProxy` tells the address.
-   * Default: 1,000.
+   * Most clients of one address at a time, if the runtime or `trustProxy` provides the address. An IPv6 network of 64 bits
+   * counts as one address. Default: 1,000.
    */
   readonly maxSessionsPerIp?: number
   /**
@@ -39,25 +39,31 @@ export interface EngineLimits {
   readonly plain?: boolean
   /** The frame of a ping on a plain connection. The handlers recognize the client's answer. */
   readonly plainPing?: string
-  /** Makes the ids of sessions. An id must be secret: whoever knows it can speak for its client. Default: random UUIDs. */
+  /**
+   * Makes the ids of sessions. An id must be secret, because anyone who knows it can act as the client. Default: random
+   * UUIDs.
+   */
   readonly generateId?: (handshake: Handshake) => string
   /** Headers of the first request that the handshake keeps, in lower case. Each takes memory in every session. */
   readonly headers?: readonly string[]
-  /** Whether a request may use the server at all. It is asked at each request. A refused request gets error 4, HTTP 403. */
+  /**
+   * Decides for each request whether it may use the server. A refused request gets error 4 with HTTP 403. Default: every
+   * request may.
+   */
   readonly allow?: (request: Request, platform: Platform) => boolean | Promise<boolean>
   /** A monotonic clock, in milliseconds. If snapshots are restored elsewhere, all places need the same clock. */
   readonly now?: () => number
-  /** What drives time: a timer while there are sessions, or your calls of `tick`. Default: `timer`. */
+  /** What advances the time: a timer while there are sessions, or your calls of `tick`. Default: `timer`. */
   readonly ticks?: 'timer' | 'caller'
-  /** Receives errors that a handler throws. The connection goes on. Default: `console.error`. */
+  /** Receives the errors of handlers. The connection continues. Default: `console.error`. */
   readonly onError?: (error: unknown) => void
 }
 
-/** What is made of a client's messages. */
+/** Handlers for the connections and messages of clients. */
 export interface EngineHandlers {
   readonly onOpen?: (connection: Connection) => void
   readonly onMessage?: (connection: Connection, data: string | Uint8Array) => void
-  /** Once, when the connection has ended for whatever reason. */
+  /** Is called once, when the connection has ended for any reason. */
   readonly onClose?: (connection: Connection, reason: CloseReason) => void
 }
 
@@ -98,7 +104,9 @@ const NUMBERS = [
   'maxSessionsPerIp',
 ] as const
 
-/** Fills in the defaults; `path` is that of the protocol on top. Throws `invalid_options` for what cannot be. */
+/**
+ * Fills in the defaults. `path` is the default path of the protocol on top. Throws `invalid_options` for an invalid value.
+ */
 export function resolveEngine(options: EngineLimits, path: string = DEFAULTS.path): EngineSettings {
   const settings = withDefaults({ ...DEFAULTS, path }, options)
   if (settings.trustProxy !== undefined && !isTrustProxy(settings.trustProxy)) {
@@ -110,7 +118,7 @@ export function resolveEngine(options: EngineLimits, path: string = DEFAULTS.pat
       throw new ServableError('invalid_options', `\`${name}\` must be a whole number above 0`)
     }
   }
-  // Clients wait so long with one timer, which can wait no longer.
+  // Clients use one timer for this sum, and its longest delay has 31 bits.
   if (settings.pingInterval + settings.pingTimeout >= 2 ** 31) {
     throw new ServableError(
       'invalid_options',
@@ -120,13 +128,13 @@ export function resolveEngine(options: EngineLimits, path: string = DEFAULTS.pat
   return settings
 }
 
-/** What a protocol on top of an engine needs beside its handlers. */
+/** The hooks of a protocol on top of an engine, besides its handlers. */
 export interface EngineHooks {
   readonly admission: SessionSettings['admission']
-  /** Called with every tick; says until when ticks are needed even without sessions. */
+  /** Is called at every tick. Returns the time until which ticks are needed even without sessions. */
   readonly tick?: (now: number) => number
   readonly pong?: (connection: Connection) => void
-  /** What is to be kept beside the session, and putting it back. */
+  /** Returns what to store with the session. `restore` gets it back. */
   readonly snapshot?: (connection: Connection) => unknown
   readonly restore?: (connection: Connection, layer: unknown) => void
 }

@@ -1,5 +1,5 @@
 /**
- * The transport HTTP long-polling: a `GET` waits for packets, a `POST` brings some (Engine.IO, "HTTP long-polling").
+ * HTTP long-polling. A `GET` waits for packets, and a `POST` sends packets (Engine.IO, "HTTP long-polling").
  *
  * @module
  */
@@ -15,7 +15,7 @@ const HEADERS = { 'content-type': 'text/plain; charset=UTF-8', 'cache-control': 
 
 const encoder = new TextEncoder()
 
-/** Answers a `GET`: with what waits, or when there is something. */
+/** Answers a `GET`: with the waiting packets, or once there is one. */
 export function poll(session: Session): Response | Promise<Response> {
   if (session.hasPoll) {
     session.end('parse error')
@@ -26,7 +26,7 @@ export function poll(session: Session): Response | Promise<Response> {
   return session.attempt?.isProbed ? holdPoll(session) : streamPoll(session)
 }
 
-/** Answers a `POST`: `ok` once its packets are taken. */
+/** Answers a `POST` with `ok` after its packets are handled. */
 export async function post(session: Session, request: Request, maxPayload: number): Promise<Response> {
   if (session.isPosting) {
     session.end('parse error')
@@ -58,7 +58,7 @@ function wasTooLarge(error: unknown): { readonly isTooLarge: boolean } {
   return { isTooLarge: isServableError(error) && error.code === 'body_too_large' }
 }
 
-/** Whether the client has sent nothing but packets, to a session that was there to take them. */
+/** Passes the frames to the session. Returns false if one of them is invalid or the session is not open. */
 function receiveAll(session: Session, frames: readonly Frame[] | undefined): boolean {
   if (!session.isOpen) return false
   if (frames === undefined) {
@@ -70,8 +70,8 @@ function receiveAll(session: Session, frames: readonly Frame[] | undefined): boo
 }
 
 /**
- * A poll whose head may go out before there is a body: only then does every runtime tell that the client has left
- * (workerd tells nothing before the head).
+ * A poll whose head is sent before its body. On some runtimes only this shows that the client has left (workerd reports
+ * nothing before the head).
  */
 function streamPoll(session: Session): Response {
   const body = new ReadableStream<Uint8Array>({
@@ -81,7 +81,7 @@ function streamPoll(session: Session): Response {
           if (payload !== undefined) controller.enqueue(encoder.encode(payload))
           controller.close()
         } catch {
-          // The client has left, and `cancel` is to come: what it was to get is lost.
+          // The client has left, and `cancel` is about to be called. The payload is lost.
           session.end('transport close')
         }
       })
@@ -91,7 +91,7 @@ function streamPoll(session: Session): Response {
   return new Response(body, { headers: HEADERS })
 }
 
-/** A poll in the middle of an upgrade: it is answered with `noop` soon, or refused once the session has moved. */
+/** A poll during an upgrade. It is answered with `noop` soon, or refused once the session has moved. */
 function holdPoll(session: Session): Promise<Response> {
   return new Promise(resolve => {
     waitFor(session, payload =>
@@ -102,7 +102,7 @@ function holdPoll(session: Session): Promise<Response> {
 
 function waitFor(session: Session, end: PollSink['end']): void {
   const sink: PollSink = {
-    // What is sent in one go leaves in one payload.
+    // Packets that are sent in the same turn go into one payload.
     ready: () => queueMicrotask(() => session.drain(sink)),
     end,
   }

@@ -1,6 +1,6 @@
 /** The errors of Engine.IO: a code and its message as JSON, with HTTP status 400, or 403 for `forbidden`. */
 
-/** Each with its code, its message and its HTTP status. */
+/** The code, message and HTTP status of each error. */
 const REFUSALS = {
   unknownTransport: [0, 'Transport unknown', 400],
   unknownSession: [1, 'Session ID unknown', 400],
@@ -16,7 +16,7 @@ const REFUSALS = {
 /** Why a request is refused. */
 export type Refusal = keyof typeof REFUSALS
 
-/** The response that says so. */
+/** Makes the response of a refusal. */
 export function refuse(refusal: Refusal): Response {
   const [code, message, status] = REFUSALS[refusal]
   return new Response(JSON.stringify({ code, message }), {

@@ -1,9 +1,9 @@
 import type { Frame } from './packet.ts'
 
-/** What a session has to say while no transport can take it. Holds nothing, not even an array, while it is empty. */
+/** Frames that wait for a transport. An empty queue does not even hold an array. */
 export class SendQueue {
   #frames: Frame[] | undefined
-  /** Its size: bytes, or UTF-16 units of text. */
+  /** The size of the queue: bytes, or UTF-16 units of text. */
   bytes = 0
 
   get isEmpty(): boolean {
@@ -16,7 +16,7 @@ export class SendQueue {
     this.bytes += frame.length
   }
 
-  /** Everything in it, and it is empty. */
+  /** Returns all frames and empties the queue. */
   take(): Frame[] {
     const frames = this.#frames ?? []
     this.#frames = undefined

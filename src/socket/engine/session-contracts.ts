@@ -1,5 +1,5 @@
 /**
- * What a session has to do with: where its frames go, what it tells and needs to know, and what is kept of it.
+ * The interfaces around a session: the sinks of its frames, its events and settings, and its snapshot.
  *
  * @module
  */
@@ -7,48 +7,48 @@
 import type { CloseReason, Connection, Handshake } from './connection.ts'
 import type { Frame } from './packet.ts'
 
-/** Where the frames of a WebSocket go. */
+/** Takes the frames for a WebSocket. */
 export interface SocketSink {
   send(frame: Frame): void
   close(code?: number, reason?: string): void
   readonly bufferedAmount?: number | undefined
-  /** What `snapshot` of the session gives has changed. */
+  /** Is called when the result of the session's `snapshot` has changed. */
   changed?(): void
 }
 
 /** A `GET` that waits for packets. */
 export interface PollSink {
-  /** There is something to take: call `Session.drain` soon. At most once a poll. */
+  /** Is called at most once for a poll, when a packet is ready. Call `Session.drain` soon. */
   ready(): void
-  /** Ends the poll with a payload, or refuses it where it came to a session that has left polling. */
+  /** Ends the poll with a payload. Undefined refuses the poll, because the session has left polling. */
   end(payload: string | undefined): void
 }
 
 /** A WebSocket that asks to become the session's transport ("Upgrade"). */
 export interface Attempt {
-  /** The client has been answered its probe, and waits for its last poll to end. */
+  /** Whether the client's probe has been answered. The client then waits for its last poll to end. */
   readonly isProbed: boolean
   readonly dueAt: number
   tick(now: number): void
-  /** A poll came after the probe: it may wait a moment for the upgrade. */
+  /** Is called for a poll after the probe. The poll may wait a moment for the upgrade. */
   holdPoll(now: number): void
   abort(): void
 }
 
-/** A session that has ended: nothing of it is left once it is closed, but a poll may still take its last packets. */
+/** A session that has ended. It is closed once a last poll has taken its packets, or at once if there are none. */
 type Ended = Connection & { readonly isClosed: boolean }
 
-/** What the session tells of itself. */
+/** The events of a session. */
 export interface SessionEvents {
   message(session: Connection, data: string | Uint8Array): void
-  /** The client has seen everything that was sent before the last ping. */
+  /** The client has received everything that was sent before the last ping. */
   pong(session: Connection): void
   close(session: Ended, reason: CloseReason): void
-  /** What the layer above keeps for the session, as JSON. */
+  /** Returns what the layer above stores with the session, as JSON. */
   snapshot?(session: Connection): unknown
 }
 
-/** What the session needs to know. Times are milliseconds, sizes bytes. */
+/** The settings of a session. Times are milliseconds, and sizes are bytes. */
 export interface SessionSettings {
   readonly pingInterval: number
   readonly pingTimeout: number
@@ -57,19 +57,22 @@ export interface SessionSettings {
   readonly maxBufferedBytes: number
   readonly plainPing: string
   readonly now: () => number
-  /** Whether any packet of the client admits it, or the caller only, with `admit`. */
+  /** Who admits a client: its first packet, or the caller with `admit`. */
   readonly admission: 'packet' | 'caller'
 }
 
-/** What a session on WebSocket needs to go on elsewhere: a few hundred bytes of JSON. Times are of the engine's clock. */
+/**
+ * The state from which a session on WebSocket can continue elsewhere: a few hundred bytes of JSON. Times are of the
+ * engine's clock.
+ */
 export interface SessionSnapshot {
   readonly sid: string
   readonly isPlain?: boolean
-  /** The client takes no binary frames. */
+  /** Whether the client accepts no binary frames. */
   readonly isTextOnly?: boolean
-  /** Without headers and query, which may hold credentials. */
+  /** The handshake without headers and query, which may contain credentials. */
   readonly handshake: Handshake
   readonly heartbeat: readonly [pingAt: number | null, pongBy: number | null]
-  /** What the layer above keeps. */
+  /** What the layer above stores. */
   readonly layer?: unknown
 }

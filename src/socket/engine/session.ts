@@ -1,6 +1,6 @@
 /**
- * One session of Engine.IO v4 as a state machine. It knows no runtime and no timer: frames and ticks come in, frames
- * go out through a sink. So it can be written down while nothing happens, and go on elsewhere.
+ * One session of Engine.IO v4 as a state machine. It knows no runtime and no timer. Frames and ticks come in, and frames go
+ * out through a sink. So a snapshot of it can be stored while it is idle, and it can continue elsewhere.
  *
  * @module
  */
@@ -34,7 +34,7 @@ import type {
   SocketSink,
 } from './session-contracts.ts'
 
-/** Milliseconds that a session which the server closed waits for the poll that takes its last packets. */
+/** Milliseconds for which a session that the server closed waits for the poll that takes its last packets. */
 const LINGER = 30_000
 
 /** WebSocket close codes by reason (RFC 6455, section 7.4.1). */
@@ -49,30 +49,30 @@ const CLOSE_CODES: Readonly<Record<CloseReason, number>> = {
   'slow reader': 1008,
 }
 
-/** See the module's head. The engine keeps one for each client. */
+/** A session. The engine has one for each client. */
 export class Session implements Connection {
   readonly id: string
   readonly handshake: Handshake
   readonly isPlain: boolean
   context: unknown
-  /** A `POST` is being read: a second one at once ends the session. */
+  /** Whether a `POST` is being read. A second `POST` at the same time ends the session. */
   isPosting = false
-  /** The upgrade that is under way; there is one at the most. */
+  /** The upgrade in progress. There is at most one. */
   attempt: Attempt | undefined
-  /** Why it ended, once it has. */
+  /** Why the session ended. Undefined before. */
   endedBy: CloseReason | undefined
   readonly #settings: SessionSettings
   readonly #events: SessionEvents
   readonly #heartbeat: Heartbeat
-  /** Made when something first has to wait: a session that begins on WebSocket needs none. */
+  /** Made when something has to wait for the first time. A session that begins on WebSocket needs none. */
   #queue: SendQueue | undefined
   #socket: SocketSink | undefined
-  /** The client takes no binary frames. */
+  /** Whether the client accepts no binary frames. */
   #isTextOnly = false
   #poll: PollSink | undefined
   #isPollTold = false
   #state: 'open' | 'lingering' | 'closed' = 'open'
-  /** How much more may wait: the size of the last frame that was sent while less waited than may. */
+  /** How much more may wait: the size of the last frame that was sent while the queue was within its limit. */
   #allowance = 0
   #admitBy: number
   #lingerUntil = Number.POSITIVE_INFINITY
@@ -94,7 +94,7 @@ export class Session implements Connection {
     this.#admitBy = now + settings.connectTimeout
   }
 
-  /** Puts a session on WebSocket back from what `snapshot` gave. Throws `internal_error` for anything else. */
+  /** Restores a session on WebSocket from the result of `snapshot`. Throws `internal_error` if it is invalid. */
   static restore(
     snapshot: SessionSnapshot,
     socket: SocketSink,
@@ -112,7 +112,7 @@ export class Session implements Connection {
     return session
   }
 
-  /** What {@link Session.restore} needs, or undefined where the session is not admitted to a WebSocket. */
+  /** Returns the state for {@link Session.restore}. Undefined if the session is not on a WebSocket or not admitted. */
   snapshot(): SessionSnapshot | undefined {
     if (this.#state !== 'open' || this.#socket === undefined || Number.isFinite(this.#admitBy))
       return undefined
@@ -138,7 +138,7 @@ export class Session implements Connection {
     return this.#poll !== undefined
   }
 
-  /** On a WebSocket, and not about to move to one. */
+  /** Whether the session is on a WebSocket. During an upgrade it is still on polling. */
   get isAtRest(): boolean {
     return this.#socket !== undefined
   }
@@ -148,7 +148,7 @@ export class Session implements Connection {
     return this.#backlog * 4 > maxBufferedBytes * 3
   }
 
-  /** Bytes that wait for the client, or that no pong has confirmed where the runtime does not say. */
+  /** Bytes that wait for the client. If the runtime does not report them, those that no pong has confirmed. */
   get #backlog(): number {
     if (this.#socket === undefined) return this.#queue?.bytes ?? 0
     return this.#socket.bufferedAmount ?? this.#heartbeat.unread
@@ -175,7 +175,7 @@ export class Session implements Connection {
 
   sendFrame(frame: Frame): void {
     if (this.#state !== 'open') return
-    // One frame may be larger than all that may wait: it is let through, and what comes after it.
+    // A single frame may be larger than the limit. It is sent, and the limit grows by its size for the next frames.
     const { maxBufferedBytes } = this.#settings
     if (this.#backlog > maxBufferedBytes + this.#allowance) return this.end('slow reader')
     if (this.#backlog <= maxBufferedBytes) this.#allowance = frame.length
@@ -189,7 +189,7 @@ export class Session implements Connection {
     this.end(reason)
   }
 
-  /** Takes one frame of the client, on whatever transport it came. */
+  /** Handles a frame of the client from any transport. */
   receive(frame: Frame): void {
     if (this.#state !== 'open') return
     if (Number.isFinite(this.#admitBy) && this.#settings.admission === 'packet') this.admit()
@@ -207,7 +207,7 @@ export class Session implements Connection {
       case BASE64:
         return this.#receiveBase64(frame)
       default:
-        // The server alone opens and pings, and an upgrade is asked for on the new transport.
+        // Only the server opens and pings, and an upgrade is requested on the new transport.
         return this.end('parse error')
     }
   }
@@ -217,22 +217,22 @@ export class Session implements Connection {
     return typeof frame === 'string' ? isLonger(frame, maxPayload) : frame.length > maxPayload
   }
 
-  /** Bytes of a client that sends no binary frames. */
+  /** Handles bytes of a client that sends no binary frames. */
   #receiveBase64(text: string): void {
     const bytes = readTextFrame(text)
     if (bytes === undefined) this.end('parse error')
     else this.#events.message(this, bytes)
   }
 
-  /** The earliest time at which a tick has something to do. */
+  /** The earliest time at which a tick is needed. */
   get dueAt(): number {
     const dueAt = Math.min(this.#heartbeat.dueAt, this.#admitBy, this.#lingerUntil)
     return this.attempt === undefined ? dueAt : Math.min(dueAt, this.attempt.dueAt)
   }
 
   /**
-   * Time has passed: pings, and ends what did not answer in time. Pings that are due within `ahead` milliseconds go out
-   * now, where the next tick would be late for them.
+   * Advances the time: sends pings, and ends the session after a timeout. Also sends pings that are due within `ahead`
+   * milliseconds, because the next tick would be too late for them.
    */
   tick(now: number, ahead = 0): void {
     if (now + ahead < this.dueAt) return
@@ -246,8 +246,8 @@ export class Session implements Connection {
   }
 
   /**
-   * Puts the session on a WebSocket, and what waits with it: at its opening, or at the end of an upgrade. `isTextOnly`: bytes go
-   * out as base64.
+   * Puts the session on a WebSocket, at its opening or at the end of an upgrade, and sends the waiting frames. With
+   * `isTextOnly`, bytes are sent as base64.
    */
   openSocket(socket: SocketSink, isTextOnly: boolean): void {
     this.#socket = socket
@@ -261,12 +261,12 @@ export class Session implements Connection {
     }
   }
 
-  /** Ends a poll that has nothing to take ("Upgrade": with a `noop`). */
+  /** Ends a waiting poll with a `noop` ("Upgrade"). */
   releasePoll(): void {
     this.#takePoll()?.end(NOOP_FRAME)
   }
 
-  /** What waits to be sent as a payload, if anything does. */
+  /** Returns the waiting frames as a payload. Undefined if there are none. */
   takePayload(): string | undefined {
     const isLast = this.#state === 'lingering'
     if (!isLast && this.#hasNothing) return undefined
@@ -277,14 +277,14 @@ export class Session implements Connection {
     return payload
   }
 
-  /** A poll waits for what is sent next. */
+  /** Sets the poll that gets the next frames. */
   waitWith(poll: PollSink): void {
     this.#poll = poll
     this.#isPollTold = false
     this.attempt?.holdPoll(this.#heartbeat.now)
   }
 
-  /** Gives what was sent to the poll that waits for it. */
+  /** Ends the waiting poll with the frames that were sent. */
   drain(poll: PollSink): void {
     if (this.#poll !== poll) return
     const payload = this.takePayload()
@@ -293,7 +293,7 @@ export class Session implements Connection {
     poll.end(payload)
   }
 
-  /** Ends the session, and tells the client as its transport has it. */
+  /** Ends the session, and tells the client in the way of its transport. */
   end(reason: CloseReason): void {
     if (this.#state !== 'open') return
     const socket = this.#socket
@@ -306,7 +306,7 @@ export class Session implements Connection {
     this.#events.close(this, reason)
   }
 
-  /** The last packets of a session that the server itself ends are kept for the next poll. */
+  /** Ends the session on polling. If the server ends it, its last packets wait for the next poll. */
   #endPolling(reason: CloseReason): void {
     const poll = this.#takePoll()
     if (reason === 'client close') poll?.end(NOOP_FRAME)
@@ -354,7 +354,8 @@ export class Session implements Connection {
     const frame = this.#isTextOnly ? textFrame(given) : given
     socket.send(frame)
     if (socket.bufferedAmount !== undefined) return
-    // The runtime does not say what waits: what came before a ping is read once its pong is there.
+    // The runtime does not report waiting bytes. A pong confirms everything before its ping, so an early ping measures
+    // them.
     const unread = this.#heartbeat.count(frame.length)
     if (unread <= this.#settings.maxBufferedBytes / 2) return
     if (this.#heartbeat.pingNow(this.#settings.now()))
@@ -362,7 +363,7 @@ export class Session implements Connection {
   }
 }
 
-/** A snapshot comes back from where it was kept: it may be another version's, or broken. */
+/** Checks a snapshot. It may be of another version, or broken. */
 function isSessionSnapshot(value: unknown): value is SessionSnapshot {
   const { sid, handshake, heartbeat } = Object(value) as Partial<SessionSnapshot>
   const { url, headers } = Object(handshake) as Partial<Handshake>
@@ -377,12 +378,12 @@ function isSessionSnapshot(value: unknown): value is SessionSnapshot {
   )
 }
 
-/** Of a snapshot that is none. It repeats nothing of it, for it may hold a key. */
+/** The error for an invalid snapshot. It repeats nothing of the snapshot, which may contain a key. */
 export function unreadable(what: string): ServableError {
   return new ServableError('internal_error', `A snapshot cannot be read: ${what} in it cannot be used`)
 }
 
-/** A query may hold credentials. */
+/** Removes the query, which may contain credentials. */
 function withoutQuery(url: string): string {
   return url.split('?', 1)[0] ?? ''
 }

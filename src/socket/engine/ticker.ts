@@ -1,19 +1,19 @@
 import type { EngineHooks, EngineSettings } from './options.ts'
 import type { Session } from './session.ts'
 
-/** Milliseconds between two ticks at the most: a poll in the middle of an upgrade waits no longer. */
+/** Bounds of the milliseconds between two ticks. The upper one also limits how long a poll waits during an upgrade. */
 const SLOWEST = 100
 const FASTEST = 5
 
-/** Makes time pass for all sessions of an engine. */
+/** Advances the time of all sessions of an engine. */
 export interface Ticker {
   readonly tick: (ahead?: number) => void
-  /** Starts the timer if it does not run; it stops by itself when nobody needs it. */
+  /** Starts the timer if it is not running. It stops by itself when it is not needed. */
   readonly start: () => void
   readonly stop: () => void
 }
 
-/** One timer for all sessions, never one for each. */
+/** Makes the ticker. All sessions share one timer. */
 export function createTicker(
   settings: EngineSettings,
   sessions: Map<string, Session>,
@@ -31,7 +31,7 @@ export function createTicker(
     const now = clock()
     for (const session of sessions.values()) {
       session.tick(now, ahead)
-      // A session that waited for its last poll in vain.
+      // The session has waited too long for its last poll.
       if (session.isClosed) sessions.delete(session.id)
     }
     const neededUntil = hooks.tick?.(now) ?? 0

@@ -1,6 +1,5 @@
 /**
- * The two ways to a WebSocket: a session that begins on one, and a session on polling that moves to one
- * (Engine.IO, "Upgrade").
+ * The two ways to a WebSocket. A session begins on one, or a session on polling moves to one (Engine.IO, "Upgrade").
  *
  * @module
  */
@@ -12,14 +11,14 @@ import type { Session } from './session.ts'
 import type { Attempt, SessionSnapshot } from './session-contracts.ts'
 
 /**
- * Milliseconds that a poll which comes after the probe is held. The client may have completed the upgrade on its
- * WebSocket by then, which has overtaken this poll or not: so it is not answered at once.
+ * Milliseconds for which a poll after the probe is held. The client may already have completed the upgrade, and that frame
+ * may still be on its way. So the poll is not answered at once.
  */
 const HOLD = 100
 
 const UPGRADE_FRAME = '5'
 
-/** The WebSocket of a session that is made when it opens, or was there before. */
+/** The WebSocket of a session that begins on it or is restored. */
 export class SessionSocket implements RawSocketHandlers {
   readonly maxPayload: number
   #opened: ((socket: RawSocket) => Session) | undefined
@@ -37,7 +36,7 @@ export class SessionSocket implements RawSocketHandlers {
 
   open(socket: RawSocket): void {
     this.#session = this.#opened?.(socket)
-    // It holds what the request needed.
+    // The closure holds parts of the request, which are no longer needed.
     this.#opened = undefined
   }
 
@@ -54,7 +53,7 @@ export class SessionSocket implements RawSocketHandlers {
   }
 }
 
-/** The WebSocket of a session that is on polling still. */
+/** The WebSocket of a session that is still on polling. */
 export class UpgradeSocket implements RawSocketHandlers, Attempt {
   readonly maxPayload: number
   isProbed = false
@@ -66,7 +65,10 @@ export class UpgradeSocket implements RawSocketHandlers, Attempt {
   #isOver = false
   #hasMoved = false
 
-  /** `until`: when the client must have completed the upgrade. `isTextOnly`: it takes no binary frames. */
+  /**
+   * `until` is the time by which the client must complete the upgrade. With `isTextOnly`, the client accepts no binary
+   * frames.
+   */
   constructor(maxPayload: number, session: Session, until: number, isTextOnly: boolean) {
     this.maxPayload = maxPayload
     this.#isTextOnly = isTextOnly
@@ -112,7 +114,7 @@ export class UpgradeSocket implements RawSocketHandlers, Attempt {
     this.#session.releasePoll()
   }
 
-  /** The session stays on polling. */
+  /** Gives up the upgrade. The session stays on polling. */
   abort(): void {
     this.#leave()
     this.#socket?.close(1002)
@@ -121,7 +123,7 @@ export class UpgradeSocket implements RawSocketHandlers, Attempt {
   #answerProbe(socket: RawSocket): void {
     this.isProbed = true
     socket.send(PROBED_FRAME)
-    // A poll that was there before is let go at once, so that the client can pause polling.
+    // A poll that is already waiting ends at once, so that the client can pause polling.
     this.#session.releasePoll()
   }
 
@@ -133,7 +135,7 @@ export class UpgradeSocket implements RawSocketHandlers, Attempt {
   }
 }
 
-/** A runtime that bounds messages by itself has closed with this (RFC 6455, section 7.4.1). */
+/** The close code of a runtime that limits messages by itself (RFC 6455, section 7.4.1). */
 const TOO_LARGE = 1009
 
 function reasonOf(code: number): CloseReason {

@@ -1,13 +1,13 @@
 /**
- * Attachments: the bytes in an argument leave it before it becomes JSON, and a numbered placeholder stands for them
- * (Socket.IO, "Packet encoding"). What comes from a client is walked without recursion, however deep it is.
+ * Attachments of packets (Socket.IO, "Packet encoding"). Before an argument becomes JSON, its bytes are replaced by
+ * numbered placeholders. Values of clients are walked without recursion, so their depth does not matter.
  *
  * @module
  */
 
 type Holder = Record<string | number, unknown>
 
-/** Whether there are bytes anywhere in a value that is about to become JSON. */
+/** Whether a value contains bytes anywhere. The value is about to become JSON. */
 export function isBinary(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (isBytes(value)) return true
@@ -21,15 +21,15 @@ export function isBinary(value: unknown): boolean {
   return false
 }
 
-/** A copy with placeholders for the bytes, and the bytes. */
+/** Returns a copy with placeholders for the bytes, and the bytes. */
 export function takeBinary(value: unknown): { readonly value: unknown; readonly attachments: Uint8Array[] } {
   const attachments: Uint8Array[] = []
   return { value: take(value, attachments), attachments }
 }
 
 /**
- * Puts attachments where their placeholders are, in place. False where one stands for none, or for that of another one: no
- * encoder writes that, and whoever writes each of them out would have many times what was sent.
+ * Puts attachments in place of their placeholders, in the value itself. Returns false if a placeholder's attachment does
+ * not exist or was used before. No encoder repeats an attachment, and repeats could multiply the size of a message.
  */
 export function putBinary(root: unknown[], attachments: readonly Uint8Array[]): boolean {
   const left: (Uint8Array | undefined)[] = [...attachments]
@@ -65,7 +65,7 @@ function take(value: unknown, attachments: Uint8Array[]): unknown {
   return copy
 }
 
-/** What `JSON.stringify` would take in its place. */
+/** The value that `JSON.stringify` would use instead. */
 function asJson(value: object): unknown {
   return 'toJSON' in value && typeof value.toJSON === 'function' ? value.toJSON() : value
 }

@@ -1,5 +1,5 @@
 /**
- * One connection as Socket.IO v5 sees it: the namespaces that its client has joined, or asks to join.
+ * A Socket.IO v5 client on one connection: the namespaces that it has joined or asks to join.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import {
 import { ACK, CONNECT, CONNECT_ERROR, DISCONNECT, EVENT, encodeControl, type Packet } from './packet.ts'
 import type { Recovery } from './recovery.ts'
 
-/** What all clients of a server share. */
+/** The parts that all clients of a server share. */
 export interface ClientRoom extends SocketRoom {
   readonly namespaces: ReadonlyMap<string, Namespace>
   readonly maxNamespaces: number
@@ -29,16 +29,16 @@ export interface ClientRoom extends SocketRoom {
 
 const NOBODY: Admission = { error: { message: 'Not authorized' } }
 
-/** See the module's head. */
+/** A client of the server. */
 export class Client {
-  /** Few, so that a list costs less than a map. */
+  /** A list, because there are few sockets and a list needs less memory than a map. */
   #sockets: readonly NamespaceSocket[] = []
   readonly #room: ClientRoom
   readonly #connection: Connection
   readonly #decoder: Decoder
-  /** The namespaces whose `authenticate` has not answered yet, with the last attempt to join each. */
+  /** The namespaces whose `authenticate` has not answered yet, each with its latest attempt to join. */
   #joining: Map<string, object> | undefined
-  /** Answers of `authenticate` that are still to come, wanted or not. */
+  /** How many answers of `authenticate` are still to come, including those that are no longer needed. */
   #asked = 0
 
   constructor(room: ClientRoom, connection: Connection) {
@@ -47,7 +47,7 @@ export class Client {
     this.#decoder = new Decoder(room.maxAttachments)
   }
 
-  /** Takes one message of the client. */
+  /** Handles a message of the client. */
   receive(message: string | Uint8Array): void {
     const packet = this.#decoder.add(message)
     if (packet === undefined) return
@@ -55,18 +55,18 @@ export class Client {
     const socket = this.#socketAt(packet.nsp)
     if (socket !== undefined) return this.#deliver(socket, packet)
     if (packet.type === CONNECT) return this.#join(packet.nsp, packet.data ?? {})
-    // A client that changed its mind while it was looked at.
+    // The client leaves before `authenticate` has answered.
     if (packet.type === DISCONNECT && this.#joining?.delete(packet.nsp)) return
-    // An event before CONNECT, or whatever a client has no business to send.
+    // An event before CONNECT, or a packet that clients may not send.
     this.#connection.close('parse error')
   }
 
-  /** A pong: the client has had everything that was sent before the ping. */
+  /** Handles a pong. The client has received everything that was sent before the ping. */
   pong(): void {
     for (const socket of this.#sockets) socket.log?.pong()
   }
 
-  /** Puts sockets back from what `snapshot` gave. Throws for what cannot be read, or is not taken. */
+  /** Restores sockets from the result of `snapshot`. Throws if it cannot be read or a handler throws. */
   restore(snapshots: unknown): void {
     if (!Array.isArray(snapshots)) throw unreadable('the sockets')
     for (const snapshot of snapshots) {
@@ -82,12 +82,12 @@ export class Client {
     return this.#sockets.map(socket => socket.snapshot())
   }
 
-  /** Forgets a socket that has left. */
+  /** Removes a socket that has left. */
   forget(left: NamespaceSocket): void {
     this.#sockets = this.#sockets.filter(socket => socket !== left)
   }
 
-  /** Gives all sockets, and forgets them. */
+  /** Removes all sockets and returns them. */
   takeAll(): readonly NamespaceSocket[] {
     const sockets = this.#sockets
     this.#sockets = []
@@ -109,7 +109,7 @@ export class Client {
         this.#connection.touch()
         return socket.leave('client disconnect')
       default:
-        // A second CONNECT, or what only a server sends.
+        // A second CONNECT, or a packet that only servers send.
         return this.#connection.close('parse error')
     }
   }
@@ -153,7 +153,7 @@ export class Client {
     })
   }
 
-  /** What `authenticate` says, whatever it does. */
+  /** Calls `authenticate` and converts its result. A throw becomes a refusal. */
   #ask(namespace: Namespace, handshake: SocketHandshake): Admission | Promise<Admission> {
     if (namespace.authenticate === undefined) return {}
     try {
@@ -191,7 +191,7 @@ export class Client {
     this.#call(() => namespace.onConnect?.(socket, handshake))
   }
 
-  /** Goes on as the socket that the client was before, if that can be. */
+  /** Continues with the client's earlier socket. Returns false if that is not possible. */
   #recover(nsp: string, data: unknown, pid: unknown, offset: unknown): boolean {
     const { recovery } = this.#room
     const socket = recovery?.find(pid, nsp)
@@ -200,11 +200,11 @@ export class Client {
     if (!this.#call(() => namespace.mayRecover?.(socket, data) ?? true)) return false
     const missed = socket.log?.after(numberOf(offset))
     if (missed === undefined) {
-      // Its client is here, and cannot go on with it.
+      // The client is here but cannot continue with the socket, so the socket leaves.
       socket.leave('transport close')
       return false
     }
-    // Its old connection may not have noticed yet that nobody is there.
+    // The old connection may not have ended yet.
     this.#leaveOld(socket)
     recovery.comeBack(socket)
     socket.data = data ?? socket.data
@@ -230,7 +230,7 @@ export class Client {
   }
 
   #keep(socket: NamespaceSocket): void {
-    // A list of just this length: one that is pushed to has room for many more.
+    // A new array of this exact length. An array that grows by `push` reserves much more.
     this.#sockets = [...this.#sockets, socket]
   }
 
@@ -253,13 +253,16 @@ export class Client {
   }
 }
 
-/** A client that was here before adds two members to the payload, which are its own and not its user's. */
+/**
+ * Splits the payload of a client that reconnects. `pid` and `offset` come from the client library, and the rest from its
+ * user.
+ */
 function splitAuth(payload: Record<string, unknown>): {
   pid?: unknown
   offset?: unknown
   auth: Record<string, unknown>
 } {
-  // The stock client adds the first one wherever it was given one.
+  // The stock client adds `pid` to the payload if the server gave it one.
   if (typeof payload.pid !== 'string') return { auth: payload }
   const { pid, offset, ...auth } = payload
   return { pid, offset, auth }

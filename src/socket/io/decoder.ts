@@ -1,7 +1,7 @@
 import { putBinary } from './binary.ts'
 import { ACK, type Decoded, decodePacket, EVENT, type Packet } from './packet.ts'
 
-/** Reads the messages of one client, and keeps a packet until its attachments are there. Never throws. */
+/** Reads the messages of one client. It holds a packet until all attachments have come. Never throws. */
 export class Decoder {
   readonly #maxAttachments: number
   #waiting: Decoded | undefined
@@ -11,7 +11,10 @@ export class Decoder {
     this.#maxAttachments = maxAttachments
   }
 
-  /** The packet that is complete now, undefined where attachments are to follow, `invalid` for what is none. */
+  /**
+   * Returns a packet that is now complete. Undefined if attachments are still to come. `invalid` if the message is not
+   * valid.
+   */
   add(message: string | Uint8Array): Packet | 'invalid' | undefined {
     if (typeof message !== 'string') return this.#addAttachment(message)
     if (this.#waiting !== undefined) return 'invalid'

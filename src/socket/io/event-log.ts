@@ -2,8 +2,8 @@
 export type EncodedEvent = string | readonly [string, ...Uint8Array[]]
 
 /**
- * The last events of one socket, by number, until the client is known to have them. It is bounded: a client that missed
- * more than that cannot recover.
+ * The latest events of one socket, by number, until a pong confirms them. Its size is limited. A client that missed more
+ * events cannot recover.
  */
 export class EventLog {
   readonly #maxBytes: number
@@ -11,7 +11,7 @@ export class EventLog {
   #bytes = 0
   /** The number of the last event. */
   last: number
-  /** The client has everything up to here once the next pong is there: its ping was sent later. */
+  /** The next pong confirms all events up to this number, because its ping was sent after them. */
   #mark = 0
 
   constructor(maxBytes: number, last = 0) {
@@ -26,14 +26,14 @@ export class EventLog {
     while (this.#bytes > this.#maxBytes) this.#shift()
   }
 
-  /** Everything after the event with this number, or undefined where that is not known any more. */
+  /** Returns all events after this number. Undefined if some of them are no longer known. */
   after(number: number): readonly EncodedEvent[] | undefined {
     const missed = this.last - number
     if (!Number.isSafeInteger(missed) || missed < 0 || missed > this.#events.length) return undefined
     return this.#events.slice(this.#events.length - missed)
   }
 
-  /** The client has answered a ping, so it has what was sent before that. */
+  /** Handles a pong. The client has received everything that was sent before the ping. */
   pong(): void {
     const unconfirmed = this.last - this.#mark
     while (this.#events.length > unconfirmed) this.#shift()

@@ -5,35 +5,35 @@ import { type EncodedEvent, EventLog } from './event-log.ts'
 import type { DisconnectReason, Namespace, Socket } from './namespace.ts'
 import { ACK, DISCONNECT, EVENT, encodeArguments, encodeControl, isEventName } from './packet.ts'
 
-/** The type of Engine.IO messages, which every packet has before it. */
+/** The type of Engine.IO messages. Every packet has it in front. */
 const MESSAGE = '4'
 
-/** Milliseconds for which `ask` waits, unless told. */
+/** Default of the milliseconds for which `ask` waits. */
 const ASK_TIMEOUT = 10_000
 
-/** What all sockets of a server share. */
+/** The parts that all sockets of a server share. */
 export interface SocketRoom {
   readonly now: () => number
   readonly onError: (error: unknown) => void
-  /** Bytes of events that are kept for a client that may come back; undefined where recovery is off. */
+  /** Bytes of events that are held for a client that may reconnect. Undefined if recovery is off. */
   readonly maxLogBytes: number | undefined
   /** The sockets that wait for an answer. */
   readonly asking: Set<NamespaceSocket>
-  /** The socket has left for good. */
+  /** Is called when a socket has left for good. */
   readonly left: (socket: NamespaceSocket) => void
 }
 
-/** What a socket needs to go on elsewhere. */
+/** The state from which a socket can continue elsewhere. */
 export interface SocketSnapshot {
   readonly nsp: string
   readonly id: string
   readonly pid: string | undefined
-  /** The number of its last event. */
+  /** The number of the socket's last event. */
   readonly last: number
   readonly data: unknown
 }
 
-/** Whether a value that was kept is what `snapshot` gives. `data` is for the handlers to check. */
+/** Whether a stored value has the shape of a snapshot. The handlers check `data`. */
 export function isSocketSnapshot(value: unknown): value is SocketSnapshot {
   const { nsp, id, pid, last } = Object(value) as Partial<Record<keyof SocketSnapshot, unknown>>
   const isPid = pid === undefined || typeof pid === 'string'
@@ -45,16 +45,16 @@ interface Question {
   readonly until: number
 }
 
-/** A {@link Socket} as the server itself keeps it. */
+/** The server's own {@link Socket}. */
 export class NamespaceSocket implements Socket {
   readonly id: string
   readonly nsp: string
   readonly handshake: Handshake
   readonly namespace: Namespace
-  /** Private: a client that names it goes on where it was. */
+  /** The private id. A client that names it continues with this socket. */
   readonly pid: string | undefined
   readonly log: EventLog | undefined
-  /** Until when its client may come back, while it is away. */
+  /** The time until which the client may come back, while it is away. */
   awayUntil = 0
   readonly #room: SocketRoom
   #data: unknown
@@ -114,7 +114,7 @@ export class NamespaceSocket implements Socket {
       return
     }
     if (this.#hasLeft) return
-    // The client takes the last argument of an event for the place where it goes on.
+    // The client remembers the last argument of an event as its offset.
     data.push(offsetOf(log.last + 1))
     const event = encodeArguments(EVENT, this.nsp, undefined, data, MESSAGE)
     log.push(event)
@@ -147,7 +147,7 @@ export class NamespaceSocket implements Socket {
     this.#send(encodeArguments(ACK, this.nsp, id, args, MESSAGE))
   }
 
-  /** The client has answered; what was never asked is dropped. */
+  /** Handles an answer of the client. Answers without a question are dropped. */
   settle(id: number | undefined, answer: unknown[]): void {
     const question = id === undefined ? undefined : this.#questions?.get(id)
     if (id === undefined || question === undefined) return
@@ -155,7 +155,7 @@ export class NamespaceSocket implements Socket {
     question.resolve(answer)
   }
 
-  /** Gives up the questions whose time is over. */
+  /** Ends the questions that have timed out. */
   tick(now: number): void {
     for (const [id, { until, resolve }] of this.#questions ?? []) {
       if (now < until) continue
@@ -165,14 +165,14 @@ export class NamespaceSocket implements Socket {
     if ((this.#questions?.size ?? 0) === 0) this.#room.asking.delete(this)
   }
 
-  /** The connection is lost; the socket stays, and what it is told to emit is kept. */
+  /** Keeps the socket after its connection is lost. Its events wait for the client. */
   goAway(until: number): void {
     this.#connection = undefined
     this.awayUntil = until
     this.#giveUp()
   }
 
-  /** The client is back on another connection: sends what it missed. */
+  /** Continues on another connection of the client, and sends the missed events. */
   comeBack(connection: Connection, missed: readonly EncodedEvent[]): void {
     this.#connection = connection
     for (const event of missed) this.#send(event)
@@ -210,12 +210,12 @@ export class NamespaceSocket implements Socket {
   }
 }
 
-/** A place in a socket's events, as its client keeps it. */
+/** The offset of an event, as its client remembers it. */
 export function offsetOf(number: number): string {
   return number.toString(36)
 }
 
-/** The number of an offset; one that is none gives NaN. A client that has had no event names none. */
+/** The number of an offset. NaN if the offset is invalid. A client that has had no event sends none, which gives 0. */
 export function numberOf(offset: unknown): number {
   if (offset === undefined) return 0
   return typeof offset === 'string' && /^[0-9a-z]{1,11}$/.test(offset)

@@ -1,27 +1,32 @@
-/** What the handlers of a namespace see, and what they may say. */
+/** The interface of a namespace and its sockets. */
 
 import type { CloseReason, Handshake } from '../engine/connection.ts'
 
-/** How a client asks to join a namespace. */
+/** A client's request to join a namespace. */
 export interface SocketHandshake extends Handshake {
+  /** The name of the namespace, such as `/`. Empty for a plain WebSocket. */
   readonly nsp: string
-  /** What a client that was here before says of that, where the namespace itself lets clients come back. */
+  /**
+   * The private id and the offset of a reconnecting client, if the namespace keeps sockets itself (see `session` of
+   * {@link Admission}). The values come from the client and are not checked.
+   */
   readonly recovery?: { readonly pid: string; readonly offset: unknown }
-  /** The payload of its CONNECT packet, `{}` if it has none. Not checked: it is whatever the client says. */
+  /** The payload of its CONNECT packet, `{}` if it has none. It comes from the client and is not checked. */
   readonly auth: Readonly<Record<string, unknown>>
 }
 
 /**
- * Whether a client may join. `data` goes to `Socket.data`; it must be small JSON where snapshots are taken. `error` is
- * what the client's `connect_error` gets.
+ * The answer to a client that asks to join. Without `error` the client joins. `data` becomes `Socket.data`; it must be
+ * small JSON if snapshots are taken. With `error` the client is refused, and its `connect_error` event gets the `message`
+ * and `data`.
  */
 export type Admission =
   | {
       readonly data?: unknown
       /**
-       * Lets the client come back by what the namespace itself keeps, where the server has `recovery` off: the public id
-       * of the socket, and a private one that the client will name. Each event must then end with an argument that
-       * is text, the place in it.
+       * Lets the client reconnect to a socket that the namespace keeps itself, if the server's `recovery` is off. `id` is
+       * the public id of the socket. `pid` is its private id, which the client sends when it reconnects. Each event must
+       * then have its offset, a string, as its last argument.
        */
       readonly session?: { readonly id: string; readonly pid: string }
       readonly error?: undefined
@@ -31,7 +36,7 @@ export type Admission =
 /** Why a socket left its namespace for good. */
 export type DisconnectReason = CloseReason | 'client disconnect' | 'server disconnect'
 
-/** After these the client knows that it is gone, or is not to come back. */
+/** Reasons after which the client knows that it is disconnected, or must not come back. */
 const FINAL: ReadonlySet<DisconnectReason> = new Set([
   'server close',
   'parse error',
@@ -40,60 +45,65 @@ const FINAL: ReadonlySet<DisconnectReason> = new Set([
   'server disconnect',
 ])
 
-/** Whether a client that is gone for this reason may come back by itself. */
+/** Whether a client that is gone for this reason may reconnect. */
 export function mayComeBack(reason: DisconnectReason): boolean {
   return !FINAL.has(reason)
 }
 
-/** Answers an event, once; a second answer is dropped. */
+/** Answers an event. Further answers are dropped. */
 export type Ack = (...args: unknown[]) => void
 
-/** One client in one namespace. With recovery on it outlives its connection. */
+/** One client in one namespace. With recovery on, a socket outlives its connection. */
 export interface Socket {
-  /** Public: other than the session's id it gives no power over the client. */
+  /** The public id. Unlike the session's id, it does not let anyone act as the client. */
   readonly id: string
+  /** The namespace that the client has joined. */
   readonly nsp: string
   readonly handshake: Handshake
-  /** What `authenticate` gave, or anything that the handlers put there. */
+  /** The `data` of the admission. Handlers may replace it. */
   data: unknown
-  /** False once it has left, and while recovery waits for its client to come back. */
+  /** False after the socket has left, and while it waits for its client to come back. */
   readonly isConnected: boolean
-  /** So much waits for the client that whoever can should wait before saying more. */
+  /** Whether so many bytes wait for the client that the sender should pause. */
   readonly isCongested: boolean
-  /** To be called after something inside `data` has changed, where snapshots are taken. Giving it anew is noticed. */
+  /** Call this after a change inside `data` if snapshots are taken. A new value of `data` is noticed without it. */
   touch(): void
-  /** Sends an event. Bytes among the arguments, at any depth, go as attachments. With recovery on nothing is lost. */
+  /**
+   * Sends an event. Bytes in the arguments, at any depth, become attachments. With recovery on, the client gets the event
+   * after it reconnects.
+   */
   emit(event: string, ...args: unknown[]): void
   /**
-   * Sends an event and gives the client's answer; undefined where none came in time, or the client left. Such an event
-   * is not sent again when the client comes back.
+   * Sends an event and waits for the client's answer, for `timeoutMs` milliseconds (default: 10,000). Returns undefined if
+   * there was no answer in time or the client has left. The event is not sent again when the client reconnects.
    */
   ask(event: string, args: readonly unknown[], timeoutMs?: number): Promise<unknown[] | undefined>
-  /** Makes the client leave the namespace; the stock client does not come back by itself. */
+  /** Makes the client leave the namespace. The stock client does not reconnect after that. */
   disconnect(): void
 }
 
-/** The handlers of a namespace. What they throw is told to `onError`. */
+/** The handlers of a namespace. Their errors are passed to `onError`. Every handler is optional. */
 export interface Namespace {
   /**
-   * Whether the client may join. A throw refuses with its text where it is a `ServableError` of the caller's making,
-   * and anything that is no object refuses. Default: everyone may. Asked again when a client comes back.
+   * Decides whether the client may join. It is also called when a client reconnects. A throw or a value that is not an
+   * object refuses. The client gets the text only of a `ServableError` that the client caused. Default: everyone may join.
    */
   readonly authenticate?: (handshake: SocketHandshake) => Admission | Promise<Admission>
+  /** Is called after a client has joined. */
   readonly onConnect?: (socket: Socket, handshake: SocketHandshake) => void
-  /** The socket goes on from a snapshot, with the `data` that it had. A throw closes its connection. */
+  /** Is called after a socket was restored from a snapshot, with its `data`. A throw closes its connection. */
   readonly onRestore?: (socket: Socket) => void
-  /** `ack` is there where the client wants an answer. */
+  /** Handles an event. `ack` is given if the client wants an answer. */
   readonly onEvent?: (
     socket: Socket,
     event: string,
     args: unknown[],
     ack: Ack | undefined,
   ) => void | Promise<void>
-  /** Whether the client that `data` describes may go on as `socket`. Default: whoever knows its private id may. */
+  /** Whether the client with this `data` may continue as `socket`. Default: any client that knows its private id may. */
   readonly mayRecover?: (socket: Socket, data: unknown) => boolean
-  /** The client is back, and has got what it missed. */
+  /** Is called after the client has reconnected and was sent the missed events. */
   readonly onRecover?: (socket: Socket) => void
-  /** Once, when the socket has left for good. */
+  /** Is called once, when the socket has left for good. */
   readonly onDisconnect?: (socket: Socket, reason: DisconnectReason) => void
 }

@@ -1,7 +1,6 @@
 /**
- * The packets of Socket.IO v5 as text (its protocol text, "Packet encoding"):
- * `<type>[<attachments>-][<namespace>,][<ack id>][<JSON>]`. Reading is strict: what the protocol's own encoder
- * would never write is no packet.
+ * The packets of Socket.IO v5 as text (its protocol text, "Packet encoding"): `<type>[<attachments>-][<namespace>,][<ack
+ * id>][<JSON>]`. Reading is strict: text that the protocol's own encoder would never write is not a packet.
  *
  * @module
  */
@@ -9,7 +8,7 @@
 import { parseJson } from '../../web/json.ts'
 import { isBinary, takeBinary } from './binary.ts'
 
-/** The types of packets, as their digits. */
+/** The digits of packet types. */
 export const CONNECT = 0
 export const DISCONNECT = 1
 export const EVENT = 2
@@ -18,10 +17,10 @@ export const CONNECT_ERROR = 4
 export const BINARY_EVENT = 5
 export const BINARY_ACK = 6
 
-/** Attachments that a packet may have. */
+/** Most attachments of a packet. */
 export const MAX_ATTACHMENTS = 10
 
-/** A packet whose attachments are where they belong. */
+/** A packet with its attachments in place. */
 export type Packet =
   | {
       readonly type: typeof CONNECT
@@ -43,13 +42,13 @@ export type Packet =
     }
   | { readonly type: typeof CONNECT_ERROR; readonly nsp: string; readonly data: unknown }
 
-/** A packet, and how many attachments follow it. */
+/** A packet, and the number of attachments that follow it. */
 export interface Decoded {
   readonly packet: Packet
   readonly attachments: number
 }
 
-/** Names that mean something else on one of the two sides: an event may not have them. */
+/** Names that clients or servers use for events of their own. Other events must not have them. */
 const RESERVED: ReadonlySet<unknown> = new Set([
   'connect',
   'connect_error',
@@ -68,12 +67,14 @@ const BRACKET = 91
 const BRACE = 123
 const QUOTE = 34
 
-/** Whether an event may be called so. */
+/** Whether an event may have this name. */
 export function isEventName(name: unknown): name is string {
   return typeof name === 'number' || (typeof name === 'string' && !RESERVED.has(name))
 }
 
-/** Encodes an event or an acknowledgement, with `prefix` before it: the text, and its attachments if it has some. */
+/**
+ * Encodes an event or an acknowledgement, with `prefix` in front. Returns the text, and its attachments if there are any.
+ */
 export function encodeArguments(
   type: typeof EVENT | typeof ACK,
   nsp: string,
@@ -89,7 +90,7 @@ export function encodeArguments(
   return [head + JSON.stringify(value), ...attachments]
 }
 
-/** Encodes a packet that has no arguments. */
+/** Encodes a packet without arguments. */
 export function encodeControl(
   type: typeof CONNECT | typeof DISCONNECT | typeof CONNECT_ERROR,
   nsp: string,
@@ -99,7 +100,7 @@ export function encodeControl(
   return data === undefined ? `${type}${at}` : `${type}${at}${JSON.stringify(data)}`
 }
 
-/** Reads the text of a packet; undefined where it is none. Never throws. */
+/** Reads the text of a packet. Returns undefined if it is not valid. Never throws. */
 export function decodePacket(text: string): Decoded | undefined {
   const type = text.charCodeAt(0) - ZERO
   if (!(type >= CONNECT && type <= BINARY_ACK)) return undefined
@@ -124,9 +125,9 @@ export function decodePacket(text: string): Decoded | undefined {
   return packet && { packet, attachments }
 }
 
-/** The number of attachments, which ends with a dash before `at`; -1 where it is none. */
+/** The number of attachments, which ends with a dash before `at`. Returns -1 if it is not valid. */
 function countIn(text: string, at: number): number {
-  // Two digits at the most, so that no number is too long to be one.
+  // At most two digits, so that the number cannot be too large.
   const isNumber = text.charCodeAt(at - 1) === DASH && (at === 3 || at === 4)
   const count = isNumber ? Number(text.slice(1, at - 1)) : -1
   return count <= MAX_ATTACHMENTS ? count : -1
@@ -170,7 +171,9 @@ function withArguments(
   return type === ACK || type === BINARY_ACK ? { type: ACK, nsp, id, data } : undefined
 }
 
-/** The JSON from `at` on: an array, an object or text. Undefined for what is none, or nested too deep. */
+/**
+ * Reads the JSON from `at` on: an array, an object or a string. Returns undefined if it is invalid or nested too deeply.
+ */
 function parse(text: string, at: number): unknown {
   const first = text.charCodeAt(at)
   if (first !== BRACKET && first !== BRACE && first !== QUOTE) return undefined

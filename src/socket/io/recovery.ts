@@ -1,20 +1,20 @@
 import type { NamespaceSocket } from './namespace-socket.ts'
 
-/** How long and how much is kept for clients that come back. */
+/** Limits of recovery: how long sockets wait for their clients, and how much is held for them. */
 export interface RecoveryLimits {
-  /** Milliseconds. Default: 120,000. */
+  /** Milliseconds that a client may be away. Default: 120,000. */
   readonly maxMs?: number
-  /** Bytes of events a socket. Default: 1 MiB. A client that missed more starts anew. */
+  /** Most bytes of events that are held for a socket. A client that missed more gets a new socket. Default: 1 MiB. */
   readonly maxBytes?: number
-  /** Sockets whose client is away. Default: 1,000; the one that is away longest goes first. */
+  /** Most sockets whose clients are away. Past it the socket that is away longest leaves. Default: 1,000. */
   readonly maxAway?: number
 }
 
-/** The sockets whose clients may come back, by their private ids. */
+/** The sockets whose clients may reconnect, by their private ids. */
 export class Recovery {
   readonly limits: Required<RecoveryLimits>
   readonly #sockets = new Map<string, NamespaceSocket>()
-  /** Those whose client is away, the one that is away longest first. */
+  /** Sockets whose clients are away. The first one is away longest. */
   readonly #away = new Set<NamespaceSocket>()
 
   constructor({ maxMs = 120_000, maxBytes = 1024 * 1024, maxAway = 1000 }: RecoveryLimits) {
@@ -25,7 +25,7 @@ export class Recovery {
     if (socket.pid !== undefined) this.#sockets.set(socket.pid, socket)
   }
 
-  /** The socket with this private id, of that namespace. */
+  /** Returns the socket with this private id in a namespace. */
   find(pid: unknown, nsp: string): NamespaceSocket | undefined {
     const socket = typeof pid === 'string' ? this.#sockets.get(pid) : undefined
     return socket?.nsp === nsp ? socket : undefined
@@ -47,7 +47,7 @@ export class Recovery {
     this.#away.delete(socket)
   }
 
-  /** Lets those go whose time is over; says until when the others may come back. */
+  /** Ends sockets that have waited too long. Returns the time until which the others may wait. */
   tick(now: number): number {
     let until = 0
     for (const socket of this.#away) {
@@ -57,7 +57,7 @@ export class Recovery {
     return until
   }
 
-  /** Lets all go. */
+  /** Ends all sockets. */
   close(): void {
     for (const socket of this.#away) socket.leave('server close')
   }

@@ -1,5 +1,5 @@
 /**
- * A Socket.IO v5 server on an engine: namespaces, acknowledgements, attachments, recovery.
+ * A Socket.IO v5 server on an engine, with namespaces, acknowledgements, attachments and recovery.
  *
  * @module
  */
@@ -13,13 +13,13 @@ import { mayComeBack, type Namespace } from './namespace.ts'
 import type { SocketSnapshot } from './namespace-socket.ts'
 import { Recovery, type RecoveryLimits } from './recovery.ts'
 
-/** The options of {@link createSocketServer}. `path` is `/socket.io/` by default. */
+/** The options of {@link createSocketServer}. The default of `path` is `/socket.io/`. */
 export interface SocketServerOptions extends EngineLimits {
-  /** The namespaces by name; `/` is the main one. A client that asks for another is told `Invalid namespace`. */
+  /** The namespaces by name. `/` is the main one. A client that asks for another one gets the error `Invalid namespace`. */
   readonly namespaces: Readonly<Record<string, Namespace>>
   /**
-   * Keeps the events that a client misses while its connection is lost, and sends them when it is back. Every event then has
-   * one more argument, which the client's listeners see. `true` uses the default limits. Default: off.
+   * Holds the events that a client misses while its connection is lost, and sends them when it reconnects. Every event then
+   * has one more argument, which the client's listeners see. `true` uses the default limits. Default: off.
    */
   readonly recovery?: boolean | RecoveryLimits
   /** Most namespaces that one connection may join. Default: 16. */
@@ -32,18 +32,18 @@ export interface SocketServerOptions extends EngineLimits {
 
 /** A Socket.IO server. */
 export interface SocketServer extends SocketEndpoint {
-  /** Adds a namespace. Throws `invalid_options` for a name that cannot be, or is taken. */
+  /** Adds a namespace. Throws `invalid_options` if the name is invalid or taken. */
   readonly attach: (name: string, namespace: Namespace) => void
 }
 
-/** What is made of WebSockets that speak neither protocol. */
+/** Handlers of WebSockets without Engine.IO and Socket.IO. */
 export interface PlainHandlers extends EngineHandlers {
   readonly snapshot: (connection: Connection) => unknown
   readonly restore: (connection: Connection, layer: unknown) => void
 }
 
 /**
- * Makes a server that the stock `socket.io-client` can talk to. Throws `invalid_options` that names what is wrong.
+ * Makes a server for the stock `socket.io-client`. Throws `invalid_options` that names the wrong option.
  *
  * @example
  * const server = createSocketServer({
@@ -55,7 +55,7 @@ export function createSocketServer(options: SocketServerOptions): SocketServer {
   return createSocketServerWith(options)
 }
 
-/** The same, for a protocol of JSON frames beside it. */
+/** Makes a server that can also serve a protocol of JSON frames. */
 export function createSocketServerWith(options: SocketServerOptions, plain?: PlainHandlers): SocketServer {
   const {
     namespaces: given,
@@ -143,7 +143,7 @@ export function createSocketServerWith(options: SocketServerOptions, plain?: Pla
   }
 }
 
-/** The connection has ended: its sockets wait for their client, or leave. */
+/** Handles the end of a connection. Its sockets wait for their client, or leave. */
 function loseAll(client: Client, reason: CloseReason, { recovery, now }: ClientRoom): void {
   for (const socket of client.takeAll()) {
     if (recovery === undefined || !mayComeBack(reason)) socket.leave(reason)
@@ -159,7 +159,7 @@ function checkName(name: string): void {
   )
 }
 
-/** A snapshot has to fit where it is kept: what handlers put into `data` must be small. */
+/** Checks the size of `data`, because a snapshot must fit where it is stored. */
 function bounded(snapshots: SocketSnapshot[], maxDataBytes: number): SocketSnapshot[] {
   for (const { nsp, data } of snapshots) {
     if (data === undefined || JSON.stringify(data).length <= maxDataBytes) continue

@@ -1,4 +1,4 @@
-/** Agents for tasks, beside those of the other contracts. */
+/** Agents for tasks, in addition to those of the other contracts. */
 import { Agent, type AgentConfig, type ContentPart, type RunInput, textOf } from '../../../src/index.ts'
 import { agents as common } from '../fixture/agents.ts'
 import { asking } from '../fixture/asking.ts'
@@ -8,7 +8,7 @@ import { agents as followed, gates } from '../runs/agents.ts'
 const agent = (name: string, run: AgentConfig['run'], more: Partial<AgentConfig> = {}): Agent =>
   new Agent({ name, run, register: false, ...more })
 
-/** Answers with a bare message: a file and data in it. */
+/** Answers with a bare message that contains a file and data. */
 const says = agent('says', async function* (input) {
   const parts: ContentPart[] = [
     { type: 'text', text: `you said ${textOf(input)}` },
@@ -18,7 +18,7 @@ const says = agent('says', async function* (input) {
   yield { type: 'message', parts }
 })
 
-/** Asks for a city until it is told one, and says in each turn what it knows of the task. */
+/** Asks for a city until it knows one. In each turn it says what it knows of the task. */
 const clerk = agent('clerk', async function* (input, { sessionId, metadata = {} }) {
   notes.push(JSON.stringify({ clerk: sessionId, taskId: metadata.taskId, contextId: metadata.contextId }))
   if (textOf(input) !== 'Oslo') {
@@ -28,7 +28,7 @@ const clerk = agent('clerk', async function* (input, { sessionId, metadata = {} 
   yield 'sunny in Oslo'
 })
 
-/** Wants its client to sign in first. */
+/** Requires its client to sign in first. */
 const guarded = agent('guarded', async function* (input) {
   const isIn = textOf(input) === 'signed in'
   yield isIn ? 'welcome' : 'sign in'
@@ -61,7 +61,7 @@ const makes = agent('makes', async function* () {
   return { structured: { city: 'Oslo' } }
 })
 
-/** Gives what it was given back as an artifact. */
+/** Returns its input as an artifact. */
 const mirror = agent('mirror', async function* (input: RunInput) {
   const parts = typeof input === 'string' ? [{ type: 'text', text: input } as const] : input
   yield { type: 'artifact', artifactId: 'mirror', parts }
@@ -72,7 +72,7 @@ async function digestOf(key: string): Promise<string> {
   return Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** Tells the digests of the keys that it got. */
+/** Gives the digests of its keys. */
 const keyed = agent(
   'keyed',
   async (_input, { apiKey, apiKeys = {} }) => {
@@ -89,7 +89,7 @@ const keyed = agent(
   { model: { provider: 'provider-a.chat', id: 'm' } },
 )
 
-/** Counts how many of it are at work on one task, and notes when there are two. */
+/** Counts its concurrent runs for one task, and notes when there are two. */
 const atWork = new Map<string, number>()
 const alone = agent('alone', async function* (input, { metadata = {} }) {
   const id = String(metadata.taskId)
@@ -103,7 +103,7 @@ const alone = agent('alone', async function* (input, { metadata = {} }) {
   return { finishReason: 'input_required' as const }
 })
 
-/** Ends after so many turns of the event loop as its input says. Notes its signal. */
+/** Ends after the number of event loop turns in its input. Notes its signal. */
 const soon = agent('soon', async function* (input, { metadata = {}, signal }) {
   const id = String(metadata.taskId)
   signal.addEventListener('abort', () => notes.push(`${id} aborted`))
@@ -112,7 +112,7 @@ const soon = agent('soon', async function* (input, { metadata = {}, signal }) {
   yield 'b'
 })
 
-/** Says one thing at a time, so many times as its input says. */
+/** Says one thing at a time, as often as its input says. */
 const slow = agent('slow', async function* (input) {
   const count = Number(textOf(input))
   for (let index = 1; index <= count; index++) {
@@ -121,7 +121,7 @@ const slow = agent('slow', async function* (input) {
   }
 })
 
-/** No open card may tell of it. */
+/** An agent that no public card may mention. */
 const secretive = agent('secretive', () => 'hush')
 
 const { gated, chatty } = followed

@@ -28,14 +28,14 @@ import {
 } from './client.ts'
 import { BOUNDS } from './service.ts'
 
-/** Refusals that A2A has no code for. */
+/** Checks refusals for which A2A has no code. */
 function expectTooMany(tongue: Tongue, heard: Awaited<ReturnType<typeof send>>): void {
   expect(heard.error, heard.text).toBeDefined()
   if (tongue.isRpc) expect([heard.status, heard.error?.code]).toEqual([200, -32000])
   else expect(heard.status).toBe(429)
 }
 
-/** Those that concern the handler alone. */
+/** The cases that concern only the handler. */
 export function requestBoundCases(server: Server): void {
   describe.each(tongues)('with narrow bounds: %s', (_, tongue) => {
     const base = '/bounds'
@@ -86,7 +86,7 @@ export function requestBoundCases(server: Server): void {
   })
 }
 
-/** One after the other: they share the bounds of one server. */
+/** These cases run one after another, since they share the limits of one server. */
 export function boundCases(server: Server): void {
   it.each(tongues)('refuses a message to a task whose history is full: %s', async (_, tongue) => {
     const headers = as(own('owner'))
@@ -111,7 +111,7 @@ export function boundCases(server: Server): void {
   ])('refuses %s one task at work too many, until one has ended', async (_, isOwner) => {
     const tongue = TONGUES.rpc1
     const headers = isOwner ? as(own('owner')) : {}
-    // One that ended a moment ago may still be counted.
+    // A task that ended a moment ago may still be counted.
     const begin = async () => {
       const begun: Awaited<ReturnType<typeof atWork>>[] = []
       await eventually(async () => void begun.push(await atWork(server, tongue, { headers })))
@@ -119,7 +119,7 @@ export function boundCases(server: Server): void {
     }
     const [first, second] = [await begin(), await begin()]
     expectTooMany(tongue, await send(server, tongue, { headers }))
-    // A message that is refused gives nobody a place.
+    // A refused message frees no place.
     expect((await send(server, tongue, { headers, taskId: first.id })).error).toBeDefined()
     expectTooMany(tongue, await send(server, tongue, { headers }))
     expect((await sendForTask(server, tongue, { headers: as(own('other')) })).state).toBe('completed')
@@ -188,7 +188,7 @@ export function boundCases(server: Server): void {
   })
 }
 
-/** With little time for a run. */
+/** The cases with a short time-out for runs. */
 export function timeoutCases(server: Server): void {
   it.each(tongues)('fails a task that takes too long, and keeps what it made: %s', async (_, tongue) => {
     const task = await sendForTask(server, tongue, { agent: 'never-ends' })

@@ -1,4 +1,4 @@
-/** Keys of the tests alone, with which the service signs its cards. */
+/** Keys for tests only. The service signs its cards with them. */
 import type { SigningKey } from '../../../src/signing/index.ts'
 
 export const CARD_KEYS: readonly SigningKey[] = [

@@ -84,7 +84,7 @@ export function cardCases(server: Server): void {
       expect(etag).toMatch(/^"[\da-f]+"$/)
       expect(new Date(modified).toUTCString()).toBe(modified)
       expect(headers.get('cache-control')).toMatch(/^private, max-age=\d+$/)
-      // A server around the handler may name fields of its own beside these.
+      // A server around the handler may add names of its own to `vary`.
       expect(headers.get('vary')).toMatch(/(^|, )A2A-Version, Host(, Accept-Encoding)?$/)
       const known: Fields[] = [
         { 'if-none-match': etag },
@@ -142,7 +142,7 @@ export function cardCases(server: Server): void {
   it('states no address that is none, and every other one as the client has asked for it', async () => {
     for (const host of NO_HOSTS) {
       const { status, text } = await askAs(server, host, PATHS[0]!)
-      // Who stands before the handler may have put a host of its own there.
+      // A server before the handler may have replaced the host.
       if (status === 200) expect(URL.canParse(JSON.parse(text).url), host).toBe(true)
       else expect(status, host).toBe(400)
     }

@@ -75,7 +75,7 @@ export function choosingCases(server: Server): void {
   })
 }
 
-/** An endpoint that is not there; its answer is a problem or an error of the tongue. */
+/** Checks an endpoint that does not exist. Its answer is a problem or an error of the tongue. */
 async function notFound(server: Server, tongue: Tongue): Promise<Response> {
   const { path, init } = callOf(
     tongue,

@@ -1,4 +1,4 @@
-/** Speaks A2A over loopback in each of its four forms, and reads the answers in one. */
+/** Speaks A2A over loopback in each of its four forms, and gives the answers in one form. */
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { expect } from 'vitest'
 import { type Dialect, type Json, messageOf, V1, V03, V03_REST } from '../../a2a/requests.ts'
@@ -22,15 +22,15 @@ export type Operation =
   | 'deletePush'
   | 'extendedCard'
 
-/** A generation on a binding. */
+/** A protocol version on a binding. */
 export interface Tongue {
   readonly name: string
   readonly dialect: Dialect
   readonly generation: '1.0' | '0.3'
   readonly isRpc: boolean
-  /** The names of methods; only JSON-RPC has them. */
+  /** The names of methods, for JSON-RPC only. */
   readonly methods: Readonly<Partial<Record<Operation, string>>>
-  /** What stands between the base path and the paths of HTTP+JSON. */
+  /** The part between the base path and the paths of HTTP+JSON. */
   readonly prefix: string
 }
 
@@ -92,21 +92,21 @@ export const TONGUES: Readonly<Record<'rpc1' | 'rest1' | 'rpc03' | 'rest03', Ton
   rest03: REST_V03,
 }
 
-/** For `describe.each`. */
+/** The tongues for `describe.each`. */
 export const tongues: readonly (readonly [string, Tongue])[] = Object.values(TONGUES).map(tongue => [
   tongue.name,
   tongue,
 ])
 
-/** What is asked for, in words that every tongue knows. */
+/** The parts of a request, independent of the tongue. */
 export interface Asked {
   readonly message?: Json | undefined
   readonly id?: string | undefined
   readonly historyLength?: unknown
-  /** Whether a send waits. */
+  /** Whether a send waits for the result. */
   readonly wait?: boolean | undefined
   readonly metadata?: Json | undefined
-  /** A configuration of push notifications goes with the message. */
+  /** Whether the message has a configuration of push notifications. */
   readonly push?: boolean | undefined
   readonly list?: Readonly<Record<string, unknown>> | undefined
 }
@@ -118,7 +118,7 @@ export interface Call {
 
 export interface CallOptions {
   readonly headers?: Fields
-  /** The path of the endpoint, without a slash at its end. */
+  /** The path of the endpoint, without a slash at the end. */
   readonly base?: string
   readonly rpcId?: string | number
 }
@@ -154,7 +154,7 @@ export function callOf(tongue: Tongue, operation: Operation, asked: Asked, optio
   return { path: full, init: { method, body, headers: { 'content-type': 'application/json', ...headers } } }
 }
 
-/** A request of JSON-RPC with any body. */
+/** A JSON-RPC request with any body. */
 export function rpcCall(body: unknown, headers: Fields = {}, base = ''): Call {
   const init = {
     method: 'POST',
@@ -199,7 +199,7 @@ function configurationOf(
   }
 }
 
-/** A message as every tongue tells it. */
+/** A message, independent of the tongue. */
 export interface SeenMessage {
   readonly role: string
   readonly text: string
@@ -209,7 +209,7 @@ export interface SeenMessage {
   readonly contextId: string | undefined
 }
 
-/** A task as every tongue tells it. */
+/** A task, independent of the tongue. */
 export interface SeenTask {
   readonly id: string
   readonly contextId: string
@@ -225,7 +225,7 @@ export interface SeenTask {
   readonly json: Json
 }
 
-/** An error as every tongue tells it. */
+/** An error, independent of the tongue. */
 export interface SeenError {
   readonly code: number
   readonly message: string
@@ -244,7 +244,7 @@ export interface Heard {
   readonly error: SeenError | undefined
 }
 
-/** Names that 0.3 and 1.0 have for a state, in one spelling. */
+/** A state's name of 0.3 or 1.0 in one spelling. */
 function stateOf(state: unknown): string {
   const name = String(state).replace('TASK_STATE_', '').toLowerCase().replaceAll('_', '-')
   return name === 'cancelled' ? 'canceled' : name
@@ -286,7 +286,7 @@ function seenError(tongue: Tongue, http: number, body: Json): SeenError {
   return { code: Number(error.code), message: String(error.message), http, reason, json: body }
 }
 
-/** The wrapped or marked object of that kind in a result; undefined for another. */
+/** The wrapped or marked object of that kind in a result. Undefined for another kind. */
 function objectOf(json: Json, kind: 'task' | 'message'): Json | undefined {
   if (json.kind === kind) return json
   if (json.kind !== undefined) return undefined
@@ -299,7 +299,7 @@ export async function fetchCall(server: Server, { path, init }: Call): Promise<R
   return fetch(`${server().url}${path}`, init)
 }
 
-/** JSON, also as the only event of a stream: so 0.3 tells why there is none. */
+/** The JSON of a body, or of the only event of a stream, which is how 0.3 refuses a stream. */
 function bodyOf(headers: Headers, text: string): Json | undefined {
   if (headers.get('content-type') !== 'text/event-stream') return text === '' ? undefined : JSON.parse(text)
   const [, data = ''] = /^data: (.*)\n\n$/.exec(text) ?? []
@@ -307,7 +307,7 @@ function bodyOf(headers: Headers, text: string): Json | undefined {
   return JSON.parse(data)
 }
 
-/** Makes a call, and looks at the answer for what must never be in one. */
+/** Makes a call, and checks the answer for text that must never appear. */
 export async function hear(server: Server, tongue: Tongue, call: Call): Promise<Heard> {
   const response = await fetchCall(server, call)
   const text = await response.text()
@@ -330,7 +330,7 @@ export async function hear(server: Server, tongue: Tongue, call: Call): Promise<
   }
 }
 
-/** What a test sends to an agent. */
+/** A test's message to an agent. */
 export interface Sending extends Asked, CallOptions {
   readonly agent?: string | undefined
   readonly text?: string | undefined
@@ -351,17 +351,17 @@ function messageFor({ dialect }: Tongue, sending: Sending): Json {
   return messageOf(dialect, members)
 }
 
-/** The call that gives a message to an agent. */
+/** The call that sends a message to an agent. */
 export function sendCall(tongue: Tongue, sending: Sending, operation: 'send' | 'stream' = 'send'): Call {
   return callOf(tongue, operation, { message: messageFor(tongue, sending), ...sending }, sending)
 }
 
-/** Sends, and gives what comes of it. */
+/** Sends a message, and gives the answer. */
 export function send(server: Server, tongue: Tongue, sending: Sending): Promise<Heard> {
   return hear(server, tongue, sendCall(tongue, sending))
 }
 
-/** Sends, and gives the task that comes of it. */
+/** Sends a message, and gives the task of the answer. */
 export async function sendForTask(server: Server, tongue: Tongue, sending: Sending): Promise<SeenTask> {
   const { task, text } = await send(server, tongue, sending)
   expect(task, text).toBeDefined()
@@ -412,7 +412,7 @@ export async function list(
   return { ...page, tasks: tasks.map(seenTask) }
 }
 
-/** An event of a stream as every tongue tells it. */
+/** An event of a stream, independent of the tongue. */
 export interface SeenEvent {
   readonly id: string | undefined
   readonly kind: 'task' | 'message' | 'status' | 'artifact' | 'error'
@@ -470,13 +470,13 @@ function seenEvent(tongue: Tongue, id: string | undefined, data: string): SeenEv
   }
 }
 
-/** A stream that is under way. */
+/** A stream that is open. */
 export interface Stream {
-  /** The next event; undefined at the end. */
+  /** The next event. Undefined at the end. */
   next(): Promise<SeenEvent | undefined>
-  /** All that is left, to the end. */
+  /** All remaining events. */
   rest(): Promise<SeenEvent[]>
-  /** Reads until an event is so, and gives all that was read. */
+  /** Reads until an event matches, and gives all events that were read. */
   until(isSo: (event: SeenEvent) => boolean): Promise<SeenEvent[]>
   leave(): void
 }
@@ -532,7 +532,7 @@ export function subscribe(
   return open(server, tongue, subscribeCall(tongue, id, options))
 }
 
-/** The codes, and what HTTP+JSON says besides. */
+/** The codes, and the statuses of HTTP+JSON. */
 export const ERRORS = {
   parseError: [-32700, 400],
   invalidRequest: [-32600, 400],
@@ -547,7 +547,7 @@ export const ERRORS = {
   versionNotSupported: [-32009, 400, 'VERSION_NOT_SUPPORTED'],
 } as const satisfies Record<string, readonly [code: number, http: number, reason?: string]>
 
-/** Checks an error in the form that its tongue has for it. */
+/** Checks an error in the form of its tongue. */
 export function expectError(
   tongue: Tongue,
   heard: Heard,
@@ -585,7 +585,7 @@ export async function noted(server: Server, note: string): Promise<void> {
   await eventually(async () => expect((await notesOf(server)).includes(note), note).toBe(true))
 }
 
-/** Waits until a task is so. */
+/** Waits until a task has a state. */
 export async function reaches(
   server: Server,
   tongue: Tongue,
@@ -597,7 +597,7 @@ export async function reaches(
   return getTask(server, tongue, id, options)
 }
 
-/** A task whose agent is at work until its gate is opened. */
+/** A task whose agent waits until its gate is opened. */
 export async function atWork(
   server: Server,
   tongue: Tongue,

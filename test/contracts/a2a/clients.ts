@@ -7,14 +7,14 @@ import { describe, expect, it } from 'vitest'
 import { eventually, noted, openGate, own, type Server } from './client.ts'
 import { type Binding, stock03, stockV1 } from './stock.ts'
 
-/** What a client of any generation is asked to do, and what it says came of it. */
+/** A client of any version: its operations, and what it reports. */
 interface Speaker {
   send(said: Said): Promise<Seen>
   stream(said: Said): AsyncGenerator<Seen>
   resubscribe(id: string): AsyncGenerator<Seen>
   get(id: string): Promise<Seen>
   cancel(id: string): Promise<Seen>
-  /** The ids of a context's tasks; undefined where the client knows no lists. */
+  /** The ids of a context's tasks. Undefined if the client has no lists. */
   list?(contextId: string): Promise<string[]>
 }
 
@@ -26,7 +26,7 @@ interface Said {
   readonly wait?: boolean
 }
 
-/** A task, a message or an update, as much as is said of it. */
+/** The checked parts of a task, a message or an update. */
 interface Seen {
   readonly kind: string
   readonly id?: string | undefined
@@ -37,7 +37,7 @@ interface Seen {
 
 type Discover = (url: string) => Promise<Speaker>
 
-/** Objects of 1.x as its generated code makes them. */
+/** Parameters of 1.x in the form of its generated code. */
 function paramsV1({ text, agent, taskId, contextId, wait = true }: Said): SendMessageRequest {
   return SendMessageRequest.fromJSON({
     message: {
@@ -126,7 +126,7 @@ function speakerV1(client: Client): Speaker {
   }
 }
 
-/** A client of 1.x with one binding, which asks for the card with `headers`; `isOld` for one that speaks 0.3. */
+/** A client of 1.x with one binding. It requests the card with `headers`. With `isOld` it speaks 0.3. */
 function discoverV1(binding: Binding, headers: Record<string, string>, isOld = false): Discover {
   const cardFetch: typeof fetch = (input, init) => {
     const all = new Headers(init?.headers)
@@ -161,7 +161,7 @@ type OldPart = { readonly kind: string; readonly text?: string }
 
 const text03 = (parts: readonly OldPart[] = []): string => parts.map(({ text = '' }) => text).join('')
 
-/** Everything of 0.2 and 0.3 has its kind in it. */
+/** In 0.2 and 0.3 every object names its kind. */
 function seen03(value: Old): Seen {
   const all = value as Partial<Task> & {
     taskId?: string
@@ -199,7 +199,7 @@ function result02(response: object): Seen {
   return seen03((response as { result: Old }).result)
 }
 
-/** 0.2.5 speaks JSON-RPC alone, and finds its card at the old path. */
+/** 0.2.5 speaks only JSON-RPC, and finds its card at the old path. */
 const discover02: Discover = async url => {
   const client = new A2AClient(url)
   expect(await client.getAgentCard()).toMatchObject({ capabilities: { streaming: true } })

@@ -34,18 +34,18 @@ const rest: readonly (readonly [string, Tongue])[] = [
   [rest03.name, rest03],
 ]
 
-/** The name that an answer has for the state of its task. */
+/** The state of an answer's task, in the answer's own words. */
 function stateIn({ task }: Heard): unknown {
   const { state } = (task?.json.status ?? {}) as Json
   return state
 }
 
-/** A send with members of its message replaced. */
+/** A send with some members of its message replaced. */
 function sendWith(tongue: Tongue, members: Json): Call {
   return callOf(tongue, 'send', { message: messageOf(tongue.dialect, members) })
 }
 
-/** Messages that no agent may see, by what is wrong with them. */
+/** Messages that no agent may see, by their fault. */
 function wrongMessages({ dialect, generation }: Tongue): Record<string, Json> {
   const { parts, text, raw } = dialect
   const of = (...list: unknown[]) => ({ [parts]: list })

@@ -10,20 +10,20 @@ import { BINDINGS, stock03, stockV1 } from './stock.ts'
 
 const bearer = { authorization: `Bearer ${CARD_TOKEN}` }
 
-/** The public key of that name. */
+/** The public key with that id. */
 const keyOf = async (kid: string) => {
   const { d: _, ...key } = CARD_KEYS.find(key => key.kid === kid)!
   return key as never
 }
 
-/** A fetch that shows who asks. */
+/** A fetch that authenticates. */
 const authorized: typeof fetch = (input, init) => {
   const headers = new Headers(init?.headers)
   headers.set('authorization', bearer.authorization)
   return fetch(input, { ...init, headers })
 }
 
-/** Which of a card's signatures hold over all that it says, by the library itself. */
+/** Which signatures of a card are valid for all of its content, checked with the library itself. */
 async function wholeSignatures({ signatures, ...card }: Json): Promise<boolean[]> {
   const payload = Buffer.from(canonicalJson(card)).toString('base64url')
   return Promise.all(
@@ -45,7 +45,7 @@ function expectExtended(card: unknown): void {
   expect(skillsOf(card as Json)).toContain('secretive')
 }
 
-/** A card for those who have proved who they are, and signatures of cards. */
+/** The extended card for authenticated users, and signatures of cards. */
 export function extendedCases(server: Server): void {
   it('is told of on the open cards, which are silent on what it tells', async () => {
     const v1 = (await cardAt(server, '/.well-known/agent-card.json', { 'a2a-version': '1.0' })).card
@@ -108,7 +108,7 @@ export function extendedCases(server: Server): void {
       const headers: Record<string, string> = form === 'hybrid' ? {} : { 'a2a-version': form }
       const { card, headers: fields } = await cardAt(server, '/.well-known/agent-card.json', headers)
       for (const { kid } of CARD_KEYS) {
-        // One of the keys alone.
+        // Accepts only one of the keys.
         const only = async (wanted: string) =>
           wanted === kid ? keyOf(kid) : Promise.reject(new Error('other'))
         await verifyAgentCardSignature(only)(card as never)

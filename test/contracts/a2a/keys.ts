@@ -25,7 +25,7 @@ const digest = (text: string | undefined) =>
 
 const secrets = secretHeaders()
 
-/** Agents whose errors hold every key that they got, and some that do as they should. */
+/** Agents whose errors contain every key that they got, and some normal agents. */
 const AGENTS = ['leaks-keys', 'leaks-keys-agent', 'loud', 'keyed', 'clerk', 'says']
 
 export function keyCases(server: Server): void {
@@ -49,7 +49,7 @@ export function keyCases(server: Server): void {
   })
 }
 
-/** Every answer that there is about a task, from its first message on. */
+/** Every kind of answer about a task, from its first message on. */
 async function answersAbout(server: Server, agent: string, headers: Fields): Promise<string[]> {
   const texts: string[] = []
   const owner = as(own('owner'))
@@ -77,7 +77,7 @@ async function answersAbout(server: Server, agent: string, headers: Fields): Pro
   return texts
 }
 
-/** Alone: it reads all that the server has written. */
+/** These cases run alone, since they read everything that the server has written. */
 export function canaryCases(server: Server): void {
   describe('a key', () => {
     it('is in no answer, no log and no file', async () => {

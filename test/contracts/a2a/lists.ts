@@ -26,7 +26,7 @@ const listing = [
 
 const idsOf = (tasks: readonly SeenTask[]) => tasks.map(({ id }) => id)
 
-/** Tasks of the same moment stand in the order of their ids. */
+/** The tasks, newest first. Tasks of the same time are in the order of their ids. */
 function newestFirst(tasks: readonly SeenTask[]): SeenTask[] {
   const place = ({ timestamp, id }: SeenTask) => `${timestamp} ${id}`
   return [...tasks].sort((a, b) => (place(a) < place(b) ? 1 : -1))

@@ -13,7 +13,7 @@ import { type Received, startReceiver } from './receiver.ts'
 import { MAX_TRIES, WEBHOOK_SECRET } from './service.ts'
 import { BINDINGS, stock03, stockV1 } from './stock.ts'
 
-/** Calls a method of JSON-RPC. */
+/** Calls a JSON-RPC method. */
 async function rpc(server: Server, method: string, params: unknown, headers: Record<string, string> = {}) {
   const tongue = method.includes('/') ? TONGUES.rpc03 : TONGUES.rpc1
   const { value, error } = await hear(
@@ -21,7 +21,7 @@ async function rpc(server: Server, method: string, params: unknown, headers: Rec
     tongue,
     rpcCall({ jsonrpc: '2.0', id: 1, method, params }, headers),
   )
-  // The tests say what they expect in it.
+  // The tests check its content.
   // biome-ignore lint/suspicious/noExplicitAny: the result of any method.
   return { result: value as any, error }
 }
@@ -58,7 +58,7 @@ async function waiting(server: Server, headers: Record<string, string> = {}) {
   return { id: result.task.id as string, gate }
 }
 
-/** What receivers are told, of both generations. */
+/** The notifications to receivers, of both versions. */
 interface Payload {
   statusUpdate?: { status: { state: string } }
   artifactUpdate?: { artifact: { parts: { text?: string }[] } }
@@ -68,7 +68,7 @@ interface Payload {
 const stateOf = ({ payload }: Received): string | undefined =>
   ((payload as Payload).statusUpdate ?? (payload as Payload)).status?.state
 
-/** The text of all artifacts that were told. */
+/** The text of all artifacts in notifications. */
 const textOf = (received: readonly Received[]): string =>
   received
     .flatMap(({ payload }) => (payload as Payload).artifactUpdate?.artifact.parts ?? [])
@@ -80,7 +80,7 @@ const lastStateIs = (received: readonly Received[], state: string) => {
   expect(stateOf(received.at(-1)!)).toBe(state)
 }
 
-/** Addresses that no client may have anyone told at. */
+/** Addresses that must be refused as receivers. */
 const HOSTILE = [
   'http://127.0.0.2/',
   'https://127.0.0.2/',
@@ -124,12 +124,12 @@ const HOSTILE = [
   'file:///etc/passwd',
   'javascript:alert(1)',
   'https://224.0.0.1/',
-  // Nowhere (RFC 6761, section 6.4).
+  // An address that does not exist (RFC 6761, section 6.4).
   'https://nothing.invalid/',
   'https://255.255.255.255/',
 ]
 
-/** Clients are told of their tasks at addresses that they give. */
+/** Notifications about tasks at addresses that clients give. */
 export function pushCases(server: Server): void {
   const receiver = served(() => startReceiver())
   const at = (way: string) => {
@@ -211,7 +211,7 @@ export function pushCases(server: Server): void {
       await set('b')
       const got = await client.getTaskPushNotificationConfig({
         id: taskId,
-        // Its type lacks what its wire has.
+        // The type lacks this member of the wire.
         ...{ pushNotificationConfigId: 'a' },
       })
       expect(got.pushNotificationConfig).toMatchObject({ id: 'a', url })
@@ -271,7 +271,7 @@ export function pushCases(server: Server): void {
     const { id: taskId, gate } = await waiting(server)
     const { path, url } = at('ok')
     const { result } = await rpc(server, 'CreateTaskPushNotificationConfig', { taskId, url })
-    // Without an id of its own it has the task's.
+    // A configuration without an id gets the task's.
     expect(result).toEqual({ taskId, id: taskId, url })
     expect(receiver().tries(path)).toBe(0)
     await openGate(server, gate)
@@ -321,7 +321,7 @@ export function pushCases(server: Server): void {
       ),
     )
     expect(sent.filter(({ error }) => error !== undefined)).toEqual([])
-    // As long as the test has, on a machine that has other things to do.
+    // As long as the test may take, since the machine may be busy.
     const soon = { timeout: 60_000, interval: 50 }
     await vi.waitFor(() => {
       for (const { path } of tasks) lastStateIs(receiver().taken(path), 'TASK_STATE_COMPLETED')

@@ -18,8 +18,8 @@ async function turns(count: number): Promise<void> {
 }
 
 /**
- * Lets a task end and be cancelled at the same time; what everyone who looks has seen. Its agent takes 1 to 128 turns: on whatever
- * machine, some cancels come before its end and some after it.
+ * Ends and cancels a task at the same time, and gives the views of all observers. Its agent takes 1 to 128 turns, so that on
+ * every machine some cancels come before its end and some after.
  */
 async function race(server: Server, round: number) {
   const { id } = await sendForTask(server, tongue, {
@@ -36,7 +36,7 @@ async function race(server: Server, round: number) {
   return { id, cancelled, after, late, states }
 }
 
-/** So many times, a few at once. */
+/** Runs the race this many times, a few at once. */
 export function racingCases(server: Server, count: number): void {
   it(`a task that is cancelled as it ends has exactly one end, ${count} times`, async () => {
     const races: Awaited<ReturnType<typeof race>>[] = []

@@ -1,13 +1,13 @@
-/** A receiver of push notifications, which behaves as its paths say. */
+/** A receiver of push notifications. Its paths select its behaviour. */
 import { createServer, type ServerResponse } from 'node:http'
 import { verifyWebhook, type Webhook } from '../../../src/index.ts'
 import { WEBHOOK_SECRET } from './service.ts'
 
-/** One notification that was taken. */
+/** One notification that the receiver accepted. */
 export interface Received {
   readonly path: string
   readonly headers: Headers
-  /** Undefined where it was not signed as it must be. */
+  /** Undefined if the signature was not valid. */
   readonly webhook: Webhook | undefined
   readonly payload: Record<string, unknown>
 }
@@ -15,17 +15,17 @@ export interface Received {
 export interface Receiver {
   readonly url: string
   readonly port: number
-  /** Requests that were answered with 2xx, in their order; each notification once. */
+  /** Notifications that were answered with 2xx, in order, each once. */
   taken(path: string): Received[]
-  /** How often a path was asked. */
+  /** Number of requests to a path. */
   tries(path: string): number
   stop(): Promise<void>
 }
 
-/** Paths where each notification is taken the first time, while the sender hears nothing of it. */
+/** Paths that accept each notification the first time, but do not answer the sender. */
 const LOST = '/lost'
 
-/** What a path that begins so does, by how often it was asked; false where it takes the notification after all. */
+/** The behaviour of paths with this prefix, by the number of the request. False if the notification is accepted. */
 const WAYS: Readonly<Record<string, (response: ServerResponse, count: number) => unknown>> = {
   fails: (response, count) => count <= 2 && response.writeHead(500).end('x'.repeat(1000)),
   hangs: (_, count) => count === 1,
@@ -39,7 +39,7 @@ const WAYS: Readonly<Record<string, (response: ServerResponse, count: number) =>
   moved: response => response.writeHead(307, { location: '/moved-here' }).end(),
 }
 
-/** Starts it, on a port of one's choosing where it is to come back. */
+/** Starts the receiver. Give a port to restart it at the same address. */
 export async function startReceiver(port = 0): Promise<Receiver> {
   const received: Received[] = []
   const tries = new Map<string, number>()
@@ -55,7 +55,7 @@ export async function startReceiver(port = 0): Promise<Receiver> {
     const headers = new Headers(request.headers as Record<string, string>)
     const signed = new Request('http://127.0.0.1/', { method: 'POST', headers: withoutLength(headers), body })
     const webhook = await verifyWebhook(signed, WEBHOOK_SECRET).catch(() => undefined)
-    // A sender that heard no answer sends the same once more.
+    // A sender without an answer sends the same notification again.
     const isNew = !received.some(each => each.path === path && each.webhook?.id === webhook?.id)
     if (isNew || webhook === undefined) received.push({ path, headers, webhook, payload: JSON.parse(body) })
     if (isNew && path.startsWith(LOST)) return void response.destroy()

@@ -1,7 +1,7 @@
 /**
- * The service of the A2A contract. Every runtime serves it as it is, with the state of its own, once with each of the
- * settings. At the root stands the endpoint that most tests ask; other base paths differ in what concerns the handler
- * alone, and under `/probe` is what the agents noted and the gates that they wait for.
+ * The service of the A2A contract. Every runtime serves it with its own state, once with each of the settings. Most tests use
+ * the endpoint at the root. Other base paths have other options of the handler. `/probe` has the agents' notes and the gates
+ * that agents wait for.
  */
 import {
   type A2AOptions,
@@ -25,13 +25,13 @@ interface Setting {
   readonly runs?: RunsOptions
 }
 
-/** How often a receiver may fail. */
+/** Most tries of a notification. */
 export const MAX_TRIES = 8
 
-/** The secret with which notifications are signed. */
+/** The secret that signs notifications. */
 export const WEBHOOK_SECRET = 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY='
 
-/** Who sends it reads the extended card. */
+/** The token that allows its sender to read the extended card. */
 export const CARD_TOKEN = 'token-of-a-reader'
 
 const SETTINGS = {
@@ -78,13 +78,13 @@ const SETTINGS = {
 /** The names of the settings with which the service is started. */
 export type SettingsName = keyof typeof SETTINGS
 
-/** The address that the cards of one of the base paths state. */
+/** The address in the cards of one of the base paths. */
 export const PUBLIC_URL = 'https://agents.example.com'
 
-/** The bounds of one of the base paths. */
+/** The limits of one of the base paths. */
 export const BOUNDS = { maxBodyBytes: 2000, maxParts: 3 } as const
 
-/** Refuses whoever says so, and marks what went through. */
+/** Refuses requests that ask for it, and marks the others. */
 const guard: Middleware = async (request, context, next) => {
   if (request.headers.get('x-test-middleware') === 'refuse') return new Response('refused', { status: 401 })
   const response = await next()
@@ -121,7 +121,7 @@ export function a2aHandler(options: HandlerOptions): Handler {
     createHandler({ ...options, ...more, a2a: { ...common, basePath, ...a2a } })
   const { default: _, ...undecided } = common
   const mounts: Readonly<Record<string, Handler>> = {
-    /** Nothing says which agent answers. */
+    /** No option selects the agent. */
     many: createHandler({ ...options, a2a: { ...undecided, basePath: '/many' } }),
     one: createHandler({
       ...options,

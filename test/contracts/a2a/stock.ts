@@ -1,4 +1,4 @@
-/** The stock clients of 1.x and 0.3, as they come from a server's card. */
+/** The stock clients of 1.x and 0.3, made from a server's card. */
 import {
   type Client,
   ClientFactory,
@@ -17,13 +17,13 @@ export const BINDINGS = ['JSONRPC', 'HTTP+JSON'] as const
 
 export type Binding = (typeof BINDINGS)[number]
 
-/** What a client of 1.x is told beside the binding. */
+/** The options of a client of 1.x besides the binding. */
 interface StockOptions {
-  /** What calls the methods. */
+  /** The fetch for methods. */
   readonly fetchImpl?: typeof fetch
-  /** What asks for the card. */
+  /** The fetch for the card. */
   readonly cardFetch?: typeof fetch
-  /** Whether it may speak to servers of 0.3. */
+  /** Whether it also speaks to servers of 0.3. */
   readonly isOld?: boolean
 }
 

@@ -32,7 +32,7 @@ function expectOrdered(events: readonly SeenEvent[]): void {
   expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b))
 }
 
-/** The shape of every stream of a task: the task first, then updates. */
+/** Checks the shape of a task's stream: the task first, then updates. */
 function expectShape(tongue: Tongue, events: readonly SeenEvent[], end: string): void {
   expect(events[0]?.kind).toBe('task')
   expect(new Set(kinds(events.slice(1)))).not.toContain('task')

@@ -15,7 +15,7 @@ export function admin(server: Server, method: string, path: string, body?: unkno
   return ask(server, `/api/admin/${path}`, { ...init, method })
 }
 
-/** Asks for what must be answered so. */
+/** Makes a request, and checks the status of its answer. */
 export async function expectAdmin<T>(
   server: Server,
   method: string,
@@ -46,14 +46,14 @@ export async function untilStatus(server: Server, added: ToolServer, status: str
   return found!
 }
 
-/** The names at `GET /tools` that a tool server brings. */
+/** The tools of a tool server in `GET /tools`. */
 export async function toolNames(server: Server, name: string): Promise<string[]> {
   const { text } = await ask(server, '/api/tools')
   const tools: ServerTool[] = JSON.parse(text)
   return tools.map(tool => tool.name).filter(each => each.startsWith(`${name}.`))
 }
 
-/** What is sent to the agent that calls tools. */
+/** The input for the agent that calls tools. */
 export const callOf = (tool: string, args: object = {}): { input: string } => ({
   input: `${tool} ${JSON.stringify(args)}`,
 })

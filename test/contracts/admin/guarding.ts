@@ -5,7 +5,7 @@ import { ADMIN_TOKEN } from './service.ts'
 
 const id = '00000000-0000-4000-8000-000000000000'
 
-/** Every route, and paths that are none. */
+/** Every route, and paths that do not exist. */
 export const ADMIN_ROUTES: readonly (readonly [method: string, path: string, status: number])[] = [
   ['GET', 'mcp', 200],
   ['HEAD', 'mcp', 200],
@@ -25,7 +25,7 @@ export const ADMIN_ROUTES: readonly (readonly [method: string, path: string, sta
   ['GET', '', 404],
 ]
 
-/** Who may use the admin routes. */
+/** Cases of authentication for the admin routes. */
 export function guardingCases(server: Server): void {
   it.each(ADMIN_ROUTES)('lets an administrator alone do %s /%s', async (method, path, status) => {
     const url = `/api/admin/${path}`

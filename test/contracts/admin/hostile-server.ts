@@ -1,4 +1,4 @@
-/** A tool server that means no good, in as many ways as its paths name. */
+/** A hostile tool server. Its paths select how it misbehaves. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { urlOf } from './listening.ts'
 
@@ -20,7 +20,7 @@ const initialized = {
 
 const tool = (name: unknown) => ({ name, description: 'x', inputSchema: { type: 'object' } })
 
-/** A server that is polite as long as `reply` leaves a message to it. */
+/** A server that behaves correctly except where `reply` answers a message. */
 const politely =
   (reply: Partial<Record<string, Reply>>, tools: readonly unknown[] = [tool('work')]): Reply =>
   (message, response, request) => {
@@ -50,7 +50,7 @@ const silent: Reply = (_, response) => {
   response.write(': nothing follows\n\n')
 }
 
-/** Tells of other tools before it has listed any, and lists them with an error then. */
+/** Announces a change of its tools before it has listed any, and then fails to list them. */
 const early = (): Reply => {
   const held: ServerResponse[] = []
   return politely({
@@ -66,7 +66,7 @@ const early = (): Reply => {
   })
 }
 
-/** Forgets a session once it has been called in it. */
+/** Loses a session after one call in it. */
 const forgetful = (): Reply => {
   let sessions = 0
   let calls = 0
@@ -87,7 +87,7 @@ const forgetful = (): Reply => {
   }
 }
 
-/** A tool that is as it must be, among others. */
+/** A valid tool among invalid ones. */
 const oddTools = [
   { name: 'none' },
   { name: 'empty', inputSchema: {} },
@@ -144,12 +144,12 @@ const WAYS: Readonly<Record<string, Reply>> = {
 
 export interface HostileServer {
   readonly url: string
-  /** Requests to this path that are not answered to their end. */
+  /** Requests to this path without a complete answer. */
   open(path: string): number
   stop(): Promise<void>
 }
 
-/** Starts it. */
+/** Starts the server. */
 export async function startHostileServer(): Promise<HostileServer> {
   const open = new Map<string, number>()
   const count = (path: string, by: number) => open.set(path, (open.get(path) ?? 0) + by)

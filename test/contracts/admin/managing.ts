@@ -21,7 +21,7 @@ import { serveTools } from './served-tools.ts'
 const RUN = '/api/agents/caller/run'
 const STREAM = '/api/agents/caller/stream'
 
-/** Tool servers as administrators manage them, and as agents use them. */
+/** Management of tool servers by administrators, and their use by agents. */
 export function managingCases(server: Server): void {
   const tools = served(() => serveTools())
   const httpServer = (name = newName()) => ({ name, transport: 'http', url: `${tools().url}/mcp` })

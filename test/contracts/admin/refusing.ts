@@ -16,7 +16,7 @@ import { HOSTILE_PATHS, startHostileServer } from './hostile-server.ts'
 
 const definition = { name: 'weather', transport: 'http', url: 'http://127.0.0.1:1/mcp' }
 
-/** What is refused, and what tool servers cannot do to the service. */
+/** Refused definitions, and attacks of tool servers on the service. */
 export function refusingCases(server: Server): void {
   const hostile = served(startHostileServer)
 
@@ -53,7 +53,7 @@ export function refusingCases(server: Server): void {
     'http://[::1]/',
     'ftp://127.0.0.1/',
     'http://user:password@127.0.0.1/',
-    // Nowhere (RFC 6761, section 6.4).
+    // An address that does not exist (RFC 6761, section 6.4).
     'http://nothing.invalid/',
   ])('refuses the address %s', async url => {
     await refuse({ ...definition, name: newName(), url }, 400, 'address_refused')

@@ -4,7 +4,7 @@ import { type ToolServerFixture, toolServer } from './tool-server.ts'
 export interface ServedTools extends Pick<ToolServerFixture, 'seen' | 'grow'> {
   readonly url: string
   readonly port: number
-  /** Requests that are not answered yet. */
+  /** Requests without an answer so far. */
   readonly open: number
   stop(): Promise<void>
 }

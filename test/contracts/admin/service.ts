@@ -13,7 +13,7 @@ import { ToolServerManager as Manager } from '../../../src/mcp-client/index.ts'
 
 export const ADMIN_TOKEN = 'token-of-an-administrator'
 
-/** A key that encrypts what is kept. */
+/** A key that encrypts stored data. */
 export const ENCRYPTION_KEY: string = btoa('0123456789abcdef0123456789abcdef')
 
 const limits: ToolServerManagerOptions = {

@@ -1,24 +1,24 @@
-/** A real tool server, of the official package: a pure fetch, for whatever runtime. */
+/** A real tool server from the official package: a pure fetch, for every runtime. */
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import * as z from 'zod'
 
-/** What a tool server remembers of its callers. */
+/** What a tool server records of its callers. */
 export interface Seen {
   readonly calls: string[]
-  /** Calls of `wait` that were given up. */
+  /** Calls of `wait` that were cancelled. */
   cancelled: number
-  /** Values of the header `authorization`. */
+  /** Values of the `authorization` header. */
   readonly credentials: Set<string | null>
 }
 
 export interface ToolServerFixture {
   fetch(request: Request): Promise<Response>
   readonly seen: Seen
-  /** Offers one more tool, and tells those who listen. */
+  /** Adds a tool, and notifies listeners. */
   grow(name: string): void
 }
 
-/** Makes it. With a token it lets in only who sends that (RFC 9728, section 5.1, where not). */
+/** Makes a tool server. With a token it refuses callers without that token (RFC 9728, section 5.1). */
 export function toolServer({ token }: { readonly token?: string } = {}): ToolServerFixture {
   const seen: Seen = { calls: [], cancelled: 0, credentials: new Set() }
   const more: string[] = []

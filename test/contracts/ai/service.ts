@@ -1,4 +1,4 @@
-/** The service of the contract of model-backed agents. The provider is at an address that the entry is told. */
+/** The service of the contract of model-backed agents. The entry gets the provider's address. */
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { createHandler, type Handler, type HandlerOptions, type State, Team } from '../../../src/index.ts'
 import { lead, ModelAgent, type ModelSource } from '../../../src/model-agent/index.ts'

@@ -1,35 +1,35 @@
-/** What a client must do wherever it runs: Web standards alone, so that every runtime and a browser can load it. */
+/** An exercise for the client on any runtime. It uses only Web standards, so that every runtime and a browser can load it. */
 import { createClient, type RunEvent, ServableClientError } from '../../../src/client/index.ts'
 
-/** Where to go, and how often. */
+/** Where and how often to run the exercise. */
 export interface Exercise {
   /** The service, with its prefix. */
   readonly direct: string
-  /** The same behind a proxy that cuts every connection. */
+  /** The service through a proxy that cuts every connection. */
   readonly cut: string
   readonly runs: number
 }
 
-/** What came of it. */
+/** The report of an exercise. */
 export interface Report {
-  /** Streams that gave what an uncut one gave, and results that were those of an uncut run. */
+  /** Number of streams and results that equal those of an uncut run. */
   readonly streams: number
   readonly results: number
-  /** Runs that were left in their three ways, as the service has them. */
+  /** The service's statuses of the runs that were left, in three ways. */
   readonly left: readonly string[]
-  /** What an abort rejected with. */
+  /** The rejection of an aborted call. */
   readonly reason: string
   readonly code: string
   readonly names: readonly string[]
 }
 
-/** Events of a run. */
+/** Number of events of a run. */
 const COUNT = '40'
 
-/** How many runs are under way at a time. */
+/** Number of concurrent runs. */
 const WIDTH = 4
 
-/** Runs agents directly and behind the proxy, and leaves some. */
+/** Runs agents directly and through the proxy, and leaves some runs. */
 export async function exercise({ direct, cut, runs }: Exercise): Promise<Report> {
   const client = createClient({ baseUrl: direct })
   const unlucky = createClient({ baseUrl: cut, maxTries: 100, retryDelayMs: 0 }).agent('counts')
@@ -73,7 +73,7 @@ async function read(stream: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
   return events
 }
 
-/** How often it was right. */
+/** Number of times that the work gave true. */
 async function times(count: number, work: () => Promise<boolean>): Promise<number> {
   let left = count
   let right = 0
@@ -84,7 +84,7 @@ async function times(count: number, work: () => Promise<boolean>): Promise<numbe
   return right
 }
 
-/** Exercises the client where this runs, as the query of a request says, and answers with the report. */
+/** Runs the exercise in this process with the parameters of a request's query, and answers with the report. */
 export async function answerExercise(request: Request): Promise<Response> {
   const query = new URL(request.url).searchParams
   const value = (name: string) => query.get(name) ?? ''

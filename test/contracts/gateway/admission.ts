@@ -1,4 +1,4 @@
-/** Who may connect, and as whom. */
+/** Authentication of clients that connect. */
 import { describe, expect, it, vi } from 'vitest'
 import { own } from '../runs/client.ts'
 import { secret } from '../secrets.ts'
@@ -18,7 +18,7 @@ import {
 
 const at: Options = { path: '/guarded/' }
 
-/** With an `authenticate` of the gateway's own. */
+/** The cases with the gateway's own `authenticate`. */
 export function guardedCases(server: Server): void {
   describe.each(WAYS)('a stock client %s', (_, way) => {
     const open = (auth?: object, options: Options = {}) =>
@@ -130,7 +130,7 @@ export function guardedCases(server: Server): void {
   })
 }
 
-/** Without one: the middleware decides. */
+/** The cases in which only the middleware decides. */
 export function middlewareCases(server: Server): void {
   describe('middleware', () => {
     it('says who it is that connects', async () => {
@@ -178,7 +178,7 @@ export function middlewareCases(server: Server): void {
   })
 }
 
-/** With names of its own. */
+/** The cases with a namespace and events of its own. */
 export function scopedCases(server: Server): void {
   it('offers what it was given, and nothing else', async () => {
     const client = clientOf(stock(server, { auth: { token: 'token-of-ann' } }))

@@ -1,4 +1,4 @@
-/** Bounds on clients, narrow enough to be met. */
+/** Limits of clients, narrow enough for a test to reach. */
 import { expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { notesOf } from '../http/client.ts'
@@ -101,7 +101,7 @@ export function boundCases(server: Server): void {
     await noted(server, `${name} started`)
     socket.pause()
     const progress = async () => (await notesOf(server)).filter(note => note.startsWith(name)).length
-    // It waits, or is stopped with its connection: it does not go on for nobody.
+    // The run waits, or stops with its connection. It must not continue without a client.
     const stalled = await settled(progress)
     if (!(await isNoted(server, `${name} stopped`))) {
       socket.resume()
@@ -151,7 +151,7 @@ export function boundCases(server: Server): void {
   })
 }
 
-/** Waits until a number does not change any more. */
+/** Waits until a number no longer changes. */
 async function settled(read: () => Promise<number>): Promise<number> {
   let [last, same] = [await read(), 0]
   await vi.waitFor(async () => {

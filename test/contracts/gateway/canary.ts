@@ -1,4 +1,4 @@
-/** Keys and credentials, wherever a socket could leave them. */
+/** Searches for keys and credentials in every place where a socket could leave them. */
 import { expect, it } from 'vitest'
 import { filesIn } from '../run-host/folder.ts'
 import { own } from '../runs/client.ts'

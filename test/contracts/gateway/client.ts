@@ -17,7 +17,7 @@ export const WAYS: readonly [name: string, options: Options][] = [
 
 export const WAIT = { timeout: 15_000, interval: 10 }
 
-/** What the server answers to an event that starts a run. */
+/** The server's answer to an event that starts a run. */
 export type Answer = { readonly runId: string } | { readonly error: string; readonly code: string }
 
 /** An event of the server. */
@@ -26,7 +26,7 @@ export interface Got {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** A client of the gateway, whatever it is made of. */
+/** A client of the gateway, of any kind. */
 export interface Client {
   readonly got: readonly Got[]
   ask(event: string, payload?: unknown): Promise<Answer>
@@ -55,17 +55,17 @@ export async function play(client: Client, event: string, payload: object): Prom
   return ended(client, await start(client, event, payload))
 }
 
-/** What the agent of a run gave as its structured output. */
+/** The structured output of a run. */
 export function structuredOf(events: readonly Got[]): Readonly<Record<string, unknown>> {
   return (events.at(-1)?.data.structured ?? {}) as Readonly<Record<string, unknown>>
 }
 
-/** All that was said in chunks. */
+/** The joined text of all chunks. */
 export function textOf(events: readonly Got[]): string {
   return events.map(({ event, data }) => (event === 'agent.chunk' ? data.chunk : '')).join('')
 }
 
-/** A client that is gone when its test is. */
+/** A client that closes at the end of its test. */
 export function stock(server: Server, options: Options = {}, nsp = '/service'): Socket {
   const socket = io(server().url + nsp, {
     forceNew: true,
@@ -96,7 +96,7 @@ export function connected(socket: Socket): Promise<void> {
   })
 }
 
-/** What refuses a connection. */
+/** The error of a refused connection. */
 export function refusal(socket: Socket): Promise<{ message: string; data?: unknown }> {
   return new Promise((resolve, reject) => {
     socket.once('connect', () => reject(new Error('it is connected')))
@@ -106,7 +106,7 @@ export function refusal(socket: Socket): Promise<{ message: string; data?: unkno
   })
 }
 
-/** A plain WebSocket with the frames that it got. */
+/** A plain WebSocket with its received frames. */
 export interface Plain extends Client {
   readonly frames: readonly (Got & { readonly id?: unknown })[]
   send(frame: string | Uint8Array): void
@@ -114,7 +114,10 @@ export interface Plain extends Client {
   readonly closed: Promise<number>
 }
 
-/** Opens a plain WebSocket, from `localAddress` if that is given; `connect` is what its first frame says, if it has one. Rejects with a refusal's status. */
+/**
+ * Opens a plain WebSocket, from `localAddress` if given. `connect` is the content of the first frame, if there is one.
+ * Rejects with the status of a refusal.
+ */
 export async function plain(
   server: Server,
   {

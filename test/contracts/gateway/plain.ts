@@ -1,4 +1,4 @@
-/** What holds for a WebSocket that speaks JSON alone. */
+/** The contract of a WebSocket that speaks only JSON. */
 import { describe, expect, it, vi } from 'vitest'
 import { noted, own } from '../runs/client.ts'
 import { type Plain, plain, play, type Server, start, WAIT } from './client.ts'
@@ -73,7 +73,7 @@ export function plainCases(server: Server): void {
   })
 }
 
-/** What holds where bounds are narrow. */
+/** The cases with narrow limits. */
 export function narrowPlainCases(server: Server): void {
   describe('a plain WebSocket', () => {
     it('is closed where it does not say who it is', async () => {

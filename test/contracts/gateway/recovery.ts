@@ -20,14 +20,14 @@ import {
   WAYS,
 } from './client.ts'
 
-/** Breaks the connection, and waits until the client is back. */
+/** Breaks the connection, and waits until the client has reconnected. */
 async function breakOff(socket: Socket): Promise<void> {
   const back = connected(socket)
   socket.io.engine.close()
   await back
 }
 
-/** Breaks the connection for good: it comes back when it is told to. */
+/** Breaks the connection. The client reconnects only on command. */
 async function stayAway(socket: Socket): Promise<void> {
   socket.io.reconnection(false)
   const gone = new Promise(resolve => socket.once('disconnect', resolve))
@@ -141,7 +141,7 @@ export function recoveryCases(server: Server): void {
     await noted(server, `${gate} started`)
     socket.disconnect()
     await noted(server, `${gate} stopped`)
-    // Its agent hears of it before its record says so.
+    // The agent is stopped before the run's record shows it.
     await vi.waitFor(async () => {
       const response = await fetch(`${server().url}/api/runs/${runId}`)
       expect(await response.json()).toMatchObject({ status: 'cancelled' })
@@ -194,14 +194,14 @@ export function recoveryCases(server: Server): void {
     const again = clientOf(second)
     await connected(second)
     expect(second.id).toBe(socket.id)
-    // What the old one begins now is nobody's: the new one does not know of it.
+    // The new connection does not know of runs that the old one starts now.
     const late = own('gate')
     const lateId = await start(client, 'agent.run', { name: 'gated', input: late })
     await vi.waitFor(async () => {
       const response = await fetch(`${server().url}/api/runs/${lateId}`)
       expect(await response.json()).toMatchObject({ status: 'cancelled' })
     }, WAIT)
-    // The old connection's end is no reason to cancel any more.
+    // The end of the old connection no longer cancels anything.
     await stayAway(socket)
     await openGate(server, gate)
     expect(textOf(await ended(again, runId))).toBe('after')
@@ -235,14 +235,14 @@ export function recoveryCases(server: Server): void {
     const atWork = await start(client, 'agent.run', { name: 'gated', input: gate })
     await vi.waitFor(() => expect(textOf(told(client, atWork))).toBe('before '), WAIT)
     const { ws } = socket.io.engine.transport as unknown as { ws: WebSocket }
-    // What arrives is lost, and nobody knows yet.
+    // Messages are lost from now on, and no side knows it yet.
     ws.onmessage = () => {}
     const inputs = Array.from({ length: 95 }, (_item, index) => `answer ${index}`)
     const completed = async () => {
       const response = await fetch(`${server().url}/api/runs?status=completed&limit=100`, { headers: owner })
       return (await response.json()).runs.length
     }
-    // So few that they are no more at a time than a socket may have.
+    // A few at a time, to stay within a socket's limit.
     for (let sent = 0; sent < inputs.length; ) {
       const some = inputs.slice(sent, sent + 7)
       for (const input of some) socket.emit('agent.run', { name: 'echo', input })
@@ -257,7 +257,7 @@ export function recoveryCases(server: Server): void {
     await vi.waitFor(() => expect(ends()).toHaveLength(inputs.length), WAIT)
     const texts = ends().map(({ data }) => (data.output as { text: string } | undefined)?.text)
     expect(new Set(texts)).toEqual(new Set(inputs))
-    // The run that was at work all the while goes on, and there is room for more.
+    // The run that was running all the time continues, and there is room for more runs.
     await openGate(server, gate)
     expect(textOf(await ended(client, atWork))).toBe('before after')
     await play(client, 'agent.run', { name: 'echo', input: 'after' })

@@ -7,7 +7,7 @@ import { type Client, ended, play, type Server, start, structuredOf, textOf, WAI
 
 const usage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 }
 
-/** `open` makes a client that is connected; `auth` is what it says of itself. */
+/** `open` makes a connected client. `auth` is its handshake data. */
 export function runCases(server: Server, open: (auth?: object) => Promise<Client>): void {
   it('answers `agent.run` with the id of a run, then its text, then its end', async () => {
     const client = await open()
@@ -222,7 +222,7 @@ export function runCases(server: Server, open: (auth?: object) => Promise<Client
     })
     await openGate(server, payload.input)
     expect(textOf(await ended(client, runId))).toBe('before after')
-    // It has ended, and is told again to whoever asks again.
+    // The run has ended. A repeated request gets its events again.
     const before = client.got.length
     expect(await start(client, 'agent.run', payload)).toBe(runId)
     await vi.waitFor(() => expect(client.got.slice(before).at(-1)?.event).toBe('agent.done'), WAIT)

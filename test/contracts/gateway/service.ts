@@ -1,6 +1,6 @@
 /**
- * The service of the event socket's contract. Every runtime serves it as it is, with the state of its own, once with
- * each of the settings. Under `/probe` stands what the agents noted, and the gates that they wait for.
+ * The service of the event socket's contract. Every runtime serves it with its own state, once with each of the settings.
+ * `/probe` has the agents' notes and the gates that agents wait for.
  */
 import {
   Agent,
@@ -22,10 +22,10 @@ import { notes, sleep } from '../fixture/record.ts'
 import { identify } from '../identify.ts'
 import { agents as common, gates } from '../runs/agents.ts'
 
-/** Milliseconds for which clients of the recovering service may be away. */
+/** Milliseconds in which clients of the recovering service may reconnect. */
 export const RECOVERY_MS = 2500
 
-/** Bounds of the narrow service. */
+/** Limits of the narrow service. */
 export const NARROW = {
   maxPayload: 10_000,
   maxAttachments: 2,
@@ -48,7 +48,7 @@ const unsayable = new Agent({
   register: false,
 })
 
-/** Says more than a client that does not read can be sent, until it is stopped. */
+/** Until it is stopped, it says more than can be sent to a client that does not read. */
 const torrent = new Agent({
   name: 'torrent',
   async *run(input, { signal }) {
@@ -105,12 +105,12 @@ const SETTINGS = {
 /** The names of the settings with which the service is started. */
 export type SettingsName = keyof typeof SETTINGS
 
-/** A token says whom it is of. */
+/** A token names its user. */
 const tokens = bearerAuth({
   verify: token => (token.startsWith('token-of-') ? { id: token.slice('token-of-'.length) } : undefined),
 })
 
-/** Goes by who was found before it. */
+/** Uses the identity that earlier middleware found. */
 const notBanned: Middleware = (_request, { identity }, next) => {
   if (identity?.id.startsWith('banned')) throw new ServableError('forbidden', 'You are banned')
   return next()
@@ -131,7 +131,7 @@ export function gatewayOptions(state: State, name = 'usual'): HandlerOptions {
       ...(name === 'scoped' ? [tokens, notBanned] : []),
     ],
     gateway: SETTINGS[name as SettingsName],
-    // A proxy may stand before it, as nginx does in the tests.
+    // A proxy may stand before it, such as nginx in the tests.
     ...(name === 'narrow' && { trustProxy: 1 }),
   }
 }

@@ -1,4 +1,4 @@
-/** Ready-made authentication: a token in a header, or where a client cannot send one, at the handshake. */
+/** Built-in authentication: a token in a header, or in the handshake if a client cannot send headers. */
 import { describe, expect, it } from 'vitest'
 import { own } from '../runs/client.ts'
 import { secret } from '../secrets.ts'
@@ -20,7 +20,7 @@ const UNAUTHORIZED = { message: 'Not authorized', data: { code: 'unauthorized' }
 const userOf = async (client: Client) =>
   structuredOf(await play(client, 'agent.run', { name: 'told', input: 'x', userId: 'someone' })).userId
 
-/** With `bearerAuth` among the middleware, and no `authenticate` of the gateway's own. */
+/** The cases with `bearerAuth` as middleware, and without the gateway's own `authenticate`. */
 export function tokenCases(server: Server): void {
   describe.each(WAYS)('a stock client %s', (_, way) => {
     it('comes in with `auth.token`, as whom it stands for', async () => {

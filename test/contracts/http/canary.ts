@@ -12,7 +12,7 @@ const specific = {
 const generic = { 'x-api-key': secret('generic') }
 const body = { input: 'x', apiKey: secret('body') }
 
-/** With the generic header, and without it, so that the key of the body is used too. */
+/** With the generic header, and without it, so that the body's key is used too. */
 const rounds: readonly Record<string, string>[] = [{ ...specific, ...generic }, specific, {}]
 
 async function pathsOf(server: Server): Promise<string[]> {
@@ -22,12 +22,12 @@ async function pathsOf(server: Server): Promise<string[]> {
   )
 }
 
-/** Those that end a server which cannot take them come last, in a place of their own. */
+/** Whether a path is harmless. Paths that may end a weak server come last. */
 function isServedQuietly(name: string): boolean {
   return !/^(iterates-|throws-when-looked-at)/.test(name) && !name.startsWith('made-')
 }
 
-/** The text of every answer, from masked and unmasked mounts. */
+/** The text of every answer, with and without masked errors. */
 async function answersOf(server: Server, path: string): Promise<string[]> {
   const urls = ['short', 'short-dev'].flatMap(mount => [`${mount}/${path}/run`, `${mount}/${path}/stream`])
   const requests = urls.flatMap(url => rounds.map(headers => ({ url, headers })))
@@ -38,7 +38,7 @@ async function answersOf(server: Server, path: string): Promise<string[]> {
   return (await Promise.all(answers)).flat()
 }
 
-/** Asks for each path, a few at once. */
+/** Requests each path, a few at once. */
 async function askAll(server: Server, paths: readonly string[]): Promise<string[]> {
   const left = [...paths]
   const answers: string[] = []
@@ -95,7 +95,7 @@ export function canaryCases(server: Server): void {
   })
 }
 
-/** When all has been done. */
+/** Runs after all other cases. */
 export function logCases(server: Server, { logsLeaving }: Host): void {
   it('holds no key of any request', () => {
     expect(server().log()).not.toMatch(/sk-(test|canary|rest)/)

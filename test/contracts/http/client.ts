@@ -1,4 +1,4 @@
-/** Talks to a server over loopback, and looks at every answer for what must never be in one. */
+/** Makes requests to a server over loopback, and checks every answer for text that must never appear. */
 import { connect, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
@@ -25,7 +25,7 @@ export interface Told {
   readonly payload: { readonly runId: string; readonly name: string }
 }
 
-/** A stack, a file, a module, or the text of what an agent threw. */
+/** A stack, a file, a module, or the text of an agent's error. */
 const internal =
   /\bat \S+ \(|:\d+:\d+|node_modules|file:\/\/|\.[jt]s\b|vault|this[.[]|is not a function|undefined/
 
@@ -55,7 +55,7 @@ export function post(server: Server, path: string, body: unknown, headers?: Fiel
   return ask(server, path, jsonRequest(body, headers))
 }
 
-/** Runs to a 200 and gives the result. */
+/** Runs a servable, checks for 200 and gives the result. */
 export async function run(
   server: Server,
   path: string,
@@ -79,7 +79,7 @@ export async function* messagesOf(
   }
 }
 
-/** Streams to the end. */
+/** Reads a stream to its end. */
 export async function stream(
   server: Server,
   path: string,
@@ -100,22 +100,22 @@ export async function eventually(check: () => Promise<void> | void): Promise<voi
   await vi.waitFor(check, { timeout: 20_000, interval: 25 })
 }
 
-/** What the agents of the fixture noted. */
+/** The notes of the fixture's agents. */
 export async function notesOf(server: Server): Promise<string[]> {
   return JSON.parse((await ask(server, '/probe/notes')).text)
 }
 
-/** What was told on the fixture's bus. */
+/** The events on the fixture's bus. */
 export async function toldOn(server: Server): Promise<Told[]> {
   return JSON.parse((await ask(server, '/probe/bus')).text)
 }
 
-/** The server still serves. */
+/** Checks that the server still works. */
 export async function expectAlive(server: Server): Promise<void> {
   expect((await run(server, '/api/agents/echo/run')).text).toBe('one two')
 }
 
-/** Checks an error's body and headers, and that the server goes on. */
+/** Checks an error's body and headers, and that the server still works. */
 export async function expectProblem(
   server: Server,
   answer: Answer,
@@ -143,7 +143,8 @@ export async function expectProblem(
 }
 
 /**
- * Sends bytes as they are and gives the answer once it is complete. The connection is asked to close, and is closed.
+ * Sends raw bytes and gives the complete answer. The request asks the server to close the connection, and the client closes
+ * it too.
  */
 export async function raw(
   server: Server,
@@ -162,21 +163,24 @@ export async function raw(
     received = Buffer.concat([received, chunk])
     look(false)
   })
-  // A server that has answered may refuse the rest of the request; what it answered counts.
+  // A server that has answered may refuse the rest of the request. Its answer counts.
   socket.on('error', () => {})
   socket.on('close', () => look(true))
   return promise.finally(() => socket.destroy())
 }
 
-/** What a server did with a body without an end. */
+/** The server's reaction to an endless body. */
 export interface Flooded {
-  /** Undefined where the connection was closed without an answer. */
+  /** Undefined if the connection closed without an answer. */
   readonly answer: Answer | undefined
-  /** Bytes of the body that the server took, with what lay in buffers between. */
+  /** Bytes of the body that the server accepted, including those in buffers. */
   readonly sent: number
 }
 
-/** Sends a body of `maxBytes` in chunks (RFC 9112, 7.1), none before the last is on its way, until the server has enough. */
+/**
+ * Sends a body of `maxBytes` in chunks (RFC 9112, section 7.1), each after the one before has left, until the server refuses
+ * more.
+ */
 export async function flood(
   server: Server,
   lines: readonly string[],
@@ -200,10 +204,10 @@ export async function flood(
   while (!isOver && !socket.destroyed && sent < maxBytes) {
     await Promise.race([new Promise<unknown>(resolve => socket.write(piece, resolve)), closed])
     sent += 1 << 20
-    // A write that the system takes at once would leave no turn for the answer to be read.
+    // If the system accepts writes at once, the answer needs a turn to be read.
     await setImmediate()
   }
-  // What was answered may still be on its way.
+  // The answer may still be on its way.
   await vi.waitFor(() => expect(socket.closed || parseAnswer(received, false)).toBeTruthy(), {
     timeout: 10_000,
   })
@@ -229,7 +233,7 @@ function send(server: Server, lines: readonly string[], body: string | Uint8Arra
   return socket
 }
 
-/** The answer in these bytes, undefined while some of it is missing. */
+/** The answer in these bytes. Undefined while a part is missing. */
 function parseAnswer(bytes: Buffer, isClosed: boolean): Answer | undefined {
   const end = bytes.indexOf('\r\n\r\n')
   if (end === -1) return undefined
@@ -241,14 +245,14 @@ function parseAnswer(bytes: Buffer, isClosed: boolean): Answer | undefined {
   return body && { status: Number(statusLine.split(' ')[1]), headers, text: body.toString() }
 }
 
-/** A body without its framing, undefined while some of it is missing. */
+/** A body without its framing. Undefined while a part is missing. */
 function bodyIn(headers: Headers, bytes: Buffer, isClosed: boolean): Buffer | undefined {
   if (headers.get('transfer-encoding') === 'chunked') return dechunk(bytes)
   const length = Number(headers.get('content-length'))
   return isClosed || (bytes.length === length && length > 0) ? bytes : undefined
 }
 
-/** Joins chunks; undefined while the last one is missing. */
+/** Joins chunks. Undefined while the last one is missing. */
 function dechunk(bytes: Buffer): Buffer | undefined {
   const parts: Buffer[] = []
   for (let at = 0; ; ) {
@@ -261,7 +265,7 @@ function dechunk(bytes: Buffer): Buffer | undefined {
   }
 }
 
-/** A chunk of a body that has no length (RFC 9112, section 7.1). */
+/** A chunk of a chunked body (RFC 9112, section 7.1). */
 export function chunk(text: string): string {
   return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
 }

@@ -10,7 +10,7 @@ import {
   stream,
 } from './client.ts'
 
-/** Starts a stream of an agent that waits and leaves it after its first event. */
+/** Starts a stream of an agent that waits, and leaves it after its first event. */
 async function leaveStream(server: Server, path: string, id: string): Promise<void> {
   const leave = new AbortController()
   const request = { ...jsonRequest({ input: id }), signal: leave.signal }
@@ -51,7 +51,7 @@ function leaveCases(server: Server): void {
     await expectAlive(server)
   })
 
-  // Where nothing is written, bare workerd meets the closed connection with its second keep-alive comment.
+  // Without writes, bare workerd notices the closed connection at its second keep-alive comment.
   it('stops the run of its stream in which nothing is said', async () => {
     const id = crypto.randomUUID()
     await leaveStream(server, '/api/agents/waits-quietly/stream', id)
@@ -79,7 +79,7 @@ function leaveCases(server: Server): void {
     await expectAlive(server)
   })
 
-  // workerd tells nobody of a client that leaves before the head of the answer: there the timeout stops the run.
+  // workerd does not report a client that leaves before the head of the answer. There the time-out stops the run.
   it('stops its JSON run, or the timeout does where the runtime does not tell', async () => {
     const id = crypto.randomUUID()
     const mount = server().runtime === 'workerd' ? '/short' : '/api'
@@ -94,7 +94,7 @@ function leaveCases(server: Server): void {
   })
 }
 
-/** A handler that a runtime was given as it is. */
+/** A short check of a handler without an adapter. */
 export function smokeCases(server: Server): void {
   it('runs', async () => {
     expect((await run(server, '/api/agents/echo/run')).text).toBe('one two')

@@ -5,7 +5,7 @@ import { eventually, expectAlive, expectProblem, post, type Server, stream, told
 
 const mask = 'Internal server error'
 
-/** How a misbehaving agent's run ends: in a finish, or in an error of this code and status. */
+/** The end of a misbehaving agent's run: a finish, or an error with this code and status. */
 interface End {
   readonly code?: string
   readonly status?: number
@@ -51,7 +51,7 @@ const bareEnds: Readonly<Record<string, End>> = {
 
 const isEnd = ({ type }: RunEvent): boolean => type === 'finish' || type === 'error'
 
-/** The stream ends in exactly one terminal event, the expected one, and nothing follows it. */
+/** Checks that the stream ends with exactly one terminal event, the expected one. */
 async function expectStreamEnds(server: Server, name: string, end: End): Promise<void> {
   const { events } = await stream(server, `${end.mount ?? '/api'}/agents/${name}/stream`)
   const { code, error = mask } = end
@@ -61,7 +61,7 @@ async function expectStreamEnds(server: Server, name: string, end: End): Promise
   expect(events.at(-1)).toEqual(expected)
 }
 
-/** The JSON run answers with the result or a problem; gives its run's id. */
+/** Checks that the JSON run answers with the result or a problem. Gives its run's id. */
 async function expectRunEnds(server: Server, name: string, end: End): Promise<string> {
   const answer = await post(server, `${end.mount ?? '/api'}/agents/${name}/run`, { input: 'x' })
   const runId = answer.headers.get('x-run-id') ?? ''
@@ -74,7 +74,7 @@ async function expectRunEnds(server: Server, name: string, end: End): Promise<st
   return runId
 }
 
-/** The bus of an `Agent` is told one start and one end of a run, the end that the client saw. */
+/** Checks that the bus of an `Agent` has one start and one end of a run, the same end as the client's. */
 async function expectBusEnds(server: Server, runId: string, end: End): Promise<void> {
   const events = async () => {
     const told = (await toldOn(server)).filter(({ payload }) => payload.runId === runId)
@@ -159,7 +159,7 @@ function productionCases(server: Server): void {
   })
 }
 
-/** A server that cannot take these is gone, or left waiting: last of all. */
+/** These run last, since they end or block a weak server. */
 export function hostileCases(server: Server): void {
   it.each(Object.keys(hostileIterators))('ends once: %s', async name => {
     const { events } = await stream(server, `/short/agents/${name}/stream`)
@@ -170,7 +170,7 @@ export function hostileCases(server: Server): void {
   })
 }
 
-/** Names of all agents that misbehave. */
+/** Names of all misbehaving agents. */
 export const misbehavingNames: readonly string[] = Object.keys(misbehaving).flatMap(name => [
   name,
   `${name}-agent`,

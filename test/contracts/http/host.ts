@@ -1,9 +1,9 @@
-/** What a server that stands before the handler decides by itself. By default nothing. */
+/** The ways in which a server before the handler may differ. The default is none. */
 export interface Host {
-  /** It answers a path with broken percent-encoding, before the handler is asked. */
+  /** It refuses a path with broken percent-encoding before the handler runs. */
   readonly decodesPaths?: boolean
-  /** It reads a body to its end before it passes an answer on: one that has no end is never answered. */
+  /** It reads a body to its end before it passes an answer on, so an endless body gets no answer. */
   readonly readsBodies?: boolean
-  /** It logs an uncaught error of its own for a client that leaves a stream. */
+  /** It logs an uncaught error of its own if a client leaves a stream. */
   readonly logsLeaving?: boolean
 }

@@ -1,9 +1,9 @@
-/** What clients send as `Host` that is none (RFC 9112, section 3.2). */
+/** Invalid values of `Host` (RFC 9112, section 3.2). */
 import { expect, it } from 'vitest'
 import { type Answer, expectAlive, raw, type Server } from './client.ts'
 import type { Host } from './host.ts'
 
-/** Fields that name no host, and one that names two. */
+/** Fields that name no valid host, and one that names two. */
 export const NO_HOSTS: readonly string[] = [
   'x:99999',
   'a b',
@@ -25,7 +25,7 @@ export const NO_HOSTS: readonly string[] = [
 
 const HOSTS = ['agents.example', 'agents.example.', 'agents.example:', 'a_b:8080', '[::1]:3000']
 
-/** Asks under a host. */
+/** Makes a request with a host. */
 export function askAs(server: Server, host: string, path: string): Promise<Answer> {
   return raw(server, [`GET ${path} HTTP/1.1`, `Host: ${host}`])
 }
@@ -36,7 +36,7 @@ export function hostCases(server: Server, { decodesPaths: isBehind = false }: Ho
     async path => {
       for (const host of NO_HOSTS) {
         const { status } = await askAs(server, host, path)
-        // Who stands before the handler may have put a host of its own there.
+        // A server before the handler may have replaced the host.
         if (isBehind) expect(status, host).toBeLessThan(500)
         else expect(status, host).toBe(400)
       }
@@ -47,7 +47,7 @@ export function hostCases(server: Server, { decodesPaths: isBehind = false }: Ho
   it('takes every host that is one, and none where HTTP/1.0 has none', async () => {
     for (const host of HOSTS) expect((await askAs(server, host, '/api/health')).status, host).toBe(200)
     const { status } = await raw(server, ['GET /api/health HTTP/1.0'])
-    // workerd refuses it by itself.
+    // workerd itself refuses it.
     expect([200, 400]).toContain(status)
     if (server().runtime !== 'workerd') expect(status).toBe(200)
   })

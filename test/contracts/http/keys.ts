@@ -11,13 +11,13 @@ type Fields = Readonly<Record<string, string>>
 const headerOf = (provider: string) => `x-provider-${provider}-api-key`
 const other: Fields = { a: 'b', b: 'c', c: 'a' }
 
-/** What the agent saw: the last four characters of each key. */
+/** The last four characters of each key that the agent saw. */
 async function seen(server: Server, agent: string, headers: Fields, apiKey?: string): Promise<Seen> {
   const body = { input: 'x', ...(apiKey !== undefined && { apiKey }) }
   return (await run(server, `/api/agents/${agent}/run`, body, headers)).structured as Seen
 }
 
-/** Every choice of the four places in which a key may stand. */
+/** Every combination of the four places for a key. */
 const choices = Array.from({ length: 16 }, (_, bits) => ({
   matching: (bits & 1) > 0,
   foreign: (bits & 2) > 0,

@@ -123,7 +123,7 @@ function sizeCases(server: Server): void {
     expect((await run(server, '/api/agents/parts/run', { input })).text).toHaveLength(input.length)
   })
 
-  // A server may hang up on a client that goes on sending: the answer may be lost then, the server may not.
+  // A server may close the connection while a client still sends. Then the answer may be lost, but the server must survive.
   it('is refused at 2 MiB', async () => {
     const body = JSON.stringify({ input: 'x'.repeat(2 * mib) })
     const lines = [requestLine, json, `content-length: ${body.length}`]
@@ -266,7 +266,7 @@ function methodCases(server: Server): void {
   })
 }
 
-// A runtime's own parser may answer these with a bare 400, or hang up, before the handler sees them.
+// A runtime's own parser may answer with a bare 400 or close the connection before the handler runs.
 function rawCases(server: Server): void {
   const body = '{"input":"one"}'
   const length = `content-length: ${body.length}`

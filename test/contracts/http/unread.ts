@@ -1,4 +1,4 @@
-/** Bodies that are refused before their end has come, if they have one. */
+/** Bodies that are refused before their end, and endless bodies. */
 import { describe, expect, it } from 'vitest'
 import { chunk, expectAlive, expectProblem, flood, raw, type Server } from './client.ts'
 
@@ -40,9 +40,9 @@ function uploadCases(server: Server): void {
     const lines = ['POST /images/agents/parts/run HTTP/1.1', 'content-type: multipart/form-data; boundary=b']
     const start = '--b\r\ncontent-disposition: form-data; name="files"; filename="a"\r\n\r\n'
     const { answer, sent } = await flood(server, lines, start, 1 << 30)
-    // The default, and what the connection and the runtime hold.
+    // Twice the default limit, since the connection and the runtime have buffers.
     expect(sent).toBeLessThan(2 * 64 * 2 ** 20)
-    // A connection that is closed while it is still sent to may take the answer with it.
+    // If the connection closes while the client still sends, the answer may be lost.
     if (answer !== undefined) expect(answer.status).toBe(413)
     await expectAlive(server)
   })
@@ -53,7 +53,7 @@ function uploadCases(server: Server): void {
       'content-type: multipart/form-data; boundary=b',
       `content-length: ${2 ** 30}`,
     ]
-    // By the handler: a runtime that answers by itself could not take the files that the options allow.
+    // The handler must refuse it. A runtime with its own limit could not accept the files that the options allow.
     await expectProblem(server, await raw(server, lines, '--b\r\n'), 413, 'body_too_large')
   })
 

@@ -5,7 +5,7 @@ import { type Answer, ask, chunk, eventually, expectProblem, post, raw, type Ser
 const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3])
 const PDF = new TextEncoder().encode('%PDF-1.7 and so on')
 
-/** Bun goes by the name where others go by the declared type. */
+/** Bun uses the file's name. Other runtimes use the declared type. */
 const EXTENSIONS: Record<string, string> = {
   'image/png': 'png',
   'application/pdf': 'pdf',
@@ -24,7 +24,7 @@ async function send(server: Server, path: string, { fields = {}, files = [] }: F
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.append(name, value)
   for (const each of files) form.append('files', each)
-  // In one piece: a client that is refused while it still writes may not come to read why.
+  // The form is sent in one piece. A client that still writes may not read the refusal.
   const whole = new Response(form)
   const headers = { 'content-type': whole.headers.get('content-type') ?? '' }
   return ask(server, path, { method: 'POST', headers, body: await whole.arrayBuffer() })
@@ -168,7 +168,7 @@ export function uploadCases(server: Server): void {
       const within = await send(server, '/upload/agents/parts/run', { files })
       expect(within.status).toBe(200)
       const fields = { input: 'y'.repeat(20_000) }
-      // Bare workerd may close the connection while it is still sent to.
+      // Bare workerd may close the connection while the client still sends.
       const sent = send(server, '/upload/agents/parts/run', { fields, files })
       const answer = await (server().runtime === 'workerd' ? sent.catch(() => undefined) : sent)
       if (answer !== undefined) await expectProblem(server, answer, 413, 'body_too_large')
@@ -197,9 +197,9 @@ export function uploadCases(server: Server): void {
         })
         expect(answer.status, body).toBeOneOf([400, 413, 415])
       }
-      // As many at a time as may be: none of those before is still counted.
+      // As many at once as allowed, so none of the earlier ones is still counted.
       const form = { fields: { input: 'x' } }
-      // Other tests may have some of the places for a moment.
+      // Other tests may hold some places for a moment.
       await eventually(async () => {
         const all = Array.from({ length: 16 }, () => send(server, '/upload/agents/shout/run', form))
         expect((await Promise.all(all)).map(({ status }) => status)).toEqual(Array(16).fill(200))
@@ -224,7 +224,7 @@ export function uploadCases(server: Server): void {
   })
 }
 
-/** Bodies with the boundary `b` that are no form with an `input`, more than 500. */
+/** Bodies with the boundary `b` that are not a form with an `input`, more than 500. */
 function malformed(): string[] {
   const input = 'content-disposition: form-data; name="input"'
   const text = 'content-disposition: form-data; name="files"; filename="a.txt"\r\ncontent-type: text/plain'

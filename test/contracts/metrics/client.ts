@@ -1,4 +1,4 @@
-/** Makes runs over every transport, and keeps count of them. */
+/** Makes runs over every transport, and counts them. */
 import { io, type Socket } from 'socket.io-client'
 import { expect, onTestFinished, vi } from 'vitest'
 import type { MetricsJson } from '../../../src/index.ts'
@@ -9,16 +9,16 @@ export type Server = () => Deployment
 
 export const WAIT = { timeout: 30_000, interval: 50 }
 
-/** How a run is to end. */
+/** The intended end of a run. */
 export type Fate = 'answer' | 'tool' | 'fail' | 'cancel'
 
-/** What the client has seen. */
+/** The client's own count. */
 export interface Count {
   runs: number
   errors: number
   cancels: number
   tools: number
-  /** Runs that told their tokens. */
+  /** Runs that reported tokens. */
   used: number
 }
 
@@ -26,7 +26,7 @@ export const newCount = (): Count => ({ runs: 0, errors: 0, cancels: 0, tools: 0
 
 const inputs: Record<Fate, string> = { answer: 'hello', tool: 'tool', fail: 'fail', cancel: 'wait' }
 
-/** Runs once over a transport, so that it ends as it should. */
+/** Makes a run over a transport, with this end. */
 export type Transport = (fate: Fate) => Promise<void>
 
 /** Each transport by its name. */
@@ -82,14 +82,14 @@ export async function transports(
       if (runId === undefined) throw new Error(JSON.stringify(refused))
       ends.set(runId, ended.resolve)
       if (fate === 'cancel') await socket.emitWithAck('run.cancel', { runId })
-      // A short run may have ended before its id was known here.
+      // A short run may end before its id is known here.
       await Promise.race([ended.promise, new Promise(resolve => setTimeout(resolve, 0))])
       ends.delete(runId)
     },
   }
 }
 
-/** What a run adds to the count. */
+/** Adds a run to the count. */
 export function note(count: Count, fate: Fate): void {
   count.runs++
   if (fate === 'fail') count.errors++
@@ -102,7 +102,7 @@ export async function readJson(server: Server): Promise<MetricsJson> {
   return (await fetch(`${server().url}/api/metrics/json`)).json()
 }
 
-/** Waits until the metrics are what the client has counted, to the last one. */
+/** Waits until the metrics equal the client's count. */
 export async function expectCounted(server: Server, agent: string, count: Count): Promise<void> {
   await vi.waitFor(async () => {
     expect((await readJson(server)).byAgent[agent]).toMatchObject({

@@ -1,4 +1,4 @@
-/** Every run counts once, however it comes and goes. */
+/** Every run counts once, over every transport and with every end. */
 import { describe, expect, it, vi } from 'vitest'
 import { messagesOf } from '../http/client.ts'
 import {
@@ -14,10 +14,10 @@ import {
   WAIT,
 } from './client.ts'
 
-/** One in ten fails, one in ten is cancelled, one in ten calls a tool. */
+/** One run in ten fails, one is cancelled, and one calls a tool. */
 const fateOf = (index: number): Fate => (['fail', 'cancel', 'tool'] as const)[index % 10] ?? 'answer'
 
-/** Makes so many runs, some at a time, over all transports in turn. */
+/** Makes runs over all transports in turn, several at a time. */
 async function makeRuns(ways: readonly Transport[], total: number, count: Count): Promise<void> {
   let next = 0
   const work = async () => {
@@ -30,7 +30,7 @@ async function makeRuns(ways: readonly Transport[], total: number, count: Count)
   await Promise.all(Array.from({ length: 16 }, work))
 }
 
-/** `total`: how many runs are made; `socketBy`: the transport of the socket. */
+/** `total` is the number of runs. `socketBy` is the transport of the socket. */
 export function countingCases(
   server: Server,
   total: number,
@@ -81,7 +81,7 @@ export function countingCases(
     await vi.waitFor(async () => {
       const { byTeam, byWorkflow, byAgent } = await readJson(server)
       expect([byTeam.crew?.runs, byWorkflow.flow?.runs]).toEqual([1, 1])
-      // A member's turn is no run of its own.
+      // A member's turn does not count as a run.
       expect(byAgent.worker?.runs).toBe(count.runs)
       const text = await (await fetch(`${server().url}/api/metrics`)).text()
       expect(text).toContain('service_team_runs_total{team="crew"} 1\n')
@@ -100,7 +100,7 @@ export function countingCases(
     await response.body?.getReader().read()
     const ways = await transports(server, 'quoted "one"\\', socketBy)
     await vi.waitFor(async () => {
-      // On Workers a gauge is as of an isolate's last batch.
+      // On Workers a gauge shows the last batch of an isolate.
       await ways.socket!('answer')
       const text = await (await fetch(`${server().url}/api/metrics`)).text()
       const value = (name: string) => Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1])

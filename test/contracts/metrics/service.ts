@@ -1,4 +1,4 @@
-/** The service of the metrics' contract: every transport is on, and the agents do what their input says. */
+/** The service of the metrics contract. Every transport is on, and agents act as their input says. */
 import {
   Agent,
   createHandler,
@@ -15,7 +15,7 @@ import { sleep } from '../fixture/record.ts'
 
 const usage = { promptTokens: 30, completionTokens: 12, totalTokens: 42 }
 
-/** `fail` throws, `wait` goes on until it is stopped, `tool` calls one; anything else is answered. */
+/** `fail` throws, `wait` continues until it is stopped, `tool` calls a tool. Any other input gets an answer. */
 const worker = (name: string) =>
   new Agent({
     name,

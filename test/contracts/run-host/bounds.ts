@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { begin, ending, eventsIn, type Hosted, isTerminal, newKey, read, unique, waitFor } from './kit.ts'
 
-/** `maxRunning` is 4, `maxRunningPerOwner` 2. */
+/** The cases with `maxRunning: 4` and `maxRunningPerOwner: 2`. */
 export function amountCases(hosted: Hosted, countsAll: boolean): void {
   const never = () => ({ gate: unique('never') })
 
@@ -85,7 +85,7 @@ export function amountCases(hosted: Hosted, countsAll: boolean): void {
     })
 }
 
-/** `maxFollowers` is 2. */
+/** The cases with `maxFollowers: 2`. */
 export function crowdCases(hosted: Hosted): void {
   it('refuse one too many, until one has left', async () => {
     const { host } = hosted()
@@ -115,7 +115,7 @@ export function crowdCases(hosted: Hosted): void {
   })
 }
 
-/** `maxBytes` is 2,000, `maxEvents` 20 and `timeoutMs` 300. */
+/** The cases with `maxBytes: 2000`, `maxEvents: 20` and `timeoutMs: 300`. */
 export function lengthCases(hosted: Hosted): void {
   const ends = async (acts: Parameters<typeof begin>[1]) => {
     const { host } = hosted()

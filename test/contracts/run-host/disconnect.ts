@@ -3,7 +3,7 @@ import { begin, ending, type Hosted, unique, until, waitFor } from './kit.ts'
 
 const never = () => ({ gate: unique('never') })
 
-/** The policy is `cancel`. */
+/** The cases with the policy `cancel`. */
 export function leaveCases(hosted: Hosted): void {
   it('cancels its run, being the last one', async () => {
     const { host, wasStopped } = hosted()
@@ -42,7 +42,7 @@ export function leaveCases(hosted: Hosted): void {
   })
 }
 
-/** The policy is `continue`. */
+/** The cases with the policy `continue`. */
 export function continueCases(hosted: Hosted): void {
   it('goes on when the last follower has left', async () => {
     const { host, openGate, wasStopped } = hosted()
@@ -57,7 +57,7 @@ export function continueCases(hosted: Hosted): void {
   })
 }
 
-/** The policy is to wait a while. */
+/** The cases with a grace period. */
 export function graceCases(hosted: Hosted): void {
   it('cancels a run to which nobody comes back', async () => {
     const { host, wasStopped } = hosted()
@@ -79,7 +79,7 @@ export function graceCases(hosted: Hosted): void {
     await gone.next()
     gone.leave()
     const back = await host.follow(id, null, 1)
-    // Its time is over by the time that another run, which was left later, is cancelled.
+    // By the time that another run, left later, is cancelled, the first one's grace period is over.
     const left = await host.follow(other, null, 0)
     left.leave()
     await until(host, other, 'cancelled')

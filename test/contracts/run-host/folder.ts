@@ -2,10 +2,10 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A folder that a test has for itself. */
+/** A folder of one test. */
 export interface Folder {
   readonly path: string
-  /** Every byte of every file in it, as far as it is text. */
+  /** The contents of all its files, as text. */
   contents(): Promise<string>
   remove(): Promise<void>
 }
@@ -24,7 +24,7 @@ async function contentsOf(folder: string): Promise<string> {
   return [...files.values()].map(bytes => bytes.toString('utf8')).join('\n')
 }
 
-/** Every file of the folder, by its path, whatever is in it. */
+/** All files of the folder, by path. */
 export async function filesIn(folder: string): Promise<Map<string, Buffer>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const paths = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
@@ -33,7 +33,7 @@ export async function filesIn(folder: string): Promise<Map<string, Buffer>> {
   )
 }
 
-/** A database removes its own files beside it when it is closed. */
+/** A database deletes its extra files when it closes. */
 function ifGone(error: NodeJS.ErrnoException): Buffer {
   if (error.code === 'ENOENT') return Buffer.alloc(0)
   throw error

@@ -50,7 +50,7 @@ export function keyCases(hosted: Hosted, atOnce: number): void {
     expect(await begin(host, [], { key: cancelled })).toMatchObject({ id: other, status: 'cancelled' })
   })
 
-  // Each run is synced to the disk, which takes long beside others that do the same.
+  // Each run is synced to the disk, which takes long if others do the same.
   it(`starts one run when ${atOnce} ask at the same instant, 100 times`, { timeout: 120_000 }, async () => {
     const { host, countOf } = hosted()
     for (let round = 0; round < 100; round++) {

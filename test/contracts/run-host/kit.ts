@@ -7,13 +7,13 @@ import type { LogEntry } from '../../../src/state/store.ts'
 import { untimed } from '../../support.ts'
 import { type Act, scripted } from './scripted.ts'
 
-/** A host under test, and what its tests must be able to do from outside. */
+/** A host under test, with what its tests need to do from outside. */
 export interface TestHost {
   readonly host: RunHost
   openGate(gate: string): Promise<void>
   countOf(name: string): Promise<number>
   wasStopped(runId: string): Promise<boolean>
-  /** Ends what runs this run, and gives the host that finds it dead. */
+  /** Kills the process or object of this run, and gives the host that finds it dead. */
   restart(runId: string): Promise<RunHost>
   /** Everything that is stored about these runs. */
   stored(about: { runId: string; owner: Viewer; keyId: string }): Promise<string>
@@ -23,7 +23,7 @@ export interface TestHost {
 /** The host of a test. */
 export type Hosted = () => TestHost
 
-/** A run to start. Its owner is nobody, and it is in the background, unless it is said otherwise. */
+/** A run to start. By default it has no owner and is in the background. */
 export interface Begin {
   readonly owner?: Viewer
   readonly client?: string
@@ -38,17 +38,17 @@ export function begin(host: RunHost, acts: readonly Act[], given: Begin = {}): P
   return host.start({ target, input: JSON.stringify(acts), options, owner, client, isBackground, key })
 }
 
-/** A name that no other test has. */
+/** A name that no other test uses. */
 export const unique = (what: string): string => `${what}-${randomUUID()}`
 
 export const newKey = (fingerprint = 'same'): IdempotencyKey => ({ id: unique('key'), fingerprint })
 
-/** The record once the run has ended. */
+/** The record after the run has ended. */
 export function ending(host: RunHost, id: string, viewer: Viewer = null): Promise<RunRecord> {
   return host.wait(id, viewer, new AbortController().signal)
 }
 
-/** All entries to the end of the log. */
+/** All entries up to the end of the log. */
 export async function rest(follower: Follower): Promise<LogEntry[]> {
   const entries: LogEntry[] = []
   for (let batch = await follower.next(); batch; batch = await follower.next()) entries.push(...batch)
@@ -66,7 +66,7 @@ export function eventsIn(entries: readonly LogEntry[]): RunEvent[] {
 
 export const isTerminal = ({ type }: RunEvent): boolean => type === 'finish' || type === 'error'
 
-/** Everything in a list, page by page. */
+/** All items of a list, page by page. */
 export async function listAll(
   host: RunHost,
   owner: Viewer,
@@ -82,12 +82,12 @@ export async function listAll(
   return runs
 }
 
-/** Waits until the run is so. */
+/** Waits until the run has this status. */
 export function until(host: RunHost, id: string, status: RunStatus, viewer: Viewer = null): Promise<void> {
   return waitFor(async () => (await host.get(id, viewer)).status === status)
 }
 
-/** Waits until it is true; generous, for a machine that is busy. */
+/** Waits until it is true. The time-out is long, since the machine may be busy. */
 export async function waitFor(isSo: () => boolean | Promise<boolean>): Promise<void> {
   const look = async () => {
     if (!(await isSo())) throw new Error('it is not so yet')

@@ -4,7 +4,7 @@ import type { Store } from '../../../src/state/store.ts'
 import type { TestHost } from './kit.ts'
 import { countOf, openGate, wasStopped } from './scripted.ts'
 
-/** Settings that no test runs into by accident. */
+/** Settings that no test reaches by accident. */
 export const SETTINGS: HostSettings = {
   production: false,
   timeoutMs: 60_000,
@@ -18,7 +18,7 @@ export const SETTINGS: HostSettings = {
   retentionMs: 24 * 60 * 60 * 1000,
 }
 
-/** The same store as one sees it who has opened it after all others have died. */
+/** The same store as a process sees it that opens it after all others have died. */
 export function reopened<S extends Store>(store: S): S {
   const instance = crypto.randomUUID()
   return { ...store, instance, isAlive: other => other === instance }

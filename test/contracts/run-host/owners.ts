@@ -33,7 +33,7 @@ export function ownerCases(hosted: Hosted): void {
     const { id } = await begin(host, [{ say: 'hi' }], { owner })
     await ending(host, id, owner)
     expect(await host.find(id)).toMatchObject([{ id, owner, status: 'completed' }])
-    // Of a run with an owner, logs show all of the id.
+    // Logs show the whole id of a run with an owner.
     expect(await host.find(id.slice(0, 8))).toEqual([])
   })
 

@@ -2,12 +2,12 @@ import { expect, it } from 'vitest'
 import type { RunHost } from '../../../src/runs/host.ts'
 import { begin, eventsIn, type Hosted, isTerminal, listAll, read, unique } from './kit.ts'
 
-/** A few turns, so that cancelling meets the run in every state. */
+/** Waits a few turns, so that a cancel meets the run in every state. */
 async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise(resolve => setTimeout(resolve, 0))
 }
 
-/** Lets a run end and be cancelled at the same time; what everyone who looks has seen. */
+/** Ends and cancels a run at the same time, and gives the views of all observers. */
 async function race(host: RunHost, owner: string, { round, slowness }: { round: number; slowness: number }) {
   const { id } = await begin(host, [{ say: 'a' }, { turns: (round % 4) * slowness }, { say: 'b' }], { owner })
   const following = [read(host, id, 0, owner), read(host, id, 1, owner)]
@@ -21,13 +21,13 @@ async function race(host: RunHost, owner: string, { round, slowness }: { round: 
   return { id, cancelled, all, fromOne, status, finishReason, late: await read(host, id, 0, owner) }
 }
 
-/** How many, and how slow agents must be to be met at work. */
+/** The number of races, and the factor by which agents must be slower. */
 interface RaceSettings {
   readonly count: number
   readonly slowness: number
 }
 
-/** So many times, a few at once. */
+/** Runs the race this many times, a few at once. */
 export function raceCases(hosted: Hosted, { count, slowness }: RaceSettings): void {
   it(`has exactly one end, ${count.toLocaleString('en')} times, and all see the same`, async () => {
     const { host } = hosted()

@@ -1,6 +1,6 @@
 import type { Store, Transaction } from '../../../src/state/store.ts'
 
-/** A store that remembers what was written into it. */
+/** A store that records everything that is written. */
 export interface Recorded extends Store {
   written(): string
 }

@@ -10,17 +10,17 @@ import type {
 import { type ErrorCode, ServableError } from '../../../src/index.ts'
 import { untyped } from '../../support.ts'
 
-/** One thing to do. */
+/** One act. */
 export type Act =
   | { readonly say: string; readonly times?: number }
   | { readonly event: RunEvent }
   | { readonly finish: Omit<FinishEvent, 'type'> }
   | { readonly fail: string; readonly code?: ErrorCode }
-  /** Waits until the gate is open, or the run is to end. */
+  /** Waits until the gate opens or the run is stopped. */
   | { readonly gate: string }
-  /** Lets other things happen, so often. */
+  /** Waits this many turns. */
   | { readonly turns: number }
-  /** Adds one to a count. */
+  /** Increments a counter. */
   | { readonly count: string }
   /** Ends the run with questions of these names; a run that goes on says their answers. */
   | { readonly ask: readonly string[] }
@@ -33,7 +33,7 @@ const stopped = new Set<string>()
 
 export const openGate = (gate: string): void => void gates.add(gate)
 export const countOf = (name: string): number => counts.get(name) ?? 0
-/** Whether the run's servable was told to stop. */
+/** Whether the run's agent was stopped. */
 export const wasStopped = (runId: string): boolean => stopped.has(runId)
 
 export const scripted: ServableAgent = untyped({

@@ -1,14 +1,14 @@
-/** Agents for stored runs, beside those of the HTTP contract. */
+/** Agents for stored runs, in addition to those of the HTTP contract. */
 import { Agent, type AgentConfig, type CorrectionStore, type RunInput, textOf } from '../../../src/index.ts'
 import { agents as common } from '../fixture/agents.ts'
 import { notes, sleep } from '../fixture/record.ts'
 
-/** Gates that a test has opened. */
+/** The gates that tests have opened. */
 export const gates = new Set<string>()
 
 const agent = (name: string, run: AgentConfig['run']): Agent => new Agent({ name, run, register: false })
 
-/** Speaks, waits for the gate that the input names, and speaks again. Notes its start and that its signal fired. */
+/** Speaks, waits for the gate in its input, and speaks again. Notes its start and that its signal fired. */
 const gated = agent('gated', async function* (input, { signal }) {
   const gate = textOf(input)
   notes.push(`${gate} started`)
@@ -18,7 +18,7 @@ const gated = agent('gated', async function* (input, { signal }) {
   yield 'after'
 })
 
-/** The same, but it speaks while it waits. */
+/** The same, but it also speaks while it waits. */
 const chatty = agent('chatty', async function* (input, { signal }) {
   const gate = textOf(input)
   notes.push(`${gate} started`)
@@ -31,7 +31,7 @@ const chatty = agent('chatty', async function* (input, { signal }) {
   yield ' after'
 })
 
-/** Gives so many events as the input says, and lets others have their turn now and then. */
+/** Gives the number of events in its input, and pauses for other work now and then. */
 const counts = agent('counts', async function* (input) {
   const count = Number(textOf(input))
   for (let index = 1; index <= count; index++) {
@@ -49,10 +49,10 @@ const ticks = agent('ticks', async function* (input, { signal }) {
   }
 })
 
-/** What one of the large texts is made of; four of its characters are not one byte in UTF-8. */
+/** The phrase that the large texts repeat. Four of its characters have more than one byte in UTF-8. */
 const PHRASE = 'x: é, 日, 😀; '
 
-/** The text of so many UTF-16 units. */
+/** A text of this many UTF-16 units. */
 export function textOfLength(length: number): string {
   return PHRASE.repeat(Math.ceil(length / PHRASE.length)).slice(0, length)
 }
@@ -65,7 +65,7 @@ const large = agent('large', async function* () {
   for (let index = 0; index < LARGE.words; index++) yield `word ${index} `
 })
 
-/** What stands for a large input in an answer. */
+/** A short summary of a large input. */
 export function measure(text: string): { length: number; sum: number } {
   let sum = 0
   for (let index = 0; index < text.length; index++) sum = (sum * 31 + text.charCodeAt(index)) % 1_000_003
@@ -90,7 +90,7 @@ const corrections = {
   }),
 }
 
-/** Says what it was told before in the session, and remembers what it is told. */
+/** Repeats what it remembers of the session, and remembers its input. */
 export const remembers: Agent = new Agent({
   name: 'remembers',
   register: false,

@@ -19,10 +19,10 @@ import {
 const input = { input: 'one' }
 const async = { prefer: 'respond-async' }
 
-/** The run of an agent that speaks while it waits. */
+/** A run of the agent that speaks while it waits. */
 const acceptChatty = (server: Server) => acceptGated(server, {}, {}, 'chatty')
 
-/** One after the other: they share the bounds of one server. Each leaves nothing at work. */
+/** These cases run one after another, since they share the limits of one server. Each leaves no run running. */
 export function boundCases(server: Server): void {
   it('refuses one follower too many, and takes another once one has left', async () => {
     const { id, gate } = await acceptChatty(server)
@@ -73,7 +73,7 @@ export function boundCases(server: Server): void {
   it('refuses one run too many, and takes another once one has ended', async () => {
     const gated = await acceptAll(server, 2)
     await expectProblem(server, await start(server), 429, 'too_many_runs')
-    // What a client merely claims opens nothing.
+    // An unverified `userId` gets no place of its own.
     const claimed = await post(server, '/api/agents/echo/run', { ...input, userId: own('user') }, async)
     await expectProblem(server, claimed, 429, 'too_many_runs')
     const keyed = await start(server, { 'idempotency-key': own('key') })
@@ -128,7 +128,7 @@ async function finish(server: Server, gated: readonly { id: string; gate: string
   for (const { id } of gated) await ended(server, id)
 }
 
-/** With little time and room for a run. */
+/** The cases with little time and space for a run. */
 export function shortCases(server: Server): void {
   const words = Array.from({ length: 50 }, () => 'w'.repeat(300)).join(' ')
 

@@ -7,7 +7,7 @@ import { accept, as, ask, ended, type Fields, own, post, type Server } from './c
 const secrets = secretHeaders()
 const body = { input: 'x', apiKey: secret('body') }
 
-/** Those whose errors hold every key that they got, and those that do as they should. */
+/** Agents whose errors contain every key that they got, and normal agents. */
 const servables = [
   'agents/leaks-keys',
   'agents/leaks-keys-agent',
@@ -16,7 +16,7 @@ const servables = [
   'agents/told',
 ]
 
-/** Runs with every key, as nobody, with an idempotency key and as an owner, and reads each run in every way. */
+/** Runs with every key: without an identity, with an idempotency key, and as an owner. Reads each run in every way. */
 async function answersOf(server: Server, servable: string): Promise<string[]> {
   const owner = as(own('owner'))
   const requests: [viewer: Fields, headers: Fields][] = [
@@ -58,7 +58,7 @@ export function canaryCases(server: Server): void {
   })
 }
 
-/** When all has been done. */
+/** Runs after all other cases. */
 export function runLogCases(server: Server): void {
   it('has where a stored run failed, and in which request, once', async () => {
     const requestId = own('request')

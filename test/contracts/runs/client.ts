@@ -13,7 +13,7 @@ import {
   notesOf,
 } from '../http/client.ts'
 
-/** A server with the folder in which it keeps its runs; undefined where it keeps them in memory. */
+/** A server with the folder of its stored runs. Undefined if it stores them in memory. */
 export interface Deployment extends Runtime {
   readonly folder: string | undefined
 }
@@ -27,12 +27,12 @@ export const uuid = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const times = /"(created|updated|connected)At":"[^"]+"/g
 
-/** An id of a test's own, for gates and owners. */
+/** An id of one test, for gates and owners. */
 export const own = (what: string): string => `${what}-${crypto.randomUUID()}`
 
 export const as = (user: string): Fields => ({ 'x-test-user': user })
 
-/** As for plain runs; records may tell the time, and nothing else that is internal. */
+/** The same as for plain runs. Records may contain times, but nothing else that is internal. */
 export async function ask(server: Server, path: string, init?: RequestInit): Promise<Answer> {
   const response = await fetch(`${server().url}${path}`, init)
   const text = await response.text()
@@ -44,7 +44,7 @@ export function post(server: Server, path: string, body: unknown, headers?: Fiel
   return ask(server, path, jsonRequest(body, headers))
 }
 
-/** Starts a run that nobody waits for, and gives its record. */
+/** Starts a background run, and gives its record. */
 export async function accept(
   server: Server,
   servable: string,
@@ -57,7 +57,7 @@ export async function accept(
   return JSON.parse(answer.text)
 }
 
-/** Starts a run of an agent that waits at a gate, and waits until it is there. */
+/** Starts a run of an agent that waits at a gate, and waits until it has started. */
 export async function acceptGated(
   server: Server,
   headers?: Fields,
@@ -89,7 +89,7 @@ export async function get(server: Server, id: string, headers: Fields = {}): Pro
   return JSON.parse(answer.text)
 }
 
-/** The record of a run once it has ended. */
+/** The record of a run after it has ended. */
 export async function ended(server: Server, id: string, headers?: Fields): Promise<RunRecord> {
   await eventually(async () => expect((await get(server, id, headers)).status).not.toBe('running'))
   return get(server, id, headers)
@@ -133,7 +133,7 @@ export async function follow(
   return messages
 }
 
-/** Begins a stream, reads its first event and gives what it takes to leave. */
+/** Begins a stream, reads its first event and gives a function that leaves. */
 export async function beginStream(
   server: Server,
   path: string,
@@ -147,13 +147,13 @@ export async function beginStream(
   return { id: response.headers.get('x-run-id') ?? '', leave: () => leaving.abort() }
 }
 
-/** What every record has; `more` is what this one has besides. */
+/** The members of every record, and `more` members. */
 export function record(kind: string, name: string, more: object): object {
   const at = expect.stringMatching(time)
   return { id: expect.stringMatching(uuid), kind, name, createdAt: at, updatedAt: at, ...more }
 }
 
-/** The result of a run that has said this. */
+/** The result of a run with this text. */
 export function resultOf(text: string, more: object = {}): object {
   return {
     text,
@@ -167,7 +167,7 @@ export function resultOf(text: string, more: object = {}): object {
   }
 }
 
-/** The text of a stream without the comments that keep it alive. */
+/** The text of a stream without keep-alive comments. */
 export function withoutComments(text: string): string {
   return text.replaceAll(/^:.*\n\n/gm, '')
 }

@@ -7,13 +7,13 @@ const COUNT = 200
 const path = '/api/agents/counts/stream'
 const request = (): RequestInit => jsonRequest({ input: String(COUNT), background: true })
 
-/** Where to cut: after so many events, and so far into the next one (0 to 1). */
+/** Where to cut: after this many events, and at which fraction of the next one (0 to 1). */
 interface Cut {
   readonly events: number
   readonly into: number
 }
 
-/** The place of a cut in a stream; -1 while the stream does not reach it. */
+/** The position of a cut in a stream. -1 if the stream has not reached it. */
 function placeOf(text: string, { events, into }: Cut): number {
   let start = 0
   for (let index = 0; index < events; index++) {
@@ -26,7 +26,7 @@ function placeOf(text: string, { events, into }: Cut): number {
   return end === -1 ? -1 : Math.floor(start + (end + 1 - start) * into)
 }
 
-/** Reads a stream to the cut, and leaves. */
+/** Reads a stream up to the cut, and leaves. */
 async function readTo(response: Response, cut: Cut): Promise<string> {
   const reader = response.body!.getReader()
   const decoder = new TextDecoder()
@@ -43,7 +43,7 @@ async function readTo(response: Response, cut: Cut): Promise<string> {
   }
 }
 
-/** The whole messages of a stream that was cut, and the id of the last one, as a browser keeps it. */
+/** The complete messages of a cut stream, and the last id, as a browser keeps it. */
 function wholeOf(text: string): { whole: string; lastId: string | undefined } {
   const whole = text.slice(0, text.lastIndexOf('\n\n') + 2)
   const lastId = [...(text.includes('\n\n') ? whole.matchAll(/^id: (\d+)$/gm) : [])].at(-1)?.[1]
@@ -56,7 +56,7 @@ async function resume(server: Server, id: string, lastId: string | undefined): P
   return response
 }
 
-/** Starts a run, cuts its stream while it is at work, resumes it, and joins what was read. */
+/** Starts a run, cuts its stream while it is running, resumes it, and joins both parts. */
 async function cutOnce(server: Server, cut: Cut): Promise<string> {
   const response = await fetch(`${server().url}${path}`, request())
   const { whole, lastId } = wholeOf(await readTo(response, cut))
@@ -64,7 +64,7 @@ async function cutOnce(server: Server, cut: Cut): Promise<string> {
   return whole + withoutComments(await rest.text())
 }
 
-/** Starts one run and cuts its stream after each event, at the boundary or inside the next one. */
+/** Starts a run and cuts its stream after each event, at the boundary or inside the next event. */
 async function cutAgainAndAgain(server: Server, into: number): Promise<string> {
   let response = await fetch(`${server().url}${path}`, request())
   const id = response.headers.get('x-run-id') ?? ''
@@ -96,7 +96,7 @@ export function cuttingCases(server: Server): void {
     const boundaries = Array.from({ length: COUNT + 2 }, (_, events) => ({ events, into: 0 }))
     const insides = Array.from({ length: COUNT + 1 }, (_, events) => ({
       events,
-      // In the id, between the lines, in the data, and right before the blank line that ends the event.
+      // In the id, between the lines, in the data, and directly before the blank line that ends the event.
       into: [0.05, 0.15, 0.5, 1][events % 4]!,
     }))
 

@@ -262,7 +262,7 @@ function streamCases(server: Server): void {
     const { id, gate } = await acceptGated(server)
     const response = await streamRequest(server, id, { 'last-event-id': '1' })
     await openGate(server, gate)
-    // Without a byte of its own, the head would have come with the first sign of life.
+    // Without an opening comment, the head would come only with the first keep-alive.
     expect(await response.text()).not.toContain('keep-alive')
   })
 }

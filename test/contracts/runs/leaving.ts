@@ -20,8 +20,8 @@ const fulfilled = { status: 'completed', finishReason: 'stop', result: text(/^be
 const cancelled = { status: 'cancelled', finishReason: 'cancelled', result: text(/^before [.]*$/) }
 
 /**
- * Starts a stream of an agent that waits at a gate; with a key it is followed, whatever the policy says. Where nothing
- * is written, workerd meets a closed connection only with the comments that keep it alive.
+ * Starts a stream of an agent that waits at a gate. With a key the run is stored under every policy. Without writes, workerd
+ * notices a closed connection only at a keep-alive comment.
  */
 async function startStream(server: Server, name: string, headers: Record<string, string> = {}) {
   const gate = own('gate')
@@ -29,7 +29,7 @@ async function startStream(server: Server, name: string, headers: Record<string,
   return { gate, ...(await beginStream(server, `/api/agents/${name}/stream`, request)) }
 }
 
-/** Starts a JSON run, and gives its id and what it takes to leave it. */
+/** Starts a JSON run, and gives its id and a function that leaves. */
 async function startJson(server: Server, headers: Record<string, string> = {}) {
   const [gate, owner, leaving] = [own('gate'), as(own('owner')), new AbortController()]
   const request = { ...jsonRequest({ input: gate }, { ...headers, ...owner }), signal: leaving.signal }
@@ -45,7 +45,7 @@ async function startJson(server: Server, headers: Record<string, string> = {}) {
 
 const key = () => ({ 'idempotency-key': own('key') })
 
-/** With `runs.disconnect` as it is by default. */
+/** The cases with the default of `runs.disconnect`. */
 export function cancelOnLeaveCases(server: Server): void {
   it.each(['chatty', 'gated'])('stops with the last one who watches its stream: %s', async name => {
     const { gate, id, leave } = await startStream(server, name, key())
@@ -70,7 +70,7 @@ export function cancelOnLeaveCases(server: Server): void {
     expect(await ended(server, id)).toMatchObject(cancelled)
   })
 
-  // workerd tells nobody of a client that leaves before the head of the answer.
+  // workerd does not report a client that leaves before the head of the answer.
   it('stops with the one who waits for its JSON, where the runtime tells that it left', async () => {
     const { gate, owner, id, leave } = await startJson(server, key())
     await leave()
@@ -121,7 +121,7 @@ export function graceCases(server: Server): void {
     const [left, other] = await Promise.all([startStream(server, 'chatty'), startStream(server, 'chatty')])
     left.leave()
     const back = await streamRequest(server, left.id, { 'last-event-id': '1' })
-    // Whoever leaves for good shows that the time of grace is over.
+    // The end of another run, left for good, shows that the grace period is over.
     other.leave()
     await noted(server, `${other.gate} stopped`)
     expect(await isNoted(server, `${left.gate} stopped`)).toBe(false)

@@ -78,7 +78,7 @@ async function listOpen(server: Server): Promise<string[]> {
   return runs.map(({ id }: RunRecord) => id)
 }
 
-/** Starts runs one after the other, so that each is newer than the one before. */
+/** Starts runs one after another, so that each is newer than the one before. */
 async function startAll(
   server: Server,
   owner: Fields,

@@ -181,7 +181,7 @@ function badCases(server: Server): void {
   })
 }
 
-/** Asks twice at once, every other time for JSON and for a stream, and gives the ids of the runs. */
+/** Makes two requests at once, one for JSON and one for a stream, in alternating order. Gives the ids of the runs. */
 async function askTwice(server: Server, gate: string, index: number): Promise<string[]> {
   const headers = withKey(own('key'))
   const body = { input: gate }

@@ -1,7 +1,7 @@
 /**
- * The service of the contract of stored runs. Every runtime serves it as it is, with the state of its own, once with
- * each of the settings. Beside `/api` stand mounts that differ in what concerns the handler alone, and under `/probe`
- * what the agents noted and the gates that they wait for.
+ * The service of the contract of stored runs. Every runtime serves it with its own state, once with each of the settings.
+ * Other mounts than `/api` have other options of the handler. `/probe` has the agents' notes and the gates that agents wait
+ * for.
  */
 import {
   createHandler,

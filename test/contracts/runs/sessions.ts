@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { as, type Fields, own, post, type Server } from './client.ts'
 
-/** What agents remember of a session. */
+/** The memory of agents for a session. */
 export function sessionCases(server: Server): void {
   const say = async (input: string, body: object, headers: Fields = {}, to = '/api/agents/remembers') => {
     const answer = await post(server, `${to}/run`, { input, ...body }, headers)

@@ -4,7 +4,7 @@ import { eventually, type Message, run } from '../http/client.ts'
 import { LARGE, measure, textOfLength } from './agents.ts'
 import { accept, follow, own, type Server } from './client.ts'
 
-/** The texts of the large run, without making them twice. */
+/** The texts of the large run. */
 function largeTexts(): string[] {
   const words = Array.from({ length: LARGE.words }, (_, index) => `word ${index} `)
   return [...Array.from({ length: LARGE.texts }, () => textOfLength(LARGE.length)), ...words]
@@ -13,13 +13,13 @@ function largeTexts(): string[] {
 const textsIn = (messages: readonly Message[]) =>
   messages.flatMap(({ event }) => (event.type === 'text' ? [event.text] : []))
 
-/** Large texts make large messages where they differ. */
+/** Compares texts without a huge failure message. */
 function expectSame(actual: string, expected: string): void {
   expect(actual.length).toBe(expected.length)
   expect(actual === expected).toBe(true)
 }
 
-/** As `get` does, without a look at every character. */
+/** The same as `get`, without checking every character. */
 async function recordOf(server: Server, id: string): Promise<RunRecord> {
   const response = await fetch(`${server().url}/api/runs/${id}`)
   expect(response.status).toBe(200)

@@ -1,11 +1,11 @@
-/** Speaks the two protocols by hand, a frame at a time. */
+/** Speaks the two protocols by hand, one frame at a time. */
 import { expect, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import type { Runtime } from '../../runtimes/harness.ts'
 
 export type Server = () => Runtime
 
-/** What a session says of itself at its opening. */
+/** The opening data of a session. */
 export interface Opened {
   readonly sid: string
   readonly upgrades: readonly string[]
@@ -14,15 +14,15 @@ export interface Opened {
   readonly maxPayload: number
 }
 
-/** A WebSocket whose frames are read one after another. */
+/** A WebSocket whose frames are read one by one. */
 export interface Wire {
   send(frame: string | Uint8Array): void
-  /** The next frame; bytes as a list of numbers. Rejects when the socket closes before. */
+  /** The next frame. Bytes are a list of numbers. Rejects if the socket closes first. */
   next(): Promise<string | number[]>
   /** Resolves with the close code. */
   readonly closed: Promise<number>
   close(): void
-  /** No more bytes are read, as from a client that hangs. */
+  /** Stops reading bytes, like a client that hangs. */
   pause(): void
 }
 
@@ -62,7 +62,7 @@ export async function wire(server: Server, path: string): Promise<Wire> {
   }
 }
 
-/** Opens a session on WebSocket, and takes its first packet. */
+/** Opens a session over WebSocket, and reads its first packet. */
 export async function openWire(server: Server, path: string, query = ''): Promise<Wire & Opened> {
   const opened = await wire(server, `/${path}/?EIO=4&transport=websocket${query}`)
   return { ...opened, ...openPacket(String(await opened.next())) }
@@ -78,7 +78,7 @@ export function openPacket(packet: string): Opened {
 export interface Polled extends Opened {
   readonly url: string
   get(): Promise<Response>
-  /** The body of a `GET` that is answered. */
+  /** The body of a poll. */
   read(): Promise<string>
   post(body: string | Uint8Array<ArrayBuffer>): Promise<Response>
 }
@@ -104,7 +104,7 @@ export async function openPolling(server: Server, path: string): Promise<Polled>
   }
 }
 
-/** Waits until the server knows the session no more. */
+/** Waits until the server has forgotten the session. */
 export async function expectGone(polled: Polled): Promise<void> {
   await vi.waitFor(async () => expect(await errorOf(await polled.get())).toEqual([400, 1]), {
     timeout: 10_000,

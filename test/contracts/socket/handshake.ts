@@ -4,7 +4,7 @@ import { MAX_PAYLOAD } from './service.ts'
 
 const VALUES = { pingInterval: 25_000, pingTimeout: 20_000, maxPayload: MAX_PAYLOAD }
 
-/** How a session begins, and how it does not (Engine.IO, "Handshake", "Query parameters"). */
+/** The beginning of a session, and refusals (Engine.IO, "Handshake", "Query parameters"). */
 export function handshakeCases(server: Server): void {
   const ask = async (query: string, init?: RequestInit) =>
     errorOf(await fetch(`${server().url}${query}`, init))

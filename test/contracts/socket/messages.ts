@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { errorOf, expectGone, openPolling, openWire, type Polled, type Server } from './client.ts'
 import { MAX_PAYLOAD } from './service.ts'
 
-/** What travels over polling (Engine.IO, "HTTP long-polling"). */
+/** Messages over polling (Engine.IO, "HTTP long-polling"). */
 export function pollingCases(server: Server): void {
   const open = () => openPolling(server, 'engine.io')
 
@@ -46,7 +46,7 @@ export function pollingCases(server: Server): void {
     const session = await open()
     const slow = postSlowly(session)
     await slow.begun
-    // The first one is under way at the server when this one is refused.
+    // The first request is still running on the server when this one is refused.
     while ((await session.post('4x')).status === 200) {}
     slow.abandon()
     await expectGone(session)
@@ -58,7 +58,7 @@ export function pollingCases(server: Server): void {
     const waiting = fetch(session.url, { signal: controller.signal })
       .then(response => response.text())
       .catch(() => 'given up')
-    // Not before the server has it: a second one then ends the session as well.
+    // The server must have the first request before. A second one then ends the session.
     await session.post('6')
     controller.abort()
     expect(await waiting).toBe('given up')
@@ -68,7 +68,7 @@ export function pollingCases(server: Server): void {
   it('answers 413 to what is too large, and ends', async () => {
     const session = await open()
     const response = await session.post(`4${'x'.repeat(MAX_PAYLOAD)}`).catch(() => undefined)
-    // A server may close the connection while the client is still sending.
+    // A server may close the connection while the client still sends.
     if (response !== undefined) expect(response.status).toBe(413)
     await expectGone(session)
   })
@@ -110,7 +110,7 @@ export function pollingCases(server: Server): void {
   })
 }
 
-/** A `POST` whose body does not come to its end. */
+/** A `POST` whose body never ends. */
 function postSlowly({ url }: Polled): { begun: Promise<void>; abandon(): void } {
   const { hostname, port, pathname, search } = new URL(url)
   const begun = Promise.withResolvers<void>()
@@ -128,7 +128,7 @@ function postSlowly({ url }: Polled): { begun: Promise<void>; abandon(): void } 
   return { begun: begun.promise, abandon: () => socket.destroy() }
 }
 
-/** What travels over WebSocket (Engine.IO, "WebSocket"). */
+/** Messages over WebSocket (Engine.IO, "WebSocket"). */
 export function socketCases(server: Server): void {
   const open = () => openWire(server, 'engine.io')
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { openPolling, openWire, type Server, type Wire } from './client.ts'
 
-/** Socket.IO a packet at a time ("Exchange protocol"). */
+/** Socket.IO, packet by packet ("Exchange protocol"). */
 export function packetCases(server: Server): void {
   const open = () => openWire(server, 'socket.io')
 

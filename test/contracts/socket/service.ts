@@ -1,4 +1,4 @@
-/** What the servers of the socket contract serve: several endpoints, each at a path of its own. */
+/** The servers of the socket contract: several endpoints, each at its own path. */
 
 import {
   createEngine,
@@ -10,7 +10,7 @@ import {
 
 export const MAX_PAYLOAD = 100_000
 
-/** Short enough to be waited for, and long enough for a machine that is busy. */
+/** Short enough for a test, and long enough for a busy machine. */
 export const BEAT = { pingInterval: 200, pingTimeout: 600 }
 
 const echo = createEngine({
@@ -39,7 +39,7 @@ const main: Namespace = {
   },
 }
 
-/** Lets in whoever has the token, by and by. */
+/** Accepts clients with the token, after a moment. */
 const guarded: Namespace = {
   async authenticate({ auth }) {
     await new Promise(resolve => setTimeout(resolve, 1))
@@ -61,7 +61,7 @@ const plain = createSocketServer({
   onError: () => {},
 })
 
-/** Counts on, one number every few milliseconds, whether its client is there or not. */
+/** Counts in steps of a few milliseconds, whether the client is connected or not. */
 function count(socket: Socket, to: number): void {
   let sent = 0
   const timer = setInterval(() => {
@@ -72,7 +72,7 @@ function count(socket: Socket, to: number): void {
 
 const filled = new Set<string>()
 
-/** Waits until the client is away, and then says more than is kept for it. */
+/** Waits until the client is away, and then sends more than the server keeps for it. */
 function fill(socket: Socket): void {
   const timer = setInterval(() => {
     if (socket.isConnected) return
@@ -107,7 +107,7 @@ const endpoints: Record<string, SocketEndpoint> = {
   recovery: recovering,
 }
 
-/** Sends each request where it belongs. `/bare/…` takes the platform away, as in a runtime without upgrade. */
+/** Passes each request to its endpoint. `/bare/…` removes the platform, as on a runtime without upgrades. */
 export function serviceFetch(request: Request, platform?: unknown): Response | Promise<Response> {
   const { pathname } = new URL(request.url)
   const [, name = '', inner = ''] = pathname.split('/')

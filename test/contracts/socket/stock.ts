@@ -1,11 +1,11 @@
-/** The stock client, unchanged. */
+/** The contract with the unmodified stock client. */
 import { io, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Server } from './client.ts'
 
 type Options = Partial<ManagerOptions & SocketOptions>
 
-/** The ways in which it connects, and the transport that it ends up with. */
+/** The ways to connect, each with the transport that results. */
 const WAYS: readonly [name: string, options: Options, path: string, transport: string][] = [
   ['with its default options', {}, '/socket.io/', 'websocket'],
   ['with WebSocket only', { transports: ['websocket'] }, '/socket.io/', 'websocket'],
@@ -13,7 +13,7 @@ const WAYS: readonly [name: string, options: Options, path: string, transport: s
   ['where the runtime offers no upgrade', {}, '/bare/socket.io/', 'polling'],
 ]
 
-/** A client that is gone when its test is. */
+/** A client that closes at the end of its test. */
 function client(server: Server, options: Options, nsp = ''): Socket {
   const socket = io(server().url + nsp, { forceNew: true, ...options })
   onTestFinished(() => void socket.disconnect())

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { errorOf, expectGone, openPolling, type Polled, type Server, type Wire, wire } from './client.ts'
 
-/** From polling to WebSocket (Engine.IO, "Upgrade"). */
+/** The upgrade from polling to WebSocket (Engine.IO, "Upgrade"). */
 export function upgradeCases(server: Server): void {
   const open = () => openPolling(server, 'engine.io')
   const attempt = ({ sid }: Polled) => wire(server, `/engine.io/?EIO=4&transport=websocket&sid=${sid}`)

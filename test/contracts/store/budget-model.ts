@@ -1,8 +1,8 @@
-/** A store of bounded size in its simplest form: it counts everything anew after each transaction. */
+/** A store of limited size in its simplest form. It counts everything again after each transaction. */
 import { sizeOfEntry, weigh } from '../../../src/state/size.ts'
 import type { Document, Footing } from '../../../src/state/store.ts'
 
-/** What is done in a transaction. */
+/** An operation of a transaction. */
 export type Write =
   | readonly ['put', collection: string, document: Document, footing: Footing]
   | readonly ['delete', collection: string, id: string]
@@ -24,7 +24,7 @@ interface Contents {
 const nameOf = ({ collection, document, footing: { thing, leaves } }: Part) =>
   thing ?? (leaves && `${collection}/${document.id}`)
 
-/** See the head. */
+/** See the head of this module. */
 export class BudgetModel {
   contents: Contents = { parts: [], logs: {} }
   readonly holds: string[] = []
@@ -35,7 +35,7 @@ export class BudgetModel {
     this.#max = max
   }
 
-  /** All bytes, counted anew. */
+  /** All bytes, counted again. */
   get used(): number {
     const parts = this.contents.parts.map(
       ({ document, footing }) => weigh(document).bytes + (footing.weight ?? 0),
@@ -44,7 +44,7 @@ export class BudgetModel {
     return [...parts, ...entries].reduce((sum, bytes) => sum + bytes, 0)
   }
 
-  /** Whether it was done; otherwise there was no room. */
+  /** Runs a transaction. Returns false if there was no room. */
   transact(writes: readonly Write[], throws: boolean): boolean {
     const before = structuredClone(this.contents)
     const written = new Set<string>()
@@ -87,7 +87,7 @@ export class BudgetModel {
     return true
   }
 
-  /** The next one to leave. */
+  /** The next part to delete. */
   #next(written: Set<string>): Part | undefined {
     const order = ['alone', 'first', 'last']
     const rank = ({ footing: { leaves } }: Part) => order.indexOf(leaves ?? '')

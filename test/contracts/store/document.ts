@@ -1,6 +1,6 @@
 import type { Document } from '../../../src/state/store.ts'
 
-/** A document of which only the id matters, unless it is said otherwise. */
+/** A document in which usually only the id matters. */
 export function doc(id: string, rest: Partial<Document> = {}): Document {
   return { id, partition: 'p', at: 1, tags: {}, value: { of: id }, ...rest }
 }

@@ -2,10 +2,10 @@ import { vi } from 'vitest'
 import { createPatient, type Outcome } from '../../../src/state/patient.ts'
 import type { NearStore, Reader, Store, Transaction } from '../../../src/state/store.ts'
 
-/** Whether the store fails there: when it is read or written, at a call of a transaction, or when that is committed. */
+/** Whether the store fails at a point: at a read or write, at a call of a transaction, or at its commit. */
 export type Failing = (point: string) => boolean
 
-/** A store that fails where it is told to, and writes nothing then. */
+/** A store that fails where it is told to. A failed write changes nothing. */
 export function faultyStore(inner: NearStore, isFailing: Failing): Store {
   const strike = (point: string) => {
     if (isFailing(point)) throw new Error(`the disk is gone (${point})`)
@@ -48,7 +48,7 @@ export function faultyStore(inner: NearStore, isFailing: Failing): Store {
   return Object.create(inner, { read: { value: read }, write: { value: write } })
 }
 
-/** How often a store is at each point; from one of them on it fails for a while. */
+/** Counts the points of a store. From a chosen point on, the store fails for a while. */
 export function outages() {
   let count = 0
   let from = Number.POSITIVE_INFINITY
@@ -60,11 +60,11 @@ export function outages() {
       if (count === from) onFirst()
       return true
     },
-    /** Points so far. */
+    /** Number of points so far. */
     get count() {
       return count
     },
-    /** Fails from that point on; `begun` is called when it does. */
+    /** Fails from that point on, and then calls `begun`. */
     begin(at: number, begun: () => void) {
       from = at
       onFirst = begun
@@ -76,15 +76,15 @@ export function outages() {
 }
 
 /**
- * The calls at which a store fails in turn: each of them, and each third where somebody's patience ends, which takes long to play.
- * `step`: of these each so many.
+ * The points at which a store fails in turn: all of them for a short outage. For one that exceeds a caller's patience it is
+ * every third point, since such tests are slow. `step` takes only every nth of these.
  */
 export function callsOf(count: number, outageMs: number, step = 1): number[] {
   const every = step * (outageMs < 1000 ? 1 : 3)
   return Array.from({ length: Math.ceil(count / every) }, (_, index) => 1 + index * every)
 }
 
-/** A store that fails at one point of eight, the same ones for the same seed, until it is over. */
+/** A store that fails at one point in eight until it is stopped. The same seed gives the same points. */
 export function storms(seed: number) {
   let random = seed
   let isOver = false
@@ -99,7 +99,7 @@ export function storms(seed: number) {
   }
 }
 
-/** What a promise comes to while time is made to pass. */
+/** Settles a promise while it advances the clock. */
 export async function pass<T>(promise: Promise<T>): Promise<T> {
   let isDone = false
   const done = () => {
@@ -114,7 +114,7 @@ export async function pass<T>(promise: Promise<T>): Promise<T> {
   return promise
 }
 
-/** Lets a minute pass. */
+/** Advances the clock by a minute. */
 export async function passAMinute(): Promise<void> {
   await vi.advanceTimersByTimeAsync(60_000)
 }

@@ -1,4 +1,4 @@
-/** A store in memory that behaves as one across a network: it answers late, and what is asked of it is played more than once. */
+/** A store in memory that behaves like a remote one: it answers late, and its works run more than once. */
 
 import { type LocalState, localState, memoryState } from '../../../src/runs/local-state.ts'
 import type { Answers, Ask, Asks, Commit, Far, Version, Versioned } from '../../../src/state/far.ts'
@@ -7,29 +7,29 @@ import { alone, type Presence } from '../../../src/state/presence.ts'
 import { createReplay } from '../../../src/state/replay.ts'
 import type { Document, NearStore, Reader, Store, Transaction } from '../../../src/state/store.ts'
 
-/** A database that several may open. */
+/** A database that several stores may open. */
 export interface LateBase {
-  /** Opens it under a name of its own; it is gone once it is closed. */
+  /** Opens it under a name of its own. The name is gone after the close. */
   open(): Store
-  /** Commits so far, and how many of them came to nothing since something had changed. */
+  /** Numbers of looks and commits so far, and of commits that failed since data had changed. */
   readonly counts: { looks: number; commits: number; conflicts: number }
 }
 
-/** How it answers. */
+/** How the database answers. */
 export interface Lateness {
-  /** The same answers at the same moments for the same seed. */
+  /** The same seed gives the same answers at the same moments. */
   readonly seed?: number
   /** Whether the next request or answer is lost. Default: none is. */
   readonly isLost?: () => boolean
 }
 
-/** Commits whose answers may be asked for again. */
+/** Most commits whose answers can be repeated. */
 const REMEMBERED = 100
 
-/** Most milliseconds to an answer. */
+/** Most milliseconds until an answer. */
 const LATEST_MS = 2
 
-/** A database in memory, far away. */
+/** A remote database in memory. */
 export function lateBase({ seed = 1, isLost = () => false }: Lateness = {}): LateBase {
   const inner = memoryStore()
   const counts = { looks: 0, commits: 0, conflicts: 0 }
@@ -46,7 +46,7 @@ export function lateBase({ seed = 1, isLost = () => false }: Lateness = {}): Lat
   }
 }
 
-/** A store that nobody else has open. */
+/** A store that no other process has open. */
 export function lateStore(lateness: Lateness = {}): Store {
   const { isLost = () => false, seed = 1 } = lateness
   const counts = { looks: 0, commits: 0, conflicts: 0 }
@@ -74,13 +74,13 @@ function storeOver(far: Far, presence: Presence, onClose = () => {}): Store {
   }
 }
 
-/** Waits as long as a message may travel, in no order. */
+/** Waits for the time of a message, so that messages may overtake each other. */
 function travelBy(seed: number): () => Promise<void> {
   let random = seed
   return () => {
     random = (random * 48_271) % 2_147_483_647
     const ms = (random % (LATEST_MS + 3)) - 2
-    // Half of them as soon as I/O may be: suites are long.
+    // Half of the messages travel without delay, since suites are long.
     return new Promise(resolve => (ms <= 0 ? setImmediate(resolve) : setTimeout(resolve, ms)))
   }
 }
@@ -211,7 +211,7 @@ class Base {
   }
 }
 
-/** A document as it is on the other side: nothing that is changed here changes it there, or is seen there. */
+/** A document as the other side gets it. The two sides share no objects. */
 function sent(document: Document): Document {
   return frozen(JSON.parse(JSON.stringify(document)) as Document)
 }

@@ -42,7 +42,7 @@ export function listCases(store: Stored): void {
   it('page on while documents come and go', async () => {
     for (let at = 1; at <= 9; at++) await store.do('put', 'c', doc(`id-${at}`, { at }))
     const seen = await pagesOf(store, 2, async page => {
-      // What is new stands before the first page, and what was read may leave, the last one of a page too.
+      // New documents come before the first page. Documents that were read may be deleted, even the last one of a page.
       await store.do('put', 'c', doc(`new-${page}`, { at: 100 + page }))
       if (page === 1) await store.transact(['delete', 'c', 'id-8'], ['delete', 'c', 'id-6'])
       if (page === 2) await store.do('put', 'c', doc('id-5', { at: 5, value: 'replaced' }))
@@ -109,7 +109,7 @@ export function searchCases(store: Stored): void {
 
   it('look at so many and no more, and go on from there though nothing was found', async () => {
     for (let at = 1; at <= 30; at++) {
-      // No store knows documents by this tag and by another one at once.
+      // No store has an index for this tag together with another one.
       const tags = { kind: 'agent', status: at <= 3 ? 'failed' : 'completed', odd: String(at % 2) }
       await store.do('put', 'c', doc(`id-${at}`, { at, tags }))
     }

@@ -1,4 +1,4 @@
-/** The storage contract in its simplest form, to compare stores with. */
+/** The storage contract in its simplest form, for comparison with stores. */
 import type {
   Document,
   Filter,
@@ -20,7 +20,7 @@ interface Contents {
   logs: Record<string, Log>
 }
 
-/** Sorts and filters everything, every time. */
+/** Sorts and filters everything each time. */
 export class ModelStore implements Transaction {
   #contents: Contents = { documents: [], logs: {} }
 
@@ -57,7 +57,7 @@ export class ModelStore implements Transaction {
     return this.#newest<T>(collection, partition, after).slice(0, limit)
   }
 
-  /** Looks at everything: stores are compared with it where they may as well. */
+  /** Looks at every document. Stores are compared only where they may do so too. */
   search<T>(
     collection: string,
     { partition, tags = {}, since = Number.NEGATIVE_INFINITY, after, limit }: SearchQuery,

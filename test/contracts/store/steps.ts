@@ -1,4 +1,4 @@
-/** What is done to a store, as data: so one suite can be run on a store that is in another process. */
+/** Operations on a store, as data, so that a suite can use a store in another process. */
 import type {
   Document,
   Filter,
@@ -29,7 +29,7 @@ export type Step =
   | readonly ['deleteLog', log: string]
   | readonly ['throw', message: string]
 
-/** What a step gives. */
+/** The result of a step. */
 export interface Answers {
   get: Document | undefined
   put: undefined
@@ -49,9 +49,9 @@ export interface Answers {
   throw: never
 }
 
-/** A store wherever it is. */
+/** A store in any process. */
 export interface TestStore {
-  /** All steps in one transaction; rejects with what a step threw. */
+  /** Runs all steps in one transaction. Rejects with the error of a step. */
   transact(steps: readonly Step[]): Promise<unknown[]>
   close(): Promise<void>
 }
@@ -64,7 +64,7 @@ export function here(store: Store): TestStore {
   }
 }
 
-/** A store behind a door that takes `{ steps }` and answers `{ answers }` or `{ error }`. */
+/** A store behind an endpoint that takes `{ steps }` and answers `{ answers }` or `{ error }`. */
 export function there(url: string): TestStore {
   return {
     async transact(steps) {
@@ -78,12 +78,12 @@ export function there(url: string): TestStore {
 }
 
 interface DoorAnswer {
-  /** In arrays of one or none: JSON knows no undefined. */
+  /** Arrays of one or none, since JSON has no undefined. */
   readonly answers?: readonly (readonly [unknown?])[]
   readonly error?: string
 }
 
-/** The other side of {@link there}. */
+/** The server side of {@link there}. */
 export async function answerSteps(store: Store, request: Request): Promise<Response> {
   const { steps } = (await request.json()) as { steps: Step[] }
   try {
@@ -94,7 +94,7 @@ export async function answerSteps(store: Store, request: Request): Promise<Respo
   }
 }
 
-/** Does the steps one after another. */
+/** Runs the steps one after another. */
 export function runSteps(tx: Transaction, steps: readonly Step[]): unknown[] {
   return steps.map(step => runStep(tx, step))
 }

@@ -1,4 +1,4 @@
-/** Uses two generated clients against the server that `SERVER` names, and prints what they were given as JSON. */
+/** Uses two generated clients against the server in `SERVER`, and prints their results as JSON. */
 import createClient from 'openapi-fetch'
 import type { paths } from './schema'
 import { client } from './sdk/client.gen'
@@ -8,7 +8,7 @@ declare const process: { env: { SERVER: string } }
 const baseUrl = process.env.SERVER
 const token = 'token-of-ada'
 
-/** Also a record is an answer to a run: to the header `Prefer: respond-async`. */
+/** A run may also be answered with a record, after `Prefer: respond-async`. */
 const textOf = (answer: { text: string } | object | undefined) =>
   answer !== undefined && 'text' in answer ? answer.text : undefined
 
@@ -36,7 +36,7 @@ async function withFetch() {
 }
 
 async function withSdk() {
-  // The document says where it goes.
+  // The document says where the token goes.
   client.setConfig({ baseUrl, auth: ({ type }) => (type === 'http' ? token : undefined) })
   const { data } = await runAgent({ path: { name: 'echo' }, body: { input: 'typed' } })
   const keyed = await runAgent({

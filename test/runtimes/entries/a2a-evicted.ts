@@ -1,4 +1,4 @@
-// The Worker of the A2A contract, with a look at how often the objects of tasks were made.
+// The Worker of the A2A contract. It also counts how often the objects of tasks were made.
 import { durableObjects, durableState, worker } from '../../../src/runtimes/cloudflare.ts'
 import { a2aHandler, a2aOptions } from '../../contracts/a2a/service.ts'
 import { counted, counting } from './counting.ts'

@@ -1,4 +1,4 @@
-// What the servers of Node, Bun and Deno serve; SETTINGS is the address of the provider.
+// The handler for Node, Bun and Deno. SETTINGS is the address of the provider.
 import process from 'node:process'
 import { type Handler, memoryState } from '../../../src/index.ts'
 import { sqliteState } from '../../../src/runtimes/sqlite.ts'

@@ -1,4 +1,4 @@
-// What the servers of Node, Bun and Deno serve, and how they end.
+// The handler for Node, Bun and Deno, and how its process ends.
 import process from 'node:process'
 import { Agent, createHandler, type Handler, memoryState } from '../../../src/index.ts'
 import type { RunningServer } from '../../../src/runtimes/server.ts'
@@ -7,7 +7,7 @@ import { sqliteState } from '../../../src/runtimes/sqlite.ts'
 const { DATABASE, GRACE_MS } = process.env
 const terminated = new Promise(resolve => process.once('SIGTERM', resolve))
 
-/** Ends once the server is told to. */
+/** Ends after the server was told to close. */
 const outlives = new Agent({
   name: 'outlives',
   register: false,
@@ -35,7 +35,7 @@ export const handler: Handler = createHandler({
   gateway: true,
 })
 
-/** Says where the server is, and closes it when the process is told to end. */
+/** Prints the server's address, and closes the server on SIGTERM. */
 export function endWell(server: RunningServer): void {
   process.once('SIGTERM', async () => {
     await server.close({ graceMs: Number(GRACE_MS) })

@@ -1,9 +1,9 @@
-/** For Workers of which it is to be known how often an object was made: once for each eviction, and once more. */
+/** Counts how often a Worker's objects were made: once at first, and once after each eviction. */
 import type { ObjectClass, WorkerFetch } from '../../../src/runtimes/cloudflare.ts'
 
 let made = 0
 
-/** The Worker, which tells the count at `/made`. */
+/** The Worker, which gives the count at `/made`. */
 export function counting(serve: WorkerFetch): { fetch: WorkerFetch } {
   return {
     fetch: (request, env, context) =>
@@ -13,7 +13,7 @@ export function counting(serve: WorkerFetch): { fetch: WorkerFetch } {
   }
 }
 
-/** The class, whose objects are counted. */
+/** The class with counted objects. */
 export function counted(Counted: ObjectClass): ObjectClass {
   return class extends Counted {
     constructor(...args: ConstructorParameters<ObjectClass>) {

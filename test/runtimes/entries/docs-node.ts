@@ -20,7 +20,7 @@ const options: HandlerOptions = {
 }
 const tokens = { 'token-of-ada': 'ada' }
 
-/** Knows its users by a cookie or a token. */
+/** Identifies its users by a cookie or a token. */
 const signedIn: Middleware = (request, context, next) => {
   const { headers } = request
   const isAda = headers.get('cookie') === 'sid=ada' || headers.get('authorization') === 'Bearer token-of-ada'
@@ -29,7 +29,7 @@ const signedIn: Middleware = (request, context, next) => {
   return next()
 }
 
-/** The same, for those alone who prove who they are, each in another way. */
+/** Handlers for authenticated users only, each with another kind of authentication. */
 const guarded = {
   bearer: createHandler({ ...options, prefix: '/bearer/api', middleware: [bearerAuth({ tokens })] }),
   key: createHandler({ ...options, prefix: '/key/api', middleware: [apiKeyAuth({ tokens })] }),

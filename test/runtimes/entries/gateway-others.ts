@@ -1,4 +1,4 @@
-// Two more ways to serve the gateway, on Node: on a server of the host's own, and without what the runtime knows.
+// Two more ways to serve the gateway on Node: on the host's own server, and without a platform.
 import process from 'node:process'
 import { memoryState } from '../../../src/index.ts'
 import { type Fetch, serve } from '../../../src/runtimes/node.ts'
@@ -27,7 +27,7 @@ function attached(): Fetch {
       : handler(request, platform)
 }
 
-/** As a route handler of a framework calls it. */
+/** Calls the handler as a framework's route handler does. */
 function bare(): Fetch {
   const handler = gatewayHandler(gatewayOptions(memoryState()))
   return request => handler(request)

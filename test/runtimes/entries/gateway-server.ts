@@ -1,4 +1,4 @@
-// What the servers of Node, Bun and Deno serve: kept in the file DATABASE where that is set, else in memory.
+// The handler for Node, Bun and Deno. Its state is in the file DATABASE if that is set, otherwise in memory.
 import process from 'node:process'
 import { type Handler, memoryState } from '../../../src/index.ts'
 import { sqliteState } from '../../../src/runtimes/sqlite.ts'

@@ -3,7 +3,7 @@ import { durableObjects, durableState, type WorkerFetch, worker } from '../../..
 import { gatewayHandler, gatewayOptions, type SettingsName } from '../../contracts/gateway/service.ts'
 
 const { SETTINGS } = env as { SETTINGS?: SettingsName }
-// Bounds on all clients count in one object.
+// Limits for all clients together need a single object.
 const handler = gatewayHandler(
   gatewayOptions(durableState({ gateways: SETTINGS === 'narrow' ? 1 : 3 }), SETTINGS),
 )

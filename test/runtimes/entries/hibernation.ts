@@ -1,4 +1,4 @@
-// The gateway's Worker, with a look at how often its object was made. Its variables say which of the gateway's settings it has.
+// The gateway's Worker. It also counts how often its object was made. Its variables select the gateway's settings.
 import { env } from 'cloudflare:workers'
 import type { GatewayOptions } from '../../../src/index.ts'
 import { durableObjects, durableState, worker } from '../../../src/runtimes/cloudflare.ts'
@@ -12,13 +12,13 @@ const { RECOVERY, AUTHENTICATE, TOKENS } = env as {
 }
 
 const authenticate: GatewayOptions['authenticate'] = async ({ auth }) => {
-  // As one that asks somebody else: the client is admitted in a later turn.
+  // Waits like a call to another service, so that the client is admitted in a later turn.
   await new Promise(resolve => setTimeout(resolve, 1))
   return typeof auth.user === 'string' ? { id: auth.user } : undefined
 }
 
 const handler = gatewayHandler({
-  // With `scoped` its middleware knows tokens.
+  // The middleware of `scoped` knows tokens.
   ...gatewayOptions(durableState({ gateways: 1 }), TOKENS === 'on' ? 'scoped' : 'usual'),
   gateway: {
     recovery: RECOVERY === 'on',

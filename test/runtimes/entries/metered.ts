@@ -1,16 +1,16 @@
-/** Counts what Durable Objects cost: the rows that they write, how often they are asked, their alarms. */
+/** Counts the costs of Durable Objects: rows written, calls, and alarms. */
 import type { ObjectClass, ObjectState, ObjectStorage } from '../../../src/runtimes/cloudflare.ts'
 
-/** What was spent since the ledger was last taken. */
+/** The costs since the ledger was last taken. */
 export interface Ledger {
-  /** As the storage's own cursors count them, and one for each alarm that is set. */
+  /** As the storage's own cursors count them, and one more for each alarm that is set. */
   rows: number
   readRows: number
   alarmsSet: number
   alarmsRun: number
-  /** Calls by `Class.method`; of keepers by `Class.keeper.method`. */
+  /** Calls by `Class.method`, and for keepers by `Class.keeper.method`. */
   calls: Record<string, number>
-  /** Names of the objects that were asked. */
+  /** Names of the objects that were called. */
   objects: string[]
   /** Rows by class. */
   rowsOf: Record<string, number>
@@ -34,7 +34,7 @@ const empty = (): Ledger => ({
 
 let ledger = empty()
 
-/** The ledger; a new one is begun where `isTaken`. */
+/** The ledger. With `isTaken`, a new one begins. */
 export function readLedger(isTaken: boolean): Ledger {
   const read = ledger
   if (isTaken) ledger = empty()
@@ -81,11 +81,11 @@ function meteredStorage(storage: ObjectStorage, name: string): ObjectStorage {
   }
 }
 
-/** The class, whose objects write into the ledger. */
+/** The class with objects that write into the ledger. */
 export function metered(name: string, Made: ObjectClass): ObjectClass {
   class Metered extends Made {
     constructor(state: ObjectState & { readonly id?: { readonly name?: string } }, env: unknown) {
-      // The base class takes no other state than the runtime's own.
+      // The base class accepts only the runtime's own state.
       const storage = meteredStorage(state.storage, name)
       Object.defineProperty(state, 'storage', { value: storage })
       super(state, env)

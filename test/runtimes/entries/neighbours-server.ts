@@ -1,4 +1,4 @@
-// What several processes over one SQLite file serve: runs, tasks and the event socket, kept in the file DATABASE.
+// The handler of several processes over one SQLite file: runs, tasks and the event socket, stored in the file DATABASE.
 import process from 'node:process'
 import type { Handler } from '../../../src/index.ts'
 import type { RunningServer } from '../../../src/runtimes/server.ts'
@@ -16,7 +16,7 @@ export const handler: Handler = runsHandler({
   gateway: true,
 })
 
-/** Says where the server is, and which process. */
+/** Prints the server's address and the process id. */
 export function tell({ url }: RunningServer): void {
   console.log(`pid ${process.pid}, listening ${url}`)
 }

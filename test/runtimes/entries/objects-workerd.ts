@@ -1,4 +1,4 @@
-/** A Worker with a door to the keepers of its objects, and to what an object holds. */
+/** A Worker with an endpoint for its objects' keepers, and for the contents of an object. */
 import { env } from 'cloudflare:workers'
 import { asPlugin } from '../../../src/core/built-in.ts'
 import { coreOf } from '../../../src/core/handler.ts'
@@ -28,7 +28,7 @@ const document = (id: string, expiresAt?: number) => ({
   ...(expiresAt !== undefined && { expiresAt }),
 })
 
-/** A keeper that does what it is asked, and counts alarms. */
+/** A keeper that follows commands, and counts alarms. */
 function keeperAs(name: string, { store, ...seat }: Seat): Keeper {
   let alarms = 0
   let next: number | undefined
@@ -41,7 +41,7 @@ function keeperAs(name: string, { store, ...seat }: Seat): Keeper {
     wakeBy: (at: number) => seat.wakeBy(at),
     wakeAt: (at: number) => seat.wakeAt(at),
     letGo: () => seat.letGo(),
-    /** What it does at the next alarms. */
+    /** Plans its behaviour at the next alarms. */
     plan(at: number | undefined, isFailing: boolean) {
       next = at
       fails = isFailing
@@ -114,7 +114,7 @@ const handler = createHandler({
 })
 const made = durableObjects(handler)
 
-/** The class, with a look at what an object holds. */
+/** The class with access to an object's contents. */
 function open(Made: ObjectClass) {
   return class extends Made {
     readonly #state: ObjectState
@@ -132,7 +132,7 @@ function open(Made: ObjectClass) {
       return this.#state.storage.sql.exec(query, ...values).toArray()
     }
 
-    /** As when its time has come. */
+    /** Rings the alarm now. */
     async ring(): Promise<void> {
       await this.#state.storage.deleteAlarm()
       await (this as unknown as { alarm(): Promise<void> }).alarm()

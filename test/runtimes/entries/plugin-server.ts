@@ -1,4 +1,4 @@
-/** Agents, and the plugin of the examples, which the test has from the packed library. */
+/** Agents, and the examples' plugin, which the test takes from the packed library. */
 import { ndjson } from '../../../examples/ndjson.ts'
 import {
   Agent,
@@ -19,7 +19,7 @@ const counting = new Agent({
   },
 })
 
-/** Speaks until nobody listens. */
+/** Speaks until its reader leaves. */
 const endless = new Agent({
   name: 'endless',
   async *run(_, { signal }) {
@@ -55,7 +55,7 @@ interface Call {
   readonly args: readonly string[]
 }
 
-/** A door to what a plugin keeps, one call a request. */
+/** An endpoint for the stored data of a plugin, one call a request. */
 const shelf: Plugin = {
   name: 'shelf',
   kept: things,

@@ -1,4 +1,4 @@
-/** A Worker that tells at `/ledger` what its Durable Objects have written; `POST` takes it. */
+/** A Worker that gives its Durable Objects' writes at `/ledger`. `POST` also begins a new ledger. */
 import { env } from 'cloudflare:workers'
 import { Agent, createHandler, MetricsExporter } from '../../../src/index.ts'
 import { durableObjects, durableState, type WorkerFetch, worker } from '../../../src/runtimes/cloudflare.ts'

@@ -1,4 +1,4 @@
-/** A Worker with a door to the run host of `durableState`, one call a request. */
+/** A Worker with an endpoint for the run host of `durableState`, one call a request. */
 import { env } from 'cloudflare:workers'
 import { coreOf } from '../../../src/core/handler.ts'
 import { ServableError } from '../../../src/errors.ts'
@@ -19,7 +19,7 @@ const handler = createHandler({
 })
 const made = durableObjects(handler)
 
-/** The class, and a way to end an object as a crash would. */
+/** The class with a way to end an object like a crash. */
 export class ServableRun extends made.ServableRun {
   readonly #abort: () => void
 
@@ -33,7 +33,7 @@ export class ServableRun extends made.ServableRun {
   }
 }
 
-/** The same, of the objects that list. */
+/** The same for index objects. */
 export class ServableIndex extends made.ServableIndex {
   readonly #abort: () => void
 
@@ -88,10 +88,10 @@ async function answer(call: Call, signal: AbortSignal): Promise<unknown> {
   }
 }
 
-/** Milliseconds between two empty lines while nothing comes: workerd tells of a client that left at a write only. */
+/** Milliseconds of silence before an empty line. workerd notices a client that left only at a write. */
 const KEEP_ALIVE_MS = 100
 
-/** A log, one line an entry. */
+/** A log as lines, one for each entry. */
 function linesOf(follower: Follower): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   const alive = () => new Promise<[]>(resolve => setTimeout(() => resolve([]), KEEP_ALIVE_MS))

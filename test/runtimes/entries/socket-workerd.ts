@@ -5,7 +5,7 @@ interface Bindings {
   readonly SOCKETS: { getByName(name: string): { fetch(request: Request): Promise<Response> } }
 }
 
-/** Requests of a Worker do not share their sockets and timers; those of one Durable Object do. */
+/** The object of all sockets. Requests of a Worker do not share sockets and timers, but those of one Durable Object do. */
 export class SocketObject {
   readonly #context: WorkerContext
   readonly #fetch: WorkerFetch = worker(serviceFetch)

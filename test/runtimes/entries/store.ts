@@ -1,4 +1,4 @@
-/** A Worker whose Durable Objects each hold a store, and do what is sent to them. */
+/** A Worker whose Durable Objects each have a store and run the steps that are sent to them. */
 import { DurableObject } from 'cloudflare:workers'
 import type { ObjectNamespace, ObjectState } from '../../../src/runtimes/cloudflare/platform.ts'
 import { type ObjectStore, objectStore } from '../../../src/runtimes/cloudflare/sql.ts'
@@ -8,7 +8,7 @@ interface StoreStub {
   fetch(request: Request): Promise<Response>
 }
 
-/** It has the name of a class that `wrangler.toml` binds. */
+/** It has the name of a class in `wrangler.toml`. */
 export class ServableRun extends DurableObject {
   readonly #store: ObjectStore
 
@@ -23,7 +23,7 @@ export class ServableRun extends DurableObject {
   }
 }
 
-/** What is seen of a store by code that goes on while it is cleared: what is there, `nothing`, or what is thrown. */
+/** What code sees of a store while it is cleared: the data, `nothing`, or an error. */
 async function clearAtWork(store: ObjectStore): Promise<string[]> {
   const seen: string[] = []
   let isCleared = false
@@ -32,7 +32,7 @@ async function clearAtWork(store: ObjectStore): Promise<string[]> {
   })
   while (!isCleared) {
     seen.push(look(store))
-    // A timer, now and then: the storage is to have its turn as well.
+    // A timer now and then lets the storage work as well.
     await (seen.length % 10 === 0 ? new Promise(resolve => setTimeout(resolve)) : undefined)
   }
   await cleared

@@ -3,7 +3,7 @@ import { Agent, createHandler, type Handler, memoryState } from '../../../../../
 import { nextHandlers, type Route } from '../../../../../../src/runtimes/next.ts'
 import { sqliteState } from '../../../../../../src/runtimes/sqlite.ts'
 
-/** Made when the module is imported, as apps do it: `next build` does so too. */
+/** Made at import, as in apps. `next build` imports it too. */
 const kept: Handler = createHandler({
   registry: false,
   agents: {
@@ -19,7 +19,7 @@ const kept: Handler = createHandler({
   state: sqliteState({ path: 'kept.db' }),
 })
 
-/** The services of the contracts, in memory. Only the one that ENTRY names is loaded, with the settings SETTINGS. */
+/** The contracts' services, in memory. Only the one in ENTRY is loaded, with the settings in SETTINGS. */
 const services: Readonly<Record<string, () => Promise<Handler>>> = {
   http: async () => (await import('../../../../../contracts/fixture.ts')).handler,
   async runs() {
