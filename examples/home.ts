@@ -14,6 +14,7 @@ const PAGE = `<!doctype html>
   <li><a href="/.well-known/agent-card.json">The agent card</a>; A2A takes <code>POST /</code>
   <li><a href="/api/metrics">Metrics</a> and <a href="/api/health">health</a>
   <li><a href="/api/ndjson/counts">Runs as NDJSON</a>, by a plugin: <code>POST /api/agents/echo/ndjson</code>
+  <li>An agent that asks: <code>POST /api/agents/tailor/run</code>, then <code>POST /api/runs/:id/answers</code>
   <li>Socket.IO and plain WebSockets at <code>/socket.io/</code>
 </ul>
 <pre>curl -N localhost:8787/api/agents/summarizer/stream -H 'content-type: application/json' -d '{"input":"…"}'</pre>

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 // In your own project import from `servable` and `servable/cloudflare`. This example imports the sources, so that it needs no
 // build.
+import { files } from '../src/files/plugin.ts'
 import { bearerIdentity, createHandler, MetricsExporter } from '../src/index.ts'
 import { durableObjects, durableState, worker, workerAssets } from '../src/runtimes/cloudflare.ts'
 // The import uses the names. A bundler may drop an import that has only side effects (package.json: `sideEffects`).
@@ -28,7 +29,7 @@ const handler = createHandler({
   fileUpload: true,
   swagger: { enabled: true, assets: workerAssets() },
   toolkits: [{ name: 'arithmetic', description: 'Sums and products', tools: agents.calculator.tools }],
-  plugins: [ndjson()],
+  plugins: [ndjson(), files()],
   // Off unless there is a token. Put ADMIN_TOKEN=… into .dev.vars, or run `wrangler secret put ADMIN_TOKEN`.
   ...(ADMIN_TOKEN && {
     admin: {
