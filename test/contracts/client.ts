@@ -37,7 +37,7 @@ export function clientServer(fallback?: (request: Request) => Promise<Response>)
         left: ['cancelled', 'cancelled', 'cancelled'],
         reason: 'enough',
         code: 'agent_not_found',
-        names: ['echo', 'counts', 'gated', 'calls', 'fails', 'thinks'],
+        names: ['echo', 'counts', 'gated', 'calls', 'fails', 'heard', 'thinks'],
       })
       // Two uncut runs, three that were left, and each other run once, despite repeated requests.
       expect(service.notes.began - began).toBe(2 * runs + 5)

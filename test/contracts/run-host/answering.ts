@@ -34,7 +34,8 @@ export function waitingRun(id: string, acts: readonly Act[], owner: Viewer): Wai
     waiting: {
       target: { kind: 'agent', name: 'scripted' },
       input: JSON.stringify(acts),
-      options: { sessionId: 'session', userId: 'ada', ...(owner !== null && { identity: owner }) },
+      // Of its own: runs of one session wait for each other.
+      options: { sessionId: `session-${id}`, userId: 'ada', ...(owner !== null && { identity: owner }) },
       requests,
       answers: [],
       work: { done: [], answered: [], states: { own: 1 } },
@@ -223,7 +224,12 @@ function keepCases(hosted: Hosted): void {
     const owner = unique('owner')
     const id = await kept(host, [ask('a')], owner)
     const record = await host.get(id, owner)
-    expect(record).toMatchObject({ sessionId: 'session', userId: 'ada', name: 'scripted', kind: 'agent' })
+    expect(record).toMatchObject({
+      sessionId: `session-${id}`,
+      userId: 'ada',
+      name: 'scripted',
+      kind: 'agent',
+    })
     expect(record).not.toHaveProperty('result')
     expect(await ending(host, id, owner)).toEqual(record)
     expect(eventsIn(await read(host, id, 0, owner))).toEqual([waitingRun(id, [ask('a')], owner).event])
@@ -231,7 +237,7 @@ function keepCases(hosted: Hosted): void {
     expect((await host.list(owner, { status: 'running', limit: 10 })).runs).toEqual([])
     const { next } = await answer(host, id, { a: 1 }, { owner })
     expect(next).toMatchObject({
-      options: { sessionId: 'session', userId: 'ada', identity: owner },
+      options: { sessionId: `session-${id}`, userId: 'ada', identity: owner },
       continues: { work: { states: { own: 1 } } },
     })
   })
