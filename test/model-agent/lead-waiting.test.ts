@@ -13,10 +13,11 @@ import {
   Team,
   type Tool,
   textOf,
+  Workflow,
 } from '../../src/index.ts'
 import { lead, ModelAgent } from '../../src/model-agent/index.ts'
 import { talk } from '../agents/talk.ts'
-import { calls, type Answer as Line, type Provider, says, startProvider } from './provider.ts'
+import { calls, countedCalls, type Answer as Line, type Provider, says, startProvider } from './provider.ts'
 
 let leading: Provider
 let working: Provider
@@ -280,6 +281,23 @@ describe('a member of a lead that waits', () => {
     expect(told().results).toEqual(['quick', 'no thread', 'one M', 'two L'])
   })
 
+  it('is found where the ids of calls come again in every step', async () => {
+    const desk = serve(deskOf([asking('tailor', 'size').agent, knowing().agent]))
+    script(
+      countedCalls(['ask_clerk', { input: 'a' }]),
+      countedCalls(['ask_tailor', { input: 'one' }], ['ask_clerk', { input: 'b' }]),
+      countedCalls(['ask_tailor', { input: 'two' }]),
+      says('done'),
+    )
+    const first = await desk.run('Shirts')
+    expect(pathsOf(first)).toEqual(['tailor/size'])
+    const second = await desk.answer(first.runId, to(first, 'M'))
+    expect(pathsOf(second)).toEqual(['tailor#2/size'])
+    const last = await desk.answer(second.runId, to(second, 'L'))
+    expect(last.text).toBe('done')
+    expect(told().results).toEqual(['known a', 'known b', 'tailor: one M', 'tailor: two L'])
+  })
+
   it('may have a model of its own, whose tool needs an approval', async () => {
     const paid: unknown[] = []
     const refund: Tool = {
@@ -325,6 +343,38 @@ describe('a lead that goes on', () => {
     const second = await first.say('M')
     expect(second.requests.map(({ id }) => id)).toEqual([`${second.id}/tailor#2/size`])
     expect(leading.asked).toHaveLength(2)
+  })
+
+  it('may be the lead of a team in a workflow', async () => {
+    const desk = deskOf([asking('tailor', 'size').agent, knowing().agent])
+    const flow = new Workflow({
+      name: 'flow',
+      register: false,
+      async *run(input, context) {
+        yield 'First. '
+        for (const color of ['red', 'blue']) yield* context.call(desk, `${textOf(input)} in ${color}`)
+      },
+    })
+    const two: [string, object][] = [
+      ['ask_clerk', { input: 'a' }],
+      ['ask_tailor', { input: 'b' }],
+    ]
+    script(calls(...two), says('One. '), calls(...two), says('Two.'))
+    const first = await talk(flow)
+    expect(first.text).toBe('First. ')
+    const second = await first.say('M')
+    expect([second.text, second.requests.map(({ id }) => id)]).toEqual([
+      'One. ',
+      [`${second.id}/desk#2/tailor/size`],
+    ])
+    const last = await second.say('L')
+    expect(last.text).toBe('Two.')
+    const called = last.events.flatMap(event =>
+      event.type === 'tool_call_start' ? [event.toolCall.name] : [],
+    )
+    expect(called).toEqual(['ask_tailor'])
+    expect(leading.asked).toHaveLength(4)
+    expect(told().results).toEqual(['known a', 'tailor: b L'])
   })
 
   it('is refused where the team has no such member any more', async () => {
