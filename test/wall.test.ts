@@ -114,7 +114,7 @@ const KNOWS: Record<string, readonly string[]> = {
   adapters: ['errors', 'key-text', 'agents'],
   'mcp-client': ['errors', 'validation', 'environment', 'web', 'agents', 'http'],
   signing: ['errors', 'validation', 'canonical-json', 'a2a'],
-  'model-agent': ['errors', 'key-text', 'wake', 'agents', 'http', 'adapters'],
+  'model-agent': ['errors', 'key-text', 'agents', 'http', 'adapters'],
   // Of all these, types alone: see below.
   client: ['errors', 'web', 'agents', 'runs', 'http', 'metrics'],
   metrics: ['errors', 'schemas', 'core', 'wake', 'web', 'agents', 'state', 'runs', 'http'],

@@ -9,12 +9,24 @@ import type { Answer, RunEvent } from '../agents/contract.ts'
 import type { RunContext } from '../agents/perform.ts'
 import { ServableError } from '../errors.ts'
 import type { OpenCall } from './call-model.ts'
-import { carryOut, failureOf, type Parts, resultOf } from './settle.ts'
+import { carryOut, failureOf, type Parts, placeOf, resultOf, type Settled } from './settle.ts'
 import type { OwnTool } from './tools.ts'
 import type { Waiting } from './waiting.ts'
 
+/** Goes on with calls that waited, as far as all of them were answered. */
+export async function* resume(
+  waiting: readonly Waiting[],
+  parts: Parts,
+  run: RunContext,
+): AsyncGenerator<RunEvent, Settled> {
+  // The run before asked here: what follows has names of its own.
+  for (const { request } of waiting) run.scope.next(placeOf(request), 'tool')
+  if (!isAnswered(waiting, run.answers)) return { results: [], waits: waiting }
+  return { results: yield* takeAnswers(waiting, parts, run), waits: [] }
+}
+
 /** Whether everything was answered that was asked. */
-export function isAnswered(waiting: readonly Waiting[], answers: readonly Answer[] = []): boolean {
+function isAnswered(waiting: readonly Waiting[], answers: readonly Answer[] = []): boolean {
   return waiting.every(({ request }) => answers.some(({ id }) => id === request.id))
 }
 
@@ -22,7 +34,7 @@ export function isAnswered(waiting: readonly Waiting[], answers: readonly Answer
  * Does what was answered: calls what was approved with what was shown, and gives the results of clients. Throws `invalid_input`
  * before anything is called where an answer does not fit.
  */
-export async function* takeAnswers(
+async function* takeAnswers(
   waiting: readonly Waiting[],
   parts: Parts,
   run: RunContext,

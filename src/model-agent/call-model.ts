@@ -93,7 +93,7 @@ export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, Mode
     for await (const part of result.stream) yield* parts.read(part)
     call.signal.throwIfAborted()
     const messages = await responses
-    const open = openCallsIn(messages)
+    const { open } = callsIn(messages)
     const structured = output === undefined || open.length > 0 ? null : toStructured(await output)
     const { finishReason = 'stop', usage } = parts.outcome
     const steps = (await asked).length
@@ -104,20 +104,29 @@ export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, Mode
   }
 }
 
-/** The calls without a result. Ids may come again: some models count from `call_0` in every step. */
-function openCallsIn(messages: readonly ModelMessage[]): OpenCall[] {
+/**
+ * The calls in messages, in order, and those of them without a result. Ids may come again: some models count from `call_0` in
+ * every step.
+ */
+export function callsIn(messages: readonly ModelMessage[]): {
+  readonly calls: readonly OpenCall[]
+  readonly open: readonly OpenCall[]
+} {
+  const calls: OpenCall[] = []
   const open = new Map<string, OpenCall>()
   for (const { content } of messages) {
     if (typeof content === 'string') continue
     for (const part of content) {
       if (part.type === 'tool-call' && part.providerExecuted !== true) {
         const { toolCallId, toolName, input } = part
-        open.set(toolCallId, { toolCallId, toolName, input })
+        const call = { toolCallId, toolName, input }
+        calls.push(call)
+        open.set(toolCallId, call)
       }
       if (part.type === 'tool-result') open.delete(part.toolCallId)
     }
   }
-  return [...open.values()]
+  return { calls, open: [...open.values()] }
 }
 
 /** A promise whose rejection is somebody's, also where nobody comes to wait for it. */

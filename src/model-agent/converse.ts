@@ -5,15 +5,14 @@
  * @module
  */
 
-import type { ModelMessage, ToolResultPart } from 'ai'
+import type { ModelMessage } from 'ai'
 import type { FinishReason, RunEvent, Usage } from '../agents/contract.ts'
-import type { RunContext } from '../agents/perform.ts'
+import type { Yielded } from '../agents/perform.ts'
 import { addUsage } from '../agents/usage.ts'
-import { isAnswered, takeAnswers } from './answers.ts'
-import { callModel, type ModelAnswer, type ModelCall } from './call-model.ts'
+import { callModel, type ModelAnswer, type ModelCall, type OpenCall } from './call-model.ts'
 import { isRefusal } from './failure.ts'
-import { placeOf, settle } from './settle.ts'
-import type { Conversation, Waiting } from './waiting.ts'
+import type { Settled } from './settle.ts'
+import type { Conversation } from './waiting.ts'
 
 /** What came of a conversation. */
 export interface Said {
@@ -24,36 +23,45 @@ export interface Said {
   readonly conversation: Conversation
 }
 
-/** Goes on with a conversation: first by what was answered, then by asking the model, as often as it takes. */
+/** Does the calls that the model's package does not carry out. */
+export interface Calls {
+  settle(open: readonly OpenCall[]): AsyncGenerator<Yielded, Settled>
+  /** Goes on with those for which a conversation waited. */
+  resume(conversation: Conversation): AsyncGenerator<Yielded, Settled>
+}
+
+/** Goes on with a conversation: first with the calls that waited, then by asking the model, as often as it takes. */
 export async function* converse(
   call: Omit<ModelCall, 'messages'>,
-  { turns, turn, waiting }: Conversation,
-  run: RunContext,
-): AsyncGenerator<RunEvent, Said> {
-  const said = [...turn]
-  const end = (finishReason: FinishReason, structured: object | null, waits: readonly Waiting[]): Said => ({
+  conversation: Conversation,
+  calls: Calls,
+): AsyncGenerator<Yielded, Said> {
+  const { turns } = conversation
+  const said = [...conversation.turn]
+  let usage: Usage | undefined
+  const end = (
+    finishReason: FinishReason,
+    waiting: Settled['waits'] = [],
+    structured: object | null = null,
+  ) => ({
     finishReason,
     ...(usage && { usage }),
     structured,
-    conversation: { turns, turn: said, waiting: waits },
+    conversation: { turns, turn: said, waiting },
   })
-  let usage: Usage | undefined
-  // The run before asked here: what follows has names of its own.
-  for (const { request } of waiting) run.scope.next(placeOf(request), 'tool')
-  if (!isAnswered(waiting, run.answers)) return end('input_required', null, waiting)
-  addResults(said, yield* takeAnswers(waiting, call, run))
+  let settled = yield* calls.resume(conversation)
   let left = call.settings.maxSteps ?? 10
   while (true) {
+    if (settled.results.length > 0) said.push({ role: 'tool', content: [...settled.results] })
+    if (settled.waits.length > 0) return end('input_required', settled.waits)
+    if (left <= 0) return end('tool_calls')
     const settings = { ...call.settings, maxSteps: left }
     const answer = yield* callWithHistory({ ...call, settings }, turns, said)
     said.push(...answer.messages)
     if (answer.usage) usage = usage === undefined ? answer.usage : addUsage(usage, answer.usage)
-    if (answer.open.length === 0) return end(answer.finishReason, answer.structured, [])
-    const waits: Waiting[] = []
-    addResults(said, yield* settle(answer.open, waits, call, run))
-    if (waits.length > 0) return end('input_required', null, waits)
+    if (answer.open.length === 0) return end(answer.finishReason, [], answer.structured)
+    settled = yield* calls.settle(answer.open)
     left -= answer.steps
-    if (left <= 0) return end('tool_calls', null, [])
   }
 }
 
@@ -75,8 +83,4 @@ async function* callWithHistory(
   if (first.done) return first.value
   yield first.value
   return yield* events
-}
-
-function addResults(said: ModelMessage[], content: ToolResultPart[]): void {
-  if (content.length > 0) said.push({ role: 'tool', content })
 }

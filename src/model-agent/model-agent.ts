@@ -9,10 +9,12 @@ import type { Yielded } from '../agents/perform.ts'
 import type { Tool, ToolsOf } from '../agents/tool.ts'
 import { nameOf } from '../agents/usage.ts'
 import { messageOf, ServableError } from '../errors.ts'
+import { resume } from './answers.ts'
 import type { ModelSettings } from './call-model.ts'
 import { converse, type Said } from './converse.ts'
 import { toHistory } from './history.ts'
 import { toAdvice, toKept, toUserMessage } from './messages.ts'
+import { settle } from './settle.ts'
 import { systemOf, toTurns } from './told.ts'
 import { toModelTools } from './tools.ts'
 import { type Conversation, fromKept, toKept as toKeptConversation } from './waiting.ts'
@@ -148,7 +150,10 @@ async function* answer(
     parts: new AiParts({ model: nameOf(agent.model), nameOf: modelTools.nameOf }),
   }
   const kept = fromKept(context.work?.read())
-  const said = yield* converse(call, kept ?? (await begun(input, context, session)), context)
+  const said = yield* converse(call, kept ?? (await begun(input, context, session)), {
+    settle: open => settle(open, call, context),
+    resume: ({ waiting }) => resume(waiting, call, context),
+  })
   const { turn, waiting } = said.conversation
   if (waiting.length > 0) context.work?.keep(toKeptConversation(said.conversation))
   else if (session !== undefined) await remember(agent, runId, () => session.append(turn.map(toKept)))

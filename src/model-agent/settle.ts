@@ -15,20 +15,26 @@ import type { ModelCall, OpenCall } from './call-model.ts'
 import type { OwnTool } from './tools.ts'
 import type { Waiting } from './waiting.ts'
 
+/** What came of calls: what the model is told of those that have ended, and those that wait. */
+export interface Settled {
+  readonly results: readonly ToolResultPart[]
+  readonly waits: readonly Waiting[]
+}
+
 /** What calls have in common in a run. */
 export type Parts = Pick<ModelCall, 'tools' | 'parts'>
 
 /** Most requests of one run; a call beyond them fails. */
 const MAX_REQUESTS = 100
 
-/** Carries out the calls that need nobody, and puts the others to those that wait. */
+/** Carries out the calls that need nobody. The others wait. */
 export async function* settle(
   open: readonly OpenCall[],
-  waits: Waiting[],
   parts: Parts,
   run: RunContext,
-): AsyncGenerator<RunEvent, ToolResultPart[]> {
+): AsyncGenerator<RunEvent, Settled> {
   const results: ToolResultPart[] = []
+  const waits: Waiting[] = []
   for (const call of open) {
     const own = parts.tools.ownOf(call.toolName)
     if (own !== undefined && !(await mustAsk(own, call, run))) {
@@ -39,7 +45,7 @@ export async function* settle(
       results.push(yield* fail(call, `At most ${MAX_REQUESTS} of these calls can wait at a time`, parts))
     }
   }
-  return results
+  return { results, waits }
 }
 
 async function mustAsk({ tool, parse }: OwnTool, call: OpenCall, run: RunContext): Promise<boolean> {
@@ -92,7 +98,12 @@ export async function* carryOut(
   return resultOf(call, how.output)
 }
 
-function* fail(call: OpenCall, error: unknown, { parts }: Parts): Generator<RunEvent, ToolResultPart> {
+/** Tells that a call gave nothing. */
+export function* fail(
+  call: OpenCall,
+  error: unknown,
+  { parts }: Pick<Parts, 'parts'>,
+): Generator<RunEvent, ToolResultPart> {
   yield* parts.read({ type: 'tool-error', toolCallId: call.toolCallId, error })
   return failureOf(call, messageOf(error))
 }

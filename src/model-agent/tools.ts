@@ -110,14 +110,19 @@ async function execute(each: Tool, args: unknown, context: ToolContext, run: Run
   try {
     return withoutKeys(await each.execute(args, context), run)
   } catch (cause) {
-    const text = redact(messageOf(cause), secretsOf(run))
-    // Only the log gets the cause, and it removes keys from it.
-    if (isServableError(cause)) throw new ServableError(cause.code, text, { issues: cause.issues, cause })
-    throw new Error(text, { cause })
+    throw withoutSecrets(cause, run)
   }
 }
 
-function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
+/** What a model is told of a failure. Only the log gets the cause, and it removes keys from it. */
+export function withoutSecrets(cause: unknown, run: RunContext): Error {
+  const text = redact(messageOf(cause), secretsOf(run))
+  if (isServableError(cause)) return new ServableError(cause.code, text, { issues: cause.issues, cause })
+  return new Error(text, { cause })
+}
+
+/** A name as the model's providers take it, which no other tool has. */
+export function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
   const plain = plainName(name)
   let free = plain
   for (let count = 2; taken.has(free); count++) free = `${plain.slice(0, MAX_NAME - 4)}_${count}`

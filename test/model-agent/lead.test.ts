@@ -2,8 +2,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Agent, createHandler, type RunEvent, Team, textOf } from '../../src/index.ts'
 import { lead, ModelAgent } from '../../src/model-agent/index.ts'
-import { SideEvents } from '../../src/model-agent/side-events.ts'
-import { drain, never } from '../support.ts'
+import { drain } from '../support.ts'
 import { calls, hangs, type Provider, says, startProvider } from './provider.ts'
 
 let leading: Provider
@@ -168,46 +167,5 @@ describe('a lead that is left', () => {
     await expect.poll(() => working.asked[0]?.hasLeft).toBe(true)
     await new Promise(resolve => setTimeout(resolve, 50))
     expect(leading.asked).toHaveLength(1)
-  })
-})
-
-describe('SideEvents', () => {
-  it('gives what is put aside between the items of a source, and what both return', async () => {
-    const side = new SideEvents<number>()
-    async function* few() {
-      yield 1
-      yield 2
-      return 'few'
-    }
-    async function* main() {
-      yield 0
-      const result = await side.put(few())
-      yield 3
-      return result
-    }
-    const events = side.beside(main())
-    const seen: number[] = []
-    let item = await events.next()
-    for (; !item.done; item = await events.next()) seen.push(item.value)
-    expect([seen, item.value]).toEqual([[0, 1, 2, 3], 'few'])
-  })
-
-  it('does not read a source on that nobody takes from', async () => {
-    const side = new SideEvents<number>()
-    let count = 0
-    async function* many() {
-      while (true) yield count++
-    }
-    async function* main(): AsyncGenerator<number, void> {
-      yield await never()
-    }
-    const events = side.beside(main())
-    const first = events.next()
-    const putting = side.put(many())
-    await first
-    await new Promise(resolve => setImmediate(resolve))
-    expect(count).toBeLessThan(70)
-    await Promise.race([events.return(), new Promise(resolve => setImmediate(resolve))])
-    void putting.catch(() => {})
   })
 })

@@ -54,17 +54,22 @@ export const says =
     response.end(`${chunk({}, 'stop')}${USAGE}data: [DONE]\n\n`)
   }
 
+type Called = [name: string, args: object]
+
 /** Calls tools with these names and arguments. */
-export const calls =
-  (...tools: [name: string, args: object][]): Answer =>
+export const calls = (...tools: Called[]): Answer => callsAs(() => `call_${crypto.randomUUID()}`, tools)
+
+/** The same, with ids that count from `call_0`. */
+export const countedCalls = (...tools: Called[]): Answer => callsAs(index => `call_${index}`, tools)
+
+const callsAs =
+  (idOf: (index: number) => string, tools: readonly Called[]): Answer =>
   response => {
     begin(response)
     for (const [index, [name, args]] of tools.entries()) {
       const [head, tail] = [JSON.stringify(args).slice(0, 3), JSON.stringify(args).slice(3)]
       const call = (more: object) => chunk({ tool_calls: [{ index, ...more }] })
-      response.write(
-        call({ id: `call_${crypto.randomUUID()}`, type: 'function', function: { name, arguments: head } }),
-      )
+      response.write(call({ id: idOf(index), type: 'function', function: { name, arguments: head } }))
       response.write(call({ function: { arguments: tail } }))
     }
     response.end(`${chunk({}, 'tool_calls')}${USAGE}data: [DONE]\n\n`)

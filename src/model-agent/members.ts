@@ -1,0 +1,160 @@
+/**
+ * The members of a team as tools of the model that leads it.
+ *
+ * @module
+ */
+
+import { type ToolResultPart, type ToolSet, tool } from 'ai'
+import { AiParts } from '../adapters/ai-parts.ts'
+import { aside, withFacts } from '../agents/call.ts'
+import type { ServableAgent, Usage } from '../agents/contract.ts'
+import { merge } from '../agents/merge.ts'
+import type { Yielded } from '../agents/perform.ts'
+import { withoutKeys } from '../agents/redacted.ts'
+import { retold } from '../agents/retold.ts'
+import type { TeamContext } from '../agents/team.ts'
+import { untilItWaits } from '../agents/waits.ts'
+import { isServableError, ServableError } from '../errors.ts'
+import { callsIn, type OpenCall } from './call-model.ts'
+import type { Calls } from './converse.ts'
+import { fail, resultOf, type Settled } from './settle.ts'
+import { freeName, type ModelTools, toSchema, withoutSecrets } from './tools.ts'
+import type { Conversation, Waiting } from './waiting.ts'
+
+const TASK = {
+  type: 'object',
+  properties: { input: { type: 'string', description: 'All that the member has to know' } },
+  required: ['input'],
+}
+
+/** Failures of a turn that the model cannot mend: the run fails. */
+const ENDS_RUN: ReadonlySet<string> = new Set(['run_changed', 'runs_not_stored'])
+
+/** What came of one call: what the model is told of it, or what it waits for. Nothing of one that the model was told of before. */
+type Asked = Partial<Settled>
+
+/** The calls of a model that leads: each is a member's turn. */
+export class MemberCalls implements Calls {
+  readonly tools: ModelTools
+  readonly parts: AiParts
+  /** What the members have used in this run. */
+  readonly used: Usage[] = []
+  readonly #context: TeamContext
+  /** By the model's name of the tool. */
+  readonly #members = new Map<string, ServableAgent>()
+
+  /** `model` is the lead's, as `provider/id`. */
+  constructor(context: TeamContext, model: string | undefined) {
+    this.#context = context
+    const set: ToolSet = {}
+    for (const member of context.members) {
+      const { name, description = `Asks ${name}` } = member
+      const free = freeName(`ask_${name}`, this.#members)
+      this.#members.set(free, member)
+      set[free] = tool({ description, inputSchema: toSchema(TASK) })
+    }
+    const nameOf = (name: string) => {
+      const member = this.#members.get(name)
+      return member === undefined ? name : `ask_${member.name}`
+    }
+    this.tools = { set, nameOf, ownOf: () => undefined }
+    this.parts = new AiParts({ model, nameOf })
+  }
+
+  /** Asks the members at once. */
+  settle(open: readonly OpenCall[]): AsyncGenerator<Yielded, Settled> {
+    return together(open.map(call => this.#ask(call)))
+  }
+
+  /**
+   * Goes on with the turns that waited. All calls begin in their order, so that each has the name that it had before. What is told
+   * here is told for the first time.
+   */
+  async *resume({ turn, waiting }: Conversation): AsyncGenerator<Yielded, Settled> {
+    if (waiting.length === 0) return { results: [], waits: [] }
+    const { calls, open } = callsIn(turn)
+    const { scope } = this.#context
+    for (const call of open) {
+      for (const event of this.parts.read({ type: 'tool-call', ...call })) yield scope.asNews(event)
+    }
+    const lanes = calls.map(call => (open.includes(call) ? this.#ask(call) : this.#pass(call)))
+    return yield* retold(together(lanes), said => scope.asNews(said))
+  }
+
+  async *#ask(call: OpenCall): AsyncGenerator<Yielded, Asked> {
+    const { parts } = this
+    const context = this.#context
+    const { toolCallId } = call
+    try {
+      const { name, input } = this.#turnOf(call)
+      const end = yield* untilItWaits(within(parts.idOf(toolCallId), aside(context.call(name, input))))
+      const { usage } = 'waits' in end ? end.waits : end.value
+      if (usage !== undefined) this.used.push(usage)
+      if ('waits' in end) {
+        const { requests = [] } = end.waits
+        return { waits: requests.map((request): Waiting => ({ call, request })) }
+      }
+      const output = withoutKeys(end.value.structured ?? end.value.text, context)
+      const result = resultOf(call, output)
+      yield* parts.read({ type: 'tool-result', toolCallId, output })
+      return { results: [result] }
+    } catch (error) {
+      context.signal.throwIfAborted()
+      if (isServableError(error) && ENDS_RUN.has(error.code)) throw error
+      return { results: [yield* fail(call, withoutSecrets(error, context), { parts })] }
+    }
+  }
+
+  /** Takes the name of a call that has ended. One that does not fit had asked nobody. */
+  // biome-ignore lint/correctness/useYield: it says nothing.
+  async *#pass({ toolName, input }: OpenCall): AsyncGenerator<Yielded, Asked> {
+    const member = this.#members.get(toolName)
+    if (member !== undefined && taskIn(input) !== undefined) this.#context.scope.next(member.name, 'call')
+    return {}
+  }
+
+  #turnOf({ toolName, input: args }: OpenCall): { readonly name: string; readonly input: string } {
+    const member = this.#members.get(toolName)
+    if (member === undefined) {
+      throw new ServableError('run_changed', `The team has no member for \`${toolName}\` any more`)
+    }
+    const input = taskIn(args)
+    if (input !== undefined) return { name: member.name, input }
+    throw new ServableError('invalid_input', '`input` must be text that tells the member what to do')
+  }
+}
+
+function taskIn(args: unknown): string | undefined {
+  const { input } = Object(args) as { readonly input?: unknown }
+  return typeof input === 'string' && input !== '' ? input : undefined
+}
+
+/** Begins the turns in their order, and reads them at once: one that waits does not end the others. */
+async function* together(lanes: readonly AsyncGenerator<Yielded, Asked>[]): AsyncGenerator<Yielded, Settled> {
+  const asked: Asked[] = []
+  for await (const item of merge(lanes)) {
+    if (item.done) asked[item.lane] = item.value
+    else yield item.value
+  }
+  return {
+    results: asked.flatMap(({ results = [] }): readonly ToolResultPart[] => results),
+    waits: asked.flatMap(({ waits = [] }) => waits),
+  }
+}
+
+/** A member's turn is the tool call: what happens in its step, and in no further one, happens in the call. */
+async function* within<T>(toolCallId: string, turn: AsyncGenerator<Yielded, T>): AsyncGenerator<Yielded, T> {
+  let stepId: string | undefined
+  let result = await turn.next()
+  try {
+    for (; !result.done; result = await turn.next()) {
+      const { value } = result
+      if (typeof value !== 'string' && value.type === 'step') stepId ??= value.id
+      const isOwn = typeof value !== 'string' && (value.parentId === undefined || value.parentId === stepId)
+      yield isOwn ? withFacts(value, { parentId: toolCallId }) : value
+    }
+    return result.value
+  } finally {
+    if (!result.done) await turn.return(undefined as T)
+  }
+}
