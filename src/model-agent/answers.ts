@@ -13,11 +13,6 @@ import { carryOut, failureOf, type Parts, resultOf } from './settle.ts'
 import type { OwnTool } from './tools.ts'
 import type { Waiting } from './waiting.ts'
 
-/** Whether everything was answered that was asked. */
-export function isAnswered(waiting: readonly Waiting[], answers: readonly Answer[] = []): boolean {
-  return waiting.every(({ request }) => answers.some(({ id }) => id === request.id))
-}
-
 /**
  * Does what was answered: calls what was approved with what was shown, and gives the results of clients. Throws `invalid_input`
  * before anything is called where an answer does not fit.

@@ -7,12 +7,13 @@
 
 import type { ModelMessage, ToolResultPart } from 'ai'
 import type { FinishReason, RunEvent, Usage } from '../agents/contract.ts'
+import { isAnswered } from '../agents/input-request.ts'
 import type { RunContext } from '../agents/perform.ts'
 import { addUsage } from '../agents/usage.ts'
-import { isAnswered, takeAnswers } from './answers.ts'
+import { takeAnswers } from './answers.ts'
 import { callModel, type ModelAnswer, type ModelCall } from './call-model.ts'
 import { isRefusal } from './failure.ts'
-import { placeOf, settle } from './settle.ts'
+import { settle } from './settle.ts'
 import type { Conversation, Waiting } from './waiting.ts'
 
 /** What came of a conversation. */
@@ -38,8 +39,7 @@ export async function* converse(
     conversation: { turns, turn: said, waiting: waits },
   })
   let usage: Usage | undefined
-  // The run before asked here: what follows has names of its own.
-  for (const { request } of waiting) run.scope.next(placeOf(request), 'tool')
+  run.scope.meet(waiting.map(({ request }) => request))
   if (!isAnswered(waiting, run.answers)) return end('input_required', null, waiting)
   addResults(said, yield* takeAnswers(waiting, call, run))
   let left = call.settings.maxSteps ?? 10
