@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { RunInput, RunOutcome } from '../agents/contract.ts'
+import type { InputRequest, RunInput, RunOutcome, RunResult } from '../agents/contract.ts'
 import { ownerOf } from '../agents/owner.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
 import type { Tool } from '../agents/tool.ts'
@@ -12,8 +12,9 @@ import { nameOf } from '../agents/usage.ts'
 import type { Adapter } from './adapter.ts'
 import { toAiInput } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
+import { answeredMessages, askClient, keptIn, toMastraTools } from './client-tools.ts'
 import { modelOf, toolsOf } from './facts.ts'
-import { callMethod, fieldsOf, hasMethods, itemsOf, textIn } from './fields.ts'
+import { callMethod, type Fields, fieldsOf, hasMethods, itemsOf, textIn } from './fields.ts'
 import { threadOf } from './thread.ts'
 
 /**
@@ -50,11 +51,33 @@ async function* runAgent(
 ): AsyncGenerator<Yielded, RunOutcome> {
   const thread = threadOf(context)
   const memory = thread === undefined ? {} : { memory: { thread, resource: ownerOf(context) ?? thread } }
-  const options = { abortSignal: context.signal, ...memory }
+  const kept = keptIn(context)
+  const answered = kept && answeredMessages(kept, context.answers)
+  if (kept !== undefined && answered === undefined)
+    return waitsFor(kept.waiting.map(({ request }) => request))
+  const clientTools = await toMastraTools(agent, context.clientTools)
+  const options = { abortSignal: context.signal, ...memory, ...(clientTools && { clientTools }) }
+  const messages = answered ?? toAiInput(input, context.history)
   const parts = new AiParts()
-  const result = fieldsOf(await callMethod(agent, 'stream', toAiInput(input, context.history), options))
-  for await (const chunk of itemsOf(result.fullStream)) yield* parts.read(toAiPart(chunk))
-  return parts.outcome
+  let isClientAsked = false
+  const result = fieldsOf(await callMethod(agent, 'stream', messages, options))
+  for await (const chunk of itemsOf(result.fullStream)) {
+    yield* parts.read(toAiPart(chunk))
+    isClientAsked ||= clientTools !== undefined && isCallOf(chunk, clientTools)
+  }
+  if (clientTools === undefined || !isClientAsked) return parts.outcome
+  context.signal.throwIfAborted()
+  const requests = yield* askClient(result, clientTools, parts, context)
+  return requests.length === 0 ? parts.outcome : { ...parts.outcome, ...waitsFor(requests) }
+}
+
+function waitsFor(requests: readonly InputRequest[]): Pick<RunResult, 'finishReason' | 'requests'> {
+  return { finishReason: 'input_required', requests }
+}
+
+function isCallOf(chunk: unknown, tools: Fields): boolean {
+  const { type, payload } = fieldsOf(chunk)
+  return type === 'tool-call' && Object.hasOwn(tools, textIn(fieldsOf(payload).toolName) ?? '')
 }
 
 /** Mastra's names for parts of the AI SDK. */

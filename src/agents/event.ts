@@ -53,7 +53,7 @@ const isRequest = (value: unknown): boolean =>
   requestKinds.has(value.kind)
 
 /** Most requests with which a run may finish. */
-const MAX_REQUESTS = 100
+export const MAX_REQUESTS = 100
 
 const isRequests = (value: unknown): boolean =>
   Array.isArray(value) && value.length <= MAX_REQUESTS && value.every(isRequest)

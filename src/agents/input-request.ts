@@ -1,5 +1,5 @@
 import { canonicalJson } from '../canonical-json.ts'
-import type { InputRequest } from './run-types.ts'
+import type { Answer, InputRequest } from './run-types.ts'
 
 /** A request with the digest of what it shows: the SHA-256, in base64url, of its facts as canonical JSON. */
 export async function requestOf(request: Omit<InputRequest, 'digest'>): Promise<InputRequest> {
@@ -14,3 +14,16 @@ export async function requestOf(request: Omit<InputRequest, 'digest'>): Promise<
 
 /** Base64url (RFC 4648, section 5) has these in place of two signs of base64, and no padding. */
 const URL_SAFE: Readonly<Record<string, string>> = { '+': '-', '/': '_' }
+
+/** The name of the request for a call in its run. */
+export function placeOf({ kind, toolName = '' }: Pick<InputRequest, 'kind' | 'toolName'>): string {
+  return `${kind === 'client_tool' ? kind : 'approve'}:${toolName}`
+}
+
+/** Whether everything was answered that was asked. */
+export function isAnswered(
+  waiting: readonly { readonly request: InputRequest }[],
+  answers: readonly Answer[] = [],
+): boolean {
+  return waiting.every(({ request }) => answers.some(({ id }) => id === request.id))
+}

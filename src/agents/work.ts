@@ -7,6 +7,7 @@
 
 import { isErrorCode, isServableError, messageOf, ServableError } from '../errors.ts'
 import { isTerminal, isWaiting } from './event.ts'
+import { placeOf } from './input-request.ts'
 import { Names } from './path.ts'
 import { withoutKeys } from './redacted.ts'
 import type { Answer, InputRequest, RunEvent, RunKeys } from './run-types.ts'
@@ -321,6 +322,18 @@ export class Scope {
       if (!isSame) throw changed(path)
     } else if (this.isBehind && !this.#hasOverlapped) throw changed(path)
     return path
+  }
+
+  /**
+   * Goes on where an agent asked for its calls: what follows has names of its own. `asked` are the newest requests; those before
+   * them were answered earlier.
+   */
+  meet(asked: readonly InputRequest[]): void {
+    for (const request of asked) this.next(placeOf(request), 'tool')
+    for (const path of this.#left ?? []) {
+      const request = this.work.answeredAt(path)?.request
+      if (request !== undefined && request.kind !== 'question') this.next(placeOf(request), 'tool')
+    }
   }
 
   /** Does named work, unless it is done: then its recorded result is given. What it throws is recorded too. */

@@ -6,10 +6,11 @@
 
 import type { ToolResultPart } from 'ai'
 import type { Answer, RunEvent } from '../agents/contract.ts'
+import { isAnswered } from '../agents/input-request.ts'
 import type { RunContext } from '../agents/perform.ts'
 import { ServableError } from '../errors.ts'
 import type { OpenCall } from './call-model.ts'
-import { carryOut, failureOf, type Parts, placeOf, resultOf, type Settled } from './settle.ts'
+import { carryOut, failureOf, type Parts, resultOf, type Settled } from './settle.ts'
 import type { OwnTool } from './tools.ts'
 import type { Waiting } from './waiting.ts'
 
@@ -19,15 +20,9 @@ export async function* resume(
   parts: Parts,
   run: RunContext,
 ): AsyncGenerator<RunEvent, Settled> {
-  // The run before asked here: what follows has names of its own.
-  for (const { request } of waiting) run.scope.next(placeOf(request), 'tool')
+  run.scope.meet(waiting.map(({ request }) => request))
   if (!isAnswered(waiting, run.answers)) return { results: [], waits: waiting }
   return { results: yield* takeAnswers(waiting, parts, run), waits: [] }
-}
-
-/** Whether everything was answered that was asked. */
-function isAnswered(waiting: readonly Waiting[], answers: readonly Answer[] = []): boolean {
-  return waiting.every(({ request }) => answers.some(({ id }) => id === request.id))
 }
 
 /**

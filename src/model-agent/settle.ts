@@ -6,7 +6,8 @@
 
 import type { ToolResultPart } from 'ai'
 import type { InputRequest, RunEvent } from '../agents/contract.ts'
-import { requestOf } from '../agents/input-request.ts'
+import { MAX_REQUESTS } from '../agents/event.ts'
+import { placeOf, requestOf } from '../agents/input-request.ts'
 import type { RunContext } from '../agents/perform.ts'
 import { needsApproval, toolContextOf } from '../agents/tool.ts'
 import { messageOf } from '../errors.ts'
@@ -23,9 +24,6 @@ export interface Settled {
 
 /** What calls have in common in a run. */
 export type Parts = Pick<ModelCall, 'tools' | 'parts'>
-
-/** Most requests of one run; a call beyond them fails. */
-const MAX_REQUESTS = 100
 
 /** Carries out the calls that need nobody. The others wait. */
 export async function* settle(
@@ -52,11 +50,6 @@ async function mustAsk({ tool, parse }: OwnTool, call: OpenCall, run: RunContext
   if (typeof tool.needsApproval !== 'function') return tool.needsApproval ?? false
   const context = toolContextOf(run, { toolCallId: call.toolCallId, signal: run.signal })
   return needsApproval(tool, await parse(call.input), context)
-}
-
-/** The name of a request in its run. */
-export function placeOf({ kind, toolName = '' }: Pick<InputRequest, 'kind' | 'toolName'>): string {
-  return `${kind === 'client_tool' ? kind : 'approve'}:${toolName}`
 }
 
 /** What is asked of a person or a client. */

@@ -1,6 +1,7 @@
+import { testClientTools } from './client-tools.ts'
 import { testFramework } from './contract.ts'
 
-testFramework('mastra', {
+const framework = testFramework('mastra', {
   listed: { description: 'Tells the weather', model: 'test', provider: 'local.chat', tools: ['get_weather'] },
   model: 'local.chat/test',
   cut: 'length',
@@ -12,3 +13,5 @@ testFramework('mastra', {
   structured: true,
   example: 'mastra.ts',
 })
+
+testClientTools(framework)

@@ -100,8 +100,9 @@ async function script(said: string, { api, response, body, users, images, result
     setImmediate(() => setImmediate(() => response.destroy()))
     return
   }
-  if (said.includes('weather') && results.length === 0) {
-    writer.call('get_weather', { city: /in (\w+)/.exec(said)?.[1] ?? 'Oslo' })
+  const calls = callsFor(said, results)
+  for (const [name, args] of calls) writer.call(name, args)
+  if (calls.length > 0) {
     writer.end('tool_calls')
   } else {
     if (said.includes('think')) writer.thinking('Let me see.')
@@ -109,6 +110,16 @@ async function script(said: string, { api, response, body, users, images, result
     writer.end(said.includes('too long') ? 'length' : said.includes('forbidden') ? 'content_filter' : 'stop')
   }
   response.end()
+}
+
+function callsFor(said: string, { length: done }: readonly string[]): [name: string, args: object][] {
+  if (said.includes('weather') && done === 0) {
+    return [['get_weather', { city: /in (\w+)/.exec(said)?.[1] ?? 'Oslo' }]]
+  }
+  if (!said.includes('paint') || done >= (said.includes('again') ? 2 : 1)) return []
+  const pick = (hue: string): [string, object] => ['pick_color', { hue }]
+  const first = pick(`hue ${done}`)
+  return said.includes('both') ? [first, ['get_weather', { city: 'Oslo' }], pick('other')] : [first]
 }
 
 function wordsFor(

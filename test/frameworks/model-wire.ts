@@ -68,7 +68,9 @@ export const chat: Api = {
     read((body as { messages: Message[] }).messages, ({ role, content }) =>
       role === 'tool' ? content : undefined,
     ),
-  start(_body, write) {
+  start(body, write) {
+    const { length: before } = chat.read(body).results
+    let calls = 0
     const send = (choices: unknown[], rest = {}) => {
       const chunk = { id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'test', choices, ...rest }
       write(`data: ${JSON.stringify(chunk)}\n\n`)
@@ -80,9 +82,11 @@ export const chat: Api = {
       thinking: reasoning_content => delta({ reasoning_content }),
       call(name, args) {
         const text = JSON.stringify(args)
+        const index = calls++
+        const id = `call_${before + calls}`
         const first = { name, arguments: text.slice(0, 4) }
-        delta({ tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: first }] })
-        delta({ tool_calls: [{ index: 0, function: { arguments: text.slice(4) } }] })
+        delta({ tool_calls: [{ index, id, type: 'function', function: first }] })
+        delta({ tool_calls: [{ index, function: { arguments: text.slice(4) } }] })
       },
       end(finish_reason) {
         send([{ index: 0, delta: {}, finish_reason }])

@@ -136,6 +136,40 @@ describe('the tools of a client', () => {
     expect(told(3)).toHaveLength(7)
   })
 
+  it('may be asked for again over HTTP, by other names too', async () => {
+    const handler = createHandler({ registry: false, logger: false, agents: { helper: make() } })
+    const post = async (path: string, body: object) => {
+      const request = new Request(`http://127.0.0.1/api/${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+      return (await handler(request)).json()
+    }
+    const [one = { name: '' }] = clientTools
+    const other = { ...one, name: 'pick_brush' }
+    provider.script(
+      calls(['pick_color', { hue: '0' }]),
+      calls(['pick_brush', { hue: '1' }]),
+      calls(['pick_color', { hue: '2' }], ['pick_color', { hue: '3' }]),
+      says('Done'),
+    )
+    let run = await post('agents/helper/run', { input: 'Paint', clientTools: [one, other] })
+    const places: string[] = []
+    for (let turn = 0; turn < 3; turn++) {
+      const ids: string[] = run.requests.map(({ id }: { id: string }) => id)
+      places.push(...ids.map(id => id.replace(`${run.runId}/`, '')))
+      run = await post(`runs/${run.runId}/answers`, { answers: ids.map(id => ({ id, result: turn })) })
+    }
+    expect(run).toMatchObject({ text: 'Done', finishReason: 'stop' })
+    expect(places).toEqual([
+      'client_tool:pick_color',
+      'client_tool:pick_brush',
+      'client_tool:pick_color#2',
+      'client_tool:pick_color#3',
+    ])
+  })
+
   it('cannot have the name of a tool of the agent, by which it or the model knows it', async () => {
     const handler = createHandler({
       registry: false,
