@@ -45,7 +45,10 @@ const SWEEP_EVERY_RUNS = 100
 /** Milliseconds after which a turn is looked for again: what is pushed out of a session leaves without a word. */
 const TURN_MS = 86_400_000
 
-/** The same, where nobody could say. */
+/** Looks of one sweep, of 100 turns each. */
+const ROUNDS = 10
+
+/** Milliseconds after which a turn is looked for again where nobody could say. */
 const AGAIN_MS = 60_000
 
 /** Milliseconds for which a run may be at work longer than it may until somebody notices. */
@@ -164,10 +167,15 @@ export class Files implements FileKeeper, Storing {
     const calls = near === undefined ? this.#calls : callsIn(near, FILE_TRANSACTIONS)
     const at = placeFor(null)
     await this.#tell(async () => {
-      for (const { id, session, runId } of await calls.due(at)) {
-        let until: number | undefined = Date.now() + AGAIN_MS
-        await this.#tell(async () => (until = await this.sessions?.turnUntil(session, runId)))
-        await calls.renew(at, id, until && Math.min(until, Date.now() + TURN_MS))
+      // An object may ask a few others only, and has its alarm again.
+      for (let rounds = near === undefined ? ROUNDS : 1; rounds > 0; rounds--) {
+        const due = await calls.due(at)
+        for (const { id, session, runId } of due) {
+          let until: number | undefined = Date.now() + AGAIN_MS
+          await this.#tell(async () => (until = await this.sessions?.turnUntil(session, runId)))
+          await calls.renew(at, id, until && Math.min(until, Date.now() + TURN_MS))
+        }
+        if (due.length === 0) break
       }
     })
   }

@@ -138,7 +138,8 @@ export class RunTurn implements RunSitting, Sitting {
     const { input, options, isStored = false } = this.#run
     const owner = { runId: this.runId, owner: options.identity ?? null, isStored }
     try {
-      this.#turn = { ...this.#turn, input: this.#kept(await files.input(owner, input, this.key)) }
+      const stored = await files.input(owner, input, this.key)
+      this.#turn = { ...this.#turn, input: this.#kept(stored) }
     } catch (error) {
       this.#sessions.failed(error)
     }

@@ -3,6 +3,7 @@ import { afterEach, expect, it, vi } from 'vitest'
 import type { FileStore } from '../../src/files/plugin.ts'
 import type { HandlerOptions } from '../../src/index.ts'
 import { bound } from '../../src/state/bound.ts'
+import { memoryStore } from '../../src/state/memory.ts'
 import type { Transaction } from '../../src/state/store.ts'
 import { bytesOf } from '../contracts/files/bytes.ts'
 import { eventually } from '../contracts/http/client.ts'
@@ -179,4 +180,21 @@ it('where nobody can say whether a turn is kept, its files stay', async () => {
   pass(HOUR)
   await send('on')
   expect((await ask(`/api/runs/${id}/input`)).status).toBe(200)
+})
+
+it('in a full memory, files leave with the session that has them', async () => {
+  const store = memoryStore(2_000_000)
+  const { send, ask, turns } = service(() => [{ type: 'text', text: 'ok' }], {}, {}, store)
+  const ids: string[] = []
+  for (let n = 0; n < 12; n++) {
+    const { id, code } = await send([filePart(200_000, n)], { sessionId: `s${n}` })
+    expect(code).toBeUndefined()
+    ids.push(id)
+  }
+  const statusOf = async (id = '') => (await ask(`/api/runs/${id}/input`)).status
+  expect([await statusOf(ids[0]), await statusOf(ids.at(-1))]).toEqual([404, 200])
+  expect(await turns('s0')).toEqual([])
+  const { file, 'file-reference': references, 'file-piece': pieces } = filesIn(store)
+  expect(file).toBeLessThan(6)
+  expect([references, pieces]).toEqual([file, file])
 })
