@@ -102,6 +102,8 @@ export interface SittingRun {
   readonly id: string
   readonly input: RunInput
   readonly options: MemoryOptions
+  /** It has a record. */
+  readonly isStored?: boolean | undefined
   readonly cancel: () => void
   /** The run that it continues. */
   readonly continuedFrom?: string | undefined
@@ -127,6 +129,8 @@ export interface SessionKeeper {
   read(key: SessionKey, reader?: SessionReader, signal?: AbortSignal): Promise<readonly unknown[]>
   append(key: SessionKey, note: SessionNote): Promise<void>
   turns(key: SessionKey): Promise<readonly Turn[]>
+  /** When the turn of a run may be gone; undefined where there is none, and the run does not wait for the session. */
+  turnUntil(key: SessionKey, runId: string): Promise<number | undefined>
   /**
    * Gets in line, or keeps the place in it; the first in line has the session, and its turn begins. Throws `session_busy`.
    */

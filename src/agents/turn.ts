@@ -16,7 +16,7 @@ export interface Turn {
   readonly messageId?: string | undefined
   /** The run that this one continues. `input` is that one's. */
   readonly continuedFrom?: string | undefined
-  /** The message. Large files are named, and their content is not kept. */
+  /** The message. With `files()` large files have their addresses; else they are named, and their content is not kept. */
   readonly input: RunInput
   /** What was said; of structured output without a text its JSON. */
   readonly text?: string | undefined

@@ -49,14 +49,15 @@ export function createCore(options: CoreOptions): Core {
   const keep = keepIn(state)
   const working = createWorkingRuns()
   const observer = observeBy(observersOf(plugins), tellObserver(log))
+  const files = plugins.find(plugin => plugin.files)?.files?.(settings, keep)
   const runs: HostSettings = {
     ...settings.runs,
     production,
     onFailure: failure => logFailure(log, failure),
     observer,
     working,
-    memory: memoryIn(settings, { catalog, keep, plugins }),
-    files: plugins.find(plugin => plugin.files)?.files?.(settings, keep),
+    memory: memoryIn(settings, { catalog, keep, plugins, files }),
+    files,
   }
   const mounted: MountedPlugin[] = []
   const host = state.createHost(runs)
@@ -208,10 +209,15 @@ function tellObserver(log: Log) {
 /** What agents remember is kept in the state. */
 function memoryIn(
   settings: CoreSettings,
-  { catalog, keep, plugins }: Pick<Core, 'catalog' | 'keep'> & { readonly plugins: readonly BuiltIn[] },
+  {
+    catalog,
+    keep,
+    plugins,
+    files,
+  }: Pick<Core, 'catalog' | 'keep'> & Pick<HostSettings, 'files'> & { readonly plugins: readonly BuiltIn[] },
 ): MemoryKeeper {
   return {
-    sessions: sessionsIn(keep, settings),
+    sessions: sessionsIn(keep, settings, files),
     corrections: async () => [],
     servedAs(servable, kind, asked) {
       if (catalog.find(kind, asked)?.servable === servable) return asked
@@ -222,11 +228,15 @@ function memoryIn(
 }
 
 /** Undefined where none are kept. */
-function sessionsIn(keep: Keep, settings: CoreSettings): SessionKeeper | undefined {
+function sessionsIn(
+  keep: Keep,
+  settings: CoreSettings,
+  files: HostSettings['files'],
+): SessionKeeper | undefined {
   const { state } = settings
   if (!isStored(settings) || state.kind === 'none') return undefined
   const { name, keeper, transactions } = state.sessions
-  return keeper(keep(name, transactions), sessionPartsOf(settings))
+  return keeper(keep(name, transactions), { ...sessionPartsOf(settings), files })
 }
 
 function sessionPartsOf({ runs, sessions, state, log }: CoreSettings): SessionParts {

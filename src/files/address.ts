@@ -18,6 +18,16 @@ export interface Spot {
 /** The input of a run. */
 export const INPUT_SPOT: Spot = { key: 'input', path: 'input' }
 
+/** Who refers to the files of a turn: its run, as a part of a session. */
+export function turnRefOf(runId: string): string {
+  return `turn-${runId}`
+}
+
+/** The run of the turn that refers so. */
+export function runOfTurn(refId: string): string {
+  return refId.slice(turnRefOf('').length)
+}
+
 /** The nth message of a run, from 1. */
 export function messageSpot(n: number): Spot {
   return { key: `message-${n}`, path: `messages/${n}` }

@@ -33,7 +33,7 @@ export function describeFiles(build: Builders): BuiltInDescription {
         ]),
       },
       [at('runs/{id}/input')]: {
-        get: get('getInputFile', 'Get a file of the input of a stored run', []),
+        get: get('getInputFile', 'Get a file of the input of a run in a session', []),
       },
     },
   }

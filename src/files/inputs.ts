@@ -12,18 +12,21 @@ import { INPUT_SPOT, placeOf } from './address.ts'
 import { joined } from './bytes.ts'
 import { contentOf, type FilePart, fileNameOf, isFilePart, mediaTypeOf } from './content.ts'
 import type { FileBytes } from './store.ts'
-import type { Storing } from './storing.ts'
+import type { Standing, Storing } from './storing.ts'
+
+/** Who refers to an input. */
+export type Referrer = Pick<Standing, 'refId' | 'session'>
 
 /** Stores the files of an input for each who refers to it. */
 export async function withAddresses(
   files: Storing,
   run: FileOwner,
   input: RunInput,
-  refIds: readonly string[],
+  referrers: readonly Referrer[],
 ): Promise<RunInput> {
   if (typeof input === 'string') return input
   const parts: ContentPart[] = []
-  for (const [index, part] of input.entries()) parts.push(await stored(files, run, part, index, refIds))
+  for (const [index, part] of input.entries()) parts.push(await stored(files, run, part, index, referrers))
   return parts
 }
 
@@ -32,7 +35,7 @@ async function stored(
   run: FileOwner,
   part: ContentPart,
   index: number,
-  refIds: readonly string[],
+  referrers: readonly Referrer[],
 ): Promise<ContentPart> {
   if (!isFilePart(part) || part.data.length <= files.settings.inlineBytes) return part
   const content = await contentOf(part)
@@ -43,7 +46,7 @@ async function stored(
     filename: fileNameOf(part.type === 'file' ? part.filename : undefined),
   }
   const place = placeOf(INPUT_SPOT.key, index)
-  for (const refId of refIds) await files.store({ ...run, refId, place }, bytes, told)
+  for (const referrer of referrers) await files.store({ ...run, ...referrer, place }, bytes, told)
   const data = files.addressOf(run.runId, INPUT_SPOT, index)
   return { ...part, ...(mimeType !== undefined && { mimeType }), data } as FilePart
 }

@@ -5,15 +5,16 @@
  */
 
 import type { RunInput } from '../agents/contract.ts'
+import type { SessionKeeper, SessionKey } from '../agents/memory.ts'
 import { type Calls, callsIn, type Keep } from '../core/kept.ts'
 import type { CoreSettings } from '../core/options.ts'
 import type { Place } from '../core/place.ts'
 import { ServableError } from '../errors.ts'
 import { logThrown } from '../http/failure-log.ts'
-import type { FileKeeper, FileOwner, RunFiles } from '../runs/files.ts'
+import type { FileKeeper, FileOwner, InputOwner, RunFiles } from '../runs/files.ts'
 import { partitionOf } from '../runs/record.ts'
 import type { Store, Transaction } from '../state/store.ts'
-import { addressesOf } from './address.ts'
+import { addressesOf, turnRefOf } from './address.ts'
 import { AT_ONCE, bytesOfPieces, digestOf, pieceCount, piecesOf } from './bytes.ts'
 import { withAddresses, withData } from './inputs.ts'
 import { RunFilesWriter } from './run-files.ts'
@@ -35,8 +36,20 @@ export const FILES_KEEPER = 'files'
 /** Milliseconds after which what is left over is deleted. */
 const LEFT_OVER_MS = 1000
 
-/** Milliseconds between two sweeps at the least; one happens when a file is stored, never by a timer. */
+/** Milliseconds between two sweeps at the least; one happens when a run begins, never by a timer. */
 const SWEEP_EVERY_MS = 60_000
+
+/** Runs after which a sweep does not wait for that. */
+const SWEEP_EVERY_RUNS = 100
+
+/** Milliseconds after which a turn is looked for again: what is pushed out of a session leaves without a word. */
+const TURN_MS = 86_400_000
+
+/** Looks of one sweep, of 100 turns each. */
+const ROUNDS = 10
+
+/** Milliseconds after which a turn is looked for again where nobody could say. */
+const AGAIN_MS = 60_000
 
 /** Milliseconds for which a run may be at work longer than it may until somebody notices. */
 const LATE_MS = 3_600_000
@@ -58,6 +71,10 @@ export class Files implements FileKeeper, Storing {
   readonly #isVolatile: boolean
   #timer: ReturnType<typeof setTimeout> | undefined
   #sweptAt = 0
+  /** Runs since then. */
+  #begun = 0
+  /** Knows which turns are kept. */
+  sessions: Pick<SessionKeeper, 'turnUntil'> | undefined
 
   constructor(core: CoreSettings, keep: Keep, settings: FileSettings) {
     this.#core = core
@@ -70,15 +87,30 @@ export class Files implements FileKeeper, Storing {
   }
 
   of(run: FileOwner): RunFiles {
+    this.#sweepNow(run.owner)
     return new RunFilesWriter(this, run)
   }
 
-  input(run: FileOwner, input: RunInput, refIds: readonly string[] = [run.runId]): Promise<RunInput> {
-    return withAddresses(this, run, input, refIds)
+  async input(
+    { runId, owner, isStored }: InputOwner,
+    input: RunInput,
+    session: SessionKey,
+  ): Promise<RunInput> {
+    if (!isStored) this.#sweepNow(owner)
+    const turn = { refId: turnRefOf(runId), session }
+    return withAddresses(this, { runId, owner }, input, isStored ? [turn, { refId: runId }] : [turn])
   }
 
-  restore(run: FileOwner, input: RunInput, refId: string = run.runId): Promise<RunInput> {
-    return withData(this, run, input, async place => (await this.find({ refId, place }, run.owner))?.read())
+  restore(run: FileOwner, input: RunInput): Promise<RunInput> {
+    const find = async (place: string) =>
+      (await this.findOfTurn(run.runId, place, run.owner)) ??
+      (await this.find({ refId: run.runId, place }, run.owner))
+    return withData(this, run, input, async place => (await find(place))?.read())
+  }
+
+  /** The file of a turn that stands there, whether or not its run is stored. */
+  findOfTurn(runId: string, place: string, viewer: string | null): Promise<OpenFile | undefined> {
+    return this.find({ refId: turnRefOf(runId), place }, viewer)
   }
 
   forgetIn(tx: Transaction, runId: string): void {
@@ -92,20 +124,20 @@ export class Files implements FileKeeper, Storing {
   }
 
   async store(standing: Standing, bytes: Uint8Array<ArrayBuffer>, told: Told): Promise<void> {
-    const { refId, place, owner } = standing
+    const { refId, place, owner, session } = standing
     this.check(bytes.length)
     const at = placeFor(owner)
     const file = await this.#newFile(standing, bytes, told)
     try {
       const { isComplete, ...begun } = await patiently(() => this.#calls.begin(at, file))
-      await this.#write(at, { fileId: file.fileId, refId, ...begun }, isComplete, bytes, told)
+      await this.#write(at, { fileId: file.fileId, refId, session, ...begun }, isComplete, bytes, told)
     } catch (error) {
       await this.#calls.drop(at, refId, place).catch(() => {})
       throw error
     } finally {
       this.#deleteSoon()
     }
-    this.#sweepNow(at)
+    this.#sweepNow(owner)
   }
 
   check(size: number): void {
@@ -123,9 +155,29 @@ export class Files implements FileKeeper, Storing {
     for (const owner of owners) {
       const at = placeFor(owner)
       const found = await this.#calls.find(at, refId, place)
-      if (found !== undefined) return { ...found, read: () => this.#read(at, found) }
+      // A turn has no record that says whose it is.
+      if (found !== undefined && [viewer, null].map(partitionOf).includes(found.owner))
+        return { ...found, read: () => this.#read(at, found) }
     }
     return undefined
+  }
+
+  /** Looks after references of turns that are due: as this state says, or an object. Never rejects. */
+  async renew(near?: Store): Promise<void> {
+    const calls = near === undefined ? this.#calls : callsIn(near, FILE_TRANSACTIONS)
+    const at = placeFor(null)
+    await this.#tell(async () => {
+      // An object may ask a few others only, and has its alarm again.
+      for (let rounds = near === undefined ? ROUNDS : 1; rounds > 0; rounds--) {
+        const due = await calls.due(at)
+        for (const { id, session, runId } of due) {
+          let until: number | undefined = Date.now() + AGAIN_MS
+          await this.#tell(async () => (until = await this.sessions?.turnUntil(session, runId)))
+          await calls.renew(at, id, until && Math.min(until, Date.now() + TURN_MS))
+        }
+        if (due.length === 0) break
+      }
+    })
   }
 
   /** Deletes what is left over in a store of somebody's own: as this state says, or an object. Never rejects. */
@@ -142,7 +194,7 @@ export class Files implements FileKeeper, Storing {
   }
 
   async #newFile(standing: Standing, bytes: Uint8Array<ArrayBuffer>, told: Told): Promise<NewFile> {
-    const { refId, runId, place, owner } = standing
+    const { refId, place, owner, session } = standing
     const { store, maxBytesPerOwner: maxBytes } = this.settings
     const { timeoutMs, retentionMs } = this.#core.runs
     const partition = partitionOf(owner)
@@ -157,9 +209,10 @@ export class Files implements FileKeeper, Storing {
       first: store === undefined ? piecesOf(bytes, 0) : [],
       refId,
       place,
+      session,
       ...told,
-      // Anything but a run says itself when it is gone.
-      expiresAt: refId === runId ? Date.now() + timeoutMs + retentionMs + LATE_MS : undefined,
+      // A run is in its session before it has taken too long, or never.
+      expiresAt: Date.now() + (session === undefined ? timeoutMs + retentionMs + LATE_MS : 2 * timeoutMs),
       maxBytes,
     }
   }
@@ -207,12 +260,16 @@ export class Files implements FileKeeper, Storing {
     ;(this.#timer as { unref?(): void }).unref?.()
   }
 
-  #sweepNow(at: Place): void {
+  #sweepNow(owner: string | null): void {
     const now = Date.now()
     // The clock may have been set back since.
-    if (!this.#isLocal || Math.abs(now - this.#sweptAt) < SWEEP_EVERY_MS) return
+    const isEarly = Math.abs(now - this.#sweptAt) < SWEEP_EVERY_MS && ++this.#begun < SWEEP_EVERY_RUNS
+    if (!this.#isLocal || isEarly) return
+    const at = placeFor(owner)
     this.#sweptAt = now
+    this.#begun = 0
     void this.#tell(async () => {
+      await this.renew()
       await this.#calls.sweep(at)
       if (this.#isVolatile) await this.#calls.tidy(at)
       await this.deleteLeftOver()

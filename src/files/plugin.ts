@@ -26,10 +26,10 @@ export interface FilesOptions {
   readonly store?: FileStore | undefined
   /** Files of so many bytes or less stay in the events. Default: 4,096. */
   readonly inlineBytes?: number | undefined
-  /** Most bytes of a file. A run with a larger one fails with `run_too_large`. Default: 20,971,520. */
+  /** Most bytes of a file. A run that makes a larger one fails with `run_too_large`. Default: 20,971,520. */
   readonly maxFileBytes?: number | undefined
   /**
-   * Most bytes of the files of one owner; all runs without an owner count as one. A run that would store more fails with `state_full`.
+   * Most bytes of the files of one owner; all runs without an owner count as one. A run that makes more fails with `state_full`.
    * Default: 1,073,741,824.
    */
   readonly maxBytesPerOwner?: number | undefined
@@ -61,6 +61,7 @@ export function files(options: FilesOptions = {}): Plugin {
     keepers: { index: createFileKeeper },
     mount(core) {
       const kept = filesOf(core)
+      kept.sessions = core.runs.memory?.sessions
       return {
         routes: fileRoutes(core, kept),
         describe: describeFiles,
@@ -88,6 +89,7 @@ function createFileKeeper(seat: Seat, core: Core): Keeper {
   return {
     ...keeper,
     async alarm() {
+      await filesOf(core).renew(seat.store)
       seat.store.write(tx => FILE_TRANSACTIONS.writes.sweep(tx))
       await filesOf(core).deleteLeftOver(seat.store)
       const at = soonest()

@@ -30,11 +30,16 @@ export function fileRoutes({ prefix, host }: Pick<Core, 'prefix' | 'host'>, file
     async endpoint(request, state) {
       const refId = runIdOf(state)
       const part = partOf(request)
-      // Whoever may not read the run is told so before anything else.
-      const record = await host.get(refId, state.owner)
-      const key = await keyOf(state)
-      const found = await files.find({ refId, place: placeOf(key, part) }, state.owner)
-      const file = found ?? (await asFile(await inline?.(record, key), part))
+      const ofRun = async () => {
+        // Whoever may not read the run is told so before anything else.
+        const record = await host.get(refId, state.owner)
+        const key = await keyOf(state)
+        const found = await files.find({ refId, place: placeOf(key, part) }, state.owner)
+        return found ?? asFile(await inline?.(record, key), part)
+      }
+      // A turn has files also where its run has no record, or none any more.
+      const ofTurn = () => files.findOfTurn(refId, placeOf(INPUT_SPOT.key, part), state.owner)
+      const file = (path === INPUT_SPOT.path && (await ofTurn())) || (await ofRun())
       if (file === undefined) throw missing()
       const response = await respondWith(request, file)
       response.headers.set('x-run-id', refId)
@@ -44,7 +49,7 @@ export function fileRoutes({ prefix, host }: Pick<Core, 'prefix' | 'host'>, file
   return [
     route('artifacts/:artifact', ({ params }) => keyInPath(params.artifact ?? ''), artifactIn),
     route('messages/:message', ({ params }) => messageSpot(numberOf(params.message ?? '')).key),
-    route('input', () => INPUT_SPOT.key),
+    route(INPUT_SPOT.path, () => INPUT_SPOT.key),
   ]
 }
 

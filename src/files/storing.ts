@@ -1,3 +1,4 @@
+import type { SessionKey } from '../agents/memory.ts'
 import type { FileOwner } from '../runs/files.ts'
 import type { addressesOf } from './address.ts'
 import type { FileStore } from './store.ts'
@@ -13,9 +14,11 @@ export interface FileSettings {
 
 /** Where a file stands: who refers to it, and where. */
 export interface Standing extends FileOwner {
-  /** The run, or what else has the part. */
+  /** The run, or its turn. */
   readonly refId: string
   readonly place: string
+  /** The session, where the turn of the run refers to it. */
+  readonly session?: SessionKey | undefined
 }
 
 /** Stores files. */

@@ -4,10 +4,13 @@
  * @module
  */
 
+import type { SessionKey } from '../agents/memory.ts'
 import type { Transactions } from '../core/kept.ts'
 import { ServableError } from '../errors.ts'
 import { RUNS } from '../runs/record.ts'
+import { idOf as sessionIdOf, thingOf } from '../runs/sessions.ts'
 import type { Document, Reader, Transaction } from '../state/store.ts'
+import { runOfTurn } from './address.ts'
 
 /** Files by their ids; a partition is an owner's. */
 const FILES = 'file'
@@ -49,10 +52,23 @@ export interface Told {
 /** A reference to a file. */
 interface Reference extends Told {
   readonly fileId: string
+  /** The session, where a turn refers to it. */
+  readonly session?: SessionKey | undefined
+}
+
+/** A reference of a turn that may be gone. */
+export interface DueTurn {
+  /** The id of the reference. */
+  readonly id: string
+  readonly session: SessionKey
+  readonly runId: string
 }
 
 /** A file with what a reference says of it. */
-export interface FoundFile extends Told, Omit<StoredFile, 'isComplete'> {}
+export interface FoundFile extends Told, Omit<StoredFile, 'isComplete'> {
+  /** Whose it is: the partition of the owner. */
+  readonly owner: string
+}
 
 /** A file that is to be stored, and the reference to it. */
 export interface NewFile extends Omit<StoredFile, 'isComplete'>, Told {
@@ -62,8 +78,9 @@ export interface NewFile extends Omit<StoredFile, 'isComplete'>, Told {
   /** Who refers to it, and where. */
   readonly refId: string
   readonly place: string
-  /** When who refers to it is gone for certain. */
-  readonly expiresAt: number | undefined
+  readonly session: SessionKey | undefined
+  /** When a run that refers to it is gone for certain, or a turn may be. */
+  readonly expiresAt: number
   /** Its first pieces: of a small file, all. */
   readonly first: readonly string[]
   /** Most bytes of the owner. */
@@ -76,6 +93,8 @@ export interface FileTransactions extends Transactions {
     /** The file of a reference; undefined where there is none, or not all of it. */
     readonly find: (tx: Reader, refId: string, place: string) => FoundFile | undefined
     readonly pieces: (tx: Reader, name: string, from: number, count: number) => readonly string[]
+    /** Turns whose references are to be renewed, or taken back. */
+    readonly due: (tx: Reader) => readonly DueTurn[]
     readonly leftOver: (tx: Reader) => readonly string[]
   }
   readonly writes: {
@@ -88,7 +107,9 @@ export interface FileTransactions extends Transactions {
     readonly drop: (tx: Transaction, refId: string, place: string) => void
     /** Takes all references of someone back. */
     readonly forget: (tx: Transaction, refId: string) => void
-    /** Takes references back whose time has come. Gives whether there are more. */
+    /** A reference of a turn stands until then; without a time the turn is gone. */
+    readonly renew: (tx: Transaction, id: string, until?: number) => void
+    /** Takes references of runs back whose time has come. Gives whether there are more. */
     readonly sweep: (tx: Transaction) => boolean
     /**
      * For a store in which runs leave without a word: deletes files that nobody refers to, and lets each other one leave with a
@@ -101,7 +122,7 @@ export interface FileTransactions extends Transactions {
 }
 
 /** Which file is written, for whom. */
-export type PieceOf = Pick<NewFile, 'fileId' | 'name' | 'refId' | 'pieces'>
+export type PieceOf = Pick<NewFile, 'fileId' | 'name' | 'refId' | 'session' | 'pieces'>
 
 /** The transactions of files. */
 export const FILE_TRANSACTIONS: FileTransactions = {
@@ -109,29 +130,33 @@ export const FILE_TRANSACTIONS: FileTransactions = {
   reads: {
     find(tx, refId, place) {
       const reference = tx.get<Reference>(REFERENCES, idOf(refId, place))?.value
-      const file = reference && tx.get<StoredFile>(FILES, reference.fileId)?.value
-      if (reference === undefined || !file?.isComplete) return undefined
+      const file = reference && tx.get<StoredFile>(FILES, reference.fileId)
+      if (reference === undefined || !file?.value.isComplete) return undefined
       const { mimeType, filename } = reference
-      const { name, digest, size, pieces } = file
-      return { name, digest, size, pieces, mimeType, filename }
+      const { name, digest, size, pieces } = file.value
+      return { name, digest, size, pieces, mimeType, filename, owner: file.partition }
     },
     pieces(tx, name, from, count) {
       const indexes = Array.from({ length: count }, (_, index) => from + index)
       return indexes.flatMap(index => tx.get<string>(PIECES, pieceId(name, index))?.value ?? [])
     },
+    due: tx =>
+      tx.expired<Reference>(REFERENCES, tx.now, AT_ONCE).flatMap(({ id, value: { session } }) => {
+        return session === undefined ? [] : [{ id, session, runId: runOfTurn(referrerOf(id)) }]
+      }),
     leftOver: tx => tx.expired(LEFT_OVER, tx.now, AT_ONCE).map(({ id }) => id),
   },
   writes: {
     begin(tx, file) {
-      const { fileId, refId, place, mimeType, filename, expiresAt, first, pieces } = file
+      const { fileId, refId, place, session, mimeType, filename, expiresAt, first, pieces } = file
       const before = usable(tx, fileId, pieces)
       const { name, isComplete } = before ?? addFile(tx, file)
-      const reference: Reference = { fileId, mimeType, filename }
+      const reference: Reference = { fileId, mimeType, filename, ...(session && { session }) }
       replace(tx, idOf(refId, place), fileId, () => {
         const document = { id: idOf(refId, place), partition: fileId, at: tx.now, tags: {}, expiresAt }
-        tx.put(REFERENCES, { ...document, value: reference }, { thing: refId })
+        tx.put(REFERENCES, { ...document, value: reference }, { thing: thingFor(file) })
       })
-      if (before?.isComplete !== true) putPieces(tx, { fileId, name, refId, pieces }, 0, first)
+      if (before?.isComplete !== true) putPieces(tx, { ...file, name }, 0, first)
       return { name, isComplete, pieces: before?.pieces ?? pieces }
     },
     add(tx, file, from, pieces) {
@@ -139,13 +164,17 @@ export const FILE_TRANSACTIONS: FileTransactions = {
       putPieces(tx, file, from, pieces)
       return true
     },
-    complete(tx, { fileId, name, refId, pieces }) {
+    complete(tx, { fileId, name, refId, session, pieces }) {
       const document = tx.get<StoredFile>(FILES, fileId)
       if (document?.value.name !== name) {
         if (pieces === 0) leave(tx, name)
         return false
       }
-      tx.put(FILES, { ...document, value: { ...document.value, isComplete: true } }, { thing: refId })
+      tx.put(
+        FILES,
+        { ...document, value: { ...document.value, isComplete: true } },
+        { thing: thingFor({ refId, session }) },
+      )
       return true
     },
     drop: (tx, refId, place) => replace(tx, idOf(refId, place), undefined, () => {}),
@@ -156,10 +185,17 @@ export const FILE_TRANSACTIONS: FileTransactions = {
         for (const id of found) replace(tx, id, undefined, () => {})
       } while (found.length > 0)
     },
+    renew(tx, id, expiresAt) {
+      const document = tx.get<Reference>(REFERENCES, id)
+      if (document === undefined) return
+      if (expiresAt === undefined) replace(tx, id, undefined, () => {})
+      else tx.put(REFERENCES, { ...document, expiresAt }, { thing: thingIn(document) })
+    },
     sweep(tx) {
       const expired = tx.expired<Reference>(REFERENCES, tx.now, AT_ONCE)
       for (const document of expired) {
-        const { id } = document
+        const { id, value } = document
+        if (value.session !== undefined) continue
         const refId = referrerOf(id)
         // The clock, or a process that nobody has missed yet, may have kept the run for longer.
         if (tx.get(RUNS, refId) === undefined) replace(tx, id, undefined, () => {})
@@ -172,7 +208,7 @@ export const FILE_TRANSACTIONS: FileTransactions = {
         if (document.at > tx.now - HOUR_MS) return
         const [reference] = tx.oldest<Reference>(REFERENCES, 1, document.id)
         if (reference === undefined) deleteFile(tx, document.id)
-        else moveTo(tx, document, referrerOf(reference.id))
+        else moveTo(tx, document, thingIn(reference))
       }
     },
     swept(tx, name, isGone) {
@@ -188,6 +224,15 @@ function idOf(refId: string, place: string): string {
 
 function referrerOf(id: string): string {
   return id.slice(0, id.lastIndexOf('/'))
+}
+
+/** What a part of a file leaves with in a full store. */
+function thingFor({ refId, session }: Pick<NewFile, 'refId' | 'session'>): string {
+  return session === undefined ? refId : thingOf(sessionIdOf(session))
+}
+
+function thingIn({ id, value }: Document<Reference>): string {
+  return thingFor({ refId: referrerOf(id), session: value.session })
 }
 
 function pieceId(name: string, index: number): string {
@@ -212,7 +257,7 @@ function usable(tx: Transaction, fileId: string, pieces: number): StoredFile | u
 }
 
 function addFile(tx: Transaction, file: NewFile): StoredFile {
-  const { fileId, owner, name, digest, size, pieces, first, refId, maxBytes } = file
+  const { fileId, owner, name, digest, size, pieces, first, maxBytes } = file
   const used = usedBy(tx, owner, maxBytes - size)
   if (used + size > maxBytes) {
     throw new ServableError(
@@ -223,7 +268,7 @@ function addFile(tx: Transaction, file: NewFile): StoredFile {
   countFor(tx, owner, used + size)
   const isComplete = pieces > 0 && pieces === first.length
   const value: StoredFile = { name, digest, size, pieces, isComplete }
-  tx.put(FILES, { id: fileId, partition: owner, at: tx.now, tags: {}, value }, { thing: refId })
+  tx.put(FILES, { id: fileId, partition: owner, at: tx.now, tags: {}, value }, { thing: thingFor(file) })
   return value
 }
 
@@ -266,20 +311,26 @@ function deleteFile(tx: Transaction, fileId: string): void {
   for (let index = 0; index < value.pieces; index++) tx.delete(PIECES, pieceId(value.name, index))
 }
 
-/** From now on a file leaves with that run. */
-function moveTo(tx: Transaction, document: Document<StoredFile>, refId: string): void {
+/** From now on a file leaves with that run, or that session. */
+function moveTo(tx: Transaction, document: Document<StoredFile>, thing: string): void {
   const { name, pieces } = document.value
-  tx.put(FILES, { ...document, at: tx.now }, { thing: refId })
+  tx.put(FILES, { ...document, at: tx.now }, { thing })
   for (let index = 0; index < pieces; index++) {
     const piece = tx.get<string>(PIECES, pieceId(name, index))
-    if (piece !== undefined) tx.put(PIECES, piece, { thing: refId })
+    if (piece !== undefined) tx.put(PIECES, piece, { thing })
   }
 }
 
-function putPieces(tx: Transaction, { name, refId }: PieceOf, from: number, pieces: readonly string[]): void {
+function putPieces(
+  tx: Transaction,
+  { name, refId, session }: PieceOf,
+  from: number,
+  pieces: readonly string[],
+): void {
+  const thing = thingFor({ refId, session })
   for (const [index, value] of pieces.entries()) {
     const id = pieceId(name, from + index)
-    tx.put(PIECES, { id, partition: name, at: tx.now, tags: {}, value }, { thing: refId })
+    tx.put(PIECES, { id, partition: name, at: tx.now, tags: {}, value }, { thing })
   }
 }
 

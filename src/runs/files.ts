@@ -5,6 +5,7 @@
  */
 
 import type { RunEvent, RunInput } from '../agents/contract.ts'
+import type { SessionKey } from '../agents/memory.ts'
 import type { Transaction } from '../state/store.ts'
 
 /** Whose files they are. */
@@ -15,18 +16,22 @@ export interface FileOwner {
   readonly owner: string | null
 }
 
+/** Whose input it is. */
+export interface InputOwner extends FileOwner {
+  readonly isStored: boolean
+}
+
 /** Stores files apart from the runs that refer to them. */
 export interface FileKeeper {
   /** The files of one run that begins. */
   of(run: FileOwner): RunFiles
   /**
-   * Stores the files of a run's input, and gives the input with their addresses. `refIds` are who refers to them, by names of 8
-   * characters or more without a slash: by default the run, with which they go; anything else takes its reference back by
-   * `forgetIn` or `forget`.
+   * Stores the files of a run's input, and gives the input with their addresses. The turn of the run in its session refers to them
+   * while it is kept, and so does a stored run.
    */
-  input(run: FileOwner, input: RunInput, refIds?: readonly string[]): Promise<RunInput>
-  /** An input with the data of its files again, as `refId` (default: the run) refers to them; one that is gone keeps its address. */
-  restore(run: FileOwner, input: RunInput, refId?: string): Promise<RunInput>
+  input(run: InputOwner, input: RunInput, session: SessionKey): Promise<RunInput>
+  /** An input with the data of its files again; one that is gone keeps its address. */
+  restore(run: FileOwner, input: RunInput): Promise<RunInput>
   /** A run is deleted, in this transaction: where files are in the store of runs. */
   forgetIn?(tx: Transaction, runId: string): void
   /** The same, before it is deleted: where files are elsewhere. */

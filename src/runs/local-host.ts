@@ -273,7 +273,7 @@ class LocalHost implements RunHost {
 
   #launch(id: string, request: StartRequest): void {
     const { target, input, options, owner, isBackground, secrets = [], continues } = request
-    const caller = { secrets: () => secrets, ...(continues && { continues }) }
+    const caller = { isStored: true, secrets: () => secrets, ...(continues && { continues }) }
     const run = startRun(target, input, { ...options, runId: id }, this.#settings, caller)
     const live = new LiveRun(run, {
       store: this.#store,

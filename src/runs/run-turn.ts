@@ -14,10 +14,11 @@ import type {
   SittingRun,
 } from '../agents/memory.ts'
 import { withoutKeys } from '../agents/redacted.ts'
-import type { ErrorEvent, FinishEvent, RunEvent, RunKeys } from '../agents/run-types.ts'
+import type { ErrorEvent, FinishEvent, RunEvent, RunInput } from '../agents/run-types.ts'
 import type { Turn, TurnEnd, TurnToolCall } from '../agents/turn.ts'
 import { isServableError } from '../errors.ts'
 import { createWake } from '../wake.ts'
+import type { FileKeeper } from './files.ts'
 import { MAX_TEXT, toKeptInput } from './told-turn.ts'
 
 /** Milliseconds after which a session is asked for again: first, and at most. */
@@ -38,10 +39,10 @@ export class RunTurn implements RunSitting, Sitting {
   readonly runId: string
   readonly messages: unknown[] = []
   readonly stop: () => void
-  readonly #onWait: () => void
+  readonly #run: SittingRun
+  readonly #files: FileKeeper | undefined
   readonly #sessions: SessionKeeper
   #turn: Turn
-  readonly #keys: RunKeys
   readonly #said = new Said()
   readonly #wake = createWake()
   #provider: string | undefined
@@ -52,19 +53,25 @@ export class RunTurn implements RunSitting, Sitting {
   #hasLeft = false
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(sessions: SessionKeeper, key: SessionKey, { kind, name }: Remembering, run: SittingRun) {
+  constructor(
+    sessions: SessionKeeper,
+    key: SessionKey,
+    { kind, name }: Remembering,
+    run: SittingRun,
+    files: FileKeeper | undefined,
+  ) {
     this.#sessions = sessions
     this.key = key
     this.runId = run.id
     this.stop = run.cancel
-    this.#onWait = run.onWait
-    this.#keys = run.options
+    this.#run = run
+    this.#files = files
     const { continuedFrom, options } = run
     const { messageId } = options
     this.#turn = {
       ...{ runId: run.id, kind, name, ...(messageId !== undefined && { messageId }) },
       ...(continuedFrom !== undefined && { continuedFrom }),
-      input: withoutKeys(toKeptInput(run.input), run.options),
+      input: this.#kept(run.input),
       status: 'running',
       at: Date.now(),
     }
@@ -102,7 +109,12 @@ export class RunTurn implements RunSitting, Sitting {
     return this.#entering && this.#leave(this.#entering, event)
   }
 
+  #kept(input: RunInput): RunInput {
+    return withoutKeys(toKeptInput(input), this.#run.options)
+  }
+
   async #enter(): Promise<void> {
+    if (this.#files !== undefined) await Promise.race([this.#storeFiles(this.#files), this.#wake.wait()])
     const { others, letGo } = this.#sessions.seat(this.key, this)
     this.#letGo = letGo
     for (let pause = ASK_MS; !this.#hasLeft; pause = Math.min(2 * pause, MAX_ASK_MS)) {
@@ -113,13 +125,25 @@ export class RunTurn implements RunSitting, Sitting {
       for (const other of others) if (stops.includes(other.runId)) other.stop()
       if (isStopped) this.stop()
       if (this.#hasBegun || this.#hasLeft) break
-      this.#onWait()
+      this.#run.onWait()
       await this.#pause(pause)
     }
     if (!this.#hasLeft) this.#beat()
   }
 
   #letGo = (): void => {}
+
+  /** Where a file cannot be stored, the turn names it. */
+  async #storeFiles(files: FileKeeper): Promise<void> {
+    const { input, options, isStored = false } = this.#run
+    const owner = { runId: this.runId, owner: options.identity ?? null, isStored }
+    try {
+      const stored = await files.input(owner, input, this.key)
+      this.#turn = { ...this.#turn, input: this.#kept(stored) }
+    } catch (error) {
+      this.#sessions.failed(error)
+    }
+  }
 
   async #pause(ms: number): Promise<void> {
     const timer = setTimeout(() => this.#wake.fire(), ms)
@@ -167,7 +191,7 @@ export class RunTurn implements RunSitting, Sitting {
 
   async #keep(event: FinishEvent | ErrorEvent): Promise<void> {
     if (!this.#hasBegun) return this.#sessions.leave(this.key, this.#turn)
-    const end = { ...this.#turn, ...withoutKeys(this.#said.end(event), this.#keys) }
+    const end = { ...this.#turn, ...withoutKeys(this.#said.end(event), this.#run.options) }
     const note =
       this.messages.length === 0 ? undefined : { messages: this.messages, provider: this.#provider }
     await this.#sessions.leave(this.key, end, note)

@@ -74,6 +74,8 @@ export interface Caller {
   readonly signal?: AbortSignal | undefined
   /** What the request held that must stand in no log, beside the keys of the run. */
   readonly secrets?: (() => readonly string[]) | undefined
+  /** The run has a record. */
+  readonly isStored?: boolean
   /** The run that this one continues. */
   readonly continues?: Continued | undefined
   /** Why a run that waits for someone cannot be kept, if so. */
@@ -166,7 +168,10 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       const key = sessionOf(memory, target, options)
       const onWait = () => this.onWait?.()
       const continuedFrom = caller?.continues?.from
-      const about = { id: this.id, input, options: this.#options, cancel: this.cancel, continuedFrom, onWait }
+      const about = {
+        ...{ id: this.id, input, options: this.#options, isStored: caller?.isStored },
+        ...{ cancel: this.cancel, continuedFrom, onWait },
+      }
       this.#turn = key && memory.sessions?.turnOf(key, target, about)
       this.#options = { ...this.#options, memory: memoryOf(memory, target, this.#options, this.#turn) }
     }

@@ -22,6 +22,7 @@ import {
   type SessionWindow,
   summarizeSession,
   turnsOf,
+  turnUntil,
 } from './sessions.ts'
 
 /** The transactions of sessions. */
@@ -29,6 +30,7 @@ export interface SessionTransactions {
   readonly reads: {
     readonly window: (tx: Reader, key: SessionKey, reader: SessionReader, settings: SessionSettings) => string
     readonly turns: (tx: Reader, key: SessionKey) => string
+    readonly until: typeof turnUntil
   }
   readonly writes: {
     readonly enter: (tx: Transaction, key: SessionKey, turn: string, settings: SessionSettings) => Entered
@@ -74,6 +76,7 @@ const SESSION_TRANSACTIONS: SessionTransactions = {
   reads: {
     window: (tx, key, reader, settings) => JSON.stringify(readSession(tx, key, reader, settings)),
     turns: (tx, key) => JSON.stringify(turnsOf(tx, key)),
+    until: turnUntil,
   },
   writes: {
     enter: (tx, key, turn, settings) => enterSession(tx, key, JSON.parse(turn), settings),
@@ -95,14 +98,17 @@ const STOPPABLE_BEAT_MS = 1000
 const MAX_SUMMARY = 16_384
 
 /** Keeps sessions. With Durable Objects each has an object of its own, and nobody counts those of one owner. */
-function keeper(calls: SessionCalls, { settings, compact, hold, onError }: SessionParts): SessionKeeper {
+function keeper(
+  calls: SessionCalls,
+  { settings, compact, hold, onError, files }: SessionParts,
+): SessionKeeper {
   const here = new Map<string, Set<Sitting>>()
   const held = <T>(work: Promise<T>): Promise<T> => {
     hold?.(work.catch(() => {}))
     return work
   }
   const sessions: SessionKeeper = {
-    turnOf: (key, target, run) => new RunTurn(sessions, key, target, run),
+    turnOf: (key, target, run) => new RunTurn(sessions, key, target, run, files),
     beatMs: settings.concurrency === 'interrupt' ? STOPPABLE_BEAT_MS : BEAT_MS,
     failed: onError,
     async read(key, reader = {}, signal = new AbortController().signal) {
@@ -111,6 +117,7 @@ function keeper(calls: SessionCalls, { settings, compact, hold, onError }: Sessi
       return summary === undefined ? window.messages : [told(summary), ...window.messages]
     },
     turns: async key => JSON.parse(await calls.turns(placeOf(key), key)),
+    turnUntil: (key, runId) => calls.until(placeOf(key), key, runId),
     append: async (key, note) => calls.append(placeOf(key), key, JSON.stringify(note), settings),
     enter: async (key, turn) => held(calls.enter(placeOf(key), key, JSON.stringify(turn), settings)),
     beat: (key, runId) => calls.beat(placeOf(key), key, runId, settings),

@@ -1,4 +1,5 @@
 import type { Turn } from '../agents/turn.ts'
+import type { FileKeeper } from './files.ts'
 import type { SessionConcurrency, SessionSettings } from './sessions.ts'
 
 /** How the turns of sessions are kept, and what a run does whose session another run has. */
@@ -38,4 +39,6 @@ export interface SessionParts {
   /** Keeps the isolate alive. */
   readonly hold: ((work: Promise<unknown>) => void) | undefined
   readonly onError: (thrown: unknown) => void
+  /** Stores the files of inputs apart; undefined where turns name them. */
+  readonly files?: FileKeeper | undefined
 }

@@ -255,6 +255,17 @@ export function turnsOf(tx: Reader, key: SessionKey): readonly Turn[] {
     .flatMap(({ turn }) => turn ?? [])
 }
 
+/** When the turn of a run, or its place in line, may be gone; undefined where there is neither. */
+export function turnUntil(tx: Reader, key: SessionKey, runId: string): number | undefined {
+  const session = look(tx, key)
+  const isIt = ({ turn }: Entry) => turn?.runId === runId
+  const isThere =
+    alive(session, tx.now).some(seat => seat.runId === runId) ||
+    session.open.some(isIt) ||
+    tx.list<Entry>(TURNS, { partition: idOf(key), limit: session.count }).some(({ value }) => isIt(value))
+  return isThere ? tx.get(SESSIONS, idOf(key))?.expiresAt : undefined
+}
+
 /** Deletes a session with all that is kept of it. */
 export function forgetSession(tx: Transaction, id: string): void {
   tx.delete(SESSIONS, id)
@@ -353,7 +364,7 @@ function makeRoom(tx: Transaction, partition: string, maxSessions: number): void
 }
 
 /** All parts of a session leave a full store together. */
-function thingOf(id: string): NonNullable<Footing['thing']> {
+export function thingOf(id: string): NonNullable<Footing['thing']> {
   return `session:${id}`
 }
 

@@ -1,14 +1,18 @@
 /** What holds of files wherever they are stored. */
 import { describe } from 'vitest'
 import type { Deploy } from '../runtimes/deployments.ts'
-import { deletingCases, deletingOwnCases } from './files/deleting.ts'
+import { deletingCases, deletingOwnCases, deletingTurnCases } from './files/deleting.ts'
 import { keepingCases } from './files/keeping.ts'
 import { served } from './served.ts'
 
 export function filesContract(deploy: Deploy): void {
   describe.concurrent('in the state', () => keepingCases(served(() => deploy('usual'))))
   describe.concurrent('in a store of one’s own', () => keepingCases(served(() => deploy('own'))))
-  describe('with a short life', () => deletingCases(served(() => deploy('brief'))))
+  describe('with a short life', () => {
+    const server = served(() => deploy('brief'))
+    deletingCases(server)
+    deletingTurnCases(server)
+  })
   describe('with a short life, in a store of one’s own', () =>
     deletingOwnCases(served(() => deploy('own-brief'))))
 }

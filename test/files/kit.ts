@@ -7,6 +7,7 @@ import {
   createHandler,
   type HandlerOptions,
   type LogEntry,
+  type RunInput,
   type RunRecord,
   type Yielded,
 } from '../../src/index.ts'
@@ -43,7 +44,7 @@ export function ownStore(): FileStore & { readonly names: () => string[] } {
 
 /** A service, and the store under it. */
 export function service(
-  says: () => AsyncIterable<Yielded> | Iterable<Yielded>,
+  says: (input: RunInput) => AsyncIterable<Yielded> | Iterable<Yielded>,
   own: FilesOptions = {},
   options: HandlerOptions = {},
   store: NearStore = memoryStore(),
@@ -52,8 +53,8 @@ export function service(
   const agent = new Agent({
     name: 'says',
     register: false,
-    async *run() {
-      yield* says()
+    async *run(input) {
+      yield* says(input)
     },
   })
   const handler = createHandler({
@@ -65,7 +66,7 @@ export function service(
     ...options,
     plugins: [files(own)],
   })
-  const kept = coreOf(handler)!.runs.files!
+  const { files: kept, memory } = coreOf(handler)!.runs
   const ask = (path: string, init?: RequestInit) => handler(new Request(`http://127.0.0.1${path}`, init))
   const json = async (path: string, init?: RequestInit) => (await ask(path, init)).json()
   /** Starts a run that nobody waits for. */
@@ -80,12 +81,27 @@ export function service(
     await (await ask(`/api/runs/${id}/stream`)).text()
     return json(`/api/runs/${id}`)
   }
+  /** Sends an input to a plain run of a session, or to a stored one. Gives its id, and the code of what it failed with. */
+  const send = async (
+    input: RunInput,
+    more: { readonly sessionId?: string; readonly background?: boolean } = {},
+  ) => {
+    const headers = { 'content-type': 'application/json' }
+    const body = JSON.stringify({ input, sessionId: 's', ...more })
+    const response = await ask('/api/agents/says/run', { method: 'POST', headers, body })
+    return {
+      id: response.headers.get('x-run-id') ?? '',
+      code: (await response.json()).code as string | undefined,
+    }
+  }
   /** Deletes a run, as a sweep does. */
   const forget = (id: string) => store.write(tx => forgetRun(tx, tx.get<StoredRun>(RUNS, id)!.value, kept))
   return {
     store,
     logged,
-    files: kept,
+    files: kept!,
+    turns: (sessionId = 's') => memory!.sessions!.turns({ owner: null, place: ['agent:says'], sessionId }),
+    send,
     ask,
     json,
     start,

@@ -1,7 +1,7 @@
 /** Starts runs that make files, and asks for the files. */
 import { expect } from 'vitest'
-import type { ContentPart, RunEvent, RunRecord } from '../../../src/index.ts'
-import { accept, as, ended, type Fields, own, type Server } from '../runs/client.ts'
+import type { ContentPart, RunEvent, RunInput, RunRecord, Turn } from '../../../src/index.ts'
+import { accept, as, ended, type Fields, own, post, type Server } from '../runs/client.ts'
 
 export { as, own }
 
@@ -24,6 +24,22 @@ export function makes(
   name?: string,
 ): Promise<RunRecord> {
   return says(server, [{ type: 'artifact', artifactId, parts, ...(name !== undefined && { name }) }], headers)
+}
+
+/** Sends an input in a session. Gives the id of the run, and what the agent heard. */
+export async function sends(
+  server: Server,
+  about: { readonly input: RunInput; readonly sessionId: string; readonly background?: boolean },
+  headers?: Fields,
+): Promise<{ readonly id: string; readonly text: string }> {
+  const answer = await post(server, '/api/agents/hears/run', about, headers)
+  expect(answer.status, answer.text).toBe(200)
+  return { id: answer.headers.get('x-run-id') ?? '', text: JSON.parse(answer.text).text }
+}
+
+/** What is kept of a session. */
+export async function turnsOf(server: Server, sessionId: string, headers?: Fields): Promise<readonly Turn[]> {
+  return JSON.parse((await sends(server, { input: 'turns', sessionId }, headers)).text)
 }
 
 /** The data of a part, which is an address or base64. */

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
+import { toBase64 } from '../../../src/web/base64.ts'
 import { eventually } from '../http/client.ts'
 import { accept, type Server } from '../runs/client.ts'
 import { bytesOf } from './bytes.ts'
-import { addressIn, as, fetchFile, makes, own } from './client.ts'
+import { addressIn, as, fetchFile, makes, own, sends } from './client.ts'
 
 const file = (size: number, seed: number) => [{ type: 'file', made: { size, seed }, mimeType: 'a/b' }]
 
@@ -29,6 +30,25 @@ export function deletingCases(server: Server): void {
       // There is room again.
       expect((await makes(server, 'b', file(5_000_000, 2), headers)).status).toBe('completed')
     })
+  })
+}
+
+/** Sessions of the service are kept for a second and a half, and nobody asks before a run must have begun. */
+export function deletingTurnCases(server: Server): void {
+  it('deletes the files that a client sent with the session', async () => {
+    const headers = as(own('brief'))
+    const data = toBase64(bytesOf({ size: 5000, seed: 9 }))
+    const input = [{ type: 'image', data } as const]
+    const { id } = await sends(server, { input, sessionId: own('session') }, headers)
+    const statusNow = async () => (await fetchFile(server, `/api/runs/${id}/input`, headers)).status
+    expect(await statusNow()).toBe(200)
+    await vi.waitFor(
+      async () => {
+        await sweep(server)
+        expect(await statusNow()).toBe(404)
+      },
+      { timeout: 20_000, interval: 1000 },
+    )
   })
 }
 

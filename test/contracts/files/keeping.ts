@@ -1,8 +1,22 @@
 import { expect, it } from 'vitest'
+import { toBase64 } from '../../../src/web/base64.ts'
 import { messagesOf } from '../http/client.ts'
 import { get, type Server, streamRequest } from '../runs/client.ts'
 import { bytesOf } from './bytes.ts'
-import { addressIn, as, bytesAt, dataOf, fetchFile, makes, own, partsIn, refusalAt, says } from './client.ts'
+import {
+  addressIn,
+  as,
+  bytesAt,
+  dataOf,
+  fetchFile,
+  makes,
+  own,
+  partsIn,
+  refusalAt,
+  says,
+  sends,
+  turnsOf,
+} from './client.ts'
 
 /** Compares at once: a look at each byte would let connections time out. */
 function expectSame(bytes: Uint8Array, expected: Uint8Array): void {
@@ -181,6 +195,31 @@ export function keepingCases(server: Server): void {
     const { artifacts, runId } = await response.json()
     expect(atob(artifacts[0].parts[0].data)).toHaveLength(5000)
     expect(await refusalAt(server, `/api/runs/${runId}/artifacts/a`)).toEqual([404, 'run_not_found'])
+  })
+
+  it.each([
+    ['plain', false],
+    ['stored', true],
+  ])('keeps the files that a client sends to a %s run of a session', async (_, background) => {
+    const [headers, sessionId] = [as(own('alice')), own('session')]
+    const file = (size: number) =>
+      ({ type: 'file', data: toBase64(bytesOf({ size, seed: 5 })), mimeType: 'a/b', filename: 'x' }) as const
+    const input = [{ type: 'text', text: 'see' } as const, file(700_001), file(3)]
+    const { id, text } = await sends(server, { input, sessionId, background }, headers)
+    expect(text).toBe('700001,3')
+    const address = `/api/runs/${id}/input?part=1`
+    const [turn] = await turnsOf(server, sessionId, headers)
+    expect(turn?.input).toEqual([input[0], { ...input[1], data: address }, input[2]])
+    expectSame(await bytesAt(server, address, headers), bytesOf({ size: 700_001, seed: 5 }))
+    const { headers: told } = await fetchFile(server, address, headers)
+    expect([told.get('content-type'), told.get('content-disposition')]).toEqual([
+      'a/b',
+      `attachment; filename="x"; filename*=UTF-8''x`,
+    ])
+    const none = background ? 'file_not_found' : 'run_not_found'
+    expect(await refusalAt(server, `/api/runs/${id}/input?part=2`, headers)).toEqual([404, none])
+    for (const others of [as(own('bob')), {}])
+      expect(await refusalAt(server, address, others)).toEqual([404, 'run_not_found'])
   })
 
   it('shows nobody the files of another owner, nor whether there are any', async () => {

@@ -21,8 +21,9 @@ import { bytesOf, type Made } from './bytes.ts'
 const MAX_FILE_BYTES = 5 * 1024 * 1024
 const MAX_BYTES_PER_OWNER = 6 * 1024 * 1024
 
-/** Settings: those that begin with `own` have a store of their own, those that end with `brief` runs that are gone soon. */
-const runsOf = (settings: string): RunsOptions => (settings.endsWith('brief') ? { retentionMs: 1500 } : {})
+/** Settings: those that begin with `own` have a store of their own, those that end with `brief` runs and sessions that are gone soon. */
+const runsOf = (settings: string): RunsOptions =>
+  settings.endsWith('brief') ? { retentionMs: 1500, sessionRetentionMs: 1500, timeoutMs: 5000 } : {}
 
 /** A part whose data may be a file that is made when it is said. */
 function toPart(part: Readonly<Record<string, unknown>>): ContentPart {
@@ -43,6 +44,17 @@ export const says: Agent = new Agent({
   },
 })
 
+/** Says the bytes of each file that it gets; of `turns` what is kept of its session. */
+export const hears: Agent = new Agent({
+  name: 'hears',
+  register: false,
+  async run(input, { memory }) {
+    if (input === 'turns') return JSON.stringify(await memory?.session()?.turns())
+    const parts = typeof input === 'string' ? [] : input
+    return parts.flatMap(part => ('data' in part ? atob(String(part.data)).length : [])).join()
+  },
+})
+
 /** What the store of one's own has. */
 const stored = new Map<string, Uint8Array<ArrayBuffer>>()
 
@@ -58,7 +70,7 @@ export function filesOptions(state: State, settings = 'usual'): HandlerOptions {
   const store = settings.startsWith('own') ? own : undefined
   return {
     production: true,
-    agents: { says },
+    agents: { says, hears },
     state,
     middleware: [identify],
     runs: runsOf(settings),
