@@ -120,6 +120,19 @@ describe('the README and the pages', () => {
     expect((await answer.json()).structured).toEqual({ text: 'ab', characters: 2 })
   })
 
+  it('shows a tool call that a person approves', async () => {
+    const handler = await load('cashier.ts')
+    const { runId, finishReason, requests } = await (await ask(handler, '/agents/cashier/run', '4711')).json()
+    expect([finishReason, requests]).toMatchObject([
+      'input_required',
+      [{ kind: 'approval', toolName: 'refund', args: '4711' }],
+    ])
+    const body = JSON.stringify({ answers: [{ id: requests[0].id, decision: 'approve' }] })
+    const init = { method: 'POST', body, headers: { 'content-type': 'application/json' } }
+    const answer = await handler(new Request(`http://127.0.0.1/api/runs/${runId}/answers`, init))
+    expect(await answer.json()).toMatchObject({ text: 'Refunded 4711', finishReason: 'stop' })
+  })
+
   it('shows a memory for each user', async () => {
     const { ofAda, ofBob } = await import(pathToFileURL(join(folder, 'sessions-users.ts')).href)
     expect([ofAda, ofBob]).toEqual(['milk, bread', 'tea'])
