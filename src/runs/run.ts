@@ -118,7 +118,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   readonly #keep: Caller['keep']
   readonly #work: RunWork
   #ended = false
-  /** What the run waits for, to be kept with it: from before it ends so on. */
+  /** What the run waits for, to be kept with it. It is set before the run ends. */
   waiting: Waiting | undefined
   /** Called once, when the servable is called; before that perhaps when it has to wait for its session. */
   onBegin: (() => void) | undefined
