@@ -158,7 +158,7 @@ function runOf(
   const { input, options: before, next, requests } = waited
   const { userId, identity } = before
   const all = { ...options, ...before, runId: next, userId, identity }
-  const from = requests[0]?.id.split('/')[0] ?? task.id
+  const [from = ''] = requests[0]?.id.split('/') ?? []
   return startRun(target, input, all, own, { ...caller, continues: continuedBy(waited, from) })
 }
 
