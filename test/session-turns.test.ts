@@ -399,6 +399,33 @@ describe('a run with a session', () => {
     for (let runs = 0; runs < 50; runs++) expect(await say('again')).toMatchObject({ text: 'ok' })
   })
 
+  it.each(['queue', 'reject'] as const)(
+    'that goes on after an answer waits for its session with `%s`, however many do',
+    async concurrency => {
+      const gate = deferred<string>()
+      const a = new Agent({
+        name: 'a',
+        register: false,
+        async *run(input, { ask }) {
+          if (textOf(input) !== 'asks') yield await gate.promise
+          else yield `It is ${yield* ask('colour')}`
+        },
+      })
+      const { say, post, turns } = serve(() => '', { agents: { a }, sessions: { concurrency } })
+      const { runId, requests } = await say('asks')
+      const others = [say('holds')]
+      await vi.waitFor(() => expect(turns()).toHaveLength(2))
+      if (concurrency === 'queue') for (let count = 0; count < 8; count++) others.push(say('waits'))
+      const isFull = () => say('one more').then(({ code }) => expect(code).toBe('session_busy'))
+      await vi.waitFor(isFull)
+      const answers = [{ id: requests[0].id, value: 'red' }]
+      const goesOn = post(`runs/${runId}/answers`, { answers })
+      setTimeout(() => gate.resolve('done'), 100)
+      expect(await (await goesOn).json()).toMatchObject({ text: 'It is red' })
+      await Promise.all(others)
+    },
+  )
+
   it('has the session for its members too, whose memory has no turns', async () => {
     const member: Agent = new Agent({
       name: 'm',

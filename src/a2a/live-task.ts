@@ -154,10 +154,12 @@ function runOf(
     const all = { ...options, ...ofTask(task, message, options) }
     return startRun(target, toRunInput(message), all, own, caller)
   }
-  // It is asked what it was asked before; the keys are those of the answer.
-  const { input, options: before, next } = waited
-  const all = { ...options, ...before, runId: next, userId: options.userId, identity: options.identity }
-  return startRun(target, input, all, own, { ...caller, continues: continuedBy(waited, task.id) })
+  // It is asked what it was asked before, and is whose it was; the keys are those of the answer.
+  const { input, options: before, next, requests } = waited
+  const { userId, identity } = before
+  const all = { ...options, ...before, runId: next, userId, identity }
+  const [from = ''] = requests[0]?.id.split('/') ?? []
+  return startRun(target, input, all, own, { ...caller, continues: continuedBy(waited, from) })
 }
 
 /** Settings that name the task in the report of a failed run, so that the log leads to the task. */

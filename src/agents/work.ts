@@ -54,7 +54,12 @@ export const MAX_WORK = 10_000
 /** Most characters of all that a run that waits keeps, as JSON. */
 export const MAX_WORK_LENGTH: number = 4 * 1024 * 1024
 
+/** Most characters of results that are held while a run is at work. Parts of what ends are not kept, so it is more. */
+const MAX_HELD_LENGTH = 8 * MAX_WORK_LENGTH
+
 interface Shared {
+  /** Characters of the results that are held. */
+  length: number
   readonly first: string | undefined
   readonly done: Map<string, DoneWork>
   readonly answered: Map<string, Answered>
@@ -151,11 +156,11 @@ export class RunWork implements WorkState {
 
   /** Throws `run_too_large`. */
   record({ value, ...done }: DoneWork): void {
-    const all = this.#all().done
-    if (all.size >= MAX_WORK) {
+    const all = this.#all()
+    if (all.done.size >= MAX_WORK) {
       throw new ServableError('run_too_large', `The run does more than ${MAX_WORK} pieces of named work`)
     }
-    all.set(done.path, { ...done, value: asOfNow(value) })
+    all.done.set(done.path, { ...done, value: asOfNow(value, all) })
   }
 
   /** The paths right below this place at which something has begun before; undefined in a run that goes on from none. */
@@ -180,15 +185,13 @@ export class RunWork implements WorkState {
     try {
       json = JSON.stringify(withoutKeys(all, keys))
     } catch (cause) {
+      if (isServableError(cause)) throw cause
       throw new ServableError('invalid_event', 'A result of a tool or step cannot be written as JSON', {
         cause,
       })
     }
     if (json.length <= MAX_WORK_LENGTH) return JSON.parse(json)
-    throw new ServableError(
-      'run_too_large',
-      `The run waits, and its work is larger than ${MAX_WORK_LENGTH} characters`,
-    )
+    throw tooLarge()
   }
 
   #all(): Shared {
@@ -201,6 +204,7 @@ export class RunWork implements WorkState {
     const done = new Map(kept.map(each => [each.path, each]))
     const answered = new Map(answers.map(each => [pathOf(each.request), each]))
     return {
+      length: 0,
       first,
       done,
       answered,
@@ -212,10 +216,12 @@ export class RunWork implements WorkState {
 }
 
 /** The value as it is now, as JSON: a body may change what it got. */
-function asOfNow(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value
+function asOfNow(value: unknown, all: Shared): unknown {
   try {
-    const json = JSON.stringify(value)
+    const json: string | undefined = JSON.stringify(value)
+    if (json === undefined) return undefined
+    if (all.length + json.length > MAX_HELD_LENGTH) throw tooLarge()
+    all.length += json.length
     return { toJSON: () => JSON.parse(json) }
   } catch (thrown) {
     // It matters only where the run waits.
@@ -225,6 +231,13 @@ function asOfNow(value: unknown): unknown {
       },
     }
   }
+}
+
+function tooLarge(): ServableError {
+  return new ServableError(
+    'run_too_large',
+    `The run waits, and its work is larger than ${MAX_WORK_LENGTH} characters`,
+  )
 }
 
 /** By place, the paths right below it. */

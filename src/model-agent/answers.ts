@@ -64,7 +64,8 @@ async function take(
     return { call, how: 'denied', result: failureOf(call, text) }
   }
   const own = tools.ownOf(call.toolName)
-  if (own === undefined) {
+  // Among other tools the model's name may be another one's.
+  if (own === undefined || own.tool.name !== request.toolName) {
     throw new ServableError('run_changed', `The agent has no tool \`${request.toolName}\` any more`)
   }
   if (editedArgs === undefined) return { call, how: 'approved', own, args: call.input }

@@ -114,7 +114,7 @@ export function enterSession(
   const session = look(tx, key)
   const before = alive(session, tx.now, runId)
   const place = before.findIndex(seat => seat.runId === runId)
-  const line = place === -1 ? joined(before, settings) : before
+  const line = place === -1 ? joined(before, turn, settings) : before
   const seat = place === -1 ? undefined : before[place]
   const at = place === -1 ? line.length : place
   const begins = at === 0 && !session.open.some(entry => entry.turn?.runId === runId)
@@ -127,9 +127,10 @@ export function enterSession(
   return { place: at, stops, isStopped: seat?.stop === true }
 }
 
-/** The line for one who joins it. */
-function joined(line: Seat[], { concurrency }: SessionSettings): Seat[] {
-  if (line.length > (concurrency === 'reject' ? 0 : MAX_WAITING)) throw busy()
+/** The line for one who joins it. A run that goes on is never sent away: its answers are taken, and start no other. */
+function joined(line: Seat[], { continuedFrom }: Turn, { concurrency }: SessionSettings): Seat[] {
+  const isFull = line.length > (concurrency === 'reject' ? 0 : MAX_WAITING)
+  if (isFull && continuedFrom === undefined) throw busy()
   return concurrency === 'interrupt' ? line.map(seat => ({ ...seat, stop: true })) : line
 }
 

@@ -5,7 +5,7 @@ import { answersIn } from '../../src/a2a/answers.ts'
 import { createLocalTaskHost } from '../../src/a2a/local-task-host.ts'
 import type { Message, Part } from '../../src/a2a/model.ts'
 import { ServableError } from '../../src/errors.ts'
-import type { InputRequest } from '../../src/index.ts'
+import { Agent, type InputRequest } from '../../src/index.ts'
 import type { Target } from '../../src/runs/target.ts'
 import { WAITING } from '../../src/runs/waiting.ts'
 import { memoryStore } from '../../src/state/memory.ts'
@@ -113,6 +113,57 @@ describe('a task that waits', () => {
     const made = make()
     for (let count = 0; count < 13; count++) await begin(made, crypto.randomUUID(), null)
     expect(made.kept()).toBe(10)
+  })
+
+  it("that is nobody's stays so: what a stranger asked for is not done as whoever answers", async () => {
+    const agent = new Agent({
+      name: 'who',
+      register: false,
+      async *run(_, { ask, identity, userId }) {
+        yield* ask('sure')
+        yield `for ${identity} and ${userId}`
+      },
+    })
+    const own: Target = { kind: 'agent', name: 'who', servable: agent as Target['servable'] }
+    const host = createLocalTaskHost({
+      ...{ store: memoryStore(), settings, retention: {}, agentOf: () => own },
+    })
+    const taskId = crypto.randomUUID()
+    const send = (owner: string | null, target?: Target) => {
+      const options = owner === null ? {} : { identity: owner, userId: owner }
+      const message = messageOf({ text: 'yes' })
+      return host.deliver({ taskId, message, target, owner, options, mayWait: true })
+    }
+    await send(null, own)
+    expect((await host.settled(taskId, null)).status.state).toBe('input-required')
+    await send('bob')
+    const { artifacts } = await host.settled(taskId, null)
+    expect(artifacts?.[0]?.parts).toEqual([{ text: 'for undefined and undefined' }])
+  })
+
+  it('goes on from the run that waited: a step has the same key, and a turn its place', async () => {
+    const keys: string[] = []
+    const agent = new Agent({
+      name: 'orders',
+      register: false,
+      async *run(_, { step }) {
+        yield* step('order', async function* ({ idempotencyKey, ask }) {
+          keys.push(idempotencyKey)
+          yield* ask('size')
+          yield* ask('colour')
+        })
+      },
+    })
+    const own: Target = { kind: 'agent', name: 'orders', servable: agent as Target['servable'] }
+    const host = createLocalTaskHost({ store: memoryStore(), settings, retention: {}, agentOf: () => own })
+    const taskId = crypto.randomUUID()
+    for (const target of [own, undefined, undefined]) {
+      const message = messageOf({ text: 'yes' })
+      await host.deliver({ taskId, message, target, owner, options: {}, mayWait: true })
+      await host.settled(taskId, owner)
+    }
+    expect(keys).toHaveLength(3)
+    expect(new Set(keys).size).toBe(1)
   })
 
   it('is answered by another host over the same store, as after a restart', async () => {

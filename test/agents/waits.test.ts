@@ -1,6 +1,7 @@
 /** What a body may wait for, and how it goes on. */
 import { describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
+import { RunWork } from '../../src/agents/work.ts'
 import {
   Agent,
   type AgentConfig,
@@ -421,6 +422,25 @@ describe('values', () => {
     expect(code).toBe('run_too_large')
     expect(error).toContain('The run waits')
     expect((await (await talk(large(4 * 1024 * 1024 - 1000))).say('ok')).text).toBe('ok')
+  })
+
+  it('hold so much memory at the most while the run is at work, and count only where they are needed', () => {
+    const work = new RunWork()
+    const text = 'x'.repeat(1024 * 1024)
+    for (let index = 0; index < 50; index++) {
+      work.record({ path: `whole/${index}`, kind: 'tool', value: index % 2 === 0 ? text : { text } })
+    }
+    const isHeld = (index: number) => {
+      try {
+        return JSON.stringify(work.doneAt(`whole/${index}`)).length > text.length
+      } catch {
+        return false
+      }
+    }
+    expect(Array.from({ length: 50 }, (_, index) => index).filter(isHeld).length).toBeLessThan(33)
+    expect(() => work.toKeep({})).toThrow(expect.objectContaining({ code: 'run_too_large' }))
+    work.record({ path: 'whole', kind: 'step', value: 1 })
+    expect(work.toKeep({}).done).toEqual([{ path: 'whole', kind: 'step', value: 1 }])
   })
 
   it('are so many at the most', async () => {

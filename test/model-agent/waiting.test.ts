@@ -427,6 +427,17 @@ describe('what a run that waits keeps', () => {
     const answers: Answer[] = [{ id: 'r1/approve:shop.refund', decision: 'approve' }]
     await expect(play(make(), 'x', { work: state, answers })).rejects.toMatchObject({ code: 'run_changed' })
   })
+
+  it('never calls another tool that has come to have the same name for the model', async () => {
+    const [{ tool }, other] = [refund(), refund({ name: 'shop_refund' })]
+    const state = work()
+    provider.script(calls(['shop_refund', { order: '7' }]))
+    await play(make([tool]), 'x', { runId: 'r1', work: state })
+    const answers: Answer[] = [{ id: 'r1/approve:shop.refund', decision: 'approve' }]
+    const going = play(make([other.tool, tool]), 'x', { work: state, answers })
+    await expect(going).rejects.toMatchObject({ code: 'run_changed' })
+    expect(other.done).toEqual([])
+  })
 })
 
 /** A memory with one session. */
