@@ -15,7 +15,7 @@ import { type BodyResult, perform, type RunContext, runThrough, type Yielded } f
 import { checkConfig, checkName, checkRunnable, type RegisterOption, registerAs } from './registry.ts'
 import { SpeakingOrder } from './speaking-order.ts'
 import { addUsage, NO_USAGE } from './usage.ts'
-import { type BodyContext, bodyContext, type LaneEnd, untilItWaits, waitingOf } from './waits.ts'
+import { type BodyContext, bodyContext, joinedWaits, type LaneEnd, untilItWaits } from './waits.ts'
 
 /** The context of a strategy: the run, what it may wait for, and the members. */
 export type TeamContext = BodyContext<TeamMembers>
@@ -162,7 +162,7 @@ async function* allAtOnce(
     }
   }
   const results = ends.flatMap(end => ('value' in end ? [end.value] : []))
-  const waiting = waitingOf(ends)
+  const waiting = joinedWaits(ends)
   if (waiting !== undefined) yield waiting
   return { usage: endOf(results).usage ?? NO_USAGE }
 }

@@ -193,7 +193,7 @@ export async function* untilItWaits<T>(
 }
 
 /** All that several wait for, and what these have used: what the others have used is told once all have ended. */
-export function waitingOf(ends: readonly object[]): FinishEvent | undefined {
+export function joinedWaits(ends: readonly object[]): FinishEvent | undefined {
   const waits = ends.flatMap(end => ('waits' in end ? [end.waits as FinishEvent] : []))
   if (waits.length === 0) return undefined
   return {
@@ -219,7 +219,7 @@ async function* parallel<T extends readonly unknown[]>(
     if ('threw' in end) throw end.threw
     return 'value' in end ? end.value : undefined
   })
-  const waiting = waitingOf(ends)
+  const waiting = joinedWaits(ends)
   if (waiting === undefined) {
     scope.work.keepAt(group, undefined)
     return values as unknown as T
