@@ -55,11 +55,11 @@ function toStandardSchema(schema: unknown): object {
   return { '~standard': { version: 1, vendor: 'servable', validate, jsonSchema } }
 }
 
-/** What the run before kept; undefined if it kept nothing. Throws `run_changed` for what another agent kept. */
+/** What the run before kept; undefined if it kept nothing. Throws `workflow_changed` for what another agent kept. */
 export function keptIn({ work, scope }: RunContext): Kept | undefined {
   const kept = work?.read()
   if (kept === undefined) return undefined
-  if (!isKept(kept)) throw new ServableError('run_changed', 'The run that waited was not of this agent')
+  if (!isKept(kept)) throw new ServableError('workflow_changed', 'The run that waited was not of this agent')
   scope.meet(kept.waiting.map(({ request }) => request))
   return kept
 }

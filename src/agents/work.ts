@@ -309,7 +309,7 @@ export class Scope {
     return typeof said === 'object' && this.#news?.has(said) === true
   }
 
-  /** Whether the run before has told this. Throws `run_changed` for an end where that one had none. */
+  /** Whether the run before has told this. Throws `workflow_changed` for an end where that one had none. */
   wasTold(said: string | RunEvent): boolean {
     if (!this.isBehind || typeof said === 'string') return this.isBehind
     if (said.type === 'finish' && !isWaiting(said)) this.end()
@@ -322,7 +322,7 @@ export class Scope {
   }
 
   /**
-   * The path of the next work of a name. Throws `run_changed` where the run before did other work here, and `agent_failed` in the
+   * The path of the next work of a name. Throws `workflow_changed` where the run before did other work here, and `agent_failed` in the
    * middle of a step.
    */
   next(name: string, kind: WorkKind): string {
@@ -385,7 +385,7 @@ export class Scope {
     }
   }
 
-  /** The body has ended. Throws `run_changed` where it has left out what the run before did. */
+  /** The body has ended. Throws `workflow_changed` where it has left out what the run before did. */
   end(): void {
     if (this.isBehind) throw changed([...(this.#left ?? [])][0] ?? '')
   }
@@ -406,7 +406,7 @@ function resultOf({ value, error }: DoneWork): unknown {
 
 function changed(path: string): ServableError {
   return new ServableError(
-    'run_changed',
+    'workflow_changed',
     `The run cannot go on: at \`${path.slice(0, 200)}\` it does other work than the run before did`,
   )
 }

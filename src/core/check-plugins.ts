@@ -13,9 +13,9 @@ export function checkMounted<M extends Pick<Mounted, 'base'> & { readonly routes
 ): M {
   if (mounted instanceof Promise) throw new TypeError('`mount` must not be async')
   for (const { method, path, endpoint } of (mounted.routes ?? []).map(Object)) {
-    if (/^(GET|POST|DELETE)$/.test(method) && isPath(path) && typeof endpoint === 'function') continue
+    if (/^(GET|POST|PATCH|DELETE)$/.test(method) && isPath(path) && typeof endpoint === 'function') continue
     throw new TypeError(
-      `\`${method} ${path}\` must have the method GET, POST or DELETE, a path that begins with a slash, and an endpoint`,
+      `\`${method} ${path}\` must have the method GET, POST, PATCH or DELETE, a path that begins with a slash, and an endpoint`,
     )
   }
   const { base } = mounted

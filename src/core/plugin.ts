@@ -54,7 +54,7 @@ export interface Mounted {
 
 /** A route of a plugin. `GET` answers `HEAD` too. An error that the endpoint throws is answered by its `code`. */
 export interface PluginRoute {
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** An absolute path. `:name` is a parameter, found in `context.params`. The handler's prefix is `core.prefix`. */
   readonly path: string
   readonly endpoint: (request: Request, context: Context) => Response | Promise<Response>

@@ -11,7 +11,7 @@ import { ServableError } from '../errors.ts'
 
 /** What the matcher has to know of a route. `GET` answers `HEAD` as well. */
 export interface Findable {
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Absolute, with `:name` for a parameter. */
   readonly path: string
 }

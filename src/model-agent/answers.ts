@@ -66,7 +66,7 @@ async function take(
   const own = tools.ownOf(call.toolName)
   // Among other tools the model's name may be another one's.
   if (own === undefined || own.tool.name !== request.toolName) {
-    throw new ServableError('run_changed', `The agent has no tool \`${request.toolName}\` any more`)
+    throw new ServableError('workflow_changed', `The agent has no tool \`${request.toolName}\` any more`)
   }
   if (editedArgs === undefined) return { call, how: 'approved', own, args: call.input }
   if (own.tool.editable !== true) {

@@ -27,6 +27,7 @@ const STATUS = {
   invalid_query: 400,
   runs_not_stored: 400,
   conflicting_memory: 400,
+  key_required: 400,
   unauthorized: 401,
   forbidden: 403,
   approval_denied: 403,
@@ -38,6 +39,7 @@ const STATUS = {
   run_not_found: 404,
   request_not_found: 404,
   file_not_found: 404,
+  session_not_found: 404,
   tool_not_found: 404,
   toolkit_not_found: 404,
   tool_server_not_found: 404,
@@ -51,6 +53,9 @@ const STATUS = {
   session_busy: 409,
   request_changed: 409,
   already_answered: 409,
+  approval_expired: 409,
+  not_resumable: 409,
+  input_not_kept: 409,
   body_too_large: 413,
   unsupported_media_type: 415,
   idempotency_mismatch: 422,
@@ -79,10 +84,11 @@ const STATUS = {
   invalid_event: 500,
   run_too_large: 500,
   interrupted: 500,
-  run_changed: 500,
+  workflow_changed: 500,
   state_unavailable: 503,
   provider_failed: 502,
   run_timeout: 504,
+  step_timeout: 504,
 } as const satisfies Readonly<Record<ErrorCode, number>>
 
 /** The titles of these statuses (RFC 9110, section 15; RFC 6585 for 429). */

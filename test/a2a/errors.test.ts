@@ -51,6 +51,11 @@ const TABLE: Record<ErrorCode, Row> = {
   approval_denied: [-32000, 403, 'PERMISSION_DENIED'],
   already_answered: [-32602, 400, 'INVALID_ARGUMENT'],
   session_busy: [-32000, 429, 'RESOURCE_EXHAUSTED'],
+  session_not_found: [-32602, 404, 'NOT_FOUND'],
+  approval_expired: [-32004, 400, 'FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'],
+  key_required: [-32602, 400, 'INVALID_ARGUMENT'],
+  not_resumable: [-32004, 400, 'FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'],
+  input_not_kept: [-32004, 400, 'FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'],
   file_not_found: [-32602, 404, 'NOT_FOUND'],
   run_ended: [-32004, 400, 'FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'],
   runs_not_stored: [-32004, 400, 'FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'],
@@ -65,9 +70,10 @@ const TABLE: Record<ErrorCode, Row> = {
   agent_failed: [-32603, 500, 'INTERNAL'],
   invalid_event: [-32603, 500, 'INTERNAL'],
   run_too_large: [-32603, 500, 'INTERNAL'],
-  run_changed: [-32603, 500, 'INTERNAL'],
+  workflow_changed: [-32603, 500, 'INTERNAL'],
   interrupted: [-32603, 500, 'INTERNAL'],
   provider_failed: [-32603, 502, 'UNAVAILABLE'],
+  step_timeout: [-32603, 504, 'DEADLINE_EXCEEDED'],
   run_timeout: [-32603, 504, 'DEADLINE_EXCEEDED'],
 }
 const rows = Object.entries(TABLE) as [ErrorCode, Row][]

@@ -415,7 +415,7 @@ describe('what a run that waits keeps', () => {
   ])('is refused where it is not of this agent: %j', async state => {
     const kept = { read: () => state, keep() {} }
     await expect(play(make(), 'x', { work: kept, answers: [] })).rejects.toMatchObject({
-      code: 'run_changed',
+      code: 'workflow_changed',
     })
   })
 
@@ -425,7 +425,9 @@ describe('what a run that waits keeps', () => {
     provider.script(calls(['shop_refund', { order: '7' }]))
     await play(make([tool]), 'x', { runId: 'r1', work: state })
     const answers: Answer[] = [{ id: 'r1/approve:shop.refund', decision: 'approve' }]
-    await expect(play(make(), 'x', { work: state, answers })).rejects.toMatchObject({ code: 'run_changed' })
+    await expect(play(make(), 'x', { work: state, answers })).rejects.toMatchObject({
+      code: 'workflow_changed',
+    })
   })
 
   it('never calls another tool that has come to have the same name for the model', async () => {
@@ -435,7 +437,7 @@ describe('what a run that waits keeps', () => {
     await play(make([tool]), 'x', { runId: 'r1', work: state })
     const answers: Answer[] = [{ id: 'r1/approve:shop.refund', decision: 'approve' }]
     const going = play(make([other.tool, tool]), 'x', { work: state, answers })
-    await expect(going).rejects.toMatchObject({ code: 'run_changed' })
+    await expect(going).rejects.toMatchObject({ code: 'workflow_changed' })
     expect(other.done).toEqual([])
   })
 })
