@@ -81,3 +81,11 @@ export class Pace {
 export function breathe(): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, 0))
 }
+
+/** Waits so many milliseconds. A server that has nothing else to do may end meanwhile. */
+export function later(ms: number): Promise<void> {
+  return new Promise(resolve => {
+    const timer = setTimeout(resolve, ms)
+    ;(timer as { unref?(): void }).unref?.()
+  })
+}

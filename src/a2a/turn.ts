@@ -69,6 +69,7 @@ export class Turn {
       case 'tool_call_ready':
       case 'tool_call_end':
       case 'model_call':
+      case 'resumed':
       case 'finish':
       case 'error':
         return []

@@ -53,6 +53,13 @@ export interface AgentConfig<
    */
   readonly corrections?: true | CorrectionStore
   /**
+   * A stored run goes on if its process dies: its function runs again, and named work that was done gives its recorded result.
+   * Default: the run ends as `interrupted`.
+   */
+  readonly resume?: boolean
+  /** Of the function. A run goes on only with the version with which it began. */
+  readonly version?: string
+  /**
    * `false` keeps the agent out of the registry. A registry of your own takes the place of the default one. Default: the
    * default registry.
    */
@@ -87,6 +94,8 @@ export class Agent<
   readonly output: Output | undefined
   readonly capabilities: readonly string[]
   readonly corrections: true | CorrectionStore | undefined
+  readonly resume: boolean
+  readonly version: string | undefined
   /** Tells `run.start`, `run.stream.chunk`, `run.complete` or `run.error`, and the agent's tool calls. */
   readonly events: EventBus
   readonly #body: AgentConfig['run']
@@ -105,6 +114,8 @@ export class Agent<
     this.output = config.output
     this.capabilities = config.capabilities ?? []
     this.corrections = config.corrections
+    this.resume = config.resume ?? false
+    this.version = config.version
     this.events = config.events ?? new EventBus()
     this.#body = config.run
     registerAs(this, config.register)

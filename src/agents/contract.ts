@@ -39,6 +39,7 @@ export type {
   Kind,
   ModelCallEvent,
   ModelUsage,
+  ResumedEvent,
   RunEvent,
   RunInput,
   StepEvent,
@@ -136,6 +137,10 @@ export interface ServableAgent extends Runnable {
   readonly capabilities?: readonly string[] | undefined
   /** Accepts corrections of its output: `true` keeps them in the state, a store keeps them itself. */
   readonly corrections?: true | CorrectionStore | undefined
+  /** A stored run of it goes on if its process dies, with the named work that was done. Default: it ends as `interrupted`. */
+  readonly resume?: boolean | undefined
+  /** A run goes on only with the same version. */
+  readonly version?: string | undefined
 }
 
 /** The contract of a team: agents behind one name. */
@@ -145,6 +150,8 @@ export interface ServableTeam extends Runnable {
   readonly description?: string | undefined
   readonly model?: { readonly provider: string; readonly id: string } | undefined
   readonly members?: readonly { readonly name: string }[] | undefined
+  readonly resume?: boolean | undefined
+  readonly version?: string | undefined
   readonly events?: EventBus | undefined
 }
 
@@ -155,6 +162,8 @@ export interface ServableWorkflow extends Runnable {
   readonly description?: string | undefined
   readonly model?: { readonly provider: string; readonly id: string } | undefined
   readonly steps?: readonly { readonly name: string }[] | undefined
+  readonly resume?: boolean | undefined
+  readonly version?: string | undefined
   readonly events?: EventBus | undefined
 }
 

@@ -85,6 +85,7 @@ const checks: ReadonlyMap<unknown, Check> = new Map<RunEvent['type'], Check>([
   ['step', event => typeof event.name === 'string' && stepStates.has(event.status)],
   ['artifact', event => typeof event.artifactId === 'string' && isParts(event.parts)],
   ['message', event => isParts(event.parts)],
+  ['resumed', () => true],
   [
     'finish',
     event =>

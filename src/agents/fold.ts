@@ -70,6 +70,9 @@ export class Fold {
       case 'artifact':
         this.#addArtifact(event)
         return
+      case 'resumed':
+        this.#beginAgain()
+        return
       case 'finish':
         this.#finish = event
         return
@@ -93,6 +96,14 @@ export class Fold {
       ...(this.#steps && { steps: this.#steps }),
       ...(this.#artifacts && { artifacts: Array.from(this.#artifacts.values(), toArtifact) }),
       ...(this.#finish?.requests && { requests: this.#finish.requests }),
+    }
+  }
+
+  /** The text comes again, and so do calls without an end. */
+  #beginAgain(): void {
+    this.#text = ''
+    for (const [id, call] of this.#calls ?? []) {
+      if (!('result' in call) && call.error === undefined) this.#calls?.delete(id)
     }
   }
 

@@ -203,6 +203,7 @@ type RunEventBody =
   | StepEvent
   | ArtifactEvent
   | { readonly type: 'message'; readonly parts: readonly ContentPart[] }
+  | ResumedEvent
   | FinishEvent
   | ErrorEvent
 
@@ -245,6 +246,14 @@ export interface ArtifactEvent extends Artifact {
   readonly type: 'artifact'
   readonly append?: boolean | undefined
   readonly lastChunk?: boolean | undefined
+}
+
+/**
+ * The process of the run died, and the run goes on. Its text is told again from the beginning, and what had begun without an end
+ * begins again. Tool calls, steps and artifacts that were complete stay as they are. Only the service tells it.
+ */
+export interface ResumedEvent {
+  readonly type: 'resumed'
 }
 
 /** The end of a run that did not fail. */

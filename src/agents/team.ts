@@ -44,6 +44,8 @@ export interface TeamConfig {
   /** {@link routeTo}, {@link sequence}, {@link parallel}, or a strategy of your own. */
   readonly strategy: TeamStrategy
   /** As for an agent. */
+  readonly resume?: boolean
+  readonly version?: string
   readonly register?: RegisterOption
   readonly events?: EventBus
 }
@@ -59,6 +61,8 @@ export class Team implements ServableTeam {
   readonly name: string
   readonly description: string | undefined
   readonly members: readonly ServableAgent[]
+  readonly resume: boolean
+  readonly version: string | undefined
   /** Tells what an agent's bus tells, for the team as a whole. */
   readonly events: EventBus
   readonly #strategy: TeamStrategy
@@ -69,6 +73,8 @@ export class Team implements ServableTeam {
     this.name = config.name
     this.description = config.description
     this.members = [...config.members]
+    this.resume = config.resume ?? false
+    this.version = config.version
     this.events = config.events ?? new EventBus()
     this.#strategy = config.strategy
     registerAs(this, config.register)

@@ -238,7 +238,7 @@ function hearing(
   group: string,
   scope: Scope,
 ): readonly AsyncGenerator<Yielded, unknown>[] {
-  if (!scope.isBehind) return lanes
+  if (!scope.isBehind || scope.work.isCut) return lanes
   const waited = scope.work.stateAt(group) as readonly (readonly string[] | null)[] | undefined
   return lanes.map((lane, place) => {
     const requests = waited?.[place]

@@ -30,6 +30,20 @@ export interface DoneWork {
   readonly value?: unknown
   /** What it failed with. */
   readonly error?: { readonly code: string; readonly message: string } | undefined
+  /** What it said. A run that was cut off says it again. */
+  readonly text?: string | undefined
+}
+
+/** A part of a journal: work that is done, and states that have changed, by their places. */
+export interface JournalEntry {
+  readonly done?: DoneWork
+  readonly states?: Readonly<Record<string, unknown>>
+}
+
+/** Keeps the work of a run as it is done, so that the run can go on if its process dies. */
+export interface Journal {
+  /** Resolves once the entry is kept. Rejects where the run is not this process's any more. */
+  write(entry: JournalEntry): Promise<void>
 }
 
 /** A request that was answered. */
@@ -46,6 +60,8 @@ export interface KeptWork {
   readonly answered: readonly Answered[]
   /** By the place of who keeps it. */
   readonly states: Readonly<Record<string, unknown>>
+  /** The run before did not wait: its process died. All is said again. */
+  readonly isCut?: true | undefined
 }
 
 /** Most pieces of work that one run records. */
@@ -68,6 +84,17 @@ interface Shared {
   readonly begun: ReadonlyMap<string, Set<string>> | undefined
   /** Why nothing can be kept here, if so. */
   readonly whyUnkept: string | undefined
+  readonly isCut: boolean
+  readonly journal: Journal | undefined
+  /** Places of states that the journal does not have yet. */
+  readonly changed: Set<string>
+}
+
+/** How the work of a run is kept. */
+export interface WorkKeeping {
+  /** Why nothing can be kept, if so. */
+  readonly whyUnkept?: string | undefined
+  readonly journal?: Journal | undefined
 }
 
 /** The work of one servable in a run. What it runs inside of itself has a part of its own. */
@@ -75,18 +102,18 @@ export class RunWork implements WorkState {
   /** The place in the run: empty at the top, else it ends with a slash. */
   readonly place: string
   readonly #kept: KeptWork | undefined
-  readonly #whyUnkept: string | undefined
+  readonly #keeping: WorkKeeping
   /** State that a caller without the run pipeline keeps itself. */
   readonly #own: WorkState | undefined
   #shared: Shared | undefined
 
   constructor(
     kept?: KeptWork,
-    whyUnkept?: string,
+    keeping: WorkKeeping = {},
     { place = '', shared, own }: { place?: string; shared?: Shared; own?: WorkState | undefined } = {},
   ) {
     this.#kept = kept
-    this.#whyUnkept = whyUnkept
+    this.#keeping = keeping
     this.#own = own
     this.place = place
     this.#shared = shared
@@ -107,7 +134,7 @@ export class RunWork implements WorkState {
   }
 
   keep(state: unknown): void {
-    if (this.#own === undefined) this.#all().states.set(this.place, state)
+    if (this.#own === undefined) this.keepAt(this.place, state)
     else this.#own.keep(state)
   }
 
@@ -118,7 +145,24 @@ export class RunWork implements WorkState {
 
   /** Keeps a JSON value of what waits at a path. */
   keepAt(path: string, state: unknown): void {
-    this.#all().states.set(path, state)
+    const { states, changed, journal } = this.#all()
+    states.set(path, state)
+    if (journal !== undefined) changed.add(path)
+  }
+
+  /** Whether the run before was cut off. */
+  get isCut(): boolean {
+    return this.#all().isCut
+  }
+
+  /** Whether work is kept as it is done. */
+  get isJournalled(): boolean {
+    return this.#all().journal !== undefined
+  }
+
+  /** Has the journal keep what has changed: what an agent calls when it has come so far. */
+  checkpoint(): Promise<void> | undefined {
+    return this.#write({})
   }
 
   /** The run with which all of this began; undefined in that one. */
@@ -154,13 +198,23 @@ export class RunWork implements WorkState {
     return done.get(path)?.kind ?? (request && (request.kind === 'question' ? 'ask' : 'tool'))
   }
 
-  /** Throws `run_too_large`. */
-  record({ value, ...done }: DoneWork): void {
+  /** Keeps what is done; resolves once the journal has it, where there is one. Throws `run_too_large`. */
+  record({ value, ...done }: DoneWork): Promise<void> | undefined {
     const all = this.#all()
     if (all.done.size >= MAX_WORK) {
       throw new ServableError('run_too_large', `The run does more than ${MAX_WORK} pieces of named work`)
     }
-    all.done.set(done.path, { ...done, value: asOfNow(value, all) })
+    const kept = { ...done, value: asOfNow(value, all) }
+    all.done.set(done.path, kept)
+    return this.#write({ done: kept })
+  }
+
+  #write(entry: JournalEntry): Promise<void> | undefined {
+    const { journal, changed, states } = this.#all()
+    if (journal === undefined) return undefined
+    const news = [...changed].map(path => [path, states.get(path)] as const)
+    changed.clear()
+    return journal.write(news.length === 0 ? entry : { ...entry, states: Object.fromEntries(news) })
   }
 
   /** The paths right below this place at which something has begun before; undefined in a run that goes on from none. */
@@ -200,7 +254,7 @@ export class RunWork implements WorkState {
   }
 
   #share(): Shared {
-    const { first, done: kept = [], answered: answers = [], states = {} } = this.#kept ?? {}
+    const { first, done: kept = [], answered: answers = [], states = {}, isCut = false } = this.#kept ?? {}
     const done = new Map(kept.map(each => [each.path, each]))
     const answered = new Map(answers.map(each => [pathOf(each.request), each]))
     return {
@@ -210,7 +264,8 @@ export class RunWork implements WorkState {
       answered,
       states: new Map(Object.entries(states)),
       begun: this.#kept && begunIn([...done.keys(), ...answered.keys()]),
-      whyUnkept: this.#whyUnkept,
+      ...{ whyUnkept: this.#keeping.whyUnkept, journal: this.#keeping.journal },
+      ...{ isCut, changed: new Set() },
     }
   }
 }
@@ -311,9 +366,10 @@ export class Scope {
 
   /** Whether the run before has told this. Throws `workflow_changed` for an end where that one had none. */
   wasTold(said: string | RunEvent): boolean {
-    if (!this.isBehind || typeof said === 'string') return this.isBehind
+    const { isBehind } = this
+    if (!isBehind || typeof said === 'string') return isBehind && !this.work.isCut
     if (said.type === 'finish' && !isWaiting(said)) this.end()
-    return !isTerminal(said) && !this.isNews(said)
+    return !this.work.isCut && !isTerminal(said) && !this.isNews(said)
   }
 
   /** The key of the next group of work that is done at once. No name has it. */
@@ -357,22 +413,34 @@ export class Scope {
   ): AsyncGenerator<E, T> {
     const path = this.next(name, kind)
     const done = this.work.doneAt(path)
-    if (done !== undefined) return resultOf(done) as T
+    if (done === undefined) return yield* this.#doOnce(kind, path, work(path))
+    const text = this.work.isCut ? textOf(done) : ''
+    // What it said is an event of any work.
+    if (text !== '') yield { type: 'text', text, ...(kind === 'call' && { agent: name }) } as E
+    return resultOf(done) as T
+  }
+
+  async *#doOnce<E, T>(kind: WorkKind, path: string, work: AsyncGenerator<E, T>): AsyncGenerator<E, T> {
     const isStep = kind === 'step' ? 1 : 0
+    const heard = { text: '' }
+    const record = (end: Pick<DoneWork, 'value' | 'error'>) =>
+      this.work.record({ path, kind, ...end, ...(heard.text !== '' && heard) })
+    let value: T
     this.#open++
     this.#openSteps += isStep
     try {
-      const value = yield* work(path)
-      this.work.record({ path, kind, value })
-      return value
+      value = yield* isStep === 1 && this.work.isJournalled ? hearing(work, heard) : work
     } catch (error) {
       const code = isServableError(error) ? error.code : 'agent_failed'
-      this.work.record({ path, kind, error: { code, message: messageOf(error) } })
+      await record({ error: { code, message: messageOf(error) } })
       throw error
     } finally {
       this.#open--
       this.#openSteps -= isStep
     }
+    const kept = record({ value })
+    if (kept !== undefined) await kept
+    return value
   }
 
   /** Reads work of which several pieces are done at once. */
@@ -389,6 +457,28 @@ export class Scope {
   end(): void {
     if (this.isBehind) throw changed([...(this.#left ?? [])][0] ?? '')
   }
+}
+
+/** Gathers the text that is said. */
+async function* hearing<E, T>(work: AsyncGenerator<E, T>, heard: { text: string }): AsyncGenerator<E, T> {
+  let result = await work.next()
+  try {
+    for (; !result.done; result = await work.next()) {
+      const said: unknown = result.value
+      const { type, text } = Object(said) as Readonly<Record<string, unknown>>
+      if (typeof said === 'string') heard.text += said
+      else if (type === 'text' && typeof text === 'string') heard.text += text
+      yield result.value
+    }
+    return result.value
+  } finally {
+    if (!result.done) await work.return(undefined as T)
+  }
+}
+
+/** What work has said. The result of a call has it. */
+function textOf({ kind, value, text = '' }: DoneWork): string {
+  return kind === 'call' ? String(Object(value).text ?? '') : text
 }
 
 function insideStep(path: string): ServableError {

@@ -79,6 +79,13 @@ export interface WorkflowConfig {
   readonly steps?: Steps<RunInput, unknown>
   /** A body of your own instead of `steps`. It yields `step` events for its steps. */
   readonly run?: (input: RunInput, context: StepContext) => BodyResult
+  /**
+   * A stored run goes on if its process dies: steps that were done give their recorded values. With `false` it ends as
+   * `interrupted`. Default: true.
+   */
+  readonly resume?: boolean
+  /** Of the steps. A run goes on only with the version with which it began. */
+  readonly version?: string
   /** As for an agent. */
   readonly register?: RegisterOption
   readonly events?: EventBus
@@ -91,6 +98,8 @@ export class Workflow implements ServableWorkflow {
   readonly description: string | undefined
   /** The names of the steps; empty for a workflow with a `run` of its own. */
   readonly steps: readonly { readonly name: string }[]
+  readonly resume: boolean
+  readonly version: string | undefined
   /** Tells what an agent's bus tells, for the workflow as a whole. */
   readonly events: EventBus
   readonly #body: WorkflowBody
@@ -101,6 +110,8 @@ export class Workflow implements ServableWorkflow {
     this.name = config.name
     this.description = config.description
     this.steps = list.map(({ name }) => ({ name }))
+    this.resume = config.resume ?? true
+    this.version = config.version
     this.events = config.events ?? new EventBus()
     this.#body = bodyOf(config, list)
     registerAs(this, config.register)

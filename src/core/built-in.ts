@@ -8,7 +8,7 @@ import type { MemoryKeeper } from '../agents/memory.ts'
 import type { Catalog } from '../http/catalog.ts'
 import type { Middleware, RequestState, Route } from '../http/context.ts'
 import type { KeyReader } from '../http/key-headers.ts'
-import type { AnswerRun, StartParts, StartRun } from '../http/start-run.ts'
+import type { AnswerRun, RunAgain, StartParts, StartRun } from '../http/start-run.ts'
 import type { UploadReader } from '../http/upload.ts'
 import type { FileKeeper } from '../runs/files.ts'
 import type { HostSettings, RunHost } from '../runs/host.ts'
@@ -98,6 +98,8 @@ export interface Core extends Omit<PluginCore, 'calls' | 'readRun' | 'startRun'>
   readonly start: StartRun
   /** Answers what runs wait for. */
   readonly answer: AnswerRun
+  /** Lets runs go on, and runs inputs again. */
+  readonly again: RunAgain
   /** Why requests cannot have stored runs, if so. */
   readonly whyUnstored: StartParts['whyUnstored']
   /** Throws `unsupported_operation` where requests share no state. */

@@ -16,7 +16,13 @@ import type { Log } from '../http/log.ts'
 import { createNoAddress } from '../http/no-address.ts'
 import { joinPath } from '../http/router.ts'
 import { readRunRequest } from '../http/run-request.ts'
-import { type AskedRun, createAnswerRun, createStartRun, type StartedRun } from '../http/start-run.ts'
+import {
+  type AskedRun,
+  createAnswerRun,
+  createRunAgain,
+  createStartRun,
+  type StartedRun,
+} from '../http/start-run.ts'
 import type { HostSettings } from '../runs/host.ts'
 import { type Conversation, parseConversation } from '../runs/input.ts'
 import { createLife } from '../runs/life.ts'
@@ -46,6 +52,7 @@ export function createCore(options: CoreOptions): Core {
   const plugins = settings.plugins as readonly unknown[] as readonly BuiltIn[]
   const catalog = createCatalog(settings)
   const catalogs = new Map(plugins.map(({ name, catalog: own }) => [name, own?.(catalog)]))
+  const catalogOf = (scope = '') => catalogs.get(scope) ?? catalog
   const keep = keepIn(state)
   const working = createWorkingRuns()
   const observer = observeBy(observersOf(plugins), tellObserver(log))
@@ -58,10 +65,12 @@ export function createCore(options: CoreOptions): Core {
     working,
     memory: memoryIn(settings, { catalog, keep, plugins, files }),
     files,
+    targetOf: ({ kind, name, scope }) => catalogOf(scope).resolve(kind, name),
   }
   const mounted: MountedPlugin[] = []
   const host = state.createHost(runs)
   const whyUnstored = storeCheck(settings)
+  const start = createStartRun({ runs, host, whyUnstored })
   const effects = () => mounted.flatMap(({ withoutAddress }) => withoutAddress ?? [])
   const core: Core = {
     settings,
@@ -71,18 +80,14 @@ export function createCore(options: CoreOptions): Core {
     publicUrl,
     maxBodyBytes: settings.limits.maxBodyBytes,
     catalog,
-    catalogOf: (scope = '') => catalogs.get(scope) ?? catalog,
+    catalogOf,
     keep,
     readKeys: createKeyReader(providers),
     runs,
     host,
-    start: createStartRun({ runs, host, whyUnstored }),
-    answer: createAnswerRun({
-      runs,
-      host,
-      whyUnstored,
-      catalogOf: (scope = '') => catalogs.get(scope) ?? catalog,
-    }),
+    start,
+    answer: createAnswerRun({ runs, host, whyUnstored, catalogOf }),
+    again: createRunAgain({ runs, host, whyUnstored, catalogOf, start }),
     working,
     life: createLife({
       state: state.kind === 'local' ? state : undefined,

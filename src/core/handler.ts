@@ -12,6 +12,7 @@ import { withDrain } from '../http/drain.ts'
 import { withNoAddress } from '../http/no-address.ts'
 import { platformOf } from '../http/platform.ts'
 import { createMatcher, isBelow, joinPath, pathnameOf } from '../http/router.ts'
+import { againRoutes } from '../http/routes/again-routes.ts'
 import { answerRoute } from '../http/routes/answer-route.ts'
 import { healthRoute } from '../http/routes/health-route.ts'
 import { indexRoute, linkHeader, linksTo } from '../http/routes/index-route.ts'
@@ -100,7 +101,9 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
     link: linkHeader(index, links),
     readKeys: core.readKeys,
   })
-  life.regularly(() => void core.host.lookAfter?.())
+  const lookAfter = () => void core.host.lookAfter?.()
+  life.atBeginning(lookAfter)
+  life.regularly(lookAfter)
   for (const { begin } of mounted) begin?.()
   const handler = (request: Request, argument?: unknown): Promise<Response> => {
     life.onRequest(platformOf(argument).isIsolated === true)
@@ -128,6 +131,7 @@ function coreRoutes(core: Core): Route[] {
     }),
     ...storedRunRoutes({ prefix, host, listAnonymous, countStream }),
     answerRoute({ prefix, host, answerRun: core.answer, readKeys, maxBodyBytes, countStream }),
+    ...againRoutes({ prefix, host, again: core.again, readKeys, maxBodyBytes, countStream }),
     ...(settings.registry === undefined ? [] : listRoutes(prefix, catalog)),
     healthRoute(prefix, life.isReady),
   ]

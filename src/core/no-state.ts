@@ -40,6 +40,8 @@ export function noState(): NoState {
       start: unstored,
       keep: unstored,
       answer: missing,
+      resume: missing,
+      asked: missing,
       get: missing,
       follow: missing,
       wait: missing,

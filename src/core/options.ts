@@ -130,6 +130,10 @@ export interface RunsOptions {
   readonly store?: 'none'
   /** Lets everyone list the runs that have no owner at `GET /runs`. When false, a list needs an identity. Default: false. */
   readonly listAnonymous?: boolean
+  /**
+   * Keeps the input of every stored run with its record, so that `POST /runs/:id/retry` runs it again. Default: false.
+   */
+  readonly keepInput?: boolean
   /** Milliseconds for which an ended run and its idempotency key are kept. Default: 86,400,000, a day. */
   readonly retentionMs?: number
   /**
@@ -232,6 +236,7 @@ const OptionsSchema = v.strictObject({
       clientSystem: v.optional(v.picklist(['ignore', 'append'], "must be 'ignore' or 'append'")),
       store: v.optional(v.literal('none', "must be 'none' or left out")),
       listAnonymous: v.optional(flag),
+      keepInput: v.optional(flag),
       retentionMs: v.optional(count),
       waitingMs: v.optional(count),
       maxSessions: v.optional(count),
@@ -306,6 +311,7 @@ const RUN_DEFAULTS: CoreSettings['runs'] = {
   disconnect: 'cancel',
   clientSystem: 'ignore',
   listAnonymous: false,
+  keepInput: false,
   retentionMs: 24 * 60 * 60 * 1000,
   waitingMs: 7 * 24 * 60 * 60 * 1000,
   maxSessions: 1000,

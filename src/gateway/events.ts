@@ -36,6 +36,7 @@ export function serverEventOf(event: Exclude<RunEvent, FinishEvent | ErrorEvent>
     case 'artifact':
     case 'message':
     case 'model_call':
+    case 'resumed':
       return [`agent.${type}`, rest]
   }
 }

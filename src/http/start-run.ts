@@ -8,11 +8,12 @@
 import type { Answer, RunEvent, RunInput, RunOptions, RunResult } from '../agents/contract.ts'
 import { errorOf } from '../agents/event.ts'
 import { asTold, ServableError } from '../errors.ts'
-import type { Follower, HostSettings, RunHost } from '../runs/host.ts'
+import type { Follower, HostSettings, NextRun, RunHost } from '../runs/host.ts'
 import type { Conversation } from '../runs/input.ts'
 import type { RunRecord } from '../runs/record.ts'
 import { type Caller, type KeptRun, type PlainOptions, type Run, startRun } from '../runs/run.ts'
 import type { Target } from '../runs/target.ts'
+import { askedWith } from '../runs/waiting.ts'
 import type { Catalog } from './catalog.ts'
 import { createStoredClientOf, type StoredClientOf, type Who } from './client-of.ts'
 import { digestKey } from './idempotency.ts'
@@ -135,30 +136,84 @@ export type AnswerRun = (asked: AskedAnswers, asker: Asker) => Promise<AnswerOut
 export function createAnswerRun(
   parts: StartParts & { readonly catalogOf: (scope?: string) => Pick<Catalog, 'resolve'> },
 ): AnswerRun {
-  const { host, catalogOf } = parts
-  const storedClientOf = createStoredClientOf()
+  const { host } = parts
+  const goOn = createGoOn(parts)
   return async ({ id, answers, apiKey, isBackground = false }, asker) => {
-    const { owner } = asker
     const nextId = crypto.randomUUID()
-    const { record, next } = await host.answer(id, owner, answers, nextId)
+    const { record, next } = await host.answer(id, asker.owner, answers, nextId)
     if (next === undefined) return { record }
-    const { kind, name, scope } = next.target
-    // Whose the run is stays the same, whoever answers.
-    const { sessionId, userId, identity, metadata, history, clientTools } = next.options
-    const as = { sessionId, userId, identity, metadata, history, clientTools }
-    const options = { ...runOptionsOf({ apiKey }, asker), ...as }
-    const runOwner = identity ?? null
-    const started = await host.start({
+    return { record, started: await goOn(next, { apiKey, isBackground, isNew: next.id === nextId }, asker) }
+  }
+}
+
+/** Starts runs again, or lets them go on. */
+export interface RunAgain {
+  /** Lets an interrupted run go on. Throws `not_resumable` and `key_required`. */
+  resume(asked: AskedAgain, asker: Asker): Promise<StartedRun>
+  /** Runs the input of a stored run again. Throws `input_not_kept`, and as {@link StartRun} does. */
+  retry(asked: AskedAgain, asker: Asker): Promise<StartedRun>
+}
+
+/** Which run, and with what. */
+export type AskedAgain = Pick<AskedAnswers, 'id' | 'apiKey'> & { readonly isBackground: boolean }
+
+/** Makes a {@link RunAgain}. */
+export function createRunAgain(
+  parts: StartParts & {
+    readonly catalogOf: (scope?: string) => Pick<Catalog, 'resolve'>
+    readonly start: StartRun
+  },
+): RunAgain {
+  const { host, catalogOf, start } = parts
+  const goOn = createGoOn(parts)
+  return {
+    async resume({ id, apiKey, isBackground }, asker) {
+      const nextId = crypto.randomUUID()
+      const hasKey = asker.apiKeys(apiKey) !== undefined
+      const { next } = await host.resume(id, asker.owner, { next: nextId, hasKey })
+      return goOn(next, { apiKey, isBackground, isNew: next.id === nextId }, asker)
+    },
+    async retry({ id, apiKey, isBackground }, asker) {
+      const { target, input, options } = await host.asked(id, asker.owner)
+      const { kind, name, scope } = target
+      const { sessionId, userId, history, clientTools } = options
+      return start(
+        {
+          ...{ target: catalogOf(scope).resolve(kind, name), input, sessionId, userId, clientTools },
+          ...(history && { history, memory: 'client' as const }),
+          ...{ apiKey, isBackground },
+        },
+        asker,
+      )
+    },
+  }
+}
+
+/** Starts a run that goes on from another one. Whose it is stays the same, whoever asks for that. */
+function createGoOn({ host, catalogOf }: Pick<StartParts, 'host'> & Parameters<typeof createAnswerRun>[0]) {
+  const storedClientOf = createStoredClientOf()
+  return async (
+    { id, target, input, options: as, continues }: NextRun,
+    {
+      apiKey,
+      isBackground,
+      isNew,
+    }: Pick<AskedAgain, 'apiKey' | 'isBackground'> & { readonly isNew: boolean },
+    asker: Asker,
+  ): Promise<StartedRun> => {
+    const { kind, name, scope } = target
+    const owner = as.identity ?? null
+    const record = await host.start({
       target: catalogOf(scope).resolve(kind, name),
-      input: next.input,
-      options: { ...options, runId: next.id },
-      owner: runOwner,
+      input,
+      options: { ...runOptionsOf({ apiKey }, asker), ...askedWith(as), runId: id },
+      owner,
       client: await storedClientOf(asker),
       isBackground,
       secrets: asker.secrets(),
-      continues: next.continues,
+      continues,
     })
-    return { record, started: new StartedRun(undefined, started, host, runOwner, next.id === nextId) }
+    return new StartedRun(undefined, record, host, owner, isNew)
   }
 }
 

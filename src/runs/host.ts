@@ -8,6 +8,7 @@
 import type { Answer, Kind, RunInput, RunOptions } from '../agents/contract.ts'
 import type { LogEntry } from '../state/store.ts'
 import type { FileKeeper } from './files.ts'
+import type { Asked } from './journal.ts'
 import type { FoundRun, RunRecord, RunStatus, RunSummary } from './record.ts'
 import type { RunSettings } from './run.ts'
 import type { Target } from './target.ts'
@@ -37,6 +38,10 @@ export interface HostSettings extends RunSettings {
    * to the end of the turn.
    */
   readonly gatherMs?: number | undefined
+  /** Keeps what a run was asked with as long as its record, so that it can run again. */
+  readonly keepInput?: boolean | undefined
+  /** Finds who runs something by its name. Throws where nobody does. */
+  readonly targetOf?: ((asked: Pick<Target, 'kind' | 'name' | 'scope'>) => Target) | undefined
   /** Stores the files of runs apart; undefined where they stay in what runs say. */
   readonly files?: FileKeeper | undefined
 }
@@ -65,13 +70,31 @@ export interface StartRequest {
   readonly continues?: Continued | undefined
 }
 
+/** A run that is to go on from another one. */
+export type NextRun = Pick<Waiting, 'target' | 'input' | 'options'> & {
+  readonly id: string
+  readonly continues: Continued
+}
+
 /** What came of answers. */
 export interface AnsweredRun {
   readonly record: RunRecord
   /** What goes on, once the last request is answered. */
-  readonly next?:
-    | (Pick<Waiting, 'target' | 'input' | 'options'> & { id: string; continues: Continued })
-    | undefined
+  readonly next?: NextRun | undefined
+}
+
+/** An interrupted run, and the one that goes on. */
+export interface ResumedRun {
+  readonly record: RunSummary
+  readonly next: NextRun
+}
+
+/** Asks for an interrupted run to go on. */
+export interface ResumeRequest {
+  /** The id of the run that goes on, unless it was chosen before. */
+  readonly next: string
+  /** Whether a key of a model's provider comes with it. */
+  readonly hasKey: boolean
 }
 
 /** Reads a log: batches of entries as they come, in order, and undefined at the end. */
@@ -130,6 +153,13 @@ export interface RunHost {
    * last answer chooses. Throws as `answered` does, and `run_ended` for a run that waits for nothing.
    */
   answer(id: string, viewer: Viewer, answers: readonly Answer[], next: string): Promise<AnsweredRun>
+  /**
+   * Lets an interrupted run go on as another one, which is chosen once. Throws `not_resumable`, and `key_required` where the run used
+   * a key of its client and none is given.
+   */
+  resume(id: string, viewer: Viewer, request: ResumeRequest): Promise<ResumedRun>
+  /** What a run was asked with. Throws `input_not_kept`. */
+  asked(id: string, viewer: Viewer): Promise<Asked>
   /** Looks after what others have left behind, where that is not done by itself. Never rejects. */
   lookAfter?(): Promise<void>
 }

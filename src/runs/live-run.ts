@@ -5,10 +5,10 @@
  */
 
 import { isTerminal, isWaiting } from '../agents/event.ts'
-import { PATIENCE_MS, type Store } from '../state/store.ts'
+import { PATIENCE_MS, type Store, type Transaction } from '../state/store.ts'
 import { eventToJson } from './event-json.ts'
 import type { HostSettings } from './host.ts'
-import { type LogWriting, writeLog } from './log-writer.ts'
+import { type LogWriterOptions, type LogWriting, writeLog } from './log-writer.ts'
 import { sealRun } from './retention.ts'
 import type { Run } from './run.ts'
 import { createWatch, type Watch } from './watch.ts'
@@ -24,6 +24,12 @@ export interface LiveRunOptions {
   /** The same while it waits for answers. */
   readonly waitMs: number
   readonly isBackground: boolean
+  /** The worker whose run it is. */
+  readonly instance: string
+  /** Its journal stays until the store is emptied. */
+  readonly keepsJournal: boolean
+  /** What the log has already, where its process died. */
+  readonly before?: LogWriterOptions['before']
   /** Told of an end that cannot be written, which is tried again until it can. */
   readonly onStuck: (error: unknown) => void
 }
@@ -65,8 +71,11 @@ export class LiveRun {
     return this.#writing.tried({ signal })
   }
 
+  /** Writes something with what the run has said, while it is at work. */
+  readonly keep = (write: (tx: Transaction) => boolean): Promise<void> => this.#writing.keep(write)
+
   #work(): LogWriting {
-    const { store, settings, owner, keepMs, waitMs, onStuck } = this.#options
+    const { store, settings, owner, keepMs, waitMs, onStuck, instance, keepsJournal, before } = this.#options
     const { id } = this.#run
     return writeLog(this.#run, {
       store,
@@ -78,11 +87,13 @@ export class LiveRun {
       gatherMs: settings.gatherMs,
       files: settings.files?.of({ runId: id, owner }),
       onStuck,
+      before,
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
       finish: (tx, event, result) => {
         const waiting = isWaiting(event) ? this.#run.waiting : undefined
         const keptMs = waiting === undefined ? keepMs : waitMs
-        sealRun(tx, id, { event, json: eventToJson(event), result, keepMs: keptMs, waiting })
+        const json = eventToJson(event)
+        sealRun(tx, id, { event, json, result, keepMs: keptMs, waiting, instance, keepsJournal })
       },
     })
   }

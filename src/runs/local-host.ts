@@ -5,14 +5,17 @@
  */
 
 import type { Answer, ErrorEvent, FinishEvent, RunEvent, RunResult } from '../agents/contract.ts'
+import type { Fold } from '../agents/fold.ts'
 import { type SessionKey, sessionOf } from '../agents/memory.ts'
 import type { TurnEnd } from '../agents/turn.ts'
+import type { KeptWork as DoneBefore } from '../agents/work.ts'
 import { ServableError } from '../errors.ts'
 import { readLog } from '../state/read-log.ts'
 import { sizeOf } from '../state/size.ts'
 import type { LocalParts, Retention } from '../state/state.ts'
 import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
-import { admitRun, type KeyUse, reserveKey, useOfKey } from './admission.ts'
+import { later } from '../wake.ts'
+import { admitRun, type KeyUse, placeOf, reserveKey, useOfKey } from './admission.ts'
 import { eventToJson } from './event-json.ts'
 import { notStored } from './failures.ts'
 import type {
@@ -20,12 +23,25 @@ import type {
   Follower,
   HostSettings,
   IdempotencyKey,
+  ResumedRun,
+  ResumeRequest,
   RunHost,
   RunPage,
   RunQuery,
   StartRequest,
   Viewer,
 } from './host.ts'
+import {
+  type Asked,
+  askedIn,
+  countTry,
+  createJournal,
+  JOURNAL,
+  putAsked,
+  withoutParts,
+  workIn,
+  writeAsked,
+} from './journal.ts'
 import { KeptWork } from './kept-work.ts'
 import { listRuns } from './list.ts'
 import { LiveRun } from './live-run.ts'
@@ -41,7 +57,7 @@ import {
   type StoredRun,
   toDocument,
 } from './record.ts'
-import { foldLog, forgetRun, keepMsOf, sealRun, sweep } from './retention.ts'
+import { foldedLog, foldLog, forgetRun, keepMsOf, sealRun, sweep } from './retention.ts'
 import { startRun } from './run.ts'
 import { Said } from './run-turn.ts'
 import type { Target } from './target.ts'
@@ -60,6 +76,8 @@ export interface LocalHostOptions {
   readonly retention: Retention
   /** Runs whose time has come are only not found any more: someone else deletes them, and tells of it. */
   readonly leavesExpired?: boolean
+  /** Nothing is left of the state when its process dies. */
+  readonly isVolatile?: boolean
   /** Keeps the store open while a run is at work. */
   readonly keepOpen?: LocalParts['keepOpen']
   /** Told when a run that this host had at work has ended, with its id. */
@@ -76,6 +94,7 @@ class LocalHost implements RunHost {
   readonly #settings: HostSettings
   readonly #retention: Retention
   readonly #leavesExpired: boolean
+  readonly #isVolatile: boolean
   readonly #onEnded: LocalHostOptions['onEnded']
   readonly #work: KeptWork<StoredRun, LiveRun>
   #sweptAt = 0
@@ -84,7 +103,8 @@ class LocalHost implements RunHost {
   #lastAt = 0
 
   constructor(options: LocalHostOptions) {
-    const { store, settings, retention, leavesExpired = false, onEnded } = options
+    const { store, settings, retention, leavesExpired = false, isVolatile = false, onEnded } = options
+    this.#isVolatile = isVolatile
     this.#leavesExpired = leavesExpired
     this.#store = store
     this.#settings = settings
@@ -96,10 +116,13 @@ class LocalHost implements RunHost {
       isAtWork: ({ record }) => record.status === 'running',
       logOf: id => id,
       stop: live => live.stop(),
-      conclude: (tx, id) => this.#finishUnattended(tx, id, INTERRUPTED),
+      conclude: (tx, id) => {
+        const why = this.#takeOver(tx, id)
+        if (why !== undefined) this.#finishUnattended(tx, id, why)
+      },
       onConcluded: id => {
-        const kept = this.#keepTurn(id)
-        this.#settings.working?.keep(kept)
+        const done = this.#goOnOrKeepTurn(id)
+        this.#settings.working?.keep(done)
       },
       missing: () => new ServableError('run_not_found', 'There is no such run'),
     })
@@ -228,6 +251,37 @@ class LocalHost implements RunHost {
     })
   }
 
+  async resume(id: string, viewer: Viewer, { next, hasKey }: ResumeRequest): Promise<ResumedRun> {
+    await this.#work.begun(id)
+    await this.#work.look(id)
+    return this.#store.write(tx => {
+      const run = this.#work.find(tx, id, viewer)
+      const asked = askedIn(tx, id)
+      if (run.record.resumable !== true || asked === undefined) throw notResumable(run.record)
+      if (asked.usedKey === true && !hasKey) throw keyRequired()
+      const chosen = asked.next ?? next
+      const record = { ...run.record, continuedBy: chosen }
+      if (asked.next === undefined) {
+        writeAsked(tx, id, { ...asked, next: chosen })
+        this.#settle(tx, { ...run, record })
+      }
+      const { target, input, options } = asked
+      const work = withoutParts(workIn(tx, id, asked))
+      const continues = { from: id, answers: [], work: { ...work, first: work.first ?? id } }
+      return { record, next: { id: chosen, target, input, options, continues } }
+    })
+  }
+
+  async asked(id: string, viewer: Viewer): Promise<Asked> {
+    await this.#work.look(id)
+    return this.#store.read(tx => {
+      this.#work.find(tx, id, viewer)
+      const asked = askedIn(tx, id)
+      if (asked?.isKept === true) return asked
+      throw new ServableError('input_not_kept', 'The input of the run is not kept: see `runs.keepInput`')
+    })
+  }
+
   lookAfter(): Promise<void> {
     return this.#work.lookAfter()
   }
@@ -260,6 +314,10 @@ class LocalHost implements RunHost {
     const run = newRun({ id, at, instance: this.#work.worker.own, session }, request)
     this.#work.recovery.enlist(tx)
     admitRun(tx, { run, client: request.client, inputBytes: sizeOf(request.input) }, this.#settings)
+    putAsked(tx, id, request, {
+      resumes: !this.#isVolatile && request.target.servable.resume === true,
+      keepsInput: this.#settings.keepInput === true,
+    })
     if (key) reserveKey(tx, key, id)
     return { run, isNew: true }
   }
@@ -271,14 +329,23 @@ class LocalHost implements RunHost {
     return useOfKey(tx, key) && run
   }
 
-  #launch(id: string, request: StartRequest): void {
-    const { target, input, options, owner, isBackground, secrets = [], continues } = request
-    const caller = { isStored: true, secrets: () => secrets, ...(continues && { continues }) }
-    const run = startRun(target, input, { ...options, runId: id }, this.#settings, caller)
+  #launch(id: string, request: StartRequest, cut?: CutRun): void {
+    const { target, input, owner, isBackground, secrets = [], continues } = request
+    const options = { ...request.options, runId: id }
+    const instance = this.#work.worker.own
+    const isJournalled = !this.#isVolatile && target.servable.resume === true
+    const keep = (write: (tx: Transaction) => boolean) => live.keep(write)
+    const caller = {
+      ...{ isStored: true, secrets: () => secrets, ...(continues && { continues }), cut },
+      ...(isJournalled && {
+        journal: createJournal({ id, instance, options, entries: cut?.entries ?? 0, keep }),
+      }),
+    }
+    const run = startRun(target, input, options, this.#settings, caller)
     const live = new LiveRun(run, {
       store: this.#store,
       settings: this.#settings,
-      owner,
+      ...{ owner, instance, before: cut, keepsJournal: this.#leavesExpired },
       keepMs: this.#keepMs,
       waitMs: this.#waitMs,
       isBackground,
@@ -310,10 +377,87 @@ class LocalHost implements RunHost {
     return run
   }
 
+  /**
+   * Makes a run whose process is gone this host's, if it can go on; else says how it ends. Whoever writes this first has it.
+   */
+  #takeOver(tx: Transaction, id: string): ErrorEvent | undefined {
+    const asked = askedIn(tx, id)
+    if (asked?.resumes !== true) return INTERRUPTED
+    const target = this.#targetOf(asked)
+    if (target !== undefined && target.servable.version !== asked.version) return CHANGED
+    if (target?.servable.resume !== true || asked.usedKey === true) return INTERRUPTED
+    if (!countTry(tx, id, asked) || tx.append(id, eventToJson(RESUMED)) === undefined) return INTERRUPTED
+    const run = tx.get<StoredRun>(RUNS, id)!.value
+    const instance = this.#work.worker.own
+    const document = toDocument({ ...run, instance })
+    const { client } = asked
+    this.#work.recovery.enlist(tx)
+    tx.put(RUNNING, placeOf(document, { instance, client }), {
+      ...{ thing: id, weight: sizeOf(asked.input) },
+    })
+    tx.put(RUNS, document, { thing: id })
+    return undefined
+  }
+
+  #targetOf(asked: Asked): Target | undefined {
+    try {
+      return this.#settings.targetOf?.(asked.target)
+    } catch {
+      return undefined
+    }
+  }
+
+  /** Goes on with a run that was taken over; of one that has ended, the turn is kept. */
+  async #goOnOrKeepTurn(id: string): Promise<void> {
+    try {
+      const isBegun = await this.#work.begin(id, async () => {
+        const taken = await this.#store.read(tx => this.#taken(tx, id))
+        if (taken !== undefined && this.#work.get(id) === undefined)
+          this.#launch(id, taken.request, taken.cut)
+        return taken !== undefined
+      })
+      if (!isBegun) await this.#keepTurn(id)
+    } catch (error) {
+      // Nobody else finds it while this host is there.
+      this.#settings.memory?.sessions?.failed(error)
+      await later(GO_ON_RETRY_MS)
+      return this.#goOnOrKeepTurn(id)
+    }
+  }
+
+  /** A run that this host has taken over, with all that it goes on from. */
+  #taken(tx: Reader, id: string): { readonly request: StartRequest; readonly cut: CutRun } | undefined {
+    const { record, owner, instance } = this.#work.lookUp(tx, id) ?? {}
+    const asked = askedIn(tx, id)
+    if (record?.status !== 'running' || instance !== this.#work.worker.own || asked === undefined)
+      return undefined
+    const target = this.#targetOf(asked)
+    if (target === undefined || owner === undefined) return undefined
+    const { input, options, client, isBackground = false, continues } = asked
+    return {
+      request: { target, input, options, owner, client, isBackground, continues },
+      cut: {
+        ...foldedLog(tx, id, this.#settings.maxLength),
+        work: workIn(tx, id, asked),
+        entries: tx.count(JOURNAL, id),
+        sinceMs: Math.max(0, tx.now - Date.parse(record.createdAt)),
+      },
+    }
+  }
+
   /** Ends a run that nobody here is working on. */
   #finishUnattended(tx: Transaction, id: string, event: FinishEvent | ErrorEvent): void {
     const result = event.type === 'finish' ? foldLog(tx, id) : undefined
-    sealRun(tx, id, { event, json: eventToJson(event), result, keepMs: this.#keepMs })
+    const resumable = event === INTERRUPTED && askedIn(tx, id)?.resumes === true
+    const json = eventToJson(event)
+    sealRun(tx, id, {
+      event,
+      json,
+      result,
+      keepMs: this.#keepMs,
+      resumable,
+      keepsJournal: this.#leavesExpired,
+    })
   }
 
   /** The turn of a run that nobody here worked on is made from its log. */
@@ -337,12 +481,42 @@ class LocalHost implements RunHost {
   }
 }
 
+/** Milliseconds until a run that could not go on, since the store could not be read, is looked at again. */
+const GO_ON_RETRY_MS = 1000
+
 const CANCELLED: FinishEvent = { type: 'finish', finishReason: 'cancelled' }
 
 const INTERRUPTED: ErrorEvent = {
   type: 'error',
   code: 'interrupted',
   error: 'The server stopped before the run ended',
+}
+
+const CHANGED: ErrorEvent = {
+  type: 'error',
+  code: 'workflow_changed',
+  error: 'The run cannot go on: it began with another version',
+}
+
+const RESUMED: RunEvent = { type: 'resumed' }
+
+/** A run that goes on: what was done and said before. */
+interface CutRun {
+  readonly work: DoneBefore
+  readonly sinceMs: number
+  /** Entries of its journal. */
+  readonly entries: number
+  readonly fold: Fold
+  /** Characters of its log. */
+  readonly bytes: number
+}
+
+function notResumable({ status }: RunSummary): ServableError {
+  return new ServableError('not_resumable', `The run is ${status} and cannot go on`)
+}
+
+function keyRequired(): ServableError {
+  return new ServableError('key_required', 'The run used a key of its client: give one again')
 }
 
 function waitsForNothing({ status }: RunSummary): ServableError {

@@ -10,7 +10,7 @@ import { Fold } from '../agents/fold.ts'
 import { isServableError, reportError, ServableError } from '../errors.ts'
 import { mayPass, unavailable } from '../state/patient.ts'
 import type { LogEntry, Soon, Store, Transaction } from '../state/store.ts'
-import { deferred } from '../wake.ts'
+import { deferred, later } from '../wake.ts'
 import type { RunFiles } from './files.ts'
 import type { Run } from './run.ts'
 import type { Watch } from './watch.ts'
@@ -42,6 +42,8 @@ export interface LogWriterOptions {
   readonly gatherMs?: number | undefined
   /** Stores the files of the run; undefined where they stay in its events. */
   readonly files?: RunFiles | undefined
+  /** What the log has of the run already, where its process died. */
+  readonly before?: { readonly fold: Fold; readonly bytes: number } | undefined
   /** The entries that an event becomes; throws for an event that cannot be written. */
   encode(event: RunEvent): readonly string[]
   /**
@@ -62,6 +64,17 @@ export interface LogWriting {
    * `withinMs` milliseconds (default: never), and once `signal` fires.
    */
   tried(patience?: { readonly withinMs?: number; readonly signal?: AbortSignal }): Promise<void>
+  /**
+   * Writes something beside the log, in one transaction with all that the run has said until now. `write` gives false where the run
+   * is not this process's any more. Does nothing once the run has ended. Rejects where it cannot be written.
+   */
+  keep(write: (tx: Transaction) => boolean): Promise<void>
+}
+
+/** Something that is written beside the log. */
+interface Note {
+  readonly write: (tx: Transaction) => boolean
+  readonly written: ReturnType<typeof deferred<void>>
 }
 
 /** Waits for an end to be stored. */
@@ -83,6 +96,7 @@ class LogWriter implements LogWriting {
   readonly #stored = deferred<void>()
   readonly #triers = new Set<Trier>()
   #buffer: string[] = []
+  #notes: Note[] = []
   #isWriting = false
   /** Runs until the end of the turn in which something was written. */
   #turn: ReturnType<typeof setTimeout> | undefined
@@ -99,7 +113,8 @@ class LogWriter implements LogWriting {
   constructor(run: Run, options: LogWriterOptions) {
     this.#run = run
     this.#options = options
-    this.#fold = new Fold(options.maxLength)
+    this.#fold = options.before?.fold ?? new Fold(options.maxLength)
+    this.#bytes = options.before?.bytes ?? 0
     this.ended = this.#stored.promise
     if (options.files !== undefined) run.onEnd = () => this.#over.abort()
     run.read(this.#take)
@@ -121,6 +136,16 @@ class LogWriter implements LogWriting {
       signal?.removeEventListener('abort', leave)
       if (timer !== undefined) clearTimeout(timer)
     }
+  }
+
+  keep(write: Note['write']): Promise<void> {
+    if (this.#run.hasEnded) return Promise.resolve()
+    const written = deferred<void>()
+    this.#notes.push({ write, written })
+    // Nobody may wait for it: the run has failed then.
+    written.promise.catch(() => {})
+    if (!this.#isWriting) this.#write()
+    return written.promise
   }
 
   /** Takes an event, and says whether to read on. Bound, for the run. */
@@ -180,21 +205,26 @@ class LogWriter implements LogWriting {
   #goOn(): void {
     if (this.#isWriting) return
     if (this.#end !== undefined) return this.#store(this.#end)
-    if (this.#buffer.length === 0) return
-    if (this.#turn === undefined || this.#buffer.length >= MAX_BUFFERED) this.#write()
+    if (this.#buffer.length === 0 && this.#notes.length === 0) return
+    const isDue = this.#turn === undefined || this.#notes.length > 0
+    if (isDue || this.#buffer.length >= MAX_BUFFERED) this.#write()
   }
 
   #write(): void {
     const entries = this.#buffer
+    const notes = this.#notes
     this.#buffer = []
+    this.#notes = []
     let written: Soon<readonly LogEntry[] | undefined>
+    const work = (tx: Transaction) =>
+      notes.every(({ write }) => write(tx)) ? this.#append(tx, entries) : undefined
     try {
-      written = this.#options.store.write(tx => this.#append(tx, entries), APPEND_PATIENCE_MS)
+      written = this.#options.store.write(work, APPEND_PATIENCE_MS)
     } catch (error) {
-      return this.#failed(entries, error)
+      return this.#failed(entries, notes, error)
     }
     if (!(written instanceof Promise)) {
-      this.#wrote(written)
+      this.#wrote(written, notes)
       this.#turn ??= setTimeout(() => {
         this.#turn = undefined
         this.#goOn()
@@ -205,12 +235,12 @@ class LogWriter implements LogWriting {
     void written.then(
       appended => {
         this.#isWriting = false
-        this.#wrote(appended)
+        this.#wrote(appended, notes)
         this.#readOn()
       },
       error => {
         this.#isWriting = false
-        this.#failed(entries, error)
+        this.#failed(entries, notes, error)
         this.#readOn()
       },
     )
@@ -227,8 +257,12 @@ class LogWriter implements LogWriting {
     return appended
   }
 
-  #wrote(appended: readonly LogEntry[] | undefined): void {
+  #wrote(appended: readonly LogEntry[] | undefined, notes: readonly Note[]): void {
     const { changed, recent } = this.#options.watch
+    for (const { written } of notes) {
+      if (appended === undefined) written.reject(new DOMException('The run has ended', 'AbortError'))
+      else written.resolve()
+    }
     if (appended !== undefined) recent.add(appended)
     else {
       // Someone else has ended the run: there is nobody to work for.
@@ -239,8 +273,9 @@ class LogWriter implements LogWriting {
   }
 
   /** What could not be written is written with the end, if it can be. */
-  #failed(entries: readonly string[], error: unknown): void {
+  #failed(entries: readonly string[], notes: readonly Note[], error: unknown): void {
     this.#buffer = [...entries, ...this.#buffer]
+    for (const { written } of notes) written.reject(error)
     this.#run.fail(isFull(error) ? noRoom(error) : error)
   }
 
@@ -255,6 +290,7 @@ class LogWriter implements LogWriting {
 
   #store(event: FinishEvent | ErrorEvent): void {
     if (this.#turn !== undefined) clearTimeout(this.#turn)
+    for (const { written } of this.#notes.splice(0)) written.resolve()
     this.#isWriting = true
     void this.#storeUntilItIs(event)
   }
@@ -305,14 +341,6 @@ class LogWriter implements LogWriting {
       throw new ServableError('run_too_large', `The run's events are larger than ${maxBytes} bytes`)
     }
   }
-}
-
-/** A server that has nothing else to do may end meanwhile. */
-function later(ms: number): Promise<void> {
-  return new Promise(resolve => {
-    const timer = setTimeout(resolve, ms)
-    ;(timer as { unref?(): void }).unref?.()
-  })
 }
 
 /** The end that is stored in the place of one that never can be; undefined where the store may take it later. */

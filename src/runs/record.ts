@@ -48,6 +48,8 @@ export interface RunRecord {
   readonly continuedFrom?: string | undefined
   /** The run that goes on with the answers. */
   readonly continuedBy?: string | undefined
+  /** It was interrupted, and goes on at `POST /runs/:id/resume`. */
+  readonly resumable?: boolean | undefined
   /** Once the run has failed; masked in production. */
   readonly error?: { readonly code: string; readonly message: string } | undefined
 }

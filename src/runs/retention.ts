@@ -10,6 +10,7 @@ import { readLog } from '../state/read-log.ts'
 import type { Retention } from '../state/state.ts'
 import type { Reader, Transaction } from '../state/store.ts'
 import type { FileKeeper } from './files.ts'
+import { forgetJournal } from './journal.ts'
 import { ended, KEYS, RESULTS, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
 import { putWaiting, WAITING, type Waiting } from './waiting.ts'
 
@@ -32,18 +33,26 @@ export interface RunEnd {
   readonly keepMs: number
   /** What the run waits for, if it does. */
   readonly waiting?: Waiting | undefined
+  /** Who writes it: only the worker of the run may. Absent: that worker is gone. */
+  readonly instance?: string | undefined
+  /** Its owner may let it go on. */
+  readonly resumable?: boolean | undefined
+  /** What is kept of its work stays, since the store is emptied when the run leaves. */
+  readonly keepsJournal?: boolean | undefined
 }
 
 /** Seals the log of a running run and updates its record; false, and nothing is written, where it has ended before. */
 export function sealRun(
   tx: Transaction,
   id: string,
-  { event, json, result, keepMs, waiting }: RunEnd,
+  { event, json, result, keepMs, waiting, instance, resumable = false, keepsJournal = false }: RunEnd,
 ): boolean {
   const stored = tx.get<StoredRun>(RUNS, id)?.value
-  if (stored?.record.status !== 'running' || tx.append(id, json, true) === undefined) return false
+  if (stored?.record.status !== 'running' || (instance ?? stored.instance) !== stored.instance) return false
+  if (tx.append(id, json, true) === undefined) return false
   const expiresAt = tx.now + keepMs
-  const document = toDocument({ ...stored, record: ended(stored.record, event) }, expiresAt)
+  const record = { ...ended(stored.record, event), ...(resumable && { resumable }) }
+  const document = toDocument({ ...stored, record }, expiresAt)
   // What someone may still ask for, and what goes on from another run (its answers would start it again), leaves last.
   const isFirst = stored.keyId === null && waiting === undefined && stored.record.continuedFrom === undefined
   tx.put(RUNS, document, { thing: id, leaves: isFirst ? 'first' : 'last' })
@@ -51,16 +60,30 @@ export function sealRun(
     tx.put(RESULTS, { ...document, expiresAt: undefined, tags: {}, value: result }, { thing: id })
   }
   if (waiting !== undefined) putWaiting(tx, id, waiting, { thing: id })
+  if (!resumable && !keepsJournal) forgetJournal(tx, id, true)
   tx.delete(RUNNING, id)
   return true
 }
 
 /** The result of what a run has told so far, from its log. */
 export function foldLog(tx: Reader, id: string): RunResult {
-  const fold = new Fold()
+  return foldedLog(tx, id).fold.result({ runId: id, durationMs: 0 })
+}
+
+/** What a run has told so far, and the characters of its log. */
+export function foldedLog(
+  tx: Reader,
+  id: string,
+  maxLength?: number,
+): { readonly fold: Fold; readonly bytes: number } {
+  const fold = new Fold(maxLength)
+  let bytes = 0
   // The log holds what this library wrote into it.
-  for (const { data } of readLog(tx, id)) fold.add(JSON.parse(data) as RunEvent)
-  return fold.result({ runId: id, durationMs: 0 })
+  for (const { data } of readLog(tx, id)) {
+    bytes += data.length
+    fold.add(JSON.parse(data) as RunEvent)
+  }
+  return { fold, bytes }
 }
 
 /** Deletes runs whose time has come, then, past the count, the oldest ended ones. */
@@ -94,6 +117,7 @@ export function forgetRun(tx: Transaction, { record, keyId }: StoredRun, files?:
   tx.delete(RUNS, record.id)
   tx.delete(RESULTS, record.id)
   tx.delete(WAITING, record.id)
+  forgetJournal(tx, record.id)
   tx.deleteLog(record.id)
   // Its answers start it once: never again.
   if (record.continuedFrom !== undefined) tx.delete(WAITING, record.continuedFrom)

@@ -206,6 +206,8 @@ export class Said {
   add(event: RunEvent): void {
     if (event.type === 'text') {
       if (this.#text.length < MAX_TEXT) this.#text = (this.#text + event.text).slice(0, MAX_TEXT)
+    } else if (event.type === 'resumed') {
+      this.#text = ''
     } else if (event.type === 'message') {
       for (const part of event.parts) if (part.type === 'text') this.add(part)
     } else if (event.type === 'tool_call_start' && this.#calls.length < MAX_CALLS) {

@@ -21,7 +21,7 @@ import { type MemoryKeeper, memoryOf, type RunSitting, sessionOf } from '../agen
 import { selectKey } from '../agents/provider-key.ts'
 import { type Reading, readingOf } from '../agents/reading.ts'
 import { secretsOf } from '../agents/redacted.ts'
-import { RunWork } from '../agents/work.ts'
+import { type Journal, type KeptWork, RunWork } from '../agents/work.ts'
 import { asTold, isClientErrorCode, messageOf, redact, reportError, ServableError } from '../errors.ts'
 import { breathe, Pace } from '../wake.ts'
 import { FailureNotes, type InnerFailure, type RunFailure } from './failures.ts'
@@ -78,6 +78,10 @@ export interface Caller {
   readonly isStored?: boolean
   /** The run that this one continues. */
   readonly continues?: Continued | undefined
+  /** The run goes on where its process died: with this work, so many milliseconds after it began. */
+  readonly cut?: { readonly work: KeptWork; readonly sinceMs: number } | undefined
+  /** Keeps the run's work as it is done. */
+  readonly journal?: Journal | undefined
   /** Why a run that waits for someone cannot be kept, if so. */
   readonly whyUnkept?: string | undefined
   /**
@@ -107,7 +111,9 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   readonly #notes: FailureNotes | undefined
   readonly #abort = new AbortController()
   readonly #observer: RunObserver | undefined
-  readonly #startedAt = performance.now()
+  readonly #startedAt: number
+  /** Its time is over then. */
+  readonly #endsAt: number
   /** Its turn in its session. */
   readonly #turn: RunSitting | undefined
   #source: Reading | undefined
@@ -146,6 +152,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     caller: Caller | undefined,
   ) {
     this.id = options.runId ?? crypto.randomUUID()
+    this.#startedAt = performance.now() - (caller?.cut?.sinceMs ?? 0)
+    this.#endsAt = performance.now() + settings.timeoutMs
     this.#target = target
     this.#input = input
     this.#settings = settings
@@ -153,7 +161,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#caller = caller
     this.#secrets = caller?.secrets
     this.#keep = caller?.keep
-    this.#work = new RunWork(caller?.continues?.work, caller?.whyUnkept)
+    this.#work = new RunWork(caller?.cut?.work ?? caller?.continues?.work, caller)
     this.#notes = settings.onFailure && new FailureNotes(failure => this.#tellInner(failure))
     this.#options = {
       ...options,
@@ -181,6 +189,11 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   /** Milliseconds since the start. */
   get durationMs(): number {
     return elapsedSince(this.#startedAt)
+  }
+
+  /** Whether it has ended, though its reader may not know yet. */
+  get hasEnded(): boolean {
+    return this.#ended
   }
 
   [Symbol.asyncIterator](): this {
@@ -350,7 +363,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     this.#stopTimer()
     this.#timer = setTimeout(
       () => this.fail(new ServableError('run_timeout', `The run took longer than ${timeoutMs} ms`)),
-      Math.max(0, timeoutMs - this.durationMs),
+      Math.max(0, this.#endsAt - performance.now()),
     )
     this.#signal = this.#caller?.signal
     this.#caller = undefined
@@ -365,7 +378,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   /** Passes on what the servable gave. It is other code's: looking at it may throw. */
   #pass(event: unknown): void {
     try {
-      if (!isRunEvent(event)) throw invalidEvent(this.#target, event)
+      if (!isRunEvent(event) || event.type === 'resumed') throw invalidEvent(this.#target, event)
       if (this.#pace.count > this.#settings.maxEvents && !isTerminal(event))
         throw tooManyEvents(this.#settings.maxEvents)
       const told = this.#withReady(event)

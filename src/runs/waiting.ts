@@ -51,6 +51,12 @@ export interface Continued {
   readonly work: KeptWork
 }
 
+/** The part of the options of a run with which it is asked again. */
+export function askedWith(options: RunOptions): AskedWith {
+  const { sessionId, userId, identity, metadata, history, clientTools } = options
+  return { sessionId, userId, identity, metadata, history, clientTools }
+}
+
 /** What is kept of a run that waits. Throws `run_too_large`, and `invalid_event` for what is not JSON. */
 export function waitingOf(
   { kind, name, scope }: Target,
@@ -58,11 +64,10 @@ export function waitingOf(
   options: RunOptions,
   { requests, work }: { readonly requests: readonly InputRequest[]; readonly work: KeptWork },
 ): Waiting {
-  const { sessionId, userId, identity, metadata, history, clientTools } = options
   const all = {
     target: { kind, name, ...(scope !== undefined && { scope }) },
     input,
-    options: { sessionId, userId, identity, metadata, history, clientTools },
+    options: askedWith(options),
     requests,
     answers: [],
   }

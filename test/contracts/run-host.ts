@@ -12,6 +12,7 @@ import { listCases } from './run-host/lists.ts'
 import { ownerCases } from './run-host/owners.ts'
 import { raceCases } from './run-host/races.ts'
 import { recoveryCases } from './run-host/recovery.ts'
+import { resumeCases } from './run-host/resuming.ts'
 import { secretCases } from './run-host/secrets.ts'
 
 /** Makes a host with these settings and defaults for the others. */
@@ -44,6 +45,7 @@ export function runHostContract(
     describe('lists', () => listCases(hosted))
     describe('secrets', () => secretCases(hosted))
     describe('recovery', () => recoveryCases(hosted))
+    describe('work that goes on', () => resumeCases(hosted))
   })
   describe('cancelling against finishing', () => raceCases(within(make, {}), { count: races, slowness }))
   describe('requests', () => answerCases(within(make, {})))

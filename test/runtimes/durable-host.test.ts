@@ -25,7 +25,9 @@ function door(url: string) {
 
 function durableHost({ open, ask }: ReturnType<typeof door>): RunHost {
   return {
-    start: ({ target: _, ...request }) => ask({ method: 'start', request }),
+    start: ({ target: { kind }, ...request }) => ask({ method: 'start', kind, request }),
+    resume: (id, viewer, request) => ask({ method: 'resume', id, viewer, request }),
+    asked: (id, viewer) => ask({ method: 'asked', id, viewer }),
     get: (id, viewer) => ask({ method: 'get', id, viewer }),
     wait: (id, viewer) => ask({ method: 'wait', id, viewer }),
     cancel: (id, viewer) => ask({ method: 'cancel', id, viewer }),

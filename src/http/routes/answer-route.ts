@@ -5,28 +5,22 @@
  */
 
 import { parseAnswers } from '../../runs/answers.ts'
-import type { RunHost } from '../../runs/host.ts'
 import { readJson, requireJson } from '../../web/body.ts'
 import type { Reply } from '../../web/reply.ts'
-import { counted, type StreamCount } from '../../web/sse.ts'
 import { RequestAsker } from '../asker.ts'
 import type { Route } from '../context.ts'
 import type { KeyReader } from '../key-headers.ts'
 import { joinPath } from '../router.ts'
 import { prefersAsync } from '../run-request.ts'
-import { sseOfFollower } from '../sse-encoder.ts'
 import type { AnswerRun } from '../start-run.ts'
-import { accepted, jsonOfRun, streamOfRun } from './run-routes.ts'
+import { type StartedReplyOptions, startedReply } from './run-routes.ts'
 import { jsonOfRecord, runIdOf } from './stored-run-routes.ts'
 
 /** What the route needs. */
-export interface AnswerRouteOptions {
-  readonly prefix: string
-  readonly host: RunHost
+export interface AnswerRouteOptions extends StartedReplyOptions {
   readonly answerRun: AnswerRun
   readonly readKeys: KeyReader
   readonly maxBodyBytes: number
-  readonly countStream: StreamCount | undefined
 }
 
 /**
@@ -34,7 +28,7 @@ export interface AnswerRouteOptions {
  * the run that goes on: its result, its events where the client accepts `text/event-stream`, or 202 with its record.
  */
 export function answerRoute(options: AnswerRouteOptions): Route {
-  const { prefix, host, answerRun, readKeys, maxBodyBytes, countStream } = options
+  const { prefix, answerRun, readKeys, maxBodyBytes } = options
   return {
     method: 'POST',
     path: joinPath(prefix, 'runs/:id/answers'),
@@ -47,18 +41,7 @@ export function answerRoute(options: AnswerRouteOptions): Route {
       const asked = { id, answers, apiKey, isBackground: isAsync || background === true }
       const { record, started } = await answerRun(asked, new RequestAsker(request, state, readKeys))
       if (started?.record === undefined) return jsonOfRecord(record)
-      state.started(started.id)
-      if (isAsync) return accepted(started.record, prefix)
-      if (!acceptsEvents(request.headers)) {
-        return jsonOfRun(await started.result(request.signal), started.id)
-      }
-      const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
-      const follower = await host.follow(started.id, state.owner, 0)
-      return streamOfRun(counted(sseOfFollower(follower, tell), countStream), started.id)
+      return startedReply(started, request, state, options)
     },
   }
-}
-
-function acceptsEvents(headers: Headers): boolean {
-  return headers.get('accept')?.includes('text/event-stream') ?? false
 }

@@ -15,7 +15,7 @@ import { RequestAsker } from '../asker.ts'
 import type { Endpoint, RequestState, Route } from '../context.ts'
 import type { KeyReader } from '../key-headers.ts'
 import { joinPath } from '../router.ts'
-import { type RunRequest, type RunRequestOptions, readRunRequest } from '../run-request.ts'
+import { prefersAsync, type RunRequest, type RunRequestOptions, readRunRequest } from '../run-request.ts'
 import { sseOfFollower, sseOfRun } from '../sse-encoder.ts'
 import type { StartedRun, StartRun } from '../start-run.ts'
 
@@ -94,6 +94,37 @@ function start(
 
 /** Milliseconds in which hardly a client gives up. */
 const SOON_MS = 10
+
+/** What the answer of a run that goes on needs. */
+export interface StartedReplyOptions {
+  readonly prefix: string
+  readonly host: RunHost
+  readonly countStream: StreamCount | undefined
+}
+
+/**
+ * The answer of a run that goes on from another one: its result, its events where the client accepts `text/event-stream`, or 202
+ * with its record where the client prefers that.
+ */
+export async function startedReply(
+  started: StartedRun,
+  request: Request,
+  state: RequestState,
+  { prefix, host, countStream }: StartedReplyOptions,
+): Promise<Reply> {
+  const { id, run, record } = started
+  state.started(id)
+  if (record !== undefined && prefersAsync(request.headers)) return accepted(record, prefix)
+  if (!acceptsEvents(request.headers)) return jsonOfRun(await started.result(request.signal), id)
+  if (run !== undefined) return streamOfRun(counted(sseOfRun(run), countStream), id)
+  const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
+  const follower = await host.follow(id, state.owner, 0)
+  return streamOfRun(counted(sseOfFollower(follower, tell), countStream), id)
+}
+
+function acceptsEvents(headers: Headers): boolean {
+  return headers.get('accept')?.includes('text/event-stream') ?? false
+}
 
 /** The answer of a run as JSON. */
 export function jsonOfRun(result: RunResult, runId: string): Reply {

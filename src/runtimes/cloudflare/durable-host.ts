@@ -13,12 +13,15 @@ import type {
   AnsweredRun,
   Follower,
   HostSettings,
+  ResumedRun,
+  ResumeRequest,
   RunHost,
   RunPage,
   RunQuery,
   StartRequest,
   Viewer,
 } from '../../runs/host.ts'
+import type { Asked } from '../../runs/journal.ts'
 import { followerOf } from '../../runs/log-stream.ts'
 import {
   type FoundRun,
@@ -88,6 +91,14 @@ class DurableHost implements RunHost {
 
   answer(id: string, viewer: Viewer, answers: readonly Answer[], next: string): Promise<AnsweredRun> {
     return this.#run(id).answer(viewer, answers, next)
+  }
+
+  resume(id: string, viewer: Viewer, request: ResumeRequest): Promise<ResumedRun> {
+    return this.#run(id).resume(viewer, request)
+  }
+
+  asked(id: string, viewer: Viewer): Promise<Asked> {
+    return this.#run(id).asked(viewer)
   }
 
   get(id: string, viewer: Viewer): Promise<RunRecord> {

@@ -13,7 +13,8 @@ import { callIn } from '../../core/keeper.ts'
 import { callsAt } from '../../core/kept.ts'
 import { KeptInObject, WATCH_MS } from '../../core/kept-in-object.ts'
 import { ServableError } from '../../errors.ts'
-import type { AnsweredRun, RunHost, Viewer } from '../../runs/host.ts'
+import type { AnsweredRun, ResumedRun, ResumeRequest, RunHost, Viewer } from '../../runs/host.ts'
+import { ASKED, type Asked, JOURNAL } from '../../runs/journal.ts'
 import { createLocalHost, newRun } from '../../runs/local-host.ts'
 import { streamOf } from '../../runs/log-stream.ts'
 import {
@@ -60,6 +61,8 @@ export interface RunMethods {
   cancel(viewer: Viewer): Promise<RunRecord>
   keep(message: KeepMessage): Promise<void>
   answer(viewer: Viewer, answers: readonly Answer[], next: string): Promise<AnsweredRun>
+  resume(viewer: Viewer, request: ResumeRequest): Promise<ResumedRun>
+  asked(viewer: Viewer): Promise<Asked>
   /** Itself, whoever's it is, or nothing. */
   find(id: string): Promise<readonly FoundRun[]>
   follow(viewer: Viewer, after: number): Promise<ReadableStream<Uint8Array>>
@@ -170,6 +173,12 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
       if (outcome.next !== undefined) await kept.settle()
       return outcome
     },
+    async resume(viewer, request) {
+      const resumed = await host.resume(await kept.id(), viewer, request)
+      await kept.settle()
+      return resumed
+    },
+    asked: async viewer => host.asked(await kept.id(), viewer),
     async cancel(viewer) {
       const record = await host.cancel(await kept.id(), viewer)
       await kept.settle()
@@ -177,7 +186,7 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
     },
   }
   return {
-    collections: [RUNS, RESULTS, WAITING, LISTED_BY],
+    collections: [RUNS, RESULTS, WAITING, ASKED, JOURNAL, LISTED_BY],
     // What is at work in this object ends with its memory; the record says so to whoever asks next.
     passing: [RUNNING],
     ask: (method, args) => callIn(methods, method, args),

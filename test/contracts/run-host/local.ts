@@ -1,8 +1,10 @@
 import type { HostSettings } from '../../../src/runs/host.ts'
 import { createLocalHost } from '../../../src/runs/local-host.ts'
+import type { Target } from '../../../src/runs/target.ts'
 import type { Store } from '../../../src/state/store.ts'
+import { journalled } from './journalled.ts'
 import type { TestHost } from './kit.ts'
-import { countOf, openGate, wasStopped } from './scripted.ts'
+import { countOf, openGate, scripted, wasStopped } from './scripted.ts'
 
 /** Settings that no test reaches by accident. */
 export const SETTINGS: HostSettings = {
@@ -18,6 +20,13 @@ export const SETTINGS: HostSettings = {
   retentionMs: 24 * 60 * 60 * 1000,
 }
 
+/** The servables of the tests, as a deployment finds them. */
+function targetOf({ kind, name }: Pick<Target, 'kind' | 'name'>): Target {
+  const servable = [scripted, journalled].find(each => each.kind === kind && each.name === name)
+  if (servable === undefined) throw new Error(`there is no ${kind} ${name}`)
+  return { kind, name, servable }
+}
+
 /** The same store as a process sees it that opens it after all others have died. */
 export function reopened<S extends Store>(store: S): S {
   const instance = crypto.randomUUID()
@@ -31,7 +40,8 @@ export function localHost(
   { stored, close }: Pick<TestHost, 'stored' | 'close'>,
 ): TestHost {
   const make = (store: Store) => {
-    return createLocalHost({ store, settings: { ...SETTINGS, ...settings }, retention: {} })
+    const all = { ...SETTINGS, targetOf, ...settings }
+    return createLocalHost({ store, settings: all, retention: {} })
   }
   return {
     host: make(store),

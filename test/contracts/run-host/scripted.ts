@@ -32,7 +32,9 @@ const counts = new Map<string, number>()
 const stopped = new Set<string>()
 
 export const openGate = (gate: string): void => void gates.add(gate)
+export const isOpen = (gate: string): boolean => gates.has(gate)
 export const countOf = (name: string): number => counts.get(name) ?? 0
+export const counting = (name: string): void => void counts.set(name, countOf(name) + 1)
 /** Whether the run's agent was stopped. */
 export const wasStopped = (runId: string): boolean => stopped.has(runId)
 
@@ -69,13 +71,13 @@ async function* doing(act: Act, options: RunOptions): AsyncGenerator<RunEvent> {
 }
 
 async function happening(act: Act, { signal, apiKey }: RunOptions): Promise<void> {
-  if ('count' in act) counts.set(act.count, countOf(act.count) + 1)
+  if ('count' in act) counting(act.count)
   else if ('turns' in act) for (let i = 0; i < act.turns; i++) await pause(0)
   else if ('gate' in act) while (!gates.has(act.gate) && !signal?.aborted) await pause(2)
   else if ('leak' in act) throw new Error(`the provider refused ${apiKey}`)
   else if ('fail' in act) throw act.code ? new ServableError(act.code, act.fail) : new Error(act.fail)
 }
 
-function pause(ms: number): Promise<void> {
+export function pause(ms: number): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, ms))
 }

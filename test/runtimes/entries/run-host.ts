@@ -2,16 +2,19 @@
 import { env } from 'cloudflare:workers'
 import { coreOf } from '../../../src/core/handler.ts'
 import { ServableError } from '../../../src/errors.ts'
-import { type Answer, createHandler, type RunsOptions } from '../../../src/index.ts'
-import type { Follower, RunHost, RunQuery, StartRequest } from '../../../src/runs/host.ts'
+import { type Answer, createHandler, type Kind, type RunsOptions } from '../../../src/index.ts'
+import type { Follower, ResumeRequest, RunHost, RunQuery, StartRequest } from '../../../src/runs/host.ts'
+import type { Target } from '../../../src/runs/target.ts'
 import type { WaitingRun } from '../../../src/runs/waiting.ts'
 import { durableObjects, durableState, type ObjectState } from '../../../src/runtimes/cloudflare.ts'
+import { journalled } from '../../contracts/run-host/journalled.ts'
 import { countOf, openGate, scripted, wasStopped } from '../../contracts/run-host/scripted.ts'
 
 const { RUNS, INDEXES } = env as { RUNS: string; INDEXES?: string }
 const runs = JSON.parse(RUNS) as RunsOptions
 const handler = createHandler({
   agents: { scripted },
+  workflows: { journalled },
   runs,
   state: durableState({ indexes: Number(INDEXES ?? 1) }),
   production: false,
@@ -48,8 +51,9 @@ export class ServableIndex extends made.ServableIndex {
 }
 
 type Call =
-  | { method: 'start'; request: Omit<StartRequest, 'target'> }
-  | { method: 'get' | 'wait' | 'cancel'; id: string; viewer: string | null }
+  | { method: 'start'; kind?: Kind; request: Omit<StartRequest, 'target'> }
+  | { method: 'resume'; id: string; viewer: string | null; request: ResumeRequest }
+  | { method: 'get' | 'wait' | 'cancel' | 'asked'; id: string; viewer: string | null }
   | { method: 'follow'; id: string; viewer: string | null; after: number }
   | { method: 'find'; ref: string }
   | { method: 'list'; owner: string | null; query: RunQuery }
@@ -64,10 +68,19 @@ interface Bindings {
 
 const host = coreOf(handler)?.host as RunHost
 
+function targetOf(kind: Kind): Target {
+  const servable = kind === 'workflow' ? journalled : scripted
+  return { kind, name: servable.name, servable }
+}
+
 async function answer(call: Call, signal: AbortSignal): Promise<unknown> {
   switch (call.method) {
     case 'start':
-      return host.start({ ...call.request, target: { kind: 'agent', name: 'scripted', servable: scripted } })
+      return host.start({ ...call.request, target: targetOf(call.kind ?? 'agent') })
+    case 'resume':
+      return host.resume(call.id, call.viewer, call.request)
+    case 'asked':
+      return host.asked(call.id, call.viewer)
     case 'get':
     case 'cancel':
       return host[call.method](call.id, call.viewer)

@@ -1,0 +1,61 @@
+/**
+ * `POST /runs/:id/resume`, with which an interrupted run goes on, and `POST /runs/:id/retry`, which runs an input again.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import { runBodyFields } from '../../runs/input.ts'
+import { validate } from '../../validation.ts'
+import { readJson, requireJson } from '../../web/body.ts'
+import type { Reply } from '../../web/reply.ts'
+import { RequestAsker } from '../asker.ts'
+import type { RequestState, Route } from '../context.ts'
+import type { KeyReader } from '../key-headers.ts'
+import { joinPath } from '../router.ts'
+import { prefersAsync } from '../run-request.ts'
+import type { RunAgain, StartedRun } from '../start-run.ts'
+import { type StartedReplyOptions, startedReply } from './run-routes.ts'
+import { runIdOf } from './stored-run-routes.ts'
+
+/** What the routes need. */
+export interface AgainRoutesOptions extends StartedReplyOptions {
+  readonly again: RunAgain
+  readonly readKeys: KeyReader
+  readonly maxBodyBytes: number
+}
+
+/** The body of both: a key of a model's provider, and whether the run outlives its client. */
+export const AgainBodySchema: v.GenericSchema<unknown, { apiKey?: string; background?: boolean }> = v.object({
+  apiKey: runBodyFields.apiKey,
+  background: runBodyFields.background,
+}) as never
+
+/** The routes. Each answers as a run does: its result, its events where the client accepts them, or 202 with its record. */
+export function againRoutes(options: AgainRoutesOptions): Route[] {
+  const { prefix, again, readKeys } = options
+  const route = (name: 'resume' | 'retry'): Route => ({
+    method: 'POST',
+    path: joinPath(prefix, 'runs/:id', name),
+    part: 'runs',
+    async endpoint(request: Request, state: RequestState): Promise<Reply> {
+      const id = runIdOf(state)
+      const { apiKey, background = false } = await readBody(request, options)
+      const isBackground = background || prefersAsync(request.headers)
+      const asker = new RequestAsker(request, state, readKeys)
+      const started: StartedRun = await again[name]({ id, apiKey, isBackground }, asker)
+      return startedReply(started, request, state, options)
+    },
+  })
+  return [route('resume'), route('retry')]
+}
+
+/** A body may be left out. */
+async function readBody(
+  request: Request,
+  { maxBodyBytes }: AgainRoutesOptions,
+): Promise<v.InferOutput<typeof AgainBodySchema>> {
+  if (request.body === null || request.headers.get('content-length') === '0') return {}
+  requireJson(request)
+  return validate(AgainBodySchema, await readJson(request, maxBodyBytes), 'invalid_body', 'body')
+}
