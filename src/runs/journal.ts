@@ -15,7 +15,7 @@ import {
   MAX_WORK_LENGTH,
 } from '../agents/work.ts'
 import type { Reader, Transaction } from '../state/store.ts'
-import { RUNS, type StoredRun } from './record.ts'
+import { isRunOf } from './record.ts'
 import type { Target } from './target.ts'
 import { type AskedWith, askedWith, type Continued } from './waiting.ts'
 
@@ -169,8 +169,7 @@ export function createJournal({ id, instance, options, entries, keep }: JournalO
   let count = entries
   let length = 0
   let hasEnded = false
-  const isOurs = (tx: Transaction) =>
-    tx.get<StoredRun>(RUNS, id)?.value.instance === instance && !tx.isSealed(id)
+  const isOurs = (tx: Transaction) => isRunOf(tx, id, instance) && !tx.isSealed(id)
   const jsonOf = (entry: JournalEntry): string | undefined => {
     try {
       const json = JSON.stringify(withoutKeys(entry, options))

@@ -9,6 +9,7 @@ import { PATIENCE_MS, type Store, type Transaction } from '../state/store.ts'
 import { eventToJson } from './event-json.ts'
 import type { HostSettings } from './host.ts'
 import { type LogWriterOptions, type LogWriting, writeLog } from './log-writer.ts'
+import { isRunOf } from './record.ts'
 import { sealRun } from './retention.ts'
 import type { Run } from './run.ts'
 import { createWatch, type Watch } from './watch.ts'
@@ -26,6 +27,8 @@ export interface LiveRunOptions {
   readonly isBackground: boolean
   /** The worker whose run it is. */
   readonly instance: string
+  /** It has a journal, so that another worker may take it over. */
+  readonly isJournalled: boolean
   /** Its journal stays until the store is emptied. */
   readonly keepsJournal: boolean
   /** What the log has already, where its process died. */
@@ -75,7 +78,8 @@ export class LiveRun {
   readonly keep = (write: (tx: Transaction) => boolean): Promise<void> => this.#writing.keep(write)
 
   #work(): LogWriting {
-    const { store, settings, owner, keepMs, waitMs, onStuck, instance, keepsJournal, before } = this.#options
+    const { store, settings, owner, keepMs, waitMs, onStuck, instance, isJournalled, keepsJournal, before } =
+      this.#options
     const { id } = this.#run
     return writeLog(this.#run, {
       store,
@@ -88,6 +92,7 @@ export class LiveRun {
       files: settings.files?.of({ runId: id, owner }),
       onStuck,
       before,
+      ...(isJournalled && { isOurs: (tx: Transaction) => isRunOf(tx, id, instance) }),
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
       finish: (tx, event, result) => {
         const waiting = isWaiting(event) ? this.#run.waiting : undefined

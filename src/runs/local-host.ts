@@ -345,7 +345,7 @@ class LocalHost implements RunHost {
     const live = new LiveRun(run, {
       store: this.#store,
       settings: this.#settings,
-      ...{ owner, instance, before: cut, keepsJournal: this.#leavesExpired },
+      ...{ owner, instance, isJournalled, before: cut, keepsJournal: this.#leavesExpired },
       keepMs: this.#keepMs,
       waitMs: this.#waitMs,
       isBackground,

@@ -42,6 +42,8 @@ export interface LogWriterOptions {
   readonly gatherMs?: number | undefined
   /** Stores the files of the run; undefined where they stay in its events. */
   readonly files?: RunFiles | undefined
+  /** Whether the run is still this process's; absent where no other one can take it over. */
+  readonly isOurs?: ((tx: Transaction) => boolean) | undefined
   /** What the log has of the run already, where its process died. */
   readonly before?: { readonly fold: Fold; readonly bytes: number } | undefined
   /** The entries that an event becomes; throws for an event that cannot be written. */
@@ -249,6 +251,7 @@ class LogWriter implements LogWriting {
   /** What was appended; undefined where the log is sealed. */
   #append(tx: Transaction, entries: readonly string[]): readonly LogEntry[] | undefined {
     const appended: LogEntry[] = []
+    if (this.#options.isOurs?.(tx) === false) return undefined
     for (const data of entries) {
       const seq = tx.append(this.#options.log, data)
       if (seq === undefined) return undefined

@@ -84,6 +84,11 @@ export const RUNNING = 'running'
 export const KEYS = 'key'
 export const RESULTS = 'result'
 
+/** Whether a worker still has a run: another one may have taken it over. */
+export function isRunOf(tx: Reader, id: string, instance: string): boolean {
+  return tx.get<StoredRun>(RUNS, id)?.value.instance === instance
+}
+
 /** The partition in which an owner's runs are listed. */
 export function partitionOf(owner: string | null): string {
   return owner === null ? 'anonymous' : `owner:${owner}`
