@@ -378,7 +378,7 @@ class LocalHost implements RunHost {
   }
 
   /**
-   * Makes a run whose process is gone this host's, if it can go on; else says how it ends. Whoever writes this first has it.
+   * Makes a run whose worker is gone this host's, if it can go on; else says how it ends. Whoever writes this first has it.
    */
   #takeOver(tx: Transaction, id: string): ErrorEvent | undefined {
     const asked = askedIn(tx, id)
