@@ -131,7 +131,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   onWait: (() => void) | undefined
   /** Called once, when the run has ended. */
   onEnd: (() => void) | undefined
-  /** Gives the run to another process, where one may go on with it; resolves with false where that cannot be. */
+  /** Gives the run to another worker, where one may go on with it; resolves with false where that cannot be. */
   onRetire: (() => Promise<boolean>) | undefined
   /** The terminal event, once the run has ended without its reader having seen it. */
   #unread: FinishEvent | ErrorEvent | undefined
@@ -247,7 +247,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     )
   }
 
-  /** The process is about to end. A run that another process may go on with is left to it; any other one is cancelled. */
+  /** The server is about to end. A run that another worker may go on with is left to it; any other one is cancelled. */
   async retire(): Promise<void> {
     const isLeft = await this.onRetire?.().catch(() => false)
     if (isLeft === true) this.#turn?.abandon()
