@@ -38,7 +38,7 @@ export const PAGES_OF_CALLERS: readonly string[] = [
 ]
 
 /** Pages that have a test of their own. */
-const PAGES_APART: readonly string[] = ['approvals.md']
+const PAGES_APART: readonly string[] = ['approvals.md', 'resuming.md']
 
 /** A block of code. */
 export interface Fence {

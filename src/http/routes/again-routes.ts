@@ -50,12 +50,12 @@ export function againRoutes(options: AgainRoutesOptions): Route[] {
   return [route('resume'), route('retry')]
 }
 
-/** A body may be left out. */
+/** A body may be left out: then nothing says what it is. */
 async function readBody(
   request: Request,
   { maxBodyBytes }: AgainRoutesOptions,
 ): Promise<v.InferOutput<typeof AgainBodySchema>> {
-  if (request.body === null || request.headers.get('content-length') === '0') return {}
+  if (!request.headers.has('content-type')) return {}
   requireJson(request)
   return validate(AgainBodySchema, await readJson(request, maxBodyBytes), 'invalid_body', 'body')
 }
