@@ -29,6 +29,7 @@ const SMALL = ['cors', 'corrections', 'rateLimit', 'trustProxy', 'uploads'] as c
 const ROOMS = {
   'src/plugins/tools.ts': ['tools'],
   'src/files/plugin.ts': ['files'],
+  'src/sessions/plugin.ts': ['sessions'],
   'src/metrics/plugin.ts': ['metrics', 'MetricsExporter'],
   'src/admin/plugin.ts': ['admin'],
   'src/openapi/plugin.ts': ['openapi'],
@@ -49,7 +50,7 @@ function withPlugin(name: string, entry: string, call: string, limit: number, ke
 }
 
 const ALL = [
-  'cors(true), rateLimit(), uploads(), trustProxy(1), corrections(), tools(), openapi(), files(),',
+  'cors(true), rateLimit(), uploads(), trustProxy(1), corrections(), tools(), openapi(), files(), sessions(),',
   'metrics(new MetricsExporter()), admin(), a2a(), eventSocket()',
 ].join(' ')
 
