@@ -10,7 +10,7 @@ import { ServableError } from '../errors.ts'
 import { RUNS } from '../runs/record.ts'
 import { idOf as sessionIdOf, thingOf } from '../runs/sessions.ts'
 import type { Document, Reader, Transaction } from '../state/store.ts'
-import { runOfTurn } from './address.ts'
+import { runOfTurn, type TurnFile } from './address.ts'
 
 /** Files by their ids; a partition is an owner's. */
 const FILES = 'file'
@@ -103,6 +103,8 @@ export interface FileTransactions extends Transactions {
     /** False where the file is gone. */
     readonly add: (tx: Transaction, file: PieceOf, from: number, pieces: readonly string[]) => boolean
     readonly complete: (tx: Transaction, file: PieceOf) => boolean
+    /** Lets another session refer to the files of turns, where they are of that owner. */
+    readonly share: (tx: Transaction, files: readonly TurnFile[], owner: string, session: SessionKey) => void
     /** Takes one reference back. */
     readonly drop: (tx: Transaction, refId: string, place: string) => void
     /** Takes all references of someone back. */
@@ -129,7 +131,7 @@ export const FILE_TRANSACTIONS: FileTransactions = {
   expiring: [REFERENCES, LEFT_OVER],
   reads: {
     find(tx, refId, place) {
-      const reference = tx.get<Reference>(REFERENCES, idOf(refId, place))?.value
+      const reference = referenceAt(tx, refId, place)
       const file = reference && tx.get<StoredFile>(FILES, reference.fileId)
       if (reference === undefined || !file?.value.isComplete) return undefined
       const { mimeType, filename } = reference
@@ -177,6 +179,16 @@ export const FILE_TRANSACTIONS: FileTransactions = {
       )
       return true
     },
+    share(tx, files, owner, session) {
+      for (const { refId, place } of files) {
+        const value = referenceAt(tx, refId, place)
+        if (value === undefined || tx.get(FILES, value.fileId)?.partition !== owner) continue
+        const id = sharedId(idOf(refId, place), session.sessionId)
+        const about = { id, partition: value.fileId, at: tx.now, tags: {}, expiresAt: tx.now + HOUR_MS }
+        const document: Document<Reference> = { ...about, value: { ...value, session } }
+        tx.put(REFERENCES, document, { thing: thingIn(document) })
+      }
+    },
     drop: (tx, refId, place) => replace(tx, idOf(refId, place), undefined, () => {}),
     forget(tx, refId) {
       let found: string[]
@@ -220,6 +232,21 @@ export const FILE_TRANSACTIONS: FileTransactions = {
 
 function idOf(refId: string, place: string): string {
   return `${refId}/${place}`
+}
+
+/** Keeps the sessions apart that refer to one file of a turn. */
+const SHARED = '~'
+
+/** The id of the reference of another session. */
+function sharedId(id: string, sessionId: string): string {
+  return id + SHARED + sessionId
+}
+
+/** The reference that stands there, of whichever session. */
+function referenceAt(tx: Reader, refId: string, place: string): Reference | undefined {
+  const id = idOf(refId, place)
+  const shared = () => tx.withPrefix<Reference>(REFERENCES, sharedId(id, ''), 1)[0]
+  return (tx.get<Reference>(REFERENCES, id) ?? shared())?.value
 }
 
 function referrerOf(id: string): string {
