@@ -124,18 +124,21 @@ export function idOf({ owner, place, sessionId }: SessionKey): string {
   return JSON.stringify([owner, place, sessionId])
 }
 
+/** A turn that begins, or goes on where its process died. */
+export type BegunTurn = Turn & { readonly goesOn?: boolean }
+
 /** Gets in line, or renews the place in it. Whoever is first begins its turn. Throws `session_busy`. */
 export function enterSession(
   tx: Transaction,
   key: SessionKey,
-  turn: Turn,
+  { goesOn = false, ...turn }: BegunTurn,
   settings: SessionSettings,
 ): Entered {
   const { runId } = turn
-  const session = look(tx, key)
+  const session = goesOn ? reopened(tx, key, look(tx, key), runId) : look(tx, key)
   const before = alive(session, tx.now, runId)
   const place = before.findIndex(seat => seat.runId === runId)
-  const line = place === -1 ? joined(before, turn, settings) : before
+  const line = place !== -1 || goesOn ? before : joined(before, turn, settings)
   const seat = place === -1 ? undefined : before[place]
   const at = place === -1 ? line.length : place
   const begins = at === 0 && !session.open.some(entry => entry.turn?.runId === runId)
@@ -147,6 +150,22 @@ export function enterSession(
   const stops = seat === undefined ? line.filter(({ stop }) => stop).map(each => each.runId) : []
   const isFirst = begins && session.about === undefined
   return { place: at, stops, isStopped: seat?.stop === true, isFirst }
+}
+
+/** With the turn of a run that goes on open again, in its place: it may have been put away as interrupted. */
+function reopened(tx: Transaction, key: SessionKey, session: Session, runId: string): Session {
+  if (session.open.some(entry => entry.turn?.runId === runId)) return session
+  const ended = tx.list<Entry>(TURNS, { partition: idOf(key), limit: session.count })
+  const document = ended.find(({ value }) => value.turn?.runId === runId)
+  if (document?.value.turn === undefined) return session
+  tx.delete(TURNS, document.id)
+  const { seq, turn } = document.value
+  return {
+    ...session,
+    count: session.count - 1,
+    length: session.length - lengthOf(document.value),
+    open: [...session.open, { seq, turn: { ...turn, status: 'running' } }],
+  }
 }
 
 /** The line for one who joins it. A run that goes on is never sent away: its answers are taken, and start no other. */
