@@ -22,6 +22,7 @@ export interface Facts {
 /** The options of `toAgent` that adapters read. */
 export interface AdapterOptions {
   readonly run?: unknown
+  readonly RunState?: unknown
   readonly session?: (thread: string, context: RunContext) => unknown
 }
 

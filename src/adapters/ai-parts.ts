@@ -20,6 +20,15 @@ export interface AiPartsOptions {
   readonly nameOf?: (name: string) => string
 }
 
+/** A call that waits for an approval. */
+export interface Approval {
+  readonly approvalId: string
+  /** The id by which the call is told. */
+  readonly toolCallId: string
+  readonly toolName: string
+  readonly args: unknown
+}
+
 /** Parts that a model ends a piece of its answer with: what comes after the last of them, tools do. */
 const ENDS: ReadonlySet<unknown> = new Set(['text-end', 'reasoning-end', 'tool-call'])
 
@@ -33,6 +42,7 @@ export class AiParts {
   #usage: Usage | undefined
   #reason: FinishReason = 'stop'
   #waits = false
+  readonly #approvals: Approval[] = []
   #structured: object | undefined
 
   constructor({ model, nameOf }: AiPartsOptions = {}) {
@@ -47,6 +57,11 @@ export class AiParts {
       ...(this.#usage && { usage: this.#usage }),
       ...(this.#structured && { structured: this.#structured }),
     }
+  }
+
+  /** The calls that wait for an approval. */
+  get approvals(): readonly Approval[] {
+    return this.#approvals
   }
 
   /** The id by which a tool call is told. */
@@ -75,7 +90,7 @@ export class AiParts {
         this.#reason = 'cancelled'
         return
       case 'tool-approval-request':
-        this.#waits = true
+        this.#askFor(fields)
         return
       case 'object-result':
         this.#structured = objectIn(fields.object)
@@ -89,6 +104,16 @@ export class AiParts {
       default:
         yield* this.#readTool(fields)
     }
+  }
+
+  /** Some requests are decided by the agent's own settings. */
+  #askFor({ approvalId, toolCall, isAutomatic }: Fields): void {
+    if (isAutomatic === true) return
+    this.#waits = true
+    const { toolCallId, toolName, input: args } = fieldsOf(toolCall)
+    const [id, call, name] = [textIn(approvalId), textIn(toolCallId), textIn(toolName)]
+    if (id === undefined || call === undefined || name === undefined) return
+    this.#approvals.push({ approvalId: id, toolCallId: this.idOf(call), toolName: name, args })
   }
 
   *#readTool(fields: Fields): Generator<RunEvent> {

@@ -8,11 +8,15 @@ import type { RunInput, RunOutcome } from '../agents/contract.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
 import { nameOf } from '../agents/usage.ts'
 import type { Adapter, Facts } from './adapter.ts'
-import { toAiInput } from './ai-messages.ts'
+import { decidedMessages, tellAgain, waitsOf } from './ai-approvals.ts'
+import { messagesOf, toAiInput } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
 import { modelOf, toolsOf } from './facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, objectIn } from './fields.ts'
+import { beforeOf } from './waits.ts'
 import { earlierOf } from './window.ts'
+
+const BY = 'ai-sdk'
 
 /** Its interface has no memory: what was said in the session comes before the prompt. */
 export const aiSdk: Adapter = {
@@ -39,19 +43,21 @@ async function* runAgent(
   context: RunContext,
 ): AsyncGenerator<Yielded, RunOutcome> {
   keepQuiet(agent)
-  const earlier = await earlierOf(context)
+  const before = beforeOf(context, BY)
+  if (before?.waits) return before.waits
   const prompt = toAiInput(input, context.history)
-  const asked = earlier.length === 0 ? { prompt } : { messages: [...earlier, ...messagesOf(prompt)] }
+  const earlier = before ? decidedMessages(before, context) : await earlierOf(context)
+  const messages = before ? earlier : [...earlier, ...messagesOf(prompt)]
+  const asked = earlier.length === 0 ? { prompt } : { messages }
   const parts = new AiParts({ model: nameOf(modelIn(fieldsOf(agent).settings)) })
+  if (before) yield* tellAgain(before, parts)
   const result = fieldsOf(await callMethod(agent, 'stream', { ...asked, abortSignal: context.signal }))
   for await (const part of itemsOf(result.stream ?? result.fullStream)) yield* parts.read(part)
   const { outcome } = parts
+  const waits = await waitsOf(parts, BY, messages, result, context)
+  if (waits) return { ...outcome, ...waits }
   const structured = outcome.finishReason === 'stop' ? await outputOf(result) : undefined
   return { ...outcome, ...(structured && { structured }) }
-}
-
-function messagesOf(prompt: unknown): readonly unknown[] {
-  return Array.isArray(prompt) ? prompt : [{ role: 'user', content: prompt }]
 }
 
 /**

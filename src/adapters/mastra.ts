@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { InputRequest, RunInput, RunOutcome, RunResult } from '../agents/contract.ts'
+import type { RunInput, RunOutcome } from '../agents/contract.ts'
 import { ownerOf } from '../agents/owner.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
 import type { Tool } from '../agents/tool.ts'
@@ -12,10 +12,14 @@ import { nameOf } from '../agents/usage.ts'
 import type { Adapter } from './adapter.ts'
 import { toAiInput } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
-import { answeredMessages, askClient, keptIn, toMastraTools } from './client-tools.ts'
+import { answeredMessages, askClient, toMastraTools } from './client-tools.ts'
 import { modelOf, toolsOf } from './facts.ts'
 import { callMethod, type Fields, fieldsOf, hasMethods, itemsOf, textIn } from './fields.ts'
+import { isSuspended, resumed, Suspended, suspendedState } from './mastra-suspended.ts'
 import { threadOf } from './thread.ts'
+import { type Before, beforeOf, waitFor } from './waits.ts'
+
+const BY = 'mastra'
 
 /**
  * A run with a `sessionId` has its thread in the agent's memory. The resource is the user, or the thread itself without a
@@ -49,30 +53,51 @@ async function* runAgent(
   input: RunInput,
   context: RunContext,
 ): AsyncGenerator<Yielded, RunOutcome> {
+  const before = beforeOf(context, BY)
+  if (before?.waits) return before.waits
   const thread = threadOf(context)
   const memory = thread === undefined ? {} : { memory: { thread, resource: ownerOf(context) ?? thread } }
-  const kept = keptIn(context)
-  const answered = kept && answeredMessages(kept, context.answers)
-  if (kept !== undefined && answered === undefined)
-    return waitsFor(kept.waiting.map(({ request }) => request))
   const clientTools = await toMastraTools(agent, context.clientTools)
   const options = { abortSignal: context.signal, ...memory, ...(clientTools && { clientTools }) }
-  const messages = answered ?? toAiInput(input, context.history)
   const parts = new AiParts()
+  const suspended = new Suspended()
   let isClientAsked = false
-  const result = fieldsOf(await callMethod(agent, 'stream', messages, options))
-  for await (const chunk of itemsOf(result.fullStream)) {
-    yield* parts.read(toAiPart(chunk))
-    isClientAsked ||= clientTools !== undefined && isCallOf(chunk, clientTools)
+  let result: Fields = {}
+  for await (const stream of streamsOf(agent, input, context, before, options)) {
+    result = stream
+    if (before) yield* suspended.tellAgain(before, parts)
+    for await (const chunk of itemsOf(result.fullStream)) {
+      suspended.read(chunk)
+      yield* parts.read(toAiPart(chunk))
+      isClientAsked ||= clientTools !== undefined && isCallOf(chunk, clientTools)
+    }
   }
-  if (clientTools === undefined || !isClientAsked) return parts.outcome
+  const { outcome } = parts
+  const asked = suspended.asked(parts)
+  if (asked.length > 0) {
+    return { ...outcome, ...(await waitFor(context, BY, asked, suspendedState(agent, result))) }
+  }
+  if (clientTools === undefined || !isClientAsked) return outcome
   context.signal.throwIfAborted()
-  const requests = yield* askClient(result, clientTools, parts, context)
-  return requests.length === 0 ? parts.outcome : { ...parts.outcome, ...waitsFor(requests) }
+  const client = yield* askClient(result, clientTools, parts)
+  if (client.asked.length === 0) return outcome
+  return { ...outcome, ...(await waitFor(context, BY, client.asked, client.state)) }
 }
 
-function waitsFor(requests: readonly InputRequest[]): Pick<RunResult, 'finishReason' | 'requests'> {
-  return { finishReason: 'input_required', requests }
+/** The streams of one run: Mastra takes the answers to calls that it has suspended one at a time. */
+async function* streamsOf(
+  agent: unknown,
+  input: RunInput,
+  context: RunContext,
+  before: Before | undefined,
+  options: object,
+): AsyncGenerator<Fields> {
+  if (before !== undefined && isSuspended(before)) {
+    yield* resumed(agent, before, context, options)
+    return
+  }
+  const messages = before ? answeredMessages(before, context) : toAiInput(input, context.history)
+  yield fieldsOf(await callMethod(agent, 'stream', messages, options))
 }
 
 function isCallOf(chunk: unknown, tools: Fields): boolean {

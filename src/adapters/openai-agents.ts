@@ -4,25 +4,33 @@
  * @module
  */
 
-import type { RunInput, RunOutcome } from '../agents/contract.ts'
+import type { RunInput, RunOutcome, RunResult, Usage } from '../agents/contract.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
 import { ServableError } from '../errors.ts'
 import type { Adapter, AdapterOptions } from './adapter.ts'
 import { toUsage } from './ending.ts'
 import { toolsOf } from './facts.ts'
 import { callMethod, type Fields, fieldsOf, hasMethods, itemsOf, listIn, objectIn, textIn } from './fields.ts'
+import { asksIn, goOn, keptState, usedSince } from './openai-approvals.ts'
 import { modelOf, OpenAiEvents } from './openai-events.ts'
 import { toOpenAiInput, toOpenAiMessage } from './openai-messages.ts'
 import { threadOf } from './thread.ts'
+import { beforeOf, waitFor } from './waits.ts'
 import { earlierOf } from './window.ts'
+
+const BY = 'openai-agents'
 
 /** A run with a `sessionId` has the session that the option `session` opens; without one, what was said comes before the input. */
 export const openaiAgents: Adapter = {
   what: 'an OpenAI Agents agent (with `{ run }`)',
   recognizes: value =>
     'handoffs' in fieldsOf(value) && hasMethods(value, 'asTool') && 'outputType' in fieldsOf(value),
-  options: ['run', 'session'],
-  check({ run }) {
+  options: ['run', 'session', 'RunState'],
+  check({ run, RunState }) {
+    if (RunState !== undefined && !hasMethods(RunState, 'fromString')) {
+      const text = "`RunState` must be the class of '@openai/agents'"
+      throw new ServableError('invalid_options', `\`servable\`: ${text}`)
+    }
     if (typeof run === 'function' || hasMethods(run, 'run')) return
     const text =
       "an OpenAI Agents agent needs its runner: give `{ run }` from '@openai/agents', or a `Runner`"
@@ -50,27 +58,41 @@ async function* runAgent(
   context: RunContext,
   options: AdapterOptions,
 ): AsyncGenerator<Yielded, RunOutcome> {
+  const before = beforeOf(context, BY)
+  if (before?.waits) return before.waits
   const thread = threadOf(context)
   const session = thread === undefined ? undefined : await options.session?.(thread, context)
   const settings = { stream: true, signal: context.signal, ...(objectIn(session) && { session }) }
   const events = new OpenAiEvents(modelOf(fieldsOf(agent).model))
   try {
-    const earlier = objectIn(session) ? [] : (await earlierOf(context)).map(toOpenAiMessage)
-    const own = toOpenAiInput(input, context.history)
-    const items = typeof own === 'string' ? [toOpenAiMessage({ role: 'user', content: own })] : own
-    const stream = await start(
-      options.run,
-      agent,
-      earlier.length === 0 ? own : [...earlier, ...items],
-      settings,
-    )
+    const goingOn = before && (await goOn(agent, options.RunState, before, context))
+    for (const item of goingOn?.items ?? []) yield* events.read(toldAgain(item))
+    const asked = goingOn ? goingOn.state : await inputOf(input, context, objectIn(session) !== undefined)
+    const stream = await start(options.run, agent, asked, settings)
     for await (const event of itemsOf(stream)) yield* events.read(event)
     await stream.completed
-    return context.signal.aborted ? { finishReason: 'cancelled' } : outcomeOf(stream, events)
+    if (context.signal.aborted) return { finishReason: 'cancelled' }
+    const asks = asksIn(stream, options.RunState)
+    const outcome = outcomeOf(stream, events, goingOn?.used)
+    if (asks.length === 0) return outcome
+    return { ...outcome, ...(await waitFor(context, BY, asks, keptState(stream))) }
   } catch (error) {
     if (!/GuardrailTripwireTriggered$/.test(String(fieldsOf(fieldsOf(error).constructor).name))) throw error
     return { finishReason: 'rejected' }
   }
+}
+
+/** What the agent is told. Its session, if it has one, has what was said before. */
+async function inputOf(input: RunInput, context: RunContext, hasSession: boolean): Promise<unknown> {
+  const earlier = hasSession ? [] : (await earlierOf(context)).map(toOpenAiMessage)
+  const own = toOpenAiInput(input, context.history)
+  if (earlier.length === 0) return own
+  return [...earlier, ...(typeof own === 'string' ? [toOpenAiMessage({ role: 'user', content: own })] : own)]
+}
+
+/** A call that waited, as the SDK told it. */
+function toldAgain({ rawItem }: Fields): object {
+  return { type: 'run_item_stream_event', name: 'tool_called', item: { rawItem } }
 }
 
 async function start(run: unknown, ...args: readonly unknown[]): Promise<Fields> {
@@ -81,8 +103,12 @@ async function start(run: unknown, ...args: readonly unknown[]): Promise<Fields>
   return stream
 }
 
-function outcomeOf(stream: Fields, { finishReason }: OpenAiEvents): RunOutcome {
-  const usage = toUsage(fieldsOf(stream.runContext).usage)
+function outcomeOf(
+  stream: Fields,
+  { finishReason }: OpenAiEvents,
+  used: Usage | undefined,
+): Partial<RunResult> {
+  const usage = usedSince(toUsage(fieldsOf(stream.runContext).usage), used)
   const waits = listIn(stream.interruptions).length > 0
   const structured = waits ? undefined : objectIn(stream.finalOutput)
   return {

@@ -40,6 +40,11 @@ export interface ToAgentOptions {
   /** For OpenAI Agents only, and required there: the package's `run`, or a `Runner`. */
   readonly run?: unknown
   /**
+   * For OpenAI Agents only: the package's class `RunState`, which reads a run that waited for an approval. Default: a run
+   * whose tool needs an approval fails.
+   */
+  readonly RunState?: unknown
+  /**
    * For OpenAI Agents only: opens the `Session` of a run that has a `sessionId`. `thread` joins the session's id with its
    * user's, if there is one, so that no user reaches another user's session. Default: the agent has no memory of earlier
    * runs.

@@ -9,11 +9,15 @@ import { ownerOf } from '../agents/owner.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
 import { nameOf } from '../agents/usage.ts'
 import type { Adapter } from './adapter.ts'
-import { toAiInput } from './ai-messages.ts'
+import { decidedMessages, tellAgain, waitsOf } from './ai-approvals.ts'
+import { messagesOf, toAiInput } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
 import { modelOf, toolsOf } from './facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, textIn } from './fields.ts'
 import { threadOf } from './thread.ts'
+import { beforeOf } from './waits.ts'
+
+const BY = 'voltagent'
 
 /** A run with a `sessionId` has its conversation in the agent's memory. */
 export const voltAgent: Adapter = {
@@ -33,6 +37,8 @@ async function* runAgent(
   context: RunContext,
 ): AsyncGenerator<Yielded, RunOutcome> {
   const { signal } = context
+  const before = beforeOf(context, BY)
+  if (before?.waits) return before.waits
   const userId = ownerOf(context)
   const conversationId = threadOf(context)
   const options = {
@@ -40,10 +46,21 @@ async function* runAgent(
     ...(conversationId !== undefined && { conversationId }),
     ...(userId !== undefined && { userId }),
   }
+  const remembers = conversationId !== undefined && hasMemory(agent)
   const parts = new AiParts({ model: nameOf(modelOf(fieldsOf(agent).model)) })
-  const result = fieldsOf(await callMethod(agent, 'streamText', toAiInput(input, context.history), options))
+  const prompt = before ? decidedMessages(before, context) : toAiInput(input, context.history)
+  if (before) yield* tellAgain(before, parts)
+  const result = fieldsOf(await callMethod(agent, 'streamText', prompt, options))
   for await (const part of itemsOf(result.fullStream)) yield* parts.read(withoutStack(part))
-  return parts.outcome
+  // Its memory has the user's message, and would be told it twice.
+  const told = before !== undefined || !remembers ? messagesOf(prompt) : []
+  const waits = await waitsOf(parts, BY, told, result, context)
+  return { ...parts.outcome, ...waits }
+}
+
+/** Agents have a memory unless their settings say otherwise. */
+function hasMemory(agent: unknown): boolean {
+  return !hasMethods(agent, 'getMemory') || callMethod(agent, 'getMemory') !== false
 }
 
 /** VoltAgent gives a tool's error as a result with its stack. This makes it an error that has only its text. */

@@ -1,6 +1,7 @@
+import { testApprovals } from './approvals.ts'
 import { testFramework } from './contract.ts'
 
-testFramework('ai-sdk', {
+const framework = testFramework('ai-sdk', {
   listed: { description: 'Tells the weather', model: 'test', provider: 'local.chat', tools: ['get_weather'] },
   model: 'local.chat/test',
   cut: 'length',
@@ -11,4 +12,11 @@ testFramework('ai-sdk', {
   remembers: false,
   structured: true,
   example: 'ai-sdk.ts',
+})
+
+testApprovals(framework, {
+  together: true,
+  toldOfBoth: ['refunded A', 'too much'],
+  namesCall: true,
+  remembers: false,
 })

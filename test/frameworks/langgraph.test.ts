@@ -1,7 +1,8 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { answererOf, testApprovals } from './approvals.ts'
 import { askerOf, testFramework } from './contract.ts'
 
-const { served } = testFramework('langgraph', {
+const framework = testFramework('langgraph', {
   listed: { description: 'Tells the weather', tools: ['get_weather'] },
   // The stream of messages does not tell why one ended.
   model: 'openai/test',
@@ -17,6 +18,11 @@ const { served } = testFramework('langgraph', {
   example: 'langgraph.ts',
 })
 
+const { served } = framework
+
+// Its middleware calls no tool at all if one of them is rejected.
+testApprovals(framework, { together: true, toldOfBoth: ['too much'], namesCall: false, remembers: true })
+
 it('asks what an interrupt asks, and goes on with the next input of the session', async () => {
   const { run } = askerOf(served)
   const session = { sessionId: 'asked' }
@@ -31,4 +37,39 @@ it('tells what a graph inside the graph does', async () => {
   const { text, toolCalls } = await askerOf(served).run('nested', 'weather in Oslo')
   expect(text).toMatch(/^The tool said: .*Oslo/)
   expect(toolCalls).toMatchObject([{ toolName: 'get_weather', args: { city: 'Oslo' } }])
+})
+
+describe('interrupts', () => {
+  const { post, run } = askerOf(served)
+  const answer = answererOf(served)
+
+  it('are questions, each with its own answer, after a restart too', async () => {
+    const first = await run('questions', 'ask')
+    const { requests = [] } = first
+    expect(requests).toMatchObject([
+      { id: `${first.runId}/interrupt`, kind: 'question', message: 'one?' },
+      { id: `${first.runId}/interrupt#2`, kind: 'question', message: 'two?', schema: { type: 'string' } },
+    ])
+    await served().restart()
+    const answers = requests.map(({ id }, at) => ({ id, value: `is ${at}` }))
+    const [status, { text, finishReason }] = await answer(first.runId, ...answers)
+    expect([status, finishReason, text]).toEqual([200, 'stop', 'One is 0. Two is 1. '])
+  })
+
+  it('take edited arguments', async () => {
+    const first = await run('shop', 'refund it edited')
+    const [{ id = '', editable } = {}] = first.requests ?? []
+    expect(editable).toBe(true)
+    const [, { text }] = await answer(first.runId, { id, decision: 'approve', editedArgs: { order: 'C' } })
+    expect(text).toBe('The tool said: refunded C')
+  })
+
+  it('say what they lack: a checkpointer, or one that survives', async () => {
+    const unkept = await post('unkept/run', 'ask')
+    expect([unkept.status, await unkept.json()]).toMatchObject([409, { code: 'not_resumable' }])
+    const first = await run('forgetful', 'ask')
+    await served().restart()
+    const answers = (first.requests ?? []).map(({ id }) => ({ id, value: 'yes' }))
+    expect(await answer(first.runId, ...answers)).toMatchObject([409, { code: 'not_resumable' }])
+  })
 })

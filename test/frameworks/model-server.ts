@@ -116,6 +116,11 @@ function callsFor(said: string, { length: done }: readonly string[]): [name: str
   if (said.includes('weather') && done === 0) {
     return [['get_weather', { city: /in (\w+)/.exec(said)?.[1] ?? 'Oslo' }]]
   }
+  if (said.includes('refund') && done === 0) {
+    const orders = said.includes('both') ? ['A', 'B'] : ['A']
+    return orders.map(order => ['refund', { order }])
+  }
+  if (said.includes('refund') && said.includes('again') && done === 1) return [['refund', { order: 'again' }]]
   if (!said.includes('paint') || done >= (said.includes('again') ? 2 : 1)) return []
   const pick = (hue: string): [string, object] => ['pick_color', { hue }]
   const first = pick(`hue ${done}`)

@@ -10,8 +10,12 @@ import { type ModelServer, startModel } from './model-server.ts'
 export interface ServedFramework {
   readonly url: string
   readonly model: ModelServer
+  /** The folder that outlives the process. */
+  readonly state: string
   /** The output of the process so far. */
   log(): string
+  /** Ends the process and starts another one, with the same model and folder. */
+  restart(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -58,18 +62,34 @@ export async function install(framework: string, examples: readonly string[]): P
 
 async function serve(folder: string, module: string): Promise<ServedFramework> {
   const model = await startModel()
-  const started: Started = await start({
-    command: process.execPath,
-    args: [join(folder, 'test/frameworks/serve.ts'), module],
-    until: /listening (http:\S+)/,
-    env: { ...QUIET, MODEL_URL: model.url, OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'of the environment' },
-    cwd: folder,
-    startMs: 60_000,
-  })
+  const state = await mkdtemp(join(folder, 'state-'))
+  const begin = (): Promise<Started> =>
+    start({
+      command: process.execPath,
+      args: [join(folder, 'test/frameworks/serve.ts'), module],
+      until: /listening (http:\S+)/,
+      env: {
+        ...QUIET,
+        MODEL_URL: model.url,
+        OPENAI_BASE_URL: model.url,
+        OPENAI_API_KEY: 'of the environment',
+        STATE_FOLDER: state,
+      },
+      cwd: folder,
+      startMs: 60_000,
+    })
+  let started = await begin()
   return {
-    url: started.ready[1] ?? '',
+    get url() {
+      return started.ready[1] ?? ''
+    },
     model,
-    log: started.log,
+    state,
+    log: () => started.log(),
+    async restart() {
+      await started.stop()
+      started = await begin()
+    },
     async stop() {
       await started.stop()
       await model.stop()

@@ -1,6 +1,7 @@
+import { testApprovals } from './approvals.ts'
 import { testFramework } from './contract.ts'
 
-testFramework('voltagent', {
+const framework = testFramework('voltagent', {
   listed: { description: 'Tells the weather', model: 'test', provider: 'local.chat', tools: ['get_weather'] },
   model: 'local.chat/test',
   cut: 'length',
@@ -10,4 +11,11 @@ testFramework('voltagent', {
   thinks: true,
   remembers: true,
   structured: false,
+})
+
+testApprovals(framework, {
+  together: true,
+  toldOfBoth: ['refunded A', 'too much'],
+  namesCall: true,
+  remembers: true,
 })

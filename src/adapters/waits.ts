@@ -1,0 +1,143 @@
+/**
+ * Runs of a framework's agent that wait for someone: what they ask, what is kept of them, and how they go on.
+ *
+ * @module
+ */
+
+import type { Answer, InputRequest, RunResult } from '../agents/contract.ts'
+import { MAX_REQUESTS } from '../agents/event.ts'
+import { isAnswered, placeOf, requestOf } from '../agents/input-request.ts'
+import type { RunContext } from '../agents/perform.ts'
+import { ServableError } from '../errors.ts'
+import { type Fields, fieldsOf, listIn, textIn } from './fields.ts'
+
+/** Something that waits, with the key by which the framework knows it. */
+export interface Waiting {
+  readonly key: string
+  readonly request: InputRequest
+}
+
+/** What an agent asks for. */
+export interface Asked extends Omit<InputRequest, 'id' | 'digest'> {
+  readonly key: string
+  /** The name of a question. Others have the name of their tool. */
+  readonly name?: string
+}
+
+/** The end of a run that waits. */
+export type Waits = Required<Pick<RunResult, 'finishReason' | 'requests'>>
+
+/** The name of a request in its run, and whether it is a question. */
+type Place = readonly [name: string, kind: 'ask' | 'tool']
+
+/** What is kept of a run that waits, as JSON. */
+interface Kept {
+  /** Which agent kept it. */
+  readonly by: string
+  readonly state: Fields
+  readonly waiting: readonly Waiting[]
+  /** All that was asked so far. */
+  readonly places: readonly Place[]
+}
+
+/** What the run before left to this one. */
+export interface Before {
+  readonly state: Fields
+  readonly waiting: readonly Waiting[]
+  /** The run still waits, since an answer is missing. */
+  readonly waits?: Waits
+}
+
+/** What the run before kept; undefined in a first run. Throws `workflow_changed` for what another kind of agent kept. */
+export function beforeOf({ work, scope, answers }: RunContext, by: string): Before | undefined {
+  const kept = work.read()
+  if (kept === undefined) return undefined
+  if (fieldsOf(kept).by !== by) {
+    throw new ServableError('workflow_changed', 'The run that waited was not of this agent')
+  }
+  const { state, waiting, places } = kept as Kept
+  for (const [name, kind] of places) scope.next(name, kind)
+  return isAnswered(waiting, answers) ? { state, waiting } : { state, waiting, waits: waitsFor(waiting) }
+}
+
+function waitsFor(waiting: readonly Waiting[]): Waits {
+  return { finishReason: 'input_required', requests: waiting.map(({ request }) => request) }
+}
+
+/**
+ * Makes requests of what an agent asks for, and keeps its `state`. Throws `invalid_event` for a state that is no JSON, and
+ * `run_too_large` for more requests than a run may have.
+ */
+export async function waitFor(
+  { runId, scope, work }: RunContext,
+  by: string,
+  asked: readonly Asked[],
+  state: object,
+): Promise<Waits> {
+  work.checkKept()
+  if (asked.length > MAX_REQUESTS) {
+    throw new ServableError('run_too_large', `The agent asks for more than ${MAX_REQUESTS} things at a time`)
+  }
+  const waiting: Waiting[] = []
+  const places = [...listIn(fieldsOf(work.read()).places)]
+  for (const { key, name = '', ...request } of asked) {
+    const place: Place = request.kind === 'question' ? [name, 'ask'] : [placeOf(request), 'tool']
+    places.push(place)
+    waiting.push({ key, request: await requestOf({ ...request, id: `${runId}/${scope.next(...place)}` }) })
+  }
+  work.keep({ by, state: toJson(state), waiting, places })
+  return waitsFor(waiting)
+}
+
+function toJson(state: object): unknown {
+  try {
+    return JSON.parse(JSON.stringify(state))
+  } catch (cause) {
+    const text = 'The agent waits for an answer, and its state cannot be written as JSON'
+    throw new ServableError('invalid_event', text, { cause })
+  }
+}
+
+/** A question to a person. A text is its message; an object may have a `message` or a `question`. */
+export function questionOf(value: unknown): string {
+  const { message, question } = fieldsOf(value)
+  return textIn(value) ?? textIn(message) ?? textIn(question) ?? JSON.stringify(value) ?? 'null'
+}
+
+/** What was decided of a call. */
+export interface Decision {
+  readonly approved: boolean
+  readonly reason: string | undefined
+  readonly editedArgs?: unknown
+}
+
+/** The decision about an approval. Throws `invalid_input` for an answer of another kind. */
+export function decisionOf(waiting: Waiting, context: RunContext): Decision {
+  const answer = answerTo(waiting, context)
+  if (!('decision' in answer)) throw unfit(waiting)
+  const { decision, reason, editedArgs } = answer
+  return { approved: decision === 'approve', reason, editedArgs }
+}
+
+/** The value that answers a question, or the result of a client's tool. Throws `invalid_input` for an answer of another kind. */
+export function givenBy(waiting: Waiting, context: RunContext): unknown {
+  const answer = answerTo(waiting, context)
+  if (waiting.request.kind === 'question' && 'value' in answer) return answer.value
+  if (waiting.request.kind === 'client_tool' && 'result' in answer) return answer.result
+  throw unfit(waiting)
+}
+
+function answerTo(waiting: Waiting, { answers = [] }: RunContext): Answer {
+  const answer = answers.find(({ id }) => id === waiting.request.id)
+  if (answer === undefined) throw unfit(waiting)
+  return answer
+}
+
+function unfit({ request }: Waiting): ServableError {
+  return new ServableError('invalid_input', `There is no answer to \`${request.id}\` that fits`)
+}
+
+/** The framework has lost what it needs to go on. */
+export function lost(text: string, cause?: unknown): ServableError {
+  return new ServableError('not_resumable', text, { cause })
+}
