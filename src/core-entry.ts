@@ -95,6 +95,7 @@ export type {
   KeptDefinition,
   ServerCallOptions,
   ServerTool,
+  ToolApprovals,
   ToolServer,
   ToolServerChange,
   ToolServerDefinition,

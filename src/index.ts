@@ -100,6 +100,7 @@ export type {
   KeptDefinition,
   ServerCallOptions,
   ServerTool,
+  ToolApprovals,
   ToolServer,
   ToolServerChange,
   ToolServerDefinition,

@@ -6,15 +6,16 @@
 
 import type { RunEvent } from '../agents/contract.ts'
 import type { RunContext } from '../agents/perform.ts'
+import type { Ending } from './adapter.ts'
 import type { AiParts } from './ai-parts.ts'
 import { type Fields, fieldsOf, listIn } from './fields.ts'
-import { type Before, decisionOf, type Waits, waitFor } from './waits.ts'
+import { type Before, decisionOf } from './waits.ts'
 
 /** The messages of a run that goes on: what was said, and what was decided. */
 export function decidedMessages({ state, waiting }: Before, context: RunContext): readonly unknown[] {
   const content = waiting.map(each => {
     const { approved, reason } = decisionOf(each, context)
-    return { type: 'tool-approval-response', approvalId: each.key, approved, ...(reason && { reason }) }
+    return { type: 'tool-approval-response', approvalId: each.key, approved, reason }
   })
   return [...listIn(state.messages), { role: 'tool', content }]
 }
@@ -27,20 +28,15 @@ export function* tellAgain({ waiting }: Before, parts: AiParts): Generator<RunEv
   }
 }
 
-/** The end of a run whose calls wait: undefined if none does. `told` is what the agent was told, `result` has what it said. */
-export async function waitsOf(
-  parts: AiParts,
-  by: string,
+/** What a run asks for whose calls wait. `told` is what the agent was told, `result` has what it said. */
+export async function asksOf(
+  { asked }: AiParts,
   told: readonly unknown[],
   result: Fields,
-  context: RunContext,
-): Promise<Waits | undefined> {
-  if (parts.approvals.length === 0) return undefined
-  context.signal.throwIfAborted()
-  const asked = parts.approvals.map(({ approvalId: key, toolCallId, toolName, args }) => {
-    return { key, kind: 'approval', toolCallId, toolName, args } as const
-  })
-  return waitFor(context, by, asked, { messages: [...told, ...(await saidIn(result))] })
+): Promise<Pick<Ending, 'asked' | 'state'>> {
+  if (asked.length === 0) return {}
+  const messages = [...told, ...(await saidIn(result))]
+  return { asked, state: () => ({ messages }) }
 }
 
 /** All messages of the agent in one run: AI SDK 7, AI SDK 6, VoltAgent. */

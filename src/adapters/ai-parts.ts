@@ -11,6 +11,7 @@ import { modelCall, toFinishReason, toUsage } from './ending.ts'
 import { type Fields, fieldsOf, numberIn, objectIn, textIn } from './fields.ts'
 import { artifactOf } from './generated-file.ts'
 import { ToolCalls } from './tool-calls.ts'
+import type { Asked, Question } from './waits.ts'
 
 /** What the parts do not tell. */
 export interface AiPartsOptions {
@@ -18,15 +19,6 @@ export interface AiPartsOptions {
   readonly model?: string | undefined
   /** Gives the name by which a tool is told, where the model knows it by another one. */
   readonly nameOf?: (name: string) => string
-}
-
-/** A call that waits for an approval. */
-export interface Approval {
-  readonly approvalId: string
-  /** The id by which the call is told. */
-  readonly toolCallId: string
-  readonly toolName: string
-  readonly args: unknown
 }
 
 /** Parts that a model ends a piece of its answer with: what comes after the last of them, tools do. */
@@ -42,7 +34,7 @@ export class AiParts {
   #usage: Usage | undefined
   #reason: FinishReason = 'stop'
   #waits = false
-  readonly #approvals: Approval[] = []
+  readonly #asked = new Map<string, Asked>()
   #structured: object | undefined
 
   constructor({ model, nameOf }: AiPartsOptions = {}) {
@@ -59,9 +51,9 @@ export class AiParts {
     }
   }
 
-  /** The calls that wait for an approval. */
-  get approvals(): readonly Approval[] {
-    return this.#approvals
+  /** What the calls that wait ask for. */
+  get asked(): readonly Asked[] {
+    return [...this.#asked.values()]
   }
 
   /** The id by which a tool call is told. */
@@ -106,14 +98,15 @@ export class AiParts {
     }
   }
 
-  /** Some requests are decided by the agent's own settings. */
-  #askFor({ approvalId, toolCall, isAutomatic }: Fields): void {
+  /** Requests that are automatic are decided by the agent's own settings. */
+  #askFor({ approvalId, toolCall, isAutomatic, question }: Fields): void {
     if (isAutomatic === true) return
     this.#waits = true
     const { toolCallId, toolName, input: args } = fieldsOf(toolCall)
-    const [id, call, name] = [textIn(approvalId), textIn(toolCallId), textIn(toolName)]
-    if (id === undefined || call === undefined || name === undefined) return
-    this.#approvals.push({ approvalId: id, toolCallId: this.idOf(call), toolName: name, args })
+    const [key, id, name] = [textIn(approvalId), textIn(toolCallId), textIn(toolName)]
+    if (key === undefined || id === undefined || name === undefined) return
+    const call = { kind: 'approval', toolCallId: this.idOf(id), toolName: name, args } as const
+    this.#asked.set(key, { key, ...call, ...(question as Question | undefined) })
   }
 
   *#readTool(fields: Fields): Generator<RunEvent> {
@@ -131,9 +124,12 @@ export class AiParts {
         return
       case 'tool-result':
         // A preliminary result would end the call too early.
-        if (fields.preliminary !== true) yield* this.#calls.end(id, { result: fields.output })
+        if (fields.preliminary === true) return
+        this.#asked.delete(id)
+        yield* this.#calls.end(id, { result: fields.output })
         return
       case 'tool-error':
+        this.#asked.delete(id)
         yield* this.#calls.end(id, failed(fields.error), fields.error)
         return
       case 'tool-output-denied':

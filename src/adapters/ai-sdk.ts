@@ -4,19 +4,17 @@
  * @module
  */
 
-import type { RunInput, RunOutcome } from '../agents/contract.ts'
+import type { RunInput } from '../agents/contract.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
 import { nameOf } from '../agents/usage.ts'
-import type { Adapter, Facts } from './adapter.ts'
-import { decidedMessages, tellAgain, waitsOf } from './ai-approvals.ts'
+import type { Adapter, AdapterOptions, Ending, Facts } from './adapter.ts'
+import { asksOf, decidedMessages, tellAgain } from './ai-approvals.ts'
 import { messagesOf, toAiInput } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
 import { modelOf, toolsOf } from './facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, objectIn } from './fields.ts'
-import { beforeOf } from './waits.ts'
+import type { Before } from './waits.ts'
 import { earlierOf } from './window.ts'
-
-const BY = 'ai-sdk'
 
 /** Its interface has no memory: what was said in the session comes before the prompt. */
 export const aiSdk: Adapter = {
@@ -41,10 +39,10 @@ async function* runAgent(
   agent: unknown,
   input: RunInput,
   context: RunContext,
-): AsyncGenerator<Yielded, RunOutcome> {
+  _: AdapterOptions,
+  before: Before | undefined,
+): AsyncGenerator<Yielded, Ending> {
   keepQuiet(agent)
-  const before = beforeOf(context, BY)
-  if (before?.waits) return before.waits
   const prompt = toAiInput(input, context.history)
   const earlier = before ? decidedMessages(before, context) : await earlierOf(context)
   const messages = before ? earlier : [...earlier, ...messagesOf(prompt)]
@@ -54,8 +52,7 @@ async function* runAgent(
   const result = fieldsOf(await callMethod(agent, 'stream', { ...asked, abortSignal: context.signal }))
   for await (const part of itemsOf(result.stream ?? result.fullStream)) yield* parts.read(part)
   const { outcome } = parts
-  const waits = await waitsOf(parts, BY, messages, result, context)
-  if (waits) return { ...outcome, ...waits }
+  if (parts.asked.length > 0) return { ...outcome, ...(await asksOf(parts, messages, result)) }
   const structured = outcome.finishReason === 'stop' ? await outputOf(result) : undefined
   return { ...outcome, ...(structured && { structured }) }
 }

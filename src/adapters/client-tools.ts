@@ -9,6 +9,7 @@ import type { ClientTool, RunEvent } from '../agents/contract.ts'
 import { MAX_REQUESTS } from '../agents/event.ts'
 import type { RunContext } from '../agents/perform.ts'
 import { ServableError } from '../errors.ts'
+import type { Ending } from './adapter.ts'
 import type { AiParts } from './ai-parts.ts'
 import { callMethod, type Fields, fieldsOf, hasMethods, listIn, textIn } from './fields.ts'
 import { type Asked, type Before, givenBy } from './waits.ts'
@@ -67,18 +68,12 @@ function openCallOf(part: unknown): Fields | undefined {
   return call.state === 'call' ? call : undefined
 }
 
-/** What a stream that has ended asks of the client, and what is to be kept of it. */
-export interface ClientAsks {
-  readonly asked: readonly Asked[]
-  readonly state: { readonly messages: readonly Fields[] }
-}
-
 /** The requests for the calls of `tools`. Calls beyond the limit fail. */
 export async function* askClient(
   stream: Fields,
   tools: Fields,
   parts: AiParts,
-): AsyncGenerator<RunEvent, ClientAsks> {
+): AsyncGenerator<RunEvent, Ending> {
   const messages = await messagesOf(stream)
   const asked: Asked[] = []
   const refused = new Map<unknown, string>()
@@ -94,7 +89,7 @@ export async function* askClient(
     }
     asked.push({ key, kind: 'client_tool', toolCallId: parts.idOf(key), toolName, args })
   }
-  return { asked, state: { messages: withResults(messages, refused) } }
+  return { asked, state: () => ({ messages: withResults(messages, refused) }) }
 }
 
 /** All messages of a run, each once. Without its time a message comes last when it is told again. */

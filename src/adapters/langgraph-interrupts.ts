@@ -7,42 +7,44 @@
 import type { RunContext } from '../agents/perform.ts'
 import { type Fields, fieldsOf, listIn, objectIn, textIn } from './fields.ts'
 import type { Interrupt } from './langgraph-items.ts'
-import { type Asked, type Before, decisionOf, givenBy, lost, questionOf, type Waiting } from './waits.ts'
+import {
+  type Asked,
+  type Before,
+  decisionOf,
+  givenBy,
+  lost,
+  type Question,
+  questionOf,
+  type Waiting,
+} from './waits.ts'
 
 /** The requests for one interrupt. */
 export function asksOf({ id, value }: Interrupt): readonly Asked[] {
-  const calls = callsIn(value)
-  if (calls === undefined) {
-    const schema = objectIn(fieldsOf(value).schema)
-    return [
-      { key: id, name: 'interrupt', kind: 'question', message: questionOf(value), ...(schema && { schema }) },
-    ]
-  }
-  return calls.map(({ name, args, description, argsSchema, canEdit }, at) => ({
-    key: `${id}/${at}`,
-    kind: 'approval',
-    toolName: String(name),
-    args,
-    ...(textIn(description) !== undefined && { message: String(description) }),
-    ...(canEdit === true && { editable: true, schema: argsSchema ?? { type: 'object' } }),
+  const { actionRequests, reviewConfigs, schema } = fieldsOf(value)
+  const configs = new Map(
+    listIn(reviewConfigs).map(config => [fieldsOf(config).actionName, fieldsOf(config)]),
+  )
+  const calls = listIn(actionRequests).map(call => ({
+    ...configs.get(fieldsOf(call).name),
+    ...fieldsOf(call),
   }))
+  if (calls.length > 0 && calls.every(call => allows(call, 'approve') && allows(call, 'reject'))) {
+    return calls.map((call, at) => toApproval(`${id}/${at}`, call))
+  }
+  const question: Question = { kind: 'question', name: 'interrupt', message: questionOf(value) }
+  return [{ key: id, ...question, ...(objectIn(schema) && { schema }) }]
 }
 
-/** The calls that the middleware asks about; undefined for anything else, or where they cannot be approved or rejected. */
-function callsIn(value: unknown): readonly Fields[] | undefined {
-  const { actionRequests, reviewConfigs } = fieldsOf(value)
-  const configs = new Map(
-    listIn(reviewConfigs)
-      .map(fieldsOf)
-      .map(config => [config.actionName, config]),
-  )
-  const calls = listIn(actionRequests).map(call => {
-    const { allowedDecisions, argsSchema } = configs.get(fieldsOf(call).name) ?? {}
-    const allowed = listIn(allowedDecisions)
-    const canDecide = allowed.includes('approve') && allowed.includes('reject')
-    return { ...fieldsOf(call), argsSchema, canDecide, canEdit: allowed.includes('edit') }
-  })
-  return calls.length > 0 && calls.every(({ canDecide }) => canDecide) ? calls : undefined
+/** Whether a call of the middleware may be decided in a way. */
+function allows({ allowedDecisions }: Fields, decision: string): boolean {
+  return listIn(allowedDecisions).includes(decision)
+}
+
+function toApproval(key: string, call: Fields): Asked {
+  const { name, args, description, argsSchema: schema = { type: 'object' } } = call
+  const message = textIn(description)
+  const edits = allows(call, 'edit') && ({ editable: true, schema } as const)
+  return { key, kind: 'approval', toolName: String(name), args, ...(message && { message }), ...edits }
 }
 
 /**
@@ -52,7 +54,7 @@ function callsIn(value: unknown): readonly Fields[] | undefined {
 export function answersOf({ state, waiting }: Before, open: readonly unknown[], context: RunContext): Fields {
   const answers = listIn(state.interrupts).map((interrupt): [string, unknown] => {
     const id = String(fieldsOf(interrupt).id)
-    if (!open.includes(id)) throw lost(`The graph's checkpointer has no thread that waits at \`${id}\``)
+    if (!open.includes(id)) throw lost('The checkpointer of the graph has lost the interrupt')
     const question = waiting.find(({ key }) => key === id)
     if (question !== undefined) return [id, givenBy(question, context)]
     const decisions = waiting.filter(({ key }) => key.startsWith(`${id}/`))
@@ -63,7 +65,7 @@ export function answersOf({ state, waiting }: Before, open: readonly unknown[], 
 
 function toDecision(waiting: Waiting, context: RunContext): object {
   const { approved, reason, editedArgs } = decisionOf(waiting, context)
-  if (!approved) return { type: 'reject', ...(reason !== undefined && { message: reason }) }
+  if (!approved) return { type: 'reject', message: reason }
   if (editedArgs === undefined) return { type: 'approve' }
   return { type: 'edit', editedAction: { name: waiting.request.toolName, args: editedArgs } }
 }

@@ -4,18 +4,16 @@
  * @module
  */
 
-import type { RunInput, RunOutcome } from '../agents/contract.ts'
+import type { RunInput } from '../agents/contract.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
-import type { Adapter } from './adapter.ts'
+import type { Adapter, AdapterOptions, Ending } from './adapter.ts'
 import { toolsOf } from './facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, listIn, objectIn, textIn } from './fields.ts'
 import { answersOf, asksOf } from './langgraph-interrupts.ts'
 import { LangGraphItems } from './langgraph-items.ts'
 import { toLangChainMessage, toLangChainMessages } from './langgraph-messages.ts'
 import { threadOf } from './thread.ts'
-import { type Before, beforeOf, lost, waitFor } from './waits.ts'
-
-const BY = 'langgraph'
+import { type Before, lost } from './waits.ts'
 
 /** The name of a graph without a name of its own. */
 const UNNAMED = 'LangGraph'
@@ -43,10 +41,10 @@ async function* runGraph(
   graph: unknown,
   input: RunInput,
   context: RunContext,
-): AsyncGenerator<Yielded, RunOutcome> {
+  _: AdapterOptions,
+  before: Before | undefined,
+): AsyncGenerator<Yielded, Ending> {
   const { runId, signal } = context
-  const before = beforeOf(context, BY)
-  if (before?.waits) return before.waits
   const thread = threadOf(context)
   const threadId = textIn(before?.state.thread) ?? thread ?? runId
   const configurable = { thread_id: threadId }
@@ -59,15 +57,11 @@ async function* runGraph(
     for await (const item of itemsOf(stream)) yield* items.read(item)
   } catch (cause) {
     if (!lacksCheckpointer(cause)) throw cause
-    throw lost('The graph asks with `interrupt`, and has no checkpointer that could keep it', cause)
+    throw lost('The graph calls `interrupt` and has no checkpointer', cause)
   }
   yield* items.rest()
   const { interrupts, outcome } = items
-  if (interrupts.length === 0) return outcome
-  return {
-    ...outcome,
-    ...(await waitFor(context, BY, interrupts.flatMap(asksOf), { thread: threadId, interrupts })),
-  }
+  return { ...outcome, asked: interrupts.flatMap(asksOf), state: () => ({ thread: threadId, interrupts }) }
 }
 
 /** Nodes that ask at once fail with a list of errors. */

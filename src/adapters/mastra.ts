@@ -4,22 +4,21 @@
  * @module
  */
 
-import type { RunInput, RunOutcome } from '../agents/contract.ts'
+import type { RunInput } from '../agents/contract.ts'
 import { ownerOf } from '../agents/owner.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
 import type { Tool } from '../agents/tool.ts'
 import { nameOf } from '../agents/usage.ts'
-import type { Adapter } from './adapter.ts'
+import type { Adapter, AdapterOptions, Ending } from './adapter.ts'
+import { tellAgain } from './ai-approvals.ts'
 import { toAiInput } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
 import { answeredMessages, askClient, toMastraTools } from './client-tools.ts'
 import { modelOf, toolsOf } from './facts.ts'
 import { callMethod, type Fields, fieldsOf, hasMethods, itemsOf, textIn } from './fields.ts'
-import { isSuspended, resumed, Suspended, suspendedState } from './mastra-suspended.ts'
+import { isSuspended, keptOf, resumed, toRequestPart } from './mastra-suspended.ts'
 import { threadOf } from './thread.ts'
-import { type Before, beforeOf, waitFor } from './waits.ts'
-
-const BY = 'mastra'
+import type { Before } from './waits.ts'
 
 /**
  * A run with a `sessionId` has its thread in the agent's memory. The resource is the user, or the thread itself without a
@@ -52,36 +51,29 @@ async function* runAgent(
   agent: unknown,
   input: RunInput,
   context: RunContext,
-): AsyncGenerator<Yielded, RunOutcome> {
-  const before = beforeOf(context, BY)
-  if (before?.waits) return before.waits
+  _: AdapterOptions,
+  before: Before | undefined,
+): AsyncGenerator<Yielded, Ending> {
   const thread = threadOf(context)
   const memory = thread === undefined ? {} : { memory: { thread, resource: ownerOf(context) ?? thread } }
   const clientTools = await toMastraTools(agent, context.clientTools)
   const options = { abortSignal: context.signal, ...memory, ...(clientTools && { clientTools }) }
   const parts = new AiParts()
-  const suspended = new Suspended()
+  if (before && isSuspended(before)) yield* tellAgain(before, parts)
   let isClientAsked = false
   let result: Fields = {}
   for await (const stream of streamsOf(agent, input, context, before, options)) {
     result = stream
-    if (before) yield* suspended.tellAgain(before, parts)
     for await (const chunk of itemsOf(result.fullStream)) {
-      suspended.read(chunk)
       yield* parts.read(toAiPart(chunk))
       isClientAsked ||= clientTools !== undefined && isCallOf(chunk, clientTools)
     }
   }
-  const { outcome } = parts
-  const asked = suspended.asked(parts)
-  if (asked.length > 0) {
-    return { ...outcome, ...(await waitFor(context, BY, asked, suspendedState(agent, result))) }
-  }
+  const { outcome, asked } = parts
+  if (asked.length > 0) return { ...outcome, asked, state: () => keptOf(agent, result) }
   if (clientTools === undefined || !isClientAsked) return outcome
   context.signal.throwIfAborted()
-  const client = yield* askClient(result, clientTools, parts)
-  if (client.asked.length === 0) return outcome
-  return { ...outcome, ...(await waitFor(context, BY, client.asked, client.state)) }
+  return { ...outcome, ...(yield* askClient(result, clientTools, parts)) }
 }
 
 /** The streams of one run: Mastra takes the answers to calls that it has suspended one at a time. */
@@ -109,14 +101,15 @@ function isCallOf(chunk: unknown, tools: Fields): boolean {
 const NAMES: ReadonlyMap<unknown, string> = new Map([
   ['tool-call-input-streaming-start', 'tool-input-start'],
   ['tool-call-delta', 'tool-input-delta'],
-  ['tool-call-approval', 'tool-approval-request'],
-  ['tool-call-suspended', 'tool-approval-request'],
 ])
 
 /** A chunk of Mastra as a part of the AI SDK. */
 function toAiPart(chunk: unknown): object {
   const { type, payload, object } = fieldsOf(chunk)
   const { stepResult, output, args, argsTextDelta, result, ...rest } = fieldsOf(payload)
+  if (type === 'tool-call-approval' || type === 'tool-call-suspended') {
+    return toRequestPart(type, fieldsOf(payload))
+  }
   if (type === 'tripwire') return { type: 'finish', finishReason: 'tripwire' }
   if (type === 'object-result') return { type, object }
   if (type === 'finish') {

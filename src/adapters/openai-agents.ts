@@ -4,21 +4,19 @@
  * @module
  */
 
-import type { RunInput, RunOutcome, RunResult, Usage } from '../agents/contract.ts'
+import type { RunInput, RunResult, Usage } from '../agents/contract.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
 import { ServableError } from '../errors.ts'
-import type { Adapter, AdapterOptions } from './adapter.ts'
+import type { Adapter, AdapterOptions, Ending } from './adapter.ts'
 import { toUsage } from './ending.ts'
 import { toolsOf } from './facts.ts'
 import { callMethod, type Fields, fieldsOf, hasMethods, itemsOf, listIn, objectIn, textIn } from './fields.ts'
-import { asksIn, goOn, keptState, usedSince } from './openai-approvals.ts'
+import { asksIn, goOn, usedSince } from './openai-approvals.ts'
 import { modelOf, OpenAiEvents } from './openai-events.ts'
 import { toOpenAiInput, toOpenAiMessage } from './openai-messages.ts'
 import { threadOf } from './thread.ts'
-import { beforeOf, waitFor } from './waits.ts'
+import type { Before } from './waits.ts'
 import { earlierOf } from './window.ts'
-
-const BY = 'openai-agents'
 
 /** A run with a `sessionId` has the session that the option `session` opens; without one, what was said comes before the input. */
 export const openaiAgents: Adapter = {
@@ -26,11 +24,7 @@ export const openaiAgents: Adapter = {
   recognizes: value =>
     'handoffs' in fieldsOf(value) && hasMethods(value, 'asTool') && 'outputType' in fieldsOf(value),
   options: ['run', 'session', 'RunState'],
-  check({ run, RunState }) {
-    if (RunState !== undefined && !hasMethods(RunState, 'fromString')) {
-      const text = "`RunState` must be the class of '@openai/agents'"
-      throw new ServableError('invalid_options', `\`servable\`: ${text}`)
-    }
+  check({ run }) {
     if (typeof run === 'function' || hasMethods(run, 'run')) return
     const text =
       "an OpenAI Agents agent needs its runner: give `{ run }` from '@openai/agents', or a `Runner`"
@@ -57,25 +51,23 @@ async function* runAgent(
   input: RunInput,
   context: RunContext,
   options: AdapterOptions,
-): AsyncGenerator<Yielded, RunOutcome> {
-  const before = beforeOf(context, BY)
-  if (before?.waits) return before.waits
+  before: Before | undefined,
+): AsyncGenerator<Yielded, Ending> {
   const thread = threadOf(context)
   const session = thread === undefined ? undefined : await options.session?.(thread, context)
   const settings = { stream: true, signal: context.signal, ...(objectIn(session) && { session }) }
   const events = new OpenAiEvents(modelOf(fieldsOf(agent).model))
   try {
     const goingOn = before && (await goOn(agent, options.RunState, before, context))
-    for (const item of goingOn?.items ?? []) yield* events.read(toldAgain(item))
-    const asked = goingOn ? goingOn.state : await inputOf(input, context, objectIn(session) !== undefined)
-    const stream = await start(options.run, agent, asked, settings)
+    for (const item of goingOn?.items ?? []) yield* events.readItem('tool_called', item)
+    const told = goingOn ? goingOn.state : await inputOf(input, context, objectIn(session) !== undefined)
+    const stream = await start(options.run, agent, told, settings)
     for await (const event of itemsOf(stream)) yield* events.read(event)
     await stream.completed
     if (context.signal.aborted) return { finishReason: 'cancelled' }
-    const asks = asksIn(stream, options.RunState)
-    const outcome = outcomeOf(stream, events, goingOn?.used)
-    if (asks.length === 0) return outcome
-    return { ...outcome, ...(await waitFor(context, BY, asks, keptState(stream))) }
+    const asked = asksIn(stream, options.RunState)
+    const state = () => ({ run: callMethod(stream.state, 'toString') })
+    return { ...outcomeOf(stream, events, goingOn?.used), asked, state }
   } catch (error) {
     if (!/GuardrailTripwireTriggered$/.test(String(fieldsOf(fieldsOf(error).constructor).name))) throw error
     return { finishReason: 'rejected' }
@@ -88,11 +80,6 @@ async function inputOf(input: RunInput, context: RunContext, hasSession: boolean
   const own = toOpenAiInput(input, context.history)
   if (earlier.length === 0) return own
   return [...earlier, ...(typeof own === 'string' ? [toOpenAiMessage({ role: 'user', content: own })] : own)]
-}
-
-/** A call that waited, as the SDK told it. */
-function toldAgain({ rawItem }: Fields): object {
-  return { type: 'run_item_stream_event', name: 'tool_called', item: { rawItem } }
 }
 
 async function start(run: unknown, ...args: readonly unknown[]): Promise<Fields> {

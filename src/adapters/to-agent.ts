@@ -11,6 +11,7 @@ import { langGraph } from './langgraph.ts'
 import { mastra } from './mastra.ts'
 import { openaiAgents } from './openai-agents.ts'
 import { voltAgent } from './voltagent.ts'
+import { beforeOf, waitFor } from './waits.ts'
 
 /** Options of `toAgent`. Every member is optional. */
 export interface ToAgentOptions {
@@ -113,7 +114,11 @@ function bodyOf(agent: unknown, adapter: Adapter, options: ToAgentOptions): Agen
       throw new ServableError('invalid_options', `\`forRun\` must return ${adapter.what}, or nothing`)
     }
     try {
-      return yield* adapter.run(chosen, input, context, options)
+      const before = beforeOf(context, adapter.what)
+      if (before?.waits) return before.waits
+      const { asked = [], state, ...outcome } = yield* adapter.run(chosen, input, context, options, before)
+      if (asked.length === 0) return outcome
+      return { ...outcome, ...(await waitFor(context, adapter.what, asked, state)) }
     } catch (error) {
       throw failureOf(error)
     }

@@ -4,20 +4,18 @@
  * @module
  */
 
-import type { RunInput, RunOutcome } from '../agents/contract.ts'
+import type { RunInput } from '../agents/contract.ts'
 import { ownerOf } from '../agents/owner.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
 import { nameOf } from '../agents/usage.ts'
-import type { Adapter } from './adapter.ts'
-import { decidedMessages, tellAgain, waitsOf } from './ai-approvals.ts'
+import type { Adapter, AdapterOptions, Ending } from './adapter.ts'
+import { asksOf, decidedMessages, tellAgain } from './ai-approvals.ts'
 import { messagesOf, toAiInput } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
 import { modelOf, toolsOf } from './facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, textIn } from './fields.ts'
 import { threadOf } from './thread.ts'
-import { beforeOf } from './waits.ts'
-
-const BY = 'voltagent'
+import type { Before } from './waits.ts'
 
 /** A run with a `sessionId` has its conversation in the agent's memory. */
 export const voltAgent: Adapter = {
@@ -35,10 +33,10 @@ async function* runAgent(
   agent: unknown,
   input: RunInput,
   context: RunContext,
-): AsyncGenerator<Yielded, RunOutcome> {
+  _: AdapterOptions,
+  before: Before | undefined,
+): AsyncGenerator<Yielded, Ending> {
   const { signal } = context
-  const before = beforeOf(context, BY)
-  if (before?.waits) return before.waits
   const userId = ownerOf(context)
   const conversationId = threadOf(context)
   const options = {
@@ -46,21 +44,15 @@ async function* runAgent(
     ...(conversationId !== undefined && { conversationId }),
     ...(userId !== undefined && { userId }),
   }
-  const remembers = conversationId !== undefined && hasMemory(agent)
   const parts = new AiParts({ model: nameOf(modelOf(fieldsOf(agent).model)) })
   const prompt = before ? decidedMessages(before, context) : toAiInput(input, context.history)
   if (before) yield* tellAgain(before, parts)
   const result = fieldsOf(await callMethod(agent, 'streamText', prompt, options))
   for await (const part of itemsOf(result.fullStream)) yield* parts.read(withoutStack(part))
   // Its memory has the user's message, and would be told it twice.
-  const told = before !== undefined || !remembers ? messagesOf(prompt) : []
-  const waits = await waitsOf(parts, BY, told, result, context)
-  return { ...parts.outcome, ...waits }
-}
-
-/** Agents have a memory unless their settings say otherwise. */
-function hasMemory(agent: unknown): boolean {
-  return !hasMethods(agent, 'getMemory') || callMethod(agent, 'getMemory') !== false
+  const remembers = conversationId !== undefined && fieldsOf(agent).memory !== false
+  const told = before === undefined && remembers ? [] : messagesOf(prompt)
+  return { ...parts.outcome, ...(await asksOf(parts, told, result)) }
 }
 
 /** VoltAgent gives a tool's error as a result with its stack. This makes it an error that has only its text. */

@@ -4,11 +4,11 @@
  * @module
  */
 
-import type { Answer, InputRequest, RunResult } from '../agents/contract.ts'
+import type { InputRequest, RunResult } from '../agents/contract.ts'
 import { MAX_REQUESTS } from '../agents/event.ts'
 import { isAnswered, placeOf, requestOf } from '../agents/input-request.ts'
 import type { RunContext } from '../agents/perform.ts'
-import { ServableError } from '../errors.ts'
+import { isServableError, ServableError } from '../errors.ts'
 import { type Fields, fieldsOf, listIn, textIn } from './fields.ts'
 
 /** Something that waits, with the key by which the framework knows it. */
@@ -22,6 +22,14 @@ export interface Asked extends Omit<InputRequest, 'id' | 'digest'> {
   readonly key: string
   /** The name of a question. Others have the name of their tool. */
   readonly name?: string
+}
+
+/** A question, with its name in its run. */
+export interface Question {
+  readonly kind: 'question'
+  readonly name: string
+  readonly message: string
+  readonly schema?: object
 }
 
 /** The end of a run that waits. */
@@ -72,11 +80,11 @@ export async function waitFor(
   { runId, scope, work }: RunContext,
   by: string,
   asked: readonly Asked[],
-  state: object,
+  state: () => object = () => ({}),
 ): Promise<Waits> {
   work.checkKept()
   if (asked.length > MAX_REQUESTS) {
-    throw new ServableError('run_too_large', `The agent asks for more than ${MAX_REQUESTS} things at a time`)
+    throw new ServableError('run_too_large', `More than ${MAX_REQUESTS} requests`)
   }
   const waiting: Waiting[] = []
   const places = [...listIn(fieldsOf(work.read()).places)]
@@ -89,12 +97,14 @@ export async function waitFor(
   return waitsFor(waiting)
 }
 
-function toJson(state: object): unknown {
+function toJson(state: () => object): unknown {
   try {
-    return JSON.parse(JSON.stringify(state))
+    return JSON.parse(JSON.stringify(state()))
   } catch (cause) {
-    const text = 'The agent waits for an answer, and its state cannot be written as JSON'
-    throw new ServableError('invalid_event', text, { cause })
+    if (isServableError(cause)) throw cause
+    throw new ServableError('invalid_event', 'The state of the waiting agent cannot be kept as JSON', {
+      cause,
+    })
   }
 }
 
@@ -112,29 +122,25 @@ export interface Decision {
 }
 
 /** The decision about an approval. Throws `invalid_input` for an answer of another kind. */
-export function decisionOf(waiting: Waiting, context: RunContext): Decision {
-  const answer = answerTo(waiting, context)
-  if (!('decision' in answer)) throw unfit(waiting)
-  const { decision, reason, editedArgs } = answer
-  return { approved: decision === 'approve', reason, editedArgs }
+export function decisionOf({ request }: Waiting, { answers = [] }: RunContext): Decision {
+  for (const answer of answers) {
+    if (answer.id !== request.id || !('decision' in answer)) continue
+    const { decision, reason, editedArgs } = answer
+    return { approved: decision === 'approve', reason, editedArgs }
+  }
+  throw unfit(request)
 }
 
 /** The value that answers a question, or the result of a client's tool. Throws `invalid_input` for an answer of another kind. */
-export function givenBy(waiting: Waiting, context: RunContext): unknown {
-  const answer = answerTo(waiting, context)
-  if (waiting.request.kind === 'question' && 'value' in answer) return answer.value
-  if (waiting.request.kind === 'client_tool' && 'result' in answer) return answer.result
-  throw unfit(waiting)
+export function givenBy({ request }: Waiting, { answers = [] }: RunContext): unknown {
+  const member = request.kind === 'question' ? 'value' : 'result'
+  const answer = answers.find(({ id }) => id === request.id)
+  if (answer === undefined || !(member in answer)) throw unfit(request)
+  return fieldsOf(answer)[member]
 }
 
-function answerTo(waiting: Waiting, { answers = [] }: RunContext): Answer {
-  const answer = answers.find(({ id }) => id === waiting.request.id)
-  if (answer === undefined) throw unfit(waiting)
-  return answer
-}
-
-function unfit({ request }: Waiting): ServableError {
-  return new ServableError('invalid_input', `There is no answer to \`${request.id}\` that fits`)
+function unfit({ id }: InputRequest): ServableError {
+  return new ServableError('invalid_input', `There is no answer to \`${id}\` that fits`)
 }
 
 /** The framework has lost what it needs to go on. */
