@@ -1,4 +1,4 @@
-import { testApprovals } from './approvals.ts'
+import { testApprovals, testShown } from './approvals.ts'
 import { testFramework } from './contract.ts'
 
 const framework = testFramework('ai-sdk', {
@@ -20,3 +20,5 @@ testApprovals(framework, {
   namesCall: true,
   remembers: false,
 })
+
+testShown(framework, 'The tool said: refunded A', { decision: 'approve' })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Answer, InputRequest, RunResult } from '../../src/index.ts'
 import { askerOf, type withFramework } from './contract.ts'
+import { SHOWN } from './served-framework.ts'
 
 /** The ways in which frameworks differ. */
 export interface ApprovalTraits {
@@ -34,10 +35,27 @@ export function answererOf(served: ReturnType<typeof withFramework>['served']) {
 const approve = ({ id }: InputRequest): Answer => ({ id, decision: 'approve' })
 const refuse = ({ id }: InputRequest): Answer => ({ id, decision: 'deny', reason: 'too much' })
 
+/** Serves the snippet of the page about models, whose agent `shop` asks once, and answers it. */
+export function testShown(
+  { installed }: ReturnType<typeof withFramework>,
+  text: string,
+  given: object,
+): void {
+  it('wait as the page shows', async () => {
+    const shown = await installed().serve(SHOWN)
+    const first = await askerOf(() => shown).run('shop', 'refund it')
+    const [{ id = '' } = {}] = first.requests ?? []
+    const second = await answererOf(() => shown)(first.runId, { id, ...given } as Answer)
+    expect(second).toMatchObject([200, { text, finishReason: 'stop' }])
+    await shown.stop()
+  })
+}
+
 export function testApprovals(
-  { served }: ReturnType<typeof withFramework>,
+  framework: ReturnType<typeof withFramework>,
   { together, toldOfBoth, namesCall, remembers, tokens = [12, 12] }: ApprovalTraits,
 ): void {
+  const { served } = framework
   const { run, stream } = askerOf(served)
   const answer = answererOf(served)
   const asksIn = ({ requests = [] }: RunResult) => requests

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answererOf, testApprovals } from './approvals.ts'
+import { answererOf, testApprovals, testShown } from './approvals.ts'
 import { askerOf, testFramework } from './contract.ts'
 
 const framework = testFramework('langgraph', {
@@ -73,3 +73,5 @@ describe('interrupts', () => {
     expect(await answer(first.runId, ...answers)).toMatchObject([409, { code: 'not_resumable' }])
   })
 })
+
+testShown(framework, 'refunded A', { value: 'A' })

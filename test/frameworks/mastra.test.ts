@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { answererOf, testApprovals } from './approvals.ts'
+import { answererOf, testApprovals, testShown } from './approvals.ts'
 import { testClientTools } from './client-tools.ts'
 import { askerOf, testFramework } from './contract.ts'
 
@@ -57,3 +57,5 @@ it('says what it lacks, where Mastra has no storage, or one that forgets', async
   const second = await answer(first.runId, { id, decision: 'approve' })
   expect(second).toMatchObject([409, { code: 'not_resumable' }])
 })
+
+testShown(framework, 'The tool said: refunded A', { decision: 'approve' })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { testApprovals } from './approvals.ts'
+import { testApprovals, testShown } from './approvals.ts'
 import { askerOf, testFramework } from './contract.ts'
 
 const framework = testFramework('openai-agents', {
@@ -40,3 +40,5 @@ it('says what it lacks, where a tool needs an approval without `RunState`', asyn
   const response = await askerOf(served).post('forgetful-shop/run', 'refund it')
   expect([response.status, await response.json()]).toMatchObject([500, { code: 'invalid_options' }])
 })
+
+testShown(framework, 'The tool said: refunded A', { decision: 'approve' })

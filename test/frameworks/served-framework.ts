@@ -1,9 +1,10 @@
 /** Installs a framework in a folder of its own, and serves its agents in a separate process. */
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
+import { fences } from '../pages.ts'
 import { root, type Started, start } from '../runtimes/process.ts'
 import { type ModelServer, startModel } from './model-server.ts'
 
@@ -37,6 +38,17 @@ const QUIET = {
   VOLTAGENT_TELEMETRY_DISABLED: '1',
 }
 
+/** The snippet of a page of `docs`, `framework-….ts`. */
+export const SHOWN = 'examples/shown.ts'
+
+/** A snippet that imports the sources and asks the model server. */
+function runnable(snippet: string): string {
+  return snippet
+    .replaceAll("'servable'", "'../src/index.ts'")
+    .replaceAll("'servable/adapters'", "'../src/adapters/index.ts'")
+    .replaceAll("'http://127.0.0.1:4000/v1'", "globalThis.process.env.OPENAI_BASE_URL ?? ''")
+}
+
 /** Copies the tests and the `examples` of a framework into a new folder, and installs its packages there. */
 export async function install(framework: string, examples: readonly string[]): Promise<Installed> {
   // The folder is below the library's own packages, which the sources need. The framework's packages are found first.
@@ -51,6 +63,8 @@ export async function install(framework: string, examples: readonly string[]): P
   await cp(join(root, 'test/frameworks/tsconfig.json'), join(folder, 'tsconfig.json'))
   for (const name of ['serve.ts', 'weather.ts'])
     await cp(join(root, 'test/frameworks', name), join(tests, name))
+  const shown = fences.find(({ text }) => text.startsWith(`// framework-${framework}.ts\n`))
+  if (shown !== undefined) await writeFile(join(folder, SHOWN), runnable(shown.text))
   for (const name of examples) await cp(join(root, 'examples', name), join(folder, 'examples', name))
   await run(folder, 'bun', 'install', '--no-save')
   return {

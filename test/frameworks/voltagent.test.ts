@@ -1,4 +1,4 @@
-import { testApprovals } from './approvals.ts'
+import { testApprovals, testShown } from './approvals.ts'
 import { testFramework } from './contract.ts'
 
 const framework = testFramework('voltagent', {
@@ -19,3 +19,5 @@ testApprovals(framework, {
   namesCall: true,
   remembers: true,
 })
+
+testShown(framework, 'The tool said: refunded A', { decision: 'approve' })
