@@ -6,7 +6,6 @@
 
 import type { RunEvent } from '../agents/contract.ts'
 import type { RunContext } from '../agents/perform.ts'
-import type { Ending } from './adapter.ts'
 import type { AiParts } from './ai-parts.ts'
 import { type Fields, fieldsOf, listIn } from './fields.ts'
 import { type Before, decisionOf } from './waits.ts'
@@ -28,19 +27,8 @@ export function* tellAgain({ waiting }: Before, parts: AiParts): Generator<RunEv
   }
 }
 
-/** What a run asks for whose calls wait. `told` is what the agent was told, `result` has what it said. */
-export async function asksOf(
-  { asked }: AiParts,
-  told: readonly unknown[],
-  result: Fields,
-): Promise<Pick<Ending, 'asked' | 'state'>> {
-  if (asked.length === 0) return {}
-  const messages = [...told, ...(await saidIn(result))]
-  return { asked, state: () => ({ messages }) }
-}
-
 /** All messages of the agent in one run: AI SDK 7, AI SDK 6, VoltAgent. */
-async function saidIn({ responseMessages, response, steps }: Fields): Promise<readonly unknown[]> {
+export async function saidIn({ responseMessages, response, steps }: Fields): Promise<readonly unknown[]> {
   const last = listIn(await steps).at(-1)
   const { messages } = fieldsOf((await response) ?? fieldsOf(last).response)
   return listIn((await responseMessages) ?? messages)

@@ -8,7 +8,7 @@ import type { RunInput } from '../agents/contract.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
 import { nameOf } from '../agents/usage.ts'
 import type { Adapter, AdapterOptions, Ending, Facts } from './adapter.ts'
-import { asksOf, decidedMessages, tellAgain } from './ai-approvals.ts'
+import { decidedMessages, saidIn, tellAgain } from './ai-approvals.ts'
 import { messagesOf, toAiInput } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
 import { modelOf, toolsOf } from './facts.ts'
@@ -46,13 +46,16 @@ async function* runAgent(
   const prompt = toAiInput(input, context.history)
   const earlier = before ? decidedMessages(before, context) : await earlierOf(context)
   const messages = before ? earlier : [...earlier, ...messagesOf(prompt)]
-  const asked = earlier.length === 0 ? { prompt } : { messages }
+  const told = earlier.length === 0 ? { prompt } : { messages }
   const parts = new AiParts({ model: nameOf(modelIn(fieldsOf(agent).settings)) })
   if (before) yield* tellAgain(before, parts)
-  const result = fieldsOf(await callMethod(agent, 'stream', { ...asked, abortSignal: context.signal }))
+  const result = fieldsOf(await callMethod(agent, 'stream', { ...told, abortSignal: context.signal }))
   for await (const part of itemsOf(result.stream ?? result.fullStream)) yield* parts.read(part)
-  const { outcome } = parts
-  if (parts.asked.length > 0) return { ...outcome, ...(await asksOf(parts, messages, result)) }
+  const { asked, outcome } = parts
+  if (asked.length > 0) {
+    const all = [...messages, ...(await saidIn(result))]
+    return { ...outcome, asked, state: () => ({ messages: all }) }
+  }
   const structured = outcome.finishReason === 'stop' ? await outputOf(result) : undefined
   return { ...outcome, ...(structured && { structured }) }
 }

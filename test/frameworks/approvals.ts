@@ -6,6 +6,14 @@ import type { Answer, InputRequest, RunResult } from '../../src/index.ts'
 import { askerOf, type withFramework } from './contract.ts'
 import { SHOWN } from './served-framework.ts'
 
+/** A message as the model gets it. */
+interface Message {
+  readonly role: string
+  readonly content: unknown
+  readonly tool_call_id?: string
+  readonly tool_calls?: readonly { readonly id: string }[]
+}
+
 /** The ways in which frameworks differ. */
 export interface ApprovalTraits {
   /** Whether two calls are asked about together. Else the second is asked about once the first is answered. */
@@ -142,6 +150,25 @@ export function testApprovals(
         remembers ? 'You said: refund the session' : 'You said: ',
       )
     })
+
+    it.each([{}, { sessionId: 'mixers' }, { sessionId: 'mixers', userId: 'ada' }])(
+      'run beside others, which are called once: %o',
+      async session => {
+        const said = `refund mixed ${JSON.stringify(session)}`
+        const first = await run('shop', said, session)
+        expect(asksIn(first)).toMatchObject([{ toolName: 'refund' }])
+        const [, second] = await answer(first.runId, ...asksIn(first).map(approve))
+        expect(second).toMatchObject({ finishReason: 'stop' })
+        const { messages }: { messages: Message[] } = JSON.parse(
+          served().model.askedFor(said).at(-1)?.text ?? '',
+        )
+        expect(messages.filter(({ role, content }) => role === 'user' && content === said)).toHaveLength(1)
+        const calls = messages.flatMap(({ tool_calls: made = [] }) => made.map(({ id }) => id))
+        expect(calls.toSorted()).toEqual(['call_1', 'call_2'])
+        const results = messages.filter(({ role }) => role === 'tool')
+        expect(results.map(({ tool_call_id: id }) => id).toSorted()).toEqual(['call_1', 'call_2'])
+      },
+    )
 
     it('tell the call again in the run that goes on, as events', async () => {
       const first = await stream('shop', 'refund streamed')

@@ -27,7 +27,7 @@ const refund = tool({
   execute: ({ order }) => `refunded ${order}`,
 })
 const shopFor = (apiKey: string) =>
-  new ToolLoopAgent({ id: 'shop', model: modelFor(apiKey), tools: { refund } })
+  new ToolLoopAgent({ id: 'shop', model: modelFor(apiKey), tools: { get_weather, refund } })
 
 const main = new ToolLoopAgent({ id: 'main', model: modelFor('given'), tools: { get_weather } })
 const output = Output.object({ schema: z.object({ city: z.string() }) })

@@ -74,7 +74,7 @@ const shopFor = (apiKey: string) =>
   createAgent({
     name: 'shop',
     model: modelFor(apiKey),
-    tools: [refund],
+    tools: [get_weather, refund],
     middleware: [middlewareFor({ interruptOn: { refund: true } })],
     checkpointer,
   }).graph

@@ -63,7 +63,7 @@ const pick_color = createTool({
     return agent?.suspend({ message: `Which color for ${hue}?` })
   },
 })
-const tools = { refund, pick_color }
+const tools = { get_weather, refund, pick_color }
 const shopFor = (apiKey: string, name = 'shop') =>
   new Agent({ ...common, id: 'shop', name, model: modelFor(apiKey), tools, memory })
 const storage = new LibSQLStore({

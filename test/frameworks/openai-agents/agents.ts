@@ -55,7 +55,7 @@ const shopFor = (apiKey: string) =>
     ...common,
     name: 'shop',
     model: new OpenAIChatCompletionsModel(clientFor(apiKey), 'test'),
-    tools: [refund],
+    tools: [get_weather, refund],
   })
 const keeping = { run, session: sessionOf, RunState }
 

@@ -38,7 +38,13 @@ const refund = createTool({
 })
 const shopMemory = new Memory({ storage: new InMemoryStorageAdapter() })
 const shopFor = (apiKey: string) =>
-  new Agent({ ...common, name: 'shop', model: modelFor(apiKey), tools: [refund], memory: shopMemory })
+  new Agent({
+    ...common,
+    name: 'shop',
+    model: modelFor(apiKey),
+    tools: [get_weather, refund],
+    memory: shopMemory,
+  })
 
 export const agents = [
   toAgent(shopFor('given')),
