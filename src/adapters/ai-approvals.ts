@@ -8,12 +8,13 @@ import type { RunEvent } from '../agents/contract.ts'
 import type { RunContext } from '../agents/perform.ts'
 import type { AiParts } from './ai-parts.ts'
 import { type Fields, fieldsOf, listIn } from './fields.ts'
-import { type Before, decisionOf } from './waits.ts'
+import { answerTo, type Before } from './waits.ts'
 
 /** The messages of a run that goes on: what was said, and what was decided. */
 export function decidedMessages({ state, waiting }: Before, context: RunContext): readonly unknown[] {
   const content = waiting.map(each => {
-    const { approved, reason } = decisionOf(each, context)
+    const { decision, reason } = answerTo(each, context)
+    const approved = decision === 'approve'
     return { type: 'tool-approval-response', approvalId: each.key, approved, reason }
   })
   return [...listIn(state.messages), { role: 'tool', content }]

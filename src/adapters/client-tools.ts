@@ -12,7 +12,7 @@ import { ServableError } from '../errors.ts'
 import type { Ending } from './adapter.ts'
 import type { AiParts } from './ai-parts.ts'
 import { callMethod, type Fields, fieldsOf, hasMethods, listIn, textIn } from './fields.ts'
-import { type Asked, type Before, givenBy } from './waits.ts'
+import { type Asked, answerTo, type Before } from './waits.ts'
 
 /** Tools as Mastra takes them for one call. Throws `invalid_input` for the name of a tool of the agent. */
 export async function toMastraTools(
@@ -45,7 +45,7 @@ function toStandardSchema(schema: unknown): object {
 
 /** The messages with the results of the client. Throws `invalid_input` for an answer that is no result. */
 export function answeredMessages({ state, waiting }: Before, context: RunContext): readonly Fields[] {
-  const results = waiting.map((each): [string, unknown] => [each.key, givenBy(each, context)])
+  const results = waiting.map((each): [string, unknown] => [each.key, answerTo(each, context).result])
   return withResults(listIn(state.messages).map(fieldsOf), new Map(results))
 }
 

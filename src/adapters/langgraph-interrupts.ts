@@ -7,16 +7,7 @@
 import type { RunContext } from '../agents/perform.ts'
 import { type Fields, fieldsOf, listIn, objectIn, textIn } from './fields.ts'
 import type { Interrupt } from './langgraph-items.ts'
-import {
-  type Asked,
-  type Before,
-  decisionOf,
-  givenBy,
-  lost,
-  type Question,
-  questionOf,
-  type Waiting,
-} from './waits.ts'
+import { type Asked, answerTo, type Before, lost, type Question, questionOf, type Waiting } from './waits.ts'
 
 /** The requests for one interrupt. */
 export function asksOf({ id, value }: Interrupt): readonly Asked[] {
@@ -56,7 +47,7 @@ export function answersOf({ state, waiting }: Before, open: readonly unknown[], 
     const id = String(fieldsOf(interrupt).id)
     if (!open.includes(id)) throw lost('The checkpointer of the graph has lost the interrupt')
     const question = waiting.find(({ key }) => key === id)
-    if (question !== undefined) return [id, givenBy(question, context)]
+    if (question !== undefined) return [id, answerTo(question, context).value]
     const decisions = waiting.filter(({ key }) => key.startsWith(`${id}/`))
     return [id, { decisions: decisions.map(each => toDecision(each, context)) }]
   })
@@ -64,8 +55,8 @@ export function answersOf({ state, waiting }: Before, open: readonly unknown[], 
 }
 
 function toDecision(waiting: Waiting, context: RunContext): object {
-  const { approved, reason, editedArgs } = decisionOf(waiting, context)
-  if (!approved) return { type: 'reject', message: reason }
+  const { decision, reason, editedArgs } = answerTo(waiting, context)
+  if (decision !== 'approve') return { type: 'reject', message: reason }
   if (editedArgs === undefined) return { type: 'approve' }
   return { type: 'edit', editedAction: { name: waiting.request.toolName, args: editedArgs } }
 }

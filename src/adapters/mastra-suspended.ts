@@ -8,7 +8,7 @@
 import { parseArgs } from '../agents/fold.ts'
 import type { RunContext } from '../agents/perform.ts'
 import { callMethod, type Fields, fieldsOf, hasMethods, objectIn, textIn } from './fields.ts'
-import { type Before, decisionOf, givenBy, lost, type Question, questionOf, type Waiting } from './waits.ts'
+import { answerTo, type Before, lost, type Question, questionOf, type Waiting } from './waits.ts'
 
 /** A call that Mastra has suspended, as a part of the AI SDK. */
 export function toRequestPart(type: unknown, payload: Fields): object {
@@ -64,7 +64,6 @@ async function resume(agent: unknown, data: unknown, options: object): Promise<F
 
 /** An answer as Mastra takes it. */
 function dataOf(waiting: Waiting, context: RunContext): unknown {
-  if (waiting.request.kind === 'question') return givenBy(waiting, context)
-  const { approved, reason } = decisionOf(waiting, context)
-  return { approved, reason }
+  const { value, decision, reason } = answerTo(waiting, context)
+  return waiting.request.kind === 'question' ? value : { approved: decision === 'approve', reason }
 }

@@ -10,7 +10,7 @@ import type { RunContext } from '../agents/perform.ts'
 import { ServableError } from '../errors.ts'
 import { toUsage } from './ending.ts'
 import { callMethod, type Fields, fieldsOf, hasMethods, listIn, textIn } from './fields.ts'
-import { type Asked, type Before, decisionOf, lost } from './waits.ts'
+import { type Asked, answerTo, type Before, lost } from './waits.ts'
 
 /** A run of the SDK that goes on. */
 export interface GoingOn {
@@ -33,9 +33,9 @@ export function asksIn(stream: Fields, RunState: unknown): readonly Asked[] {
   }
   return items.map(item => {
     const { name, rawItem } = fieldsOf(item)
-    const { arguments: told, action, operation, ...call } = fieldsOf(rawItem)
-    const toolName = String(name ?? call.name ?? call.type)
-    const args = typeof told === 'string' ? parseArgs(told) : (action ?? operation)
+    const { arguments: told, action, ...call } = fieldsOf(rawItem)
+    const toolName = String(name ?? call.name)
+    const args = typeof told === 'string' ? parseArgs(told) : action
     const key = String(idOf(item))
     return { key, kind: 'approval', toolCallId: key, toolName, args }
   })
@@ -60,8 +60,8 @@ export async function goOn(
   const items = listIn(callMethod(state, 'getInterruptions')).map(fieldsOf)
   for (const each of waiting) {
     const item = items.find(item => idOf(item) === each.key)
-    const { approved, reason } = decisionOf(each, context)
-    callMethod(state, approved ? 'approve' : 'reject', item, { message: reason })
+    const { decision, reason } = answerTo(each, context)
+    callMethod(state, decision === 'approve' ? 'approve' : 'reject', item, { message: reason })
   }
   return { state, items, used: toUsage(fieldsOf(state).usage) }
 }

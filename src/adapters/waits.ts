@@ -114,33 +114,14 @@ export function questionOf(value: unknown): string {
   return textIn(value) ?? textIn(message) ?? textIn(question) ?? JSON.stringify(value) ?? 'null'
 }
 
-/** What was decided of a call. */
-export interface Decision {
-  readonly approved: boolean
-  readonly reason: string | undefined
-  readonly editedArgs?: unknown
-}
+/** The members of the answers that fit, by kind. */
+const FITS = { approval: 'decision', question: 'value', client_tool: 'result' } as const
 
-/** The decision about an approval. Throws `invalid_input` for an answer of another kind. */
-export function decisionOf({ request }: Waiting, { answers = [] }: RunContext): Decision {
-  for (const answer of answers) {
-    if (answer.id !== request.id || !('decision' in answer)) continue
-    const { decision, reason, editedArgs } = answer
-    return { approved: decision === 'approve', reason, editedArgs }
-  }
-  throw unfit(request)
-}
-
-/** The value that answers a question, or the result of a client's tool. Throws `invalid_input` for an answer of another kind. */
-export function givenBy({ request }: Waiting, { answers = [] }: RunContext): unknown {
-  const member = request.kind === 'question' ? 'value' : 'result'
-  const answer = answers.find(({ id }) => id === request.id)
-  if (answer === undefined || !(member in answer)) throw unfit(request)
-  return fieldsOf(answer)[member]
-}
-
-function unfit({ id }: InputRequest): ServableError {
-  return new ServableError('invalid_input', `There is no answer to \`${id}\` that fits`)
+/** The answer to a request, which fits its kind. Throws `invalid_input` for one that does not. */
+export function answerTo({ request: { id, kind } }: Waiting, { answers = [] }: RunContext): Fields {
+  const answer = fieldsOf(answers.find(each => each.id === id))
+  if (FITS[kind] in answer) return answer
+  throw new ServableError('invalid_input', `There is no answer to \`${id}\` that fits`)
 }
 
 /** The framework has lost what it needs to go on. */
