@@ -26,6 +26,12 @@ export function asksOf({ id, value }: Interrupt): readonly Asked[] {
   return [{ key: id, ...question, ...(objectIn(schema) && { schema }) }]
 }
 
+/** An interrupt as text. A node that asks twice has one id for both, and what is asked differs. */
+export function toText(interrupt: unknown): string {
+  const { id, value } = fieldsOf(interrupt)
+  return JSON.stringify([id, value])
+}
+
 /** Whether a call of the middleware may be decided in a way. */
 function allows({ allowedDecisions }: Fields, decision: string): boolean {
   return listIn(allowedDecisions).includes(decision)
@@ -45,7 +51,7 @@ function toApproval(key: string, call: Fields): Asked {
 export function answersOf({ state, waiting }: Before, open: readonly unknown[], context: RunContext): Fields {
   const answers = listIn(state.interrupts).map((interrupt): [string, unknown] => {
     const id = String(fieldsOf(interrupt).id)
-    if (!open.includes(id)) throw lost('The checkpointer of the graph has lost the interrupt')
+    if (!open.includes(toText(interrupt))) throw lost('The checkpointer of the graph has lost the interrupt')
     const question = waiting.find(({ key }) => key === id)
     if (question !== undefined) return [id, answerTo(question, context).value]
     const decisions = waiting.filter(({ key }) => key.startsWith(`${id}/`))

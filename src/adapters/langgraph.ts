@@ -9,7 +9,7 @@ import type { RunContext, Yielded } from '../agents/perform.ts'
 import type { Adapter, AdapterOptions, Ending } from './adapter.ts'
 import { toolsOf } from './facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, listIn, objectIn, textIn } from './fields.ts'
-import { answersOf, asksOf } from './langgraph-interrupts.ts'
+import { answersOf, asksOf, toText } from './langgraph-interrupts.ts'
 import { LangGraphItems } from './langgraph-items.ts'
 import { toLangChainMessage, toLangChainMessages } from './langgraph-messages.ts'
 import { threadOf } from './thread.ts'
@@ -83,11 +83,11 @@ function asked(
   return { messages: [...toLangChainMessages(context.history), message] }
 }
 
-/** The ids of the interrupts at which a thread waits. A graph without a checkpointer has no threads. */
+/** The interrupts at which a thread waits, as text. A graph without a checkpointer has no threads. */
 async function openInterrupts(graph: unknown, configurable: object): Promise<readonly unknown[]> {
   if (!objectIn(fieldsOf(graph).checkpointer) || !hasMethods(graph, 'getState')) return []
   const { tasks } = fieldsOf(await callMethod(graph, 'getState', { configurable }))
-  return listIn(tasks).flatMap(task => listIn(fieldsOf(task).interrupts).map(each => fieldsOf(each).id))
+  return listIn(tasks).flatMap(task => listIn(fieldsOf(task).interrupts).map(toText))
 }
 
 /** The same object as `new Command({ resume })`. The package recognizes a command by this name. */

@@ -56,6 +56,17 @@ describe('interrupts', () => {
     expect([status, finishReason, text]).toEqual([200, 'stop', 'One is 0. Two is 1. '])
   })
 
+  it('take no answer that was meant for another one of the same node', async () => {
+    const session = { sessionId: 'payers' }
+    const first = await run('twice', 'pay', session)
+    const [{ id = '', message } = {}] = first.requests ?? []
+    const second = await run('twice', 'yes', session)
+    expect([message, second.requests?.[0]?.message]).toEqual(['pay 1?', 'pay 1000?'])
+    expect(await answer(first.runId, { id, value: 'sure' })).toMatchObject([409, { code: 'not_resumable' }])
+    const answers = (second.requests ?? []).map(request => ({ id: request.id, value: 'no' }))
+    expect(await answer(second.runId, ...answers)).toMatchObject([200, { text: 'yes, no' }])
+  })
+
   it('take edited arguments', async () => {
     const first = await run('shop', 'refund it edited')
     const [{ id = '', editable } = {}] = first.requests ?? []

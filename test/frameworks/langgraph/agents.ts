@@ -87,6 +87,12 @@ const questions = new StateGraph(MessagesAnnotation)
   })
   .addEdge(START, 'one')
   .addEdge(START, 'two')
+const twice = new StateGraph(MessagesAnnotation)
+  .addNode('ask', () => ({
+    messages: [{ role: 'ai', content: `${interrupt('pay 1?')}, ${interrupt('pay 1000?')}` }],
+  }))
+  .addEdge(START, 'ask')
+  .compile({ checkpointer, name: 'twice' })
 const unkept = questions.compile({ name: 'unkept' })
 const forgetful = questions.compile({ checkpointer: new MemorySaver(), name: 'forgetful' })
 
@@ -94,6 +100,7 @@ export const agents = [
   toAgent(shopFor('given')),
   toAgent(shopFor('given'), { name: 'keyed-shop', forRun: ({ apiKey }) => apiKey && shopFor(apiKey) }),
   toAgent(questions.compile({ checkpointer, name: 'questions' })),
+  toAgent(twice),
   toAgent(unkept),
   toAgent(forgetful),
   toAgent(nested),
