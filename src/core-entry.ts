@@ -97,6 +97,7 @@ export type {
   KeptDefinition,
   ServerCallOptions,
   ServerTool,
+  ToolApprovals,
   ToolServer,
   ToolServerChange,
   ToolServerDefinition,

@@ -102,6 +102,7 @@ export type {
   KeptDefinition,
   ServerCallOptions,
   ServerTool,
+  ToolApprovals,
   ToolServer,
   ToolServerChange,
   ToolServerDefinition,
