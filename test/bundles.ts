@@ -29,6 +29,7 @@ const SMALL = ['cors', 'corrections', 'rateLimit', 'trustProxy', 'uploads'] as c
 const ROOMS = {
   'src/plugins/tools.ts': ['tools'],
   'src/files/plugin.ts': ['files'],
+  'src/approvals/plugin.ts': ['approvals'],
   'src/metrics/plugin.ts': ['metrics', 'MetricsExporter'],
   'src/admin/plugin.ts': ['admin'],
   'src/openapi/plugin.ts': ['openapi'],
@@ -49,7 +50,7 @@ function withPlugin(name: string, entry: string, call: string, limit: number, ke
 }
 
 const ALL = [
-  'cors(true), rateLimit(), uploads(), trustProxy(1), corrections(), tools(), openapi(), files(),',
+  'cors(true), rateLimit(), uploads(), trustProxy(1), corrections(), tools(), openapi(), files(), approvals(),',
   'metrics(new MetricsExporter()), admin(), a2a(), eventSocket()',
 ].join(' ')
 
@@ -76,6 +77,7 @@ export const BUNDLES: readonly Bundle[] = [
   withPlugin('`tools()`', 'src/plugins/tools.ts', 'tools()', 35.9),
   withPlugin('`admin()`, `memoryState()`', 'src/admin/plugin.ts', 'admin()', 54.7, true),
   withPlugin('`files()`, `memoryState()`', 'src/files/plugin.ts', 'files()', 55.7, true),
+  withPlugin('`approvals()`, `memoryState()`', 'src/approvals/plugin.ts', 'approvals()', 52, true),
   withPlugin('`metrics()`', 'src/metrics/plugin.ts', 'metrics(new MetricsExporter())', 40.9),
   withPlugin('`openapi()`', 'src/openapi/plugin.ts', 'openapi()', 43.7),
   withPlugin('`eventSocket()`', 'src/gateway/plugin.ts', 'eventSocket()', 51.2),

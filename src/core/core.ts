@@ -58,6 +58,7 @@ export function createCore(options: CoreOptions): Core {
     working,
     memory: memoryIn(settings, { catalog, keep, plugins, files }),
     files,
+    approvals: plugins.find(plugin => plugin.approvals)?.approvals?.(settings, keep),
   }
   const mounted: MountedPlugin[] = []
   const host = state.createHost(runs)

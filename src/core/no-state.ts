@@ -40,6 +40,7 @@ export function noState(): NoState {
       start: unstored,
       keep: unstored,
       answer: missing,
+      asking: async () => undefined,
       get: missing,
       follow: missing,
       wait: missing,

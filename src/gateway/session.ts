@@ -306,6 +306,7 @@ export class GatewaySession {
     const { ip, secrets } = this.#connection
     return {
       owner: this.#owner,
+      identity: this.identity,
       ip,
       requestId: this.#data.requestId,
       // Isolated clients were refused when they connected.

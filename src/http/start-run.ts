@@ -7,8 +7,10 @@
 
 import type { Answer, RunEvent, RunInput, RunOptions, RunResult } from '../agents/contract.ts'
 import { errorOf } from '../agents/event.ts'
-import { asTold, ServableError } from '../errors.ts'
-import type { Follower, HostSettings, RunHost } from '../runs/host.ts'
+import { secretsOf } from '../agents/redacted.ts'
+import { asTold, isServableError, ServableError } from '../errors.ts'
+import type { Approver, Asking } from '../runs/approvals.ts'
+import type { AnsweredRun, Follower, HostSettings, RunHost } from '../runs/host.ts'
 import type { Conversation } from '../runs/input.ts'
 import type { RunRecord } from '../runs/record.ts'
 import { type Caller, type KeptRun, type PlainOptions, type Run, startRun } from '../runs/run.ts'
@@ -18,7 +20,7 @@ import { createStoredClientOf, type StoredClientOf, type Who } from './client-of
 import { digestKey } from './idempotency.ts'
 
 /** Who asks for a run. */
-export interface Asker extends Caller, Who {
+export interface Asker extends Caller, Who, Approver {
   readonly requestId?: string | undefined
   readonly traceparent?: string | undefined
   /** Requests of one deployment do not share memory. */
@@ -112,8 +114,16 @@ class PlainCaller implements Caller {
 
 /** What came of answers: the record, and the run that goes on after the last one. */
 export interface AnswerOutcome {
-  readonly record: RunRecord
+  readonly record: RunRecord | DecidedRun
   readonly started?: StartedRun | undefined
+}
+
+/** What somebody other than the owner is told of a run that they have decided. */
+export interface DecidedRun extends Pick<RunRecord, 'id' | 'kind' | 'name' | 'requests'> {
+  /** All is answered, and the run goes on. */
+  readonly goesOn: boolean
+  /** All is answered, and the run waits for its owner's key. */
+  readonly resumable?: true | undefined
 }
 
 /** Answers to requests of a stored run, and how the run that goes on is started. */
@@ -127,39 +137,124 @@ export interface AskedAnswers {
 
 /**
  * Answers requests of a run that waits. The last answer starts the run that goes on, as a stored one; the same answers again find it.
- * Throws as `RunHost.answer` and {@link StartRun} do.
+ * Throws as `RunHost.answer` and {@link StartRun} do, and `forbidden` for what the asker may not decide.
  */
 export type AnswerRun = (asked: AskedAnswers, asker: Asker) => Promise<AnswerOutcome>
 
+/** What runs that go on need. */
+export type GoOnParts = StartParts & { readonly catalogOf: (scope?: string) => Pick<Catalog, 'resolve'> }
+
 /** Makes an {@link AnswerRun}. */
-export function createAnswerRun(
-  parts: StartParts & { readonly catalogOf: (scope?: string) => Pick<Catalog, 'resolve'> },
-): AnswerRun {
-  const { host, catalogOf } = parts
+export function createAnswerRun(parts: GoOnParts): AnswerRun {
+  const { host, runs } = parts
+  const admit = runs.approvals?.admit
   const storedClientOf = createStoredClientOf()
   return async ({ id, answers, apiKey, isBackground = false }, asker) => {
     const { owner } = asker
+    const asking = admit && (await host.asking(id))
+    const isOther = asking !== undefined && (await admit?.(asking, answers, asker, missingRun))
+    if (isOther === true) return decide(asking, answers, asker, parts)
     const nextId = crypto.randomUUID()
-    const { record, next } = await host.answer(id, owner, answers, nextId)
+    const options = runOptionsOf({ apiKey }, asker)
+    const hasKey = secretsOf(options).length > 0
+    const { record, next } = await host.answer(id, owner, answers, nextId, { hasKey })
     if (next === undefined) return { record }
-    const { kind, name, scope } = next.target
-    // Whose the run is stays the same, whoever answers.
-    const { sessionId, userId, identity, metadata, history, clientTools } = next.options
-    const as = { sessionId, userId, identity, metadata, history, clientTools }
-    const options = { ...runOptionsOf({ apiKey }, asker), ...as }
-    const runOwner = identity ?? null
-    const started = await host.start({
-      target: catalogOf(scope).resolve(kind, name),
-      input: next.input,
-      options: { ...options, runId: next.id },
-      owner: runOwner,
-      client: await storedClientOf(asker),
-      isBackground,
-      secrets: asker.secrets(),
-      continues: next.continues,
-    })
-    return { record, started: new StartedRun(undefined, started, host, runOwner, next.id === nextId) }
+    const own = { options, secrets: asker.secrets(), isBackground }
+    const client = next.client ?? (await storedClientOf(asker))
+    const isNew = next.id === nextId
+    // It goes on already, unless nobody could start it; without its key nobody does.
+    const found =
+      isNew || hasKey || !next.usedKey ? undefined : await host.get(next.id, owner).catch(withoutKey)
+    return { record, started: await goOn({ ...next, client }, { ...parts, ...own, isNew, found }) }
   }
+}
+
+/** Somebody other than the owner decides. What goes on is the owner's: the key, the place and the answer of the asker are not used. */
+async function decide(
+  asking: Asking,
+  answers: readonly Answer[],
+  asker: Asker,
+  parts: GoOnParts,
+): Promise<AnswerOutcome> {
+  const { host, runs } = parts
+  const { id, kind, name, owner } = asking.run
+  const by = { isOther: true }
+  const { record, next } = await host.answer(id, owner, answers, crypto.randomUUID(), by)
+  if (next !== undefined) await goOn(next, parts)
+  const requests = await runs.approvals?.known(asking, record.requests ?? [], asker)
+  return {
+    record: {
+      ...{ id, kind, name, goesOn: next !== undefined },
+      ...(requests?.length && { requests }),
+      ...(record.resumable && { resumable: true }),
+    },
+  }
+}
+
+/** How a run goes on. */
+export interface GoingOn extends GoOnParts {
+  /** Default: nothing of whoever answered. */
+  readonly options?: RunOptions
+  readonly secrets?: readonly string[]
+  /** Default: it does. Nobody who follows it has asked for it. */
+  readonly isBackground?: boolean
+  readonly isNew?: boolean
+  /** It goes on already. */
+  readonly found?: RunRecord | undefined
+}
+
+/** Starts the run that goes on, or finds it. */
+export async function goOn(
+  next: NonNullable<AnsweredRun['next']>,
+  { host, catalogOf, options = {}, secrets = [], isBackground = true, isNew = true, found }: GoingOn,
+): Promise<StartedRun> {
+  const { id, client, input, continues } = next
+  const { kind, name, scope } = next.target
+  // Whose the run is stays the same, whoever answers.
+  const { sessionId, userId, identity, metadata, history, clientTools } = next.options
+  const as = { sessionId, userId, identity, metadata, history, clientTools }
+  const owner = identity ?? null
+  const started =
+    found ??
+    (await host.start({
+      target: catalogOf(scope).resolve(kind, name),
+      input,
+      options: { ...options, ...as, runId: id },
+      owner,
+      client,
+      isBackground,
+      secrets,
+      continues,
+    }))
+  return new StartedRun(undefined, started, host, owner, isNew)
+}
+
+/** A run that is to go on. */
+export type AskedResume = Omit<AskedAnswers, 'answers'>
+
+/**
+ * Goes on with a run whose requests are all answered, for its owner, who sends the key that it needs. Throws `key_required`,
+ * `not_resumable` where something is left to answer, and `run_ended` for a run that waits for nothing.
+ */
+export type ResumeRun = (asked: AskedResume, asker: Asker) => Promise<StartedRun>
+
+/** Makes a {@link ResumeRun}. */
+export function createResumeRun(parts: GoOnParts): ResumeRun {
+  const answer = createAnswerRun({ ...parts, runs: { ...parts.runs, approvals: undefined } })
+  return async (asked, asker) => {
+    const { started } = await answer({ ...asked, answers: [] }, asker)
+    if (started !== undefined) return started
+    throw new ServableError('not_resumable', 'The run still waits for answers')
+  }
+}
+
+function missingRun(): ServableError {
+  return new ServableError('run_not_found', 'There is no such run')
+}
+
+function withoutKey(error: unknown): never {
+  if (!isServableError(error) || error.code !== 'run_not_found') throw error
+  throw new ServableError('key_required', 'The run used a key of its client: send one with the answers')
 }
 
 /** What a run knows of who asks for it. */

@@ -24,6 +24,8 @@ export interface LiveRunOptions {
   /** The same while it waits for answers. */
   readonly waitMs: number
   readonly isBackground: boolean
+  /** Whose place it takes. */
+  readonly client?: string | undefined
   /** Told of an end that cannot be written, which is tried again until it can. */
   readonly onStuck: (error: unknown) => void
 }
@@ -66,7 +68,8 @@ export class LiveRun {
   }
 
   #work(): LogWriting {
-    const { store, settings, owner, keepMs, waitMs, onStuck } = this.#options
+    const { store, settings, owner, keepMs, waitMs, client, onStuck } = this.#options
+    const { approvals } = settings
     const { id } = this.#run
     return writeLog(this.#run, {
       store,
@@ -80,9 +83,9 @@ export class LiveRun {
       onStuck,
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
       finish: (tx, event, result) => {
-        const waiting = isWaiting(event) ? this.#run.waiting : undefined
+        const waiting = isWaiting(event) && this.#run.waiting ? { ...this.#run.waiting, client } : undefined
         const keptMs = waiting === undefined ? keepMs : waitMs
-        sealRun(tx, id, { event, json: eventToJson(event), result, keepMs: keptMs, waiting })
+        sealRun(tx, id, { event, json: eventToJson(event), result, keepMs: keptMs, waiting, approvals })
       },
     })
   }

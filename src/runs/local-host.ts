@@ -13,6 +13,7 @@ import { sizeOf } from '../state/size.ts'
 import type { LocalParts, Retention } from '../state/state.ts'
 import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
 import { admitRun, type KeyUse, reserveKey, useOfKey } from './admission.ts'
+import type { Asking } from './approvals.ts'
 import { eventToJson } from './event-json.ts'
 import { notStored } from './failures.ts'
 import type {
@@ -45,7 +46,20 @@ import { foldLog, forgetRun, keepMsOf, sealRun, sweep } from './retention.ts'
 import { startRun } from './run.ts'
 import { Said } from './run-turn.ts'
 import type { Target } from './target.ts'
-import { answered, continuedBy, openOf, putWaiting, type WaitingRun, waitingIn } from './waiting.ts'
+import {
+  type AnsweredBy,
+  answered,
+  askingOf,
+  checkTime,
+  continuedBy,
+  openOf,
+  putWaiting,
+  tooManyWaiting,
+  WAITING,
+  type Waiting,
+  type WaitingRun,
+  waitingIn,
+} from './waiting.ts'
 
 /** Milliseconds between two sweeps at the least; a sweep happens when a run starts, never by a timer. */
 const SWEEP_EVERY_MS = 60_000
@@ -121,6 +135,7 @@ class LocalHost implements RunHost {
 
   async get(id: string, viewer: Viewer): Promise<RunRecord> {
     await this.#work.look(id)
+    await this.#expire()
     return this.#store.read(tx => {
       return this.#read(tx, this.#work.find(tx, id, viewer))
     })
@@ -171,6 +186,7 @@ class LocalHost implements RunHost {
 
   async list(owner: Viewer, query: RunQuery): Promise<RunPage> {
     await this.#work.look()
+    await this.#expire()
     return this.#store.read(tx => listRuns(tx, owner, query))
   }
 
@@ -196,8 +212,10 @@ class LocalHost implements RunHost {
     })
   }
 
-  async keep({ id, waiting, owner, event }: WaitingRun): Promise<void> {
+  async keep({ id, waiting: asked, owner, client, event }: WaitingRun): Promise<void> {
     await this.#sweep()
+    const { approvals, maxWaitingPerOwner = Number.POSITIVE_INFINITY } = this.#settings
+    const waiting = { ...asked, client }
     const { target, options } = waiting
     await this.#store.write(tx => {
       const at = tx.now
@@ -205,31 +223,69 @@ class LocalHost implements RunHost {
         { id, at, instance: this.#work.worker.own },
         { target, options, owner, key: undefined },
       )
+      if (client !== undefined && tx.count(WAITING, client) >= maxWaitingPerOwner) {
+        throw tooManyWaiting(maxWaitingPerOwner)
+      }
       tx.put(RUNS, toDocument(run), { thing: id })
-      sealRun(tx, id, { event, json: eventToJson(event), result: undefined, keepMs: this.#waitMs, waiting })
+      const end = { event, json: eventToJson(event), result: undefined, keepMs: this.#waitMs }
+      sealRun(tx, id, { ...end, waiting, approvals })
     })
   }
 
-  async answer(id: string, viewer: Viewer, answers: readonly Answer[], next: string): Promise<AnsweredRun> {
+  async asking(id: string): Promise<Asking | undefined> {
     await this.#work.begun(id)
     await this.#work.look(id)
+    await this.#expire()
+    return this.#store.read(tx => {
+      const waiting = this.#work.lookUp(tx, id) && waitingIn(tx, id)
+      return waiting && askingOf(id, waiting)
+    })
+  }
+
+  async answer(
+    id: string,
+    viewer: Viewer,
+    answers: readonly Answer[],
+    next: string,
+    by: AnsweredBy = {},
+  ): Promise<AnsweredRun> {
+    const { expiry } = by
+    if (expiry === undefined) {
+      await this.#work.begun(id)
+      await this.#work.look(id)
+      await this.#expire()
+    }
     return this.#store.write(tx => {
       const run = this.#work.find(tx, id, viewer)
       const before = waitingIn(tx, id)
       if (before === undefined) throw waitsForNothing(run.record)
-      const after = answered(before, answers, next)
-      putWaiting(tx, id, after, { thing: id })
-      if (after.next === undefined) return { record: this.#read(tx, run) }
-      const record = { ...run.record, continuedBy: after.next }
+      if (expiry === undefined) checkTime(before, tx.now)
+      const after = answered(before, answers, next, by)
+      putWaiting(
+        tx,
+        id,
+        { ...after, ...goingOn(after, expiry, tx.now) },
+        { thing: id },
+        this.#settings.approvals,
+      )
+      if (openOf(after).length > 0) return { record: this.#read(tx, run) }
+      if (after.next === undefined) return { record: this.#rest(tx, run) }
+      const { resumable: _, ...rest } = run.record
+      const record = { ...rest, continuedBy: after.next }
       if (before.next === undefined) this.#settle(tx, { ...run, record })
-      const { target, input, options } = after
+      const { target, input, options, client, usedKey } = after
       const continues = continuedBy(after, id)
-      return { record, next: { id: after.next, target, input, options, continues } }
+      return { record, next: { id: after.next, target, input, options, client, usedKey, continues } }
     })
   }
 
-  lookAfter(): Promise<void> {
-    return this.#work.lookAfter()
+  async lookAfter(): Promise<void> {
+    await this.#work.lookAfter()
+    await this.#expire()
+  }
+
+  #expire(): Soon<void> {
+    return this.#settings.approvals?.expireRuns(this, { store: this.#store, keepMs: this.#keepMs })
   }
 
   /** The record with what stands apart from it. */
@@ -239,6 +295,14 @@ class LocalHost implements RunHost {
     const waiting = record.status === 'input_required' ? waitingIn(tx, id) : undefined
     const requests = waiting === undefined ? [] : openOf(waiting)
     return { ...record, ...(result && { result }), ...(requests.length > 0 && { requests }) }
+  }
+
+  /** Writes that all is answered, and that the run waits for its owner's key. It is kept as long as before. */
+  #rest(tx: Transaction, run: StoredRun): RunRecord {
+    const record = { ...run.record, resumable: true } as const
+    const { expiresAt } = tx.get(RUNS, record.id) ?? {}
+    tx.put(RUNS, toDocument({ ...run, record }, expiresAt), { thing: record.id, leaves: 'last' })
+    return record
   }
 
   /** Writes the record of a run that waits no more. It is kept as long as any other from now on. */
@@ -282,6 +346,7 @@ class LocalHost implements RunHost {
       keepMs: this.#keepMs,
       waitMs: this.#waitMs,
       isBackground,
+      client: request.client,
       onStuck: thrown => this.#settings.onFailure?.(notStored(id, target, { options, secrets, thrown })),
     })
     this.#work.add(id, live, {
@@ -298,8 +363,10 @@ class LocalHost implements RunHost {
   }
 
   get #waitMs(): number {
-    const { retentionMs, waitingMs = 0 } = this.#settings
-    return keepMsOf({ retentionMs: Math.max(retentionMs, waitingMs) }, this.#retention)
+    const { retentionMs, waitingMs = 0, approvals } = this.#settings
+    // One that expires says so for as long as any other that has ended.
+    const expiringMs = approvals === undefined ? 0 : approvals.expiresMs + retentionMs
+    return keepMsOf({ retentionMs: Math.max(retentionMs, waitingMs, expiringMs) }, this.#retention)
   }
 
   /** A run as it is by now; one that is gone makes room for another one of its id. */
@@ -343,6 +410,15 @@ const INTERRUPTED: ErrorEvent = {
   type: 'error',
   code: 'interrupted',
   error: 'The server stopped before the run ended',
+}
+
+/** Milliseconds after which the run that goes on is started again, where it could not be. */
+const GO_ON_AGAIN_MS = 60_000
+
+function goingOn({ next }: Waiting, expiry: AnsweredBy['expiry'], now: number): Partial<Waiting> {
+  if (expiry === 'started') return { isGoingOn: undefined }
+  if (expiry === undefined || next === undefined) return {}
+  return { isGoingOn: true, expiresAt: now + GO_ON_AGAIN_MS }
 }
 
 function waitsForNothing({ status }: RunSummary): ServableError {

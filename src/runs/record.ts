@@ -48,6 +48,8 @@ export interface RunRecord {
   readonly continuedFrom?: string | undefined
   /** The run that goes on with the answers. */
   readonly continuedBy?: string | undefined
+  /** Its owner can go on with it, and a key: all is answered, and it used a key that is not kept. */
+  readonly resumable?: true | undefined
   /** Once the run has failed; masked in production. */
   readonly error?: { readonly code: string; readonly message: string } | undefined
 }

@@ -9,9 +9,10 @@ import { Fold } from '../agents/fold.ts'
 import { readLog } from '../state/read-log.ts'
 import type { Retention } from '../state/state.ts'
 import type { Reader, Transaction } from '../state/store.ts'
+import type { Approvals } from './approvals.ts'
 import type { FileKeeper } from './files.ts'
 import { ended, KEYS, RESULTS, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
-import { putWaiting, WAITING, type Waiting } from './waiting.ts'
+import { dropWaiting, putWaiting, type Waiting } from './waiting.ts'
 
 /** A run with an idempotency key is kept at least this long, whatever the count. */
 const KEYED_MIN_MS = 60 * 60 * 1000
@@ -32,13 +33,14 @@ export interface RunEnd {
   readonly keepMs: number
   /** What the run waits for, if it does. */
   readonly waiting?: Waiting | undefined
+  readonly approvals?: Approvals | undefined
 }
 
 /** Seals the log of a running run and updates its record; false, and nothing is written, where it has ended before. */
 export function sealRun(
   tx: Transaction,
   id: string,
-  { event, json, result, keepMs, waiting }: RunEnd,
+  { event, json, result, keepMs, waiting, approvals }: RunEnd,
 ): boolean {
   const stored = tx.get<StoredRun>(RUNS, id)?.value
   if (stored?.record.status !== 'running' || tx.append(id, json, true) === undefined) return false
@@ -50,7 +52,7 @@ export function sealRun(
   if (result !== undefined) {
     tx.put(RESULTS, { ...document, expiresAt: undefined, tags: {}, value: result }, { thing: id })
   }
-  if (waiting !== undefined) putWaiting(tx, id, waiting, { thing: id })
+  if (waiting !== undefined) putWaiting(tx, id, waiting, { thing: id }, approvals)
   tx.delete(RUNNING, id)
   return true
 }
@@ -93,9 +95,9 @@ export function forgetRun(tx: Transaction, { record, keyId }: StoredRun, files?:
   files?.forgetIn?.(tx, record.id)
   tx.delete(RUNS, record.id)
   tx.delete(RESULTS, record.id)
-  tx.delete(WAITING, record.id)
+  dropWaiting(tx, record.id)
   tx.deleteLog(record.id)
   // Its answers start it once: never again.
-  if (record.continuedFrom !== undefined) tx.delete(WAITING, record.continuedFrom)
+  if (record.continuedFrom !== undefined) dropWaiting(tx, record.continuedFrom)
   if (keyId !== null) tx.delete(KEYS, keyId)
 }
