@@ -10,15 +10,7 @@ import { placeOf, takePlace } from '../runs/admission.ts'
 import { partitionOf } from '../runs/record.ts'
 import type { Recovery } from '../runs/recovery.ts'
 import type { Target } from '../runs/target.ts'
-import {
-  answered,
-  checkTime,
-  dropWaiting,
-  openOf,
-  putWaiting,
-  type Waiting,
-  waitingIn,
-} from '../runs/waiting.ts'
+import { answered, dropWaiting, openOf, putWaiting, type Waiting, waitingIn } from '../runs/waiting.ts'
 import type { WorkerName } from '../runs/worker-name.ts'
 import { sizeOf } from '../state/size.ts'
 import type { Transaction } from '../state/store.ts'
@@ -101,7 +93,7 @@ export function resumeTask(tx: Transaction, task: StoredTask, sent: TaskMessage,
   }
   const waiting = waitingIn(tx, taskId)
   if (waiting === undefined) return begin(tx, task, sent, by, gathering)
-  if (sent.by?.expiry === undefined) checkTime(waiting, tx.now)
+  if (sent.by?.change === undefined) by.settings.approvals?.check(waiting, tx.now)
   const answers = answersIn(message, openOf(waiting))
   const waited = answered(waiting, answers, crypto.randomUUID(), sent.by)
   if (waited.next === undefined) return stay(tx, task, waited, sent, by, gathering)

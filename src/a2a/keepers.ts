@@ -15,7 +15,7 @@ import type { Asking } from '../runs/approvals.ts'
 import type { Viewer } from '../runs/host.ts'
 import { streamOf } from '../runs/log-stream.ts'
 import { partitionOf } from '../runs/record.ts'
-import { type AnsweredBy, askingOf, WAITING, waitingIn } from '../runs/waiting.ts'
+import { type AnsweredBy, WAITING } from '../runs/waiting.ts'
 import { createLocalTaskHost } from './local-task-host.ts'
 import { isSettledState, type Message, type Task } from './model.ts'
 import type { PushConfig, PushRequest, Sent } from './push/config.ts'
@@ -72,10 +72,9 @@ export function createTaskKeeper(
   async function tellAsking({ id, turns, status, agent, owner }: StoredTask): Promise<void> {
     const { approvals } = settings
     if (approvals === undefined) return
-    const waiting = store.read(tx => waitingIn(tx, id))
     const hasAsked = turns > 1 || status.state === 'failed' || status.state === 'canceled'
-    if (waiting !== undefined) {
-      const asking = askingOf(id, waiting)
+    const asking = store.read(tx => approvals.asking(tx, id))
+    if (asking !== undefined) {
       await approvals.tell(asking)
       if (asking.expiresAt !== undefined) await seat.wakeBy(asking.expiresAt)
     } else if (hasAsked) {

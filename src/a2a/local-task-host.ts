@@ -11,7 +11,7 @@ import { KeptWork } from '../runs/kept-work.ts'
 import { LogFollower } from '../runs/log-follower.ts'
 import { keepMsOf } from '../runs/retention.ts'
 import type { Target } from '../runs/target.ts'
-import { askingOf, dropWaiting, putWaiting, type Waiting, waitingIn } from '../runs/waiting.ts'
+import { dropWaiting, putWaiting, type Waiting } from '../runs/waiting.ts'
 import { createWatch, type Watch } from '../runs/watch.ts'
 import type { LocalParts, Retention } from '../state/state.ts'
 import type { Soon, Store, Transaction } from '../state/store.ts'
@@ -105,7 +105,7 @@ class LocalTaskHost implements TaskHost {
     const { target, pushConfig, taskId } = message
     if (pushConfig !== undefined) await this.#pushOrThrow().sender.check(pushConfig.url)
     await this.#work.look(taskId)
-    if (message.by?.expiry === undefined) await this.#expire()
+    if (message.by?.change === undefined) await this.#expire()
     const begun = await this.#work.begin(taskId, async () => {
       // The view is as it is before the agent's first word: a stream begins there and misses nothing.
       const begun = await this.#store.write(tx =>
@@ -173,7 +173,7 @@ class LocalTaskHost implements TaskHost {
           parts: [{ data: { answers } }],
         } as const
         const { identity: owner = null } = options
-        const by = { isOther: true, expiry: 'denied' } as const
+        const by = { isOther: true, change: (after: Waiting) => after }
         await this.deliver({ taskId, message, target: undefined, owner, mayWait: false, options: {}, by })
       },
     })
@@ -193,10 +193,8 @@ class LocalTaskHost implements TaskHost {
   async asking(id: string): Promise<Asking | undefined> {
     await this.#work.look(id)
     await this.#expire()
-    return this.#store.read(tx => {
-      const waiting = this.#work.lookUp(tx, id) && waitingIn(tx, id)
-      return waiting && askingOf(id, waiting)
-    })
+    const { approvals } = this.#options.settings
+    return this.#store.read(tx => this.#work.lookUp(tx, id) && approvals?.asking(tx, id))
   }
 
   async follow(id: string, viewer: Viewer, after: number): Promise<Follower> {

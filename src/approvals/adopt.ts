@@ -1,6 +1,6 @@
-import { ASKING, askingOf, WAITING, type Waiting } from '../runs/waiting.ts'
+import { ASKING, WAITING, type Waiting } from '../runs/waiting.ts'
 import type { Store } from '../state/store.ts'
-import { putAsking } from './inbox.ts'
+import { askingOf, putAsking } from './inbox.ts'
 
 /** Runs and tasks that are looked at: the oldest. Each is read with its work. */
 const MOST = 1000

@@ -5,10 +5,44 @@
  */
 
 import type { Answer } from '../agents/contract.ts'
+import { ServableError } from '../errors.ts'
 import type { Approvals, Asking } from '../runs/approvals.ts'
 import { RESULTS, RUNS, type StoredRun, toDocument } from '../runs/record.ts'
-import { ASKING, EXPIRED, openOf, putWaiting, WAITING, type Waiting, waitingIn } from '../runs/waiting.ts'
+import { ASKING, openOf, putWaiting, WAITING, type Waiting, waitingIn } from '../runs/waiting.ts'
 import type { Reader, Transaction } from '../state/store.ts'
+
+/** What is said of an approval that has expired. */
+export const EXPIRED = 'The approval has expired'
+
+/** Milliseconds after which a run that goes on is started again, where it could not be. */
+const GO_ON_AGAIN_MS = 60_000
+
+/** When it is looked at: as long after it began to wait as the plugin said then, while an approval is open. */
+export function expiryOf(waiting: Waiting, now: number, expiresMs: number): number | undefined {
+  const mayExpire = waiting.isGoingOn || openOf(waiting).some(({ kind }) => kind === 'approval')
+  if (!mayExpire) return undefined
+  return waiting.at === undefined ? now + expiresMs : waiting.expiresAt
+}
+
+/** Throws `approval_expired` for what no answer counts for any more. */
+export function checkTime(
+  { hasExpired, next, expiresAt = Number.POSITIVE_INFINITY }: Waiting,
+  now: number,
+): void {
+  if (hasExpired || (next === undefined && now >= expiresAt))
+    throw new ServableError('approval_expired', EXPIRED)
+}
+
+/** The call is denied. Until the run that goes on has been started, it is due again. */
+export function denied(after: Waiting, now: number): Waiting {
+  if (after.next === undefined) return after
+  return { ...after, isGoingOn: true, expiresAt: now + GO_ON_AGAIN_MS }
+}
+
+/** The run that goes on has been started. */
+export function started(after: Waiting): Waiting {
+  return { ...after, isGoingOn: undefined }
+}
 
 /** Runs or tasks that are looked at in one go. What they ask is small: it stands without their work. */
 const AT_ONCE = 1000

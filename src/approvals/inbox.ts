@@ -10,7 +10,7 @@ import type { Transactions } from '../core/kept.ts'
 import type { Asking, AskingRun } from '../runs/approvals.ts'
 import { type Page, readPage } from '../runs/page.ts'
 import { partitionOf } from '../runs/record.ts'
-import { ASKING } from '../runs/waiting.ts'
+import { ASKING, openOf, type Waiting as WaitingWork } from '../runs/waiting.ts'
 import type { Footing, Reader, Transaction } from '../state/store.ts'
 
 /** The place of the list, where objects have it. */
@@ -58,6 +58,16 @@ export const INBOX_TRANSACTIONS: InboxTransactions = {
     },
   },
   writes: { put: (tx, asking) => putAsking(tx, asking) },
+}
+
+/** What a run or task asks. */
+export function askingOf(id: string, waiting: WaitingWork): Asking {
+  const { target, options, requests, isTask, at = 0, expiresAt } = waiting
+  const { kind, name } = target
+  const { identity: owner = null, userId, sessionId } = options
+  const open = openOf(waiting).map(request => request.id)
+  const run = { id, kind, name, owner, userId, sessionId, isTask }
+  return { run, requests, open, createdAt: at, expiresAt }
 }
 
 /** Writes what is still asked; what asks nothing any more, and is not to be looked at, leaves. */

@@ -9,12 +9,13 @@ import type { Calls, Keep } from '../core/kept.ts'
 import type { CoreSettings } from '../core/options.ts'
 import { ServableError } from '../errors.ts'
 import { logThrown } from '../http/failure-log.ts'
-import type { Approvals, Approver, Asking, AskingRun, ExpiringTasks } from '../runs/approvals.ts'
+import type { Approvals, Approver, Asking, AskingRun, DecidedRun, ExpiringTasks } from '../runs/approvals.ts'
 import type { AnsweredRun, RunHost } from '../runs/host.ts'
-import { EXPIRED, waitingIn } from '../runs/waiting.ts'
-import type { Footing, Store, Transaction } from '../state/store.ts'
-import { denialsOf, dueIn, failRun } from './expiry.ts'
+import { type Waiting as Kept, waitingIn } from '../runs/waiting.ts'
+import type { Footing, Reader, Store, Transaction } from '../state/store.ts'
+import { checkTime, denialsOf, denied, dueIn, EXPIRED, expiryOf, failRun, started } from './expiry.ts'
 import {
+  askingOf,
   INBOX,
   INBOX_TRANSACTIONS,
   type InboxQuery,
@@ -116,8 +117,39 @@ export class KeptApprovals implements Approvals {
     }
   }
 
-  note(tx: Transaction, asking: Asking, footing: Footing): void {
-    if (!this.#isHosted) putAsking(tx, asking, footing)
+  asking(tx: Reader, id: string): Asking | undefined {
+    const waiting = waitingIn(tx, id)
+    return waiting && askingOf(id, waiting)
+  }
+
+  note(tx: Transaction, id: string, waiting: Kept, footing: Footing): Kept {
+    const expiresAt = expiryOf(waiting, tx.now, this.expiresMs)
+    const noted = { ...waiting, at: waiting.at ?? tx.now, expiresAt }
+    if (!this.#isHosted) putAsking(tx, askingOf(id, noted), footing)
+    return noted
+  }
+
+  check(waiting: Kept, now: number): void {
+    checkTime(waiting, now)
+  }
+
+  async decide(
+    ...[host, { id, answers }, approver, goOn]: Parameters<Approvals['decide']>
+  ): Promise<DecidedRun | undefined> {
+    const asking = this.admit && (await host.asking(id))
+    if (asking === undefined || (await this.admit?.(asking, answers, approver, missingRun)) !== true)
+      return undefined
+    const { kind, name, owner } = asking.run
+    const next = crypto.randomUUID()
+    const outcome = await host.answer(id, owner, answers, next, { isOther: true })
+    if (outcome.next !== undefined) await goOn(outcome.next)
+    const { continuedBy, resumable, requests = [] } = outcome.record
+    const left = await this.known(asking, requests, approver)
+    return {
+      ...{ id, kind, name, goesOn: continuedBy !== undefined },
+      ...(left.length > 0 && { requests: left }),
+      ...(resumable && { resumable }),
+    }
   }
 
   async tell(asking: Asking): Promise<void> {
@@ -155,11 +187,11 @@ export class KeptApprovals implements Approvals {
       onRefused() {},
       goOn: async (id, waiting) => {
         const { identity: owner = null } = waiting.options
-        const by = { isOther: true, expiry: 'denied' } as const
+        const by = { isOther: true, change: denied }
         const { next } = await host.answer(id, owner, denialsOf(waiting), crypto.randomUUID(), by)
         if (next === undefined) return
         await this.goOn(next)
-        await host.answer(id, owner, [], next.id, { isOther: true, expiry: 'started' })
+        await host.answer(id, owner, [], next.id, { isOther: true, change: started })
       },
     })
   }
@@ -182,7 +214,7 @@ export class KeptApprovals implements Approvals {
       goOn,
     }: Pick<ExpiringTasks, 'onRefused'> & {
       refuse(tx: Transaction, id: string): void
-      goOn(id: string, waiting: NonNullable<ReturnType<typeof waitingIn>>): Promise<void>
+      goOn(id: string, waiting: Kept): Promise<void>
     },
   ): Promise<void> {
     try {
@@ -214,6 +246,10 @@ export class KeptApprovals implements Approvals {
       error,
     )
   }
+}
+
+function missingRun(): ServableError {
+  return new ServableError('run_not_found', 'There is no such run')
 }
 
 function isApproval({ kind }: InputRequest): boolean {

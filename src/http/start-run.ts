@@ -8,9 +8,9 @@
 import type { Answer, RunEvent, RunInput, RunOptions, RunResult } from '../agents/contract.ts'
 import { errorOf } from '../agents/event.ts'
 import { secretsOf } from '../agents/redacted.ts'
-import { asTold, isServableError, ServableError } from '../errors.ts'
-import type { Approver, Asking } from '../runs/approvals.ts'
-import type { AnsweredRun, Follower, HostSettings, RunHost } from '../runs/host.ts'
+import { asTold, ServableError } from '../errors.ts'
+import type { Approver, DecidedRun } from '../runs/approvals.ts'
+import type { AnsweredRun, Follower, HostSettings, RunHost, StartRequest } from '../runs/host.ts'
 import type { Conversation } from '../runs/input.ts'
 import type { RunRecord } from '../runs/record.ts'
 import { type Caller, type KeptRun, type PlainOptions, type Run, startRun } from '../runs/run.ts'
@@ -118,14 +118,6 @@ export interface AnswerOutcome {
   readonly started?: StartedRun | undefined
 }
 
-/** What somebody other than the owner is told of a run that they have decided. */
-export interface DecidedRun extends Pick<RunRecord, 'id' | 'kind' | 'name' | 'requests'> {
-  /** All is answered, and the run goes on. */
-  readonly goesOn: boolean
-  /** All is answered, and the run waits for its owner's key. */
-  readonly resumable?: true | undefined
-}
-
 /** Answers to requests of a stored run, and how the run that goes on is started. */
 export interface AskedAnswers {
   readonly id: string
@@ -147,86 +139,46 @@ export type GoOnParts = StartParts & { readonly catalogOf: (scope?: string) => P
 /** Makes an {@link AnswerRun}. */
 export function createAnswerRun(parts: GoOnParts): AnswerRun {
   const { host, runs } = parts
-  const admit = runs.approvals?.admit
   const storedClientOf = createStoredClientOf()
-  return async ({ id, answers, apiKey, isBackground = false }, asker) => {
-    const { owner } = asker
-    const asking = admit && (await host.asking(id))
-    const isOther = asking !== undefined && (await admit?.(asking, answers, asker, missingRun))
-    if (isOther === true) return decide(asking, answers, asker, parts)
+  return async (asked, asker) => {
+    const decided = await runs.approvals?.decide(host, asked, asker, next => goOn(next, parts))
+    if (decided !== undefined) return { record: decided }
+    const { id, answers, apiKey, isBackground = false } = asked
     const nextId = crypto.randomUUID()
     const options = runOptionsOf({ apiKey }, asker)
     const hasKey = secretsOf(options).length > 0
-    const { record, next } = await host.answer(id, owner, answers, nextId, { hasKey })
+    const { record, next } = await host.answer(id, asker.owner, answers, nextId, { hasKey })
     if (next === undefined) return { record }
-    const own = { options, secrets: asker.secrets(), isBackground }
     const client = next.client ?? (await storedClientOf(asker))
-    const isNew = next.id === nextId
-    // It goes on already, unless nobody could start it; without its key nobody does.
-    const found =
-      isNew || hasKey || !next.usedKey ? undefined : await host.get(next.id, owner).catch(withoutKey)
-    return { record, started: await goOn({ ...next, client }, { ...parts, ...own, isNew, found }) }
+    const how = { options, secrets: asker.secrets(), isBackground }
+    const { record: begun, owner } = await goOn({ ...next, client }, parts, how)
+    return { record, started: new StartedRun(undefined, begun, host, owner, next.id === nextId) }
   }
 }
 
-/** Somebody other than the owner decides. What goes on is the owner's: the key, the place and the answer of the asker are not used. */
-async function decide(
-  asking: Asking,
-  answers: readonly Answer[],
-  asker: Asker,
-  parts: GoOnParts,
-): Promise<AnswerOutcome> {
-  const { host, runs } = parts
-  const { id, kind, name, owner } = asking.run
-  const by = { isOther: true }
-  const { record, next } = await host.answer(id, owner, answers, crypto.randomUUID(), by)
-  if (next !== undefined) await goOn(next, parts)
-  const requests = await runs.approvals?.known(asking, record.requests ?? [], asker)
-  return {
-    record: {
-      ...{ id, kind, name, goesOn: next !== undefined },
-      ...(requests?.length && { requests }),
-      ...(record.resumable && { resumable: true }),
-    },
-  }
-}
+/** How a run goes on. Default: with nothing of whoever answered, and in the background, since nobody who follows it has asked for it. */
+export type GoingOn = Pick<StartRequest, 'options' | 'secrets' | 'isBackground'>
 
-/** How a run goes on. */
-export interface GoingOn extends GoOnParts {
-  /** Default: nothing of whoever answered. */
-  readonly options?: RunOptions
-  readonly secrets?: readonly string[]
-  /** Default: it does. Nobody who follows it has asked for it. */
-  readonly isBackground?: boolean
-  readonly isNew?: boolean
-  /** It goes on already. */
-  readonly found?: RunRecord | undefined
-}
-
-/** Starts the run that goes on, or finds it. */
+/** Starts the run that goes on, or finds it. Whose it is stays the same, whoever answers. */
 export async function goOn(
-  next: NonNullable<AnsweredRun['next']>,
-  { host, catalogOf, options = {}, secrets = [], isBackground = true, isNew = true, found }: GoingOn,
-): Promise<StartedRun> {
-  const { id, client, input, continues } = next
-  const { kind, name, scope } = next.target
-  // Whose the run is stays the same, whoever answers.
-  const { sessionId, userId, identity, metadata, history, clientTools } = next.options
+  { id, client, input, continues, target, options }: NonNullable<AnsweredRun['next']>,
+  { host, catalogOf }: Pick<GoOnParts, 'host' | 'catalogOf'>,
+  how: GoingOn = { options: {}, isBackground: true },
+): Promise<{ readonly record: RunRecord; readonly owner: string | null }> {
+  const { kind, name, scope } = target
+  const { sessionId, userId, identity, metadata, history, clientTools } = options
   const as = { sessionId, userId, identity, metadata, history, clientTools }
   const owner = identity ?? null
-  const started =
-    found ??
-    (await host.start({
-      target: catalogOf(scope).resolve(kind, name),
-      input,
-      options: { ...options, ...as, runId: id },
-      owner,
-      client,
-      isBackground,
-      secrets,
-      continues,
-    }))
-  return new StartedRun(undefined, started, host, owner, isNew)
+  const record = await host.start({
+    target: catalogOf(scope).resolve(kind, name),
+    input,
+    ...how,
+    options: { ...how.options, ...as, runId: id },
+    owner,
+    client,
+    continues,
+  })
+  return { record, owner }
 }
 
 /** A run that is to go on. */
@@ -246,15 +198,6 @@ export function createResumeRun(parts: GoOnParts): ResumeRun {
     if (started !== undefined) return started
     throw new ServableError('not_resumable', 'The run still waits for answers')
   }
-}
-
-function missingRun(): ServableError {
-  return new ServableError('run_not_found', 'There is no such run')
-}
-
-function withoutKey(error: unknown): never {
-  if (!isServableError(error) || error.code !== 'run_not_found') throw error
-  throw new ServableError('key_required', 'The run used a key of its client: send one with the answers')
 }
 
 /** What a run knows of who asks for it. */

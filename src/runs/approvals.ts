@@ -6,8 +6,9 @@
  */
 
 import type { Answer, InputRequest, Kind } from '../agents/contract.ts'
-import type { Footing, Store, Transaction } from '../state/store.ts'
-import type { RunHost } from './host.ts'
+import type { Footing, Reader, Store, Transaction } from '../state/store.ts'
+import type { AnsweredRun, RunHost } from './host.ts'
+import type { RunRecord } from './record.ts'
 import type { Waiting } from './waiting.ts'
 
 /** The run or task that asks. */
@@ -43,6 +44,16 @@ export interface Approver {
   readonly requestId?: string | undefined
 }
 
+/** What somebody other than the owner is told of a run that they have decided. */
+export interface DecidedRun extends Pick<RunRecord, 'id' | 'kind' | 'name'> {
+  /** Those that are open still and that they may decide. */
+  readonly requests?: readonly InputRequest[]
+  /** All is answered, and the run goes on. */
+  readonly goesOn: boolean
+  /** All is answered, and the run waits for its owner's key. */
+  readonly resumable?: true
+}
+
 /** What of the plugin is made for a handler. */
 export interface Approvals {
   /** Milliseconds for which an approval may be decided. */
@@ -59,12 +70,26 @@ export interface Approvals {
         missing: () => Error,
       ) => Promise<boolean>)
     | undefined
+  /**
+   * Decides for somebody other than the owner of a run; undefined, and nothing is done, where the owner answers. Throws as `admit`
+   * and `RunHost.answer` do.
+   */
+  decide(
+    host: RunHost,
+    asked: { readonly id: string; readonly answers: readonly Answer[] },
+    approver: Approver,
+    goOn: (next: NonNullable<AnsweredRun['next']>) => Promise<unknown>,
+  ): Promise<DecidedRun | undefined>
   /** The requests that somebody else may know of: those that they may decide. */
   known(asking: Asking, requests: readonly InputRequest[], approver: Approver): Promise<InputRequest[]>
-  /** Writes what is still asked where lists find it; nothing where that is elsewhere. */
-  note(tx: Transaction, asking: Asking, footing: Footing): void
+  /** What a run or task asks; undefined for one that does not wait. */
+  asking(tx: Reader, id: string): Asking | undefined
+  /** Gives what waits with its expiry, and writes it where lists find it, unless that is elsewhere. */
+  note(tx: Transaction, id: string, waiting: Waiting, footing: Footing): Waiting
   /** The same, in the list of all objects. */
   tell(asking: Asking): Promise<void>
+  /** Throws `approval_expired` for what no answer counts for any more. */
+  check(waiting: Waiting, now: number): void
   /** Ends what has expired, or goes on with it, once. Never rejects. */
   expireRuns(host: RunHost, kept: { readonly store: Store; readonly keepMs: number }): Promise<void>
   /** The same for tasks. */

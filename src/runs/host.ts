@@ -75,7 +75,7 @@ export interface AnsweredRun {
   readonly record: RunRecord
   /** What goes on, once the last request is answered. */
   readonly next?:
-    | (Pick<Waiting, 'target' | 'input' | 'options' | 'client' | 'usedKey'> & {
+    | (Pick<Waiting, 'target' | 'input' | 'options' | 'client'> & {
         id: string
         continues: Continued
       })

@@ -49,8 +49,6 @@ import type { Target } from './target.ts'
 import {
   type AnsweredBy,
   answered,
-  askingOf,
-  checkTime,
   continuedBy,
   openOf,
   putWaiting,
@@ -234,12 +232,8 @@ class LocalHost implements RunHost {
 
   async asking(id: string): Promise<Asking | undefined> {
     await this.#work.begun(id)
-    await this.#work.look(id)
     await this.#expire()
-    return this.#store.read(tx => {
-      const waiting = this.#work.lookUp(tx, id) && waitingIn(tx, id)
-      return waiting && askingOf(id, waiting)
-    })
+    return this.#store.read(tx => this.#work.lookUp(tx, id) && this.#settings.approvals?.asking(tx, id))
   }
 
   async answer(
@@ -249,34 +243,35 @@ class LocalHost implements RunHost {
     next: string,
     by: AnsweredBy = {},
   ): Promise<AnsweredRun> {
-    const { expiry } = by
-    if (expiry === undefined) {
+    const { approvals } = this.#settings
+    if (by.change === undefined) {
       await this.#work.begun(id)
       await this.#work.look(id)
       await this.#expire()
     }
     return this.#store.write(tx => {
       const run = this.#work.find(tx, id, viewer)
-      const before = waitingIn(tx, id)
-      if (before === undefined) throw waitsForNothing(run.record)
-      if (expiry === undefined) checkTime(before, tx.now)
+      const before = this.#waiting(tx, run, by)
       const after = answered(before, answers, next, by)
-      putWaiting(
-        tx,
-        id,
-        { ...after, ...goingOn(after, expiry, tx.now) },
-        { thing: id },
-        this.#settings.approvals,
-      )
+      putWaiting(tx, id, by.change?.(after, tx.now) ?? after, { thing: id }, approvals)
       if (openOf(after).length > 0) return { record: this.#read(tx, run) }
       if (after.next === undefined) return { record: this.#rest(tx, run) }
-      const { resumable: _, ...rest } = run.record
-      const record = { ...rest, continuedBy: after.next }
-      if (before.next === undefined) this.#settle(tx, { ...run, record })
+      if (before.next === undefined) this.#settle(tx, continuing(run, after.next))
+      const { record } = continuing(run, after.next)
       const { target, input, options, client, usedKey } = after
+      // Nobody starts it without the key that it needs.
+      if (usedKey && !by.hasKey) return { record }
       const continues = continuedBy(after, id)
-      return { record, next: { id: after.next, target, input, options, client, usedKey, continues } }
+      return { record, next: { id: after.next, target, input, options, client, continues } }
     })
+  }
+
+  /** What a run waits for. Throws `run_ended`, and `approval_expired`. */
+  #waiting(tx: Reader, { record }: StoredRun, by: AnsweredBy): Waiting {
+    const waiting = waitingIn(tx, record.id)
+    if (waiting !== undefined && by.change === undefined) this.#settings.approvals?.check(waiting, tx.now)
+    if (waiting !== undefined && record.status !== 'failed') return waiting
+    throw waitsForNothing(record)
   }
 
   async lookAfter(): Promise<void> {
@@ -412,13 +407,9 @@ const INTERRUPTED: ErrorEvent = {
   error: 'The server stopped before the run ended',
 }
 
-/** Milliseconds after which the run that goes on is started again, where it could not be. */
-const GO_ON_AGAIN_MS = 60_000
-
-function goingOn({ next }: Waiting, expiry: AnsweredBy['expiry'], now: number): Partial<Waiting> {
-  if (expiry === 'started') return { isGoingOn: undefined }
-  if (expiry === undefined || next === undefined) return {}
-  return { isGoingOn: true, expiresAt: now + GO_ON_AGAIN_MS }
+function continuing(run: StoredRun, continuedBy: string): StoredRun {
+  const { resumable: _, ...record } = run.record
+  return { ...run, record: { ...record, continuedBy } }
 }
 
 function waitsForNothing({ status }: RunSummary): ServableError {

@@ -11,7 +11,7 @@ import type { KeptWork } from '../agents/work.ts'
 import { canonicalJson } from '../canonical-json.ts'
 import { ServableError } from '../errors.ts'
 import type { Footing, Reader, Transaction } from '../state/store.ts'
-import type { Approvals, Asking } from './approvals.ts'
+import type { Approvals } from './approvals.ts'
 import type { Target } from './target.ts'
 
 /** The collection of runs and tasks that wait, by the id of the run or task. */
@@ -57,8 +57,8 @@ export interface AnsweredBy {
   readonly isOther?: boolean | undefined
   /** They come with a key of a model provider. */
   readonly hasKey?: boolean | undefined
-  /** The service itself denies what has expired. `started`: the run that goes on has been started. */
-  readonly expiry?: 'denied' | 'started' | undefined
+  /** The service itself answers, since something has expired: what it writes beside the answers. */
+  readonly change?: ((after: Waiting, now: number) => Waiting) | undefined
 }
 
 /** A plain run that waits for someone, and is kept from then on: without what it said. */
@@ -106,36 +106,16 @@ export function putWaiting(
   footing: Footing,
   approvals?: Approvals,
 ): void {
-  const { client = '', at = tx.now } = waiting
-  const open = openOf(waiting)
-  const expiresAt = expiryOf(waiting, at, approvals)
-  const value = { ...waiting, at, expiresAt }
-  const partition = open.length === 0 ? '' : client
-  tx.put(WAITING, { id, partition, at, tags: {}, value, expiresAt }, footing)
-  approvals?.note(tx, askingOf(id, value), footing)
-}
-
-/** When it is looked at: as long after it began to wait as the plugin says that is on then, while an approval is open. */
-function expiryOf(waiting: Waiting, at: number, approvals: Approvals | undefined): number | undefined {
-  const mayExpire = waiting.isGoingOn || openOf(waiting).some(({ kind }) => kind === 'approval')
-  if (!mayExpire) return undefined
-  return waiting.at === undefined && approvals !== undefined ? at + approvals.expiresMs : waiting.expiresAt
+  const noted = approvals?.note(tx, id, waiting, footing) ?? waiting
+  const value = { ...noted, at: waiting.at ?? tx.now }
+  const partition = openOf(value).length === 0 ? '' : (value.client ?? '')
+  tx.put(WAITING, { id, partition, at: value.at, tags: {}, value, expiresAt: value.expiresAt }, footing)
 }
 
 /** Deletes what a run or task waits for. */
 export function dropWaiting(tx: Transaction, id: string): void {
   tx.delete(WAITING, id)
   tx.delete(ASKING, id)
-}
-
-/** What a run or task asks, for whoever may decide it. */
-export function askingOf(id: string, waiting: Waiting): Asking {
-  const { target, options, requests, isTask, at = 0, expiresAt } = waiting
-  const open = openOf(waiting).map(request => request.id)
-  const { kind, name } = target
-  const { identity: owner = null, userId, sessionId } = options
-  const run = { id, kind, name, owner, userId, sessionId, isTask }
-  return { run, requests, open, createdAt: at, expiresAt }
 }
 
 /** What a run or task waits for. */
@@ -181,23 +161,11 @@ export function answered(
     kept.set(answer.id, answer)
   })
   const after = { ...waiting, answers: [...kept.values()] }
-  if (openOf(after).length > 0 || after.next !== undefined) return after
-  if (!waiting.usedKey || by.hasKey) return { ...after, next }
+  if (openOf(after).length > 0) return after
+  if (!waiting.usedKey || by.hasKey) return { ...after, next: waiting.next ?? next }
   if (by.isOther) return after
   throw new ServableError('key_required', 'The run used a key of its client: send one with the last answer')
 }
-
-/** Throws `approval_expired` for what no answer counts for any more. */
-export function checkTime(
-  { hasExpired, next, expiresAt = Number.POSITIVE_INFINITY }: Waiting,
-  now: number,
-): void {
-  if (!hasExpired && (next !== undefined || now < expiresAt)) return
-  throw new ServableError('approval_expired', EXPIRED)
-}
-
-/** What is said of an approval that has expired. */
-export const EXPIRED = 'The approval has expired'
 
 /** The error of a client that has too many plain runs that wait. */
 export function tooManyWaiting(max: number): ServableError {

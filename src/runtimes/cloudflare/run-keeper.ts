@@ -28,14 +28,7 @@ import {
 } from '../../runs/record.ts'
 import { forgetRun } from '../../runs/retention.ts'
 import type { Target } from '../../runs/target.ts'
-import {
-  type AnsweredBy,
-  askingOf,
-  type Continued,
-  WAITING,
-  type WaitingRun,
-  waitingIn,
-} from '../../runs/waiting.ts'
+import { type AnsweredBy, type Continued, WAITING, type WaitingRun } from '../../runs/waiting.ts'
 import type { ListedBy } from './indexes.ts'
 import { RUN_INDEX, RUN_KEEPER } from './run-index.ts'
 
@@ -94,8 +87,7 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
 
   /** What the run asks still; undefined for one that never waited, and where nobody lists that. */
   const asked = ({ record: { id } }: StoredRun): Asking | undefined => {
-    const waiting = settings.approvals && store.read(tx => waitingIn(tx, id))
-    return waiting && askingOf(id, waiting)
+    return store.read(tx => settings.approvals?.asking(tx, id))
   }
 
   const kept: KeptInObject<StoredRun> = new KeptInObject(seat, {
