@@ -15,6 +15,13 @@ export type {
 } from '../agents/contract.ts'
 export type { Served } from '../agents/served.ts'
 export type { RunRecord, RunSummary } from '../runs/record.ts'
+export type {
+  ApprovalPage,
+  ApprovalsClient,
+  Decided,
+  Decision,
+  InboxFilter,
+} from './approvals.ts'
 export type { RunTarget } from './asked-run.ts'
 export {
   type AgentClient,
