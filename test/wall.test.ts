@@ -195,6 +195,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   openapi: ['valibot', '@valibot/to-json-schema'],
   a2a: ['valibot'],
   gateway: ['valibot'],
+  approvals: ['valibot'],
   files: ['valibot'],
   admin: ['valibot'],
   metrics: ['valibot'],

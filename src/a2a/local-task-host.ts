@@ -5,7 +5,7 @@
  */
 
 import { ServableError } from '../errors.ts'
-import type { Asking } from '../runs/approvals.ts'
+import type { Asking } from '../runs/asking.ts'
 import type { Follower, Viewer } from '../runs/host.ts'
 import { KeptWork } from '../runs/kept-work.ts'
 import { LogFollower } from '../runs/log-follower.ts'

@@ -7,7 +7,7 @@
 import type { HostedState, Reach } from '../core/hosted.ts'
 import { type Remote, remote } from '../core/keeper.ts'
 import type { Calls } from '../core/kept.ts'
-import type { Asking } from '../runs/approvals.ts'
+import type { Asking } from '../runs/asking.ts'
 import type { Follower, Viewer } from '../runs/host.ts'
 import { followerOf } from '../runs/log-stream.ts'
 import { isWholeId, partitionOf } from '../runs/record.ts'

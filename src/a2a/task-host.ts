@@ -6,7 +6,7 @@
  */
 
 import type { RunOptions } from '../agents/contract.ts'
-import type { Asking } from '../runs/approvals.ts'
+import type { Asking } from '../runs/asking.ts'
 import type { Follower, HostSettings, Viewer } from '../runs/host.ts'
 import type { Target } from '../runs/target.ts'
 import type { AnsweredBy } from '../runs/waiting.ts'

@@ -6,7 +6,8 @@
 
 import type { Answer } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
-import type { Approvals, Asking } from '../runs/approvals.ts'
+import type { Approvals } from '../runs/approvals.ts'
+import type { Asking } from '../runs/asking.ts'
 import { RESULTS, RUNS, type StoredRun, toDocument } from '../runs/record.ts'
 import { ASKING, openOf, putWaiting, WAITING, type Waiting, waitingIn } from '../runs/waiting.ts'
 import type { Reader, Transaction } from '../state/store.ts'

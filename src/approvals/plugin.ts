@@ -16,7 +16,7 @@ import { INBOX_TRANSACTIONS } from './inbox.ts'
 import { type Authorize, KeptApprovals, NAME } from './keeper.ts'
 import { approvalRoutes } from './routes.ts'
 
-export type { Approver } from '../runs/approvals.ts'
+export type { Approver } from '../runs/asking.ts'
 export type { Waiting as WaitingRequest } from './inbox.ts'
 export type { AskedApproval, Authorize } from './keeper.ts'
 export type { InboxEvent } from './watch.ts'

@@ -5,57 +5,25 @@
  * @module
  */
 
-import type { Answer, InputRequest, Kind } from '../agents/contract.ts'
-import type { Footing, Reader, Store, Transaction } from '../state/store.ts'
-import type { AnsweredRun, RunHost } from './host.ts'
-import type { RunRecord } from './record.ts'
-import type { Waiting } from './waiting.ts'
+import type { Answer, InputRequest } from '../agents/contract.ts'
+import type { Reader, Store, Transaction } from '../state/store.ts'
+import type { Approver, Asking, DecidedRun } from './asking.ts'
+import type { AnsweredBy, AnsweredRun, Notes, Waiting } from './waiting.ts'
 
-/** The run or task that asks. */
-export interface AskingRun {
-  readonly id: string
-  readonly kind: Kind
-  readonly name: string
-  /** The identity that owns it; null where there is none. */
-  readonly owner: string | null
-  readonly userId?: string | undefined
-  readonly sessionId?: string | undefined
-  /** It is an A2A task: a message answers it. */
-  readonly isTask?: true | undefined
-}
-
-/** What a run or task asks, without its work and its input. JSON. */
-export interface Asking {
-  readonly run: AskingRun
-  readonly requests: readonly InputRequest[]
-  /** The ids of those that nobody has answered. */
-  readonly open: readonly string[]
-  /** Milliseconds since 1970. */
-  readonly createdAt: number
-  /** When it expires, if it does. */
-  readonly expiresAt?: number | undefined
-}
-
-/** Who answers. */
-export interface Approver {
-  /** As the transport has it; undefined where nobody is identified. */
-  readonly identity?: { readonly id: string; readonly scopes?: readonly string[] } | undefined
-  readonly ip: string | undefined
-  readonly requestId?: string | undefined
-}
-
-/** What somebody other than the owner is told of a run that they have decided. */
-export interface DecidedRun extends Pick<RunRecord, 'id' | 'kind' | 'name'> {
-  /** Those that are open still and that they may decide. */
-  readonly requests?: readonly InputRequest[]
-  /** All is answered, and the run goes on. */
-  readonly goesOn: boolean
-  /** All is answered, and the run waits for its owner's key. */
-  readonly resumable?: true
+/** Where runs wait. */
+export interface WaitingRuns {
+  asking(id: string): Promise<Asking | undefined>
+  answer(
+    id: string,
+    viewer: string | null,
+    answers: readonly Answer[],
+    next: string,
+    by: AnsweredBy,
+  ): Promise<AnsweredRun>
 }
 
 /** What of the plugin is made for a handler. */
-export interface Approvals {
+export interface Approvals extends Notes {
   /** Milliseconds for which an approval may be decided. */
   readonly expiresMs: number
   /**
@@ -75,7 +43,7 @@ export interface Approvals {
    * and `RunHost.answer` do.
    */
   decide(
-    host: RunHost,
+    host: WaitingRuns,
     asked: { readonly id: string; readonly answers: readonly Answer[] },
     approver: Approver,
     goOn: (next: NonNullable<AnsweredRun['next']>) => Promise<unknown>,
@@ -84,14 +52,12 @@ export interface Approvals {
   known(asking: Asking, requests: readonly InputRequest[], approver: Approver): Promise<InputRequest[]>
   /** What a run or task asks; undefined for one that does not wait. */
   asking(tx: Reader, id: string): Asking | undefined
-  /** Gives what waits with its expiry, and writes it where lists find it, unless that is elsewhere. */
-  note(tx: Transaction, id: string, waiting: Waiting, footing: Footing): Waiting
   /** The same, in the list of all objects. */
   tell(asking: Asking): Promise<void>
   /** Throws `approval_expired` for what no answer counts for any more. */
   check(waiting: Waiting, now: number): void
   /** Ends what has expired, or goes on with it, once. Never rejects. */
-  expireRuns(host: RunHost, kept: { readonly store: Store; readonly keepMs: number }): Promise<void>
+  expireRuns(host: WaitingRuns, kept: { readonly store: Store; readonly keepMs: number }): Promise<void>
   /** The same for tasks. */
   expireTasks(tasks: ExpiringTasks): Promise<void>
 }

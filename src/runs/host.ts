@@ -7,12 +7,13 @@
 
 import type { Answer, Kind, RunInput, RunOptions } from '../agents/contract.ts'
 import type { LogEntry } from '../state/store.ts'
-import type { Approvals, Asking } from './approvals.ts'
+import type { Approvals } from './approvals.ts'
+import type { Asking } from './asking.ts'
 import type { FileKeeper } from './files.ts'
 import type { FoundRun, RunRecord, RunStatus, RunSummary } from './record.ts'
 import type { RunSettings } from './run.ts'
 import type { Target } from './target.ts'
-import type { AnsweredBy, Continued, Waiting, WaitingRun } from './waiting.ts'
+import type { AnsweredBy, AnsweredRun, Continued, WaitingRun } from './waiting.ts'
 
 /** What a run does when all who watch it have left: ends, goes on, or goes on for so long. */
 export type DisconnectPolicy = 'cancel' | 'continue' | { readonly graceMs: number }
@@ -68,18 +69,6 @@ export interface StartRequest {
   readonly secrets?: readonly string[] | undefined
   /** The run that this one continues. */
   readonly continues?: Continued | undefined
-}
-
-/** What came of answers. */
-export interface AnsweredRun {
-  readonly record: RunRecord
-  /** What goes on, once the last request is answered. */
-  readonly next?:
-    | (Pick<Waiting, 'target' | 'input' | 'options' | 'client'> & {
-        id: string
-        continues: Continued
-      })
-    | undefined
 }
 
 /** Reads a log: batches of entries as they come, in order, and undefined at the end. */

@@ -13,11 +13,10 @@ import { sizeOf } from '../state/size.ts'
 import type { LocalParts, Retention } from '../state/state.ts'
 import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
 import { admitRun, type KeyUse, reserveKey, useOfKey } from './admission.ts'
-import type { Asking } from './approvals.ts'
+import type { Asking } from './asking.ts'
 import { eventToJson } from './event-json.ts'
 import { notStored } from './failures.ts'
 import type {
-  AnsweredRun,
   Follower,
   HostSettings,
   IdempotencyKey,
@@ -46,6 +45,7 @@ import { foldLog, forgetRun, keepMsOf, sealRun, sweep } from './retention.ts'
 import { startRun } from './run.ts'
 import { Said } from './run-turn.ts'
 import type { Target } from './target.ts'
+import type { AnsweredRun } from './waiting.ts'
 import {
   type AnsweredBy,
   answered,

@@ -9,10 +9,9 @@ import { Fold } from '../agents/fold.ts'
 import { readLog } from '../state/read-log.ts'
 import type { Retention } from '../state/state.ts'
 import type { Reader, Transaction } from '../state/store.ts'
-import type { Approvals } from './approvals.ts'
 import type { FileKeeper } from './files.ts'
 import { ended, KEYS, RESULTS, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
-import { dropWaiting, putWaiting, type Waiting } from './waiting.ts'
+import { dropWaiting, type Notes, putWaiting, type Waiting } from './waiting.ts'
 
 /** A run with an idempotency key is kept at least this long, whatever the count. */
 const KEYED_MIN_MS = 60 * 60 * 1000
@@ -33,7 +32,7 @@ export interface RunEnd {
   readonly keepMs: number
   /** What the run waits for, if it does. */
   readonly waiting?: Waiting | undefined
-  readonly approvals?: Approvals | undefined
+  readonly approvals?: Notes | undefined
 }
 
 /** Seals the log of a running run and updates its record; false, and nothing is written, where it has ended before. */

@@ -11,7 +11,7 @@ import type { KeptWork } from '../agents/work.ts'
 import { canonicalJson } from '../canonical-json.ts'
 import { ServableError } from '../errors.ts'
 import type { Footing, Reader, Transaction } from '../state/store.ts'
-import type { Approvals } from './approvals.ts'
+import type { RunRecord } from './record.ts'
 import type { Target } from './target.ts'
 
 /** The collection of runs and tasks that wait, by the id of the run or task. */
@@ -78,6 +78,18 @@ export interface Continued {
   readonly work: KeptWork
 }
 
+/** What came of answers. */
+export interface AnsweredRun {
+  readonly record: RunRecord
+  /** What goes on, once the last request is answered. */
+  readonly next?:
+    | (Pick<Waiting, 'target' | 'input' | 'options' | 'client'> & {
+        id: string
+        continues: Continued
+      })
+    | undefined
+}
+
 /** What is kept of a run that waits. Throws `run_too_large`, and `invalid_event` for what is not JSON. */
 export function waitingOf(
   { kind, name, scope }: Target,
@@ -98,13 +110,18 @@ export function waitingOf(
   return { ...(JSON.parse(JSON.stringify(withoutKeys(all, options))) as Omit<Waiting, 'work'>), work }
 }
 
+/** Is told of what waits before that is written, and may change it. */
+export interface Notes {
+  note(tx: Transaction, id: string, waiting: Waiting, footing: Footing): Waiting
+}
+
 /** Keeps what a run or task waits for, for as long as itself. Those of one client that wait are in one partition. */
 export function putWaiting(
   tx: Transaction,
   id: string,
   waiting: Waiting,
   footing: Footing,
-  approvals?: Approvals,
+  approvals?: Notes,
 ): void {
   const noted = approvals?.note(tx, id, waiting, footing) ?? waiting
   const value = { ...noted, at: waiting.at ?? tx.now }

@@ -9,9 +9,8 @@ import type { Reach } from '../../core/hosted.ts'
 import { type Remote, remote } from '../../core/keeper.ts'
 import { type Calls, callsAt } from '../../core/kept.ts'
 import { isServableError } from '../../errors.ts'
-import type { Asking } from '../../runs/approvals.ts'
+import type { Asking } from '../../runs/asking.ts'
 import type {
-  AnsweredRun,
   Follower,
   HostSettings,
   RunHost,
@@ -29,7 +28,7 @@ import {
   type RunRecord,
   type RunSummary,
 } from '../../runs/record.ts'
-import type { AnsweredBy, WaitingRun } from '../../runs/waiting.ts'
+import type { AnsweredBy, AnsweredRun, WaitingRun } from '../../runs/waiting.ts'
 import { Indexes, joinPages } from './indexes.ts'
 import { RUN_INDEX, RUN_KEEPER, type RunIndex } from './run-index.ts'
 import type { RunMethods } from './run-keeper.ts'

@@ -13,8 +13,8 @@ import { callIn } from '../../core/keeper.ts'
 import { callsAt } from '../../core/kept.ts'
 import { KeptInObject, WATCH_MS } from '../../core/kept-in-object.ts'
 import { ServableError } from '../../errors.ts'
-import type { Asking } from '../../runs/approvals.ts'
-import type { AnsweredRun, RunHost, Viewer } from '../../runs/host.ts'
+import type { Asking } from '../../runs/asking.ts'
+import type { RunHost, Viewer } from '../../runs/host.ts'
 import { createLocalHost, newRun } from '../../runs/local-host.ts'
 import { streamOf } from '../../runs/log-stream.ts'
 import {
@@ -28,6 +28,7 @@ import {
 } from '../../runs/record.ts'
 import { forgetRun } from '../../runs/retention.ts'
 import type { Target } from '../../runs/target.ts'
+import type { AnsweredRun } from '../../runs/waiting.ts'
 import { type AnsweredBy, type Continued, WAITING, type WaitingRun } from '../../runs/waiting.ts'
 import type { ListedBy } from './indexes.ts'
 import { RUN_INDEX, RUN_KEEPER } from './run-index.ts'
@@ -191,7 +192,8 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
     async keep(message) {
       const { id, client, listedBy, owner } = message
       const { retentionMs, waitingMs = 0, maxWaitingPerOwner = Number.POSITIVE_INFINITY } = settings
-      const goneAt = Date.now() + Math.max(retentionMs, waitingMs)
+      const longestMs = Math.max(retentionMs, waitingMs) + (settings.approvals?.expiresMs ?? 0)
+      const goneAt = Date.now() + longestMs
       await index.wait(listedBy.name, id, client ?? partitionOf(owner), maxWaitingPerOwner, goneAt)
       keepListedBy(message)
       await host.keep(message)
