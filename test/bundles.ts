@@ -30,6 +30,7 @@ const ROOMS = {
   'src/plugins/tools.ts': ['tools'],
   'src/files/plugin.ts': ['files'],
   'src/sessions/plugin.ts': ['sessions'],
+  'src/approvals/plugin.ts': ['approvals'],
   'src/metrics/plugin.ts': ['metrics', 'MetricsExporter'],
   'src/admin/plugin.ts': ['admin'],
   'src/openapi/plugin.ts': ['openapi'],
@@ -50,13 +51,13 @@ function withPlugin(name: string, entry: string, call: string, limit: number, ke
 }
 
 const ALL = [
-  'cors(true), rateLimit(), uploads(), trustProxy(1), corrections(), tools(), openapi(), files(), sessions(),',
+  'cors(true), rateLimit(), uploads(), trustProxy(1), corrections(), tools(), openapi(), files(), sessions(), approvals(),',
   'metrics(new MetricsExporter()), admin(), a2a(), eventSocket()',
 ].join(' ')
 
 /** The price list. */
 export const BUNDLES: readonly Bundle[] = [
-  { name: 'core', imports: { [CORE]: ['createHandler'] }, limit: 31.8 },
+  { name: 'core', imports: { [CORE]: ['createHandler'] }, limit: 31.9 },
   {
     name: 'core, `memoryState()`',
     imports: { [CORE]: ['createHandler', 'memoryState'] },
@@ -77,6 +78,7 @@ export const BUNDLES: readonly Bundle[] = [
   withPlugin('`tools()`', 'src/plugins/tools.ts', 'tools()', 35.9),
   withPlugin('`admin()`, `memoryState()`', 'src/admin/plugin.ts', 'admin()', 55.2, true),
   withPlugin('`files()`, `memoryState()`', 'src/files/plugin.ts', 'files()', 56.2, true),
+  withPlugin('`approvals()`, `memoryState()`', 'src/approvals/plugin.ts', 'approvals()', 51.3, true),
   withPlugin('`sessions()`, `memoryState()`', 'src/sessions/plugin.ts', 'sessions()', 51.4, true),
   withPlugin('`metrics()`', 'src/metrics/plugin.ts', 'metrics(new MetricsExporter())', 40.9),
   withPlugin('`openapi()`', 'src/openapi/plugin.ts', 'openapi()', 43.7),

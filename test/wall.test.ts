@@ -109,6 +109,7 @@ const KNOWS: Record<string, readonly string[]> = {
   ],
   socket: ['errors', 'defaults', 'counter', 'wake', 'web', 'http'],
   openapi: ['errors', 'validation', 'schemas', 'core', 'web', 'agents', 'runs', 'http'],
+  approvals: ['errors', 'validation', 'schemas', 'core', 'web', 'agents', 'state', 'runs', 'http'],
   files: ['errors', 'schemas', 'core', 'wake', 'web', 'agents', 'state', 'runs', 'http'],
   sessions: ['errors', 'validation', 'core', 'web', 'agents', 'state', 'runs', 'http'],
   admin: ['errors', 'schemas', 'core', 'web', 'agents', 'state', 'http'],
@@ -117,7 +118,7 @@ const KNOWS: Record<string, readonly string[]> = {
   signing: ['errors', 'validation', 'canonical-json', 'a2a'],
   'model-agent': ['errors', 'key-text', 'agents', 'http', 'adapters'],
   // Of all these, types alone: see below.
-  client: ['errors', 'web', 'agents', 'runs', 'http', 'metrics', 'sessions'],
+  client: ['errors', 'web', 'agents', 'runs', 'http', 'metrics', 'approvals', 'sessions'],
   metrics: ['errors', 'schemas', 'core', 'wake', 'web', 'agents', 'state', 'runs', 'http'],
   gateway: [
     'errors',
@@ -195,6 +196,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   openapi: ['valibot', '@valibot/to-json-schema'],
   a2a: ['valibot'],
   gateway: ['valibot'],
+  approvals: ['valibot'],
   files: ['valibot'],
   sessions: ['valibot'],
   admin: ['valibot'],

@@ -139,6 +139,7 @@ function mountA2A(settings: A2ASettings, core: Core): BuiltInMounted {
       settings,
       agents,
       host,
+      approvals: core.runs.approvals,
       readKeys,
       production,
       publicUrl,

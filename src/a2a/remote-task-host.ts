@@ -7,6 +7,7 @@
 import type { HostedState, Reach } from '../core/hosted.ts'
 import { type Remote, remote } from '../core/keeper.ts'
 import type { Calls } from '../core/kept.ts'
+import type { Asking } from '../runs/asking.ts'
 import type { Follower, Viewer } from '../runs/host.ts'
 import { followerOf } from '../runs/log-stream.ts'
 import { isWholeId, partitionOf } from '../runs/record.ts'
@@ -50,6 +51,10 @@ class RemoteTaskHost implements TaskHost {
 
   get(id: string, viewer: Viewer): Promise<TaskView> {
     return this.#task(id).get(viewer)
+  }
+
+  asking(id: string): Promise<Asking | undefined> {
+    return this.#task(id).asking(id)
   }
 
   settled(id: string, viewer: Viewer): Promise<Task> {

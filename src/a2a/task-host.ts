@@ -6,8 +6,10 @@
  */
 
 import type { RunOptions } from '../agents/contract.ts'
+import type { Asking } from '../runs/asking.ts'
 import type { Follower, HostSettings, Viewer } from '../runs/host.ts'
 import type { Target } from '../runs/target.ts'
+import type { AnsweredBy } from '../runs/waiting.ts'
 import type { ListRequest, Message, Task, TaskPage, TaskStatus } from './model.ts'
 import type { PushConfig, PushRequest, Sent } from './push/config.ts'
 import type { PushSettings } from './push/options.ts'
@@ -45,6 +47,8 @@ export interface TaskMessage {
   readonly secrets?: readonly string[] | undefined
   /** Where to send notifications of the task from now on. */
   readonly pushConfig?: Sent | undefined
+  /** How answers in it come. */
+  readonly by?: AnsweredBy | undefined
 }
 
 /** The result of a message: the task when its agent started, or the agent's message without a task. */
@@ -73,6 +77,8 @@ export interface TaskHost {
    */
   deliver(message: TaskMessage): Promise<Delivered>
   get(id: string, viewer: Viewer): Promise<TaskView>
+  /** What a task that waits asks, whoever owns it. Undefined for one that asks nothing. */
+  asking(id: string): Promise<Asking | undefined>
   /** Reads the log after an entry, until the task has ended. Throws `too_many_followers`. */
   follow(id: string, viewer: Viewer, after: number): Promise<Follower>
   /** Waits until the task has ended or waits for its client. */

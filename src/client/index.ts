@@ -17,6 +17,13 @@ export type { Served } from '../agents/served.ts'
 export type { RunRecord, RunSummary } from '../runs/record.ts'
 export type { SessionPage, SessionSummary } from '../sessions/list.ts'
 export type { TurnPage } from '../sessions/turns.ts'
+export type {
+  ApprovalPage,
+  ApprovalsClient,
+  Decided,
+  Decision,
+  InboxFilter,
+} from './approvals.ts'
 export type { RunTarget } from './asked-run.ts'
 export {
   type AgentClient,

@@ -7,9 +7,11 @@
 import type { MemoryKeeper } from '../agents/memory.ts'
 import type { Catalog } from '../http/catalog.ts'
 import type { Middleware, RequestState, Route } from '../http/context.ts'
+import type { AnswerRun, RunAgain } from '../http/go-on.ts'
 import type { KeyReader } from '../http/key-headers.ts'
-import type { AnswerRun, RunAgain, StartParts, StartRun } from '../http/start-run.ts'
+import type { StartParts, StartRun } from '../http/start-run.ts'
 import type { UploadReader } from '../http/upload.ts'
+import type { Approvals } from '../runs/approvals.ts'
 import type { FileKeeper } from '../runs/files.ts'
 import type { HostSettings, RunHost } from '../runs/host.ts'
 import type { Life } from '../runs/life.ts'
@@ -37,6 +39,8 @@ export interface BuiltIn extends Omit<Plugin, 'mount'> {
   readonly catalog?: (served: Catalog) => Catalog
   /** Stores the files of stored runs. One plugin. */
   readonly files?: (settings: CoreSettings, keep: Keep) => FileKeeper
+  /** Lets others than the owner of a run decide, and approvals expire. One plugin. */
+  readonly approvals?: (settings: CoreSettings, keep: Keep) => Approvals
   /** What agents remember. */
   readonly memory?: (keep: Keep) => Partial<MemoryKeeper>
   /** The observer in an object, which is paid for as long as something in it waits. Default: the same. */

@@ -11,18 +11,13 @@ import { createCatalog } from '../http/catalog.ts'
 import { type Context, RequestState, type Route, refusing } from '../http/context.ts'
 import { checkCredentials } from '../http/credential.ts'
 import { logFailure, logThrown } from '../http/failure-log.ts'
+import { createAnswerRun, createRunAgain } from '../http/go-on.ts'
 import { createKeyReader, keyHeaders } from '../http/key-headers.ts'
 import type { Log } from '../http/log.ts'
 import { createNoAddress } from '../http/no-address.ts'
 import { joinPath } from '../http/router.ts'
 import { readRunRequest } from '../http/run-request.ts'
-import {
-  type AskedRun,
-  createAnswerRun,
-  createRunAgain,
-  createStartRun,
-  type StartedRun,
-} from '../http/start-run.ts'
+import { type AskedRun, createStartRun, type StartedRun } from '../http/start-run.ts'
 import type { HostSettings } from '../runs/host.ts'
 import { type Conversation, parseConversation } from '../runs/input.ts'
 import { createLife } from '../runs/life.ts'
@@ -67,6 +62,7 @@ export function createCore(options: CoreOptions): Core {
     memory: memoryIn(settings, { catalog, keep, plugins, files }),
     files,
     targetOf: ({ kind, name, scope }) => catalogOf(scope).resolve(kind, name),
+    approvals: plugins.find(plugin => plugin.approvals)?.approvals?.(settings, keep),
   }
   const mounted: MountedPlugin[] = []
   const host = state.createHost(runs)

@@ -42,6 +42,7 @@ export function noState(): NoState {
       answer: missing,
       resume: missing,
       asked: missing,
+      asking: async () => undefined,
       get: missing,
       follow: missing,
       wait: missing,

@@ -168,6 +168,8 @@ export interface RunsOptions {
    * bits), else all clients of whom neither is known. Default: 100.
    */
   readonly maxRunningPerOwner?: number
+  /** Most plain runs of one client that wait for answers. One more fails with `too_many_runs`. Default: 100. */
+  readonly maxWaitingPerOwner?: number
 }
 
 /** The options with every default in place. */
@@ -247,6 +249,7 @@ const OptionsSchema = v.strictObject({
       maxFollowers: v.optional(count),
       maxRunning: v.optional(count),
       maxRunningPerOwner: v.optional(count),
+      maxWaitingPerOwner: v.optional(count),
     }),
   ),
   sessions: v.optional(
@@ -322,6 +325,7 @@ const RUN_DEFAULTS: CoreSettings['runs'] = {
   maxFollowers: 100,
   maxRunning: 1000,
   maxRunningPerOwner: 100,
+  maxWaitingPerOwner: 100,
 }
 
 const SESSION_DEFAULTS: CoreSettings['sessions'] = {

@@ -16,10 +16,11 @@ import { type Catalog, createCatalog, type Sources } from '../http/catalog.ts'
 import { refusing } from '../http/context.ts'
 import { askedAtHandshake } from '../http/credential.ts'
 import { logThrown } from '../http/failure-log.ts'
+import { createAnswerRun } from '../http/go-on.ts'
 import { keyHeaders } from '../http/key-headers.ts'
 import type { Log } from '../http/log.ts'
 import { joinPath } from '../http/router.ts'
-import { createAnswerRun, createStartRun } from '../http/start-run.ts'
+import { createStartRun } from '../http/start-run.ts'
 import {
   checkOptions,
   corsSetting,

@@ -33,6 +33,8 @@ export interface LiveRunOptions {
   readonly keepsJournal: boolean
   /** What the log has already, where its process died. */
   readonly before?: LogWriterOptions['before']
+  /** Whose place it takes. */
+  readonly client?: string | undefined
   /** Told of an end that cannot be written, which is tried again until it can. */
   readonly onStuck: (error: unknown) => void
 }
@@ -78,8 +80,20 @@ export class LiveRun {
   readonly keep = (write: (tx: Transaction) => boolean): Promise<void> => this.#writing.keep(write)
 
   #work(): LogWriting {
-    const { store, settings, owner, keepMs, waitMs, onStuck, instance, isJournalled, keepsJournal, before } =
-      this.#options
+    const {
+      store,
+      settings,
+      owner,
+      keepMs,
+      waitMs,
+      client,
+      onStuck,
+      instance,
+      isJournalled,
+      keepsJournal,
+      before,
+    } = this.#options
+    const { approvals } = settings
     const { id } = this.#run
     return writeLog(this.#run, {
       store,
@@ -95,10 +109,10 @@ export class LiveRun {
       ...(isJournalled && { isOurs: (tx: Transaction) => isRunOf(tx, id, instance) }),
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
       finish: (tx, event, result) => {
-        const waiting = isWaiting(event) ? this.#run.waiting : undefined
+        const waiting = isWaiting(event) && this.#run.waiting ? { ...this.#run.waiting, client } : undefined
         const keptMs = waiting === undefined ? keepMs : waitMs
         const json = eventToJson(event)
-        sealRun(tx, id, { event, json, result, keepMs: keptMs, waiting, instance, keepsJournal })
+        sealRun(tx, id, { event, json, result, keepMs: keptMs, waiting, approvals, instance, keepsJournal })
       },
     })
   }

@@ -12,7 +12,7 @@ import type { Reader, Transaction } from '../state/store.ts'
 import type { FileKeeper } from './files.ts'
 import { forgetJournal } from './journal.ts'
 import { ended, KEYS, RESULTS, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
-import { putWaiting, WAITING, type Waiting } from './waiting.ts'
+import { dropWaiting, type Notes, putWaiting, type Waiting } from './waiting.ts'
 
 /** A run with an idempotency key is kept at least this long, whatever the count. */
 const KEYED_MIN_MS = 60 * 60 * 1000
@@ -39,19 +39,30 @@ export interface RunEnd {
   readonly resumable?: boolean | undefined
   /** What is kept of its work stays, since the store is emptied when the run leaves. */
   readonly keepsJournal?: boolean | undefined
+  readonly approvals?: Notes | undefined
 }
 
 /** Seals the log of a running run and updates its record; false, and nothing is written, where it has ended before. */
 export function sealRun(
   tx: Transaction,
   id: string,
-  { event, json, result, keepMs, waiting, instance, resumable = false, keepsJournal = false }: RunEnd,
+  {
+    event,
+    json,
+    result,
+    keepMs,
+    waiting,
+    approvals,
+    instance,
+    resumable = false,
+    keepsJournal = false,
+  }: RunEnd,
 ): boolean {
   const stored = tx.get<StoredRun>(RUNS, id)?.value
   if (stored?.record.status !== 'running' || (instance ?? stored.instance) !== stored.instance) return false
   if (tx.append(id, json, true) === undefined) return false
   const expiresAt = tx.now + keepMs
-  const record = { ...ended(stored.record, event), ...(resumable && { resumable }) }
+  const record = { ...ended(stored.record, event), ...(resumable && { resumable: true as const }) }
   const document = toDocument({ ...stored, record }, expiresAt)
   // What someone may still ask for, and what goes on from another run (its answers would start it again), leaves last.
   const isFirst = stored.keyId === null && waiting === undefined && stored.record.continuedFrom === undefined
@@ -59,7 +70,7 @@ export function sealRun(
   if (result !== undefined) {
     tx.put(RESULTS, { ...document, expiresAt: undefined, tags: {}, value: result }, { thing: id })
   }
-  if (waiting !== undefined) putWaiting(tx, id, waiting, { thing: id })
+  if (waiting !== undefined) putWaiting(tx, id, waiting, { thing: id }, approvals)
   if (!resumable && !keepsJournal) forgetJournal(tx, id, true)
   tx.delete(RUNNING, id)
   return true
@@ -116,10 +127,10 @@ export function forgetRun(tx: Transaction, { record, keyId }: StoredRun, files?:
   files?.forgetIn?.(tx, record.id)
   tx.delete(RUNS, record.id)
   tx.delete(RESULTS, record.id)
-  tx.delete(WAITING, record.id)
+  dropWaiting(tx, record.id)
   forgetJournal(tx, record.id)
   tx.deleteLog(record.id)
   // Its answers start it once: never again.
-  if (record.continuedFrom !== undefined) tx.delete(WAITING, record.continuedFrom)
+  if (record.continuedFrom !== undefined) dropWaiting(tx, record.continuedFrom)
   if (keyId !== null) tx.delete(KEYS, keyId)
 }

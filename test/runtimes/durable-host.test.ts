@@ -34,7 +34,8 @@ function durableHost({ open, ask }: ReturnType<typeof door>): RunHost {
     find: ref => ask({ method: 'find', ref }),
     list: (owner, query) => ask({ method: 'list', owner, query }),
     keep: run => ask({ method: 'keep', run }),
-    answer: (id, viewer, answers, next) => ask({ method: 'answer', id, viewer, answers, next }),
+    asking: id => ask({ method: 'asking', id }),
+    answer: (id, viewer, answers, next, by) => ask({ method: 'answer', id, viewer, answers, next, by }),
     async follow(id, viewer, after) {
       const leaving = new AbortController()
       const { body } = await open({ method: 'follow', id, viewer, after }, leaving.signal)

@@ -9,8 +9,8 @@ import type { Reach } from '../../core/hosted.ts'
 import { type Remote, remote } from '../../core/keeper.ts'
 import { type Calls, callsAt } from '../../core/kept.ts'
 import { isServableError } from '../../errors.ts'
+import type { Asking } from '../../runs/asking.ts'
 import type {
-  AnsweredRun,
   Follower,
   HostSettings,
   ResumedRun,
@@ -31,7 +31,7 @@ import {
   type RunRecord,
   type RunSummary,
 } from '../../runs/record.ts'
-import type { WaitingRun } from '../../runs/waiting.ts'
+import type { AnsweredBy, AnsweredRun, WaitingRun } from '../../runs/waiting.ts'
 import { Indexes, joinPages } from './indexes.ts'
 import { RUN_INDEX, RUN_KEEPER, type RunIndex } from './run-index.ts'
 import type { RunMethods } from './run-keeper.ts'
@@ -89,8 +89,18 @@ class DurableHost implements RunHost {
     return this.#run(id).keep({ ...run, listedBy: this.#indexes.of(owner, client) })
   }
 
-  answer(id: string, viewer: Viewer, answers: readonly Answer[], next: string): Promise<AnsweredRun> {
-    return this.#run(id).answer(viewer, answers, next)
+  asking(id: string): Promise<Asking | undefined> {
+    return this.#run(id).asking(id)
+  }
+
+  answer(
+    id: string,
+    viewer: Viewer,
+    answers: readonly Answer[],
+    next: string,
+    by?: AnsweredBy,
+  ): Promise<AnsweredRun> {
+    return this.#run(id).answer(viewer, answers, next, by)
   }
 
   resume(id: string, viewer: Viewer, request: ResumeRequest): Promise<ResumedRun> {

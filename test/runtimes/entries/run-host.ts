@@ -5,7 +5,7 @@ import { ServableError } from '../../../src/errors.ts'
 import { type Answer, createHandler, type Kind, type RunsOptions } from '../../../src/index.ts'
 import type { Follower, ResumeRequest, RunHost, RunQuery, StartRequest } from '../../../src/runs/host.ts'
 import type { Target } from '../../../src/runs/target.ts'
-import type { WaitingRun } from '../../../src/runs/waiting.ts'
+import type { AnsweredBy, WaitingRun } from '../../../src/runs/waiting.ts'
 import { durableObjects, durableState, type ObjectState } from '../../../src/runtimes/cloudflare.ts'
 import { journalled } from '../../contracts/run-host/journalled.ts'
 import { countOf, openGate, scripted, wasStopped } from '../../contracts/run-host/scripted.ts'
@@ -58,7 +58,15 @@ type Call =
   | { method: 'find'; ref: string }
   | { method: 'list'; owner: string | null; query: RunQuery }
   | { method: 'keep'; run: WaitingRun }
-  | { method: 'answer'; id: string; viewer: string | null; answers: Answer[]; next: string }
+  | { method: 'asking'; id: string }
+  | {
+      method: 'answer'
+      id: string
+      viewer: string | null
+      answers: Answer[]
+      next: string
+      by?: AnsweredBy
+    }
   | { method: 'openGate' | 'countOf' | 'wasStopped' | 'crash' | 'crashIndex'; about: string }
 
 interface Bindings {
@@ -93,7 +101,9 @@ async function answer(call: Call, signal: AbortSignal): Promise<unknown> {
     case 'keep':
       return host.keep(call.run)
     case 'answer':
-      return host.answer(call.id, call.viewer, call.answers, call.next)
+      return host.answer(call.id, call.viewer, call.answers, call.next, call.by)
+    case 'asking':
+      return host.asking(call.id)
     case 'follow':
       return new Response(linesOf(await host.follow(call.id, call.viewer, call.after)))
     default:
