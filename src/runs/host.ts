@@ -7,6 +7,7 @@
 
 import type { Answer, Kind, RunInput, RunOptions } from '../agents/contract.ts'
 import type { LogEntry } from '../state/store.ts'
+import type { Feedback, FeedbackInput } from './feedback.ts'
 import type { FileKeeper } from './files.ts'
 import type { FoundRun, RunRecord, RunStatus, RunSummary } from './record.ts'
 import type { RunSettings } from './run.ts'
@@ -130,6 +131,13 @@ export interface RunHost {
    * last answer chooses. Throws as `answered` does, and `run_ended` for a run that waits for nothing.
    */
   answer(id: string, viewer: Viewer, answers: readonly Answer[], next: string): Promise<AnsweredRun>
+  /** Deletes all that is kept of a run that has ended. Throws `session_busy` for one at work. */
+  delete(id: string, viewer: Viewer): Promise<void>
+  /**
+   * What was said of a run that has ended; keeps what is said now. Throws `session_busy` for a run at work of which something is
+   * said.
+   */
+  feedback(id: string, viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined>
   /** Looks after what others have left behind, where that is not done by itself. Never rejects. */
   lookAfter?(): Promise<void>
 }

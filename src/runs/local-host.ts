@@ -15,6 +15,7 @@ import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
 import { admitRun, type KeyUse, reserveKey, useOfKey } from './admission.ts'
 import { eventToJson } from './event-json.ts'
 import { notStored } from './failures.ts'
+import { type Feedback, type FeedbackInput, feedbackIn, putFeedback, stillAtWork } from './feedback.ts'
 import type {
   AnsweredRun,
   Follower,
@@ -334,6 +335,32 @@ class LocalHost implements RunHost {
     this.#sweptAt = now
     this.#begun = 0
     return this.#store.write(tx => sweep(tx, this.#retention, tx.now, this.#settings.files))
+  }
+
+  async delete(id: string, viewer: Viewer): Promise<void> {
+    await this.#work.begun(id)
+    await this.#work.look(id)
+    await this.#store.write(tx => forgetRun(tx, this.#findEnded(tx, id, viewer), this.#settings.files))
+  }
+
+  async feedback(id: string, viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined> {
+    await this.#work.look(id)
+    if (given !== undefined) {
+      return this.#store.write(tx => {
+        this.#findEnded(tx, id, viewer)
+        return putFeedback(tx, { id, partition: '' }, given, { thing: id })
+      })
+    }
+    return this.#store.read(tx => {
+      this.#work.find(tx, id, viewer)
+      return feedbackIn(tx, id)
+    })
+  }
+
+  #findEnded(tx: Reader, id: string, viewer: Viewer): StoredRun {
+    const run = this.#work.find(tx, id, viewer)
+    if (run.record.status === 'running') throw stillAtWork()
+    return run
   }
 }
 

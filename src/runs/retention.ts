@@ -9,6 +9,7 @@ import { Fold } from '../agents/fold.ts'
 import { readLog } from '../state/read-log.ts'
 import type { Retention } from '../state/state.ts'
 import type { Reader, Transaction } from '../state/store.ts'
+import { FEEDBACK } from './feedback.ts'
 import type { FileKeeper } from './files.ts'
 import { ended, KEYS, RESULTS, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
 import { putWaiting, WAITING, type Waiting } from './waiting.ts'
@@ -94,6 +95,7 @@ export function forgetRun(tx: Transaction, { record, keyId }: StoredRun, files?:
   tx.delete(RUNS, record.id)
   tx.delete(RESULTS, record.id)
   tx.delete(WAITING, record.id)
+  tx.delete(FEEDBACK, record.id)
   tx.deleteLog(record.id)
   // Its answers start it once: never again.
   if (record.continuedFrom !== undefined) tx.delete(WAITING, record.continuedFrom)

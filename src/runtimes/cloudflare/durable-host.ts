@@ -9,6 +9,7 @@ import type { Reach } from '../../core/hosted.ts'
 import { type Remote, remote } from '../../core/keeper.ts'
 import { type Calls, callsAt } from '../../core/kept.ts'
 import { isServableError } from '../../errors.ts'
+import type { Feedback, FeedbackInput } from '../../runs/feedback.ts'
 import type {
   AnsweredRun,
   Follower,
@@ -104,6 +105,14 @@ class DurableHost implements RunHost {
 
   cancel(id: string, viewer: Viewer): Promise<RunRecord> {
     return this.#run(id).cancel(viewer)
+  }
+
+  delete(id: string, viewer: Viewer): Promise<void> {
+    return this.#run(id).delete(viewer)
+  }
+
+  feedback(id: string, viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined> {
+    return this.#run(id).feedback(viewer, given)
   }
 
   async find(ref: string): Promise<readonly FoundRun[]> {

@@ -13,6 +13,7 @@ import { callIn } from '../../core/keeper.ts'
 import { callsAt } from '../../core/kept.ts'
 import { KeptInObject, WATCH_MS } from '../../core/kept-in-object.ts'
 import { ServableError } from '../../errors.ts'
+import { FEEDBACK, type Feedback, type FeedbackInput, stillAtWork } from '../../runs/feedback.ts'
 import type { AnsweredRun, RunHost, Viewer } from '../../runs/host.ts'
 import { createLocalHost, newRun } from '../../runs/local-host.ts'
 import { streamOf } from '../../runs/log-stream.ts'
@@ -60,6 +61,8 @@ export interface RunMethods {
   cancel(viewer: Viewer): Promise<RunRecord>
   keep(message: KeepMessage): Promise<void>
   answer(viewer: Viewer, answers: readonly Answer[], next: string): Promise<AnsweredRun>
+  delete(viewer: Viewer): Promise<void>
+  feedback(viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined>
   /** Itself, whoever's it is, or nothing. */
   find(id: string): Promise<readonly FoundRun[]>
   follow(viewer: Viewer, after: number): Promise<ReadableStream<Uint8Array>>
@@ -175,9 +178,14 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
       await kept.settle()
       return record
     },
+    delete: viewer =>
+      kept.delete(async ({ id }) => {
+        if ((await host.get(id, viewer)).status === 'running') throw stillAtWork()
+      }),
+    feedback: async (viewer, given) => host.feedback(await kept.id(), viewer, given),
   }
   return {
-    collections: [RUNS, RESULTS, WAITING, LISTED_BY],
+    collections: [RUNS, RESULTS, WAITING, LISTED_BY, FEEDBACK],
     // What is at work in this object ends with its memory; the record says so to whoever asks next.
     passing: [RUNNING],
     ask: (method, args) => callIn(methods, method, args),

@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers'
 import { coreOf } from '../../../src/core/handler.ts'
 import { ServableError } from '../../../src/errors.ts'
 import { type Answer, createHandler, type RunsOptions } from '../../../src/index.ts'
+import type { FeedbackInput } from '../../../src/runs/feedback.ts'
 import type { Follower, RunHost, RunQuery, StartRequest } from '../../../src/runs/host.ts'
 import type { WaitingRun } from '../../../src/runs/waiting.ts'
 import { durableObjects, durableState, type ObjectState } from '../../../src/runtimes/cloudflare.ts'
@@ -49,10 +50,11 @@ export class ServableIndex extends made.ServableIndex {
 
 type Call =
   | { method: 'start'; request: Omit<StartRequest, 'target'> }
-  | { method: 'get' | 'wait' | 'cancel'; id: string; viewer: string | null }
+  | { method: 'get' | 'wait' | 'cancel' | 'delete'; id: string; viewer: string | null }
   | { method: 'follow'; id: string; viewer: string | null; after: number }
   | { method: 'find'; ref: string }
   | { method: 'list'; owner: string | null; query: RunQuery }
+  | { method: 'feedback'; id: string; viewer: string | null; given?: FeedbackInput }
   | { method: 'keep'; run: WaitingRun }
   | { method: 'answer'; id: string; viewer: string | null; answers: Answer[]; next: string }
   | { method: 'openGate' | 'countOf' | 'wasStopped' | 'crash' | 'crashIndex'; about: string }
@@ -70,9 +72,12 @@ async function answer(call: Call, signal: AbortSignal): Promise<unknown> {
       return host.start({ ...call.request, target: { kind: 'agent', name: 'scripted', servable: scripted } })
     case 'get':
     case 'cancel':
+    case 'delete':
       return host[call.method](call.id, call.viewer)
     case 'wait':
       return host.wait(call.id, call.viewer, signal)
+    case 'feedback':
+      return host.feedback(call.id, call.viewer, call.given)
     case 'find':
       return host.find(call.ref)
     case 'list':
