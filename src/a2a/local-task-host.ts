@@ -5,6 +5,7 @@
  */
 
 import { ServableError } from '../errors.ts'
+import { stillAtWork } from '../runs/feedback.ts'
 import type { Follower, Viewer } from '../runs/host.ts'
 import { KeptWork } from '../runs/kept-work.ts'
 import { LogFollower } from '../runs/log-follower.ts'
@@ -15,7 +16,7 @@ import { createWatch, type Watch } from '../runs/watch.ts'
 import type { LocalParts, Retention } from '../state/state.ts'
 import type { Store, Transaction } from '../state/store.ts'
 import { append, type Beginning, type Begun, openTask, resumeTask } from './begin-task.ts'
-import { listTasks, PageFiller } from './list-tasks.ts'
+import { listTasks, PageFiller, type StoredPage } from './list-tasks.ts'
 import { LiveTask } from './live-task.ts'
 import { logOf } from './log-name.ts'
 import { isSettledState, isTerminalState, type ListRequest, type Task, type TaskPage } from './model.ts'
@@ -27,6 +28,7 @@ import type { TaskEntry } from './task-body.ts'
 import type { Delivered, FoundTask, TaskHost, TaskMessage, TaskSettings, TaskView } from './task-host.ts'
 import {
   AT_WORK,
+  forgetTask,
   putTask,
   type StoredTask,
   saveBody,
@@ -229,6 +231,21 @@ class LocalTaskHost implements TaskHost {
       }
       return filler.done()
     })
+  }
+
+  async page(owner: Viewer, request: ListRequest): Promise<StoredPage> {
+    await this.#work.look()
+    return this.#store.read(tx => listTasks(tx, owner, request))
+  }
+
+  async delete(id: string, viewer: Viewer): Promise<void> {
+    await this.#work.begun(id)
+    await this.#work.look(id)
+    await this.#store.write(tx => {
+      if (this.#work.find(tx, id, viewer).isAtWork) throw stillAtWork()
+      forgetTask(tx, id)
+    })
+    this.#watches.get(id)?.changed.fire()
   }
 
   #launch(begun: Begun, message: TaskMessage, target: Target): LiveTask {

@@ -8,6 +8,7 @@
 import type { RunOptions } from '../agents/contract.ts'
 import type { Follower, HostSettings, Viewer } from '../runs/host.ts'
 import type { Target } from '../runs/target.ts'
+import type { StoredPage } from './list-tasks.ts'
 import type { ListRequest, Message, Task, TaskPage, TaskStatus } from './model.ts'
 import type { PushConfig, PushRequest, Sent } from './push/config.ts'
 import type { PushSettings } from './push/options.ts'
@@ -85,6 +86,10 @@ export interface TaskHost {
   /** Returns the tasks that a reference in the log may stand for, whoever owns them. For administrators. */
   find(ref: string): Promise<readonly FoundTask[]>
   list(owner: Viewer, request: ListRequest): Promise<TaskPage>
+  /** The same page, of what lists know of the tasks. */
+  page(owner: Viewer, request: ListRequest): Promise<StoredPage>
+  /** Deletes all that is kept of a task. Throws `session_busy` for one at work. */
+  delete(id: string, viewer: Viewer): Promise<void>
   /**
    * Sets, gets, lists or deletes push notification configs of a task. Returns the configs that were asked for. Throws
    * `push_not_supported` if push notifications are off, and `address_refused`.

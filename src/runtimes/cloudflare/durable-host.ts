@@ -107,8 +107,16 @@ class DurableHost implements RunHost {
     return this.#run(id).cancel(viewer)
   }
 
-  delete(id: string, viewer: Viewer): Promise<void> {
-    return this.#run(id).delete(viewer)
+  async delete(id: string, viewer: Viewer): Promise<void> {
+    try {
+      await this.#run(id).delete(viewer)
+    } catch (error) {
+      // What is gone must not be listed for good.
+      if (isServableError(error) && error.code === 'run_not_found') {
+        await Promise.all(this.#indexes.namesOf(viewer).map(name => this.#index.remove(name, id)))
+      }
+      throw error
+    }
   }
 
   feedback(id: string, viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined> {
