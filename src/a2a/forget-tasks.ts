@@ -1,7 +1,6 @@
 import type { Forgetting } from '../core/built-in.ts'
 import { isServableError } from '../errors.ts'
-import type { TaskHost } from './task-host.ts'
-import type { StoredTask } from './task-record.ts'
+import type { ListedTask, TaskHost } from './task-host.ts'
 
 /** Tasks that are looked at together. */
 const AT_ONCE = 100
@@ -29,7 +28,7 @@ export async function forgetTasks(host: TaskHost, what: Forgetting): Promise<boo
 /** Whether there is one task less. */
 async function forgetTask(
   host: TaskHost,
-  { id, agent, turns, isAtWork }: StoredTask,
+  { id, agent, turns, isAtWork }: ListedTask,
   { owner, session, cancels }: Forgetting,
 ): Promise<boolean> {
   if (session !== undefined && session.name !== agent) return false

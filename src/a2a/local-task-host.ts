@@ -16,7 +16,7 @@ import { createWatch, type Watch } from '../runs/watch.ts'
 import type { LocalParts, Retention } from '../state/state.ts'
 import type { Store, Transaction } from '../state/store.ts'
 import { append, type Beginning, type Begun, openTask, resumeTask } from './begin-task.ts'
-import { listTasks, PageFiller, type StoredPage } from './list-tasks.ts'
+import { listTasks, PageFiller } from './list-tasks.ts'
 import { LiveTask } from './live-task.ts'
 import { logOf } from './log-name.ts'
 import { isSettledState, isTerminalState, type ListRequest, type Task, type TaskPage } from './model.ts'
@@ -25,7 +25,15 @@ import type { DelivererOptions } from './push/deliverer.ts'
 import { markDue } from './push/kept.ts'
 import { createPush, type Push } from './push/push.ts'
 import type { TaskEntry } from './task-body.ts'
-import type { Delivered, FoundTask, TaskHost, TaskMessage, TaskSettings, TaskView } from './task-host.ts'
+import type {
+  Delivered,
+  FoundTask,
+  ListedTasks,
+  TaskHost,
+  TaskMessage,
+  TaskSettings,
+  TaskView,
+} from './task-host.ts'
 import {
   AT_WORK,
   forgetTask,
@@ -233,7 +241,7 @@ class LocalTaskHost implements TaskHost {
     })
   }
 
-  async page(owner: Viewer, request: ListRequest): Promise<StoredPage> {
+  async page(owner: Viewer, request: ListRequest): Promise<ListedTasks> {
     await this.#work.look()
     return this.#store.read(tx => listTasks(tx, owner, request))
   }
@@ -309,7 +317,8 @@ class LocalTaskHost implements TaskHost {
     const isEnd = isTerminalState(status.state)
     const seq = append(tx, id, entry ?? { type: 'status', taskId: id, contextId, status }, isEnd)
     const ended = { ...task, status, isAtWork: false }
-    const keepMs = keepMsOf(this.#options.settings, this.#options.retention)
+    const { settings, retention } = this.#options
+    const keepMs = keepMsOf({ kind: 'agent', name: task.agent, owner: task.owner }, settings, retention)
     putTask(tx, ended, isEnd ? tx.now + keepMs : undefined)
     tx.delete(AT_WORK, id)
     if (waiting === undefined) tx.delete(WAITING, id)

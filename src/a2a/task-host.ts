@@ -8,7 +8,6 @@
 import type { RunOptions } from '../agents/contract.ts'
 import type { Follower, HostSettings, Viewer } from '../runs/host.ts'
 import type { Target } from '../runs/target.ts'
-import type { StoredPage } from './list-tasks.ts'
 import type { ListRequest, Message, Task, TaskPage, TaskStatus } from './model.ts'
 import type { PushConfig, PushRequest, Sent } from './push/config.ts'
 import type { PushSettings } from './push/options.ts'
@@ -66,6 +65,21 @@ export interface FoundTask extends Pick<Task, 'id' | 'contextId'> {
   readonly status: Omit<TaskStatus, 'message'>
 }
 
+/** A task as lists know it. */
+export interface ListedTask extends Pick<Task, 'id'> {
+  /** The agent's name. */
+  readonly agent: string
+  readonly isAtWork: boolean
+  /** How many messages the agent has received. */
+  readonly turns: number
+}
+
+/** A page of them. */
+export interface ListedTasks {
+  readonly tasks: readonly ListedTask[]
+  readonly nextPageToken: string
+}
+
 /** Where tasks live. Throws `task_not_found` for tasks that do not exist or belong to someone else. */
 export interface TaskHost {
   /**
@@ -87,7 +101,7 @@ export interface TaskHost {
   find(ref: string): Promise<readonly FoundTask[]>
   list(owner: Viewer, request: ListRequest): Promise<TaskPage>
   /** The same page, of what lists know of the tasks. */
-  page(owner: Viewer, request: ListRequest): Promise<StoredPage>
+  page(owner: Viewer, request: ListRequest): Promise<ListedTasks>
   /** Deletes all that is kept of a task. Throws `session_busy` for one at work. */
   delete(id: string, viewer: Viewer): Promise<void>
   /**

@@ -10,6 +10,7 @@ import type { LogEntry } from '../state/store.ts'
 import type { Feedback, FeedbackInput } from './feedback.ts'
 import type { FileKeeper } from './files.ts'
 import type { FoundRun, RunRecord, RunStatus, RunSummary } from './record.ts'
+import type { RetentionOf } from './retention-of.ts'
 import type { RunSettings } from './run.ts'
 import type { Target } from './target.ts'
 import type { Continued, Waiting, WaitingRun } from './waiting.ts'
@@ -31,6 +32,8 @@ export interface HostSettings extends RunSettings {
   readonly maxRunningPerOwner: number
   /** Milliseconds for which an ended run is kept. */
   readonly retentionMs: number
+  /** The same of one run, where a deployment says. Default: `retentionMs`. */
+  readonly retentionOf?: RetentionOf | undefined
   /** The same for one that waits for answers, if that is longer. Default: `retentionMs`. */
   readonly waitingMs?: number | undefined
   /**

@@ -19,10 +19,8 @@ export interface LiveRunOptions {
   readonly settings: HostSettings
   /** The identity that owns the run. */
   readonly owner: string | null
-  /** Milliseconds for which the record is kept. */
-  readonly keepMs: number
-  /** The same while it waits for answers. */
-  readonly waitMs: number
+  /** Milliseconds for which the record is kept once the run has ended, or while it waits for answers. */
+  readonly keepMs: (isWaiting: boolean) => number
   readonly isBackground: boolean
   /** Told of an end that cannot be written, which is tried again until it can. */
   readonly onStuck: (error: unknown) => void
@@ -66,7 +64,7 @@ export class LiveRun {
   }
 
   #work(): LogWriting {
-    const { store, settings, owner, keepMs, waitMs, onStuck } = this.#options
+    const { store, settings, owner, keepMs, onStuck } = this.#options
     const { id } = this.#run
     return writeLog(this.#run, {
       store,
@@ -81,7 +79,7 @@ export class LiveRun {
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
       finish: (tx, event, result) => {
         const waiting = isWaiting(event) ? this.#run.waiting : undefined
-        const keptMs = waiting === undefined ? keepMs : waitMs
+        const keptMs = keepMs(waiting !== undefined)
         sealRun(tx, id, { event, json: eventToJson(event), result, keepMs: keptMs, waiting })
       },
     })

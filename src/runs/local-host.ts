@@ -43,6 +43,7 @@ import {
   toDocument,
 } from './record.ts'
 import { foldLog, forgetRun, keepMsOf, sealRun, sweep } from './retention.ts'
+import type { Retained } from './retention-of.ts'
 import { startRun } from './run.ts'
 import { Said } from './run-turn.ts'
 import type { Target } from './target.ts'
@@ -207,7 +208,8 @@ class LocalHost implements RunHost {
         { target, options, owner, key: undefined },
       )
       tx.put(RUNS, toDocument(run), { thing: id })
-      sealRun(tx, id, { event, json: eventToJson(event), result: undefined, keepMs: this.#waitMs, waiting })
+      const keepMs = this.#keepMs({ ...target, owner }, true)
+      sealRun(tx, id, { event, json: eventToJson(event), result: undefined, keepMs, waiting })
     })
   }
 
@@ -245,7 +247,10 @@ class LocalHost implements RunHost {
   /** Writes the record of a run that waits no more. It is kept as long as any other from now on. */
   #settle(tx: Transaction, run: StoredRun): void {
     const leaves = run.keyId === null ? 'first' : 'last'
-    tx.put(RUNS, toDocument(run, tx.now + this.#keepMs), { thing: run.record.id, leaves })
+    tx.put(RUNS, toDocument(run, tx.now + this.#keepMs({ ...run.record, owner: run.owner })), {
+      thing: run.record.id,
+      leaves,
+    })
   }
 
   /** The run of the request's id or key, or a new one. Nothing awaits in here, so one key starts one run. */
@@ -280,8 +285,7 @@ class LocalHost implements RunHost {
       store: this.#store,
       settings: this.#settings,
       owner,
-      keepMs: this.#keepMs,
-      waitMs: this.#waitMs,
+      keepMs: isWaiting => this.#keepMs({ ...target, owner }, isWaiting),
       isBackground,
       onStuck: thrown => this.#settings.onFailure?.(notStored(id, target, { options, secrets, thrown })),
     })
@@ -294,13 +298,9 @@ class LocalHost implements RunHost {
     })
   }
 
-  get #keepMs(): number {
-    return keepMsOf(this.#settings, this.#retention)
-  }
-
-  get #waitMs(): number {
-    const { retentionMs, waitingMs = 0 } = this.#settings
-    return keepMsOf({ retentionMs: Math.max(retentionMs, waitingMs) }, this.#retention)
+  #keepMs({ kind, name, owner }: Retained, isWaiting = false): number {
+    const { waitingMs = 0 } = this.#settings
+    return keepMsOf({ kind, name, owner }, this.#settings, this.#retention, isWaiting ? waitingMs : 0)
   }
 
   /** A run as it is by now; one that is gone makes room for another one of its id. */
@@ -314,7 +314,9 @@ class LocalHost implements RunHost {
   /** Ends a run that nobody here is working on. */
   #finishUnattended(tx: Transaction, id: string, event: FinishEvent | ErrorEvent): void {
     const result = event.type === 'finish' ? foldLog(tx, id) : undefined
-    sealRun(tx, id, { event, json: eventToJson(event), result, keepMs: this.#keepMs })
+    const run = tx.get<StoredRun>(RUNS, id)?.value
+    const keepMs = run === undefined ? 0 : this.#keepMs({ ...run.record, owner: run.owner })
+    sealRun(tx, id, { event, json: eventToJson(event), result, keepMs })
   }
 
   /** The turn of a run that nobody here worked on is made from its log. */

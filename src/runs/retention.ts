@@ -11,15 +11,22 @@ import type { Retention } from '../state/state.ts'
 import type { Reader, Transaction } from '../state/store.ts'
 import { FEEDBACK } from './feedback.ts'
 import type { FileKeeper } from './files.ts'
+import type { HostSettings } from './host.ts'
 import { ended, KEYS, RESULTS, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
+import type { Retained } from './retention-of.ts'
 import { putWaiting, WAITING, type Waiting } from './waiting.ts'
 
 /** A run with an idempotency key is kept at least this long, whatever the count. */
 const KEYED_MIN_MS = 60 * 60 * 1000
 
-/** Milliseconds for which what has ended is kept: as long as its own retention says, and the state's. */
-export function keepMsOf({ retentionMs }: { readonly retentionMs: number }, { maxAgeMs }: Retention): number {
-  return Math.min(retentionMs, maxAgeMs ?? Number.POSITIVE_INFINITY)
+/** Milliseconds for which what has ended is kept: as long as its own retention says, and the state's; at least `leastMs`. */
+export function keepMsOf(
+  what: Retained,
+  { retentionMs, retentionOf = () => retentionMs }: Pick<HostSettings, 'retentionMs' | 'retentionOf'>,
+  { maxAgeMs = Number.POSITIVE_INFINITY }: Retention,
+  leastMs = 0,
+): number {
+  return Math.min(Math.max(retentionOf(what), leastMs), maxAgeMs)
 }
 
 /** Most runs that one sweep looks at. */

@@ -29,6 +29,7 @@ import {
   type RunRecord,
   type RunSummary,
 } from '../../runs/record.ts'
+import { keepMsOf } from '../../runs/retention.ts'
 import type { WaitingRun } from '../../runs/waiting.ts'
 import { Indexes, joinPages } from './indexes.ts'
 import { RUN_INDEX, RUN_KEEPER, type RunIndex } from './run-index.ts'
@@ -61,8 +62,9 @@ class DurableHost implements RunHost {
     let id = options.runId ?? crypto.randomUUID()
     if (key !== undefined) {
       // The first request to reserve the key chooses the run's id. The run's object starts the run only once.
-      const { timeoutMs, retentionMs } = this.#settings
-      id = await this.#index.reserve(`key:${key.id}`, key, id, Date.now() + timeoutMs + retentionMs)
+      const { timeoutMs } = this.#settings
+      const keepMs = keepMsOf({ kind, name, owner }, this.#settings, {})
+      id = await this.#index.reserve(`key:${key.id}`, key, id, Date.now() + timeoutMs + keepMs)
     }
     const client = request.client ?? partitionOf(owner)
     const message = {
