@@ -131,10 +131,10 @@ export class Files implements FileKeeper, Storing {
     if (!this.#isLocal) await this.#calls.forget(placeFor(owner), runId)
   }
 
-  async forgetTurns(owner: string | null, runIds: readonly string[]): Promise<void> {
+  async forgetTurns(runIds: readonly string[], owner: string | null, session: SessionKey): Promise<void> {
     for (let from = 0; from < runIds.length; from += TURNS_AT_ONCE) {
       const refIds = runIds.slice(from, from + TURNS_AT_ONCE).map(turnRefOf)
-      await this.#calls.forgetEach(placeFor(owner), refIds)
+      await this.#calls.forgetTurns(placeFor(owner), refIds, session)
     }
     this.#deleteSoon()
   }

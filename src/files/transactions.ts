@@ -112,8 +112,8 @@ export interface FileTransactions extends Transactions {
     readonly drop: (tx: Transaction, refId: string, place: string) => void
     /** Takes all references of someone back. */
     readonly forget: (tx: Transaction, refId: string) => void
-    /** The same for several. */
-    readonly forgetEach: (tx: Transaction, refIds: readonly string[]) => void
+    /** Takes references of turns back that are of one session. */
+    readonly forgetTurns: (tx: Transaction, refIds: readonly string[], session: SessionKey) => void
     /** Deletes some files of an owner, whoever refers to them. Gives how many. */
     readonly forgetOwner: (tx: Transaction, owner: string) => number
     /** A reference of a turn stands until then; without a time the turn is gone. */
@@ -210,8 +210,14 @@ export const FILE_TRANSACTIONS: FileTransactions = {
         for (const id of found) replace(tx, id, undefined, () => {})
       } while (found.length > 0)
     },
-    forgetEach(tx, refIds) {
-      for (const refId of refIds) FILE_TRANSACTIONS.writes.forget(tx, refId)
+    forgetTurns(tx, refIds, session) {
+      const sessionId = sessionIdOf(session)
+      for (const refId of refIds) {
+        for (const { id, value } of tx.withPrefix<Reference>(REFERENCES, idOf(refId, ''), 10 * AT_ONCE)) {
+          const { session: own } = value
+          if (own !== undefined && sessionIdOf(own) === sessionId) replace(tx, id, undefined, () => {})
+        }
+      }
     },
     forgetOwner(tx, owner) {
       const files = tx.list<StoredFile>(FILES, { partition: owner, limit: FORGOTTEN_AT_ONCE })

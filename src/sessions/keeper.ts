@@ -45,7 +45,7 @@ export class Sessions {
 
   list(identity: string, query: SessionQuery): Promise<SessionPage> {
     const owner = ownerOf({ identity }) ?? ''
-    return this.#calls.list(listOf(owner), owner, query)
+    return this.#calls.list(listOf(identity), owner, query)
   }
 
   /** Throws `session_not_found`, as all of these do. */
@@ -85,12 +85,12 @@ export class Sessions {
     if (!this.#isListed(key)) return
     const copy = await this.#calls.tell(placeOf(key), key)
     if (copy === undefined) await this.takeOff(key)
-    else await this.#calls.told(listOf(key.owner), copy)
+    else await this.#calls.told(listOfOwner(key.owner), copy)
   }
 
   /** Takes a session that is gone off the list of its owner. */
   async takeOff(key: SessionKey): Promise<void> {
-    if (this.#isListed(key)) await this.#calls.gone(listOf(key.owner), idOf(key))
+    if (this.#isListed(key)) await this.#calls.gone(listOfOwner(key.owner), idOf(key))
   }
 
   /** Whether a copy of it is in a list: where it is not in the same store, and of nobody who only claims to be someone. */
@@ -111,9 +111,14 @@ export class Sessions {
   }
 }
 
-/** The object that lists the runs of an owner lists the sessions too. */
-function listOf(owner: string): Place {
-  return partitionOf(decodeURIComponent(owner))
+/** The object that lists the runs of an identity lists the sessions too. */
+export function listOf(identity: string): Place {
+  return partitionOf(identity)
+}
+
+/** The same, of the owner of a session. */
+function listOfOwner(owner: string): Place {
+  return listOf(decodeURIComponent(owner))
 }
 
 /** The runs whose files the turns have the addresses of. */
