@@ -117,7 +117,7 @@ const KNOWS: Record<string, readonly string[]> = {
   signing: ['errors', 'validation', 'canonical-json', 'a2a'],
   'model-agent': ['errors', 'key-text', 'agents', 'http', 'adapters'],
   // Of all these, types alone: see below.
-  client: ['errors', 'web', 'agents', 'runs', 'http', 'metrics'],
+  client: ['errors', 'web', 'agents', 'runs', 'http', 'metrics', 'sessions'],
   metrics: ['errors', 'schemas', 'core', 'wake', 'web', 'agents', 'state', 'runs', 'http'],
   gateway: [
     'errors',

@@ -13,6 +13,7 @@ import type { Route } from '../http/context.ts'
 import { joinPath, queryOf } from '../http/router.ts'
 import { placeOf } from '../runs/session-keeper.ts'
 import { validate } from '../validation.ts'
+import { toldOf } from './feedback.ts'
 import { keyOf, type Sessions } from './keeper.ts'
 import type { SessionSummary } from './list.ts'
 import { SAID, SAID_WORKS, type ToldTurns } from './said.ts'
@@ -33,10 +34,10 @@ const QuerySchema: v.GenericSchema<unknown, ExportQuery> = v.object({
   since: v.optional(
     v.pipe(
       v.string(),
-      v.isoTimestamp('must be a time such as 2026-01-31T00:00:00Z'),
-      v.transform(Date.parse),
+      v.transform(text => (/^\d{1,15}$/.test(text) ? Number(text) : Date.parse(text))),
+      v.number('must be a time in ISO 8601, or milliseconds since 1970'),
     ),
-    '1970-01-01T00:00:00Z',
+    '0',
   ),
 })
 
@@ -55,12 +56,9 @@ export function exportRoutes(
     let before: number | undefined
     do {
       const { turns, next }: ToldTurns = JSON.parse(await calls.turns(placeOf(key), key, before))
-      const lines = turns.flatMap(({ kind: _, name: __, at, endedAt, ...turn }) => {
-        if (at < since) return []
-        const times = { at: timeOf(at), ...(endedAt !== undefined && { endedAt: timeOf(endedAt) }) }
-        const { feedback } = turn
-        const said = feedback && { feedback: { ...feedback, at: timeOf(feedback.at) } }
-        return [`${JSON.stringify({ sessionId: id, kind, name, ...turn, ...times, ...said })}\n`]
+      const lines = turns.flatMap(({ feedback, ...turn }) => {
+        if (turn.at < since) return []
+        return [`${JSON.stringify({ sessionId: id, ...turn, feedback: feedback && toldOf(feedback) })}\n`]
       })
       if (lines.length > 0) yield lines.join('')
       before = lines.length < turns.length ? undefined : next
@@ -98,10 +96,6 @@ export function exportRoutes(
       },
     },
   ]
-}
-
-function timeOf(at: number): string {
-  return new Date(at).toISOString()
 }
 
 /** Gives no more than is read. */

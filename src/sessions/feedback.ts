@@ -72,6 +72,16 @@ export const FeedbackSchema: v.GenericSchema<unknown, FeedbackInput & InSession>
 
 const QuerySchema: v.GenericSchema<unknown, InSession> = v.pipe(v.object(session), v.check(hasSession, BOTH))
 
+/** Feedback as clients read it. */
+export interface ToldFeedback extends FeedbackInput {
+  /** ISO 8601, in UTC. */
+  readonly updatedAt: string
+}
+
+export function toldOf({ at, ...said }: Feedback): ToldFeedback {
+  return { ...said, updatedAt: new Date(at).toISOString() }
+}
+
 /** Makes the routes. */
 export function feedbackRoutes({
   prefix,
@@ -113,11 +123,8 @@ export function feedbackRoutes({
     }
     return (await ofRun(runId)) ?? null
   }
-  const told = (runId: string | undefined, feedback: Feedback) => {
-    const { at, ...said } = feedback
-    const body = { runId, ...said, at: new Date(at).toISOString() }
-    return jsonReply(body, { headers: { 'cache-control': 'no-store' } })
-  }
+  const told = (runId: string | undefined, feedback: Feedback) =>
+    jsonReply({ runId, ...toldOf(feedback) }, { headers: { 'cache-control': 'no-store' } })
   return [
     route('POST', async (request, state) => {
       const { sessionId, kind, name, ...given } = await readBody(request, FeedbackSchema, maxBodyBytes)

@@ -22,7 +22,7 @@ import {
   SessionQuerySchema,
   TurnQuerySchema,
 } from './asked.ts'
-import { keyOf, type Sessions } from './keeper.ts'
+import { keyOf, NAME, type Sessions } from './keeper.ts'
 import type { SessionSummary } from './list.ts'
 
 /** What is the caller's is kept by no cache. */
@@ -42,7 +42,7 @@ export function sessionRoutes(
   const route = (method: Route['method'], path: string, endpoint: Endpoint): Route => ({
     method,
     path: joinPath(prefix, path),
-    part: 'router',
+    part: NAME,
     endpoint(request, state) {
       check(state)
       return endpoint(request, state)

@@ -15,7 +15,7 @@ import { ENDING_WORKS } from '../../src/sessions/ending.ts'
 import { sessions } from '../../src/sessions/plugin.ts'
 import type { NearStore } from '../../src/state/store.ts'
 import { deferred } from '../../src/wake.ts'
-import { inMemory, inSqlite, type Kept, type Service, service } from './kit.ts'
+import { inMemory, inSqlite, type Kept, type Service, service } from './service.ts'
 
 const STORES: readonly (readonly [string, () => Kept])[] = [
   ['memory', inMemory],
