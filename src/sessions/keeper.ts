@@ -8,13 +8,14 @@ import type { Kind } from '../agents/contract.ts'
 import type { SessionKey } from '../agents/memory.ts'
 import { ownerOf } from '../agents/owner.ts'
 import type { Core } from '../core/built-in.ts'
-import { sessionSettingsOf } from '../core/core.ts'
+import { sessionSettingsFor } from '../core/core.ts'
 import type { Calls } from '../core/kept.ts'
 import type { Place } from '../core/place.ts'
 import { ServableError } from '../errors.ts'
 import { partitionOf } from '../runs/record.ts'
 import { placeOf } from '../runs/session-keeper.ts'
-import { idOf, type SessionSettings } from '../runs/sessions.ts'
+import type { SettingsFor } from '../runs/session-retention.ts'
+import { idOf } from '../runs/sessions.ts'
 import type { SessionPage, SessionQuery, SessionSummary } from './list.ts'
 import { SESSION_WORKS, type SessionWorks } from './transactions.ts'
 import type { TurnQuery } from './turns.ts'
@@ -31,14 +32,14 @@ export function keyOf(identity: string | null, kind: Kind, name: string, session
 /** See the module's head. */
 export class Sessions {
   readonly #calls: Calls<SessionWorks>
-  readonly #settings: SessionSettings
+  readonly #settingsFor: SettingsFor
   readonly #files: Core['runs']['files']
   /** Each session has an object of its own, and lists have copies. */
   readonly #isHosted: boolean
 
   constructor({ keep, settings, runs }: Pick<Core, 'keep' | 'settings' | 'runs'>) {
     this.#calls = keep(NAME, SESSION_WORKS)
-    this.#settings = sessionSettingsOf(settings)
+    this.#settingsFor = sessionSettingsFor(settings)
     this.#files = runs.files
     this.#isHosted = settings.state.kind === 'hosted'
   }
@@ -59,7 +60,7 @@ export class Sessions {
   }
 
   async make(key: SessionKey, title: string | undefined): Promise<SessionSummary> {
-    return this.#changed(key, await this.#calls.make(placeOf(key), key, title, this.#settings))
+    return this.#changed(key, await this.#calls.make(placeOf(key), key, title, this.#settingsFor(key)))
   }
 
   async rename(key: SessionKey, title: string): Promise<SessionSummary> {
@@ -77,7 +78,7 @@ export class Sessions {
     // First: a file that nobody refers to any more is gone.
     await this.#files?.share?.(runsOfFiles(copied), identity, fork)
     const text = title === undefined ? copied : JSON.stringify({ ...JSON.parse(copied), title })
-    return this.#changed(fork, await this.#calls.paste(placeOf(fork), fork, text, this.#settings))
+    return this.#changed(fork, await this.#calls.paste(placeOf(fork), fork, text, this.#settingsFor(fork)))
   }
 
   /** Tells the list of the session's owner where it stands. */

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Agent, createHandler, type LogEntry, memoryState, type RunsOptions } from '../../src/index.ts'
 import { retentionBy } from '../../src/runs/retention-of.ts'
+import { SESSIONS } from '../../src/runs/sessions.ts'
+import type { Document } from '../../src/state/store.ts'
 import { jsonRequest } from '../contracts/http/client.ts'
 import { identify } from '../contracts/identify.ts'
 
@@ -123,5 +125,38 @@ describe('what a handler keeps', () => {
     expect(log).toContainEqual(
       expect.objectContaining({ event: 'retention.failed', option: 'runs.retentionMs', message: 'broken' }),
     )
+  })
+
+  it('of sessions is by their agent and owner, also of one that claims to be someone', async () => {
+    const asked: unknown[] = []
+    const state = memoryState()
+    const agent = new Agent({ name: 'echo', register: false, run: () => 'hi' })
+    const handler = createHandler({
+      agents: { 'a:b': agent },
+      state,
+      middleware: [identify],
+      runs: {
+        sessionRetentionMs(of) {
+          asked.push(of)
+          return of.owner === 'x' ? HOUR : 2 * HOUR
+        },
+      },
+    })
+    const say = (fields: Record<string, string>, more: object = {}) => {
+      const request = jsonRequest({ input: 'hi', sessionId: 's', ...more }, fields)
+      return handler(new Request('http://x/api/agents/a%3Ab/run', request))
+    }
+    for (const [fields, more] of [[{ 'x-test-user': 'x' }], [{}, { userId: 'ada' }], [{}]] as const)
+      expect((await say(fields, more)).status).toBe(200)
+    expect(asked).toContainEqual({ kind: 'agent', name: 'a:b', owner: 'x' })
+    expect(asked).toContainEqual({ kind: 'agent', name: 'a:b', owner: null })
+    expect(asked).not.toContainEqual({ kind: 'agent', name: 'a:b', owner: 'ada' })
+    const kept = state.store.read(tx => tx.oldest(SESSIONS, 10)) as Document[]
+    const times = kept.map(({ partition, at, expiresAt = 0 }) => [partition, expiresAt - at])
+    expect(Object.fromEntries(times)).toEqual({
+      'owner:x': HOUR,
+      'owner:/ada': 2 * HOUR,
+      anonymous: 2 * HOUR,
+    })
   })
 })
