@@ -66,7 +66,7 @@ function feedbackOf(build: Builders): Operations {
   return {
     post: operation(TAG, 'addFeedback', 'Say what a run that has ended was worth', {
       parameters: [runId],
-      requestBody: { required: true, content: json(ref('FeedbackBody'), { score: 1 }) },
+      requestBody: { required: true, content: json(ref('FeedbackBody')) },
       responses: feedback,
       problems: [400, 401, 404, 409, 413, 415, 429, 503],
     }),

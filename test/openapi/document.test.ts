@@ -412,7 +412,7 @@ describe('the server', async () => {
     const bodies =
       type === 'text/event-stream'
         ? [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!))
-        : [type.includes('json') ? JSON.parse(text) : text]
+        : [/\bjson\b/.test(type) ? JSON.parse(text) : text]
     expect(bodies.length).toBeGreaterThan(0)
     for (const body of bodies) {
       expect(
