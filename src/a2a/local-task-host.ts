@@ -312,6 +312,8 @@ class LocalTaskHost implements TaskHost {
     waiting?: Waiting,
   ): void {
     const task = tx.get<StoredTask>(TASKS, id)?.value
+    // It was deleted by someone who thought that nobody worked on it: nothing of it may be left.
+    if (task === undefined) tx.deleteLog(logOf(id))
     if (task === undefined || isTerminalState(task.status.state)) return
     const { contextId } = task
     const isEnd = isTerminalState(status.state)

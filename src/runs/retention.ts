@@ -49,6 +49,8 @@ export function sealRun(
   { event, json, result, keepMs, waiting }: RunEnd,
 ): boolean {
   const stored = tx.get<StoredRun>(RUNS, id)?.value
+  // It was deleted by someone who thought that nobody worked on it: nothing of it may be left.
+  if (stored === undefined) tx.deleteLog(id)
   if (stored?.record.status !== 'running' || tx.append(id, json, true) === undefined) return false
   const expiresAt = tx.now + keepMs
   const document = toDocument({ ...stored, record: ended(stored.record, event) }, expiresAt)

@@ -1,9 +1,12 @@
 /** What is left of an owner, and of a session, once it is deleted. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { logOf } from '../../src/a2a/log-name.ts'
+import { forgetTask, type StoredTask, TASKS } from '../../src/a2a/task-record.ts'
 import { asPlugin } from '../../src/core/built-in.ts'
 import type { Turn } from '../../src/index.ts'
 import { newRun } from '../../src/runs/local-host.ts'
-import { RUNS, toDocument } from '../../src/runs/record.ts'
+import { RUNS, type StoredRun, toDocument } from '../../src/runs/record.ts'
+import { forgetRun } from '../../src/runs/retention.ts'
 import {
   enterSession,
   keepSession,
@@ -146,6 +149,30 @@ describe('a run at work', () => {
     await vi.waitFor(() => expect(it.all()).toContain('task-at-work'))
     expect((await it.ask('DELETE', '/api/users/me?running=cancel', { user: 'ada' })).status).toBe(204)
     for (const mark of ['ada', 'waits g']) expect(it.all()).not.toContain(mark)
+  })
+
+  it('whose record was deleted, since it was thought dead, leaves nothing', async () => {
+    const kept = inMemory()
+    const store = kept.state.store as NearStore
+    const it = service(kept)
+    const open = it.gate('g')
+    const run = await it.say('waits g', 's', { user: 'ada', headers: { prefer: 'respond-async' } })
+    const task = it.send('waits g', 'c', 'talks', 'ada')
+    await vi.waitFor(() => expect(it.all()).toContain('"task-at-work",[{'))
+    const [at] = store.read(tx => tx.oldest<StoredTask>(TASKS, 1))
+    await begun(it, 'waits g')
+    store.write(tx => {
+      const stored = tx.get<StoredRun>(RUNS, run)?.value
+      if (stored !== undefined) forgetRun(tx, stored)
+      forgetTask(tx, at?.id ?? '')
+    })
+    open()
+    await task.catch(() => {})
+    await vi.waitFor(() =>
+      expect(store.read(tx => [tx.length(run), tx.length(logOf(at?.id ?? ''))])).toEqual([0, 0]),
+    )
+    await vi.waitFor(async () => expect((await turnsOf(it)).map(turn => turn.status)).toEqual(['completed']))
+    expect(store.read(tx => [tx.length(run), tx.length(logOf(at?.id ?? ''))])).toEqual([0, 0])
   })
 
   it('that begins during the deletion waits, and has a session of its own', async () => {
