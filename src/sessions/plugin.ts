@@ -19,6 +19,7 @@ import { sessionRoutes } from './routes.ts'
 import { SAID, SAID_WORKS } from './said.ts'
 import { SESSION_WORKS } from './transactions.ts'
 
+export type { ToldFeedback } from './feedback.ts'
 export type { SessionPage, SessionSummary } from './list.ts'
 export type { TurnPage } from './turns.ts'
 
