@@ -10,7 +10,7 @@ import { ServableError } from '../errors.ts'
 import { RUNS } from '../runs/record.ts'
 import { idOf as sessionIdOf, thingOf } from '../runs/sessions.ts'
 import type { Document, Reader, Transaction } from '../state/store.ts'
-import { runOfTurn } from './address.ts'
+import { runOfTurn, type TurnFile } from './address.ts'
 
 /** Files by their ids; a partition is an owner's. */
 const FILES = 'file'
@@ -107,7 +107,7 @@ export interface FileTransactions extends Transactions {
     readonly add: (tx: Transaction, file: PieceOf, from: number, pieces: readonly string[]) => boolean
     readonly complete: (tx: Transaction, file: PieceOf) => boolean
     /** Lets another session refer to the files of turns, where they are of that owner. */
-    readonly share: (tx: Transaction, refIds: readonly string[], owner: string, session: SessionKey) => void
+    readonly share: (tx: Transaction, files: readonly TurnFile[], owner: string, session: SessionKey) => void
     /** Takes one reference back. */
     readonly drop: (tx: Transaction, refId: string, place: string) => void
     /** Takes all references of someone back. */
@@ -138,9 +138,7 @@ export const FILE_TRANSACTIONS: FileTransactions = {
   expiring: [REFERENCES, LEFT_OVER],
   reads: {
     find(tx, refId, place) {
-      const id = idOf(refId, place)
-      const shared = () => tx.withPrefix<Reference>(REFERENCES, sharedId(id, ''), 1)[0]
-      const reference = (tx.get<Reference>(REFERENCES, id) ?? shared())?.value
+      const reference = referenceAt(tx, refId, place)
       const file = reference && tx.get<StoredFile>(FILES, reference.fileId)
       if (reference === undefined || !file?.value.isComplete) return undefined
       const { mimeType, filename } = reference
@@ -188,18 +186,14 @@ export const FILE_TRANSACTIONS: FileTransactions = {
       )
       return true
     },
-    share(tx, refIds, owner, session) {
-      for (const refId of refIds) {
-        const found = tx.withPrefix<Reference>(REFERENCES, idOf(refId, ''), 10 * AT_ONCE)
-        const places = new Map(found.map(({ id, value }) => [id.split(SHARED)[0] ?? id, value]))
-        for (const [place, value] of places) {
-          if (tx.get(FILES, value.fileId)?.partition !== owner) continue
-          const id = sharedId(place, session.sessionId)
-          const about = { id, partition: value.fileId, at: tx.now, tags: {}, expiresAt: tx.now + HOUR_MS }
-          const shared: Reference = { ...value, session }
-          const document = { ...about, value: shared }
-          tx.put(REFERENCES, document, { thing: thingIn(document) })
-        }
+    share(tx, files, owner, session) {
+      for (const { refId, place } of files) {
+        const value = referenceAt(tx, refId, place)
+        if (value === undefined || tx.get(FILES, value.fileId)?.partition !== owner) continue
+        const id = sharedId(idOf(refId, place), session.sessionId)
+        const about = { id, partition: value.fileId, at: tx.now, tags: {}, expiresAt: tx.now + HOUR_MS }
+        const document: Document<Reference> = { ...about, value: { ...value, session } }
+        tx.put(REFERENCES, document, { thing: thingIn(document) })
       }
     },
     drop: (tx, refId, place) => replace(tx, idOf(refId, place), undefined, () => {}),
@@ -275,6 +269,13 @@ const SHARED = '~'
 /** The id of the reference of another session. */
 function sharedId(id: string, sessionId: string): string {
   return id + SHARED + sessionId
+}
+
+/** The reference that stands there, of whichever session. */
+function referenceAt(tx: Reader, refId: string, place: string): Reference | undefined {
+  const id = idOf(refId, place)
+  const shared = () => tx.withPrefix<Reference>(REFERENCES, sharedId(id, ''), 1)[0]
+  return (tx.get<Reference>(REFERENCES, id) ?? shared())?.value
 }
 
 function referrerOf(id: string): string {

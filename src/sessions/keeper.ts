@@ -76,7 +76,7 @@ export class Sessions {
     const copied = await this.#there(key, await this.#calls.copy(placeOf(key), key, runId))
     const fork = { ...key, sessionId: crypto.randomUUID() }
     // First: a file that nobody refers to any more is gone.
-    await this.#files?.share?.(runsOfFiles(copied), identity, fork)
+    await this.#files?.share?.(copied, identity, fork)
     const text = title === undefined ? copied : JSON.stringify({ ...JSON.parse(copied), title })
     return this.#changed(fork, await this.#calls.paste(placeOf(fork), fork, text, this.#settingsFor(fork)))
   }
@@ -120,10 +120,4 @@ export function listOf(identity: string): Place {
 /** The same, of the owner of a session. */
 function listOfOwner(owner: string): Place {
   return listOf(decodeURIComponent(owner))
-}
-
-/** The runs whose files the turns have the addresses of. */
-function runsOfFiles(copied: string): string[] {
-  const found = copied.matchAll(/\/runs\/([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\/input\b/g)
-  return [...new Set(Array.from(found, ([, runId = '']) => runId))]
 }
