@@ -111,7 +111,7 @@ const KNOWS: Record<string, readonly string[]> = {
   openapi: ['errors', 'validation', 'schemas', 'core', 'web', 'agents', 'runs', 'http'],
   approvals: ['errors', 'validation', 'schemas', 'core', 'web', 'agents', 'state', 'runs', 'http'],
   files: ['errors', 'schemas', 'core', 'wake', 'web', 'agents', 'state', 'runs', 'http'],
-  sessions: ['errors', 'validation', 'core', 'web', 'agents', 'state', 'runs', 'http'],
+  sessions: ['errors', 'validation', 'core', 'wake', 'web', 'agents', 'state', 'runs', 'http'],
   admin: ['errors', 'schemas', 'core', 'web', 'agents', 'state', 'http'],
   adapters: ['errors', 'key-text', 'agents'],
   'mcp-client': ['errors', 'validation', 'environment', 'web', 'agents', 'http'],

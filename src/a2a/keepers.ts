@@ -12,6 +12,7 @@ import { KeptInObject, WATCH_MS } from '../core/kept-in-object.ts'
 import { ServableError } from '../errors.ts'
 import type { Catalog } from '../http/catalog.ts'
 import type { Asking } from '../runs/asking.ts'
+import { stillAtWork } from '../runs/feedback.ts'
 import type { Viewer } from '../runs/host.ts'
 import { streamOf } from '../runs/log-stream.ts'
 import { partitionOf } from '../runs/record.ts'
@@ -52,6 +53,7 @@ export interface TaskMethods {
   find(id: string): Promise<readonly FoundTask[]>
   follow(viewer: Viewer, after: number): Promise<ReadableStream<Uint8Array>>
   push(viewer: Viewer, request: PushRequest): Promise<readonly PushConfig[]>
+  delete(viewer: Viewer): Promise<void>
 }
 
 /** Milliseconds that an object may take to report an end. */
@@ -166,6 +168,11 @@ export function createTaskKeeper(
       await kept.settle()
       return canceled
     },
+    delete: viewer =>
+      kept.delete(async ({ id }) => {
+        await host.get(id, viewer)
+        if (kept.document()?.value.isAtWork) throw stillAtWork()
+      }),
   }
   return {
     collections: [TASKS, BODIES, PUSH, WAITING],

@@ -6,6 +6,7 @@
 
 import { ServableError } from '../errors.ts'
 import type { Asking } from '../runs/asking.ts'
+import { stillAtWork } from '../runs/feedback.ts'
 import type { Follower, Viewer } from '../runs/host.ts'
 import { KeptWork } from '../runs/kept-work.ts'
 import { LogFollower } from '../runs/log-follower.ts'
@@ -25,9 +26,18 @@ import type { DelivererOptions } from './push/deliverer.ts'
 import { markDue } from './push/kept.ts'
 import { createPush, type Push } from './push/push.ts'
 import type { TaskEntry } from './task-body.ts'
-import type { Delivered, FoundTask, TaskHost, TaskMessage, TaskSettings, TaskView } from './task-host.ts'
+import type {
+  Delivered,
+  FoundTask,
+  ListedTasks,
+  TaskHost,
+  TaskMessage,
+  TaskSettings,
+  TaskView,
+} from './task-host.ts'
 import {
   AT_WORK,
+  forgetTask,
   putTask,
   type StoredTask,
   saveBody,
@@ -269,6 +279,21 @@ class LocalTaskHost implements TaskHost {
     })
   }
 
+  async page(owner: Viewer, request: ListRequest): Promise<ListedTasks> {
+    await this.#work.look()
+    return this.#store.read(tx => listTasks(tx, owner, request))
+  }
+
+  async delete(id: string, viewer: Viewer): Promise<void> {
+    await this.#work.begun(id)
+    await this.#work.look(id)
+    await this.#store.write(tx => {
+      if (this.#work.find(tx, id, viewer).isAtWork) throw stillAtWork()
+      forgetTask(tx, id)
+    })
+    this.#watches.get(id)?.changed.fire()
+  }
+
   #launch(begun: Begun, message: TaskMessage, target: Target): LiveTask {
     const { id } = begun.task
     const live = new LiveTask(begun, message, target, {
@@ -325,12 +350,15 @@ class LocalTaskHost implements TaskHost {
     waiting?: Waiting,
   ): void {
     const task = tx.get<StoredTask>(TASKS, id)?.value
+    // It was deleted by someone who thought that nobody worked on it: nothing of it may be left.
+    if (task === undefined) tx.deleteLog(logOf(id))
     if (task === undefined || isTerminalState(task.status.state)) return
     const { contextId } = task
     const isEnd = isTerminalState(status.state)
     const seq = append(tx, id, entry ?? { type: 'status', taskId: id, contextId, status }, isEnd)
     const ended = { ...task, status, isAtWork: false }
-    const keepMs = keepMsOf(this.#options.settings, this.#options.retention)
+    const { settings, retention } = this.#options
+    const keepMs = keepMsOf({ kind: 'agent', name: task.agent, owner: task.owner }, settings, retention)
     putTask(tx, ended, isEnd ? tx.now + keepMs : undefined)
     tx.delete(AT_WORK, id)
     const { approvals } = this.#options.settings

@@ -69,6 +69,21 @@ export interface FoundTask extends Pick<Task, 'id' | 'contextId'> {
   readonly status: Omit<TaskStatus, 'message'>
 }
 
+/** A task as lists know it. */
+export interface ListedTask extends Pick<Task, 'id'> {
+  /** The agent's name. */
+  readonly agent: string
+  readonly isAtWork: boolean
+  /** How many messages the agent has received. */
+  readonly turns: number
+}
+
+/** A page of them. */
+export interface ListedTasks {
+  readonly tasks: readonly ListedTask[]
+  readonly nextPageToken: string
+}
+
 /** Where tasks live. Throws `task_not_found` for tasks that do not exist or belong to someone else. */
 export interface TaskHost {
   /**
@@ -91,6 +106,10 @@ export interface TaskHost {
   /** Returns the tasks that a reference in the log may stand for, whoever owns them. For administrators. */
   find(ref: string): Promise<readonly FoundTask[]>
   list(owner: Viewer, request: ListRequest): Promise<TaskPage>
+  /** The same page, of what lists know of the tasks. */
+  page(owner: Viewer, request: ListRequest): Promise<ListedTasks>
+  /** Deletes all that is kept of a task. Throws `session_busy` for one at work. */
+  delete(id: string, viewer: Viewer): Promise<void>
   /**
    * Sets, gets, lists or deletes push notification configs of a task. Returns the configs that were asked for. Throws
    * `push_not_supported` if push notifications are off, and `address_refused`.

@@ -263,8 +263,9 @@ function memoryAt(
         },
         async append(messages) {
           const note = { messages: withoutKeys(messages, options), provider: model }
-          if (turn === undefined) await sessions.append(key, note)
-          else turn.append(note)
+          if (turn !== undefined) turn.append(note)
+          // A run that has been stopped remembers nothing more: its session may be gone.
+          else if (!signal?.aborted) await sessions.append(key, note)
         },
         turns: async () => (member.length > 0 ? [] : sessions.turns(key)),
       }

@@ -9,6 +9,7 @@ import { ServableError } from '../errors.ts'
 import type { Approvals } from '../runs/approvals.ts'
 import type { Asking } from '../runs/asking.ts'
 import { RESULTS, RUNS, type StoredRun, toDocument } from '../runs/record.ts'
+import type { RetentionOf } from '../runs/retention-of.ts'
 import { ASKING, openOf, putWaiting, WAITING, type Waiting, waitingIn } from '../runs/waiting.ts'
 import type { Reader, Transaction } from '../state/store.ts'
 
@@ -62,7 +63,7 @@ export function denialsOf(waiting: Waiting): Answer[] {
 }
 
 /** Fails a run that waits. Its work is deleted; what it asked stays, so that a late answer is told why. */
-export function failRun(tx: Transaction, id: string, keepMs: number, approvals: Approvals): void {
+export function failRun(tx: Transaction, id: string, keepMs: RetentionOf, approvals: Approvals): void {
   const waiting = waitingIn(tx, id)
   const run = tx.get<StoredRun>(RUNS, id)?.value
   if (waiting === undefined || run?.record.status !== 'input_required') return tx.delete(ASKING, id)
@@ -79,5 +80,8 @@ export function failRun(tx: Transaction, id: string, keepMs: number, approvals: 
   const error = { code: 'approval_expired', message: EXPIRED }
   const record = { ...before, updatedAt, status: 'failed', error } as const
   const leaves = run.keyId === null ? 'first' : 'last'
-  tx.put(RUNS, toDocument({ ...run, record }, tx.now + keepMs), { thing: id, leaves })
+  tx.put(RUNS, toDocument({ ...run, record }, tx.now + keepMs({ ...run.record, owner: run.owner })), {
+    thing: id,
+    leaves,
+  })
 }

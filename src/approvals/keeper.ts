@@ -12,6 +12,7 @@ import { logThrown } from '../http/failure-log.ts'
 import type { Approvals, ExpiringTasks } from '../runs/approvals.ts'
 import type { Approver, Asking, AskingRun, DecidedRun } from '../runs/asking.ts'
 import type { RunHost } from '../runs/host.ts'
+import type { RetentionOf } from '../runs/retention-of.ts'
 import type { AnsweredRun } from '../runs/waiting.ts'
 import { type Waiting as Kept, waitingIn } from '../runs/waiting.ts'
 import type { Footing, Reader, Store, Transaction } from '../state/store.ts'
@@ -182,7 +183,7 @@ export class KeptApprovals implements Approvals {
 
   async expireRuns(
     host: RunHost,
-    { store, keepMs }: { readonly store: Store; readonly keepMs: number },
+    { store, keepMs }: { readonly store: Store; readonly keepMs: RetentionOf },
   ): Promise<void> {
     await this.#expire(store, false, {
       refuse: (tx, id) => failRun(tx, id, keepMs, this),

@@ -15,6 +15,7 @@ export type {
 } from '../agents/contract.ts'
 export type { Served } from '../agents/served.ts'
 export type { RunRecord, RunSummary } from '../runs/record.ts'
+export type { ToldFeedback } from '../sessions/feedback.ts'
 export type { SessionPage, SessionSummary } from '../sessions/list.ts'
 export type { TurnPage } from '../sessions/turns.ts'
 export type {
@@ -51,5 +52,5 @@ export type {
   RunCallOptions,
 } from './options.ts'
 export type { RunEvents, RunStream } from './run-stream.ts'
-export type { AnsweredRun, ContinuedRun, RunListQuery, RunsClient } from './runs.ts'
+export type { AnsweredRun, ContinuedRun, RunFeedback, RunListQuery, RunsClient } from './runs.ts'
 export type { SessionOf, SessionsClient } from './sessions.ts'

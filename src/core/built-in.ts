@@ -5,6 +5,7 @@
  */
 
 import type { MemoryKeeper } from '../agents/memory.ts'
+import type { Kind } from '../agents/run-types.ts'
 import type { Catalog } from '../http/catalog.ts'
 import type { Middleware, RequestState, Route } from '../http/context.ts'
 import type { AnswerRun, RunAgain } from '../http/go-on.ts'
@@ -63,12 +64,27 @@ export interface BuiltInMounted extends Omit<Mounted, 'routes' | 'describe'> {
   readonly links?: Readonly<Record<string, string>>
   /** What it keeps of a run or task that a reference out of the log may stand for: for an administrator. */
   findWork?(ref: string): Promise<readonly object[]>
+  /** Deletes what it keeps of an owner or of a session, if anything. To be called again where it throws. */
+  forget?(what: Forgetting): Promise<boolean>
   /** What it adds to the OpenAPI document. */
   describe?(build: Builders): BuiltInDescription
   /** The handler is complete and about to serve; not called where only a document is made. */
   begin?(): void
   /** What becomes of its limits for clients whose address nobody knows. */
   readonly withoutAddress?: string
+}
+
+/** Whose traces are to go: all of an owner, or what is of one session. */
+export interface Forgetting {
+  /** The identity; null for a session that nobody owns. */
+  readonly owner: string | null
+  /**
+   * No run of it is at work that began before this, and what begins now waits until it is gone: such a run is left alone, unless it
+   * goes on with something from before.
+   */
+  readonly session?: { readonly kind: Kind; readonly name: string; readonly id: string }
+  /** Of an owner: cancels what is at work. Without it that throws `session_busy`. */
+  readonly cancels?: boolean
 }
 
 /** A plugin of this package, as it is given out. */

@@ -23,6 +23,7 @@ import { type Conversation, parseConversation } from '../runs/input.ts'
 import { createLife } from '../runs/life.ts'
 import { observeBy } from '../runs/observer.ts'
 import type { SessionParts } from '../runs/session-options.ts'
+import { type SettingsFor, settingsBy } from '../runs/session-retention.ts'
 import type { SessionSettings } from '../runs/sessions.ts'
 import { createWorkingRuns } from '../runs/working.ts'
 import { parseJson } from '../web/json.ts'
@@ -242,7 +243,7 @@ function sessionsIn(
 }
 
 /** How much is kept of sessions. All other options stay here: not every one can be cloned. */
-export function sessionSettingsOf({ runs, sessions }: CoreSettings): SessionSettings {
+function sessionSettingsOf({ runs, sessions }: CoreSettings): SessionSettings {
   const { maxSessions, maxSessionMessages, maxSessionLength, sessionRetentionMs } = runs
   const { compact, ...bounds } = sessions
   return {
@@ -252,10 +253,16 @@ export function sessionSettingsOf({ runs, sessions }: CoreSettings): SessionSett
   }
 }
 
+/** The same, of one session. */
+export function sessionSettingsFor(settings: CoreSettings): SettingsFor {
+  return settingsBy(sessionSettingsOf(settings), settings.runs.sessionRetentionOf)
+}
+
 function sessionPartsOf(settings: CoreSettings): SessionParts {
   const { sessions, state, log } = settings
   return {
     settings: sessionSettingsOf(settings),
+    settingsFor: sessionSettingsFor(settings),
     compact: sessions.compact,
     hold: state.kind === 'hosted' ? state.waitUntil : undefined,
     onError: thrown => logThrown(log, { event: 'session.failed' }, thrown),

@@ -47,6 +47,8 @@ export function noState(): NoState {
       follow: missing,
       wait: missing,
       cancel: missing,
+      delete: missing,
+      feedback: missing,
       list: async () => ({ runs: [], nextCursor: null }),
       find: async () => [],
     }),

@@ -42,6 +42,9 @@ const SWEEP_EVERY_MS = 60_000
 /** Runs after which a sweep does not wait for that. */
 const SWEEP_EVERY_RUNS = 100
 
+/** Turns whose files one transaction deletes. */
+const TURNS_AT_ONCE = 100
+
 /** Milliseconds after which a turn is looked for again: what is pushed out of a session leaves without a word. */
 const TURN_MS = 86_400_000
 
@@ -133,6 +136,23 @@ export class Files implements FileKeeper, Storing {
 
   async forget({ runId, owner }: FileOwner): Promise<void> {
     if (!this.#isLocal) await this.#calls.forget(placeFor(owner), runId)
+  }
+
+  async forgetTurns(runIds: readonly string[], owner: string | null, session: SessionKey): Promise<void> {
+    for (let from = 0; from < runIds.length; from += TURNS_AT_ONCE) {
+      const refIds = runIds.slice(from, from + TURNS_AT_ONCE).map(turnRefOf)
+      await this.#calls.forgetTurns(placeFor(owner), refIds, session)
+    }
+    this.#deleteSoon()
+  }
+
+  /** Deletes all files of an owner. Gives whether there were any. */
+  async forgetOwner(owner: string | null): Promise<boolean> {
+    const at = placeFor(owner)
+    let hasFound = false
+    while ((await this.#calls.forgetOwner(at, partitionOf(owner))) > 0) hasFound = true
+    this.#deleteSoon()
+    return hasFound
   }
 
   async store(standing: Standing, bytes: Uint8Array<ArrayBuffer>, told: Told): Promise<void> {

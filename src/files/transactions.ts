@@ -26,6 +26,9 @@ export const LEFT_OVER = 'file-left-over'
 /** Documents that one look finds at the most. */
 const AT_ONCE = 100
 
+/** Files of an owner that one transaction deletes: each may have many pieces. */
+const FORGOTTEN_AT_ONCE = 10
+
 /** Milliseconds after which what may have changed without a word is counted again, or looked at again. */
 const AGAIN_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -109,6 +112,10 @@ export interface FileTransactions extends Transactions {
     readonly drop: (tx: Transaction, refId: string, place: string) => void
     /** Takes all references of someone back. */
     readonly forget: (tx: Transaction, refId: string) => void
+    /** Takes references of turns back that are of one session. */
+    readonly forgetTurns: (tx: Transaction, refIds: readonly string[], session: SessionKey) => void
+    /** Deletes some files of an owner, whoever refers to them. Gives how many. */
+    readonly forgetOwner: (tx: Transaction, owner: string) => number
     /** A reference of a turn stands until then; without a time the turn is gone. */
     readonly renew: (tx: Transaction, id: string, until?: number) => void
     /** Takes references of runs back whose time has come. Gives whether there are more. */
@@ -196,6 +203,28 @@ export const FILE_TRANSACTIONS: FileTransactions = {
         found = tx.withPrefix<Reference>(REFERENCES, idOf(refId, ''), 10 * AT_ONCE).map(({ id }) => id)
         for (const id of found) replace(tx, id, undefined, () => {})
       } while (found.length > 0)
+    },
+    forgetTurns(tx, refIds, session) {
+      const sessionId = sessionIdOf(session)
+      for (const refId of refIds) {
+        for (const { id, value } of tx.withPrefix<Reference>(REFERENCES, idOf(refId, ''), 10 * AT_ONCE)) {
+          const { session: own } = value
+          if (own !== undefined && sessionIdOf(own) === sessionId) replace(tx, id, undefined, () => {})
+        }
+      }
+    },
+    forgetOwner(tx, owner) {
+      const files = tx.list<StoredFile>(FILES, { partition: owner, limit: FORGOTTEN_AT_ONCE })
+      for (const { id } of files) {
+        let references: Document[]
+        do {
+          references = tx.oldest(REFERENCES, AT_ONCE, id)
+          for (const each of references) tx.delete(REFERENCES, each.id)
+        } while (references.length > 0)
+        deleteFile(tx, id)
+      }
+      if (files.length === 0) tx.delete(OWNERS, owner)
+      return files.length
     },
     renew(tx, id, expiresAt) {
       const document = tx.get<Reference>(REFERENCES, id)

@@ -38,6 +38,8 @@ export interface FileKeeper {
   forgetIn?(tx: Transaction, runId: string): void
   /** The same, before it is deleted: where files are elsewhere. */
   forget?(run: FileOwner): Promise<void>
+  /** The turns of these runs, of that owner, are about to be deleted from a session. */
+  forgetTurns?(runIds: readonly string[], owner: string | null, session: SessionKey): Promise<void>
 }
 
 /** The files of one run. */

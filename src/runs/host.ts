@@ -9,9 +9,11 @@ import type { Answer, Kind, RunInput, RunOptions } from '../agents/contract.ts'
 import type { LogEntry } from '../state/store.ts'
 import type { Approvals } from './approvals.ts'
 import type { Asking } from './asking.ts'
+import type { Feedback, FeedbackInput } from './feedback.ts'
 import type { FileKeeper } from './files.ts'
 import type { Asked } from './journal.ts'
 import type { FoundRun, RunRecord, RunStatus, RunSummary } from './record.ts'
+import type { RetentionOf } from './retention-of.ts'
 import type { RunSettings } from './run.ts'
 import type { Target } from './target.ts'
 import type { AnsweredBy, AnsweredRun, Continued, NextRun, WaitingRun } from './waiting.ts'
@@ -33,6 +35,8 @@ export interface HostSettings extends RunSettings {
   readonly maxRunningPerOwner: number
   /** Milliseconds for which an ended run is kept. */
   readonly retentionMs: number
+  /** The same of one run, where a deployment says. Default: `retentionMs`. */
+  readonly retentionOf?: RetentionOf | undefined
   /** The same for one that waits for answers, if that is longer. Default: `retentionMs`. */
   readonly waitingMs?: number | undefined
   /**
@@ -161,6 +165,13 @@ export interface RunHost {
   resume(id: string, viewer: Viewer, request: ResumeRequest): Promise<ResumedRun>
   /** What a run was asked with. Throws `input_not_kept`. */
   asked(id: string, viewer: Viewer): Promise<Asked>
+  /** Deletes all that is kept of a run that has ended. Throws `session_busy` for one at work. */
+  delete(id: string, viewer: Viewer): Promise<void>
+  /**
+   * What was said of a run that has ended; keeps what is said now. Throws `session_busy` for a run at work of which something is
+   * said.
+   */
+  feedback(id: string, viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined>
   /** Looks after what others have left behind, where that is not done by itself. Never rejects. */
   lookAfter?(): Promise<void>
 }

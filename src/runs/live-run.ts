@@ -20,10 +20,8 @@ export interface LiveRunOptions {
   readonly settings: HostSettings
   /** The identity that owns the run. */
   readonly owner: string | null
-  /** Milliseconds for which the record is kept. */
-  readonly keepMs: number
-  /** The same while it waits for answers. */
-  readonly waitMs: number
+  /** Milliseconds for which the record is kept once the run has ended, or while it waits for answers. */
+  readonly keepMs: (isWaiting: boolean) => number
   readonly isBackground: boolean
   /** The worker whose run it is. */
   readonly instance: string
@@ -80,19 +78,8 @@ export class LiveRun {
   readonly keep = (write: (tx: Transaction) => boolean): Promise<void> => this.#writing.keep(write)
 
   #work(): LogWriting {
-    const {
-      store,
-      settings,
-      owner,
-      keepMs,
-      waitMs,
-      client,
-      onStuck,
-      instance,
-      isJournalled,
-      keepsJournal,
-      before,
-    } = this.#options
+    const { store, settings, owner, keepMs, client, onStuck, instance, isJournalled, keepsJournal, before } =
+      this.#options
     const { approvals } = settings
     const { id } = this.#run
     return writeLog(this.#run, {
@@ -110,7 +97,7 @@ export class LiveRun {
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
       finish: (tx, event, result) => {
         const waiting = isWaiting(event) && this.#run.waiting ? { ...this.#run.waiting, client } : undefined
-        const keptMs = waiting === undefined ? keepMs : waitMs
+        const keptMs = keepMs(waiting !== undefined)
         const json = eventToJson(event)
         sealRun(tx, id, { event, json, result, keepMs: keptMs, waiting, approvals, instance, keepsJournal })
       },

@@ -19,6 +19,7 @@ import { admitRun, type KeyUse, placeOf, reserveKey, useOfKey } from './admissio
 import type { Asking } from './asking.ts'
 import { eventToJson } from './event-json.ts'
 import { notStored } from './failures.ts'
+import { type Feedback, type FeedbackInput, feedbackIn, putFeedback, stillAtWork } from './feedback.ts'
 import type {
   Follower,
   HostSettings,
@@ -59,6 +60,7 @@ import {
   toDocument,
 } from './record.ts'
 import { foldedLog, foldLog, forgetRun, keepMsOf, sealRun, sweep } from './retention.ts'
+import type { Retained } from './retention-of.ts'
 import { startRun } from './run.ts'
 import { Said } from './run-turn.ts'
 import type { Target } from './target.ts'
@@ -250,8 +252,8 @@ class LocalHost implements RunHost {
         throw tooManyWaiting(maxWaitingPerOwner)
       }
       tx.put(RUNS, toDocument(run), { thing: id })
-      const end = { event, json: eventToJson(event), result: undefined, keepMs: this.#waitMs }
-      sealRun(tx, id, { ...end, waiting, approvals })
+      const keepMs = this.#keepMs({ ...target, owner }, true)
+      sealRun(tx, id, { event, json: eventToJson(event), result: undefined, keepMs, waiting, approvals })
     })
   }
 
@@ -336,7 +338,10 @@ class LocalHost implements RunHost {
   }
 
   #expire(): Soon<void> {
-    return this.#settings.approvals?.expireRuns(this, { store: this.#store, keepMs: this.#keepMs })
+    return this.#settings.approvals?.expireRuns(this, {
+      store: this.#store,
+      keepMs: what => this.#keepMs(what),
+    })
   }
 
   /** The record with what stands apart from it. */
@@ -359,7 +364,10 @@ class LocalHost implements RunHost {
   /** Writes the record of a run that waits no more. It is kept as long as any other from now on. */
   #settle(tx: Transaction, run: StoredRun): void {
     const leaves = run.keyId === null ? 'first' : 'last'
-    tx.put(RUNS, toDocument(run, tx.now + this.#keepMs), { thing: run.record.id, leaves })
+    tx.put(RUNS, toDocument(run, tx.now + this.#keepMs({ ...run.record, owner: run.owner })), {
+      thing: run.record.id,
+      leaves,
+    })
   }
 
   /** The run of the request's id or key, or a new one. Nothing awaits in here, so one key starts one run. */
@@ -412,8 +420,7 @@ class LocalHost implements RunHost {
       store: this.#store,
       settings: this.#settings,
       ...{ owner, instance, isJournalled, before: cut, keepsJournal: this.#leavesExpired },
-      keepMs: this.#keepMs,
-      waitMs: this.#waitMs,
+      keepMs: isWaiting => this.#keepMs({ ...target, owner }, isWaiting),
       isBackground,
       client: request.client,
       onStuck: thrown => this.#settings.onFailure?.(notStored(id, target, { options, secrets, thrown })),
@@ -427,15 +434,14 @@ class LocalHost implements RunHost {
     })
   }
 
-  get #keepMs(): number {
-    return keepMsOf(this.#settings, this.#retention)
-  }
-
-  get #waitMs(): number {
-    const { retentionMs, waitingMs = 0, approvals } = this.#settings
+  #keepMs({ kind, name, owner }: Retained, isWaiting = false): number {
+    const what = { kind, name, owner }
+    const keepMs = keepMsOf(what, this.#settings, this.#retention)
+    if (!isWaiting) return keepMs
+    const { waitingMs = 0, approvals } = this.#settings
     // One that expires says so for as long as any other that has ended.
-    const expiringMs = approvals === undefined ? 0 : approvals.expiresMs + retentionMs
-    return keepMsOf({ retentionMs: Math.max(retentionMs, waitingMs, expiringMs) }, this.#retention)
+    const expiringMs = approvals === undefined ? 0 : approvals.expiresMs + keepMs
+    return keepMsOf(what, this.#settings, this.#retention, Math.max(waitingMs, expiringMs))
   }
 
   /** A run as it is by now; one that is gone makes room for another one of its id. */
@@ -532,14 +538,9 @@ class LocalHost implements RunHost {
     const result = event.type === 'finish' ? foldLog(tx, id) : undefined
     const resumable = event === INTERRUPTED && askedIn(tx, id)?.resumes === true
     const json = eventToJson(event)
-    sealRun(tx, id, {
-      event,
-      json,
-      result,
-      keepMs: this.#keepMs,
-      resumable,
-      keepsJournal: this.#leavesExpired,
-    })
+    const run = tx.get<StoredRun>(RUNS, id)?.value
+    const keepMs = run === undefined ? 0 : this.#keepMs({ ...run.record, owner: run.owner })
+    sealRun(tx, id, { event, json, result, keepMs, resumable, keepsJournal: this.#leavesExpired })
   }
 
   /** The turn of a run that nobody here worked on is made from its log. */
@@ -560,6 +561,32 @@ class LocalHost implements RunHost {
     this.#sweptAt = now
     this.#begun = 0
     return this.#store.write(tx => sweep(tx, this.#retention, tx.now, this.#settings.files))
+  }
+
+  async delete(id: string, viewer: Viewer): Promise<void> {
+    await this.#work.begun(id)
+    await this.#work.look(id)
+    await this.#store.write(tx => forgetRun(tx, this.#findEnded(tx, id, viewer), this.#settings.files))
+  }
+
+  async feedback(id: string, viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined> {
+    await this.#work.look(id)
+    if (given !== undefined) {
+      return this.#store.write(tx => {
+        this.#findEnded(tx, id, viewer)
+        return putFeedback(tx, { id, partition: '' }, given, { thing: id })
+      })
+    }
+    return this.#store.read(tx => {
+      this.#work.find(tx, id, viewer)
+      return feedbackIn(tx, id)
+    })
+  }
+
+  #findEnded(tx: Reader, id: string, viewer: Viewer): StoredRun {
+    const run = this.#work.find(tx, id, viewer)
+    if (run.record.status === 'running') throw stillAtWork()
+    return run
   }
 }
 

@@ -9,17 +9,25 @@ import { Fold } from '../agents/fold.ts'
 import { readLog } from '../state/read-log.ts'
 import type { Retention } from '../state/state.ts'
 import type { Reader, Transaction } from '../state/store.ts'
+import { FEEDBACK } from './feedback.ts'
 import type { FileKeeper } from './files.ts'
+import type { HostSettings } from './host.ts'
 import { forgetJournal } from './journal.ts'
 import { ended, KEYS, RESULTS, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
+import type { Retained } from './retention-of.ts'
 import { dropWaiting, type Notes, putWaiting, type Waiting } from './waiting.ts'
 
 /** A run with an idempotency key is kept at least this long, whatever the count. */
 const KEYED_MIN_MS = 60 * 60 * 1000
 
-/** Milliseconds for which what has ended is kept: as long as its own retention says, and the state's. */
-export function keepMsOf({ retentionMs }: { readonly retentionMs: number }, { maxAgeMs }: Retention): number {
-  return Math.min(retentionMs, maxAgeMs ?? Number.POSITIVE_INFINITY)
+/** Milliseconds for which what has ended is kept: as long as its own retention says, and the state's; at least `leastMs`. */
+export function keepMsOf(
+  what: Retained,
+  { retentionMs, retentionOf = () => retentionMs }: Pick<HostSettings, 'retentionMs' | 'retentionOf'>,
+  { maxAgeMs = Number.POSITIVE_INFINITY }: Retention,
+  leastMs = 0,
+): number {
+  return Math.min(Math.max(retentionOf(what), leastMs), maxAgeMs)
 }
 
 /** Most runs that one sweep looks at. */
@@ -59,6 +67,8 @@ export function sealRun(
   }: RunEnd,
 ): boolean {
   const stored = tx.get<StoredRun>(RUNS, id)?.value
+  // It was deleted by someone who thought that nobody worked on it: nothing of it may be left.
+  if (stored === undefined) tx.deleteLog(id)
   if (stored?.record.status !== 'running' || (instance ?? stored.instance) !== stored.instance) return false
   if (tx.append(id, json, true) === undefined) return false
   const expiresAt = tx.now + keepMs
@@ -129,6 +139,7 @@ export function forgetRun(tx: Transaction, { record, keyId }: StoredRun, files?:
   tx.delete(RESULTS, record.id)
   dropWaiting(tx, record.id)
   forgetJournal(tx, record.id)
+  tx.delete(FEEDBACK, record.id)
   tx.deleteLog(record.id)
   // Its answers start it once: never again.
   if (record.continuedFrom !== undefined) dropWaiting(tx, record.continuedFrom)

@@ -10,6 +10,7 @@ import type { Entered, SessionKey, SessionNote, SessionReader } from '../agents/
 import type { Turn, TurnEnd } from '../agents/turn.ts'
 import { ServableError } from '../errors.ts'
 import type { Document, Footing, Reader, Tags, Transaction } from '../state/store.ts'
+import { FEEDBACK } from './feedback.ts'
 import { partitionOf } from './record.ts'
 import { plain, toldOf } from './told-turn.ts'
 
@@ -17,6 +18,8 @@ import { plain, toldOf } from './told-turn.ts'
 export const SESSIONS = 'session'
 export const TURNS = 'turn'
 export const MEMBERS = 'session-member'
+/** Runs that were thought dead when their session was deleted. */
+export const GONE = 'session-gone'
 
 /** What a run of a session does that another run has. */
 export type SessionConcurrency = 'queue' | 'reject' | 'interrupt'
@@ -221,7 +224,7 @@ export function keepSession(
 ): boolean {
   const session = look(tx, key)
   const [first, ...rest] = alive(session, tx.now, runId)
-  if (first !== undefined && (first.runId !== runId || first.stop)) return false
+  if (first === undefined ? isGone(tx, runId) : first.runId !== runId || first.stop) return false
   if (first === undefined || first.until - tx.now < RENEW_AT_MS) {
     save(tx, key, { ...session, line: [{ runId, until: tx.now + LEASE_MS }, ...rest] }, settings)
   }
@@ -241,12 +244,15 @@ export function leaveSession(
   const line = alive(session, tx.now, runId).filter(seat => seat.runId !== runId)
   const isIt = ({ turn }: Entry) => turn?.runId === runId
   const left = { ...session, line, open: session.open.filter(entry => !isIt(entry)) }
-  if (end.status === 'running') return save(tx, key, left, settings)
+  const leaves = () => {
+    if (tx.get(SESSIONS, idOf(key)) !== undefined) save(tx, key, left, settings)
+  }
+  if (end.status === 'running') return leaves()
   // One that was thought dead has been settled.
   const settled = () =>
     tx.list<Entry>(TURNS, { partition: idOf(key), limit: PAGE * 5 }).map(({ value }) => value)
   const entry = session.open.find(isIt) ?? settled().find(isIt)
-  if (entry === undefined && end.input === undefined) return save(tx, key, left, settings)
+  if (entry === undefined && (end.input === undefined || isGone(tx, runId))) return leaves()
   const { seq = left.next, turn } = entry ?? {}
   const whole = { ...turn, ...end } as Turn
   const ended = { seq, turn: whole, ...(note && noted(note, settings)) }
@@ -345,13 +351,18 @@ export function turnUntil(tx: Reader, key: SessionKey, runId: string): number | 
 /** Deletes a session with all that is kept of it. */
 export function forgetSession(tx: Transaction, id: string): void {
   tx.delete(SESSIONS, id)
-  for (const collection of [TURNS, MEMBERS]) {
+  for (const collection of [TURNS, MEMBERS, FEEDBACK]) {
     for (const each of tx.list(collection, { partition: id, limit: 1_000_000 }))
       tx.delete(collection, each.id)
   }
 }
 
-function busy(): ServableError {
+/** Whether the session of a run was deleted while the run was thought dead: nothing of it is kept any more. */
+function isGone(tx: Reader, runId: string): boolean {
+  return tx.get(GONE, runId) !== undefined
+}
+
+export function busy(): ServableError {
   return new ServableError(
     'session_busy',
     'Another run of the session is at work: try again when it has ended',
@@ -419,6 +430,7 @@ export function close(
     const [oldest] = tx.oldest<Entry>(TURNS, 1, partition)
     if (oldest === undefined) break
     tx.delete(TURNS, oldest.id)
+    tx.delete(FEEDBACK, oldest.id)
     count--
     length -= lengthOf(oldest.value)
   }

@@ -31,6 +31,8 @@ function durableHost({ open, ask }: ReturnType<typeof door>): RunHost {
     get: (id, viewer) => ask({ method: 'get', id, viewer }),
     wait: (id, viewer) => ask({ method: 'wait', id, viewer }),
     cancel: (id, viewer) => ask({ method: 'cancel', id, viewer }),
+    delete: (id, viewer) => ask({ method: 'delete', id, viewer }),
+    feedback: (id, viewer, given) => ask({ method: 'feedback', id, viewer, given }),
     find: ref => ask({ method: 'find', ref }),
     list: (owner, query) => ask({ method: 'list', owner, query }),
     keep: run => ask({ method: 'keep', run }),

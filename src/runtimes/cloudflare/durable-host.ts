@@ -10,6 +10,7 @@ import { type Remote, remote } from '../../core/keeper.ts'
 import { type Calls, callsAt } from '../../core/kept.ts'
 import { isServableError } from '../../errors.ts'
 import type { Asking } from '../../runs/asking.ts'
+import type { Feedback, FeedbackInput } from '../../runs/feedback.ts'
 import type {
   Follower,
   HostSettings,
@@ -31,6 +32,7 @@ import {
   type RunRecord,
   type RunSummary,
 } from '../../runs/record.ts'
+import { keepMsOf } from '../../runs/retention.ts'
 import type { AnsweredBy, AnsweredRun, WaitingRun } from '../../runs/waiting.ts'
 import { Indexes, joinPages } from './indexes.ts'
 import { RUN_INDEX, RUN_KEEPER, type RunIndex } from './run-index.ts'
@@ -63,8 +65,9 @@ class DurableHost implements RunHost {
     let id = options.runId ?? crypto.randomUUID()
     if (key !== undefined) {
       // The first request to reserve the key chooses the run's id. The run's object starts the run only once.
-      const { timeoutMs, retentionMs } = this.#settings
-      id = await this.#index.reserve(`key:${key.id}`, key, id, Date.now() + timeoutMs + retentionMs)
+      const { timeoutMs } = this.#settings
+      const keepMs = keepMsOf({ kind, name, owner }, this.#settings, {})
+      id = await this.#index.reserve(`key:${key.id}`, key, id, Date.now() + timeoutMs + keepMs)
     }
     const client = request.client ?? partitionOf(owner)
     const message = {
@@ -125,6 +128,22 @@ class DurableHost implements RunHost {
 
   cancel(id: string, viewer: Viewer): Promise<RunRecord> {
     return this.#run(id).cancel(viewer)
+  }
+
+  async delete(id: string, viewer: Viewer): Promise<void> {
+    try {
+      await this.#run(id).delete(viewer)
+    } catch (error) {
+      // What is gone must not be listed for good.
+      if (isServableError(error) && error.code === 'run_not_found') {
+        await Promise.all(this.#indexes.namesOf(viewer).map(name => this.#index.remove(name, id)))
+      }
+      throw error
+    }
+  }
+
+  feedback(id: string, viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined> {
+    return this.#run(id).feedback(viewer, given)
   }
 
   async find(ref: string): Promise<readonly FoundRun[]> {

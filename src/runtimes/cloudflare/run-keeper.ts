@@ -14,6 +14,7 @@ import { callsAt } from '../../core/kept.ts'
 import { KeptInObject, WATCH_MS } from '../../core/kept-in-object.ts'
 import { ServableError } from '../../errors.ts'
 import type { Asking } from '../../runs/asking.ts'
+import { FEEDBACK, type Feedback, type FeedbackInput, stillAtWork } from '../../runs/feedback.ts'
 import type { ResumedRun, ResumeRequest, RunHost, Viewer } from '../../runs/host.ts'
 import { ASKED, type Asked, JOURNAL } from '../../runs/journal.ts'
 import { createLocalHost, newRun } from '../../runs/local-host.ts'
@@ -71,6 +72,8 @@ export interface RunMethods {
   ): Promise<AnsweredRun>
   resume(viewer: Viewer, request: ResumeRequest): Promise<ResumedRun>
   asked(viewer: Viewer): Promise<Asked>
+  delete(viewer: Viewer): Promise<void>
+  feedback(viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined>
   /** Itself, whoever's it is, or nothing. */
   find(id: string): Promise<readonly FoundRun[]>
   follow(viewer: Viewer, after: number): Promise<ReadableStream<Uint8Array>>
@@ -218,9 +221,14 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
       await kept.settle()
       return record
     },
+    delete: viewer =>
+      kept.delete(async ({ id }) => {
+        if ((await host.get(id, viewer)).status === 'running') throw stillAtWork()
+      }),
+    feedback: async (viewer, given) => host.feedback(await kept.id(), viewer, given),
   }
   return {
-    collections: [RUNS, RESULTS, WAITING, ASKED, JOURNAL, LISTED_BY],
+    collections: [RUNS, RESULTS, WAITING, ASKED, JOURNAL, LISTED_BY, FEEDBACK],
     // What is at work in this object ends with its memory; the record says so to whoever asks next.
     passing: [RUNNING],
     ask: (method, args) => callIn(methods, method, args),

@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers'
 import { coreOf } from '../../../src/core/handler.ts'
 import { ServableError } from '../../../src/errors.ts'
 import { type Answer, createHandler, type Kind, type RunsOptions } from '../../../src/index.ts'
+import type { FeedbackInput } from '../../../src/runs/feedback.ts'
 import type { Follower, ResumeRequest, RunHost, RunQuery, StartRequest } from '../../../src/runs/host.ts'
 import type { Target } from '../../../src/runs/target.ts'
 import type { AnsweredBy, WaitingRun } from '../../../src/runs/waiting.ts'
@@ -53,10 +54,11 @@ export class ServableIndex extends made.ServableIndex {
 type Call =
   | { method: 'start'; kind?: Kind; request: Omit<StartRequest, 'target'> }
   | { method: 'resume'; id: string; viewer: string | null; request: ResumeRequest }
-  | { method: 'get' | 'wait' | 'cancel' | 'asked'; id: string; viewer: string | null }
+  | { method: 'get' | 'wait' | 'cancel' | 'asked' | 'delete'; id: string; viewer: string | null }
   | { method: 'follow'; id: string; viewer: string | null; after: number }
   | { method: 'find'; ref: string }
   | { method: 'list'; owner: string | null; query: RunQuery }
+  | { method: 'feedback'; id: string; viewer: string | null; given?: FeedbackInput }
   | { method: 'keep'; run: WaitingRun }
   | { method: 'asking'; id: string }
   | {
@@ -91,9 +93,12 @@ async function answer(call: Call, signal: AbortSignal): Promise<unknown> {
       return host.asked(call.id, call.viewer)
     case 'get':
     case 'cancel':
+    case 'delete':
       return host[call.method](call.id, call.viewer)
     case 'wait':
       return host.wait(call.id, call.viewer, signal)
+    case 'feedback':
+      return host.feedback(call.id, call.viewer, call.given)
     case 'find':
       return host.find(call.ref)
     case 'list':
