@@ -227,13 +227,13 @@ export class RunWork implements WorkState {
   /** All of it as JSON, without the keys of the run. Throws `run_too_large`, and `invalid_event` for what is not JSON. */
   toKeep(keys: RunKeys): KeptWork {
     const { first, done, answered, states } = this.#all()
-    const isPart = ({ path }: DoneWork) => parentsOf(path).some(parent => done.has(parent))
+    const isPart = (path: string) => parentsOf(path).some(parent => done.has(parent))
     const all = {
       first,
       // The result of the whole stands for its parts.
-      done: [...done.values()].filter(each => !isPart(each)),
+      done: [...done.values()].filter(({ path }) => !isPart(path)),
       answered: [...answered.values()],
-      states: Object.fromEntries(states),
+      states: Object.fromEntries([...states].filter(([path]) => !isPart(path))),
     }
     let json: string
     try {

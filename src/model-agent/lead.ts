@@ -31,7 +31,7 @@ export function lead(options: LeadOptions): TeamStrategy {
   const info = modelInfo({ name: 'lead', model: options.model })
   return async function* (input, context) {
     const members = new MemberCalls(context, nameOf(info))
-    const { tools, parts } = members
+    const { tools, parts, rounds } = members
     const keys = optionsFor({ model: info }, context)
     const session = context.memory?.session(undefined, info.provider)
     const call = {
@@ -39,6 +39,7 @@ export function lead(options: LeadOptions): TeamStrategy {
       instructions: options.instructions ?? '',
       tools,
       parts,
+      rounds,
       output: undefined,
       settings: settingsOf(options),
       signal: context.signal,
@@ -51,8 +52,10 @@ export function lead(options: LeadOptions): TeamStrategy {
     const { finishReason, usage, conversation } = yield* converse(call, begun, members)
     const { turn, waiting } = conversation
     const requests = waiting.map(({ request }) => request)
-    if (requests.length > 0) context.work.keep(toKeptConversation(conversation))
-    else await session?.append(turn.map(toKept))
+    if (requests.length > 0) {
+      context.work.keep(toKeptConversation(conversation))
+      rounds.forget()
+    } else await session?.append(turn.map(toKept))
     return {
       finishReason,
       ...sumOf(usage && usageOf({ model: info }, usage), members.used),

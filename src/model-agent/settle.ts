@@ -5,14 +5,16 @@
  */
 
 import type { ToolResultPart } from 'ai'
-import type { InputRequest, RunEvent } from '../agents/contract.ts'
+import type { InputRequest, RunEvent, Usage } from '../agents/contract.ts'
 import { MAX_REQUESTS } from '../agents/event.ts'
 import { placeOf, requestOf } from '../agents/input-request.ts'
+import { merge } from '../agents/merge.ts'
 import type { RunContext } from '../agents/perform.ts'
 import { needsApproval, toolContextOf } from '../agents/tool.ts'
 import { messageOf } from '../errors.ts'
 import { toJsonSchema } from '../http/json-schema.ts'
 import type { ModelCall, OpenCall } from './call-model.ts'
+import { passOver } from './rounds.ts'
 import type { OwnTool } from './tools.ts'
 import type { Waiting } from './waiting.ts'
 
@@ -23,33 +25,87 @@ export interface Settled {
 }
 
 /** What calls have in common in a run. */
-export type Parts = Pick<ModelCall, 'tools' | 'parts'>
+export type Parts = Pick<ModelCall, 'tools' | 'parts' | 'rounds'>
 
-/** Carries out the calls that need nobody. The others wait. */
+/** A call of a tool, and its path in the run. */
+export interface Doing {
+  readonly call: OpenCall
+  readonly path: string
+}
+
+/** How a call has ended. */
+export type CallEnd = { readonly output: unknown } | { readonly thrown: unknown }
+
+/** What came of a call. */
+export interface Done {
+  readonly result: ToolResultPart
+  /** What a member has used. */
+  readonly usage?: Usage | undefined
+}
+
+/** Carries out the calls that need nobody: at once, where each is kept as it ends. The others wait. */
 export async function* settle(
   open: readonly OpenCall[],
   parts: Parts,
   run: RunContext,
 ): AsyncGenerator<RunEvent, Settled> {
+  const { rounds } = parts
   const results: ToolResultPart[] = []
   const waits: Waiting[] = []
-  for (const call of open) {
-    const own = parts.tools.ownOf(call.toolName)
-    if (own !== undefined && !(await mustAsk(own, call, run))) {
-      results.push(yield* carryOut(own, call, parts, run))
-    } else if (waits.length < MAX_REQUESTS) {
-      waits.push({ call, request: await ask(call, parts, run) })
-    } else {
-      results.push(yield* fail(call, `At most ${MAX_REQUESTS} of these calls can wait at a time`, parts))
+  const begun: Begun[] = []
+  for (const [place, call] of open.entries()) {
+    const doing = { call, path: rounds.nextCall() }
+    const done = doneBefore(doing, parts)
+    if (done !== undefined) {
+      results[place] = done.result
+      continue
+    }
+    // What was told of it is not told again.
+    for (const event of parts.parts.read({ type: 'tool-call', ...call })) yield event
+    const own = await freeTool(doing, parts, run)
+    if (own !== undefined && rounds.isKept) begun.push({ ...doing, own, place })
+    else if (own !== undefined) results[place] = yield* carryOut(own, doing, parts, run)
+    else if (waits.length < MAX_REQUESTS) waits.push({ call, request: await ask(call, parts, run) })
+    else {
+      const thrown = `At most ${MAX_REQUESTS} of these calls can wait at a time`
+      results[place] = yield* tell(doing, { thrown }, parts)
     }
   }
-  return { results, waits }
+  yield* carryOutAtOnce(begun, results, parts, run)
+  // Without the places of those that wait.
+  return { results: results.flat(), waits }
 }
 
-async function mustAsk({ tool, parse }: OwnTool, call: OpenCall, run: RunContext): Promise<boolean> {
-  if (typeof tool.needsApproval !== 'function') return tool.needsApproval ?? false
-  const context = toolContextOf(run, { toolCallId: call.toolCallId, signal: run.signal })
-  return needsApproval(tool, await parse(call.input), context)
+/** A call that may begin, with its place among all. */
+type Begun = Doing & { readonly own: OwnTool; readonly place: number }
+
+/** Each result is told and kept before the next. */
+async function* carryOutAtOnce(
+  begun: readonly Begun[],
+  results: ToolResultPart[],
+  parts: Parts,
+  run: RunContext,
+): AsyncGenerator<RunEvent> {
+  const lanes = begun.map(({ own, ...doing }) => later(callOwn(own, doing, parts, run)))
+  for await (const { lane, done, value } of merge(lanes)) {
+    const { place, ...doing } = begun[lane]!
+    if (done) results[place] = yield* tell(doing, value, parts)
+  }
+}
+
+/** The tool of a call, if it may be called without asking anybody. */
+async function freeTool(
+  { call: { toolCallId, toolName, input }, path }: Doing,
+  { tools, rounds }: Parts,
+  run: RunContext,
+): Promise<OwnTool | undefined> {
+  const own = tools.ownOf(toolName)
+  if (own === undefined) return undefined
+  const { tool, parse } = own
+  if (typeof tool.needsApproval !== 'function') return tool.needsApproval === true ? undefined : own
+  const { signal } = run
+  const context = toolContextOf(run, { toolCallId, idempotencyKey: rounds.keyOf(path), signal })
+  return (await needsApproval(tool, await parse(input), context)) ? undefined : own
 }
 
 /** What is asked of a person or a client. */
@@ -71,34 +127,60 @@ function ask(
   })
 }
 
-/** Calls a tool and tells how it ended. Whatever it throws is told to the model. `args` are those of the call, or edited. */
+/** What came of a call before the process died. It has been told. */
+export function doneBefore({ call, path }: Doing, { parts, rounds }: Omit<Parts, 'tools'>): Done | undefined {
+  const done = rounds.keptAt(path) as Done | undefined
+  if (done !== undefined) passOver(call, parts)
+  return done
+}
+
+/** Calls a tool and tells how it ended. `args` are those of the call, or edited. */
 export async function* carryOut(
   own: OwnTool,
-  call: OpenCall,
+  doing: Doing,
   parts: Parts,
-  { signal }: RunContext,
-  args: unknown = call.input,
+  run: RunContext,
+  args?: unknown,
 ): AsyncGenerator<RunEvent, ToolResultPart> {
-  const { toolCallId } = call
-  const work = async () => own.call(await own.parse(args), { toolCallId, signal })
-  const how = await work().then(
+  return yield* tell(doing, await callOwn(own, doing, parts, run, args), parts)
+}
+
+/** Calls a tool. Whatever it throws is told to the model. */
+async function callOwn(
+  own: OwnTool,
+  { call: { toolCallId, input }, path }: Doing,
+  { rounds }: Parts,
+  { signal }: RunContext,
+  args: unknown = input,
+): Promise<CallEnd> {
+  const idempotencyKey = rounds.keyOf(path)
+  const work = async () => own.call(await own.parse(args), { toolCallId, idempotencyKey, signal })
+  const end = await work().then(
     output => ({ output }),
     (thrown: unknown) => ({ thrown }),
   )
   signal.throwIfAborted()
-  if ('thrown' in how) return yield* fail(call, how.thrown, parts)
-  yield* parts.parts.read({ type: 'tool-result', toolCallId, output: how.output })
-  return resultOf(call, how.output)
+  return end
 }
 
-/** Tells that a call gave nothing. */
-export function* fail(
-  call: OpenCall,
-  error: unknown,
-  { parts }: Pick<Parts, 'parts'>,
-): Generator<RunEvent, ToolResultPart> {
-  yield* parts.read({ type: 'tool-error', toolCallId: call.toolCallId, error })
-  return failureOf(call, messageOf(error))
+// biome-ignore lint/correctness/useYield: it says nothing.
+async function* later<T>(work: Promise<T>): AsyncGenerator<never, T> {
+  return await work
+}
+
+/** Tells how a call has ended, and has it kept. */
+export async function* tell(
+  { call, path }: Doing,
+  end: CallEnd,
+  { parts, rounds }: Omit<Parts, 'tools'>,
+  usage?: Usage,
+): AsyncGenerator<RunEvent, ToolResultPart> {
+  const { toolCallId } = call
+  if ('thrown' in end) yield* parts.read({ type: 'tool-error', toolCallId, error: end.thrown })
+  else yield* parts.read({ type: 'tool-result', toolCallId, output: end.output })
+  const result = 'thrown' in end ? failureOf(call, messageOf(end.thrown)) : resultOf(call, end.output)
+  if (rounds.isKept) await rounds.keep(path, { result, usage } satisfies Done)
+  return result
 }
 
 /** What the model is told of a call that gave something. What is no JSON cannot be told. */

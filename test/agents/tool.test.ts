@@ -63,7 +63,13 @@ describe('callTool', () => {
     const who = { userId: 'ada', identity: 'ada', sessionId: 's', requestId: 'q', traceparent: 't' }
     await agent.run('hi', { ...who, runId: 'r', apiKey: 'k', apiKeys: { '*': 'k' } })
     expect(seen).toEqual([
-      { ...who, runId: 'r', toolCallId: expect.any(String), signal: expect.any(AbortSignal) },
+      {
+        ...who,
+        runId: 'r',
+        toolCallId: expect.any(String),
+        idempotencyKey: 'r/look',
+        signal: expect.any(AbortSignal),
+      },
     ])
   })
 
