@@ -160,6 +160,11 @@ export class RunWork implements WorkState {
     return this.#all().journal !== undefined
   }
 
+  /** How many items of several at once may wait: what is recorded has been told, so none where there is a journal. */
+  get lookahead(): number | undefined {
+    return this.isJournalled ? 1 : undefined
+  }
+
   /** Has the journal keep what has changed: what an agent calls when it has come so far. */
   checkpoint(): Promise<void> | undefined {
     return this.#write({})

@@ -103,7 +103,7 @@ export class MemberCalls implements Calls {
   ): AsyncGenerator<Yielded, Settled> {
     const results: ToolResultPart[] = []
     const waits: (readonly Waiting[])[] = []
-    for await (const { lane, done, value } of merge(lanes)) {
+    for await (const { lane, done, value } of merge(lanes, this.#context.work.lookahead)) {
       if (!done) {
         yield value
         continue
