@@ -11,7 +11,8 @@ import type { RunContext } from '../agents/perform.ts'
 import { pathOf } from '../agents/work.ts'
 import { ServableError } from '../errors.ts'
 import type { OpenCall } from './call-model.ts'
-import { carryOut, type Doing, doneBefore, failureOf, type Parts, resultOf, type Settled } from './settle.ts'
+import type { Doing } from './rounds.ts'
+import { carryOut, doneBefore, failureOf, type Parts, resultOf, type Settled } from './settle.ts'
 import type { OwnTool } from './tools.ts'
 import type { Waiting } from './waiting.ts'
 
@@ -22,15 +23,13 @@ export async function* takeUp(
   run: RunContext,
 ): AsyncGenerator<RunEvent, Settled> {
   run.scope.meet(waiting.map(({ request }) => request))
-  if (!isAnswered(waiting, run.answers)) {
-    return { results: [], waits: run.work.isCut ? waiting.map(each => askedIn(run.runId, each)) : waiting }
-  }
-  return { results: yield* takeAnswers(waiting, parts, run), waits: [] }
-}
-
-/** The request as one of this run: a run that was cut off may go on as another one. */
-function askedIn(runId: string, { call, request }: Waiting): Waiting {
-  return { call, request: { ...request, id: `${runId}/${pathOf(request)}` } }
+  if (isAnswered(waiting, run.answers)) return { results: yield* takeAnswers(waiting, parts, run), waits: [] }
+  if (!run.work.isCut) return { results: [], waits: waiting }
+  // A run that was cut off may go on as another one, whose requests these are then.
+  const waits = waiting.map(({ call, request }) => {
+    return { call, request: { ...request, id: `${run.runId}/${pathOf(request)}` } }
+  })
+  return { results: [], waits }
 }
 
 /**
@@ -46,7 +45,7 @@ async function* takeAnswers(
   for (const waits of waiting) taken.push(await take(waits, parts, run.answers))
   const results: ToolResultPart[] = []
   for (const each of taken) {
-    const doing = { call: each.call, path: parts.rounds.nextCall() }
+    const doing = parts.rounds.next(each.call)
     const done = doneBefore(doing, parts)
     results.push(done?.result ?? (yield* carryOn(each, doing, parts, run)))
   }

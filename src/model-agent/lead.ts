@@ -52,10 +52,8 @@ export function lead(options: LeadOptions): TeamStrategy {
     const { finishReason, usage, conversation } = yield* converse(call, begun, members)
     const { turn, waiting } = conversation
     const requests = waiting.map(({ request }) => request)
-    if (requests.length > 0) {
-      context.work.keep(toKeptConversation(conversation))
-      rounds.forget()
-    } else await session?.append(turn.map(toKept))
+    if (requests.length > 0) context.work.keep(toKeptConversation(conversation))
+    else await session?.append(turn.map(toKept))
     return {
       finishReason,
       ...sumOf(usage && usageOf({ model: info }, usage), members.used),

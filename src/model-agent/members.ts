@@ -17,8 +17,8 @@ import { untilItWaits } from '../agents/waits.ts'
 import { isServableError, ServableError } from '../errors.ts'
 import { callsIn, type OpenCall } from './call-model.ts'
 import type { Calls } from './converse.ts'
-import { Rounds } from './rounds.ts'
-import { type CallEnd, type Doing, type Done, doneBefore, type Settled, tell } from './settle.ts'
+import { type Doing, Rounds } from './rounds.ts'
+import { type CallEnd, type Done, doneBefore, type Settled, tell } from './settle.ts'
 import { freeName, type ModelTools, toSchema, withoutSecrets } from './tools.ts'
 import type { Conversation, Waiting } from './waiting.ts'
 
@@ -81,7 +81,7 @@ export class MemberCalls implements Calls {
   }
 
   async *#settle(calls: readonly OpenCall[], open: readonly OpenCall[]): AsyncGenerator<Yielded, Settled> {
-    const doings = calls.map((call): Doing => ({ call, path: this.rounds.nextCall() }))
+    const doings = calls.map(call => this.rounds.next(call))
     const lanes: AsyncGenerator<Yielded, Asked>[] = []
     for (const doing of doings) {
       const { call } = doing

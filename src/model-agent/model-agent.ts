@@ -166,10 +166,8 @@ async function* answer(
     resume: ({ waiting }) => takeUp(waiting, call, context),
   })
   const { turn, waiting } = said.conversation
-  if (waiting.length > 0) {
-    context.work.keep(toKeptConversation(said.conversation))
-    rounds.forget()
-  } else if (session !== undefined) await remember(agent, runId, () => session.append(turn.map(toKept)))
+  if (waiting.length > 0) context.work.keep(toKeptConversation(said.conversation))
+  else if (session !== undefined) await remember(agent, runId, () => session.append(turn.map(toKept)))
   return outcomeOf(said)
 }
 

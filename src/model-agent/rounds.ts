@@ -5,26 +5,35 @@
  * @module
  */
 
-import type { ModelMessage } from 'ai'
 import type { AiParts } from '../adapters/ai-parts.ts'
 import type { RunEvent } from '../agents/contract.ts'
 import type { RunContext } from '../agents/perform.ts'
-import { ServableError } from '../errors.ts'
 import { callsIn, type ModelAnswer, type OpenCall } from './call-model.ts'
-import { readMessages } from './history.ts'
 
-/** The rounds of one conversation. Each has the place at which it stands in its turn: that is the same when the run goes on. */
+/** A call of a tool, and its path in the run. */
+export interface Doing {
+  readonly call: OpenCall
+  readonly path: string
+  /** See `ToolContext`. */
+  readonly idempotencyKey: string
+}
+
+/**
+ * The rounds of one conversation. Each has the place at which it stands in its turn. That is the same when the run goes on, and no
+ * round that comes after a wait has the place of one before it.
+ */
 export class Rounds {
   /** Whether there is something to keep or to find: then the model is asked for one answer at a time. */
   readonly isKept: boolean
-  readonly #run: Pick<RunContext, 'runId' | 'work'>
-  readonly #used = new Set<string>()
+  readonly #work: RunContext['work']
+  readonly #first: string
   #at = 0
   #calls = 0
 
-  constructor(run: Pick<RunContext, 'runId' | 'work'>) {
-    this.#run = run
-    this.isKept = run.work.isJournalled || run.work.isCut
+  constructor({ runId, work }: Pick<RunContext, 'runId' | 'work'>) {
+    this.#work = work
+    this.#first = work.first ?? runId
+    this.isKept = work.isJournalled || work.isCut
   }
 
   /** What comes now stands after so many messages of the turn. */
@@ -33,14 +42,10 @@ export class Rounds {
     this.#calls = 0
   }
 
-  /** The path of the next call of a tool. No name has it. */
-  nextCall(): string {
-    return `${this.#run.work.place}#${this.#at}.${this.#calls++}`
-  }
-
-  /** See `ToolContext.idempotencyKey`. */
-  keyOf(path: string): string {
-    return `${this.#run.work.first ?? this.#run.runId}/${path}`
+  /** The next call of a tool, with its path in the run. No name has it. */
+  next(call: OpenCall): Doing {
+    const path = `${this.#work.place}#${this.#at}.${this.#calls++}`
+    return { call, path, idempotencyKey: `${this.#first}/${path}` }
   }
 
   /** Asks the model, unless its answer is kept: then its text is said again. */
@@ -48,62 +53,35 @@ export class Rounds {
     asking: AsyncGenerator<RunEvent, ModelAnswer>,
     parts: AiParts,
   ): AsyncGenerator<RunEvent, ModelAnswer> {
-    const path = `${this.#run.work.place}#${this.#at}.model`
-    const kept = this.keptAt(path)
+    const path = `${this.#work.place}#${this.#at}.model`
+    const kept = this.keptAt(path) as ModelAnswer | undefined
     if (kept === undefined) {
       const answer = yield* asking
       await this.keep(path, answer)
       return answer
     }
-    const answer = toAnswer(kept)
-    const text = textIn(answer.messages)
-    if (text !== '') yield { type: 'text', text }
-    const open = new Set(answer.open.map(({ toolCallId }) => toolCallId))
-    for (const call of callsIn(answer.messages).calls) {
-      if (!open.has(call.toolCallId)) passOver(call, parts)
+    for (const { content } of kept.messages) {
+      if (typeof content === 'string') continue
+      for (const part of content) if (part.type === 'text') yield { type: 'text', text: part.text }
     }
-    return answer
+    const { calls, open } = callsIn(kept.messages)
+    for (const call of calls) if (!open.includes(call)) passOver(call, parts)
+    return kept
   }
 
   /** What is kept at a path. */
   keptAt(path: string): unknown {
-    if (!this.isKept) return undefined
-    this.#used.add(path)
-    return this.#run.work.stateAt(path) ?? undefined
+    return this.#work.stateAt(path)
   }
 
   /** Keeps what has come of something, with all that was said until now. */
   async keep(path: string, result: unknown): Promise<void> {
-    if (!this.isKept) return
-    this.#run.work.keepAt(path, result)
-    await this.#run.work.checkpoint()
-  }
-
-  /** The conversation is kept as a whole. */
-  forget(): void {
-    for (const path of this.#used) this.#run.work.keepAt(path, null)
+    this.#work.keepAt(path, result)
+    await this.#work.checkpoint()
   }
 }
 
 /** Takes in a call that the log tells with its end: the next one of its id is another call. */
 export function passOver(call: OpenCall, parts: AiParts): void {
-  Array.from(parts.read({ type: 'tool-call', ...call }))
-  Array.from(parts.read({ type: 'tool-result', toolCallId: call.toolCallId, output: null }))
-}
-
-function toAnswer(kept: unknown): ModelAnswer {
-  const answer = Object(kept) as ModelAnswer
-  const messages = Array.isArray(answer.messages) ? readMessages(answer.messages) : undefined
-  if (messages !== undefined && Array.isArray(answer.open)) return { ...answer, messages }
-  throw new ServableError('workflow_changed', 'The run that goes on was not of this agent')
-}
-
-/** What a model has said in its messages. */
-function textIn(messages: readonly ModelMessage[]): string {
-  const texts = messages.flatMap(({ role, content }) => {
-    if (role !== 'assistant') return []
-    if (typeof content === 'string') return [content]
-    return content.flatMap(part => (part.type === 'text' ? [part.text] : []))
-  })
-  return texts.join('')
+  for (const type of ['tool-call', 'tool-result']) Array.from(parts.read({ ...call, type, output: null }))
 }

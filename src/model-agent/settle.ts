@@ -8,14 +8,13 @@ import type { ToolResultPart } from 'ai'
 import type { InputRequest, RunEvent, Usage } from '../agents/contract.ts'
 import { MAX_REQUESTS } from '../agents/event.ts'
 import { placeOf, requestOf } from '../agents/input-request.ts'
-import { merge } from '../agents/merge.ts'
 import type { RunContext } from '../agents/perform.ts'
 import { needsApproval, toolContextOf } from '../agents/tool.ts'
 import { messageOf } from '../errors.ts'
 import { toJsonSchema } from '../http/json-schema.ts'
 import type { ModelCall, OpenCall } from './call-model.ts'
-import { passOver } from './rounds.ts'
-import type { OwnTool } from './tools.ts'
+import { type Doing, passOver } from './rounds.ts'
+import type { ModelTools, OwnTool } from './tools.ts'
 import type { Waiting } from './waiting.ts'
 
 /** What came of calls: what the model is told of those that have ended, and those that wait. */
@@ -26,12 +25,6 @@ export interface Settled {
 
 /** What calls have in common in a run. */
 export type Parts = Pick<ModelCall, 'tools' | 'parts' | 'rounds'>
-
-/** A call of a tool, and its path in the run. */
-export interface Doing {
-  readonly call: OpenCall
-  readonly path: string
-}
 
 /** How a call has ended. */
 export type CallEnd = { readonly output: unknown } | { readonly thrown: unknown }
@@ -52,51 +45,45 @@ export async function* settle(
   const { rounds } = parts
   const results: ToolResultPart[] = []
   const waits: Waiting[] = []
-  const begun: Begun[] = []
-  for (const [place, call] of open.entries()) {
-    const doing = { call, path: rounds.nextCall() }
+  const begun = new Map<Doing, Promise<readonly [Doing, CallEnd]>>()
+  for (const call of open) {
+    const doing = rounds.next(call)
     const done = doneBefore(doing, parts)
     if (done !== undefined) {
-      results[place] = done.result
+      results.push(done.result)
       continue
     }
     // What was told of it is not told again.
     for (const event of parts.parts.read({ type: 'tool-call', ...call })) yield event
-    const own = await freeTool(doing, parts, run)
-    if (own !== undefined && rounds.isKept) begun.push({ ...doing, own, place })
-    else if (own !== undefined) results[place] = yield* carryOut(own, doing, parts, run)
-    else if (waits.length < MAX_REQUESTS) waits.push({ call, request: await ask(call, parts, run) })
-    else {
+    const own = await freeTool(doing, parts.tools, run)
+    if (own !== undefined && rounds.isKept) {
+      const ending = callOwn(own, doing, run)
+      begun.set(
+        doing,
+        ending.then(end => [doing, end]),
+      )
+    } else if (own !== undefined) {
+      results.push(yield* carryOut(own, doing, parts, run))
+    } else if (waits.length < MAX_REQUESTS) {
+      waits.push({ call, request: await ask(call, parts, run) })
+    } else {
       const thrown = `At most ${MAX_REQUESTS} of these calls can wait at a time`
-      results[place] = yield* tell(doing, { thrown }, parts)
+      results.push(yield* tell(doing, { thrown }, parts))
     }
   }
-  yield* carryOutAtOnce(begun, results, parts, run)
-  // Without the places of those that wait.
-  return { results: results.flat(), waits }
-}
-
-/** A call that may begin, with its place among all. */
-type Begun = Doing & { readonly own: OwnTool; readonly place: number }
-
-/** Each result is told and kept before the next. */
-async function* carryOutAtOnce(
-  begun: readonly Begun[],
-  results: ToolResultPart[],
-  parts: Parts,
-  run: RunContext,
-): AsyncGenerator<RunEvent> {
-  const lanes = begun.map(({ own, ...doing }) => later(callOwn(own, doing, parts, run)))
-  for await (const { lane, done, value } of merge(lanes)) {
-    const { place, ...doing } = begun[lane]!
-    if (done) results[place] = yield* tell(doing, value, parts)
+  while (begun.size > 0) {
+    const [doing, end] = await Promise.race(begun.values())
+    begun.delete(doing)
+    run.signal.throwIfAborted()
+    results.push(yield* tell(doing, end, parts))
   }
+  return { results, waits }
 }
 
 /** The tool of a call, if it may be called without asking anybody. */
 async function freeTool(
-  { call: { toolCallId, toolName, input }, path }: Doing,
-  { tools, rounds }: Parts,
+  { call: { toolCallId, toolName, input }, idempotencyKey }: Doing,
+  tools: ModelTools,
   run: RunContext,
 ): Promise<OwnTool | undefined> {
   const own = tools.ownOf(toolName)
@@ -104,7 +91,7 @@ async function freeTool(
   const { tool, parse } = own
   if (typeof tool.needsApproval !== 'function') return tool.needsApproval === true ? undefined : own
   const { signal } = run
-  const context = toolContextOf(run, { toolCallId, idempotencyKey: rounds.keyOf(path), signal })
+  const context = toolContextOf(run, { toolCallId, idempotencyKey, signal })
   return (await needsApproval(tool, await parse(input), context)) ? undefined : own
 }
 
@@ -142,30 +129,23 @@ export async function* carryOut(
   run: RunContext,
   args?: unknown,
 ): AsyncGenerator<RunEvent, ToolResultPart> {
-  return yield* tell(doing, await callOwn(own, doing, parts, run, args), parts)
+  const end = await callOwn(own, doing, run, args)
+  run.signal.throwIfAborted()
+  return yield* tell(doing, end, parts)
 }
 
-/** Calls a tool. Whatever it throws is told to the model. */
+/** Calls a tool. Whatever it throws is told to the model: it never rejects. */
 async function callOwn(
   own: OwnTool,
-  { call: { toolCallId, input }, path }: Doing,
-  { rounds }: Parts,
+  { call: { toolCallId, input }, idempotencyKey }: Doing,
   { signal }: RunContext,
   args: unknown = input,
 ): Promise<CallEnd> {
-  const idempotencyKey = rounds.keyOf(path)
-  const work = async () => own.call(await own.parse(args), { toolCallId, idempotencyKey, signal })
-  const end = await work().then(
-    output => ({ output }),
-    (thrown: unknown) => ({ thrown }),
-  )
-  signal.throwIfAborted()
-  return end
-}
-
-// biome-ignore lint/correctness/useYield: it says nothing.
-async function* later<T>(work: Promise<T>): AsyncGenerator<never, T> {
-  return await work
+  try {
+    return { output: await own.call(await own.parse(args), { toolCallId, idempotencyKey, signal }) }
+  } catch (thrown) {
+    return { thrown }
+  }
 }
 
 /** Tells how a call has ended, and has it kept. */

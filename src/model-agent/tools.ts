@@ -57,12 +57,10 @@ export function toModelTools(
         ? tool({
             ...description,
             inputSchema: toSchema(each.parameters),
-            execute: (args: unknown, { toolCallId, abortSignal }) =>
-              own.call(args, {
-                toolCallId,
-                idempotencyKey: rounds.keyOf(rounds.nextCall()),
-                signal: abortSignal ?? run.signal,
-              }),
+            execute(input: unknown, { toolCallId, abortSignal }) {
+              const { idempotencyKey } = rounds.next({ toolCallId, toolName: name, input })
+              return own.call(input, { toolCallId, idempotencyKey, signal: abortSignal ?? run.signal })
+            },
           })
         : tool({ ...description, inputSchema: unchanged(toSchema(each.parameters)) })
   }
