@@ -4,6 +4,7 @@ import { env } from 'cloudflare:workers'
 import { files } from '../src/files/plugin.ts'
 import { bearerIdentity, createHandler, MetricsExporter } from '../src/index.ts'
 import { durableObjects, durableState, worker, workerAssets } from '../src/runtimes/cloudflare.ts'
+import { sessions } from '../src/sessions/plugin.ts'
 // The import uses the names. A bundler may drop an import that has only side effects (package.json: `sideEffects`).
 import * as agents from './agents.ts'
 import { home } from './home.ts'
@@ -29,7 +30,7 @@ const handler = createHandler({
   fileUpload: true,
   swagger: { enabled: true, assets: workerAssets() },
   toolkits: [{ name: 'arithmetic', description: 'Sums and products', tools: agents.calculator.tools }],
-  plugins: [ndjson(), files()],
+  plugins: [ndjson(), files(), sessions()],
   // Off unless there is a token. Put ADMIN_TOKEN=… into .dev.vars, or run `wrangler secret put ADMIN_TOKEN`.
   ...(ADMIN_TOKEN && {
     admin: {

@@ -5,6 +5,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Agent, createHandler, type HandlerOptions, memoryState, openapi, Registry } from '../src/index.ts'
 import { ToolServerManager } from '../src/mcp-client/index.ts'
+import { sessions } from '../src/sessions/plugin.ts'
 import { MAX_JSON_VALUES } from '../src/web/json.ts'
 import { connect, settled } from './gateway/wire.ts'
 
@@ -39,13 +40,14 @@ const options: HandlerOptions = {
   a2a: { default: 'echo', push: true, maxBodyBytes: 16_000_000 },
   gateway: { limits: { maxPayload: 16_000_000 } },
   admin: { manager: new ToolServerManager({ register: false }), authenticate: () => ({ id: 'ada' }) },
+  plugins: [sessions()],
 }
 const handler = createHandler(options)
 
 /** An id that no run has. */
 const NO_RUN = '00000000-0000-4000-8000-000000000000'
 
-/** Where a hostile value stands: each `@` in turn is where it may stand in a body. */
+/** Where a hostile value stands: each `@` in turn is where it may stand in a body. `POST` where no other method is named. */
 const HTTP: readonly [path: string, bodies: readonly string[]][] = [
   [
     '/api/agents/echo/run',
@@ -77,6 +79,9 @@ const HTTP: readonly [path: string, bodies: readonly string[]][] = [
       '{"answers":[{"id":"a","value":1}],"apiKey":@,"background":@}',
     ],
   ],
+  ['/api/sessions', ['@', '{"name":@}', '{"name":"echo","kind":@,"title":@}']],
+  ['PATCH /api/agents/echo/sessions/none', ['@', '{"title":@}']],
+  ['/api/agents/echo/sessions/none/fork', ['@', '{"runId":@}', '{"runId":"x","title":@}']],
   [
     '/api/admin/mcp',
     [
@@ -177,10 +182,11 @@ afterEach(() => void vi.restoreAllMocks())
 const init = (body: string) => ({ method: 'POST', body, headers: { 'content-type': 'application/json' } })
 
 describe.each(HOSTILE)('a body of %s', (_, hostile) => {
-  it.each(HTTP)('is refused at %s for next to no work', async (path, templates) => {
+  it.each(HTTP)('is refused at %s for next to no work', async (place, templates) => {
+    const [path = '', method = 'POST'] = place.split(' ').reverse()
     for (const body of templates.flatMap(template => [...placed(template, hostile)])) {
       const count = countLooks()
-      const response = await handler(new Request(`http://127.0.0.1${path}`, init(body)))
+      const response = await handler(new Request(`http://127.0.0.1${path}`, { ...init(body), method }))
       vi.restoreAllMocks()
       const text = await response.text()
       expect([400, 413]).toContain(response.status)
@@ -229,7 +235,7 @@ it('stands at every operation of the document that takes JSON', () => {
       .replace(/\{[^}]*\}/g, '*')
       .replace(/\/(teams|workflows)\//, '/agents/')
       .replace(/^\/agents\/\*\/?/, '/')
-  const swept = ['/', ...HTTP.map(([path]) => path.replace(/echo|none|[\d-]{36}/, '*'))]
+  const swept = ['/', ...HTTP.map(([path]) => path.replace(/^\w+ /, '').replace(/echo|none|[\d-]{36}/g, '*'))]
   const missing = taking.map(([path]) => generic(path)).filter(path => !swept.includes(path))
   expect([...new Set(missing)]).toEqual([])
 })

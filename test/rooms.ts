@@ -14,6 +14,7 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   'mcp-client': ['admin', 'tool-servers'],
   metrics: ['metrics'],
   'model-agent': ['ai'],
+  sessions: ['sessions'],
   runs: ['runs', 'interrupted', 'indexes'],
   runtimes: [
     'harness',

@@ -110,13 +110,14 @@ const KNOWS: Record<string, readonly string[]> = {
   socket: ['errors', 'defaults', 'counter', 'wake', 'web', 'http'],
   openapi: ['errors', 'validation', 'schemas', 'core', 'web', 'agents', 'runs', 'http'],
   files: ['errors', 'schemas', 'core', 'wake', 'web', 'agents', 'state', 'runs', 'http'],
+  sessions: ['errors', 'validation', 'core', 'web', 'agents', 'state', 'runs', 'http'],
   admin: ['errors', 'schemas', 'core', 'web', 'agents', 'state', 'http'],
   adapters: ['errors', 'key-text', 'agents'],
   'mcp-client': ['errors', 'validation', 'environment', 'web', 'agents', 'http'],
   signing: ['errors', 'validation', 'canonical-json', 'a2a'],
   'model-agent': ['errors', 'key-text', 'agents', 'http', 'adapters'],
   // Of all these, types alone: see below.
-  client: ['errors', 'web', 'agents', 'runs', 'http', 'metrics'],
+  client: ['errors', 'web', 'agents', 'runs', 'http', 'metrics', 'sessions'],
   metrics: ['errors', 'schemas', 'core', 'wake', 'web', 'agents', 'state', 'runs', 'http'],
   gateway: [
     'errors',
@@ -195,6 +196,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   a2a: ['valibot'],
   gateway: ['valibot'],
   files: ['valibot'],
+  sessions: ['valibot'],
   admin: ['valibot'],
   metrics: ['valibot'],
   client: ['eventsource-parser'],

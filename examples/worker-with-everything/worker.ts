@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { bearerAuth, bearerIdentity, createHandler, MetricsExporter } from 'servable'
 import { durableObjects, durableState, worker, workerAssets } from 'servable/cloudflare'
 import { files } from 'servable/files'
+import { sessions } from 'servable/sessions'
 import { counter, initials, pair, toolServers, wordCount } from './agents.ts'
 
 const { USER_TOKEN, ADMIN_TOKEN } = env as { readonly USER_TOKEN?: string; readonly ADMIN_TOKEN?: string }
@@ -22,7 +23,7 @@ const handler = createHandler({
   swagger: { enabled: true, title: 'A Worker with everything', assets: workerAssets() },
   toolkits: [{ name: 'text', description: 'Texts', tools: [wordCount] }],
   admin: { manager: toolServers, authenticate: isAdmin },
-  plugins: [files()],
+  plugins: [files(), sessions()],
 })
 
 export default { fetch: worker(handler) }

@@ -87,6 +87,8 @@ export interface Entered {
   readonly stops: readonly string[]
   /** A later run stops this one. */
   readonly isStopped: boolean
+  /** Its turn begins, and is the first one that lists may tell of. */
+  readonly isFirst?: boolean
 }
 
 /** A run in a session, at work or waiting in this process. */
@@ -149,6 +151,8 @@ export interface SessionKeeper {
   readonly beatMs: number
   /** Told of a turn whose end could not be kept. */
   failed(error: unknown): void
+  /** Told of a session whose first turn has begun, and each time that a turn has ended: lists may be elsewhere. */
+  changed?: ((key: SessionKey) => Promise<void>) | undefined
 }
 
 /** The turn of a run, as its memory sees it. */

@@ -15,7 +15,7 @@ import { createTries, type Tries } from './tries.ts'
 /** The parts of a request besides its path. */
 export interface RequestParts {
   /** Default GET. */
-  readonly method?: 'GET' | 'POST'
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Sent as JSON. */
   readonly body?: object
   readonly headers?: HeaderFields

@@ -12,6 +12,7 @@ import { runToEnd, withResult } from './result.ts'
 import { type RunEvents, type RunStream, streamRun } from './run-stream.ts'
 import { createRuns, type RunsClient } from './runs.ts'
 import { queryOf, segment } from './sent.ts'
+import { createSessions, type SessionsClient } from './sessions.ts'
 
 /** The result of a run whose structured output has a type. */
 export type ResultOf<Structured> = object extends Structured
@@ -95,6 +96,8 @@ export interface Client<Names extends Served = Served> {
   ): ServableClient<ResultOf<StructuredOf<Names['workflows'][Name]>>>
   /** Stored runs. */
   readonly runs: RunsClient
+  /** The caller's sessions. */
+  readonly sessions: SessionsClient
   /** The tools that the service lists. */
   readonly tools: ToolsClient
   /** The metrics of the service. */
@@ -136,6 +139,7 @@ export function createClient<Handler = { readonly '~served'?: Served }>(
     team: name => createServable(caller, { kind: 'team', name }),
     workflow: name => createServable(caller, { kind: 'workflow', name }),
     runs: createRuns(caller),
+    sessions: createSessions(caller),
     metrics: createMetrics(caller),
     tools: {
       list: call => ask('/tools', call),

@@ -15,6 +15,8 @@ export type {
 } from '../agents/contract.ts'
 export type { Served } from '../agents/served.ts'
 export type { RunRecord, RunSummary } from '../runs/record.ts'
+export type { SessionPage, SessionSummary } from '../sessions/list.ts'
+export type { TurnPage } from '../sessions/turns.ts'
 export type { RunTarget } from './asked-run.ts'
 export {
   type AgentClient,
@@ -43,3 +45,4 @@ export type {
 } from './options.ts'
 export type { RunEvents, RunStream } from './run-stream.ts'
 export type { AnsweredRun, ContinuedRun, RunListQuery, RunsClient } from './runs.ts'
+export type { SessionOf, SessionsClient } from './sessions.ts'

@@ -28,6 +28,7 @@ import { type Conversation, parseConversation } from '../runs/input.ts'
 import { createLife } from '../runs/life.ts'
 import { observeBy } from '../runs/observer.ts'
 import type { SessionParts } from '../runs/session-options.ts'
+import type { SessionSettings } from '../runs/sessions.ts'
 import { createWorkingRuns } from '../runs/working.ts'
 import { parseJson } from '../web/json.ts'
 import type { BuiltIn, BuiltInMounted, Core, MountedPlugin } from './built-in.ts'
@@ -244,17 +245,22 @@ function sessionsIn(
   return keeper(keep(name, transactions), { ...sessionPartsOf(settings), files })
 }
 
-function sessionPartsOf({ runs, sessions, state, log }: CoreSettings): SessionParts {
+/** How much is kept of sessions. All other options stay here: not every one can be cloned. */
+export function sessionSettingsOf({ runs, sessions }: CoreSettings): SessionSettings {
   const { maxSessions, maxSessionMessages, maxSessionLength, sessionRetentionMs } = runs
   const { compact, ...bounds } = sessions
   return {
-    // All other options stay here: not every one can be cloned.
-    settings: {
-      ...{ maxSessions, maxSessionMessages, maxSessionLength, sessionRetentionMs },
-      ...bounds,
-      compacts: compact !== undefined,
-    },
-    compact,
+    ...{ maxSessions, maxSessionMessages, maxSessionLength, sessionRetentionMs },
+    ...bounds,
+    compacts: compact !== undefined,
+  }
+}
+
+function sessionPartsOf(settings: CoreSettings): SessionParts {
+  const { sessions, state, log } = settings
+  return {
+    settings: sessionSettingsOf(settings),
+    compact: sessions.compact,
     hold: state.kind === 'hosted' ? state.waitUntil : undefined,
     onError: thrown => logThrown(log, { event: 'session.failed' }, thrown),
   }

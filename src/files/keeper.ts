@@ -101,6 +101,11 @@ export class Files implements FileKeeper, Storing {
     return withAddresses(this, { runId, owner }, input, isStored ? [turn, { refId: runId }] : [turn])
   }
 
+  async share(runIds: readonly string[], owner: string | null, session: SessionKey): Promise<void> {
+    const turns = runIds.map(turnRefOf)
+    if (turns.length > 0) await this.#calls.share(placeFor(owner), turns, partitionOf(owner), session)
+  }
+
   restore(run: FileOwner, input: RunInput): Promise<RunInput> {
     const find = async (place: string) =>
       (await this.findOfTurn(run.runId, place, run.owner)) ??

@@ -103,6 +103,8 @@ export interface FileTransactions extends Transactions {
     /** False where the file is gone. */
     readonly add: (tx: Transaction, file: PieceOf, from: number, pieces: readonly string[]) => boolean
     readonly complete: (tx: Transaction, file: PieceOf) => boolean
+    /** Lets another session refer to the files of turns, where they are of that owner. */
+    readonly share: (tx: Transaction, refIds: readonly string[], owner: string, session: SessionKey) => void
     /** Takes one reference back. */
     readonly drop: (tx: Transaction, refId: string, place: string) => void
     /** Takes all references of someone back. */
@@ -129,7 +131,9 @@ export const FILE_TRANSACTIONS: FileTransactions = {
   expiring: [REFERENCES, LEFT_OVER],
   reads: {
     find(tx, refId, place) {
-      const reference = tx.get<Reference>(REFERENCES, idOf(refId, place))?.value
+      const id = idOf(refId, place)
+      const shared = () => tx.withPrefix<Reference>(REFERENCES, sharedId(id, ''), 1)[0]
+      const reference = (tx.get<Reference>(REFERENCES, id) ?? shared())?.value
       const file = reference && tx.get<StoredFile>(FILES, reference.fileId)
       if (reference === undefined || !file?.value.isComplete) return undefined
       const { mimeType, filename } = reference
@@ -177,6 +181,20 @@ export const FILE_TRANSACTIONS: FileTransactions = {
       )
       return true
     },
+    share(tx, refIds, owner, session) {
+      for (const refId of refIds) {
+        const found = tx.withPrefix<Reference>(REFERENCES, idOf(refId, ''), 10 * AT_ONCE)
+        const places = new Map(found.map(({ id, value }) => [id.split(SHARED)[0] ?? id, value]))
+        for (const [place, value] of places) {
+          if (tx.get(FILES, value.fileId)?.partition !== owner) continue
+          const id = sharedId(place, session.sessionId)
+          const about = { id, partition: value.fileId, at: tx.now, tags: {}, expiresAt: tx.now + HOUR_MS }
+          const shared: Reference = { ...value, session }
+          const document = { ...about, value: shared }
+          tx.put(REFERENCES, document, { thing: thingIn(document) })
+        }
+      }
+    },
     drop: (tx, refId, place) => replace(tx, idOf(refId, place), undefined, () => {}),
     forget(tx, refId) {
       let found: string[]
@@ -220,6 +238,14 @@ export const FILE_TRANSACTIONS: FileTransactions = {
 
 function idOf(refId: string, place: string): string {
   return `${refId}/${place}`
+}
+
+/** Keeps the sessions apart that refer to one file of a turn. */
+const SHARED = '~'
+
+/** The id of the reference of another session. */
+function sharedId(id: string, sessionId: string): string {
+  return id + SHARED + sessionId
 }
 
 function referrerOf(id: string): string {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { toJsonSchema } from '@valibot/to-json-schema'
+import { type JsonSchema, type OverrideSchemaContext, toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
 import type { BuiltInDescription, Operation, Paths, Schema } from '../core/builders.ts'
 import type { Description } from '../core/description.ts'
@@ -63,11 +63,17 @@ export function readDescription(description: BuiltInDescription): Told {
     paths: mapped(paths, operations => mapped(operations, secured)),
     bodies: mapped(
       bodies,
-      body => toJsonSchema(body, { target: 'openapi-3.0', errorMode: 'ignore' }) as Schema,
+      body => toJsonSchema(body, { target: 'openapi-3.0', errorMode: 'ignore', overrideSchema }) as Schema,
     ),
     schemas: schemas as Schemas,
     securitySchemes: securitySchemes as Schemas,
   }
+}
+
+/** OpenAPI 3.0 knows no empty list of what is required. */
+function overrideSchema({ jsonSchema }: OverrideSchemaContext): JsonSchema | undefined {
+  const { required = [''], ...rest } = jsonSchema
+  return required.length === 0 ? rest : undefined
 }
 
 /** Whether all operations of a description are about runs. */

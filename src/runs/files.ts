@@ -32,6 +32,8 @@ export interface FileKeeper {
   input(run: InputOwner, input: RunInput, session: SessionKey): Promise<RunInput>
   /** An input with the data of its files again; one that is gone keeps its address. */
   restore(run: FileOwner, input: RunInput): Promise<RunInput>
+  /** The turns of these runs are in another session of that owner too: their files stay while one of both is kept. */
+  share?(runIds: readonly string[], owner: string | null, session: SessionKey): Promise<void>
   /** A run is deleted, in this transaction: where files are in the store of runs. */
   forgetIn?(tx: Transaction, runId: string): void
   /** The same, before it is deleted: where files are elsewhere. */

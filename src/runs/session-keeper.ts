@@ -107,6 +107,9 @@ function keeper(
     hold?.(work.catch(() => {}))
     return work
   }
+  const tell = (key: SessionKey) => {
+    if (sessions.changed !== undefined) void held(sessions.changed(key).catch(onError))
+  }
   const sessions: SessionKeeper = {
     turnOf: (key, target, run) => new RunTurn(sessions, key, target, run, files),
     beatMs: settings.concurrency === 'interrupt' ? STOPPABLE_BEAT_MS : BEAT_MS,
@@ -119,10 +122,16 @@ function keeper(
     turns: async key => JSON.parse(await calls.turns(placeOf(key), key)),
     turnUntil: (key, runId) => calls.until(placeOf(key), key, runId),
     append: async (key, note) => calls.append(placeOf(key), key, JSON.stringify(note), settings),
-    enter: async (key, turn) => held(calls.enter(placeOf(key), key, JSON.stringify(turn), settings)),
+    async enter(key, turn) {
+      const entered = await held(calls.enter(placeOf(key), key, JSON.stringify(turn), settings))
+      if (entered.isFirst) tell(key)
+      return entered
+    },
     beat: (key, runId) => calls.beat(placeOf(key), key, runId, settings),
-    leave: async (key, end, note) =>
-      held(calls.leave(placeOf(key), key, JSON.stringify(end), note && JSON.stringify(note), settings)),
+    async leave(key, end, note) {
+      await held(calls.leave(placeOf(key), key, JSON.stringify(end), note && JSON.stringify(note), settings))
+      tell(key)
+    },
     seat(key, sitting) {
       const id = idOf(key)
       const others = here.get(id) ?? new Set()
@@ -163,7 +172,7 @@ function told(summary: string): object {
 }
 
 /** All that is kept of a session is at one place. */
-function placeOf({ member: _, ...key }: SessionKey): SessionPlace {
+export function placeOf({ member: _, ...key }: SessionKey): SessionPlace {
   return { name: 'session', key: idOf(key) }
 }
 

@@ -5,10 +5,11 @@
  * @module
  */
 
+import { textOf } from '../agents/input.ts'
 import type { Entered, SessionKey, SessionNote, SessionReader } from '../agents/memory.ts'
 import type { Turn, TurnEnd } from '../agents/turn.ts'
 import { ServableError } from '../errors.ts'
-import type { Footing, Reader, Transaction } from '../state/store.ts'
+import type { Document, Footing, Reader, Tags, Transaction } from '../state/store.ts'
 import { partitionOf } from './record.ts'
 import { plain, toldOf } from './told-turn.ts'
 
@@ -66,7 +67,7 @@ interface Seat {
 }
 
 /** A turn, or what was appended without one. */
-interface Entry {
+export interface Entry {
   readonly seq: number
   readonly turn?: Turn
   readonly provider?: string | undefined
@@ -76,8 +77,21 @@ interface Entry {
   readonly isOld?: true
 }
 
+/** What lists tell of a session. */
+export interface About {
+  /** As it was set, else the beginning of the first message; empty where neither is known. */
+  readonly title?: string | undefined
+  /** The beginning of what was said last. */
+  readonly last?: string | undefined
+  /** Turns that have begun: those of before, too, that are gone. */
+  readonly turns: number
+  readonly createdAt: number
+  /** The service gave the id out to someone without an identity. */
+  readonly isGiven?: boolean
+}
+
 /** A session, but for its turns that have ended. */
-interface Session {
+export interface Session {
   /** The place of its next entry. */
   readonly next: number
   /** Turns that have ended, and their characters. */
@@ -88,6 +102,8 @@ interface Session {
   /** What has begun. */
   readonly open: readonly Entry[]
   readonly summary?: Summary
+  /** Absent until its first turn: what was appended alone is no conversation. Older versions wrote none. */
+  readonly about?: About
 }
 
 /** What stands for the turns up to one. */
@@ -96,7 +112,12 @@ export interface Summary {
   readonly upTo: number
 }
 
-const NEW: Session = { next: 1, count: 0, length: 0, line: [], open: [] }
+/** Characters of a title that nobody set, and of what was said last. */
+const TITLE_LENGTH = 80
+const LAST_LENGTH = 200
+
+/** A session without turns. */
+export const NEW: Session = { next: 1, count: 0, length: 0, line: [], open: [] }
 
 /** One text of several: JSON keeps them apart. */
 export function idOf({ owner, place, sessionId }: SessionKey): string {
@@ -121,10 +142,11 @@ export function enterSession(
   if (seat === undefined || begins || seat.until - tx.now < RENEW_AT_MS) {
     line[at] = { ...seat, runId, until: tx.now + LEASE_MS }
     const after = settle(tx, key, { ...session, line }, settings)
-    save(tx, key, begins ? begun(after, turn) : after, settings)
+    save(tx, key, begins ? begun(tx, key, after, turn) : after, settings)
   }
   const stops = seat === undefined ? line.filter(({ stop }) => stop).map(each => each.runId) : []
-  return { place: at, stops, isStopped: seat?.stop === true }
+  const isFirst = begins && session.about === undefined
+  return { place: at, stops, isStopped: seat?.stop === true, isFirst }
 }
 
 /** The line for one who joins it. A run that goes on is never sent away: its answers are taken, and start no other. */
@@ -134,9 +156,41 @@ function joined(line: Seat[], { continuedFrom }: Turn, { concurrency }: SessionS
   return concurrency === 'interrupt' ? line.map(seat => ({ ...seat, stop: true })) : line
 }
 
-function begun(session: Session, turn: Turn): Session {
+function begun(tx: Reader, key: SessionKey, session: Session, turn: Turn): Session {
   const { next, open } = session
-  return { ...session, next: next + 1, open: [...open, { seq: next, turn }] }
+  const about = aboutWith(tx, key, session, turn, 1)
+  return { ...session, next: next + 1, open: [...open, { seq: next, turn }], about }
+}
+
+/** What is told of a session by its newest turn, where so many more have begun. */
+export function aboutWith(
+  tx: Reader,
+  key: SessionKey,
+  { about, count }: Session,
+  turn: Turn,
+  more = 0,
+): About {
+  const { input, text } = turn
+  // Older versions told nothing of a session.
+  const first = about ? turn : (tx.oldest<Entry>(TURNS, 1, idOf(key))[0]?.value.turn ?? turn)
+  const { title, last, turns, createdAt } = about ?? { turns: count, createdAt: first.at }
+  return {
+    ...about,
+    title: title || beginning(textOf(first.input), TITLE_LENGTH),
+    last: beginning(text || textOf(input), LAST_LENGTH) || last,
+    turns: turns + more,
+    createdAt,
+  }
+}
+
+/** The beginning of a text, in one line. */
+export function beginning(text: string, length: number): string {
+  const line = text
+    .slice(0, 4 * length)
+    .replace(/\s+/g, ' ')
+    .trim()
+  // Half a character may be left at the end.
+  return line.slice(0, length).replace(/[\ud800-\udbff]$/, '')
 }
 
 /** Renews the place of a run at work; false where it is to stop: it was told so, or is not the first any more. */
@@ -175,9 +229,11 @@ export function leaveSession(
   const entry = session.open.find(isIt) ?? settled().find(isIt)
   if (entry === undefined && end.input === undefined) return save(tx, key, left, settings)
   const { seq = left.next, turn } = entry ?? {}
-  const ended = { seq, turn: { ...turn, ...end } as Turn, ...(note && noted(note, settings)) }
-  const after = close(tx, key, { ...left, next: Math.max(left.next, seq + 1) }, ended, settings)
-  save(tx, key, after, settings)
+  const whole = { ...turn, ...end } as Turn
+  const ended = { seq, turn: whole, ...(note && noted(note, settings)) }
+  const about = aboutWith(tx, key, left, whole, turn === undefined ? 1 : 0)
+  const after = { ...left, next: Math.max(left.next, seq + 1), about }
+  save(tx, key, close(tx, key, after, ended, settings), settings)
 }
 
 /** Adds messages that are of no turn. */
@@ -285,9 +341,16 @@ function busy(): ServableError {
 
 /** A session as it is by now. */
 function look(tx: Reader, key: SessionKey): Session {
-  const document = tx.get<Session | readonly unknown[]>(SESSIONS, idOf(key))
-  if (document === undefined || (document.expiresAt ?? 0) <= tx.now) return NEW
-  const { value } = document
+  const document = tx.get<KeptSession>(SESSIONS, idOf(key))
+  return (document && sessionIn(document, tx.now)) ?? NEW
+}
+
+/** What is kept of a session; what old versions wrote is one list of messages. */
+export type KeptSession = Session | readonly unknown[]
+
+/** The session of a document; undefined where it has expired. */
+export function sessionIn({ value, expiresAt = 0 }: Document<KeptSession>, now: number): Session | undefined {
+  if (expiresAt <= now) return undefined
   return isList(value) ? { ...NEW, open: [{ seq: 0, messages: value, isOld: true }] } : value
 }
 
@@ -296,11 +359,12 @@ function isList(value: unknown): value is readonly unknown[] {
 }
 
 /** Those in line who are heard of. */
-function alive({ line }: Session, now: number, runId?: string): Seat[] {
+export function alive({ line }: Session, now: number, runId?: string): Seat[] {
   return line.filter(seat => seat.until > now || seat.runId === runId)
 }
 
-function asOf(entry: Entry, here: ReadonlySet<string>): Entry {
+/** An entry as it stands where only these runs are at work. */
+export function asOf(entry: Entry, here: ReadonlySet<string>): Entry {
   const { turn } = entry
   return turn === undefined || here.has(turn.runId)
     ? entry
@@ -319,7 +383,7 @@ function settle(tx: Transaction, key: SessionKey, session: Session, settings: Se
 }
 
 /** Puts an entry away; the oldest leave. */
-function close(
+export function close(
   tx: Transaction,
   key: SessionKey,
   session: Session,
@@ -342,7 +406,8 @@ function close(
   return { ...session, count, length }
 }
 
-function save(tx: Transaction, key: SessionKey, value: Session, settings: SessionSettings): void {
+/** Writes a session, which is kept anew for its time; those that are too many leave. */
+export function save(tx: Transaction, key: SessionKey, value: Session, settings: SessionSettings): void {
   const { now } = tx
   const id = idOf(key)
   const partition = partitionOf(key.owner)
@@ -351,11 +416,19 @@ function save(tx: Transaction, key: SessionKey, value: Session, settings: Sessio
   if (before !== undefined && (before.expiresAt ?? 0) <= now) forgetSession(tx, id)
   if (before === undefined) makeRoom(tx, partition, settings.maxSessions)
   const expiresAt = now + settings.sessionRetentionMs
-  tx.put(
-    SESSIONS,
-    { id, partition, at: now, tags: {}, expiresAt, value },
-    { thing: thingOf(id), leaves: 'first' },
-  )
+  putSession(tx, { id, partition, at: now, tags: tagsOf(key, value), expiresAt, value })
+}
+
+/** Writes the document of a session. */
+export function putSession(tx: Transaction, document: Document<Session>): void {
+  tx.put(SESSIONS, document, { thing: thingOf(document.id), leaves: 'first' })
+}
+
+/** What lists look for: whose conversation it is, where lists tell of it. */
+function tagsOf({ place: [label = '', ...others] }: SessionKey, { about }: Session): Tags {
+  if (about === undefined || others.length > 0) return {}
+  const [kind = ''] = label.split(':', 1)
+  return { kind, name: label.slice(kind.length + 1) }
 }
 
 function makeRoom(tx: Transaction, partition: string, maxSessions: number): void {

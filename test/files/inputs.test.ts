@@ -2,6 +2,7 @@
 import { afterEach, expect, it, vi } from 'vitest'
 import type { FileStore } from '../../src/files/plugin.ts'
 import type { HandlerOptions } from '../../src/index.ts'
+import { leaveSession, type SessionSettings } from '../../src/runs/sessions.ts'
 import { bound } from '../../src/state/bound.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import type { Transaction } from '../../src/state/store.ts'
@@ -197,4 +198,31 @@ it('in a full memory, files leave with the session that has them', async () => {
   const { file, 'file-reference': references, 'file-piece': pieces } = filesIn(store)
   expect(file).toBeLessThan(6)
   expect([references, pieces]).toEqual([file, file])
+})
+
+it('files of a turn that another session has as well go with the last of both', async () => {
+  const { send, ask, store, files, turns } = kept({}, { runs: { sessionRetentionMs: 10 * DAY } })
+  const { id } = await send([filePart(5000)])
+  const copied = { ...SESSION, sessionId: crypto.randomUUID() }
+  const [turn] = await turns()
+  store.write(tx => {
+    const settings = { maxTurns: 10, maxLength: 10_000, sessionRetentionMs: 20 * DAY } as SessionSettings
+    leaveSession(tx, copied, { ...turn!, status: 'completed' }, undefined, settings)
+  })
+  await files.share?.([id, crypto.randomUUID()], null, copied)
+  // Of somebody else they stay as they are.
+  await files.share?.([id], 'bob', { ...SESSION, owner: 'bob', sessionId: crypto.randomUUID() })
+  expect(filesIn(store)).toMatchObject({ file: 1, 'file-reference': 2 })
+  const look = () => send('look', { sessionId: 'other' })
+  for (let days = 0; days < 12; days++) {
+    pass(DAY)
+    await look()
+  }
+  await eventually(() => expect(filesIn(store)).toMatchObject({ file: 1, 'file-reference': 1 }))
+  expect((await ask(`/api/runs/${id}/input`)).status).toBe(200)
+  for (let days = 0; days < 10; days++) {
+    pass(DAY)
+    await look()
+  }
+  await eventually(() => expect(filesIn(store)).toEqual(NOTHING))
 })

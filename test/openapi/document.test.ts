@@ -17,11 +17,15 @@ import {
   type RunResult,
 } from '../../src/index.ts'
 import { ToolServerManager } from '../../src/mcp-client/index.ts'
+import { sessions } from '../../src/sessions/plugin.ts'
 import { asking } from '../contracts/fixture/asking.ts'
+import { identify } from '../contracts/identify.ts'
 
 const options: HandlerOptions = {
   serve: Object.values(examples),
   registry: new Registry(),
+  middleware: [identify],
+  plugins: [sessions()],
   runs: { listAnonymous: true },
   logger: false,
   production: true,
@@ -480,6 +484,32 @@ describe('the server', async () => {
     const record = await asked(new Request(`http://127.0.0.1/api/${path.replace('/answers', '')}`))
     expect(await record.clone().json()).toMatchObject({ continuedBy: expect.any(String) })
     await expectDocumented('/api/runs/{id}', 'get', record)
+  })
+
+  it.each([
+    ['agent', 'echo'],
+    ['team', 'desk'],
+    ['workflow', 'digest'],
+  ])('answers sessions as documented: %s', async (kind, name) => {
+    const of = `/api/${kind}s/{name}/sessions/{id}`
+    const made = await post('/api/sessions', { kind, name })
+    const { id } = await made.clone().json()
+    await expectDocumented('/api/sessions', 'post', made)
+    await expectDocumented('/api/sessions', 'post', await post('/api/sessions', { name: 'nobody' }))
+    await post(`/api/${kind}s/${name}/run`, { input: 'x', sessionId: id, messageId: 'm' })
+    const path = `/api/${kind}s/${name}/sessions/${id}`
+    for (const each of [path, `${path}x`]) {
+      await expectDocumented(of, 'get', await ask(each))
+      await expectDocumented(`${of}/messages`, 'get', await ask(`${each}/messages?limit=1`))
+      await expectDocumented(`${of}/fork`, 'post', await post(`${each}/fork`, {}))
+      const headers = { 'content-type': 'application/json' }
+      const change = { method: 'PATCH', headers, body: '{"title":"Mine"}' }
+      await expectDocumented(of, 'patch', await ask(each, change))
+    }
+    await expectDocumented('/api/sessions', 'get', await ask('/api/sessions'))
+    const headers = { 'x-test-user': 'ada' }
+    await post('/api/sessions', { kind, name }, headers)
+    await expectDocumented('/api/sessions', 'get', await ask('/api/sessions', { headers }))
   })
 
   it('answers everything else as documented', async () => {

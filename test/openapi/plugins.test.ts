@@ -19,6 +19,7 @@ import { openapi } from '../../src/openapi/plugin.ts'
 import { corrections } from '../../src/plugins/corrections.ts'
 import { tools } from '../../src/plugins/tools.ts'
 import { uploads } from '../../src/plugins/uploads.ts'
+import { sessions } from '../../src/sessions/plugin.ts'
 
 const agents = { echo: new Agent({ name: 'echo', run: () => 'hello', register: false }) }
 
@@ -76,6 +77,7 @@ describe('the document of a handler with plugins', () => {
     uploads,
     tools,
     files,
+    sessions,
     eventSocket,
     admin: () => admin({ authenticate }),
     metrics: () => metrics(new MetricsExporter({ authenticate })),

@@ -138,6 +138,13 @@ describe('the README and the pages', () => {
     expect([ofAda, ofBob]).toEqual(['milk, bread', 'tea'])
   })
 
+  it('shows people their conversations', async () => {
+    const { mine, turns, renamed, fork } = await import(pathToFileURL(join(folder, 'sessions-shown.ts')).href)
+    expect(mine).toMatchObject([{ title: 'Plan a trip to Oslo', lastMessage: 'In May', count: 2 }])
+    expect(turns).toMatchObject([{ input: 'In May' }, { text: 'Plan a trip to Oslo', status: 'completed' }])
+    expect([renamed, fork]).toMatchObject([{ title: 'Oslo in May' }, { title: 'Oslo in May', count: 1 }])
+  })
+
   it('shows users who need a token', async () => {
     const handler = await load('guarded.ts')
     expect((await ask(handler, '/agents/assistant/run', 'hi')).status).toBe(401)
@@ -255,7 +262,27 @@ describe('commands', () => {
     expect(stdout).toMatch(said)
   })
 
-  const curls = commandsIn(otherFences).filter(command => command.startsWith('curl'))
+  const all = commandsIn(otherFences).filter(command => command.startsWith('curl'))
+  const curls = all.filter(command => !command.includes('/sessions') && !command.includes('$SESSION_ID'))
+
+  it('begin a session, use it and read its turns', async () => {
+    let id = ''
+    const outputs: string[] = []
+    for (const command of all.filter(each => !curls.includes(each))) {
+      expect(command).toContain('http://127.0.0.1:8787')
+      const { stdout } = await run('sh', ['-c', command.replace('http://127.0.0.1:8787', dev?.url ?? '')], {
+        cwd: root,
+        env: { ...process.env, SESSION_ID: id },
+      })
+      outputs.push(stdout)
+      id ||= JSON.parse(stdout).id
+    }
+    expect(outputs).toMatchObject([
+      expect.stringContaining('"count":0'),
+      expect.stringContaining('"finishReason":"stop"'),
+      expect.stringContaining('"input":"Hello"'),
+    ])
+  })
 
   it.each(curls)('%s', async command => {
     expect(command).toContain('http://127.0.0.1:8787')

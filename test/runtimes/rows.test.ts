@@ -118,6 +118,34 @@ describe('rows that are written', () => {
   })
 })
 
+describe('rows of sessions that are listed', () => {
+  it('are one more a turn, and 3 for the first one', async () => {
+    const server = await startWorkerd(ENTRY, { env: { LISTED: 'on' } })
+    try {
+      const owner = as(own('owner'))
+      await followed(server.url, 'burst', owner)
+      await spent(server.url, 'ServableIndex.core:run.update')
+      const sessionId = own('session')
+      for (const count of [1, 2, 3]) {
+        const told = count === 1 ? 2 : 1
+        const path = `${server.url}/api/agents/burst/stream`
+        await (await post(path, { input: 'x', background: true, sessionId }, owner)).text()
+        await vi.waitFor(async () => {
+          const { calls, statements } = await look(server.url)
+          expect(calls).toMatchObject({ 'ServableIndex.sessions.told': told })
+          expect(statements).toMatchObject({ 'ServableRun: setAlarm': 2 })
+        }, WAIT)
+        const page = await (await fetch(`${server.url}/api/sessions`, { headers: owner })).json()
+        const lastMessage = expect.stringMatching(/^piece 1 /)
+        expect(page).toMatchObject({ sessions: [{ id: sessionId, count, lastMessage }] })
+        expect((await take(server.url)).rows).toBeLessThanOrEqual(13 + (count === 1 ? 7 + 3 : 4 + 1))
+      }
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
 describe('rows that metrics write', () => {
   it('are one a plain run at the most, on average', async () => {
     const server = await startWorkerd(ENTRY, { env: { METRICS: 'on' } })

@@ -2,10 +2,11 @@
 import { env } from 'cloudflare:workers'
 import { Agent, createHandler, MetricsExporter } from '../../../src/index.ts'
 import { durableObjects, durableState, type WorkerFetch, worker } from '../../../src/runtimes/cloudflare.ts'
+import { sessions } from '../../../src/sessions/plugin.ts'
 import { identify } from '../../contracts/identify.ts'
 import { metered, readLedger } from './metered.ts'
 
-const { METRICS, RETENTION } = env as { METRICS?: string; RETENTION?: string }
+const { METRICS, RETENTION, LISTED } = env as { METRICS?: string; RETENTION?: string; LISTED?: string }
 
 const PIECES = 50
 
@@ -34,6 +35,7 @@ const handler = createHandler({
   production: true,
   logger: false,
   runs: { retentionMs: Number(RETENTION ?? 60_000) },
+  ...(LISTED !== undefined && { plugins: [sessions()] }),
   ...(METRICS !== undefined && { metricsExporter: new MetricsExporter() }),
 })
 const serve = worker(handler)

@@ -1,0 +1,70 @@
+import type { SessionPage, SessionQuery, SessionSummary } from '../sessions/list.ts'
+import type { TurnPage, TurnQuery } from '../sessions/turns.ts'
+import type { RunTarget } from './asked-run.ts'
+import type { Caller } from './call.ts'
+import type { CallOptions } from './options.ts'
+import { queryOf, segment } from './sent.ts'
+
+/** Whose session it is: an agent by name, or a target of another kind. */
+export type SessionOf = string | RunTarget
+
+/** The caller's sessions, if the service shows them. Those of others, and those that are gone, are `session_not_found`. */
+export interface SessionsClient {
+  /**
+   * A page of the caller's sessions, newest first. If it has a `nextCursor`, there may be more. Rejects with `not_found` without an
+   * identity.
+   */
+  list(query?: Partial<SessionQuery>, options?: CallOptions): Promise<SessionPage>
+  /**
+   * Begins a session. Its id is the `sessionId` of runs. Without an identity whoever knows this id may read the session. The client
+   * does not ask again after a lost answer.
+   *
+   * @example
+   * const { id } = await client.sessions.create({ name: 'assistant' })
+   * await client.agent('assistant').run('Hello', { sessionId: id })
+   */
+  create(
+    session: { readonly kind?: RunTarget['kind']; readonly name: string; readonly title?: string },
+    options?: CallOptions,
+  ): Promise<SessionSummary>
+  /** One session. */
+  get(of: SessionOf, id: string, options?: CallOptions): Promise<SessionSummary>
+  /** A page of its turns, newest first. One that is `running` can be followed with `runs.stream`, if its run is stored. */
+  messages(of: SessionOf, id: string, query?: Partial<TurnQuery>, options?: CallOptions): Promise<TurnPage>
+  /** Sets its title. */
+  rename(of: SessionOf, id: string, title: string, options?: CallOptions): Promise<SessionSummary>
+  /**
+   * Copies its turns, up to the one of `runId`, into a new session. Default: all that have ended. The client does not ask again
+   * after a lost answer.
+   */
+  fork(
+    of: SessionOf,
+    id: string,
+    fork?: { readonly runId?: string; readonly title?: string },
+    options?: CallOptions,
+  ): Promise<SessionSummary>
+  /** Deletes it with all that is kept of it. A run of it at work is `session_busy`, unless it is to be cancelled. */
+  delete(of: SessionOf, id: string, options?: CallOptions & { readonly running?: 'cancel' }): Promise<void>
+}
+
+/** Makes the part of a client for sessions. */
+export function createSessions({ ask, within }: Caller): SessionsClient {
+  const path = (of: SessionOf, id: string) => {
+    const { kind, name } = typeof of === 'string' ? { kind: 'agent', name: of } : of
+    return `/${kind}s/${segment(name)}/sessions/${segment(id)}`
+  }
+  return {
+    list: async (query, options) => ask(`/sessions${queryOf(query)}`, options),
+    create: async (body, options) => ask('/sessions', options, { method: 'POST', body }, 1),
+    get: async (of, id, options) => ask(path(of, id), options),
+    messages: async (of, id, query, options) => ask(`${path(of, id)}/messages${queryOf(query)}`, options),
+    rename: async (of, id, title, options) =>
+      ask(path(of, id), options, { method: 'PATCH', body: { title } }),
+    fork: async (of, id, body = {}, options) =>
+      ask(`${path(of, id)}/fork`, options, { method: 'POST', body }, 1),
+    async delete(of, id, options) {
+      const running = queryOf({ running: options?.running })
+      await within(options, call => call.send(path(of, id) + running, { method: 'DELETE' }))
+    },
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * What is asked of sessions, beside their data. What other programs wrote crosses as JSON: it need not be what can be cloned.
+ *
+ * @module
+ */
+
+import type { SessionKey } from '../agents/memory.ts'
+import type { Transactions } from '../core/kept.ts'
+import {
+  forgetSession,
+  idOf,
+  type KeptSession,
+  NEW,
+  putSession,
+  SESSIONS,
+  type Session,
+  type SessionSettings,
+  save,
+} from '../runs/sessions.ts'
+import type { Document, Reader, Transaction } from '../state/store.ts'
+import {
+  copyOf,
+  listSessions,
+  type SessionPage,
+  type SessionQuery,
+  type SessionSummary,
+  summaryOf,
+} from './list.ts'
+import { begunAt, copyTurns, pasteTurns, readTurns, type TurnQuery, visible } from './turns.ts'
+
+/** See the module's head. Sessions that are not there, or not the caller's, are undefined. */
+export interface SessionWorks extends Transactions {
+  readonly reads: {
+    readonly list: (tx: Reader, owner: string, query: SessionQuery) => SessionPage
+    readonly find: (tx: Reader, key: SessionKey) => SessionSummary | undefined
+    readonly turns: (tx: Reader, key: SessionKey, query: TurnQuery) => string | undefined
+    readonly copy: (tx: Reader, key: SessionKey, runId: string | undefined) => string | undefined
+    /** What a list is told. */
+    readonly tell: (tx: Reader, key: SessionKey) => Document<Session> | undefined
+  }
+  readonly writes: {
+    readonly make: (
+      tx: Transaction,
+      key: SessionKey,
+      title: string | undefined,
+      settings: SessionSettings,
+    ) => SessionSummary | undefined
+    readonly rename: (tx: Transaction, key: SessionKey, title: string) => SessionSummary | undefined
+    readonly paste: (
+      tx: Transaction,
+      key: SessionKey,
+      copied: string,
+      settings: SessionSettings,
+    ) => SessionSummary | undefined
+    /** Lists a copy, unless a newer one is there. */
+    readonly told: (tx: Transaction, copy: Document<Session>) => void
+    /** Takes one off the list. */
+    readonly gone: (tx: Transaction, id: string) => void
+  }
+}
+
+/** The transactions of sessions that people see. */
+export const SESSION_WORKS: SessionWorks = {
+  expiring: [SESSIONS],
+  forget: (tx, _, id) => forgetSession(tx, id),
+  reads: {
+    list: listSessions,
+    find,
+    turns(tx, key, query) {
+      const page = readTurns(tx, key, query)
+      return page && JSON.stringify(page)
+    },
+    copy(tx, key, runId) {
+      const copied = copyTurns(tx, key, runId)
+      return copied && JSON.stringify(copied)
+    },
+    tell: copyOf,
+  },
+  writes: {
+    make(tx, key, title, settings) {
+      save(tx, key, { ...NEW, about: begunAt(tx, key, title) }, settings)
+      return find(tx, key)
+    },
+    rename(tx, key, title) {
+      const document = tx.get<KeptSession>(SESSIONS, idOf(key))
+      const session = visible(tx, key)
+      if (document === undefined || session?.about === undefined) return undefined
+      // It keeps its place in lists, and its time.
+      putSession(tx, { ...document, value: { ...session, about: { ...session.about, title } } })
+      return find(tx, key)
+    },
+    paste(tx, key, copied, settings) {
+      pasteTurns(tx, key, JSON.parse(copied), settings)
+      return find(tx, key)
+    },
+    told(tx, copy) {
+      const before = tx.get(SESSIONS, copy.id)
+      if (before === undefined || before.at <= copy.at) putSession(tx, copy)
+    },
+    gone: (tx, id) => tx.delete(SESSIONS, id),
+  },
+}
+
+function find(tx: Reader, key: SessionKey): SessionSummary | undefined {
+  const document = visible(tx, key) && tx.get<KeptSession>(SESSIONS, idOf(key))
+  return document && summaryOf(tx, document)
+}

@@ -1,0 +1,60 @@
+/** Sessions, as the client asks for them. */
+import { describe, expect, it } from 'vitest'
+import { createClient, ServableClientError } from '../../src/client/index.ts'
+import { createHandler, memoryState } from '../../src/index.ts'
+import { sessionsOptions } from '../contracts/sessions/service.ts'
+import { failure } from './kit.ts'
+
+const asked: string[] = []
+
+/** A client of a service that it is told of its requests. */
+function clientOf(user?: string) {
+  const handler = createHandler(sessionsOptions(memoryState()))
+  const fetch = (request: Request) => {
+    asked.push(`${request.method} ${request.url.slice('http://127.0.0.1/api'.length)}`)
+    return handler(request)
+  }
+  const headers = { ...(user !== undefined && { 'x-test-user': user }) }
+  return createClient({ baseUrl: 'http://127.0.0.1/api', fetch, headers })
+}
+
+describe('`client.sessions`', () => {
+  it('begins a session, reads its turns, renames it, copies it and lists all', async () => {
+    const client = clientOf('ada')
+    const { sessions } = client
+    const { id } = await sessions.create({ name: 'talks', title: 'Mine' })
+    const { text } = await client.agent('talks').run('hello', { sessionId: id })
+    const { turns, nextCursor } = await sessions.messages('talks', id, { limit: 1 })
+    expect([turns.length, turns[0]?.text, nextCursor]).toEqual([1, text, null])
+    expect(await sessions.rename('talks', id, 'Yours')).toMatchObject({ id, title: 'Yours' })
+    const fork = await sessions.fork({ kind: 'agent', name: 'talks' }, id, { runId: turns[0]?.runId ?? '' })
+    expect(await sessions.get('talks', fork.id)).toEqual(fork)
+    const { sessions: all } = await sessions.list({ kind: 'agent', limit: 10 })
+    expect(all.map(each => each.id)).toEqual([fork.id, id])
+  })
+
+  it('asks for sessions of teams and of ids with any characters', async () => {
+    const { sessions, team } = clientOf('ada')
+    const of = { kind: 'team', name: 'counting' } as const
+    await team('counting').run('x', { sessionId: 'a/b %' })
+    expect(await sessions.get(of, 'a/b %')).toMatchObject({ kind: 'team', id: 'a/b %' })
+    expect((await failure(sessions.get(of, '..'))).code).toBe('invalid_options')
+  })
+
+  it('says what it may not see', async () => {
+    const { sessions } = clientOf()
+    expect((await failure(sessions.get('talks', 'x'))).code).toBe('session_not_found')
+    expect((await failure(sessions.list())).code).toBe('not_found')
+    expect(await failure(sessions.create({ name: 'nobody' }))).toBeInstanceOf(ServableClientError)
+  })
+
+  it('asks to delete a session, and to cancel its run', async () => {
+    const fetch = async (request: Request) => {
+      asked.push(`${request.method} ${request.url.slice('http://127.0.0.1/api'.length)}`)
+      return new Response(null, { status: 204 })
+    }
+    const { sessions } = createClient({ baseUrl: 'http://127.0.0.1/api', fetch })
+    await sessions.delete('talks', 'a b', { running: 'cancel' })
+    expect(asked.at(-1)).toBe('DELETE /agents/talks/sessions/a%20b?running=cancel')
+  })
+})

@@ -1,0 +1,18 @@
+/** What holds of sessions wherever they are kept. */
+import { describe } from 'vitest'
+import type { Deploy } from '../runtimes/deployments.ts'
+import { served } from './served.ts'
+import { forkingCases } from './sessions/forking.ts'
+import { briefCases, fewCases } from './sessions/leaving.ts'
+import { listingCases } from './sessions/listing.ts'
+
+export function sessionsContract(deploy: Deploy, { counts = true } = {}): void {
+  describe.concurrent('with much room', () => {
+    const server = served(() => deploy('usual'))
+    listingCases(server)
+    forkingCases(server)
+  })
+  describe('with a short life', () => briefCases(served(() => deploy('brief'))))
+  // With Durable Objects nobody counts the sessions of an owner.
+  describe.runIf(counts)('with little room', () => fewCases(served(() => deploy('few'))))
+}
