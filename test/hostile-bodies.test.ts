@@ -79,6 +79,9 @@ const HTTP: readonly [path: string, bodies: readonly string[]][] = [
       '{"answers":[{"id":"a","value":1}],"apiKey":@,"background":@}',
     ],
   ],
+  ...['resume', 'retry'].map(
+    verb => [`/api/runs/${NO_RUN}/${verb}`, ['[@]', '{"apiKey":@}', '{"background":@}']] as const,
+  ),
   ['/api/sessions', ['@', '{"name":@}', '{"name":"echo","kind":@,"title":@}']],
   ['PATCH /api/agents/echo/sessions/none', ['@', '{"title":@}']],
   ['/api/agents/echo/sessions/none/fork', ['@', '{"runId":@}', '{"runId":"x","title":@}']],

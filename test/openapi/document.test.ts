@@ -147,6 +147,8 @@ describe('the OpenAPI document', () => {
       '/v1/runs/{id}',
       '/v1/runs/{id}/stream',
       '/v1/runs/{id}/answers',
+      '/v1/runs/{id}/resume',
+      '/v1/runs/{id}/retry',
       '/v1/runs/{id}/cancel',
       '/v1/docs/spec.json',
       '/v1/agents/{name}/corrections',
