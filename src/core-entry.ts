@@ -65,6 +65,7 @@ export type {
   Kind,
   ModelCallEvent,
   ModelUsage,
+  ResumedEvent,
   RunEvent,
   RunInput,
   StepEvent,
@@ -73,6 +74,7 @@ export type {
   Yielded,
 } from './agents/run-types.ts'
 export type { Served } from './agents/served.ts'
+export type { StepOptions } from './agents/step.ts'
 export {
   parallel,
   routeTo,

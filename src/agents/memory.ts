@@ -121,6 +121,8 @@ export interface RunSitting extends OwnTurn {
   see(event: RunEvent): void
   /** The run has ended. Gives what is done once that is kept, which never rejects; undefined where there is nothing to keep. */
   leave(event: FinishEvent | ErrorEvent): Promise<void> | undefined
+  /** Another process goes on with the run: nothing is kept of its end here. */
+  abandon(): void
 }
 
 /** Where sessions are kept. */

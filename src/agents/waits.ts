@@ -12,8 +12,9 @@ import { requestOf } from './input-request.ts'
 import { merge } from './merge.ts'
 import { fitOf, shownSchema } from './misfit.ts'
 import type { RunContext, Yielded } from './perform.ts'
-import { catchingUp, retold } from './retold.ts'
+import { retold } from './retold.ts'
 import type { FinishEvent, InputRequest, RunEvent } from './run-types.ts'
+import { type Attempt, checkStep, doStep, MAX_TIMER, passed, type StepOptions } from './step.ts'
 import { addUsage, NO_USAGE } from './usage.ts'
 import { pathOf, Scope } from './work.ts'
 
@@ -29,6 +30,8 @@ export interface Question {
 export interface StepFacts {
   /** The same whenever this step of this run is done: pass it to services that take an idempotency key. */
   readonly idempotencyKey: string
+  /** Which attempt this is, from 1. */
+  readonly attempt: number
 }
 
 /** The work of a step: a value, or a generator that yields text and events and returns one. Values must be JSON. */
@@ -53,7 +56,7 @@ export interface Waits<Context> {
    * @example
    * const order = yield* context.step('order', ({ idempotencyKey }) => shop.order(item, idempotencyKey))
    */
-  step<T>(name: string, work: StepWork<Context, T>): AsyncGenerator<Yielded, T>
+  step<T>(name: string, work: StepWork<Context, T>, options?: StepOptions): AsyncGenerator<Yielded, T>
   /** Waits for so many milliseconds, at most 24.8 days. A run that goes on does not wait again. */
   sleep(name: string, ms: number): AsyncGenerator<Yielded, void>
   /**
@@ -76,18 +79,27 @@ export function bodyContext<Extra extends object>(
 ): BodyContext<Extra> {
   const { scope, runId, signal } = run
   let steps = 0
-  const insideOf = (path: string): BodyContext<Extra> & StepFacts => {
-    const work = scope.work.inside(path)
-    const inner = bodyContext({ ...run, work, scope: new Scope(work) }, extend)
-    return { ...inner, idempotencyKey: `${work.first ?? runId}/${path}` }
+  /** What an attempt of a step gets. */
+  const insideOf = (inner: Scope, { attempt, signal: own }: Attempt, path: string) => {
+    const context = bodyContext({ ...run, work: inner.work, scope: inner, signal: own }, extend)
+    return { ...context, idempotencyKey: `${inner.work.first ?? runId}/${path}`, attempt }
   }
   return {
     ...run,
     ...extend(run),
     ask: (name, question) => ask(name, question, scope, runId),
-    step(name, work) {
+    step(name, work, options = {}) {
+      checkStep(name, options, 'agent_failed')
       const index = steps++
-      return scope.once('step', name, path => asStep({ id: path, name, index }, doStep(work, insideOf(path))))
+      return scope.once('step', name, path => {
+        const place = { id: path, name, index }
+        const inner = new Scope(scope.work.inside(path))
+        const step = { place, options, signal, scope: inner }
+        return asStep(
+          place,
+          doStep(step, attempt => work(insideOf(inner, attempt, path))),
+        )
+      })
     },
     sleep: (name, ms) => sleep(name, ms, scope, signal),
     parallel: work => scope.together(parallel(work, scope)),
@@ -127,18 +139,8 @@ export async function* waitFor(
   throw new ServableError('internal_error', 'A body that waits was read on')
 }
 
-/** Reads what a step gives: a value, or a stream that returns one. */
-async function* doStep<Context extends Pick<RunContext, 'scope'>, T>(
-  work: (context: Context) => AsyncGenerator<Yielded, T> | Promise<T> | T,
-  context: Context,
-): AsyncGenerator<Yielded, T> {
-  const { scope } = context
-  const result = work(context)
-  const isStream = typeof result === 'object' && result !== null && Symbol.asyncIterator in result
-  const value = isStream ? yield* scope.isBehind ? catchingUp(result, scope) : result : await result
-  scope.end()
-  return value
-}
+/** Milliseconds from which on a journal has the end of a sleep: a run that goes on waits for the rest. */
+const MIN_KEPT_SLEEP = 1000
 
 async function* sleep(
   name: string,
@@ -146,30 +148,20 @@ async function* sleep(
   scope: Scope,
   signal: AbortSignal,
 ): AsyncGenerator<Yielded, void> {
-  if (!(ms >= 0 && ms <= MAX_SLEEP)) {
-    throw new ServableError('agent_failed', `\`sleep\`: the time must be 0 to ${MAX_SLEEP} ms`)
+  if (!(ms >= 0 && ms <= MAX_TIMER)) {
+    throw new ServableError('agent_failed', `\`sleep\`: the time must be 0 to ${MAX_TIMER} ms`)
   }
+  const { work } = scope
   // biome-ignore lint/correctness/useYield: it waits.
-  yield* scope.once('sleep', name, async function* () {
-    await passed(ms, signal)
-  })
-}
-
-/** The longest time of a timer. */
-const MAX_SLEEP = 2 ** 31 - 1
-
-function passed(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer)
-      reject(signal.reason)
+  yield* scope.once('sleep', name, async function* (path) {
+    const begun = work.stateAt(path)
+    const until = typeof begun === 'number' ? begun : Date.now() + ms
+    if (begun === undefined && work.isJournalled && ms >= MIN_KEPT_SLEEP) {
+      work.keepAt(path, until)
+      await work.checkpoint()
     }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
+    // The clock may have been set back.
+    await passed(Math.min(ms, Math.max(0, until - Date.now())), signal)
   })
 }
 

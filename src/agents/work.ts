@@ -384,13 +384,25 @@ export class Scope {
   next(name: string, kind: WorkKind): string {
     const path = this.#names.next(name)
     if (this.#openSteps > 0 && this.#groups === 0) throw insideStep(path)
-    if (this.#open > 0 || this.#groups > 0) this.#hasOverlapped = true
+    const isAlone = this.#open === 0 && this.#groups === 0
+    if (!isAlone) this.#hasOverlapped = true
+    if (isAlone && this.work.isCut && !this.#isDue(path)) throw changed(path)
     if (this.#left?.delete(path)) {
       const before = this.work.kindAt(path)
       const isSame = before === undefined ? kind === 'call' || kind === 'step' : before === kind
       if (!isSame) throw changed(path)
     } else if (this.isBehind && !this.#hasOverlapped) throw changed(path)
     return path
+  }
+
+  /** Whether nothing that was done before this path is yet to be met. Where answers were taken is not known. */
+  #isDue(path: string): boolean {
+    if (this.#left?.has(path) !== true) return true
+    for (const each of this.#left) {
+      if (each === path) return true
+      if (this.work.answeredAt(each) === undefined) return false
+    }
+    return true
   }
 
   /**

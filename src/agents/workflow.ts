@@ -12,6 +12,7 @@ import type {
 } from './contract.ts'
 import { type BodyResult, perform, type RunContext, runThrough, type Yielded } from './perform.ts'
 import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
+import { checkStep, type StepOptions } from './step.ts'
 import { addUsage, NO_USAGE } from './usage.ts'
 import { type BodyContext, bodyContext } from './waits.ts'
 
@@ -32,6 +33,7 @@ export type StepBody<I, O> = (value: I, context: StepContext) => AsyncGenerator<
 
 interface NamedStep {
   readonly name: string
+  readonly options: StepOptions
   readonly body: StepBody<never, unknown>
 }
 
@@ -46,15 +48,19 @@ export class Steps<I, O> {
     this.list = list
   }
 
-  /** Adds a step that takes the value of the step before. Throws `invalid_options` for a name that is taken. */
-  step<N>(name: string, body: StepBody<O, N>): Steps<I, N> {
+  /**
+   * Adds a step that takes the value of the step before. `options` limit its time, and say whether it is tried again. Throws
+   * `invalid_options` for a name that is taken, and for options that are wrong.
+   */
+  step<N>(name: string, body: StepBody<O, N>, options: StepOptions = {}): Steps<I, N> {
     if (this.list.some(step => step.name === name)) {
       throw new ServableError('invalid_options', `Two steps are named \`${name}\``)
     }
     if (typeof body !== 'function') {
       throw new ServableError('invalid_options', `Step \`${name}\` needs a function`)
     }
-    return new Steps([...this.list, { name, body }])
+    checkStep(name, options, 'invalid_options')
+    return new Steps([...this.list, { name, body, options }])
   }
 }
 
@@ -168,9 +174,9 @@ async function* walk(
   context: StepContext,
 ): AsyncGenerator<Yielded, Partial<RunResult>> {
   let value: unknown = input
-  for (const [index, { name, body }] of list.entries()) {
+  for (const [index, { name, body, options }] of list.entries()) {
     // `Steps.step` has checked that the step before gives what this one takes.
-    const work = context.step(name, inner => body(value as never, inner))
+    const work = context.step(name, inner => body(value as never, inner), options)
     value = yield* index === list.length - 1 ? work : aside(work)
   }
   return toOutcome(value)

@@ -48,6 +48,7 @@ import { LiveRun } from './live-run.ts'
 import { LogFollower } from './log-follower.ts'
 import {
   type FoundRun,
+  isRunOf,
   KEYS,
   RESULTS,
   RUNNING,
@@ -62,6 +63,7 @@ import { startRun } from './run.ts'
 import { Said } from './run-turn.ts'
 import type { Target } from './target.ts'
 import { answered, continuedBy, openOf, putWaiting, type WaitingRun, waitingIn } from './waiting.ts'
+import { NOBODY } from './worker-name.ts'
 
 /** Milliseconds between two sweeps at the least; a sweep happens when a run starts, never by a timer. */
 const SWEEP_EVERY_MS = 60_000
@@ -334,7 +336,11 @@ class LocalHost implements RunHost {
     const options = { ...request.options, runId: id }
     const instance = this.#work.worker.own
     const isJournalled = !this.#isVolatile && target.servable.resume === true
-    const keep = (write: (tx: Transaction) => boolean) => live.keep(write)
+    const keep = async (write: (tx: Transaction) => boolean) => {
+      // The servable may be called, and keep something, before there is a live run.
+      await undefined
+      return live.keep(write)
+    }
     const caller = {
       ...{ isStored: true, secrets: () => secrets, ...(continues && { continues }), cut },
       ...(isJournalled && {
@@ -342,6 +348,7 @@ class LocalHost implements RunHost {
       }),
     }
     const run = startRun(target, input, options, this.#settings, caller)
+    if (isJournalled) run.onRetire = () => this.#retire(id)
     const live = new LiveRun(run, {
       store: this.#store,
       settings: this.#settings,
@@ -387,16 +394,29 @@ class LocalHost implements RunHost {
     if (target !== undefined && target.servable.version !== asked.version) return CHANGED
     if (target?.servable.resume !== true || asked.usedKey === true) return INTERRUPTED
     if (!countTry(tx, id, asked) || tx.append(id, eventToJson(RESUMED)) === undefined) return INTERRUPTED
-    const run = tx.get<StoredRun>(RUNS, id)!.value
-    const instance = this.#work.worker.own
-    const document = toDocument({ ...run, instance })
-    const { client } = asked
-    this.#work.recovery.enlist(tx)
-    tx.put(RUNNING, placeOf(document, { instance, client }), {
-      ...{ thing: id, weight: sizeOf(asked.input) },
-    })
-    tx.put(RUNS, document, { thing: id })
+    this.#give(tx, id, this.#work.worker.own, asked)
     return undefined
+  }
+
+  /** Makes a run that is at work another worker's. */
+  #give(tx: Transaction, id: string, instance: string, { client, input }: Asked): void {
+    const document = toDocument({ ...tx.get<StoredRun>(RUNS, id)!.value, instance })
+    const place = placeOf(document, { instance, client })
+    this.#work.recovery.enlist(tx, instance)
+    tx.put(RUNNING, place, { thing: id, weight: sizeOf(input) })
+    tx.put(RUNS, document, { thing: id })
+  }
+
+  /** Leaves a run to other processes: false where it cannot go on there. */
+  async #retire(id: string): Promise<boolean> {
+    this.#work.worker.retire()
+    return this.#store.write(tx => {
+      const asked = askedIn(tx, id)
+      if (asked?.resumes !== true || asked.usedKey === true) return false
+      if (tx.isSealed(id) || !isRunOf(tx, id, this.#work.worker.own)) return false
+      this.#give(tx, id, NOBODY, asked)
+      return true
+    })
   }
 
   #targetOf(asked: Asked): Target | undefined {

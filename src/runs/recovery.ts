@@ -38,8 +38,8 @@ export interface Recovery {
    * looked at is looked at by whoever asks next: never rejects.
    */
   lookAfter(atWork: AtWorkHere): Promise<void>
-  /** Writes down that this worker has something at work: in the transaction that does so. */
-  enlist(tx: Transaction): void
+  /** Writes down that this worker has something at work, or the one of that name: in the transaction that does so. */
+  enlist(tx: Transaction, name?: string): void
 }
 
 /** What is at work in this process. */
@@ -127,9 +127,9 @@ export function createRecovery(
         // Whoever asks next looks again.
       }
     },
-    enlist(tx) {
-      if (!store.isShared || tx.get(WORKERS, worker.own) !== undefined) return
-      tx.put(WORKERS, { id: worker.own, partition: collection, at: tx.now, tags: {}, value: null })
+    enlist(tx, name = worker.own) {
+      if (!store.isShared || tx.get(WORKERS, name) !== undefined) return
+      tx.put(WORKERS, { id: name, partition: collection, at: tx.now, tags: {}, value: null })
     },
   }
 }

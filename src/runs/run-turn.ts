@@ -109,6 +109,14 @@ export class RunTurn implements RunSitting, Sitting {
     return this.#entering && this.#leave(this.#entering, event)
   }
 
+  abandon(): void {
+    this.#hasLeft = true
+    if (this.#timer !== undefined) clearTimeout(this.#timer)
+    this.#entering = undefined
+    this.#wake.fire()
+    this.#letGo()
+  }
+
   #kept(input: RunInput): RunInput {
     return withoutKeys(toKeptInput(input), this.#run.options)
   }

@@ -131,6 +131,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   onWait: (() => void) | undefined
   /** Called once, when the run has ended. */
   onEnd: (() => void) | undefined
+  /** Gives the run to another worker, where one may go on with it; resolves with false where that cannot be. */
+  onRetire: (() => Promise<boolean>) | undefined
   /** The terminal event, once the run has ended without its reader having seen it. */
   #unread: FinishEvent | ErrorEvent | undefined
   /** What is to be told next, before the source is asked again. */
@@ -243,6 +245,13 @@ export class Run implements AsyncIterableIterator<RunEvent> {
         new DOMException('The run was cancelled', 'AbortError'),
       ),
     )
+  }
+
+  /** The server is about to end. A run that another worker may go on with is left to it; any other one is cancelled. */
+  async retire(): Promise<void> {
+    const isLeft = await this.onRetire?.().catch(() => false)
+    if (isLeft === true) this.#turn?.abandon()
+    this.cancel()
   }
 
   /** Ends the run with an error, unless it has ended. An encoder calls it for an event that it cannot write. */

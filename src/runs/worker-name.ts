@@ -6,17 +6,32 @@ export interface WorkerName {
   readonly own: string
   /** Whether the host of that name may still be at work. */
   isThere(name: string): boolean
+  /** This process is about to end: what is left to others is not taken again here. */
+  retire(): void
 }
+
+/** The name of nobody: what has it is anyone's. */
+export const NOBODY = 'nobody'
+
+/** Milliseconds after which what was left to others may be taken again here: then this process has not ended. */
+const RETIRED_MS = 60_000
 
 /** Names a host over a store. Several hosts may share one, and each knows of its own work only. */
 export function nameWorker(store: Store): WorkerName {
   let id: string | undefined
+  let retiredUntil = 0
   return {
     get own() {
       // Made when it is first asked for: a Worker may not make random values while it is loaded.
       id ??= crypto.randomUUID()
       return `${store.instance}/${id}`
     },
-    isThere: name => store.isAlive(name.split('/', 1)[0] ?? ''),
+    isThere(name) {
+      if (name === NOBODY) return performance.now() < retiredUntil
+      return store.isAlive(name.split('/', 1)[0] ?? '')
+    },
+    retire() {
+      retiredUntil = performance.now() + RETIRED_MS
+    },
   }
 }

@@ -4,7 +4,8 @@ import { breathe, createWake } from '../wake.ts'
 
 /** The part of a run that is used. */
 interface Cancellable {
-  cancel(): void
+  /** Leaves it to another process, or cancels it. Never rejects. */
+  retire(): Promise<void>
 }
 
 /** Told of every run that begins its work, and of its end. */
@@ -15,7 +16,10 @@ export interface WorkingRuns {
   readonly size: number
   /** Resolves once none is at work. */
   idle(): Promise<void>
-  /** Resolves once none is at work; after `graceMs` milliseconds those that are get cancelled. */
+  /**
+   * Resolves once none is at work. After `graceMs` milliseconds those that can go on in another process are left to it, and all others
+   * are cancelled.
+   */
   drain(graceMs: number): Promise<void>
   /** The end of a run is being stored. */
   keep(stored: Promise<void>): void
@@ -58,7 +62,7 @@ export function createWorkingRuns(): WorkingRuns {
       const timer = setTimeout(ended.fire, graceMs)
       await ended.wait()
       clearTimeout(timer)
-      for (const run of [...runs]) run.cancel()
+      await Promise.all([...runs].map(run => run.retire()))
       // Whoever reads a run hears of its end, and keeps it, in the same turn.
       await breathe()
       await kept()

@@ -28,7 +28,7 @@ describe('the end of a life', () => {
     onTestFinished(() => void process.off('unhandledRejection', rejections))
     const { failure, working, onError, life } = make()
     const end = await life.begin()
-    const run = { cancel() {} }
+    const run = { async retire() {} }
     working.add(run)
     await end()
     expect(onError).not.toHaveBeenCalled()

@@ -10,7 +10,7 @@ describe('createWorkingRuns', () => {
 
   it('waits for the last run to end, and cancels none that has', async () => {
     const runs = createWorkingRuns()
-    const [one, other] = [{ cancel: vi.fn() }, { cancel: vi.fn() }]
+    const [one, other] = [{ retire: vi.fn() }, { retire: vi.fn() }]
     runs.add(one)
     runs.add(other)
     let isDrained = false
@@ -22,22 +22,22 @@ describe('createWorkingRuns', () => {
     expect(isDrained).toBe(false)
     runs.delete(other)
     await drained
-    expect(one.cancel).not.toHaveBeenCalled()
-    expect(other.cancel).not.toHaveBeenCalled()
+    expect(one.retire).not.toHaveBeenCalled()
+    expect(other.retire).not.toHaveBeenCalled()
   })
 
   it('cancels what is at work after the time', async () => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
     const runs = createWorkingRuns()
-    const run = { cancel: vi.fn(() => runs.delete(run)) }
+    const run = { retire: vi.fn(async () => runs.delete(run)) }
     runs.add(run)
     const drained = runs.drain(1000)
     await vi.advanceTimersByTimeAsync(999)
-    expect(run.cancel).not.toHaveBeenCalled()
+    expect(run.retire).not.toHaveBeenCalled()
     await vi.advanceTimersByTimeAsync(2)
     await drained
-    expect(run.cancel).toHaveBeenCalledOnce()
+    expect(run.retire).toHaveBeenCalledOnce()
   })
 })
 

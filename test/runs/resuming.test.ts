@@ -1,0 +1,207 @@
+/** What a process that ends leaves to the next one, and what is kept of inputs. */
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { Agent, createHandler, memoryState, steps, Workflow } from '../../src/index.ts'
+import type { HostSettings } from '../../src/runs/host.ts'
+import { ASKED, JOURNAL } from '../../src/runs/journal.ts'
+import { createLocalHost } from '../../src/runs/local-host.ts'
+import { createWorkingRuns } from '../../src/runs/working.ts'
+import { memoryStore } from '../../src/state/memory.ts'
+import type { Store } from '../../src/state/store.ts'
+import { journalled, journalledOf } from '../contracts/run-host/journalled.ts'
+import { ending, eventsIn, read, unique, until, waitFor } from '../contracts/run-host/kit.ts'
+import { reopened, SETTINGS } from '../contracts/run-host/local.ts'
+import { countOf, openGate } from '../contracts/run-host/scripted.ts'
+import { lateBase } from '../contracts/store/late.ts'
+
+type Flow = Pick<Workflow, 'kind' | 'name' | 'stream' | 'run'>
+
+function hostOf(store: Store, servable: Flow = journalled, more: Partial<HostSettings> = {}) {
+  const target = { kind: 'workflow', name: 'journalled', servable } as const
+  const host = createLocalHost({
+    store,
+    settings: { ...SETTINGS, ...more, targetOf: () => target },
+    retention: {},
+  })
+  const start = (acts: object | string, options = {}) =>
+    host.start({ target, input: JSON.stringify(acts), options, owner: null, isBackground: true })
+  return { host, start }
+}
+
+/** A run that waits in its second step; the first is done. */
+function waiting() {
+  const [done, at, gate] = [unique('done'), unique('at'), unique('gate')]
+  const acts = [
+    { step: 'one', count: done, say: 'a' },
+    { step: 'two', count: at, gate, say: 'b' },
+  ]
+  return { acts, done, at, gate }
+}
+
+const keptIn = (store: Store, id: string) =>
+  store.read(tx => ({ asked: tx.get(ASKED, id) !== undefined, entries: tx.count(JOURNAL, id) }))
+
+describe('a server that drains', () => {
+  it('leaves a run that can go on to another process, and cancels any other one', async () => {
+    const base = lateBase()
+    const [one, other] = [base.open(), base.open()]
+    onTestFinished(() => {
+      for (const store of [one, other]) store.close()
+    })
+    const working = createWorkingRuns()
+    const here = hostOf(one, journalled, { working })
+    const { acts, done, at, gate } = waiting()
+    const { id } = await here.start(acts)
+    const plain = hostOf(one, journalledOf({ resume: false }), { working })
+    const cancelled = await plain.start([{ step: 'never', gate: unique('never') }])
+    await waitFor(() => countOf(at) === 1)
+    await working.drain(0)
+    expect((await plain.host.get(cancelled.id, null)).status).toBe('cancelled')
+    const there = hostOf(other)
+    expect((await there.host.get(id, null)).status).toBe('running')
+    openGate(gate)
+    expect(await ending(there.host, id)).toMatchObject({ status: 'completed', result: { text: 'ab' } })
+    expect([countOf(done), countOf(at)]).toEqual([1, 2])
+    expect(eventsIn(await read(there.host, id)).filter(({ type }) => type === 'finish')).toHaveLength(1)
+  })
+})
+
+describe('a run whose worker is gone', () => {
+  it('is taken over by one of many', async () => {
+    const base = lateBase()
+    const first = base.open()
+    const { acts, at, gate } = waiting()
+    const { id } = await hostOf(first).start(acts)
+    await waitFor(() => countOf(at) === 1)
+    first.close()
+    const stores = Array.from({ length: 6 }, () => base.open())
+    onTestFinished(() => {
+      for (const store of stores) store.close()
+    })
+    const hosts = stores.map(store => hostOf(store).host)
+    await Promise.all(hosts.map(host => host.get(id, null)))
+    openGate(gate)
+    expect(await ending(hosts[3]!, id)).toMatchObject({ status: 'completed' })
+    expect(countOf(at)).toBe(2)
+    expect(eventsIn(await read(hosts[0]!, id)).filter(({ type }) => type === 'resumed')).toHaveLength(1)
+  })
+
+  it('goes on with the same version only, and where its work is met in order', async () => {
+    for (const [servable, code] of [
+      [journalledOf({ version: '2' }), 'workflow_changed'],
+      [journalledOf({ version: '1', resume: false }), 'interrupted'],
+    ] as const) {
+      const store = memoryStore()
+      const { acts, at, gate } = waiting()
+      const { id } = await hostOf(store, journalledOf({ version: '1' })).start(acts)
+      await waitFor(() => countOf(at) === 1)
+      openGate(gate)
+      const { host } = hostOf(reopened(store), servable)
+      expect(await ending(host, id)).toMatchObject({ status: 'failed', error: { code } })
+    }
+  })
+
+  it('fails where the steps that were done are others now', async () => {
+    const store = memoryStore()
+    const flow = (...names: string[]) =>
+      new Workflow({
+        name: 'journalled',
+        register: false,
+        async *run(_, { step }) {
+          for (const name of names) {
+            yield* step(name, ({ signal }) => (name === 'last' ? hanging(signal) : name))
+          }
+        },
+      })
+    const before = hostOf(store, flow('one', 'two', 'last'))
+    const { id } = await before.start([])
+    await waitFor(() => keptEntries(store, id) === 2)
+    const { host } = hostOf(reopened(store), flow('two', 'one', 'last'))
+    expect(await ending(host, id)).toMatchObject({ status: 'failed', error: { code: 'workflow_changed' } })
+  })
+
+  it('is interrupted after ten times without any progress', async () => {
+    const store = memoryStore()
+    const { id } = await hostOf(store).start([{ step: 'one', gate: unique('never') }])
+    await until(hostOf(store).host, id, 'running')
+    let record = await hostOf(store).host.get(id, null)
+    let times = 0
+    for (; record.status === 'running'; times++) record = await hostOf(reopened(store)).host.get(id, null)
+    expect(times).toBe(11)
+    expect(record).toMatchObject({ error: { code: 'interrupted' }, resumable: true })
+  })
+
+  it('waits only for the rest of a sleep', async () => {
+    const store = memoryStore()
+    const { host, start } = hostOf(store)
+    const { id } = await start([{ sleep: 3_600_000 }])
+    await waitFor(() => keptEntries(store, id) === 1)
+    expect((await host.get(id, null)).status).toBe('running')
+    vi.useFakeTimers({ now: Date.now() + 3_600_000, toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    expect(await ending(hostOf(reopened(store)).host, id)).toMatchObject({ status: 'completed' })
+  })
+})
+
+describe('what is kept', () => {
+  it('is deleted with the end of the run, but for the input where that is wanted', async () => {
+    for (const keepInput of [false, true]) {
+      const store = memoryStore()
+      const { host, start } = hostOf(store, journalled, { keepInput })
+      const { acts, gate } = waiting()
+      openGate(gate)
+      const { id } = await start(acts)
+      await ending(host, id)
+      expect(keptIn(store, id)).toEqual({ asked: keepInput, entries: 0 })
+      if (keepInput) expect((await host.asked(id, null)).input).toBe(JSON.stringify(acts))
+    }
+  })
+
+  it('has no provider key in it', async () => {
+    const store = memoryStore()
+    const key = 'a-secret-of-the-client'
+    const leaking = new Workflow({
+      name: 'journalled',
+      register: false,
+      async *run(_, { step, apiKey, work }) {
+        work.keep({ apiKey })
+        yield* step('one', () => `it is ${apiKey}`)
+        yield* step('two', ({ signal }) => hanging(signal))
+      },
+    })
+    const { id } = await hostOf(store, leaking).start(`with ${key}`, { apiKeys: { '*': key } })
+    await waitFor(() => keptEntries(store, id) === 1)
+    const all = store.read(tx =>
+      JSON.stringify([tx.get(ASKED, id), tx.list(JOURNAL, { partition: id, limit: 9 })]),
+    )
+    expect(all).toContain('it is')
+    expect(all).not.toContain(key)
+  })
+
+  it('is nothing of a plain agent, and nothing where state ends with the server', async () => {
+    const agent = new Agent({ name: 'agent', register: false, run: () => 'x' })
+    const workflow = new Workflow({ name: 'flow', register: false, steps: steps().step('a', () => 'x') })
+    const state = memoryState()
+    const handler = createHandler({ agents: { agent }, workflows: { flow: workflow }, state, logger: false })
+    for (const path of ['agents/agent', 'workflows/flow']) {
+      const body = JSON.stringify({ input: 'x', background: true })
+      const headers = { 'content-type': 'application/json' }
+      const response = await handler(
+        new Request(`http://x/api/${path}/run`, { method: 'POST', body, headers }),
+      )
+      expect(response.status).toBe(200)
+      expect(keptIn(state.store, response.headers.get('x-run-id') ?? '')).toEqual({
+        asked: false,
+        entries: 0,
+      })
+    }
+  })
+})
+
+function keptEntries(store: Store, id: string): number {
+  return Number(store.read(tx => tx.count(JOURNAL, id)))
+}
+
+/** Waits for ever, or until the signal fires. */
+function hanging(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+}
