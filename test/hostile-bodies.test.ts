@@ -79,9 +79,8 @@ const HTTP: readonly [path: string, bodies: readonly string[]][] = [
       '{"answers":[{"id":"a","value":1}],"apiKey":@,"background":@}',
     ],
   ],
-  ...['resume', 'retry'].map(
-    verb => [`/api/runs/${NO_RUN}/${verb}`, ['[@]', '{"apiKey":@}', '{"background":@}']] as const,
-  ),
+  [`/api/runs/${NO_RUN}/resume`, ['[@]', '{"apiKey":@}', '{"background":@}']],
+  [`/api/runs/${NO_RUN}/retry`, ['[@]', '{"apiKey":@}', '{"background":@}']],
   ['/api/sessions', ['@', '{"name":@}', '{"name":"echo","kind":@,"title":@}']],
   ['PATCH /api/agents/echo/sessions/none', ['@', '{"title":@}']],
   ['/api/agents/echo/sessions/none/fork', ['@', '{"runId":@}', '{"runId":"x","title":@}']],
