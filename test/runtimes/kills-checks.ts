@@ -1,7 +1,7 @@
 /** What must hold of workflows whose servers were killed. */
 import type { RunEvent, RunRecord } from '../../src/index.ts'
 import { messagesOf } from '../contracts/http/client.ts'
-import type { Effect } from './entries/kills-server.ts'
+import type { Effect } from './entries/kills-workflow.ts'
 
 /** A run that has ended, with what its log tells. */
 export interface Ended {

@@ -13,7 +13,7 @@ import { sqliteStore } from '../../src/runtimes/sqlite/store.ts'
 import type { Reader } from '../../src/state/store.ts'
 import { jsonRequest } from '../contracts/http/client.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
-import type { Effect } from './entries/kills-server.ts'
+import type { Effect } from './entries/kills-workflow.ts'
 import { type Runtime, type StartOptions, startBun, startDeno, startNode } from './harness.ts'
 import { ending, wrongAtOnce, wrongWith } from './kills-checks.ts'
 
@@ -26,7 +26,11 @@ export const STARTS: Readonly<Record<'Node' | 'Bun' | 'Deno', StartKilled>> = {
   Node: (_, options) => startNode(entry('node'), options),
   Bun: (_, options) => startBun(entry('bun'), options),
   Deno: (folder, options) =>
-    startDeno(entry('deno'), { ...options, allow: [`--allow-read=${folder}`, `--allow-write=${folder}`] }),
+    startDeno(entry('deno'), {
+      ...options,
+      names: ['GENERATION', 'VERSION', 'CHANGE'],
+      allow: [`--allow-read=${folder}`, `--allow-write=${folder}`],
+    }),
 }
 
 /** How servers are killed. */

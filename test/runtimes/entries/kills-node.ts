@@ -1,6 +1,5 @@
 import process from 'node:process'
 import { serve } from '../../../src/runtimes/node.ts'
-import { handler } from './kills-server.ts'
+import { handler, tell } from './kills-server.ts'
 
-const server = await serve(handler, { port: Number(process.env.PORT) })
-console.log(`listening ${server.url}`)
+tell(await serve(handler, { port: Number(process.env.PORT) }))
