@@ -97,6 +97,7 @@ export type {
   KeptDefinition,
   ServerCallOptions,
   ServerTool,
+  ToolApprovals,
   ToolServer,
   ToolServerChange,
   ToolServerDefinition,
@@ -170,6 +171,7 @@ export { type LocalState, type MemoryStateOptions, memoryState } from './runs/lo
 export type { BegunRun, Observer, RunObserver } from './runs/observer.ts'
 export type { ModelPrice, Pricing } from './runs/pricing.ts'
 export type { RunRecord, RunStatus } from './runs/record.ts'
+export type { Retained, RetentionMs } from './runs/retention-of.ts'
 export type { CompactContext, SessionsOptions } from './runs/session-options.ts'
 export type { LocalParts, Retention } from './state/state.ts'
 export type { TrustProxy } from './web/client-address.ts'

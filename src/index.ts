@@ -102,6 +102,7 @@ export type {
   KeptDefinition,
   ServerCallOptions,
   ServerTool,
+  ToolApprovals,
   ToolServer,
   ToolServerChange,
   ToolServerDefinition,
@@ -187,6 +188,7 @@ export type { DisconnectPolicy } from './runs/host.ts'
 export { type LocalState, type MemoryStateOptions, memoryState } from './runs/local-state.ts'
 export type { ModelPrice, Pricing } from './runs/pricing.ts'
 export type { RunRecord, RunStatus } from './runs/record.ts'
+export type { Retained, RetentionMs } from './runs/retention-of.ts'
 export type { CompactContext, SessionsOptions } from './runs/session-options.ts'
 export type { LocalParts, Retention } from './state/state.ts'
 export type { TrustProxy } from './web/client-address.ts'

@@ -82,6 +82,10 @@ const HTTP: readonly [path: string, bodies: readonly string[]][] = [
   [`/api/runs/${NO_RUN}/resume`, ['[@]', '{"apiKey":@}', '{"background":@}']],
   [`/api/runs/${NO_RUN}/retry`, ['[@]', '{"apiKey":@}', '{"background":@}']],
   ['/api/sessions', ['@', '{"name":@}', '{"name":"echo","kind":@,"title":@}']],
+  [
+    `/api/runs/${NO_RUN}/feedback`,
+    ['@', '{"score":@}', '{"text":@,"correction":@}', '{"score":1,"sessionId":@,"kind":@,"name":@}'],
+  ],
   ['PATCH /api/agents/echo/sessions/none', ['@', '{"title":@}']],
   ['/api/agents/echo/sessions/none/fork', ['@', '{"runId":@}', '{"runId":"x","title":@}']],
   [

@@ -109,6 +109,32 @@ describe('the page about approvals', () => {
     expect(done?.text).toBe('A shirt in M, charged for A shirt (charge)')
   })
 
+  it('shows an approver, and a client that decides', async () => {
+    const { handler } = await load<{ handler: Handler }>(folder, 'approvals-authorize.ts')
+    const server = await serve(handler, { port: 0 })
+    const deciding = snippets.get('approvals-client.ts')!.replaceAll(DEV, server.url)
+    const own = await writeSnippets(new Map([['approvals-client.ts', deciding]]))
+    const as = (user: string, path: string, body: object) =>
+      fetch(`${server.url}/api/${path}`, jsonRequest(body, { 'x-user': user }))
+    try {
+      const first = await as('ann', 'agents/cashier/run', { input: 'x' })
+      const { runId, requests = [] } = (await first.json()) as RunResult
+      const answers = [{ id: requests[0]?.id, decision: 'approve' }]
+      for (const [user, status] of [['ann', 403] as const, ['carol', 404] as const]) {
+        expect((await as(user, `runs/${runId}/answers`, { answers })).status).toBe(status)
+      }
+      const { decideAll } = await load<{ decideAll(decision: 'approve'): Promise<number> }>(
+        own,
+        'approvals-client.ts',
+      )
+      expect(await decideAll('approve')).toBe(1)
+      expect(await decideAll('approve')).toBe(0)
+    } finally {
+      await server.close()
+      await rm(own, { recursive: true, force: true })
+    }
+  })
+
   it('is shown the same with the client', async () => {
     const { handler } = await load<{ handler: Handler }>(folder, 'approvals-first.ts')
     const server = await serve(handler, { port: 0 })

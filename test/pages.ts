@@ -38,7 +38,10 @@ export const PAGES_OF_CALLERS: readonly string[] = [
 ]
 
 /** Pages that have a test of their own. */
-const PAGES_APART: readonly string[] = ['approvals.md']
+const PAGES_APART: readonly string[] = ['approvals.md', 'resuming.md']
+
+/** Snippets that need a framework, which `test/frameworks` installs and tests them with. */
+const OF_FRAMEWORK = /^\/\/ framework-/
 
 /** A block of code. */
 export interface Fence {
@@ -66,7 +69,8 @@ export function fencesOf(pages: readonly string[]): Fence[] {
 
 /** The blocks of all pages whose tests are in `runtimes/readme.test.ts`. */
 export const otherFences: readonly Fence[] = fences.filter(
-  ({ page }) => ![...PAGES_OF_PARTS, ...PAGES_OF_CALLERS, ...PAGES_APART].includes(page),
+  ({ page, text }) =>
+    ![...PAGES_OF_PARTS, ...PAGES_OF_CALLERS, ...PAGES_APART].includes(page) && !OF_FRAMEWORK.test(text),
 )
 
 /** The shell commands among the blocks. */

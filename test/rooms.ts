@@ -6,6 +6,7 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   a2a: ['a2a', 'a2a-interrupted', 'push-interrupted'],
   admin: ['admin', 'admin-open'],
   agents: ['node'],
+  approvals: ['approvals', 'approvals-interrupted'],
   client: ['client'],
   core: ['objects', 'plugin'],
   files: ['files', 'files-r2'],

@@ -55,7 +55,8 @@ function session(given: Partial<SessionSettings> = {}) {
   const all = { ...settings, ...given }
   return {
     store,
-    enter: (runId: string) => store.write(tx => enterSession(tx, key, turn(runId), all)),
+    enter: (runId: string, goesOn = false) =>
+      store.write(tx => enterSession(tx, key, { ...turn(runId), goesOn }, all)),
     beat: (runId: string) => store.write(tx => keepSession(tx, key, runId, all)),
     leave: (
       runId: string,
@@ -131,6 +132,22 @@ describe('the line of a session', () => {
       { runId: 'late', status: 'cut', text: 'after all' },
       { runId: 'next', status: 'completed' },
     ])
+  })
+
+  it('gives a run that goes on its own turn again, in its place', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const { enter, leave, turns, count } = session({ concurrency: 'reject' })
+    enter('cut')
+    wait(LEASE_MS)
+    enter('next')
+    expect(turns()).toMatchObject([{ runId: 'cut', status: 'interrupted' }, { runId: 'next' }])
+    expect(enter('cut', true)).toMatchObject({ place: 1, stops: [] })
+    await leave('next')
+    expect(enter('cut', true)).toMatchObject({ place: 0 })
+    expect(turns()).toMatchObject([{ runId: 'cut', status: 'running' }, { runId: 'next' }])
+    await leave('cut', { status: 'completed', text: 'all of it' })
+    expect(turns()).toMatchObject([{ runId: 'cut', text: 'all of it' }, { runId: 'next' }])
+    expect(count(TURNS)).toBe(2)
   })
 
   it('has one place with `reject`, and stops all others with `interrupt`', () => {

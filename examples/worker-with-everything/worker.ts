@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { bearerAuth, bearerIdentity, createHandler, MetricsExporter } from 'servable'
+import { approvals } from 'servable/approvals'
 import { durableObjects, durableState, worker, workerAssets } from 'servable/cloudflare'
 import { files } from 'servable/files'
 import { sessions } from 'servable/sessions'
@@ -23,7 +24,7 @@ const handler = createHandler({
   swagger: { enabled: true, title: 'A Worker with everything', assets: workerAssets() },
   toolkits: [{ name: 'text', description: 'Texts', tools: [wordCount] }],
   admin: { manager: toolServers, authenticate: isAdmin },
-  plugins: [files(), sessions()],
+  plugins: [files(), sessions(), approvals({ authorize: (_, { identity }) => identity?.id === 'ada' })],
 })
 
 export default { fetch: worker(handler) }

@@ -10,7 +10,7 @@ import { placeOf, takePlace } from '../runs/admission.ts'
 import { partitionOf } from '../runs/record.ts'
 import type { Recovery } from '../runs/recovery.ts'
 import type { Target } from '../runs/target.ts'
-import { answered, openOf, putWaiting, WAITING, type Waiting, waitingIn } from '../runs/waiting.ts'
+import { answered, dropWaiting, openOf, putWaiting, type Waiting, waitingIn } from '../runs/waiting.ts'
 import type { WorkerName } from '../runs/worker-name.ts'
 import { sizeOf } from '../state/size.ts'
 import type { Transaction } from '../state/store.ts'
@@ -93,10 +93,14 @@ export function resumeTask(tx: Transaction, task: StoredTask, sent: TaskMessage,
   }
   const waiting = waitingIn(tx, taskId)
   if (waiting === undefined) return begin(tx, task, sent, by, gathering)
-  const waited = answered(waiting, answersIn(message, openOf(waiting)), crypto.randomUUID())
+  if (sent.by?.change === undefined) by.settings.approvals?.check(waiting, tx.now)
+  const answers = answersIn(message, openOf(waiting))
+  const waited = answered(waiting, answers, crypto.randomUUID(), sent.by)
   if (waited.next === undefined) return stay(tx, task, waited, sent, by, gathering)
-  tx.delete(WAITING, taskId)
-  return { ...begin(tx, task, sent, by, gathering), waited }
+  dropWaiting(tx, taskId)
+  // It takes the place of whoever it is for.
+  const { client = sent.client } = sent.by?.isOther ? waited : sent
+  return { ...begin(tx, task, { ...sent, client }, by, gathering), waited }
 }
 
 /** Not all is answered: the task says what it still waits for. */
@@ -109,16 +113,20 @@ function stay(
   gathering: Gathering,
 ): Begun {
   const { id, contextId } = before
-  const parts = askingParts(openOf(waiting))
+  const open = openOf(waiting)
+  const parts = open.length === 0 ? [{ text: KEY_NEEDED }] : askingParts(open)
   const message = { messageId: crypto.randomUUID(), role: 'agent', parts, taskId: id, contextId } as const
   const status = statusNow('input-required', message, before.status)
   const task = { ...before, status, turns: before.turns + 1 }
   putTask(tx, task)
-  putWaiting(tx, id, waiting, { thing: logOf(id) })
+  putWaiting(tx, id, waiting, { thing: logOf(id) }, by.settings.approvals)
   const view = take(tx, task, sent, by, gathering)
   if (by.setPush !== undefined) markDue(tx, id)
   return { task, view }
 }
+
+/** What a task says that waits for nothing but the key of its client. */
+const KEY_NEEDED = 'All is answered. Send a message with your key to go on.'
 
 /** Marks the agent of a task as working. Throws `too_many_runs` if too many agents work already. */
 function begin(

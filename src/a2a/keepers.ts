@@ -11,10 +11,12 @@ import { callIn } from '../core/keeper.ts'
 import { KeptInObject, WATCH_MS } from '../core/kept-in-object.ts'
 import { ServableError } from '../errors.ts'
 import type { Catalog } from '../http/catalog.ts'
+import type { Asking } from '../runs/asking.ts'
+import { stillAtWork } from '../runs/feedback.ts'
 import type { Viewer } from '../runs/host.ts'
 import { streamOf } from '../runs/log-stream.ts'
 import { partitionOf } from '../runs/record.ts'
-import { WAITING } from '../runs/waiting.ts'
+import { type AnsweredBy, WAITING } from '../runs/waiting.ts'
 import { createLocalTaskHost } from './local-task-host.ts'
 import { isSettledState, type Message, type Task } from './model.ts'
 import type { PushConfig, PushRequest, Sent } from './push/config.ts'
@@ -37,18 +39,21 @@ export interface DeliverMessage {
   readonly options: RunOptions
   readonly secrets?: readonly string[] | undefined
   readonly pushConfig?: Sent | undefined
+  readonly by?: AnsweredBy | undefined
 }
 
 /** The methods of a task's object. */
 export interface TaskMethods {
   deliver(message: DeliverMessage): Promise<Delivered>
   get(viewer: Viewer): Promise<TaskView>
+  asking(id: string): Promise<Asking | undefined>
   settled(viewer: Viewer): Promise<Task>
   cancel(viewer: Viewer): Promise<{ readonly task: Task; readonly wasCanceled: boolean }>
   /** Returns the task of the object, whoever owns it, or an empty list. */
   find(id: string): Promise<readonly FoundTask[]>
   follow(viewer: Viewer, after: number): Promise<ReadableStream<Uint8Array>>
   push(viewer: Viewer, request: PushRequest): Promise<readonly PushConfig[]>
+  delete(viewer: Viewer): Promise<void>
 }
 
 /** Milliseconds that an object may take to report an end. */
@@ -65,13 +70,34 @@ export function createTaskKeeper(
   const { maxTasksPerOwner, maxRunning, maxRunningPerOwner, timeoutMs } = settings
   const bounds = { maxTasksPerOwner, maxRunning, maxRunningPerOwner, endsInMs: timeoutMs + LATE_MS }
 
+  /** Tells the list of all that asks, if the task asks something or may have. */
+  async function tellAsking({ id, turns, status, agent, owner }: StoredTask): Promise<void> {
+    const { approvals } = settings
+    if (approvals === undefined) return
+    const hasAsked = turns > 1 || status.state === 'failed' || status.state === 'canceled'
+    const asking = store.read(tx => approvals.asking(tx, id))
+    if (asking !== undefined) {
+      await approvals.tell(asking)
+      if (asking.expiresAt !== undefined) await seat.wakeBy(asking.expiresAt)
+    } else if (hasAsked) {
+      const run = { id, kind: 'agent', name: agent, owner } as const
+      await approvals.tell({ run, requests: [], open: [], createdAt: 0 })
+    }
+  }
+
   const kept: KeptInObject<StoredTask> = new KeptInObject(seat, {
     collection: TASKS,
     missing: () => new ServableError('task_not_found', 'Task not found'),
     storyOf: ({ status }) => `${status.timestamp} ${status.state}`,
     isAtWork: ({ isAtWork }) => isAtWork,
-    tell: ({ value, expiresAt }) => index.update(partitionOf(value.owner), value, expiresAt),
-    unlist: ({ id, value }) => index.remove(partitionOf(value.owner), id),
+    async tell({ value, expiresAt }) {
+      await index.update(partitionOf(value.owner), value, expiresAt)
+      await tellAsking(value)
+    },
+    async unlist({ id, value }) {
+      await index.remove(partitionOf(value.owner), id)
+      await tellAsking(value)
+    },
     // If an eviction interrupted the agent, the host ends the task before it answers anything about the task.
     async look({ id, value }) {
       await host.get(id, value.owner)
@@ -122,6 +148,10 @@ export function createTaskKeeper(
       if (kept.isUntold()) await kept.settle()
       return view
     },
+    async asking(id) {
+      await kept.expire()
+      return kept.document() && host.asking(id)
+    },
     async find(id) {
       await kept.expire()
       return kept.document() === undefined ? [] : host.find(id)
@@ -138,6 +168,11 @@ export function createTaskKeeper(
       await kept.settle()
       return canceled
     },
+    delete: viewer =>
+      kept.delete(async ({ id }) => {
+        await host.get(id, viewer)
+        if (kept.document()?.value.isAtWork) throw stillAtWork()
+      }),
   }
   return {
     collections: [TASKS, BODIES, PUSH, WAITING],

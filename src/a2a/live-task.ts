@@ -133,7 +133,8 @@ export class LiveTask {
       },
       finish: (tx, event) => {
         if (opening.isMessageOnly) return forgetTask(tx, id)
-        const waiting = isWaiting(event) ? this.#run.waiting : undefined
+        const waits = isWaiting(event) ? this.#run.waiting : undefined
+        const waiting = waits && { ...waits, client: sent.client }
         const { status, entries } = turn.end(event, waiting?.requests)
         for (const entry of entries.slice(0, -1)) append(tx, id, entry)
         conclude(tx, status, entries.at(-1), waiting)
@@ -154,7 +155,7 @@ function runOf(
     const all = { ...options, ...ofTask(task, message, options) }
     return startRun(target, toRunInput(message), all, own, caller)
   }
-  // It is asked what it was asked before, and is whose it was; the keys are those of the answer.
+  // It is asked what it was asked before, and is whose it was; the keys are those of the answer, where its owner gave it.
   const { input, options: before, next, requests } = waited
   const { userId, identity } = before
   const all = { ...options, ...before, runId: next, userId, identity }

@@ -5,15 +5,17 @@
  */
 
 import { ServableError } from '../errors.ts'
+import type { Asking } from '../runs/asking.ts'
+import { stillAtWork } from '../runs/feedback.ts'
 import type { Follower, Viewer } from '../runs/host.ts'
 import { KeptWork } from '../runs/kept-work.ts'
 import { LogFollower } from '../runs/log-follower.ts'
 import { keepMsOf } from '../runs/retention.ts'
 import type { Target } from '../runs/target.ts'
-import { putWaiting, WAITING, type Waiting } from '../runs/waiting.ts'
+import { dropWaiting, putWaiting, type Waiting } from '../runs/waiting.ts'
 import { createWatch, type Watch } from '../runs/watch.ts'
 import type { LocalParts, Retention } from '../state/state.ts'
-import type { Store, Transaction } from '../state/store.ts'
+import type { Soon, Store, Transaction } from '../state/store.ts'
 import { append, type Beginning, type Begun, openTask, resumeTask } from './begin-task.ts'
 import { listTasks, PageFiller } from './list-tasks.ts'
 import { LiveTask } from './live-task.ts'
@@ -24,9 +26,18 @@ import type { DelivererOptions } from './push/deliverer.ts'
 import { markDue } from './push/kept.ts'
 import { createPush, type Push } from './push/push.ts'
 import type { TaskEntry } from './task-body.ts'
-import type { Delivered, FoundTask, TaskHost, TaskMessage, TaskSettings, TaskView } from './task-host.ts'
+import type {
+  Delivered,
+  FoundTask,
+  ListedTasks,
+  TaskHost,
+  TaskMessage,
+  TaskSettings,
+  TaskView,
+} from './task-host.ts'
 import {
   AT_WORK,
+  forgetTask,
   putTask,
   type StoredTask,
   saveBody,
@@ -104,6 +115,7 @@ class LocalTaskHost implements TaskHost {
     const { target, pushConfig, taskId } = message
     if (pushConfig !== undefined) await this.#pushOrThrow().sender.check(pushConfig.url)
     await this.#work.look(taskId)
+    if (message.by?.change === undefined) await this.#expire()
     const begun = await this.#work.begin(taskId, async () => {
       // The view is as it is before the agent's first word: a stream begins there and misses nothing.
       const begun = await this.#store.write(tx =>
@@ -146,8 +158,35 @@ class LocalTaskHost implements TaskHost {
     this.#push?.deliverer.sweep()
   }
 
-  lookAfter(): Promise<void> {
-    return this.#work.lookAfter()
+  async lookAfter(): Promise<void> {
+    await this.#work.lookAfter()
+    await this.#expire()
+  }
+
+  /** Ends the tasks whose approvals have expired, or goes on with them. */
+  #expire(): Soon<void> {
+    return this.#options.settings.approvals?.expireTasks({
+      store: this.#store,
+      refuse: (tx, id, text) => {
+        const { contextId } = tx.get<StoredTask>(TASKS, id)?.value ?? {}
+        const ids = { messageId: crypto.randomUUID(), taskId: id, contextId }
+        this.#conclude(tx, id, statusNow('failed', { ...ids, role: 'agent', parts: [{ text }] }))
+      },
+      onRefused: id => {
+        this.#tell(id)
+        this.#tellStatus(id)
+      },
+      answer: async (taskId, answers, { options }) => {
+        const message = {
+          messageId: crypto.randomUUID(),
+          role: 'user',
+          parts: [{ data: { answers } }],
+        } as const
+        const { identity: owner = null } = options
+        const by = { isOther: true, change: (after: Waiting) => after }
+        await this.deliver({ taskId, message, target: undefined, owner, mayWait: false, options: {}, by })
+      },
+    })
   }
 
   #pushOrThrow(): Push {
@@ -157,7 +196,15 @@ class LocalTaskHost implements TaskHost {
 
   async get(id: string, viewer: Viewer): Promise<TaskView> {
     await this.#work.look(id)
+    await this.#expire()
     return this.#store.read(tx => viewOf(this.#work.find(tx, id, viewer), this.#views.read(tx, id)))
+  }
+
+  async asking(id: string): Promise<Asking | undefined> {
+    await this.#work.look(id)
+    await this.#expire()
+    const { approvals } = this.#options.settings
+    return this.#store.read(tx => this.#work.lookUp(tx, id) && approvals?.asking(tx, id))
   }
 
   async follow(id: string, viewer: Viewer, after: number): Promise<Follower> {
@@ -219,6 +266,7 @@ class LocalTaskHost implements TaskHost {
 
   async list(owner: Viewer, request: ListRequest): Promise<TaskPage> {
     await this.#work.look()
+    await this.#expire()
     return this.#store.read(tx => {
       const page = listTasks(tx, owner, request)
       const filler = new PageFiller(page, request)
@@ -229,6 +277,21 @@ class LocalTaskHost implements TaskHost {
       }
       return filler.done()
     })
+  }
+
+  async page(owner: Viewer, request: ListRequest): Promise<ListedTasks> {
+    await this.#work.look()
+    return this.#store.read(tx => listTasks(tx, owner, request))
+  }
+
+  async delete(id: string, viewer: Viewer): Promise<void> {
+    await this.#work.begun(id)
+    await this.#work.look(id)
+    await this.#store.write(tx => {
+      if (this.#work.find(tx, id, viewer).isAtWork) throw stillAtWork()
+      forgetTask(tx, id)
+    })
+    this.#watches.get(id)?.changed.fire()
   }
 
   #launch(begun: Begun, message: TaskMessage, target: Target): LiveTask {
@@ -287,16 +350,20 @@ class LocalTaskHost implements TaskHost {
     waiting?: Waiting,
   ): void {
     const task = tx.get<StoredTask>(TASKS, id)?.value
+    // It was deleted by someone who thought that nobody worked on it: nothing of it may be left.
+    if (task === undefined) tx.deleteLog(logOf(id))
     if (task === undefined || isTerminalState(task.status.state)) return
     const { contextId } = task
     const isEnd = isTerminalState(status.state)
     const seq = append(tx, id, entry ?? { type: 'status', taskId: id, contextId, status }, isEnd)
     const ended = { ...task, status, isAtWork: false }
-    const keepMs = keepMsOf(this.#options.settings, this.#options.retention)
+    const { settings, retention } = this.#options
+    const keepMs = keepMsOf({ kind: 'agent', name: task.agent, owner: task.owner }, settings, retention)
     putTask(tx, ended, isEnd ? tx.now + keepMs : undefined)
     tx.delete(AT_WORK, id)
-    if (waiting === undefined) tx.delete(WAITING, id)
-    else putWaiting(tx, id, waiting, { thing: logOf(id) })
+    const { approvals } = this.#options.settings
+    if (waiting === undefined) dropWaiting(tx, id)
+    else putWaiting(tx, id, { ...waiting, isTask: true }, { thing: logOf(id) }, approvals)
     saveBody(tx, ended, seq, this.#views)
     // If this process ends now, another one sends the notifications.
     if (this.#push !== undefined) markDue(tx, id)

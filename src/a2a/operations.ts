@@ -4,13 +4,16 @@
  * @module
  */
 
+import { secretsOf } from '../agents/redacted.ts'
 import { ServableError } from '../errors.ts'
 import { createStoredClientOf, type StoredClientOf } from '../http/client-of.ts'
 import type { RequestState } from '../http/context.ts'
 import { type Asker, runOptionsOf } from '../http/start-run.ts'
+import type { Approvals } from '../runs/approvals.ts'
 import type { Viewer } from '../runs/host.ts'
+import { answersIn } from './answers.ts'
 import type { AgentChooser } from './choose-agent.ts'
-import { isTerminalState, type SendRequest } from './model.ts'
+import { isTerminalState, type Message, type SendRequest } from './model.ts'
 import { checkModes } from './modes.ts'
 import type { PushRequest } from './push/config.ts'
 import type { Delivered, TaskHost, TaskMessage } from './task-host.ts'
@@ -24,6 +27,8 @@ export interface OperationsOptions {
   readonly chooseAgent: AgentChooser
   /** Media types that messages may contain. */
   readonly inputModes: readonly string[]
+  /** Undefined if only owners answer. */
+  readonly approvals: Approvals | undefined
   /** Most parts of a message. */
   readonly maxParts: number
   /** Whether everyone may list the tasks without an owner. */
@@ -177,13 +182,19 @@ async function deliver(
   checkIds(message)
   checkModes(message, options.inputModes)
   const { asker, owner } = call
+  if (message.taskId !== undefined && options.approvals?.admit !== undefined) {
+    const decided = await decide({ ...message, taskId: message.taskId }, call, options)
+    if (decided !== undefined) return decided
+  }
+  const runOptions = runOptionsOf({}, asker)
   const mayWait = isWaiting && !configuration.returnImmediately
   const common = {
     message,
     owner,
     client: await options.storedClientOf(asker),
     mayWait,
-    options: { ...runOptionsOf({}, asker), metadata },
+    options: { ...runOptions, metadata },
+    by: { hasKey: secretsOf(runOptions).length > 0 },
     secrets: asker.secrets(),
     pushConfig: configuration.pushConfig,
   }
@@ -192,6 +203,38 @@ async function deliver(
       ? { ...common, taskId: crypto.randomUUID(), target: options.chooseAgent(request, call.agent) }
       : { ...common, taskId: message.taskId, target: undefined }
   return options.host.deliver(taskMessage)
+}
+
+/**
+ * Somebody other than the owner decides what a task asks. They are told what came of that in a bare message, and nothing of the task.
+ * Undefined for the owner's own message.
+ */
+async function decide(
+  message: Message & { readonly taskId: string },
+  { asker }: Call,
+  { host, approvals }: OperationParts,
+): Promise<Delivered | undefined> {
+  const { taskId } = message
+  const asking = await host.asking(taskId)
+  if (asking === undefined) return undefined
+  const answers = answersIn(message, [])
+  const missing = () => new ServableError('task_not_found', 'Task not found')
+  if ((await approvals?.admit?.(asking, answers, asker, missing)) !== true) return undefined
+  const { owner } = asking.run
+  const { messageId } = message
+  // No other words of theirs reach the agent, nor the owner.
+  const said = { messageId, role: 'user', parts: [{ data: { answers } }] } as const
+  const by = { isOther: true }
+  await host.deliver({ taskId, message: said, target: undefined, owner, mayWait: false, options: {}, by })
+  const after = await host.asking(taskId)
+  const left = asking.requests.filter(({ id }) => after?.open.includes(id))
+  const open = await approvals?.known(asking, left, asker)
+  const outcome = {
+    ...{ id: taskId, goesOn: after === undefined },
+    ...(open?.length && { requests: open }),
+    ...(after?.open.length === 0 && { resumable: true }),
+  }
+  return { message: { messageId: crypto.randomUUID(), role: 'agent', parts: [{ data: outcome }], taskId } }
 }
 
 /** Sets, gets, lists or deletes push notification configs of a task. */

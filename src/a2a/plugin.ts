@@ -18,6 +18,7 @@ import { refOf } from '../runs/record.ts'
 import { checkOptions, count, duration, flag, func, path, record, strings } from '../schemas.ts'
 import { CardSecuritySchemesSchema } from './card-security.ts'
 import { describeA2A } from './describe.ts'
+import { forgetTasks } from './forget-tasks.ts'
 import { createTaskKeeper } from './keepers.ts'
 import { createLocalTaskHost } from './local-task-host.ts'
 import { type A2AOptions, type A2ASettings, resolveA2A } from './options.ts'
@@ -139,6 +140,7 @@ function mountA2A(settings: A2ASettings, core: Core): BuiltInMounted {
       settings,
       agents,
       host,
+      approvals: core.runs.approvals,
       readKeys,
       production,
       publicUrl,
@@ -147,6 +149,7 @@ function mountA2A(settings: A2ASettings, core: Core): BuiltInMounted {
     }),
     links: { card: '/.well-known/agent-card.json', a2a: joinPath(basePath) },
     findWork: ref => host.find(ref),
+    forget: what => forgetTasks(host, what),
     describe: build => describeA2A(settings, build),
   }
 }

@@ -7,11 +7,13 @@
 import type { HostedState, Reach } from '../core/hosted.ts'
 import { type Remote, remote } from '../core/keeper.ts'
 import type { Calls } from '../core/kept.ts'
+import { isServableError } from '../errors.ts'
+import type { Asking } from '../runs/asking.ts'
 import type { Follower, Viewer } from '../runs/host.ts'
 import { followerOf } from '../runs/log-stream.ts'
 import { isWholeId, partitionOf } from '../runs/record.ts'
 import type { TaskMethods } from './keepers.ts'
-import { PageFiller } from './list-tasks.ts'
+import { PageFiller, type StoredPage } from './list-tasks.ts'
 import type { ListRequest, Task, TaskPage } from './model.ts'
 import type { PushConfig, PushRequest } from './push/config.ts'
 import type { Delivered, FoundTask, TaskHost, TaskMessage, TaskView } from './task-host.ts'
@@ -52,6 +54,10 @@ class RemoteTaskHost implements TaskHost {
     return this.#task(id).get(viewer)
   }
 
+  asking(id: string): Promise<Asking | undefined> {
+    return this.#task(id).asking(id)
+  }
+
   settled(id: string, viewer: Viewer): Promise<Task> {
     return this.#task(id).settled(viewer)
   }
@@ -86,7 +92,7 @@ class RemoteTaskHost implements TaskHost {
   }
 
   async #page(owner: Viewer, request: ListRequest): Promise<TaskPage> {
-    const page = await this.#index.list(partitionOf(owner), owner, request)
+    const page = await this.page(owner, request)
     const filler = new PageFiller(page, request)
     const add = (stored: StoredTask, view: TaskView | undefined) =>
       view === undefined || filler.add(stored, view.task)
@@ -96,6 +102,22 @@ class RemoteTaskHost implements TaskHost {
       if (!some.every((stored, at) => add(stored, views[at]))) break
     }
     return filler.done()
+  }
+
+  page(owner: Viewer, request: ListRequest): Promise<StoredPage> {
+    return this.#index.list(partitionOf(owner), owner, request)
+  }
+
+  async delete(id: string, viewer: Viewer): Promise<void> {
+    try {
+      await this.#task(id).delete(viewer)
+    } catch (error) {
+      // What is gone must not be listed for good.
+      if (isServableError(error) && error.code === 'task_not_found') {
+        await this.#index.remove(partitionOf(viewer), id)
+      }
+      throw error
+    }
   }
 
   #task(id: string): Remote<TaskMethods> {

@@ -10,6 +10,7 @@ import type { Catalog } from '../http/catalog.ts'
 import type { RequestState, Route } from '../http/context.ts'
 import type { KeyReader } from '../http/key-headers.ts'
 import { joinPath } from '../http/router.ts'
+import type { Approvals } from '../runs/approvals.ts'
 import type { StreamCount } from '../web/sse.ts'
 import { cardRoutes } from './card-routes.ts'
 import { createCards } from './cards.ts'
@@ -27,6 +28,7 @@ export interface A2ARoutesOptions {
   readonly settings: A2ASettings
   readonly agents: Catalog
   readonly host: TaskHost
+  readonly approvals: Approvals | undefined
   readonly readKeys: KeyReader
   readonly production: boolean
   readonly publicUrl: string | undefined
@@ -39,6 +41,7 @@ export function a2aRoutes({
   settings,
   agents,
   host,
+  approvals,
   readKeys,
   production,
   publicUrl,
@@ -62,6 +65,7 @@ export function a2aRoutes({
   })
   const operations = createOperations({
     host,
+    approvals,
     chooseAgent,
     inputModes,
     listAnonymous,

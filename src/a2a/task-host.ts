@@ -6,8 +6,10 @@
  */
 
 import type { RunOptions } from '../agents/contract.ts'
+import type { Asking } from '../runs/asking.ts'
 import type { Follower, HostSettings, Viewer } from '../runs/host.ts'
 import type { Target } from '../runs/target.ts'
+import type { AnsweredBy } from '../runs/waiting.ts'
 import type { ListRequest, Message, Task, TaskPage, TaskStatus } from './model.ts'
 import type { PushConfig, PushRequest, Sent } from './push/config.ts'
 import type { PushSettings } from './push/options.ts'
@@ -45,6 +47,8 @@ export interface TaskMessage {
   readonly secrets?: readonly string[] | undefined
   /** Where to send notifications of the task from now on. */
   readonly pushConfig?: Sent | undefined
+  /** How answers in it come. */
+  readonly by?: AnsweredBy | undefined
 }
 
 /** The result of a message: the task when its agent started, or the agent's message without a task. */
@@ -65,6 +69,21 @@ export interface FoundTask extends Pick<Task, 'id' | 'contextId'> {
   readonly status: Omit<TaskStatus, 'message'>
 }
 
+/** A task as lists know it. */
+export interface ListedTask extends Pick<Task, 'id'> {
+  /** The agent's name. */
+  readonly agent: string
+  readonly isAtWork: boolean
+  /** How many messages the agent has received. */
+  readonly turns: number
+}
+
+/** A page of them. */
+export interface ListedTasks {
+  readonly tasks: readonly ListedTask[]
+  readonly nextPageToken: string
+}
+
 /** Where tasks live. Throws `task_not_found` for tasks that do not exist or belong to someone else. */
 export interface TaskHost {
   /**
@@ -73,6 +92,8 @@ export interface TaskHost {
    */
   deliver(message: TaskMessage): Promise<Delivered>
   get(id: string, viewer: Viewer): Promise<TaskView>
+  /** What a task that waits asks, whoever owns it. Undefined for one that asks nothing. */
+  asking(id: string): Promise<Asking | undefined>
   /** Reads the log after an entry, until the task has ended. Throws `too_many_followers`. */
   follow(id: string, viewer: Viewer, after: number): Promise<Follower>
   /** Waits until the task has ended or waits for its client. */
@@ -85,6 +106,10 @@ export interface TaskHost {
   /** Returns the tasks that a reference in the log may stand for, whoever owns them. For administrators. */
   find(ref: string): Promise<readonly FoundTask[]>
   list(owner: Viewer, request: ListRequest): Promise<TaskPage>
+  /** The same page, of what lists know of the tasks. */
+  page(owner: Viewer, request: ListRequest): Promise<ListedTasks>
+  /** Deletes all that is kept of a task. Throws `session_busy` for one at work. */
+  delete(id: string, viewer: Viewer): Promise<void>
   /**
    * Sets, gets, lists or deletes push notification configs of a task. Returns the configs that were asked for. Throws
    * `push_not_supported` if push notifications are off, and `address_refused`.

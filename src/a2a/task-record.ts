@@ -5,7 +5,7 @@
  */
 
 import { partitionOf } from '../runs/record.ts'
-import { WAITING } from '../runs/waiting.ts'
+import { dropWaiting } from '../runs/waiting.ts'
 import { sizeOfText } from '../state/size.ts'
 import type { Document, Footing, Leaving, Transaction } from '../state/store.ts'
 import { logOf } from './log-name.ts'
@@ -77,7 +77,8 @@ export function footingAtWork({ id, contextId }: StoredTask, messageBytes: numbe
 
 /** Deletes everything that is stored of a task. */
 export function forgetTask(tx: Transaction, id: string): undefined {
-  for (const collection of [TASKS, BODIES, AT_WORK, WAITING]) tx.delete(collection, id)
+  for (const collection of [TASKS, BODIES, AT_WORK]) tx.delete(collection, id)
+  dropWaiting(tx, id)
   deletePushes(tx, id)
   tx.deleteLog(logOf(id))
 }

@@ -4,9 +4,10 @@
  * @module
  */
 
-import type { RunInput, RunOutcome } from '../agents/contract.ts'
+import type { RunInput, RunResult } from '../agents/contract.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
 import type { Tool } from '../agents/tool.ts'
+import type { Asked, Before } from './waits.ts'
 
 /** What a framework's agent says about itself. Unknown facts are absent. */
 export interface Facts {
@@ -22,12 +23,13 @@ export interface Facts {
 /** The options of `toAgent` that adapters read. */
 export interface AdapterOptions {
   readonly run?: unknown
+  readonly RunState?: unknown
   readonly session?: (thread: string, context: RunContext) => unknown
 }
 
 /** The adapter of one framework. */
 export interface Adapter {
-  /** The name of its agents, for messages: `an AI SDK agent`. */
+  /** The name of its agents, for messages: `an AI SDK agent`. What is kept of a run that waits has it too. */
   readonly what: string
   /** Whether a value has the structure of the framework's agents. */
   recognizes(value: unknown): boolean
@@ -36,11 +38,22 @@ export interface Adapter {
   /** Throws `invalid_options` if a required option is missing. */
   check?(options: AdapterOptions): void
   factsOf(agent: unknown): Facts
-  /** Runs the agent. `context.signal` fires with the run's signal, and when the reader leaves. */
+  /**
+   * Runs the agent. `context.signal` fires with the run's signal, and when the reader leaves. `before` is what a run left that
+   * waited, if all of it was answered.
+   */
   run(
     agent: unknown,
     input: RunInput,
     context: RunContext,
     options: AdapterOptions,
-  ): AsyncGenerator<Yielded, RunOutcome>
+    before: Before | undefined,
+  ): AsyncGenerator<Yielded, Ending>
+}
+
+/** The end of a run. If the agent asks for something, the run waits. */
+export interface Ending extends Partial<RunResult> {
+  readonly asked?: readonly Asked[]
+  /** What the framework needs to go on: JSON. */
+  readonly state?: () => object
 }

@@ -16,6 +16,11 @@ export function toAiInput(input: RunInput, history?: readonly HistoryMessage[]):
   return [...told.map(message => toAiMessage(message, names)), userMessage(input)]
 }
 
+/** An input as messages. */
+export function messagesOf(prompt: unknown): readonly unknown[] {
+  return Array.isArray(prompt) ? prompt : [{ role: 'user', content: prompt }]
+}
+
 function userMessage(input: RunInput): object {
   return { role: 'user', content: typeof input === 'string' ? input : input.map(toAiPart) }
 }

@@ -11,6 +11,7 @@ import { modelCall, toFinishReason, toUsage } from './ending.ts'
 import { type Fields, fieldsOf, numberIn, objectIn, textIn } from './fields.ts'
 import { artifactOf } from './generated-file.ts'
 import { ToolCalls } from './tool-calls.ts'
+import type { Asked, Question } from './waits.ts'
 
 /** What the parts do not tell. */
 export interface AiPartsOptions {
@@ -33,6 +34,7 @@ export class AiParts {
   #usage: Usage | undefined
   #reason: FinishReason = 'stop'
   #waits = false
+  readonly #asked = new Map<string, Asked>()
   #structured: object | undefined
 
   constructor({ model, nameOf }: AiPartsOptions = {}) {
@@ -47,6 +49,11 @@ export class AiParts {
       ...(this.#usage && { usage: this.#usage }),
       ...(this.#structured && { structured: this.#structured }),
     }
+  }
+
+  /** What the calls that wait ask for. */
+  get asked(): readonly Asked[] {
+    return [...this.#asked.values()]
   }
 
   /** The id by which a tool call is told. */
@@ -75,7 +82,7 @@ export class AiParts {
         this.#reason = 'cancelled'
         return
       case 'tool-approval-request':
-        this.#waits = true
+        this.#askFor(fields)
         return
       case 'object-result':
         this.#structured = objectIn(fields.object)
@@ -89,6 +96,17 @@ export class AiParts {
       default:
         yield* this.#readTool(fields)
     }
+  }
+
+  /** Requests that are automatic are decided by the agent's own settings. */
+  #askFor({ approvalId, toolCall, isAutomatic, question }: Fields): void {
+    if (isAutomatic === true) return
+    this.#waits = true
+    const { toolCallId, toolName, input: args } = fieldsOf(toolCall)
+    const [key, id, name] = [textIn(approvalId), textIn(toolCallId), textIn(toolName)]
+    if (key === undefined || id === undefined || name === undefined) return
+    const call = { kind: 'approval', toolCallId: this.idOf(id), toolName: name, args } as const
+    this.#asked.set(key, { key, ...call, ...(question as Question | undefined) })
   }
 
   *#readTool(fields: Fields): Generator<RunEvent> {
@@ -106,9 +124,12 @@ export class AiParts {
         return
       case 'tool-result':
         // A preliminary result would end the call too early.
-        if (fields.preliminary !== true) yield* this.#calls.end(id, { result: fields.output })
+        if (fields.preliminary === true) return
+        this.#asked.delete(id)
+        yield* this.#calls.end(id, { result: fields.output })
         return
       case 'tool-error':
+        this.#asked.delete(id)
         yield* this.#calls.end(id, failed(fields.error), fields.error)
         return
       case 'tool-output-denied':

@@ -4,14 +4,16 @@
  * @module
  */
 
-import type { RunInput, RunOutcome } from '../agents/contract.ts'
+import type { RunInput } from '../agents/contract.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
 import { nameOf } from '../agents/usage.ts'
-import type { Adapter, Facts } from './adapter.ts'
-import { toAiInput } from './ai-messages.ts'
+import type { Adapter, AdapterOptions, Ending, Facts } from './adapter.ts'
+import { decidedMessages, saidIn, tellAgain } from './ai-approvals.ts'
+import { messagesOf, toAiInput } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
 import { modelOf, toolsOf } from './facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, objectIn } from './fields.ts'
+import type { Before } from './waits.ts'
 import { earlierOf } from './window.ts'
 
 /** Its interface has no memory: what was said in the session comes before the prompt. */
@@ -37,21 +39,25 @@ async function* runAgent(
   agent: unknown,
   input: RunInput,
   context: RunContext,
-): AsyncGenerator<Yielded, RunOutcome> {
+  _: AdapterOptions,
+  before: Before | undefined,
+): AsyncGenerator<Yielded, Ending> {
   keepQuiet(agent)
-  const earlier = await earlierOf(context)
   const prompt = toAiInput(input, context.history)
-  const asked = earlier.length === 0 ? { prompt } : { messages: [...earlier, ...messagesOf(prompt)] }
+  const earlier = before ? decidedMessages(before, context) : await earlierOf(context)
+  const messages = before ? earlier : [...earlier, ...messagesOf(prompt)]
+  const told = earlier.length === 0 ? { prompt } : { messages }
   const parts = new AiParts({ model: nameOf(modelIn(fieldsOf(agent).settings)) })
-  const result = fieldsOf(await callMethod(agent, 'stream', { ...asked, abortSignal: context.signal }))
+  if (before) yield* tellAgain(before, parts)
+  const result = fieldsOf(await callMethod(agent, 'stream', { ...told, abortSignal: context.signal }))
   for await (const part of itemsOf(result.stream ?? result.fullStream)) yield* parts.read(part)
-  const { outcome } = parts
+  const { asked, outcome } = parts
+  if (asked.length > 0) {
+    const all = [...messages, ...(await saidIn(result))]
+    return { ...outcome, asked, state: () => ({ messages: all }) }
+  }
   const structured = outcome.finishReason === 'stop' ? await outputOf(result) : undefined
   return { ...outcome, ...(structured && { structured }) }
-}
-
-function messagesOf(prompt: unknown): readonly unknown[] {
-  return Array.isArray(prompt) ? prompt : [{ role: 'user', content: prompt }]
 }
 
 /**

@@ -5,26 +5,14 @@
  * @module
  */
 
-import type { Answer, ClientTool, InputRequest, RunEvent } from '../agents/contract.ts'
+import type { ClientTool, RunEvent } from '../agents/contract.ts'
 import { MAX_REQUESTS } from '../agents/event.ts'
-import { isAnswered, placeOf, requestOf } from '../agents/input-request.ts'
 import type { RunContext } from '../agents/perform.ts'
 import { ServableError } from '../errors.ts'
+import type { Ending } from './adapter.ts'
 import type { AiParts } from './ai-parts.ts'
 import { callMethod, type Fields, fieldsOf, hasMethods, listIn, textIn } from './fields.ts'
-
-/** A call that waits, with the id that Mastra knows. */
-interface Waiting {
-  readonly toolCallId: string
-  readonly request: InputRequest
-}
-
-/** What is kept of a run that waits, as JSON. */
-interface Kept {
-  /** As Mastra has them: what was said to the agent, and what it said. */
-  readonly messages: readonly Fields[]
-  readonly waiting: readonly Waiting[]
-}
+import { type Asked, answerTo, type Before } from './waits.ts'
 
 /** Tools as Mastra takes them for one call. Throws `invalid_input` for the name of a tool of the agent. */
 export async function toMastraTools(
@@ -55,42 +43,10 @@ function toStandardSchema(schema: unknown): object {
   return { '~standard': { version: 1, vendor: 'servable', validate, jsonSchema } }
 }
 
-/** What the run before kept; undefined if it kept nothing. Throws `workflow_changed` for what another agent kept. */
-export function keptIn({ work, scope }: RunContext): Kept | undefined {
-  const kept = work?.read()
-  if (kept === undefined) return undefined
-  if (!isKept(kept)) throw new ServableError('workflow_changed', 'The run that waited was not of this agent')
-  scope.meet(kept.waiting.map(({ request }) => request))
-  return kept
-}
-
-function isKept(value: unknown): value is Kept {
-  const { messages, waiting } = fieldsOf(value)
-  return Array.isArray(messages) && Array.isArray(waiting) && waiting.every(isWaiting)
-}
-
-function isWaiting(value: unknown): value is Waiting {
-  const { toolCallId, request } = fieldsOf(value)
-  const { id, kind } = fieldsOf(request)
-  return textIn(toolCallId) !== undefined && textIn(id) !== undefined && kind === 'client_tool'
-}
-
-/**
- * The messages with the results of the client; undefined where one is missing. Throws `invalid_input` for an answer that is no
- * result.
- */
-export function answeredMessages(
-  { messages, waiting }: Kept,
-  answers: readonly Answer[] = [],
-): readonly Fields[] | undefined {
-  if (!isAnswered(waiting, answers)) return undefined
-  const byId = new Map(answers.map(answer => [answer.id, answer]))
-  const results = waiting.map(({ toolCallId, request: { id } }): [string, unknown] => {
-    const answer = byId.get(id)
-    if (answer !== undefined && 'result' in answer) return [toolCallId, answer.result]
-    throw new ServableError('invalid_input', `There is no answer to \`${id}\` that fits`)
-  })
-  return withResults(messages, new Map(results))
+/** The messages with the results of the client. Throws `invalid_input` for an answer that is no result. */
+export function answeredMessages({ state, waiting }: Before, context: RunContext): readonly Fields[] {
+  const results = waiting.map((each): [string, unknown] => [each.key, answerTo(each, context).result])
+  return withResults(listIn(state.messages).map(fieldsOf), new Map(results))
 }
 
 function withResults(messages: readonly Fields[], results: ReadonlyMap<unknown, unknown>): readonly Fields[] {
@@ -112,33 +68,28 @@ function openCallOf(part: unknown): Fields | undefined {
   return call.state === 'call' ? call : undefined
 }
 
-/** Keeps what was said, and gives the requests for the calls of `tools`. Calls beyond the limit fail. `stream` has ended. */
+/** The requests for the calls of `tools`. Calls beyond the limit fail. */
 export async function* askClient(
   stream: Fields,
   tools: Fields,
   parts: AiParts,
-  { runId, scope, work }: RunContext,
-): AsyncGenerator<RunEvent, readonly InputRequest[]> {
+): AsyncGenerator<RunEvent, Ending> {
   const messages = await messagesOf(stream)
-  const waiting: Waiting[] = []
+  const asked: Asked[] = []
   const refused = new Map<unknown, string>()
   for (const part of messages.flatMap(({ content }) => listIn(fieldsOf(content).parts))) {
     const { args, ...call } = openCallOf(part) ?? {}
-    const [toolCallId, toolName] = [textIn(call.toolCallId), textIn(call.toolName)]
-    if (toolCallId === undefined || toolName === undefined || !Object.hasOwn(tools, toolName)) continue
-    if (waiting.length === MAX_REQUESTS) {
+    const [key, toolName] = [textIn(call.toolCallId), textIn(call.toolName)]
+    if (key === undefined || toolName === undefined || !Object.hasOwn(tools, toolName)) continue
+    if (asked.length === MAX_REQUESTS) {
       const error = `At most ${MAX_REQUESTS} of these calls can wait at a time`
-      refused.set(toolCallId, error)
-      yield* parts.read({ type: 'tool-error', toolCallId, error })
+      refused.set(key, error)
+      yield* parts.read({ type: 'tool-error', toolCallId: key, error })
       continue
     }
-    const kind = 'client_tool'
-    const id = `${runId}/${scope.next(placeOf({ kind, toolName }), 'tool')}`
-    const told = parts.idOf(toolCallId)
-    waiting.push({ toolCallId, request: await requestOf({ id, kind, toolCallId: told, toolName, args }) })
+    asked.push({ key, kind: 'client_tool', toolCallId: parts.idOf(key), toolName, args })
   }
-  if (waiting.length > 0) work?.keep({ messages: withResults(messages, refused), waiting })
-  return waiting.map(({ request }) => request)
+  return { asked, state: () => ({ messages: withResults(messages, refused) }) }
 }
 
 /** All messages of a run, each once. Without its time a message comes last when it is told again. */

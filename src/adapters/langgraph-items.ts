@@ -21,6 +21,12 @@ export class LangGraphItems {
   #usage: Usage | undefined
   #reason: FinishReason = 'stop'
   #structured: object | undefined
+  readonly #interrupts: Interrupt[] = []
+
+  /** Where the graph has stopped. */
+  get interrupts(): readonly Interrupt[] {
+    return this.#interrupts
+  }
 
   /** The end of the run, as far as the items described it. */
   get outcome(): Partial<RunResult> {
@@ -134,13 +140,24 @@ export class LangGraphItems {
           yield* this.#calls.ready(String(id), args)
       }
     }
-    for (const { id, value } of listIn(update.__interrupt__).map(fieldsOf)) {
-      this.#reason = 'input_required'
-      const text = textIn(value)
-      if (text !== undefined) yield { type: 'text', text }
-      else if (value !== undefined) yield asked(id, value)
-    }
+    for (const interrupt of listIn(update.__interrupt__).map(fieldsOf)) yield* this.#stop(interrupt)
   }
+
+  /** The graph has stopped, and asks for something. */
+  *#stop({ id, value }: Fields): Generator<RunEvent> {
+    this.#reason = 'input_required'
+    const key = textIn(id)
+    if (key !== undefined) this.#interrupts.push({ id: key, value })
+    const text = textIn(value)
+    if (text !== undefined) yield { type: 'text', text }
+    else if (value !== undefined) yield asked(id, value)
+  }
+}
+
+/** What a graph asks for with `interrupt`. */
+export interface Interrupt {
+  readonly id: string
+  readonly value: unknown
 }
 
 /** What is known of an answer so far. */

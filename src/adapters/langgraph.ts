@@ -4,14 +4,16 @@
  * @module
  */
 
-import type { RunInput, RunOutcome } from '../agents/contract.ts'
+import type { RunInput } from '../agents/contract.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
-import type { Adapter } from './adapter.ts'
+import type { Adapter, AdapterOptions, Ending } from './adapter.ts'
 import { toolsOf } from './facts.ts'
 import { callMethod, fieldsOf, hasMethods, itemsOf, listIn, objectIn, textIn } from './fields.ts'
+import { answersOf, asksOf, toText } from './langgraph-interrupts.ts'
 import { LangGraphItems } from './langgraph-items.ts'
 import { toLangChainMessage, toLangChainMessages } from './langgraph-messages.ts'
 import { threadOf } from './thread.ts'
+import { type Before, lost } from './waits.ts'
 
 /** The name of a graph without a name of its own. */
 const UNNAMED = 'LangGraph'
@@ -39,33 +41,53 @@ async function* runGraph(
   graph: unknown,
   input: RunInput,
   context: RunContext,
-): AsyncGenerator<Yielded, RunOutcome> {
+  _: AdapterOptions,
+  before: Before | undefined,
+): AsyncGenerator<Yielded, Ending> {
   const { runId, signal } = context
   const thread = threadOf(context)
-  const configurable = { thread_id: thread ?? runId }
-  const message = toLangChainMessage(input)
-  const isWaiting = thread !== undefined && (await waits(graph, configurable))
-  const stream = await callMethod(
-    graph,
-    'stream',
-    isWaiting ? resume(message.content) : { messages: [...toLangChainMessages(context.history), message] },
-    {
-      configurable,
-      streamMode: ['messages', 'updates'],
-      signal,
-    },
-  )
+  const threadId = textIn(before?.state.thread) ?? thread ?? runId
+  const configurable = { thread_id: threadId }
+  const isKnown = before !== undefined || thread !== undefined
+  const open = isKnown ? await openInterrupts(graph, configurable) : []
+  const settings = { configurable, streamMode: ['messages', 'updates'], signal }
   const items = new LangGraphItems()
-  for await (const item of itemsOf(stream)) yield* items.read(item)
+  try {
+    const stream = await callMethod(graph, 'stream', asked(input, context, before, open), settings)
+    for await (const item of itemsOf(stream)) yield* items.read(item)
+  } catch (cause) {
+    if (!lacksCheckpointer(cause)) throw cause
+    throw lost('The graph calls `interrupt` and has no checkpointer', cause)
+  }
   yield* items.rest()
-  return items.outcome
+  const { interrupts, outcome } = items
+  return { ...outcome, asked: interrupts.flatMap(asksOf), state: () => ({ thread: threadId, interrupts }) }
 }
 
-/** Whether the thread stopped at an interrupt. A graph without a checkpointer has no threads. */
-async function waits(graph: unknown, configurable: object): Promise<boolean> {
-  if (!objectIn(fieldsOf(graph).checkpointer) || !hasMethods(graph, 'getState')) return false
+/** Nodes that ask at once fail with a list of errors. */
+function lacksCheckpointer(error: unknown): boolean {
+  const { lc_error_code: code, errors } = fieldsOf(error)
+  return code === 'MISSING_CHECKPOINTER' || listIn(errors).some(lacksCheckpointer)
+}
+
+/** A message of the user, the answers of a run that goes on, or what the user says where the session's graph waits. */
+function asked(
+  input: RunInput,
+  context: RunContext,
+  before: Before | undefined,
+  open: readonly unknown[],
+): object {
+  if (before !== undefined) return resume(answersOf(before, open, context))
+  const message = toLangChainMessage(input)
+  if (open.length > 0) return resume(message.content)
+  return { messages: [...toLangChainMessages(context.history), message] }
+}
+
+/** The interrupts at which a thread waits, as text. A graph without a checkpointer has no threads. */
+async function openInterrupts(graph: unknown, configurable: object): Promise<readonly unknown[]> {
+  if (!objectIn(fieldsOf(graph).checkpointer) || !hasMethods(graph, 'getState')) return []
   const { tasks } = fieldsOf(await callMethod(graph, 'getState', { configurable }))
-  return listIn(tasks).some(task => listIn(fieldsOf(task).interrupts).length > 0)
+  return listIn(tasks).flatMap(task => listIn(fieldsOf(task).interrupts).map(toText))
 }
 
 /** The same object as `new Command({ resume })`. The package recognizes a command by this name. */

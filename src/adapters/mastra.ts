@@ -4,18 +4,21 @@
  * @module
  */
 
-import type { InputRequest, RunInput, RunOutcome, RunResult } from '../agents/contract.ts'
+import type { RunInput } from '../agents/contract.ts'
 import { ownerOf } from '../agents/owner.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
 import type { Tool } from '../agents/tool.ts'
 import { nameOf } from '../agents/usage.ts'
-import type { Adapter } from './adapter.ts'
+import type { Adapter, AdapterOptions, Ending } from './adapter.ts'
+import { tellAgain } from './ai-approvals.ts'
 import { toAiInput } from './ai-messages.ts'
 import { AiParts } from './ai-parts.ts'
-import { answeredMessages, askClient, keptIn, toMastraTools } from './client-tools.ts'
+import { answeredMessages, askClient, toMastraTools } from './client-tools.ts'
 import { modelOf, toolsOf } from './facts.ts'
 import { callMethod, type Fields, fieldsOf, hasMethods, itemsOf, textIn } from './fields.ts'
+import { isSuspended, keptOf, resumed, toRequestPart } from './mastra-suspended.ts'
 import { threadOf } from './thread.ts'
+import type { Before } from './waits.ts'
 
 /**
  * A run with a `sessionId` has its thread in the agent's memory. The resource is the user, or the thread itself without a
@@ -48,31 +51,45 @@ async function* runAgent(
   agent: unknown,
   input: RunInput,
   context: RunContext,
-): AsyncGenerator<Yielded, RunOutcome> {
+  _: AdapterOptions,
+  before: Before | undefined,
+): AsyncGenerator<Yielded, Ending> {
   const thread = threadOf(context)
   const memory = thread === undefined ? {} : { memory: { thread, resource: ownerOf(context) ?? thread } }
-  const kept = keptIn(context)
-  const answered = kept && answeredMessages(kept, context.answers)
-  if (kept !== undefined && answered === undefined)
-    return waitsFor(kept.waiting.map(({ request }) => request))
   const clientTools = await toMastraTools(agent, context.clientTools)
   const options = { abortSignal: context.signal, ...memory, ...(clientTools && { clientTools }) }
-  const messages = answered ?? toAiInput(input, context.history)
   const parts = new AiParts()
+  if (before && isSuspended(before)) yield* tellAgain(before, parts)
   let isClientAsked = false
-  const result = fieldsOf(await callMethod(agent, 'stream', messages, options))
-  for await (const chunk of itemsOf(result.fullStream)) {
-    yield* parts.read(toAiPart(chunk))
-    isClientAsked ||= clientTools !== undefined && isCallOf(chunk, clientTools)
+  let result: Fields = {}
+  for await (const stream of streamsOf(agent, input, context, before, options)) {
+    result = stream
+    for await (const chunk of itemsOf(result.fullStream)) {
+      yield* parts.read(toAiPart(chunk))
+      isClientAsked ||= clientTools !== undefined && isCallOf(chunk, clientTools)
+    }
   }
-  if (clientTools === undefined || !isClientAsked) return parts.outcome
+  const { outcome, asked } = parts
+  if (asked.length > 0) return { ...outcome, asked, state: () => keptOf(agent, result) }
+  if (clientTools === undefined || !isClientAsked) return outcome
   context.signal.throwIfAborted()
-  const requests = yield* askClient(result, clientTools, parts, context)
-  return requests.length === 0 ? parts.outcome : { ...parts.outcome, ...waitsFor(requests) }
+  return { ...outcome, ...(yield* askClient(result, clientTools, parts)) }
 }
 
-function waitsFor(requests: readonly InputRequest[]): Pick<RunResult, 'finishReason' | 'requests'> {
-  return { finishReason: 'input_required', requests }
+/** The streams of one run: Mastra takes the answers to calls that it has suspended one at a time. */
+async function* streamsOf(
+  agent: unknown,
+  input: RunInput,
+  context: RunContext,
+  before: Before | undefined,
+  options: object,
+): AsyncGenerator<Fields> {
+  if (before !== undefined && isSuspended(before)) {
+    yield* resumed(agent, before, context, options)
+    return
+  }
+  const messages = before ? answeredMessages(before, context) : toAiInput(input, context.history)
+  yield fieldsOf(await callMethod(agent, 'stream', messages, options))
 }
 
 function isCallOf(chunk: unknown, tools: Fields): boolean {
@@ -84,14 +101,15 @@ function isCallOf(chunk: unknown, tools: Fields): boolean {
 const NAMES: ReadonlyMap<unknown, string> = new Map([
   ['tool-call-input-streaming-start', 'tool-input-start'],
   ['tool-call-delta', 'tool-input-delta'],
-  ['tool-call-approval', 'tool-approval-request'],
-  ['tool-call-suspended', 'tool-approval-request'],
 ])
 
 /** A chunk of Mastra as a part of the AI SDK. */
 function toAiPart(chunk: unknown): object {
   const { type, payload, object } = fieldsOf(chunk)
   const { stepResult, output, args, argsTextDelta, result, ...rest } = fieldsOf(payload)
+  if (type === 'tool-call-approval' || type === 'tool-call-suspended') {
+    return toRequestPart(type, fieldsOf(payload))
+  }
   if (type === 'tripwire') return { type: 'finish', finishReason: 'tripwire' }
   if (type === 'object-result') return { type, object }
   if (type === 'finish') {

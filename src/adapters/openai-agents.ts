@@ -4,16 +4,18 @@
  * @module
  */
 
-import type { RunInput, RunOutcome } from '../agents/contract.ts'
+import type { RunInput, RunResult, Usage } from '../agents/contract.ts'
 import type { RunContext, Yielded } from '../agents/perform.ts'
 import { ServableError } from '../errors.ts'
-import type { Adapter, AdapterOptions } from './adapter.ts'
+import type { Adapter, AdapterOptions, Ending } from './adapter.ts'
 import { toUsage } from './ending.ts'
 import { toolsOf } from './facts.ts'
 import { callMethod, type Fields, fieldsOf, hasMethods, itemsOf, listIn, objectIn, textIn } from './fields.ts'
+import { asksIn, goOn, usedSince } from './openai-approvals.ts'
 import { modelOf, OpenAiEvents } from './openai-events.ts'
 import { toOpenAiInput, toOpenAiMessage } from './openai-messages.ts'
 import { threadOf } from './thread.ts'
+import type { Before } from './waits.ts'
 import { earlierOf } from './window.ts'
 
 /** A run with a `sessionId` has the session that the option `session` opens; without one, what was said comes before the input. */
@@ -21,7 +23,7 @@ export const openaiAgents: Adapter = {
   what: 'an OpenAI Agents agent (with `{ run }`)',
   recognizes: value =>
     'handoffs' in fieldsOf(value) && hasMethods(value, 'asTool') && 'outputType' in fieldsOf(value),
-  options: ['run', 'session'],
+  options: ['run', 'session', 'RunState'],
   check({ run }) {
     if (typeof run === 'function' || hasMethods(run, 'run')) return
     const text =
@@ -49,28 +51,35 @@ async function* runAgent(
   input: RunInput,
   context: RunContext,
   options: AdapterOptions,
-): AsyncGenerator<Yielded, RunOutcome> {
+  before: Before | undefined,
+): AsyncGenerator<Yielded, Ending> {
   const thread = threadOf(context)
   const session = thread === undefined ? undefined : await options.session?.(thread, context)
   const settings = { stream: true, signal: context.signal, ...(objectIn(session) && { session }) }
   const events = new OpenAiEvents(modelOf(fieldsOf(agent).model))
   try {
-    const earlier = objectIn(session) ? [] : (await earlierOf(context)).map(toOpenAiMessage)
-    const own = toOpenAiInput(input, context.history)
-    const items = typeof own === 'string' ? [toOpenAiMessage({ role: 'user', content: own })] : own
-    const stream = await start(
-      options.run,
-      agent,
-      earlier.length === 0 ? own : [...earlier, ...items],
-      settings,
-    )
+    const goingOn = before && (await goOn(agent, options.RunState, before, context))
+    for (const item of goingOn?.items ?? []) yield* events.readItem('tool_called', item)
+    const told = goingOn ? goingOn.state : await inputOf(input, context, objectIn(session) !== undefined)
+    const stream = await start(options.run, agent, told, settings)
     for await (const event of itemsOf(stream)) yield* events.read(event)
     await stream.completed
-    return context.signal.aborted ? { finishReason: 'cancelled' } : outcomeOf(stream, events)
+    if (context.signal.aborted) return { finishReason: 'cancelled' }
+    const asked = asksIn(stream, options.RunState)
+    const state = () => ({ run: callMethod(stream.state, 'toString') })
+    return { ...outcomeOf(stream, events, goingOn?.used), asked, state }
   } catch (error) {
     if (!/GuardrailTripwireTriggered$/.test(String(fieldsOf(fieldsOf(error).constructor).name))) throw error
     return { finishReason: 'rejected' }
   }
+}
+
+/** What the agent is told. Its session, if it has one, has what was said before. */
+async function inputOf(input: RunInput, context: RunContext, hasSession: boolean): Promise<unknown> {
+  const earlier = hasSession ? [] : (await earlierOf(context)).map(toOpenAiMessage)
+  const own = toOpenAiInput(input, context.history)
+  if (earlier.length === 0) return own
+  return [...earlier, ...(typeof own === 'string' ? [toOpenAiMessage({ role: 'user', content: own })] : own)]
 }
 
 async function start(run: unknown, ...args: readonly unknown[]): Promise<Fields> {
@@ -81,8 +90,12 @@ async function start(run: unknown, ...args: readonly unknown[]): Promise<Fields>
   return stream
 }
 
-function outcomeOf(stream: Fields, { finishReason }: OpenAiEvents): RunOutcome {
-  const usage = toUsage(fieldsOf(stream.runContext).usage)
+function outcomeOf(
+  stream: Fields,
+  { finishReason }: OpenAiEvents,
+  used: Usage | undefined,
+): Partial<RunResult> {
+  const usage = usedSince(toUsage(fieldsOf(stream.runContext).usage), used)
   const waits = listIn(stream.interruptions).length > 0
   const structured = waits ? undefined : objectIn(stream.finalOutput)
   return {

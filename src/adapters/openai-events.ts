@@ -35,7 +35,7 @@ export class OpenAiEvents {
     const { type, data, name, item, agent } = fieldsOf(event)
     if (type === 'agent_updated_stream_event') this.#model = modelOf(fieldsOf(agent).model)
     if (type === 'raw_model_stream_event') yield* this.#readModel(fieldsOf(data))
-    if (type === 'run_item_stream_event') yield* this.#readItem(name, fieldsOf(item))
+    if (type === 'run_item_stream_event') yield* this.readItem(name, fieldsOf(item))
   }
 
   *#readModel(data: Fields): Generator<RunEvent> {
@@ -61,7 +61,8 @@ export class OpenAiEvents {
     return modelCall({ model: this.#model, usage: toUsage(usage), finishReason, durationMs })
   }
 
-  *#readItem(name: unknown, item: Fields): Generator<RunEvent> {
+  /** The events of one item, which may be read again in a run that goes on. */
+  *readItem(name: unknown, item: Fields): Generator<RunEvent> {
     const call = fieldsOf(item.rawItem)
     const id = textIn(call.callId) ?? textIn(call.id)
     if (id === undefined) return

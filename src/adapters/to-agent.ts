@@ -11,6 +11,7 @@ import { langGraph } from './langgraph.ts'
 import { mastra } from './mastra.ts'
 import { openaiAgents } from './openai-agents.ts'
 import { voltAgent } from './voltagent.ts'
+import { beforeOf, waitFor } from './waits.ts'
 
 /** Options of `toAgent`. Every member is optional. */
 export interface ToAgentOptions {
@@ -39,6 +40,11 @@ export interface ToAgentOptions {
   readonly forRun?: (context: RunContext) => unknown
   /** For OpenAI Agents only, and required there: the package's `run`, or a `Runner`. */
   readonly run?: unknown
+  /**
+   * For OpenAI Agents only: the package's class `RunState`, which reads a run that waited for an approval. Default: a run
+   * whose tool needs an approval fails.
+   */
+  readonly RunState?: unknown
   /**
    * For OpenAI Agents only: opens the `Session` of a run that has a `sessionId`. `thread` joins the session's id with its
    * user's, if there is one, so that no user reaches another user's session. Default: the agent has no memory of earlier
@@ -108,7 +114,11 @@ function bodyOf(agent: unknown, adapter: Adapter, options: ToAgentOptions): Agen
       throw new ServableError('invalid_options', `\`forRun\` must return ${adapter.what}, or nothing`)
     }
     try {
-      return yield* adapter.run(chosen, input, context, options)
+      const before = beforeOf(context, adapter.what)
+      if (before?.waits) return before.waits
+      const { asked = [], state, ...outcome } = yield* adapter.run(chosen, input, context, options, before)
+      if (asked.length === 0) return outcome
+      return { ...outcome, ...(await waitFor(context, adapter.what, asked, state)) }
     } catch (error) {
       throw failureOf(error)
     }

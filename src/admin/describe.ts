@@ -84,6 +84,10 @@ export function adminSchemas(build: SchemaBuilders): Record<string, Schema> {
       'args?': list(text),
       'env?': { ...named(text), description: 'For `stdio`; the values are never shown again' },
       'autoConnect?': flag,
+      'needsApproval?': {
+        oneOf: [flag, list(text)],
+        description: 'Which of its tools need an approval: all, or those of these names',
+      },
     }),
     ToolServer: object({
       id: text,
@@ -95,6 +99,7 @@ export function adminSchemas(build: SchemaBuilders): Record<string, Schema> {
       toolCount: count,
       error: maybeText,
       warnings: list(text),
+      needsApproval: { oneOf: [flag, list(text)] },
       connectedAt: { ...moment, nullable: true },
       createdAt: moment,
     }),

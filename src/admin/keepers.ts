@@ -20,6 +20,7 @@ export interface ToolServerMethods {
   connect(id: string): Promise<ToolServer>
   disconnect(id: string): Promise<ToolServer>
   tools(id: string | undefined): Promise<readonly ServerTool[]>
+  needsApproval(name: string): Promise<boolean>
   call(callId: string, name: string, args: unknown): Promise<unknown>
   cancel(callId: string): void
 }
@@ -40,6 +41,7 @@ export function createToolServerKeeper(open: () => ToolServers): Keeper {
     connect: id => servers().connect(id),
     disconnect: id => servers().disconnect(id),
     tools: id => servers().tools(id),
+    needsApproval: name => servers().needsApproval(name),
     async call(callId, name, args) {
       const controller = new AbortController()
       calls.set(callId, controller)

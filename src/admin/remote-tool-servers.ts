@@ -21,6 +21,7 @@ export function connectToolServers({ reach }: Pick<HostedState, 'reach'>): ToolS
     connect: id => reached(object.connect(id)),
     disconnect: id => reached(object.disconnect(id)),
     tools: id => reached(object.tools(id)),
+    needsApproval: name => reached(object.needsApproval(name)),
     call: (name, args, options) => call(object, name, args, options),
   }
 }

@@ -109,6 +109,8 @@ export interface SittingRun {
   readonly cancel: () => void
   /** The run that it continues. */
   readonly continuedFrom?: string | undefined
+  /** It goes on with its own turn, where its process died. */
+  readonly goesOn?: boolean | undefined
   /** It has to wait for its session. */
   readonly onWait: () => void
 }
@@ -138,7 +140,7 @@ export interface SessionKeeper {
   /**
    * Gets in line, or keeps the place in it; the first in line has the session, and its turn begins. Throws `session_busy`.
    */
-  enter(key: SessionKey, turn: Turn): Promise<Entered>
+  enter(key: SessionKey, turn: Turn, goesOn?: boolean): Promise<Entered>
   /** Keeps the session. False for a run that is to stop. */
   beat(key: SessionKey, runId: string): Promise<boolean>
   /** Leaves the line. Keeps how the turn ended, if it began; without its beginning only where that is known. */
@@ -261,8 +263,9 @@ function memoryAt(
         },
         async append(messages) {
           const note = { messages: withoutKeys(messages, options), provider: model }
-          if (turn === undefined) await sessions.append(key, note)
-          else turn.append(note)
+          if (turn !== undefined) turn.append(note)
+          // A run that has been stopped remembers nothing more: its session may be gone.
+          else if (!signal?.aborted) await sessions.append(key, note)
         },
         turns: async () => (member.length > 0 ? [] : sessions.turns(key)),
       }

@@ -36,7 +36,15 @@ export interface ToolServerDefinition {
   readonly env?: Readonly<Record<string, string>> | undefined
   /** Connects when it is added, and whenever the service starts. Default: true. */
   readonly autoConnect?: boolean | undefined
+  /**
+   * The tools whose calls a person must approve: all, or those of these names, at most 1,000, as the server names them.
+   * Default: none.
+   */
+  readonly needsApproval?: ToolApprovals | undefined
 }
+
+/** Which tools of a server need an approval: all of them, none, or those with these names. */
+export type ToolApprovals = boolean | readonly string[]
 
 /** A tool server as it is shown: no member holds a secret. */
 export interface ToolServer {
@@ -55,6 +63,8 @@ export interface ToolServer {
   readonly error: string | null
   /** Which of its tools were left out, and why. Empty while it is not connected. */
   readonly warnings: readonly string[]
+  /** As in its definition; false for none. */
+  readonly needsApproval: ToolApprovals
   /** ISO 8601; null while it is not connected. */
   readonly connectedAt: string | null
   /** ISO 8601. */
@@ -71,6 +81,8 @@ export interface ServerTool {
   readonly parameters: Readonly<Record<string, unknown>> | null
   /** The name of its server. */
   readonly server: string
+  /** Whether the definition of its server says that a person must approve each call. */
+  readonly needsApproval: boolean
 }
 
 /** What comes with a call of a tool. */
@@ -100,8 +112,10 @@ export interface ToolServers {
   disconnect(id: string): Promise<ToolServer>
   /** The tools of one server, or of all that are connected. */
   tools(id?: string): Promise<readonly ServerTool[]>
+  /** Whether the definition of its server says that a person must approve calls of `server.tool`. False for an unknown one. */
+  needsApproval(name: string): Promise<boolean>
   /**
-   * Calls `server.tool`. Throws `tool_not_found`, `tool_server_failed` where the server cannot be reached or does not answer
+   * Calls `server.tool`, and asks nobody for an approval. Throws `tool_not_found`, `tool_server_failed` where the server cannot be reached or does not answer
    * in time, and `tool_failed` where the tool says that it failed.
    */
   call(name: string, args: unknown, options?: ServerCallOptions): Promise<unknown>
@@ -174,6 +188,7 @@ export interface KeptDefinition {
   readonly url: string | null
   /** Null for `http` and `sse`. */
   readonly command: string | null
+  readonly needsApproval?: ToolApprovals | undefined
   /** How it is reached, with its secrets: JSON, or that JSON encrypted. */
   readonly reach: string
 }

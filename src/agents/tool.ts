@@ -88,7 +88,7 @@ export function tool<Schema = unknown, Result = unknown>(
 
 /** Whether a call must be approved. */
 export async function needsApproval<Args, Result>(
-  { needsApproval: needs = false }: Tool<Args, Result>,
+  { needsApproval: needs = false }: Pick<Tool<Args, Result>, 'needsApproval'>,
   args: Args,
   context: ToolContext,
 ): Promise<boolean> {

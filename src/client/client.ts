@@ -4,6 +4,7 @@ import type { RegistryNames } from '../agents/registry.ts'
 import type { Served, StructuredOf } from '../agents/served.ts'
 import type { AgentSummary, TeamSummary, WorkflowSummary } from '../http/routes/list-routes.ts'
 import type { ToolDetail, ToolSummary } from '../http/tool-catalog.ts'
+import { type ApprovalsClient, createApprovals } from './approvals.ts'
 import { askRun, type RunStart, type RunTarget } from './asked-run.ts'
 import { type Caller, createCaller } from './call.ts'
 import { createMetrics, type MetricsClient } from './metrics.ts'
@@ -98,6 +99,8 @@ export interface Client<Names extends Served = Served> {
   readonly runs: RunsClient
   /** The caller's sessions. */
   readonly sessions: SessionsClient
+  /** What waits for a person, if the service has the plugin `approvals`. */
+  readonly approvals: ApprovalsClient
   /** The tools that the service lists. */
   readonly tools: ToolsClient
   /** The metrics of the service. */
@@ -131,6 +134,7 @@ export function createClient<Handler = { readonly '~served'?: Served }>(
 ): Client<NamesOf<Handler>> {
   const caller = createCaller(options)
   const { ask } = caller
+  const runs = createRuns(caller)
   const client: Client = {
     agent: name => ({
       ...createServable(caller, { kind: 'agent', name }),
@@ -138,8 +142,9 @@ export function createClient<Handler = { readonly '~served'?: Served }>(
     }),
     team: name => createServable(caller, { kind: 'team', name }),
     workflow: name => createServable(caller, { kind: 'workflow', name }),
-    runs: createRuns(caller),
+    runs,
     sessions: createSessions(caller),
+    approvals: createApprovals(caller, runs),
     metrics: createMetrics(caller),
     tools: {
       list: call => ask('/tools', call),

@@ -15,8 +15,16 @@ export type {
 } from '../agents/contract.ts'
 export type { Served } from '../agents/served.ts'
 export type { RunRecord, RunSummary } from '../runs/record.ts'
+export type { ToldFeedback } from '../sessions/feedback.ts'
 export type { SessionPage, SessionSummary } from '../sessions/list.ts'
 export type { TurnPage } from '../sessions/turns.ts'
+export type {
+  ApprovalPage,
+  ApprovalsClient,
+  Decided,
+  Decision,
+  InboxFilter,
+} from './approvals.ts'
 export type { RunTarget } from './asked-run.ts'
 export {
   type AgentClient,
@@ -44,5 +52,5 @@ export type {
   RunCallOptions,
 } from './options.ts'
 export type { RunEvents, RunStream } from './run-stream.ts'
-export type { AnsweredRun, ContinuedRun, RunListQuery, RunsClient } from './runs.ts'
+export type { AnsweredRun, ContinuedRun, RunFeedback, RunListQuery, RunsClient } from './runs.ts'
 export type { SessionOf, SessionsClient } from './sessions.ts'

@@ -30,17 +30,20 @@ export function createMetrics(caller: Caller): MetricsClient {
     caller.ask(`/metrics/json${queryOf({ agent })}`, options)
   return {
     json: ask as MetricsClient['json'],
-    stream: options => leavable(caller.open, options, watch),
+    stream: options => leavable(caller.open, options, call => watch(call, '/metrics/stream')),
   }
 }
 
-async function* watch(call: Call): AsyncGenerator<MetricsEvent, undefined> {
+/** The events of a stream that has no end, over several connections. */
+export async function* watch<T>(call: Call, path: string): AsyncGenerator<T, undefined> {
+  const headers = { accept: 'text/event-stream' }
   try {
-    for await (const { data } of reconnect(call, () => call.send('/metrics/stream'))) {
+    for await (const { data } of reconnect(call, () => call.send(path, { headers }))) {
       const event = parseObject(data)
       if (!event) throw invalidResponse('The event is not JSON')
       call.tries.progress()
-      yield event as MetricsEvent
+      // The type is the service's contract.
+      yield event as T
     }
   } finally {
     call.unlink()

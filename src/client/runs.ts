@@ -1,6 +1,8 @@
 import type { Answer, RunInput, RunResult } from '../agents/contract.ts'
+import type { FeedbackInput } from '../runs/feedback.ts'
 import type { RunPage, RunQuery } from '../runs/host.ts'
 import type { RunRecord, RunSummary } from '../runs/record.ts'
+import type { ToldFeedback } from '../sessions/feedback.ts'
 import { askRun, RESPOND_ASYNC, type RunTarget } from './asked-run.ts'
 import type { Caller } from './call.ts'
 import { artifactPath, filePath, getFile } from './files.ts'
@@ -30,6 +32,14 @@ export interface AnsweredRun {
   readonly record: RunRecord
   /** The run that goes on; undefined while requests are left. */
   readonly next: ContinuedRun | undefined
+}
+
+/** What is said of a run. At least one of the first three is needed. */
+export interface RunFeedback extends FeedbackInput {
+  /** The session of a plain run, and whose it is. Default of `kind`: `agent`. */
+  readonly sessionId?: string
+  readonly kind?: RunTarget['kind']
+  readonly name?: string
 }
 
 /** Runs that the service keeps. Those of others, and those that are gone, are `run_not_found`. */
@@ -78,6 +88,13 @@ export interface RunsClient {
   /** Stops a run, and gives its record. A run that has completed or failed is `run_ended`; cancelling twice is no error. */
   cancel(id: string, options?: CallOptions): Promise<RunRecord>
   /**
+   * Says what a run that has ended was worth; it replaces what was said before. A plain run has no record: name its session.
+   *
+   * @example
+   * await client.runs.feedback(runId, { score: 1, sessionId, name: 'assistant' })
+   */
+  feedback(id: string, feedback: RunFeedback, options?: CallOptions): Promise<ToldFeedback>
+  /**
    * The events of a run after the event `after`, first the stored ones, then new ones as they come. Leaving does not cancel
    * the run. If the run ended before `after`, there are no events. Default of `after`: 0, which gives all events.
    */
@@ -122,6 +139,8 @@ export function createRuns(caller: Caller): RunsClient {
     resume: (id, options) => again(runPath(id, '/resume'), options),
     retry: (id, options) => again(runPath(id, '/retry'), options, 1),
     cancel: async (id, options) => caller.ask(runPath(id, '/cancel'), options, { method: 'POST' }),
+    feedback: async (id, body, options) =>
+      caller.ask(runPath(id, '/feedback'), options, { method: 'POST', body }),
     artifact: async (id, artifactId, options) =>
       getFile(caller, artifactPath(id, artifactId, options?.part), options),
     file: async (address, options) => getFile(caller, filePath(address), options),

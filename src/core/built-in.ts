@@ -5,11 +5,14 @@
  */
 
 import type { MemoryKeeper } from '../agents/memory.ts'
+import type { Kind } from '../agents/run-types.ts'
 import type { Catalog } from '../http/catalog.ts'
 import type { Middleware, RequestState, Route } from '../http/context.ts'
+import type { AnswerRun, RunAgain } from '../http/go-on.ts'
 import type { KeyReader } from '../http/key-headers.ts'
-import type { AnswerRun, RunAgain, StartParts, StartRun } from '../http/start-run.ts'
+import type { StartParts, StartRun } from '../http/start-run.ts'
 import type { UploadReader } from '../http/upload.ts'
+import type { Approvals } from '../runs/approvals.ts'
 import type { FileKeeper } from '../runs/files.ts'
 import type { HostSettings, RunHost } from '../runs/host.ts'
 import type { Life } from '../runs/life.ts'
@@ -37,6 +40,8 @@ export interface BuiltIn extends Omit<Plugin, 'mount'> {
   readonly catalog?: (served: Catalog) => Catalog
   /** Stores the files of stored runs. One plugin. */
   readonly files?: (settings: CoreSettings, keep: Keep) => FileKeeper
+  /** Lets others than the owner of a run decide, and approvals expire. One plugin. */
+  readonly approvals?: (settings: CoreSettings, keep: Keep) => Approvals
   /** What agents remember. */
   readonly memory?: (keep: Keep) => Partial<MemoryKeeper>
   /** The observer in an object, which is paid for as long as something in it waits. Default: the same. */
@@ -59,12 +64,27 @@ export interface BuiltInMounted extends Omit<Mounted, 'routes' | 'describe'> {
   readonly links?: Readonly<Record<string, string>>
   /** What it keeps of a run or task that a reference out of the log may stand for: for an administrator. */
   findWork?(ref: string): Promise<readonly object[]>
+  /** Deletes what it keeps of an owner or of a session, if anything. To be called again where it throws. */
+  forget?(what: Forgetting): Promise<boolean>
   /** What it adds to the OpenAPI document. */
   describe?(build: Builders): BuiltInDescription
   /** The handler is complete and about to serve; not called where only a document is made. */
   begin?(): void
   /** What becomes of its limits for clients whose address nobody knows. */
   readonly withoutAddress?: string
+}
+
+/** Whose traces are to go: all of an owner, or what is of one session. */
+export interface Forgetting {
+  /** The identity; null for a session that nobody owns. */
+  readonly owner: string | null
+  /**
+   * No run of it is at work that began before this, and what begins now waits until it is gone: such a run is left alone, unless it
+   * goes on with something from before.
+   */
+  readonly session?: { readonly kind: Kind; readonly name: string; readonly id: string }
+  /** Of an owner: cancels what is at work. Without it that throws `session_busy`. */
+  readonly cancels?: boolean
 }
 
 /** A plugin of this package, as it is given out. */

@@ -11,23 +11,19 @@ import { createCatalog } from '../http/catalog.ts'
 import { type Context, RequestState, type Route, refusing } from '../http/context.ts'
 import { checkCredentials } from '../http/credential.ts'
 import { logFailure, logThrown } from '../http/failure-log.ts'
+import { createAnswerRun, createRunAgain } from '../http/go-on.ts'
 import { createKeyReader, keyHeaders } from '../http/key-headers.ts'
 import type { Log } from '../http/log.ts'
 import { createNoAddress } from '../http/no-address.ts'
 import { joinPath } from '../http/router.ts'
 import { readRunRequest } from '../http/run-request.ts'
-import {
-  type AskedRun,
-  createAnswerRun,
-  createRunAgain,
-  createStartRun,
-  type StartedRun,
-} from '../http/start-run.ts'
+import { type AskedRun, createStartRun, type StartedRun } from '../http/start-run.ts'
 import type { HostSettings } from '../runs/host.ts'
 import { type Conversation, parseConversation } from '../runs/input.ts'
 import { createLife } from '../runs/life.ts'
 import { observeBy } from '../runs/observer.ts'
 import type { SessionParts } from '../runs/session-options.ts'
+import { type SettingsFor, settingsBy } from '../runs/session-retention.ts'
 import type { SessionSettings } from '../runs/sessions.ts'
 import { createWorkingRuns } from '../runs/working.ts'
 import { parseJson } from '../web/json.ts'
@@ -67,6 +63,7 @@ export function createCore(options: CoreOptions): Core {
     memory: memoryIn(settings, { catalog, keep, plugins, files }),
     files,
     targetOf: ({ kind, name, scope }) => catalogOf(scope).resolve(kind, name),
+    approvals: plugins.find(plugin => plugin.approvals)?.approvals?.(settings, keep),
   }
   const mounted: MountedPlugin[] = []
   const host = state.createHost(runs)
@@ -246,7 +243,7 @@ function sessionsIn(
 }
 
 /** How much is kept of sessions. All other options stay here: not every one can be cloned. */
-export function sessionSettingsOf({ runs, sessions }: CoreSettings): SessionSettings {
+function sessionSettingsOf({ runs, sessions }: CoreSettings): SessionSettings {
   const { maxSessions, maxSessionMessages, maxSessionLength, sessionRetentionMs } = runs
   const { compact, ...bounds } = sessions
   return {
@@ -256,10 +253,16 @@ export function sessionSettingsOf({ runs, sessions }: CoreSettings): SessionSett
   }
 }
 
+/** The same, of one session. */
+export function sessionSettingsFor(settings: CoreSettings): SettingsFor {
+  return settingsBy(sessionSettingsOf(settings), settings.runs.sessionRetentionOf)
+}
+
 function sessionPartsOf(settings: CoreSettings): SessionParts {
   const { sessions, state, log } = settings
   return {
     settings: sessionSettingsOf(settings),
+    settingsFor: sessionSettingsFor(settings),
     compact: sessions.compact,
     hold: state.kind === 'hosted' ? state.waitUntil : undefined,
     onError: thrown => logThrown(log, { event: 'session.failed' }, thrown),

@@ -70,11 +70,25 @@ export class KeptInObject<T> {
     if (this.#expired() === undefined) return
     await this.inTurn(async () => {
       const document = this.#expired()
-      if (document === undefined) return
-      await this.#options.unlist(document)
-      if (await this.#seat.letGo()) return
-      this.#seat.store.write(tx => this.#options.forget(tx, document.value))
+      if (document !== undefined) await this.#forget(document)
     })
+  }
+
+  /** Lets it go before its time, unless `check` throws. */
+  async delete(check: (document: Document<T>) => Promise<void>): Promise<void> {
+    await this.expire()
+    await this.inTurn(async () => {
+      const document = this.document()
+      if (document === undefined) throw this.#options.missing()
+      await check(document)
+      await this.#forget(document)
+    })
+  }
+
+  async #forget(document: Document<T>): Promise<void> {
+    await this.#options.unlist(document)
+    if (await this.#seat.letGo()) return
+    this.#seat.store.write(tx => this.#options.forget(tx, document.value))
   }
 
   /** Its list does not know where it stands: an eviction may have ended it. */

@@ -17,10 +17,12 @@ import { withDefaults } from '../defaults.ts'
 import { isProduction } from '../environment.ts'
 import { ServableError } from '../errors.ts'
 import type { Middleware } from '../http/context.ts'
+import { logThrown } from '../http/failure-log.ts'
 import { DEFAULT_PROVIDERS, type Providers } from '../http/key-headers.ts'
 import type { Log } from '../http/log.ts'
 import type { DisconnectPolicy } from '../runs/host.ts'
 import type { LocalState } from '../runs/local-state.ts'
+import { type RetentionMs, type RetentionOf, retentionBy } from '../runs/retention-of.ts'
 import type { SessionsOptions } from '../runs/session-options.ts'
 import {
   count,
@@ -134,8 +136,12 @@ export interface RunsOptions {
    * Keeps the input of every stored run with its record, so that `POST /runs/:id/retry` runs it again. Default: false.
    */
   readonly keepInput?: boolean
-  /** Milliseconds for which an ended run and its idempotency key are kept. Default: 86,400,000, a day. */
-  readonly retentionMs?: number
+  /**
+   * Milliseconds for which an ended run and its idempotency key are kept, or a function of its kind, name and owner. It is called
+   * when the run ends. If it throws, or gives no number of 0 or more, the log is told and the default holds. Default: 86,400,000, a
+   * day.
+   */
+  readonly retentionMs?: RetentionMs
   /**
    * Milliseconds for which a run that waits for answers is kept, if that is longer than `retentionMs`. Default: 604,800,000, a
    * week.
@@ -155,8 +161,11 @@ export interface RunsOptions {
    * Most characters of a session that a model is told, as JSON. Past it the oldest turns are left out. Default: 65,536.
    */
   readonly maxSessionLength?: number
-  /** Milliseconds for which a session is kept after its last run. Default: 604,800,000, a week. */
-  readonly sessionRetentionMs?: number
+  /**
+   * Milliseconds for which a session is kept after its last run, or a function as for `retentionMs`. It is called each time that the
+   * session is written. Default: 604,800,000, a week.
+   */
+  readonly sessionRetentionMs?: RetentionMs
   /** Most bytes of a stored run's events. A run with more fails with `run_too_large`. Default: 16,777,216. */
   readonly maxBytes?: number
   /** Most clients that follow one run at a time. One more is answered 429. Default: 100. */
@@ -168,6 +177,8 @@ export interface RunsOptions {
    * bits), else all clients of whom neither is known. Default: 100.
    */
   readonly maxRunningPerOwner?: number
+  /** Most plain runs of one client that wait for answers. One more fails with `too_many_runs`. Default: 100. */
+  readonly maxWaitingPerOwner?: number
 }
 
 /** The options with every default in place. */
@@ -185,9 +196,22 @@ export interface CoreSettings
   readonly fallback: CoreOptions['fallback']
   readonly limits: Required<LimitOptions>
   readonly log: Log
-  readonly runs: Required<Omit<RunsOptions, 'store'>> & Pick<RunsOptions, 'store'>
+  readonly runs: RunSettings
   readonly sessions: Required<Omit<SessionsOptions, 'compact'>> & Pick<SessionsOptions, 'compact'>
 }
+
+type Numbers = 'retentionMs' | 'sessionRetentionMs'
+
+/** How runs are bounded and stored; where functions say how long something is kept, the numbers are the defaults. */
+interface RunSettings
+  extends Required<Omit<RunsOptions, 'store' | Numbers>>,
+    Pick<RunsOptions, 'store'>,
+    Readonly<Record<Numbers, number>> {
+  readonly retentionOf?: RetentionOf
+  readonly sessionRetentionOf?: RetentionOf
+}
+
+const retention = v.union([count, func], 'must be a number of milliseconds or a function')
 
 const state = v.custom<State>(
   value => Object(value).kind === 'local' || Object(value).kind === 'hosted',
@@ -237,16 +261,17 @@ const OptionsSchema = v.strictObject({
       store: v.optional(v.literal('none', "must be 'none' or left out")),
       listAnonymous: v.optional(flag),
       keepInput: v.optional(flag),
-      retentionMs: v.optional(count),
+      retentionMs: v.optional(retention),
       waitingMs: v.optional(count),
       maxSessions: v.optional(count),
       maxSessionMessages: v.optional(count),
       maxSessionLength: v.optional(count),
-      sessionRetentionMs: v.optional(count),
+      sessionRetentionMs: v.optional(retention),
       maxBytes: v.optional(count),
       maxFollowers: v.optional(count),
       maxRunning: v.optional(count),
       maxRunningPerOwner: v.optional(count),
+      maxWaitingPerOwner: v.optional(count),
     }),
   ),
   sessions: v.optional(
@@ -276,16 +301,17 @@ export function checkCoreOptions(options: CoreOptions): void {
 export function resolveCoreOptions(options: CoreOptions): CoreSettings {
   checkCoreOptions(options)
   checkNames(options.plugins ?? [])
+  const log = options.logger === false ? () => {} : guarded(options.logger ?? consoleLog)
   return {
     ...withDefaults(PLAIN_DEFAULTS, options),
     registry: options.registry === false ? undefined : (options.registry ?? defaultRegistry()),
     fallback: options.fallback,
     production: options.production ?? isProduction(),
     limits: withDefaults({ maxBodyBytes: 1024 * 1024 }, options.limits),
-    log: options.logger === false ? () => {} : guarded(options.logger ?? consoleLog),
+    log,
     logsRequests: isFunction(options.logger),
     providers: { ...DEFAULT_PROVIDERS, ...options.providers },
-    runs: withDefaults(RUN_DEFAULTS, options.runs),
+    runs: runSettingsOf(options.runs, log),
     sessions: withDefaults(SESSION_DEFAULTS, options.sessions),
     state: options.state ?? noState(),
     publicUrl: options.publicUrl,
@@ -304,7 +330,7 @@ const PLAIN_DEFAULTS: Pick<CoreSettings, Plain> = {
   plugins: [],
 }
 
-const RUN_DEFAULTS: CoreSettings['runs'] = {
+const RUN_DEFAULTS: Omit<RunSettings, 'store'> = {
   timeoutMs: 600_000,
   maxEvents: 1_000_000,
   maxLength: 32 * 1024 * 1024,
@@ -322,6 +348,26 @@ const RUN_DEFAULTS: CoreSettings['runs'] = {
   maxFollowers: 100,
   maxRunning: 1000,
   maxRunningPerOwner: 100,
+  maxWaitingPerOwner: 100,
+}
+
+function runSettingsOf(
+  { retentionMs, sessionRetentionMs, ...rest }: RunsOptions = {},
+  log: Log,
+): RunSettings {
+  const by = (name: Numbers, given: RetentionOf) =>
+    retentionBy(given, RUN_DEFAULTS[name], error =>
+      logThrown(log, { event: 'retention.failed', option: `runs.${name}` }, error),
+    )
+  return {
+    ...withDefaults<RunSettings>(RUN_DEFAULTS, rest),
+    ...(typeof retentionMs === 'number' && { retentionMs }),
+    ...(typeof retentionMs === 'function' && { retentionOf: by('retentionMs', retentionMs) }),
+    ...(typeof sessionRetentionMs === 'number' && { sessionRetentionMs }),
+    ...(typeof sessionRetentionMs === 'function' && {
+      sessionRetentionOf: by('sessionRetentionMs', sessionRetentionMs),
+    }),
+  }
 }
 
 const SESSION_DEFAULTS: CoreSettings['sessions'] = {

@@ -45,6 +45,24 @@ export async function keyInPath(segment: string): Promise<string> {
   return artifactKey(digest ?? (await sha256(segment)))
 }
 
+/** Where a file of a turn stands. */
+export interface TurnFile {
+  readonly refId: string
+  readonly place: string
+}
+
+/** The files of inputs whose addresses stand in turns, each once. */
+export function turnFilesIn(turns: string): TurnFile[] {
+  const found = turns.matchAll(
+    /\/runs\/([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\/input(?:\?part=(\d{1,4}))?"/g,
+  )
+  const files = new Map<string, TurnFile>()
+  for (const [address, runId = '', part = '0'] of found) {
+    files.set(address, { refId: turnRefOf(runId), place: placeOf(INPUT_SPOT.key, Number(part)) })
+  }
+  return [...files.values()]
+}
+
 /** The key of a part. */
 export function placeOf(key: string, part: number): string {
   return `${key}.${part}`

@@ -14,7 +14,7 @@ import { logThrown } from '../http/failure-log.ts'
 import type { FileKeeper, FileOwner, InputOwner, RunFiles } from '../runs/files.ts'
 import { partitionOf } from '../runs/record.ts'
 import type { Store, Transaction } from '../state/store.ts'
-import { addressesOf, turnRefOf } from './address.ts'
+import { addressesOf, turnFilesIn, turnRefOf } from './address.ts'
 import { AT_ONCE, bytesOfPieces, digestOf, pieceCount, piecesOf } from './bytes.ts'
 import { withAddresses, withData } from './inputs.ts'
 import { RunFilesWriter } from './run-files.ts'
@@ -42,11 +42,18 @@ const SWEEP_EVERY_MS = 60_000
 /** Runs after which a sweep does not wait for that. */
 const SWEEP_EVERY_RUNS = 100
 
+/** Turns whose files one transaction deletes. */
+const TURNS_AT_ONCE = 100
+
 /** Milliseconds after which a turn is looked for again: what is pushed out of a session leaves without a word. */
 const TURN_MS = 86_400_000
 
 /** Looks of one sweep, of 100 turns each. */
 const ROUNDS = 10
+
+/** Files that turns share with a copy of them: in one transaction, and in all. */
+const SHARED_AT_ONCE = 100
+const MAX_SHARED = 10_000
 
 /** Milliseconds after which a turn is looked for again where nobody could say. */
 const AGAIN_MS = 60_000
@@ -101,9 +108,12 @@ export class Files implements FileKeeper, Storing {
     return withAddresses(this, { runId, owner }, input, isStored ? [turn, { refId: runId }] : [turn])
   }
 
-  async share(runIds: readonly string[], owner: string | null, session: SessionKey): Promise<void> {
-    const turns = runIds.map(turnRefOf)
-    if (turns.length > 0) await this.#calls.share(placeFor(owner), turns, partitionOf(owner), session)
+  async share(turns: string, owner: string | null, session: SessionKey): Promise<void> {
+    const found = turnFilesIn(turns).slice(0, MAX_SHARED)
+    for (let from = 0; from < found.length; from += SHARED_AT_ONCE) {
+      const files = found.slice(from, from + SHARED_AT_ONCE)
+      await this.#calls.share(placeFor(owner), files, partitionOf(owner), session)
+    }
   }
 
   restore(run: FileOwner, input: RunInput): Promise<RunInput> {
@@ -126,6 +136,23 @@ export class Files implements FileKeeper, Storing {
 
   async forget({ runId, owner }: FileOwner): Promise<void> {
     if (!this.#isLocal) await this.#calls.forget(placeFor(owner), runId)
+  }
+
+  async forgetTurns(runIds: readonly string[], owner: string | null, session: SessionKey): Promise<void> {
+    for (let from = 0; from < runIds.length; from += TURNS_AT_ONCE) {
+      const refIds = runIds.slice(from, from + TURNS_AT_ONCE).map(turnRefOf)
+      await this.#calls.forgetTurns(placeFor(owner), refIds, session)
+    }
+    this.#deleteSoon()
+  }
+
+  /** Deletes all files of an owner. Gives whether there were any. */
+  async forgetOwner(owner: string | null): Promise<boolean> {
+    const at = placeFor(owner)
+    let hasFound = false
+    while ((await this.#calls.forgetOwner(at, partitionOf(owner))) > 0) hasFound = true
+    this.#deleteSoon()
+    return hasFound
   }
 
   async store(standing: Standing, bytes: Uint8Array<ArrayBuffer>, told: Told): Promise<void> {

@@ -65,6 +65,7 @@ export function files(options: FilesOptions = {}): Plugin {
       return {
         routes: fileRoutes(core, kept),
         describe: describeFiles,
+        forget: async ({ owner, session }) => session === undefined && kept.forgetOwner(owner),
         begin: () => core.life.atBeginning(() => void kept.deleteLeftOver()),
       }
     },

@@ -10,7 +10,7 @@ import { ServableError } from '../errors.ts'
 import { RUNS } from '../runs/record.ts'
 import { idOf as sessionIdOf, thingOf } from '../runs/sessions.ts'
 import type { Document, Reader, Transaction } from '../state/store.ts'
-import { runOfTurn } from './address.ts'
+import { runOfTurn, type TurnFile } from './address.ts'
 
 /** Files by their ids; a partition is an owner's. */
 const FILES = 'file'
@@ -25,6 +25,9 @@ export const LEFT_OVER = 'file-left-over'
 
 /** Documents that one look finds at the most. */
 const AT_ONCE = 100
+
+/** Files of an owner that one transaction deletes: each may have many pieces. */
+const FORGOTTEN_AT_ONCE = 10
 
 /** Milliseconds after which what may have changed without a word is counted again, or looked at again. */
 const AGAIN_MS = 60_000
@@ -104,11 +107,15 @@ export interface FileTransactions extends Transactions {
     readonly add: (tx: Transaction, file: PieceOf, from: number, pieces: readonly string[]) => boolean
     readonly complete: (tx: Transaction, file: PieceOf) => boolean
     /** Lets another session refer to the files of turns, where they are of that owner. */
-    readonly share: (tx: Transaction, refIds: readonly string[], owner: string, session: SessionKey) => void
+    readonly share: (tx: Transaction, files: readonly TurnFile[], owner: string, session: SessionKey) => void
     /** Takes one reference back. */
     readonly drop: (tx: Transaction, refId: string, place: string) => void
     /** Takes all references of someone back. */
     readonly forget: (tx: Transaction, refId: string) => void
+    /** Takes references of turns back that are of one session. */
+    readonly forgetTurns: (tx: Transaction, refIds: readonly string[], session: SessionKey) => void
+    /** Deletes some files of an owner, whoever refers to them. Gives how many. */
+    readonly forgetOwner: (tx: Transaction, owner: string) => number
     /** A reference of a turn stands until then; without a time the turn is gone. */
     readonly renew: (tx: Transaction, id: string, until?: number) => void
     /** Takes references of runs back whose time has come. Gives whether there are more. */
@@ -131,9 +138,7 @@ export const FILE_TRANSACTIONS: FileTransactions = {
   expiring: [REFERENCES, LEFT_OVER],
   reads: {
     find(tx, refId, place) {
-      const id = idOf(refId, place)
-      const shared = () => tx.withPrefix<Reference>(REFERENCES, sharedId(id, ''), 1)[0]
-      const reference = (tx.get<Reference>(REFERENCES, id) ?? shared())?.value
+      const reference = referenceAt(tx, refId, place)
       const file = reference && tx.get<StoredFile>(FILES, reference.fileId)
       if (reference === undefined || !file?.value.isComplete) return undefined
       const { mimeType, filename } = reference
@@ -181,18 +186,14 @@ export const FILE_TRANSACTIONS: FileTransactions = {
       )
       return true
     },
-    share(tx, refIds, owner, session) {
-      for (const refId of refIds) {
-        const found = tx.withPrefix<Reference>(REFERENCES, idOf(refId, ''), 10 * AT_ONCE)
-        const places = new Map(found.map(({ id, value }) => [id.split(SHARED)[0] ?? id, value]))
-        for (const [place, value] of places) {
-          if (tx.get(FILES, value.fileId)?.partition !== owner) continue
-          const id = sharedId(place, session.sessionId)
-          const about = { id, partition: value.fileId, at: tx.now, tags: {}, expiresAt: tx.now + HOUR_MS }
-          const shared: Reference = { ...value, session }
-          const document = { ...about, value: shared }
-          tx.put(REFERENCES, document, { thing: thingIn(document) })
-        }
+    share(tx, files, owner, session) {
+      for (const { refId, place } of files) {
+        const value = referenceAt(tx, refId, place)
+        if (value === undefined || tx.get(FILES, value.fileId)?.partition !== owner) continue
+        const id = sharedId(idOf(refId, place), session.sessionId)
+        const about = { id, partition: value.fileId, at: tx.now, tags: {}, expiresAt: tx.now + HOUR_MS }
+        const document: Document<Reference> = { ...about, value: { ...value, session } }
+        tx.put(REFERENCES, document, { thing: thingIn(document) })
       }
     },
     drop: (tx, refId, place) => replace(tx, idOf(refId, place), undefined, () => {}),
@@ -202,6 +203,28 @@ export const FILE_TRANSACTIONS: FileTransactions = {
         found = tx.withPrefix<Reference>(REFERENCES, idOf(refId, ''), 10 * AT_ONCE).map(({ id }) => id)
         for (const id of found) replace(tx, id, undefined, () => {})
       } while (found.length > 0)
+    },
+    forgetTurns(tx, refIds, session) {
+      const sessionId = sessionIdOf(session)
+      for (const refId of refIds) {
+        for (const { id, value } of tx.withPrefix<Reference>(REFERENCES, idOf(refId, ''), 10 * AT_ONCE)) {
+          const { session: own } = value
+          if (own !== undefined && sessionIdOf(own) === sessionId) replace(tx, id, undefined, () => {})
+        }
+      }
+    },
+    forgetOwner(tx, owner) {
+      const files = tx.list<StoredFile>(FILES, { partition: owner, limit: FORGOTTEN_AT_ONCE })
+      for (const { id } of files) {
+        let references: Document[]
+        do {
+          references = tx.oldest(REFERENCES, AT_ONCE, id)
+          for (const each of references) tx.delete(REFERENCES, each.id)
+        } while (references.length > 0)
+        deleteFile(tx, id)
+      }
+      if (files.length === 0) tx.delete(OWNERS, owner)
+      return files.length
     },
     renew(tx, id, expiresAt) {
       const document = tx.get<Reference>(REFERENCES, id)
@@ -246,6 +269,13 @@ const SHARED = '~'
 /** The id of the reference of another session. */
 function sharedId(id: string, sessionId: string): string {
   return id + SHARED + sessionId
+}
+
+/** The reference that stands there, of whichever session. */
+function referenceAt(tx: Reader, refId: string, place: string): Reference | undefined {
+  const id = idOf(refId, place)
+  const shared = () => tx.withPrefix<Reference>(REFERENCES, sharedId(id, ''), 1)[0]
+  return (tx.get<Reference>(REFERENCES, id) ?? shared())?.value
 }
 
 function referrerOf(id: string): string {

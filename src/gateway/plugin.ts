@@ -5,7 +5,7 @@
  */
 
 import * as v from 'valibot'
-import { asPlugin, type Core } from '../core/built-in.ts'
+import { asPlugin, type Core, type Forgetting } from '../core/built-in.ts'
 import { SHARED } from '../core/core.ts'
 import type { SocketKeeper, SocketSeat } from '../core/hosted.ts'
 import { runsInObject } from '../core/in-object.ts'
@@ -16,10 +16,11 @@ import { type Catalog, createCatalog, type Sources } from '../http/catalog.ts'
 import { refusing } from '../http/context.ts'
 import { askedAtHandshake } from '../http/credential.ts'
 import { logThrown } from '../http/failure-log.ts'
+import { createAnswerRun } from '../http/go-on.ts'
 import { keyHeaders } from '../http/key-headers.ts'
 import type { Log } from '../http/log.ts'
 import { joinPath } from '../http/router.ts'
-import { createAnswerRun, createStartRun } from '../http/start-run.ts'
+import { createStartRun } from '../http/start-run.ts'
 import {
   checkOptions,
   corsSetting,
@@ -38,6 +39,7 @@ import { authenticateBy } from './handshake.ts'
 import { createRecordKeeper, createSocketKeeper, RECORD_KEEPER } from './keepers.ts'
 import { createLocalRecords } from './local-records.ts'
 import { type GatewayOptions, type GatewaySettings, resolveGateway } from './options.ts'
+import { forgetRecords } from './records.ts'
 import { forwardToObjects } from './remote.ts'
 import { createRemoteRecords } from './remote-records.ts'
 import { type GatewayFetch, gatewayRoutes } from './routes.ts'
@@ -101,8 +103,11 @@ export function eventSocketAs(option: string, options: GatewayOptions): Plugin {
       checkTogether(option, settings, core)
       const { state, middleware } = core.settings
       const { path, authenticate, origins, server } = settings
+      // On Workers the record of each socket is in an object of its own, and leaves with its time.
+      const forget = async ({ owner, session }: Forgetting) =>
+        session === undefined && state.kind === 'local' && forgetRecords(state.store, owner)
       // The host runs the server by itself, so no routes are mounted.
-      if (server !== undefined) return { begin: () => void createLocalServer(settings, core) }
+      if (server !== undefined) return { begin: () => void createLocalServer(settings, core), forget }
       const isLocal = state.kind !== 'hosted'
       const fetch: GatewayFetch = isLocal ? createLocalServer(settings, core).fetch : forwardToObjects(state)
       return {
@@ -122,6 +127,7 @@ export function eventSocketAs(option: string, options: GatewayOptions): Plugin {
           cors: createCors(origins, keyHeaders(core.settings.providers)) ?? null,
         }),
         links: { socket: joinPath(path) },
+        forget,
         withoutAddress: `\`${option}.limits.maxSocketsPerIp\` has no effect`,
       }
     },

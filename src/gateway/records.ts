@@ -6,7 +6,7 @@
  */
 
 import type { RunHost } from '../runs/host.ts'
-import type { Transaction } from '../state/store.ts'
+import type { Place, Store, Transaction } from '../state/store.ts'
 import type { Seen } from './place.ts'
 
 /** The n-th run of a socket. `isBound` says whether the run is cancelled when its socket ends. */
@@ -115,6 +115,26 @@ export function takeExpired(tx: Transaction, now: number): SocketRecord[] {
     tx.delete(SOCKETS, id)
     return value
   })
+}
+
+/** Records that one transaction looks at. */
+const AT_ONCE = 100
+
+/** Deletes the records of an owner. Gives whether there were any. */
+export async function forgetRecords(store: Store, owner: string | null): Promise<boolean> {
+  let hasFound = false
+  let after: Place | undefined
+  do {
+    const page = await store.write(tx => {
+      const documents = tx.list<SocketRecord>(SOCKETS, { partition: '', after, limit: AT_ONCE })
+      const own = documents.filter(({ value }) => value.owner === owner)
+      for (const { id } of own) tx.delete(SOCKETS, id)
+      return { last: documents.at(-1), isFound: own.length > 0 }
+    })
+    hasFound ||= page.isFound
+    after = page.last
+  } while (after !== undefined)
+  return hasFound
 }
 
 /** Cancels the unfinished runs that end with the socket. */

@@ -7,9 +7,10 @@
 import type { InputRequest, Kind, RunEvent } from '../agents/contract.ts'
 import { isServableError, isUntold, redact, reportError, ServableError } from '../errors.ts'
 import type { Catalog } from '../http/catalog.ts'
+import type { AnswerRun } from '../http/go-on.ts'
 import type { KeyReader } from '../http/key-headers.ts'
 import type { Identity } from '../http/platform.ts'
-import type { AnswerRun, Asker, StartedRun, StartRun } from '../http/start-run.ts'
+import type { Asker, StartedRun, StartRun } from '../http/start-run.ts'
 import type { Follower, HostSettings, RunHost } from '../runs/host.ts'
 import type { Run } from '../runs/run.ts'
 import type { Target } from '../runs/target.ts'
@@ -306,6 +307,7 @@ export class GatewaySession {
     const { ip, secrets } = this.#connection
     return {
       owner: this.#owner,
+      identity: this.identity,
       ip,
       requestId: this.#data.requestId,
       // Isolated clients were refused when they connected.

@@ -1,5 +1,6 @@
 import type { RequestState } from './context.ts'
 import type { KeyReader } from './key-headers.ts'
+import type { Identity } from './platform.ts'
 import type { Asker } from './start-run.ts'
 
 /** The asker of a request. */
@@ -16,6 +17,10 @@ export class RequestAsker implements Asker {
 
   get owner(): string | null {
     return this.#state.owner
+  }
+
+  get identity(): Identity | undefined {
+    return this.#state.identity
   }
 
   get ip(): string | undefined {

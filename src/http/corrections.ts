@@ -80,6 +80,13 @@ export function addCorrection(tx: Transaction, correction: Correction, owner: st
   tx.put(CORRECTIONS, { id, partition, at, tags: { agent }, value: correction }, { leaves: 'first' })
 }
 
+/** Deletes the corrections of an owner. Gives whether there were any. */
+export function forgetCorrections(tx: Transaction, owner: string | null): boolean {
+  const documents = tx.list(CORRECTIONS, { partition: partitionOf(owner), limit: MAX_CORRECTIONS })
+  for (const { id } of documents) tx.delete(CORRECTIONS, id)
+  return documents.length > 0
+}
+
 /** Reads a page, newest first. Throws `invalid_query` for a cursor that is none. */
 export function listCorrections(tx: Reader, { agent, owner, ...page }: CorrectionQuery): CorrectionPage {
   const filter = { partition: partitionOf(owner), tags: { agent } }

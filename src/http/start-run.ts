@@ -5,21 +5,20 @@
  * @module
  */
 
-import type { Answer, RunEvent, RunInput, RunOptions, RunResult } from '../agents/contract.ts'
+import type { RunEvent, RunInput, RunOptions, RunResult } from '../agents/contract.ts'
 import { errorOf } from '../agents/event.ts'
 import { asTold, ServableError } from '../errors.ts'
-import type { Follower, HostSettings, NextRun, RunHost } from '../runs/host.ts'
+import type { Approver } from '../runs/asking.ts'
+import type { Follower, HostSettings, RunHost } from '../runs/host.ts'
 import type { Conversation } from '../runs/input.ts'
 import type { RunRecord } from '../runs/record.ts'
 import { type Caller, type KeptRun, type PlainOptions, type Run, startRun } from '../runs/run.ts'
 import type { Target } from '../runs/target.ts'
-import { askedWith } from '../runs/waiting.ts'
-import type { Catalog } from './catalog.ts'
 import { createStoredClientOf, type StoredClientOf, type Who } from './client-of.ts'
 import { digestKey } from './idempotency.ts'
 
 /** Who asks for a run. */
-export interface Asker extends Caller, Who {
+export interface Asker extends Caller, Who, Approver {
   readonly requestId?: string | undefined
   readonly traceparent?: string | undefined
   /** Requests of one deployment do not share memory. */
@@ -108,112 +107,6 @@ class PlainCaller implements Caller {
   readonly keep = async (run: KeptRun): Promise<void> => {
     const client = await this.#storedClientOf(this.#asker)
     await this.#host.keep({ ...run, owner: this.#asker.owner, client })
-  }
-}
-
-/** What came of answers: the record, and the run that goes on after the last one. */
-export interface AnswerOutcome {
-  readonly record: RunRecord
-  readonly started?: StartedRun | undefined
-}
-
-/** Answers to requests of a stored run, and how the run that goes on is started. */
-export interface AskedAnswers {
-  readonly id: string
-  readonly answers: readonly Answer[]
-  /** As for a run. */
-  readonly apiKey?: string | undefined
-  readonly isBackground?: boolean
-}
-
-/**
- * Answers requests of a run that waits. The last answer starts the run that goes on, as a stored one; the same answers again find it.
- * Throws as `RunHost.answer` and {@link StartRun} do.
- */
-export type AnswerRun = (asked: AskedAnswers, asker: Asker) => Promise<AnswerOutcome>
-
-/** Makes an {@link AnswerRun}. */
-export function createAnswerRun(
-  parts: StartParts & { readonly catalogOf: (scope?: string) => Pick<Catalog, 'resolve'> },
-): AnswerRun {
-  const { host } = parts
-  const goOn = createGoOn(parts)
-  return async ({ id, answers, apiKey, isBackground = false }, asker) => {
-    const nextId = crypto.randomUUID()
-    const { record, next } = await host.answer(id, asker.owner, answers, nextId)
-    if (next === undefined) return { record }
-    return { record, started: await goOn(next, { apiKey, isBackground, isNew: next.id === nextId }, asker) }
-  }
-}
-
-/** Starts runs again, or lets them go on. */
-export interface RunAgain {
-  /** Lets an interrupted run go on. Throws `not_resumable` and `key_required`. */
-  resume(asked: AskedAgain, asker: Asker): Promise<StartedRun>
-  /** Runs the input of a stored run again. Throws `input_not_kept`, and as {@link StartRun} does. */
-  retry(asked: AskedAgain, asker: Asker): Promise<StartedRun>
-}
-
-/** Which run, and with what. */
-export type AskedAgain = Pick<AskedAnswers, 'id' | 'apiKey'> & { readonly isBackground: boolean }
-
-/** Makes a {@link RunAgain}. */
-export function createRunAgain(
-  parts: StartParts & {
-    readonly catalogOf: (scope?: string) => Pick<Catalog, 'resolve'>
-    readonly start: StartRun
-  },
-): RunAgain {
-  const { host, catalogOf, start } = parts
-  const goOn = createGoOn(parts)
-  return {
-    async resume({ id, apiKey, isBackground }, asker) {
-      const nextId = crypto.randomUUID()
-      const hasKey = asker.apiKeys(apiKey) !== undefined
-      const { next } = await host.resume(id, asker.owner, { next: nextId, hasKey })
-      return goOn(next, { apiKey, isBackground, isNew: next.id === nextId }, asker)
-    },
-    async retry({ id, apiKey, isBackground }, asker) {
-      const { target, input, options } = await host.asked(id, asker.owner)
-      const { kind, name, scope } = target
-      const { sessionId, userId, history, clientTools } = options
-      return start(
-        {
-          ...{ target: catalogOf(scope).resolve(kind, name), input, sessionId, userId, clientTools },
-          ...(history && { history, memory: 'client' as const }),
-          ...{ apiKey, isBackground },
-        },
-        asker,
-      )
-    },
-  }
-}
-
-/** Starts a run that goes on from another one. Whose it is stays the same, whoever asks for that. */
-function createGoOn({ host, catalogOf }: Pick<StartParts, 'host'> & Parameters<typeof createAnswerRun>[0]) {
-  const storedClientOf = createStoredClientOf()
-  return async (
-    { id, target, input, options: as, continues }: NextRun,
-    {
-      apiKey,
-      isBackground,
-      isNew,
-    }: Pick<AskedAgain, 'apiKey' | 'isBackground'> & { readonly isNew: boolean },
-    asker: Asker,
-  ): Promise<StartedRun> => {
-    const { kind, name, scope } = target
-    const owner = as.identity ?? null
-    const record = await host.start({
-      target: catalogOf(scope).resolve(kind, name),
-      input,
-      options: { ...runOptionsOf({ apiKey }, asker), ...askedWith(as), runId: id },
-      owner,
-      client: await storedClientOf(asker),
-      isBackground,
-      secrets: asker.secrets(),
-      continues,
-    })
-    return new StartedRun(undefined, record, host, owner, isNew)
   }
 }
 

@@ -16,6 +16,8 @@ export interface ToolSummary {
   readonly description: string | null
   /** JSON Schema of the arguments, where the tool has one. */
   readonly parameters: JsonSchema | null
+  /** Whether calls of it may wait for the approval of a person. */
+  readonly needsApproval: boolean
 }
 
 /** One tool. */
@@ -72,13 +74,21 @@ export function createToolCatalog({ toolkits, toolLibrary, toolServers }: ToolSo
   }
 }
 
-function toSummary({ name, description, parameters }: ServerTool): ToolSummary {
-  return { name, description, parameters }
+function toSummary({ name, description, parameters, needsApproval }: ServerTool): ToolSummary {
+  return { name, description, parameters, needsApproval }
 }
 
 /** A tool as lists show it. */
-export function summaryOf(name: string, { description, parameters }: Tool): ToolSummary {
-  return { name, description: description ?? null, parameters: toJsonSchema(parameters) }
+export function summaryOf(
+  name: string,
+  { description, parameters, needsApproval = false }: Tool,
+): ToolSummary {
+  return {
+    name,
+    description: description ?? null,
+    parameters: toJsonSchema(parameters),
+    needsApproval: needsApproval !== false,
+  }
 }
 
 function checkTool(value: unknown, where: string): void {

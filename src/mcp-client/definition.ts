@@ -24,6 +24,7 @@ export type Reach =
     }
 
 const MAX_NAMES = 100
+const MAX_APPROVALS = 1000
 const MAX_VALUE = 8192
 
 /** Headers that the protocol or the connection sets. */
@@ -91,6 +92,18 @@ const Definition = v.strictObject({
     ),
   ),
   autoConnect: v.optional(v.boolean('must be true or false')),
+  needsApproval: v.optional(
+    v.union(
+      [
+        v.boolean(),
+        list(
+          v.pipe(v.string('must be text'), v.regex(/^[\w.-]{1,128}$/, 'must be the name of a tool')),
+          MAX_APPROVALS,
+        ),
+      ],
+      'must be true, false or a list of names of tools',
+    ),
+  ),
 })
 
 /** The fields of each transport. */

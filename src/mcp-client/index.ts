@@ -4,6 +4,12 @@
  * @module
  */
 
-export type { ServerTool, ToolServer, ToolServerDefinition, ToolServers } from '../agents/tool-servers.ts'
+export type {
+  ServerTool,
+  ToolApprovals,
+  ToolServer,
+  ToolServerDefinition,
+  ToolServers,
+} from '../agents/tool-servers.ts'
 export type { OpenStdio } from './connection.ts'
-export { ToolServerManager, type ToolServerManagerOptions } from './manager.ts'
+export { type ServerToolOptions, ToolServerManager, type ToolServerManagerOptions } from './manager.ts'

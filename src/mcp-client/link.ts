@@ -76,7 +76,7 @@ export class Link {
 
   /** The server for the admin routes. */
   get view(): ToolServer {
-    const { id, name, transport, url, command, createdAt } = this.definition
+    const { id, name, transport, url, command, createdAt, needsApproval = false } = this.definition
     const connectedAt = this.#connectedAt === undefined ? null : new Date(this.#connectedAt).toISOString()
     return {
       id,
@@ -87,10 +87,26 @@ export class Link {
       status: this.#status,
       toolCount: this.#connection?.tools.size ?? 0,
       error: this.#error,
-      warnings: this.#connection?.warnings ?? [],
+      warnings: this.#warnings,
+      needsApproval,
       connectedAt,
       createdAt: new Date(createdAt).toISOString(),
     }
+  }
+
+  /** Whether a person must approve calls of a tool. */
+  needsApproval(toolName: string): boolean {
+    const { needsApproval = false } = this.definition
+    return typeof needsApproval === 'boolean' ? needsApproval : needsApproval.includes(toolName)
+  }
+
+  /** What was left out of the list of tools, and names that are to be approved and that no tool has. */
+  get #warnings(): readonly string[] {
+    const { needsApproval: names = false } = this.definition
+    if (this.#connection === undefined) return []
+    const { tools, warnings } = this.#connection
+    const unknown = typeof names === 'boolean' ? [] : names.filter(name => !tools.has(name))
+    return [...warnings, ...unknown.map(name => `\`needsApproval\`: there is no tool \`${name}\``)]
   }
 
   /** Connects unless it is connected or connecting. Resolves after success or failure, and never rejects. */

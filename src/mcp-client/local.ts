@@ -62,13 +62,14 @@ class LocalToolServers implements ToolServers {
     const reach = reachOf(definition)
     await this.#check(reach)
     const id = crypto.randomUUID()
-    const { name, autoConnect = true } = definition
+    const { name, autoConnect = true, needsApproval = false } = definition
     const kept: KeptDefinition = {
       id,
       name,
       createdAt: Date.now(),
       isWanted: autoConnect,
       ...shownOf(reach),
+      needsApproval,
       reach: await this.#options.seal.close(JSON.stringify(reach), id),
     }
     await this.#options.store.put(kept, others => this.#checkRoom(name, others))
@@ -108,13 +109,16 @@ class LocalToolServers implements ToolServers {
     return withinBounds(links.flatMap(toolsOf))
   }
 
+  async needsApproval(name: string): Promise<boolean> {
+    const [server, tool] = partsOf(name)
+    return (await this.#linkOf(server))?.needsApproval(tool) ?? false
+  }
+
   async call(name: string, args: unknown, { signal }: ServerCallOptions = {}): Promise<unknown> {
     checkArguments(args)
-    const dot = name.indexOf('.')
-    const server = name.slice(0, dot)
-    const links = dot === -1 ? [] : await this.#sync()
-    const link = links.find(({ definition }) => definition.name === server)
-    if (link !== undefined) return link.call(name.slice(dot + 1), args ?? {}, signal)
+    const [server, tool] = partsOf(name)
+    const link = await this.#linkOf(server)
+    if (link !== undefined) return link.call(tool, args ?? {}, signal)
     throw new ServableError('tool_not_found', `There is no tool server with a tool \`${name.slice(0, 200)}\``)
   }
 
@@ -170,6 +174,13 @@ class LocalToolServers implements ToolServers {
     const link = (await this.#sync()).find(({ definition }) => definition.id === id)
     if (link !== undefined) return link
     throw new ServableError('tool_server_not_found', 'There is no tool server with this id')
+  }
+
+  /** The link to the server of this name. */
+  async #linkOf(server: string): Promise<Link | undefined> {
+    return server === ''
+      ? undefined
+      : (await this.#sync()).find(({ definition }) => definition.name === server)
   }
 
   async #want(link: Link, isWanted: boolean): Promise<void> {
@@ -268,11 +279,19 @@ function checkArguments(args: unknown): void {
   throw new ServableError('invalid_input', 'The arguments of a tool must be a JSON object')
 }
 
-function toolsOf({ definition: { name: server }, tools }: Link): ServerTool[] {
-  return tools.map(({ name, description, inputSchema }) => ({
+/** The server and the tool of `server.tool`. The server is empty where there is none. */
+function partsOf(name: string): readonly [server: string, tool: string] {
+  const dot = name.indexOf('.')
+  return [name.slice(0, Math.max(dot, 0)), name.slice(dot + 1)]
+}
+
+function toolsOf(link: Link): ServerTool[] {
+  const server = link.definition.name
+  return link.tools.map(({ name, description, inputSchema }) => ({
     name: `${server}.${name}`,
     description,
     parameters: inputSchema,
     server,
+    needsApproval: link.needsApproval(name),
   }))
 }

@@ -1,7 +1,7 @@
 import { EventBus } from '../agents/bus.ts'
 import { defaultRegistry } from '../agents/registry.ts'
-import type { Tool } from '../agents/tool.ts'
-import type { ToolServerPlace, ToolServerSource, ToolServers } from '../agents/tool-servers.ts'
+import { needsApproval as isNeeded, type NeedsApproval, type Tool, type ToolContext } from '../agents/tool.ts'
+import type { ToolApprovals, ToolServerPlace, ToolServerSource, ToolServers } from '../agents/tool-servers.ts'
 import { nameResolver } from '../environment.ts'
 import { ServableError } from '../errors.ts'
 import type { ConnectionLimits, OpenStdio } from './connection.ts'
@@ -45,6 +45,24 @@ const DEFAULTS = {
   retryMs: 1000,
   maxRetryMs: 60_000,
 } as const
+
+/** How an agent uses tools of tool servers. */
+export interface ServerToolOptions {
+  /**
+   * The tools whose calls a person must approve: all, those of these names (`server.tool`), or those for which the function
+   * says so. Default: those that the definition of the server names.
+   */
+  readonly needsApproval?:
+    | ToolApprovals
+    | ((toolName: string, args: unknown, context: ToolContext) => boolean | Promise<boolean>)
+    | undefined
+}
+
+/** What the options say of a tool. */
+function approvalOf(name: string, needs: ServerToolOptions['needsApproval'] = false): NeedsApproval<unknown> {
+  if (typeof needs === 'function') return (args, context) => needs(name, args, context)
+  return typeof needs === 'boolean' ? needs : needs.includes(name)
+}
 
 const OTHERS = ['stdio', 'encryptionKey', 'register']
 
@@ -94,21 +112,31 @@ export class ToolServerManager implements ToolServerSource {
     )
   }
 
-  /** The tool `server.tool`. Each call looks the tool up, so the tool need not exist yet. */
-  tool(name: string): Tool {
+  /**
+   * The tool `server.tool`. Each call looks the tool up, so the tool need not exist yet. Its calls need an approval if the
+   * definition of the server says so, or the options do.
+   */
+  tool(name: string, { needsApproval }: ServerToolOptions = {}): Tool {
     if (typeof name !== 'string' || !name.includes('.'))
       throw invalid('`tool` needs the name of a tool: `server.tool`')
+    const asked = approvalOf(name, needsApproval)
     return {
       name,
+      needsApproval: async (args, context) =>
+        (await this.servers.needsApproval(name)) || isNeeded({ needsApproval: asked }, args, context),
       execute: (args, { signal }) => this.servers.call(name, args, { signal }),
     }
   }
 
-  /** All tools of the servers that are connected now, for an agent whose model chooses among them. */
-  async tools(): Promise<Tool[]> {
+  /**
+   * All tools of the servers that are connected now, for an agent whose model chooses among them. Calls of a tool need an
+   * approval if the definition of its server says so, or the options do.
+   */
+  async tools({ needsApproval }: ServerToolOptions = {}): Promise<Tool[]> {
     const found = await this.servers.tools()
-    return found.map(({ name, description, parameters }) => ({
+    return found.map(({ name, description, parameters, needsApproval: isDefined }) => ({
       ...this.tool(name),
+      needsApproval: isDefined || approvalOf(name, needsApproval),
       description: description ?? undefined,
       parameters,
     }))

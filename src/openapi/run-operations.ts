@@ -171,8 +171,11 @@ function storedRunPaths(build: Builders, { security }: RunParts): Paths {
         requestBody: { required: true, content: json(ref('AnswersBody')) },
         responses: {
           200: answer(
-            'The record with the requests that are left; after the last answer, the result of the run that goes on',
-            { ...json({ oneOf: [ref('RunRecord'), ref('RunResult')] }), ...eventStream(ref('RunEvent')) },
+            'The record with the requests that are left; after the last answer, the result of the run that goes on. Others than its owner learn what came of their decision',
+            {
+              ...json({ oneOf: [ref('RunRecord'), ref('RunResult'), ref('DecidedRun')] }),
+              ...eventStream(ref('RunEvent')),
+            },
             runIdHeader,
           ),
           202: answer('The run goes on', json(ref('RunRecord')), runIdHeader),

@@ -3,7 +3,7 @@ import type { Builders, BuiltInDescription } from '../core/builders.ts'
 import { asPlugin } from '../core/built-in.ts'
 import type { Keep, Transactions } from '../core/kept.ts'
 import type { Plugin } from '../core/plugin.ts'
-import { addCorrection, CorrectionSchema, listCorrections } from '../http/corrections.ts'
+import { addCorrection, CorrectionSchema, forgetCorrections, listCorrections } from '../http/corrections.ts'
 import { correctionRoutes } from '../http/routes/correction-routes.ts'
 import { partitionOf } from '../runs/record.ts'
 import type { Reader, Transaction } from '../state/store.ts'
@@ -15,6 +15,7 @@ const CORRECTION_TRANSACTIONS = {
   writes: {
     add: (tx: Transaction, correction: Correction, owner: string | null) =>
       addCorrection(tx, correction, owner),
+    forget: (tx: Transaction, owner: string | null) => forgetCorrections(tx, owner),
   },
 } satisfies Transactions
 
@@ -38,6 +39,8 @@ export function corrections(): Plugin {
         store: correctionsIn(keep),
       }),
       describe,
+      forget: async ({ owner, session }) =>
+        session === undefined && keep(NAME, CORRECTION_TRANSACTIONS).forget(partitionOf(owner), owner),
     }),
   })
 }

@@ -32,12 +32,14 @@ export interface FileKeeper {
   input(run: InputOwner, input: RunInput, session: SessionKey): Promise<RunInput>
   /** An input with the data of its files again; one that is gone keeps its address. */
   restore(run: FileOwner, input: RunInput): Promise<RunInput>
-  /** The turns of these runs are in another session of that owner too: their files stay while one of both is kept. */
-  share?(runIds: readonly string[], owner: string | null, session: SessionKey): Promise<void>
+  /** Turns of that owner, as this JSON, are in another session too: the files of their inputs stay while one of both is kept. */
+  share?(turns: string, owner: string | null, session: SessionKey): Promise<void>
   /** A run is deleted, in this transaction: where files are in the store of runs. */
   forgetIn?(tx: Transaction, runId: string): void
   /** The same, before it is deleted: where files are elsewhere. */
   forget?(run: FileOwner): Promise<void>
+  /** The turns of these runs, of that owner, are about to be deleted from a session. */
+  forgetTurns?(runIds: readonly string[], owner: string | null, session: SessionKey): Promise<void>
 }
 
 /** The files of one run. */

@@ -7,12 +7,16 @@
 
 import type { Answer, Kind, RunInput, RunOptions } from '../agents/contract.ts'
 import type { LogEntry } from '../state/store.ts'
+import type { Approvals } from './approvals.ts'
+import type { Asking } from './asking.ts'
+import type { Feedback, FeedbackInput } from './feedback.ts'
 import type { FileKeeper } from './files.ts'
 import type { Asked } from './journal.ts'
 import type { FoundRun, RunRecord, RunStatus, RunSummary } from './record.ts'
+import type { RetentionOf } from './retention-of.ts'
 import type { RunSettings } from './run.ts'
 import type { Target } from './target.ts'
-import type { Continued, Waiting, WaitingRun } from './waiting.ts'
+import type { AnsweredBy, AnsweredRun, Continued, NextRun, WaitingRun } from './waiting.ts'
 
 /** What a run does when all who watch it have left: ends, goes on, or goes on for so long. */
 export type DisconnectPolicy = 'cancel' | 'continue' | { readonly graceMs: number }
@@ -31,6 +35,8 @@ export interface HostSettings extends RunSettings {
   readonly maxRunningPerOwner: number
   /** Milliseconds for which an ended run is kept. */
   readonly retentionMs: number
+  /** The same of one run, where a deployment says. Default: `retentionMs`. */
+  readonly retentionOf?: RetentionOf | undefined
   /** The same for one that waits for answers, if that is longer. Default: `retentionMs`. */
   readonly waitingMs?: number | undefined
   /**
@@ -44,6 +50,10 @@ export interface HostSettings extends RunSettings {
   readonly targetOf?: ((asked: Pick<Target, 'kind' | 'name' | 'scope'>) => Target) | undefined
   /** Stores the files of runs apart; undefined where they stay in what runs say. */
   readonly files?: FileKeeper | undefined
+  /** Most plain runs of one client that wait for answers. */
+  readonly maxWaitingPerOwner?: number | undefined
+  /** Lets others than the owner decide, and approvals expire; undefined where neither is so. */
+  readonly approvals?: Approvals | undefined
 }
 
 /** An idempotency key, as digests: whose, for what, and with which body. */
@@ -68,19 +78,6 @@ export interface StartRequest {
   readonly secrets?: readonly string[] | undefined
   /** The run that this one continues. */
   readonly continues?: Continued | undefined
-}
-
-/** A run that is to go on from another one. */
-export type NextRun = Pick<Waiting, 'target' | 'input' | 'options'> & {
-  readonly id: string
-  readonly continues: Continued
-}
-
-/** What came of answers. */
-export interface AnsweredRun {
-  readonly record: RunRecord
-  /** What goes on, once the last request is answered. */
-  readonly next?: NextRun | undefined
 }
 
 /** An interrupted run, and the one that goes on. */
@@ -146,13 +143,21 @@ export interface RunHost {
   find(ref: string): Promise<readonly FoundRun[]>
   /** Throws `run_ended` for a run that has completed or failed. Cancelling twice is no error. */
   cancel(id: string, viewer: Viewer): Promise<RunRecord>
-  /** Keeps a plain run that waits for someone. Throws `state_full` and `state_unavailable`. */
+  /** Keeps a plain run that waits for someone. Throws `too_many_runs`, `state_full` and `state_unavailable`. */
   keep(run: WaitingRun): Promise<void>
+  /** What a run that waits asks, whoever's it is; undefined for one that does not wait. */
+  asking(id: string): Promise<Asking | undefined>
   /**
    * Answers requests of a run that waits: all of the answers count, or none. `next` is the id of the run that goes on, which the
-   * last answer chooses. Throws as `answered` does, and `run_ended` for a run that waits for nothing.
+   * last answer chooses. Throws as `answered` does, `approval_expired`, and `run_ended` for a run that waits for nothing.
    */
-  answer(id: string, viewer: Viewer, answers: readonly Answer[], next: string): Promise<AnsweredRun>
+  answer(
+    id: string,
+    viewer: Viewer,
+    answers: readonly Answer[],
+    next: string,
+    by?: AnsweredBy,
+  ): Promise<AnsweredRun>
   /**
    * Lets an interrupted run go on as another one, which is chosen once. Throws `not_resumable`, and `key_required` where the run used
    * a key of its client and none is given.
@@ -160,6 +165,13 @@ export interface RunHost {
   resume(id: string, viewer: Viewer, request: ResumeRequest): Promise<ResumedRun>
   /** What a run was asked with. Throws `input_not_kept`. */
   asked(id: string, viewer: Viewer): Promise<Asked>
+  /** Deletes all that is kept of a run that has ended. Throws `session_busy` for one at work. */
+  delete(id: string, viewer: Viewer): Promise<void>
+  /**
+   * What was said of a run that has ended; keeps what is said now. Throws `session_busy` for a run at work of which something is
+   * said.
+   */
+  feedback(id: string, viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined>
   /** Looks after what others have left behind, where that is not done by itself. Never rejects. */
   lookAfter?(): Promise<void>
 }

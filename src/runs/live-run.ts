@@ -20,10 +20,8 @@ export interface LiveRunOptions {
   readonly settings: HostSettings
   /** The identity that owns the run. */
   readonly owner: string | null
-  /** Milliseconds for which the record is kept. */
-  readonly keepMs: number
-  /** The same while it waits for answers. */
-  readonly waitMs: number
+  /** Milliseconds for which the record is kept once the run has ended, or while it waits for answers. */
+  readonly keepMs: (isWaiting: boolean) => number
   readonly isBackground: boolean
   /** The worker whose run it is. */
   readonly instance: string
@@ -33,6 +31,8 @@ export interface LiveRunOptions {
   readonly keepsJournal: boolean
   /** What the log has already, where its process died. */
   readonly before?: LogWriterOptions['before']
+  /** Whose place it takes. */
+  readonly client?: string | undefined
   /** Told of an end that cannot be written, which is tried again until it can. */
   readonly onStuck: (error: unknown) => void
 }
@@ -78,8 +78,9 @@ export class LiveRun {
   readonly keep = (write: (tx: Transaction) => boolean): Promise<void> => this.#writing.keep(write)
 
   #work(): LogWriting {
-    const { store, settings, owner, keepMs, waitMs, onStuck, instance, isJournalled, keepsJournal, before } =
+    const { store, settings, owner, keepMs, client, onStuck, instance, isJournalled, keepsJournal, before } =
       this.#options
+    const { approvals } = settings
     const { id } = this.#run
     return writeLog(this.#run, {
       store,
@@ -95,10 +96,10 @@ export class LiveRun {
       ...(isJournalled && { isOurs: (tx: Transaction) => isRunOf(tx, id, instance) }),
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
       finish: (tx, event, result) => {
-        const waiting = isWaiting(event) ? this.#run.waiting : undefined
-        const keptMs = waiting === undefined ? keepMs : waitMs
+        const waiting = isWaiting(event) && this.#run.waiting ? { ...this.#run.waiting, client } : undefined
+        const keptMs = keepMs(waiting !== undefined)
         const json = eventToJson(event)
-        sealRun(tx, id, { event, json, result, keepMs: keptMs, waiting, instance, keepsJournal })
+        sealRun(tx, id, { event, json, result, keepMs: keptMs, waiting, approvals, instance, keepsJournal })
       },
     })
   }

@@ -16,10 +16,11 @@ import type { LocalParts, Retention } from '../state/state.ts'
 import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
 import { later } from '../wake.ts'
 import { admitRun, type KeyUse, placeOf, reserveKey, useOfKey } from './admission.ts'
+import type { Asking } from './asking.ts'
 import { eventToJson } from './event-json.ts'
 import { notStored } from './failures.ts'
+import { type Feedback, type FeedbackInput, feedbackIn, putFeedback, stillAtWork } from './feedback.ts'
 import type {
-  AnsweredRun,
   Follower,
   HostSettings,
   IdempotencyKey,
@@ -59,10 +60,23 @@ import {
   toDocument,
 } from './record.ts'
 import { foldedLog, foldLog, forgetRun, keepMsOf, sealRun, sweep } from './retention.ts'
+import type { Retained } from './retention-of.ts'
 import { startRun } from './run.ts'
 import { Said } from './run-turn.ts'
 import type { Target } from './target.ts'
-import { answered, continuedBy, openOf, putWaiting, type WaitingRun, waitingIn } from './waiting.ts'
+import {
+  type AnsweredBy,
+  type AnsweredRun,
+  answered,
+  continuedBy,
+  openOf,
+  putWaiting,
+  tooManyWaiting,
+  WAITING,
+  type Waiting,
+  type WaitingRun,
+  waitingIn,
+} from './waiting.ts'
 import { NOBODY } from './worker-name.ts'
 
 /** Milliseconds between two sweeps at the least; a sweep happens when a run starts, never by a timer. */
@@ -146,6 +160,7 @@ class LocalHost implements RunHost {
 
   async get(id: string, viewer: Viewer): Promise<RunRecord> {
     await this.#work.look(id)
+    await this.#expire()
     return this.#store.read(tx => {
       return this.#read(tx, this.#work.find(tx, id, viewer))
     })
@@ -196,6 +211,7 @@ class LocalHost implements RunHost {
 
   async list(owner: Viewer, query: RunQuery): Promise<RunPage> {
     await this.#work.look()
+    await this.#expire()
     return this.#store.read(tx => listRuns(tx, owner, query))
   }
 
@@ -221,8 +237,10 @@ class LocalHost implements RunHost {
     })
   }
 
-  async keep({ id, waiting, owner, event }: WaitingRun): Promise<void> {
+  async keep({ id, waiting: asked, owner, client, event }: WaitingRun): Promise<void> {
     await this.#sweep()
+    const { approvals, maxWaitingPerOwner = Number.POSITIVE_INFINITY } = this.#settings
+    const waiting = { ...asked, client }
     const { target, options } = waiting
     await this.#store.write(tx => {
       const at = tx.now
@@ -230,26 +248,48 @@ class LocalHost implements RunHost {
         { id, at, instance: this.#work.worker.own },
         { target, options, owner, key: undefined },
       )
+      if (client !== undefined && tx.count(WAITING, client) >= maxWaitingPerOwner) {
+        throw tooManyWaiting(maxWaitingPerOwner)
+      }
       tx.put(RUNS, toDocument(run), { thing: id })
-      sealRun(tx, id, { event, json: eventToJson(event), result: undefined, keepMs: this.#waitMs, waiting })
+      const keepMs = this.#keepMs({ ...target, owner }, true)
+      sealRun(tx, id, { event, json: eventToJson(event), result: undefined, keepMs, waiting, approvals })
     })
   }
 
-  async answer(id: string, viewer: Viewer, answers: readonly Answer[], next: string): Promise<AnsweredRun> {
+  async asking(id: string): Promise<Asking | undefined> {
     await this.#work.begun(id)
-    await this.#work.look(id)
+    await this.#expire()
+    return this.#store.read(tx => this.#work.lookUp(tx, id) && this.#settings.approvals?.asking(tx, id))
+  }
+
+  async answer(
+    id: string,
+    viewer: Viewer,
+    answers: readonly Answer[],
+    next: string,
+    by: AnsweredBy = {},
+  ): Promise<AnsweredRun> {
+    const { approvals } = this.#settings
+    if (by.change === undefined) {
+      await this.#work.begun(id)
+      await this.#work.look(id)
+      await this.#expire()
+    }
     return this.#store.write(tx => {
       const run = this.#work.find(tx, id, viewer)
-      const before = waitingIn(tx, id)
-      if (before === undefined) throw waitsForNothing(run.record)
-      const after = answered(before, answers, next)
-      putWaiting(tx, id, after, { thing: id })
-      if (after.next === undefined) return { record: this.#read(tx, run) }
-      const record = { ...run.record, continuedBy: after.next }
-      if (before.next === undefined) this.#settle(tx, { ...run, record })
-      const { target, input, options } = after
+      const before = this.#waiting(tx, run, by)
+      const after = answered(before, answers, next, by)
+      putWaiting(tx, id, by.change?.(after, tx.now) ?? after, { thing: id }, approvals)
+      if (openOf(after).length > 0) return { record: this.#read(tx, run) }
+      if (after.next === undefined) return { record: this.#rest(tx, run) }
+      if (before.next === undefined) this.#settle(tx, continuing(run, after.next))
+      const { record } = continuing(run, after.next)
+      const { target, input, options, client, usedKey } = after
+      // Nobody starts it without the key that it needs.
+      if (usedKey && !by.hasKey) return { record }
       const continues = continuedBy(after, id)
-      return { record, next: { id: after.next, target, input, options, continues } }
+      return { record, next: { id: after.next, target, input, options, client, continues } }
     })
   }
 
@@ -267,10 +307,10 @@ class LocalHost implements RunHost {
         writeAsked(tx, id, { ...asked, next: chosen })
         this.#settle(tx, { ...run, record })
       }
-      const { target, input, options } = asked
+      const { target, input, options, client } = asked
       const work = withoutParts(workIn(tx, id, asked))
       const continues = { from: id, answers: [], work: { ...work, first: work.first ?? id } }
-      return { record, next: { id: chosen, target, input, options, continues } }
+      return { record, next: { id: chosen, target, input, options, client, continues } }
     })
   }
 
@@ -284,8 +324,24 @@ class LocalHost implements RunHost {
     })
   }
 
-  lookAfter(): Promise<void> {
-    return this.#work.lookAfter()
+  /** What a run waits for. Throws `run_ended`, and `approval_expired`. */
+  #waiting(tx: Reader, { record }: StoredRun, by: AnsweredBy): Waiting {
+    const waiting = waitingIn(tx, record.id)
+    if (waiting !== undefined && by.change === undefined) this.#settings.approvals?.check(waiting, tx.now)
+    if (waiting !== undefined && record.status !== 'failed') return waiting
+    throw waitsForNothing(record)
+  }
+
+  async lookAfter(): Promise<void> {
+    await this.#work.lookAfter()
+    await this.#expire()
+  }
+
+  #expire(): Soon<void> {
+    return this.#settings.approvals?.expireRuns(this, {
+      store: this.#store,
+      keepMs: what => this.#keepMs(what),
+    })
   }
 
   /** The record with what stands apart from it. */
@@ -297,10 +353,21 @@ class LocalHost implements RunHost {
     return { ...record, ...(result && { result }), ...(requests.length > 0 && { requests }) }
   }
 
+  /** Writes that all is answered, and that the run waits for its owner's key. It is kept as long as before. */
+  #rest(tx: Transaction, run: StoredRun): RunRecord {
+    const record = { ...run.record, resumable: true } as const
+    const { expiresAt } = tx.get(RUNS, record.id) ?? {}
+    tx.put(RUNS, toDocument({ ...run, record }, expiresAt), { thing: record.id, leaves: 'last' })
+    return record
+  }
+
   /** Writes the record of a run that waits no more. It is kept as long as any other from now on. */
   #settle(tx: Transaction, run: StoredRun): void {
     const leaves = run.keyId === null ? 'first' : 'last'
-    tx.put(RUNS, toDocument(run, tx.now + this.#keepMs), { thing: run.record.id, leaves })
+    tx.put(RUNS, toDocument(run, tx.now + this.#keepMs({ ...run.record, owner: run.owner })), {
+      thing: run.record.id,
+      leaves,
+    })
   }
 
   /** The run of the request's id or key, or a new one. Nothing awaits in here, so one key starts one run. */
@@ -353,9 +420,9 @@ class LocalHost implements RunHost {
       store: this.#store,
       settings: this.#settings,
       ...{ owner, instance, isJournalled, before: cut, keepsJournal: this.#leavesExpired },
-      keepMs: this.#keepMs,
-      waitMs: this.#waitMs,
+      keepMs: isWaiting => this.#keepMs({ ...target, owner }, isWaiting),
       isBackground,
+      client: request.client,
       onStuck: thrown => this.#settings.onFailure?.(notStored(id, target, { options, secrets, thrown })),
     })
     this.#work.add(id, live, {
@@ -367,13 +434,14 @@ class LocalHost implements RunHost {
     })
   }
 
-  get #keepMs(): number {
-    return keepMsOf(this.#settings, this.#retention)
-  }
-
-  get #waitMs(): number {
-    const { retentionMs, waitingMs = 0 } = this.#settings
-    return keepMsOf({ retentionMs: Math.max(retentionMs, waitingMs) }, this.#retention)
+  #keepMs({ kind, name, owner }: Retained, isWaiting = false): number {
+    const what = { kind, name, owner }
+    const keepMs = keepMsOf(what, this.#settings, this.#retention)
+    if (!isWaiting) return keepMs
+    const { waitingMs = 0, approvals } = this.#settings
+    // One that expires says so for as long as any other that has ended.
+    const expiringMs = approvals === undefined ? 0 : approvals.expiresMs + keepMs
+    return keepMsOf(what, this.#settings, this.#retention, Math.max(waitingMs, expiringMs))
   }
 
   /** A run as it is by now; one that is gone makes room for another one of its id. */
@@ -470,14 +538,9 @@ class LocalHost implements RunHost {
     const result = event.type === 'finish' ? foldLog(tx, id) : undefined
     const resumable = event === INTERRUPTED && askedIn(tx, id)?.resumes === true
     const json = eventToJson(event)
-    sealRun(tx, id, {
-      event,
-      json,
-      result,
-      keepMs: this.#keepMs,
-      resumable,
-      keepsJournal: this.#leavesExpired,
-    })
+    const run = tx.get<StoredRun>(RUNS, id)?.value
+    const keepMs = run === undefined ? 0 : this.#keepMs({ ...run.record, owner: run.owner })
+    sealRun(tx, id, { event, json, result, keepMs, resumable, keepsJournal: this.#leavesExpired })
   }
 
   /** The turn of a run that nobody here worked on is made from its log. */
@@ -498,6 +561,32 @@ class LocalHost implements RunHost {
     this.#sweptAt = now
     this.#begun = 0
     return this.#store.write(tx => sweep(tx, this.#retention, tx.now, this.#settings.files))
+  }
+
+  async delete(id: string, viewer: Viewer): Promise<void> {
+    await this.#work.begun(id)
+    await this.#work.look(id)
+    await this.#store.write(tx => forgetRun(tx, this.#findEnded(tx, id, viewer), this.#settings.files))
+  }
+
+  async feedback(id: string, viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined> {
+    await this.#work.look(id)
+    if (given !== undefined) {
+      return this.#store.write(tx => {
+        this.#findEnded(tx, id, viewer)
+        return putFeedback(tx, { id, partition: '' }, given, { thing: id })
+      })
+    }
+    return this.#store.read(tx => {
+      this.#work.find(tx, id, viewer)
+      return feedbackIn(tx, id)
+    })
+  }
+
+  #findEnded(tx: Reader, id: string, viewer: Viewer): StoredRun {
+    const run = this.#work.find(tx, id, viewer)
+    if (run.record.status === 'running') throw stillAtWork()
+    return run
   }
 }
 
@@ -537,6 +626,11 @@ function notResumable({ status }: RunSummary): ServableError {
 
 function keyRequired(): ServableError {
   return new ServableError('key_required', 'The run used a key of its client: give one again')
+}
+
+function continuing(run: StoredRun, continuedBy: string): StoredRun {
+  const { resumable: _, ...record } = run.record
+  return { ...run, record: { ...record, continuedBy } }
 }
 
 function waitsForNothing({ status }: RunSummary): ServableError {

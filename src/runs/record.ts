@@ -48,8 +48,10 @@ export interface RunRecord {
   readonly continuedFrom?: string | undefined
   /** The run that goes on with the answers. */
   readonly continuedBy?: string | undefined
-  /** It was interrupted, and goes on at `POST /runs/:id/resume`. */
-  readonly resumable?: boolean | undefined
+  /**
+   * Its owner goes on with it at `POST /runs/:id/resume`: it was interrupted, or all is answered and it needs a key that is not kept.
+   */
+  readonly resumable?: true | undefined
   /** Once the run has failed; masked in production. */
   readonly error?: { readonly code: string; readonly message: string } | undefined
 }

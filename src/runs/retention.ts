@@ -9,17 +9,25 @@ import { Fold } from '../agents/fold.ts'
 import { readLog } from '../state/read-log.ts'
 import type { Retention } from '../state/state.ts'
 import type { Reader, Transaction } from '../state/store.ts'
+import { FEEDBACK } from './feedback.ts'
 import type { FileKeeper } from './files.ts'
+import type { HostSettings } from './host.ts'
 import { forgetJournal } from './journal.ts'
 import { ended, KEYS, RESULTS, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
-import { putWaiting, WAITING, type Waiting } from './waiting.ts'
+import type { Retained } from './retention-of.ts'
+import { dropWaiting, type Notes, putWaiting, type Waiting } from './waiting.ts'
 
 /** A run with an idempotency key is kept at least this long, whatever the count. */
 const KEYED_MIN_MS = 60 * 60 * 1000
 
-/** Milliseconds for which what has ended is kept: as long as its own retention says, and the state's. */
-export function keepMsOf({ retentionMs }: { readonly retentionMs: number }, { maxAgeMs }: Retention): number {
-  return Math.min(retentionMs, maxAgeMs ?? Number.POSITIVE_INFINITY)
+/** Milliseconds for which what has ended is kept: as long as its own retention says, and the state's; at least `leastMs`. */
+export function keepMsOf(
+  what: Retained,
+  { retentionMs, retentionOf = () => retentionMs }: Pick<HostSettings, 'retentionMs' | 'retentionOf'>,
+  { maxAgeMs = Number.POSITIVE_INFINITY }: Retention,
+  leastMs = 0,
+): number {
+  return Math.min(Math.max(retentionOf(what), leastMs), maxAgeMs)
 }
 
 /** Most runs that one sweep looks at. */
@@ -39,19 +47,32 @@ export interface RunEnd {
   readonly resumable?: boolean | undefined
   /** What is kept of its work stays, since the store is emptied when the run leaves. */
   readonly keepsJournal?: boolean | undefined
+  readonly approvals?: Notes | undefined
 }
 
 /** Seals the log of a running run and updates its record; false, and nothing is written, where it has ended before. */
 export function sealRun(
   tx: Transaction,
   id: string,
-  { event, json, result, keepMs, waiting, instance, resumable = false, keepsJournal = false }: RunEnd,
+  {
+    event,
+    json,
+    result,
+    keepMs,
+    waiting,
+    approvals,
+    instance,
+    resumable = false,
+    keepsJournal = false,
+  }: RunEnd,
 ): boolean {
   const stored = tx.get<StoredRun>(RUNS, id)?.value
+  // It was deleted by someone who thought that nobody worked on it: nothing of it may be left.
+  if (stored === undefined) tx.deleteLog(id)
   if (stored?.record.status !== 'running' || (instance ?? stored.instance) !== stored.instance) return false
   if (tx.append(id, json, true) === undefined) return false
   const expiresAt = tx.now + keepMs
-  const record = { ...ended(stored.record, event), ...(resumable && { resumable }) }
+  const record = { ...ended(stored.record, event), ...(resumable && { resumable: true as const }) }
   const document = toDocument({ ...stored, record }, expiresAt)
   // What someone may still ask for, and what goes on from another run (its answers would start it again), leaves last.
   const isFirst = stored.keyId === null && waiting === undefined && stored.record.continuedFrom === undefined
@@ -59,7 +80,7 @@ export function sealRun(
   if (result !== undefined) {
     tx.put(RESULTS, { ...document, expiresAt: undefined, tags: {}, value: result }, { thing: id })
   }
-  if (waiting !== undefined) putWaiting(tx, id, waiting, { thing: id })
+  if (waiting !== undefined) putWaiting(tx, id, waiting, { thing: id }, approvals)
   if (!resumable && !keepsJournal) forgetJournal(tx, id, true)
   tx.delete(RUNNING, id)
   return true
@@ -116,10 +137,11 @@ export function forgetRun(tx: Transaction, { record, keyId }: StoredRun, files?:
   files?.forgetIn?.(tx, record.id)
   tx.delete(RUNS, record.id)
   tx.delete(RESULTS, record.id)
-  tx.delete(WAITING, record.id)
+  dropWaiting(tx, record.id)
   forgetJournal(tx, record.id)
+  tx.delete(FEEDBACK, record.id)
   tx.deleteLog(record.id)
   // Its answers start it once: never again.
-  if (record.continuedFrom !== undefined) tx.delete(WAITING, record.continuedFrom)
+  if (record.continuedFrom !== undefined) dropWaiting(tx, record.continuedFrom)
   if (keyId !== null) tx.delete(KEYS, keyId)
 }

@@ -127,7 +127,7 @@ export class RunTurn implements RunSitting, Sitting {
     this.#letGo = letGo
     for (let pause = ASK_MS; !this.#hasLeft; pause = Math.min(2 * pause, MAX_ASK_MS)) {
       this.#turn = { ...this.#turn, at: Date.now() }
-      const { place, stops, isStopped } = await this.#sessions.enter(this.key, this.#turn)
+      const { place, stops, isStopped } = await this.#sessions.enter(this.key, this.#turn, this.#run.goesOn)
       this.#isIn = true
       this.#hasBegun = place === 0
       for (const other of others) if (stops.includes(other.runId)) other.stop()

@@ -180,7 +180,7 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       const continuedFrom = caller?.continues?.from
       const about = {
         ...{ id: this.id, input, options: this.#options, isStored: caller?.isStored },
-        ...{ cancel: this.cancel, continuedFrom, onWait },
+        ...{ cancel: this.cancel, continuedFrom, onWait, goesOn: caller?.cut !== undefined },
       }
       this.#turn = key && memory.sessions?.turnOf(key, target, about)
       this.#options = { ...this.#options, memory: memoryOf(memory, target, this.#options, this.#turn) }

@@ -100,7 +100,7 @@ const MAX_SUMMARY = 16_384
 /** Keeps sessions. With Durable Objects each has an object of its own, and nobody counts those of one owner. */
 function keeper(
   calls: SessionCalls,
-  { settings, compact, hold, onError, files }: SessionParts,
+  { settings, settingsFor, compact, hold, onError, files }: SessionParts,
 ): SessionKeeper {
   const here = new Map<string, Set<Sitting>>()
   const held = <T>(work: Promise<T>): Promise<T> => {
@@ -121,15 +121,18 @@ function keeper(
     },
     turns: async key => JSON.parse(await calls.turns(placeOf(key), key)),
     turnUntil: (key, runId) => calls.until(placeOf(key), key, runId),
-    append: async (key, note) => calls.append(placeOf(key), key, JSON.stringify(note), settings),
-    async enter(key, turn) {
-      const entered = await held(calls.enter(placeOf(key), key, JSON.stringify(turn), settings))
+    append: async (key, note) => calls.append(placeOf(key), key, JSON.stringify(note), settingsFor(key)),
+    async enter(key, turn, goesOn) {
+      const begun = JSON.stringify(goesOn === true ? { ...turn, goesOn } : turn)
+      const entered = await held(calls.enter(placeOf(key), key, begun, settingsFor(key)))
       if (entered.isFirst) tell(key)
       return entered
     },
-    beat: (key, runId) => calls.beat(placeOf(key), key, runId, settings),
+    beat: (key, runId) => calls.beat(placeOf(key), key, runId, settingsFor(key)),
     async leave(key, end, note) {
-      await held(calls.leave(placeOf(key), key, JSON.stringify(end), note && JSON.stringify(note), settings))
+      await held(
+        calls.leave(placeOf(key), key, JSON.stringify(end), note && JSON.stringify(note), settingsFor(key)),
+      )
       tell(key)
     },
     seat(key, sitting) {
@@ -158,7 +161,7 @@ function keeper(
     const { sessionId, owner } = key
     try {
       const text = String(await compact(leaving, { sessionId, owner, signal, summary })).slice(0, MAX_SUMMARY)
-      await calls.summarize(placeOf(key), key, { text, upTo }, settings)
+      await calls.summarize(placeOf(key), key, { text, upTo }, settingsFor(key))
       return text
     } catch (error) {
       if (!signal.aborted) onError(error)

@@ -1,5 +1,6 @@
 import type { Turn } from '../agents/turn.ts'
 import type { FileKeeper } from './files.ts'
+import type { SettingsFor } from './session-retention.ts'
 import type { SessionConcurrency, SessionSettings } from './sessions.ts'
 
 /** How the turns of sessions are kept, and what a run does whose session another run has. */
@@ -35,6 +36,7 @@ export interface CompactContext {
 /** What keeping sessions needs beside the state. */
 export interface SessionParts {
   readonly settings: SessionSettings
+  readonly settingsFor: SettingsFor
   readonly compact: SessionsOptions['compact']
   /** Keeps the isolate alive. */
   readonly hold: ((work: Promise<unknown>) => void) | undefined

@@ -10,6 +10,7 @@ import type { Entered, SessionKey, SessionNote, SessionReader } from '../agents/
 import type { Turn, TurnEnd } from '../agents/turn.ts'
 import { ServableError } from '../errors.ts'
 import type { Document, Footing, Reader, Tags, Transaction } from '../state/store.ts'
+import { FEEDBACK } from './feedback.ts'
 import { partitionOf } from './record.ts'
 import { plain, toldOf } from './told-turn.ts'
 
@@ -17,6 +18,8 @@ import { plain, toldOf } from './told-turn.ts'
 export const SESSIONS = 'session'
 export const TURNS = 'turn'
 export const MEMBERS = 'session-member'
+/** Runs that were thought dead when their session was deleted. */
+export const GONE = 'session-gone'
 
 /** What a run of a session does that another run has. */
 export type SessionConcurrency = 'queue' | 'reject' | 'interrupt'
@@ -124,18 +127,21 @@ export function idOf({ owner, place, sessionId }: SessionKey): string {
   return JSON.stringify([owner, place, sessionId])
 }
 
+/** A turn that begins, or goes on where its process died. */
+export type BegunTurn = Turn & { readonly goesOn?: boolean }
+
 /** Gets in line, or renews the place in it. Whoever is first begins its turn. Throws `session_busy`. */
 export function enterSession(
   tx: Transaction,
   key: SessionKey,
-  turn: Turn,
+  { goesOn = false, ...turn }: BegunTurn,
   settings: SessionSettings,
 ): Entered {
   const { runId } = turn
-  const session = look(tx, key)
+  const session = goesOn ? reopened(tx, key, look(tx, key), runId) : look(tx, key)
   const before = alive(session, tx.now, runId)
   const place = before.findIndex(seat => seat.runId === runId)
-  const line = place === -1 ? joined(before, turn, settings) : before
+  const line = place !== -1 || goesOn ? before : joined(before, turn, settings)
   const seat = place === -1 ? undefined : before[place]
   const at = place === -1 ? line.length : place
   const begins = at === 0 && !session.open.some(entry => entry.turn?.runId === runId)
@@ -147,6 +153,22 @@ export function enterSession(
   const stops = seat === undefined ? line.filter(({ stop }) => stop).map(each => each.runId) : []
   const isFirst = begins && session.about === undefined
   return { place: at, stops, isStopped: seat?.stop === true, isFirst }
+}
+
+/** With the turn of a run that goes on open again, in its place: it may have been put away as interrupted. */
+function reopened(tx: Transaction, key: SessionKey, session: Session, runId: string): Session {
+  if (session.open.some(entry => entry.turn?.runId === runId)) return session
+  const ended = tx.list<Entry>(TURNS, { partition: idOf(key), limit: session.count })
+  const document = ended.find(({ value }) => value.turn?.runId === runId)
+  if (document?.value.turn === undefined) return session
+  tx.delete(TURNS, document.id)
+  const { seq, turn } = document.value
+  return {
+    ...session,
+    count: session.count - 1,
+    length: session.length - lengthOf(document.value),
+    open: [...session.open, { seq, turn: { ...turn, status: 'running' } }],
+  }
 }
 
 /** The line for one who joins it. A run that goes on is never sent away: its answers are taken, and start no other. */
@@ -202,7 +224,7 @@ export function keepSession(
 ): boolean {
   const session = look(tx, key)
   const [first, ...rest] = alive(session, tx.now, runId)
-  if (first !== undefined && (first.runId !== runId || first.stop)) return false
+  if (first === undefined ? isGone(tx, runId) : first.runId !== runId || first.stop) return false
   if (first === undefined || first.until - tx.now < RENEW_AT_MS) {
     save(tx, key, { ...session, line: [{ runId, until: tx.now + LEASE_MS }, ...rest] }, settings)
   }
@@ -222,12 +244,15 @@ export function leaveSession(
   const line = alive(session, tx.now, runId).filter(seat => seat.runId !== runId)
   const isIt = ({ turn }: Entry) => turn?.runId === runId
   const left = { ...session, line, open: session.open.filter(entry => !isIt(entry)) }
-  if (end.status === 'running') return save(tx, key, left, settings)
+  const leaves = () => {
+    if (tx.get(SESSIONS, idOf(key)) !== undefined) save(tx, key, left, settings)
+  }
+  if (end.status === 'running') return leaves()
   // One that was thought dead has been settled.
   const settled = () =>
     tx.list<Entry>(TURNS, { partition: idOf(key), limit: PAGE * 5 }).map(({ value }) => value)
   const entry = session.open.find(isIt) ?? settled().find(isIt)
-  if (entry === undefined && end.input === undefined) return save(tx, key, left, settings)
+  if (entry === undefined && (end.input === undefined || isGone(tx, runId))) return leaves()
   const { seq = left.next, turn } = entry ?? {}
   const whole = { ...turn, ...end } as Turn
   const ended = { seq, turn: whole, ...(note && noted(note, settings)) }
@@ -326,13 +351,18 @@ export function turnUntil(tx: Reader, key: SessionKey, runId: string): number | 
 /** Deletes a session with all that is kept of it. */
 export function forgetSession(tx: Transaction, id: string): void {
   tx.delete(SESSIONS, id)
-  for (const collection of [TURNS, MEMBERS]) {
+  for (const collection of [TURNS, MEMBERS, FEEDBACK]) {
     for (const each of tx.list(collection, { partition: id, limit: 1_000_000 }))
       tx.delete(collection, each.id)
   }
 }
 
-function busy(): ServableError {
+/** Whether the session of a run was deleted while the run was thought dead: nothing of it is kept any more. */
+function isGone(tx: Reader, runId: string): boolean {
+  return tx.get(GONE, runId) !== undefined
+}
+
+export function busy(): ServableError {
   return new ServableError(
     'session_busy',
     'Another run of the session is at work: try again when it has ended',
@@ -400,6 +430,7 @@ export function close(
     const [oldest] = tx.oldest<Entry>(TURNS, 1, partition)
     if (oldest === undefined) break
     tx.delete(TURNS, oldest.id)
+    tx.delete(FEEDBACK, oldest.id)
     count--
     length -= lengthOf(oldest.value)
   }

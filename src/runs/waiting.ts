@@ -6,15 +6,19 @@
 
 import type { Answer, FinishEvent, InputRequest, RunInput, RunOptions } from '../agents/contract.ts'
 import { misfitOf } from '../agents/misfit.ts'
-import { withoutKeys } from '../agents/redacted.ts'
+import { secretsOf, withoutKeys } from '../agents/redacted.ts'
 import type { KeptWork } from '../agents/work.ts'
 import { canonicalJson } from '../canonical-json.ts'
 import { ServableError } from '../errors.ts'
 import type { Footing, Reader, Transaction } from '../state/store.ts'
+import type { RunRecord } from './record.ts'
 import type { Target } from './target.ts'
 
 /** The collection of runs and tasks that wait, by the id of the run or task. */
 export const WAITING = 'waiting'
+
+/** The collection of what they ask, for lists: of each that has open requests, without its work. */
+export const ASKING = 'asking'
 
 /** What a run was asked with, as far as it is asked so again: no keys, and nothing of one request. */
 export type AskedWith = Pick<
@@ -32,6 +36,29 @@ export interface Waiting {
   readonly work: KeptWork
   /** The run that goes on: chosen with the last answer. */
   readonly next?: string | undefined
+  /** Whose place the run that goes on takes. Of old runs it is not known. */
+  readonly client?: string | undefined
+  /** The run used a key of its client: without one it does not go on. */
+  readonly usedKey?: true | undefined
+  readonly isTask?: true | undefined
+  /** When it began to wait, in milliseconds since 1970. Set when it is first written. */
+  readonly at?: number | undefined
+  /** When its approvals expire, if they do. */
+  readonly expiresAt?: number | undefined
+  /** They have: no answer counts any more. */
+  readonly hasExpired?: true | undefined
+  /** All is answered since they have, and nobody has started the run that goes on yet. */
+  readonly isGoingOn?: true | undefined
+}
+
+/** How answers come. */
+export interface AnsweredBy {
+  /** Somebody other than the owner, or nobody. */
+  readonly isOther?: boolean | undefined
+  /** They come with a key of a model provider. */
+  readonly hasKey?: boolean | undefined
+  /** The service itself answers, since something has expired: what it writes beside the answers. */
+  readonly change?: ((after: Waiting, now: number) => Waiting) | undefined
 }
 
 /** A plain run that waits for someone, and is kept from then on: without what it said. */
@@ -57,6 +84,19 @@ export function askedWith(options: RunOptions): AskedWith {
   return { sessionId, userId, identity, metadata, history, clientTools }
 }
 
+/** What came of answers. */
+export interface AnsweredRun {
+  readonly record: RunRecord
+  /** What goes on, once the last request is answered. */
+  readonly next?: NextRun | undefined
+}
+
+/** A run that is to go on from another one. */
+export type NextRun = Pick<Waiting, 'target' | 'input' | 'options' | 'client'> & {
+  readonly id: string
+  readonly continues: Continued
+}
+
 /** What is kept of a run that waits. Throws `run_too_large`, and `invalid_event` for what is not JSON. */
 export function waitingOf(
   { kind, name, scope }: Target,
@@ -70,14 +110,35 @@ export function waitingOf(
     options: askedWith(options),
     requests,
     answers: [],
+    ...(secretsOf(options).length > 0 && { usedKey: true as const }),
   }
   // As JSON has it: stores of every kind give back the same.
   return { ...(JSON.parse(JSON.stringify(withoutKeys(all, options))) as Omit<Waiting, 'work'>), work }
 }
 
-/** Keeps what a run or task waits for, for as long as itself. */
-export function putWaiting(tx: Transaction, id: string, waiting: Waiting, footing: Footing): void {
-  tx.put(WAITING, { id, partition: '', at: tx.now, tags: {}, value: waiting }, footing)
+/** Is told of what waits before that is written, and may change it. */
+export interface Notes {
+  note(tx: Transaction, id: string, waiting: Waiting, footing: Footing): Waiting
+}
+
+/** Keeps what a run or task waits for, for as long as itself. Those of one client that wait are in one partition. */
+export function putWaiting(
+  tx: Transaction,
+  id: string,
+  waiting: Waiting,
+  footing: Footing,
+  approvals?: Notes,
+): void {
+  const noted = approvals?.note(tx, id, waiting, footing) ?? waiting
+  const value = { ...noted, at: waiting.at ?? tx.now }
+  const partition = openOf(value).length === 0 ? '' : (value.client ?? '')
+  tx.put(WAITING, { id, partition, at: value.at, tags: {}, value, expiresAt: value.expiresAt }, footing)
+}
+
+/** Deletes what a run or task waits for. */
+export function dropWaiting(tx: Transaction, id: string): void {
+  tx.delete(WAITING, id)
+  tx.delete(ASKING, id)
 }
 
 /** What a run or task waits for. */
@@ -86,7 +147,12 @@ export function waitingIn(tx: Reader, id: string): Waiting | undefined {
 }
 
 /** The requests that nobody has answered. */
-export function openOf({ requests, answers }: Pick<Waiting, 'requests' | 'answers'>): InputRequest[] {
+export function openOf({
+  requests,
+  answers,
+  hasExpired,
+}: Pick<Waiting, 'requests' | 'answers' | 'hasExpired'>): InputRequest[] {
+  if (hasExpired) return []
   const answered = new Set(answers.map(({ id }) => id))
   return requests.filter(({ id }) => !answered.has(id))
 }
@@ -94,9 +160,15 @@ export function openOf({ requests, answers }: Pick<Waiting, 'requests' | 'answer
 /**
  * What waits after some answers: all of them count, or none. Throws `request_not_found` for an id that was not asked,
  * `invalid_body` for an answer that does not fit, `request_changed` for another digest, and `already_answered` for a second,
- * different answer. The same answer again changes nothing.
+ * different answer. The same answer again changes nothing. Where the run used a key, the last answer chooses nothing without one: from
+ * its owner it is `key_required`.
  */
-export function answered(waiting: Waiting, answers: readonly Answer[], next: string): Waiting {
+export function answered(
+  waiting: Waiting,
+  answers: readonly Answer[],
+  next: string,
+  by: AnsweredBy = {},
+): Waiting {
   const kept = new Map(waiting.answers.map(answer => [answer.id, answer]))
   const requests = new Map(waiting.requests.map(request => [request.id, request]))
   answers.forEach((answer, index) => {
@@ -112,7 +184,15 @@ export function answered(waiting: Waiting, answers: readonly Answer[], next: str
     kept.set(answer.id, answer)
   })
   const after = { ...waiting, answers: [...kept.values()] }
-  return openOf(after).length === 0 ? { ...after, next: waiting.next ?? next } : after
+  if (openOf(after).length > 0) return after
+  if (!waiting.usedKey || by.hasKey) return { ...after, next: waiting.next ?? next }
+  if (by.isOther) return after
+  throw new ServableError('key_required', 'The run used a key of its client: send one with the last answer')
+}
+
+/** The error of a client that has too many plain runs that wait. */
+export function tooManyWaiting(max: number): ServableError {
+  return new ServableError('too_many_runs', `This client already has ${max} runs that wait for answers`)
 }
 
 /** What the run that goes on gets. */

@@ -2,6 +2,7 @@ import type { Kind } from '../agents/contract.ts'
 import { KINDS } from '../agents/registry.ts'
 import type { Builders, BuiltInDescription, Operations, Schema } from '../core/builders.ts'
 import { ForkSchema, NewSessionSchema, RenameSchema } from './asked.ts'
+import { FeedbackSchema } from './feedback.ts'
 
 const TAG = 'sessions'
 
@@ -23,10 +24,62 @@ export function describeSessions(build: Builders): BuiltInDescription {
           problems: [400, 401, 404, 413, 415, 429, 503],
         }),
       },
+      [at('sessions/export')]: {
+        get: operation(TAG, 'exportSessions', 'Export turns with their feedback, a line of JSON each', {
+          parameters: [
+            kind,
+            name,
+            parameter('query', 'since', 'Only turns that began then or later: ISO 8601, or milliseconds'),
+          ],
+          responses: { 200: answer('The turns', { 'application/x-ndjson': { schema: { type: 'string' } } }) },
+          problems: [400, 401, 404, 503],
+        }),
+      },
+      [at('users/me')]: {
+        delete: operation(TAG, 'deleteUser', 'Delete all that is kept of the caller', {
+          parameters: [runningOf(build)],
+          responses: { 204: { description: 'Nothing is left' } },
+          problems: [400, 401, 404, 409, 503],
+        }),
+      },
+      [at('runs/{id}/feedback')]: feedbackOf(build),
       ...Object.assign({}, ...KINDS.map(each => pathsOf(each, build))),
     },
-    bodies: { NewSession: NewSessionSchema, SessionRename: RenameSchema, SessionFork: ForkSchema },
+    bodies: {
+      FeedbackBody: FeedbackSchema,
+      NewSession: NewSessionSchema,
+      SessionRename: RenameSchema,
+      SessionFork: ForkSchema,
+    },
     schemas: schemasOf(build),
+  }
+}
+
+function runningOf({ parameter, choice }: Builders): Schema {
+  return parameter('query', 'running', 'Cancels runs at work, which are refused otherwise', choice('cancel'))
+}
+
+function feedbackOf(build: Builders): Operations {
+  const { operation, parameter, answer, json, ref, choice, text } = build
+  const runId = parameter('path', 'id', 'Id of the run', { type: 'string', format: 'uuid' })
+  const feedback = { 200: answer('What was said of the run', json(ref('Feedback'))) }
+  return {
+    post: operation(TAG, 'addFeedback', 'Say what a run that has ended was worth', {
+      parameters: [runId],
+      requestBody: { required: true, content: json(ref('FeedbackBody')) },
+      responses: feedback,
+      problems: [400, 401, 404, 409, 413, 415, 429, 503],
+    }),
+    get: operation(TAG, 'getFeedback', 'Get what was said of a run', {
+      parameters: [
+        runId,
+        parameter('query', 'sessionId', 'The session of a plain run', text),
+        parameter('query', 'kind', 'Whose session it is', { ...choice(...KINDS), default: 'agent' }),
+        parameter('query', 'name', 'Its name', text),
+      ],
+      responses: feedback,
+      problems: [400, 401, 404, 409, 503],
+    }),
   }
 }
 
@@ -49,6 +102,16 @@ function pathsOf(kind: Kind, build: Builders): Readonly<Record<string, Operation
         responses: { 200: answer('The session', session) },
         problems: [401, 404, 503],
       }),
+      delete: operation(
+        TAG,
+        named('deleteSession'),
+        `Delete a session of the ${kind} with all that is of it`,
+        {
+          parameters: [...own, runningOf(build)],
+          responses: { 204: { description: 'Nothing is left' } },
+          problems: [400, 401, 404, 409, 503],
+        },
+      ),
       patch: operation(TAG, named('renameSession'), `Set the title of a session of the ${kind}`, {
         ...changing('SessionRename'),
         responses: { 200: answer('The session', session) },
@@ -74,6 +137,10 @@ function schemasOf({ object, list, ref, choice, text, maybeText, flag, count, mo
     SessionSummary: object({
       ...{ id: text, kind, name: text, title: maybeText, lastMessage: maybeText, count },
       ...{ createdAt: moment, updatedAt: moment, 'isRunning?': flag },
+    }),
+    Feedback: object({
+      ...{ runId: text, 'score?': { type: 'number' }, 'text?': text, 'correction?': text },
+      updatedAt: moment,
     }),
     SessionPage: object({ sessions: list(ref('SessionSummary')), nextCursor: maybeText }),
     Turn: object({

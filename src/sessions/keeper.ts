@@ -8,13 +8,14 @@ import type { Kind } from '../agents/contract.ts'
 import type { SessionKey } from '../agents/memory.ts'
 import { ownerOf } from '../agents/owner.ts'
 import type { Core } from '../core/built-in.ts'
-import { sessionSettingsOf } from '../core/core.ts'
+import { sessionSettingsFor } from '../core/core.ts'
 import type { Calls } from '../core/kept.ts'
 import type { Place } from '../core/place.ts'
 import { ServableError } from '../errors.ts'
 import { partitionOf } from '../runs/record.ts'
 import { placeOf } from '../runs/session-keeper.ts'
-import { idOf, type SessionSettings } from '../runs/sessions.ts'
+import type { SettingsFor } from '../runs/session-retention.ts'
+import { idOf } from '../runs/sessions.ts'
 import type { SessionPage, SessionQuery, SessionSummary } from './list.ts'
 import { SESSION_WORKS, type SessionWorks } from './transactions.ts'
 import type { TurnQuery } from './turns.ts'
@@ -31,21 +32,21 @@ export function keyOf(identity: string | null, kind: Kind, name: string, session
 /** See the module's head. */
 export class Sessions {
   readonly #calls: Calls<SessionWorks>
-  readonly #settings: SessionSettings
+  readonly #settingsFor: SettingsFor
   readonly #files: Core['runs']['files']
   /** Each session has an object of its own, and lists have copies. */
   readonly #isHosted: boolean
 
   constructor({ keep, settings, runs }: Pick<Core, 'keep' | 'settings' | 'runs'>) {
     this.#calls = keep(NAME, SESSION_WORKS)
-    this.#settings = sessionSettingsOf(settings)
+    this.#settingsFor = sessionSettingsFor(settings)
     this.#files = runs.files
     this.#isHosted = settings.state.kind === 'hosted'
   }
 
   list(identity: string, query: SessionQuery): Promise<SessionPage> {
     const owner = ownerOf({ identity }) ?? ''
-    return this.#calls.list(listOf(owner), owner, query)
+    return this.#calls.list(listOf(identity), owner, query)
   }
 
   /** Throws `session_not_found`, as all of these do. */
@@ -59,7 +60,7 @@ export class Sessions {
   }
 
   async make(key: SessionKey, title: string | undefined): Promise<SessionSummary> {
-    return this.#changed(key, await this.#calls.make(placeOf(key), key, title, this.#settings))
+    return this.#changed(key, await this.#calls.make(placeOf(key), key, title, this.#settingsFor(key)))
   }
 
   async rename(key: SessionKey, title: string): Promise<SessionSummary> {
@@ -75,9 +76,9 @@ export class Sessions {
     const copied = await this.#there(key, await this.#calls.copy(placeOf(key), key, runId))
     const fork = { ...key, sessionId: crypto.randomUUID() }
     // First: a file that nobody refers to any more is gone.
-    await this.#files?.share?.(runsOfFiles(copied), identity, fork)
+    await this.#files?.share?.(copied, identity, fork)
     const text = title === undefined ? copied : JSON.stringify({ ...JSON.parse(copied), title })
-    return this.#changed(fork, await this.#calls.paste(placeOf(fork), fork, text, this.#settings))
+    return this.#changed(fork, await this.#calls.paste(placeOf(fork), fork, text, this.#settingsFor(fork)))
   }
 
   /** Tells the list of the session's owner where it stands. */
@@ -85,12 +86,12 @@ export class Sessions {
     if (!this.#isListed(key)) return
     const copy = await this.#calls.tell(placeOf(key), key)
     if (copy === undefined) await this.takeOff(key)
-    else await this.#calls.told(listOf(key.owner), copy)
+    else await this.#calls.told(listOfOwner(key.owner), copy)
   }
 
   /** Takes a session that is gone off the list of its owner. */
   async takeOff(key: SessionKey): Promise<void> {
-    if (this.#isListed(key)) await this.#calls.gone(listOf(key.owner), idOf(key))
+    if (this.#isListed(key)) await this.#calls.gone(listOfOwner(key.owner), idOf(key))
   }
 
   /** Whether a copy of it is in a list: where it is not in the same store, and of nobody who only claims to be someone. */
@@ -111,13 +112,12 @@ export class Sessions {
   }
 }
 
-/** The object that lists the runs of an owner lists the sessions too. */
-function listOf(owner: string): Place {
-  return partitionOf(decodeURIComponent(owner))
+/** The object that lists the runs of an identity lists the sessions too. */
+export function listOf(identity: string): Place {
+  return partitionOf(identity)
 }
 
-/** The runs whose files the turns have the addresses of. */
-function runsOfFiles(copied: string): string[] {
-  const found = copied.matchAll(/\/runs\/([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\/input\b/g)
-  return [...new Set(Array.from(found, ([, runId = '']) => runId))]
+/** The same, of the owner of a session. */
+function listOfOwner(owner: string): Place {
+  return listOf(decodeURIComponent(owner))
 }

@@ -113,7 +113,7 @@ export function copyOf(tx: Reader, key: SessionKey): Document<Session> | undefin
 }
 
 /** The key that an id of a document is made of. */
-function keyIn(id: string): SessionKey {
+export function keyIn(id: string): SessionKey {
   // `idOf` has made it.
   const [owner, place, sessionId] = JSON.parse(id) as [string | null, readonly string[], string]
   return { owner, place, sessionId }

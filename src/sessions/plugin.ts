@@ -9,10 +9,17 @@ import { stateFor } from '../core/no-state.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { ServableError } from '../errors.ts'
 import { describeSessions } from './describe.ts'
+import { ENDING, ENDING_WORKS } from './ending.ts'
+import { exportRoutes } from './export.ts'
+import { feedbackRoutes } from './feedback.ts'
+import { Forgetter } from './forget.ts'
+import { forgetRoutes } from './forget-routes.ts'
 import { NAME, Sessions } from './keeper.ts'
 import { sessionRoutes } from './routes.ts'
+import { SAID, SAID_WORKS } from './said.ts'
 import { SESSION_WORKS } from './transactions.ts'
 
+export type { ToldFeedback } from './feedback.ts'
 export type { SessionPage, SessionSummary } from './list.ts'
 export type { TurnPage } from './turns.ts'
 
@@ -23,7 +30,7 @@ export type { TurnPage } from './turns.ts'
 export function sessions(): Plugin {
   return asPlugin({
     name: NAME,
-    transactions: { [NAME]: SESSION_WORKS },
+    transactions: { [NAME]: SESSION_WORKS, [ENDING]: ENDING_WORKS, [SAID]: SAID_WORKS },
     mount(core) {
       stateFor(NAME, core.settings.state)
       const kept = core.runs.memory?.sessions
@@ -32,7 +39,13 @@ export function sessions(): Plugin {
       }
       const shown = new Sessions(core)
       kept.changed = key => shown.tell(key)
-      return { routes: sessionRoutes(core, shown), describe: describeSessions }
+      const routes = [
+        ...sessionRoutes(core, shown),
+        ...forgetRoutes(core, new Forgetter(core, shown, kept)),
+        ...feedbackRoutes(core),
+        ...exportRoutes(core, shown),
+      ]
+      return { routes, describe: describeSessions }
     },
   })
 }

@@ -28,6 +28,12 @@ import {
 } from './list.ts'
 import { begunAt, copyTurns, pasteTurns, readTurns, type TurnQuery, visible } from './turns.ts'
 
+/** What was taken off a list of late: a word of it from before, that comes after, would list it for good. In memory alone. */
+const OFF = 'session-off'
+const OFF_MS = 60_000
+const OFF_AT_ONCE = 100
+const MAX_OFF = 1000
+
 /** See the module's head. Sessions that are not there, or not the caller's, are undefined. */
 export interface SessionWorks extends Transactions {
   readonly reads: {
@@ -62,6 +68,7 @@ export interface SessionWorks extends Transactions {
 /** The transactions of sessions that people see. */
 export const SESSION_WORKS: SessionWorks = {
   expiring: [SESSIONS],
+  passing: [OFF],
   forget: (tx, _, id) => forgetSession(tx, id),
   reads: {
     list: listSessions,
@@ -94,10 +101,16 @@ export const SESSION_WORKS: SessionWorks = {
       return find(tx, key)
     },
     told(tx, copy) {
-      const before = tx.get(SESSIONS, copy.id)
-      if (before === undefined || before.at <= copy.at) putSession(tx, copy)
+      const { at } = tx.get(SESSIONS, copy.id) ?? tx.get(OFF, copy.id) ?? { at: 0 }
+      if (at <= copy.at) putSession(tx, copy)
     },
-    gone: (tx, id) => tx.delete(SESSIONS, id),
+    gone(tx, id) {
+      tx.delete(SESSIONS, id)
+      for (const off of tx.expired(OFF, tx.now, OFF_AT_ONCE)) tx.delete(OFF, off.id)
+      if (tx.count(OFF) >= MAX_OFF) return
+      const at = tx.now
+      tx.put(OFF, { id, partition: '', at, tags: {}, value: null, expiresAt: at + OFF_MS })
+    },
   },
 }
 

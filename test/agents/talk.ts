@@ -64,7 +64,7 @@ function toTalk(told: {
     error: failed?.error,
     async answer(...answers) {
       if (waiting === undefined) throw new Error('the run waits for nothing')
-      const after = answered(waiting, answers, crypto.randomUUID())
+      const after = answered(waiting, answers, crypto.randomUUID(), { hasKey: true })
       if (after.next === undefined) return toTalk({ ...told, waiting: after })
       // As a store has it.
       const continues = continuedBy(JSON.parse(JSON.stringify(after)), id)

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe } from 'vitest'
 import type { HostSettings } from '../../src/runs/host.ts'
 import { answerCases, answerRaceCases } from './run-host/answering.ts'
 import { amountCases, crowdCases, lengthCases } from './run-host/bounds.ts'
+import { deleteCases, feedbackCases } from './run-host/deleting.ts'
 import { continueCases, graceCases, leaveCases } from './run-host/disconnect.ts'
 import { followCases } from './run-host/following.ts'
 import { keyCases } from './run-host/idempotency.ts'
@@ -43,6 +44,8 @@ export function runHostContract(
     describe('followers', () => followCases(hosted))
     describe('a follower that leaves', () => leaveCases(hosted))
     describe('lists', () => listCases(hosted))
+    describe('deleting', () => deleteCases(hosted))
+    describe('feedback', () => feedbackCases(hosted))
     describe('secrets', () => secretCases(hosted))
     describe('recovery', () => recoveryCases(hosted))
     describe('work that goes on', () => resumeCases(hosted))

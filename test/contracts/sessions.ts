@@ -2,6 +2,7 @@
 import { describe } from 'vitest'
 import type { Deploy } from '../runtimes/deployments.ts'
 import { served } from './served.ts'
+import { feedbackCases, forgettingCases } from './sessions/forgetting.ts'
 import { forkingCases } from './sessions/forking.ts'
 import { briefCases, fewCases } from './sessions/leaving.ts'
 import { listingCases } from './sessions/listing.ts'
@@ -11,6 +12,8 @@ export function sessionsContract(deploy: Deploy, { counts = true } = {}): void {
     const server = served(() => deploy('usual'))
     listingCases(server)
     forkingCases(server)
+    forgettingCases(server)
+    feedbackCases(server)
   })
   describe('with a short life', () => briefCases(served(() => deploy('brief'))))
   // With Durable Objects nobody counts the sessions of an owner.

@@ -205,13 +205,14 @@ it('files of a turn that another session has as well go with the last of both', 
   const { id } = await send([filePart(5000)])
   const copied = { ...SESSION, sessionId: crypto.randomUUID() }
   const [turn] = await turns()
+  const copies = JSON.stringify([turn, { input: [{ data: `/runs/${crypto.randomUUID()}/input?part=1` }] }])
   store.write(tx => {
     const settings = { maxTurns: 10, maxLength: 10_000, sessionRetentionMs: 20 * DAY } as SessionSettings
     leaveSession(tx, copied, { ...turn!, status: 'completed' }, undefined, settings)
   })
-  await files.share?.([id, crypto.randomUUID()], null, copied)
+  await files.share?.(copies, null, copied)
   // Of somebody else they stay as they are.
-  await files.share?.([id], 'bob', { ...SESSION, owner: 'bob', sessionId: crypto.randomUUID() })
+  await files.share?.(copies, 'bob', { ...SESSION, owner: 'bob', sessionId: crypto.randomUUID() })
   expect(filesIn(store)).toMatchObject({ file: 1, 'file-reference': 2 })
   const look = () => send('look', { sessionId: 'other' })
   for (let days = 0; days < 12; days++) {

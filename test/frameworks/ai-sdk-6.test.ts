@@ -1,6 +1,7 @@
+import { testApprovals } from './approvals.ts'
 import { testFramework } from './contract.ts'
 
-testFramework('ai-sdk-6', {
+const framework = testFramework('ai-sdk-6', {
   listed: { description: 'Tells the weather', model: 'test', provider: 'local.chat', tools: ['get_weather'] },
   model: 'local.chat/test',
   cut: 'length',
@@ -10,4 +11,11 @@ testFramework('ai-sdk-6', {
   thinks: true,
   remembers: false,
   structured: true,
+})
+
+testApprovals(framework, {
+  together: true,
+  toldOfBoth: ['refunded A', 'too much'],
+  namesCall: true,
+  remembers: false,
 })

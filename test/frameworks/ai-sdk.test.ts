@@ -1,6 +1,7 @@
+import { testApprovals, testShown } from './approvals.ts'
 import { testFramework } from './contract.ts'
 
-testFramework('ai-sdk', {
+const framework = testFramework('ai-sdk', {
   listed: { description: 'Tells the weather', model: 'test', provider: 'local.chat', tools: ['get_weather'] },
   model: 'local.chat/test',
   cut: 'length',
@@ -12,3 +13,12 @@ testFramework('ai-sdk', {
   structured: true,
   example: 'ai-sdk.ts',
 })
+
+testApprovals(framework, {
+  together: true,
+  toldOfBoth: ['refunded A', 'too much'],
+  namesCall: true,
+  remembers: false,
+})
+
+testShown(framework, 'The tool said: refunded A', { decision: 'approve' })

@@ -1,7 +1,8 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { answererOf, testApprovals, testShown } from './approvals.ts'
 import { askerOf, testFramework } from './contract.ts'
 
-const { served } = testFramework('langgraph', {
+const framework = testFramework('langgraph', {
   listed: { description: 'Tells the weather', tools: ['get_weather'] },
   // The stream of messages does not tell why one ended.
   model: 'openai/test',
@@ -16,6 +17,11 @@ const { served } = testFramework('langgraph', {
   structured: true,
   example: 'langgraph.ts',
 })
+
+const { served } = framework
+
+// Its middleware calls no tool at all if one of them is rejected.
+testApprovals(framework, { together: true, toldOfBoth: ['too much'], namesCall: false, remembers: true })
 
 it('asks what an interrupt asks, and goes on with the next input of the session', async () => {
   const { run } = askerOf(served)
@@ -32,3 +38,51 @@ it('tells what a graph inside the graph does', async () => {
   expect(text).toMatch(/^The tool said: .*Oslo/)
   expect(toolCalls).toMatchObject([{ toolName: 'get_weather', args: { city: 'Oslo' } }])
 })
+
+describe('interrupts', () => {
+  const { post, run } = askerOf(served)
+  const answer = answererOf(served)
+
+  it('are questions, each with its own answer, after a restart too', async () => {
+    const first = await run('questions', 'ask')
+    const { requests = [] } = first
+    expect(requests).toMatchObject([
+      { id: `${first.runId}/interrupt`, kind: 'question', message: 'one?' },
+      { id: `${first.runId}/interrupt#2`, kind: 'question', message: 'two?', schema: { type: 'string' } },
+    ])
+    await served().restart()
+    const answers = requests.map(({ id }, at) => ({ id, value: `is ${at}` }))
+    const [status, { text, finishReason }] = await answer(first.runId, ...answers)
+    expect([status, finishReason, text]).toEqual([200, 'stop', 'One is 0. Two is 1. '])
+  })
+
+  it('take no answer that was meant for another one of the same node', async () => {
+    const session = { sessionId: 'payers' }
+    const first = await run('twice', 'pay', session)
+    const [{ id = '', message } = {}] = first.requests ?? []
+    const second = await run('twice', 'yes', session)
+    expect([message, second.requests?.[0]?.message]).toEqual(['pay 1?', 'pay 1000?'])
+    expect(await answer(first.runId, { id, value: 'sure' })).toMatchObject([409, { code: 'not_resumable' }])
+    const answers = (second.requests ?? []).map(request => ({ id: request.id, value: 'no' }))
+    expect(await answer(second.runId, ...answers)).toMatchObject([200, { text: 'yes, no' }])
+  })
+
+  it('take edited arguments', async () => {
+    const first = await run('shop', 'refund it edited')
+    const [{ id = '', editable } = {}] = first.requests ?? []
+    expect(editable).toBe(true)
+    const [, { text }] = await answer(first.runId, { id, decision: 'approve', editedArgs: { order: 'C' } })
+    expect(text).toBe('The tool said: refunded C')
+  })
+
+  it('say what they lack: a checkpointer, or one that survives', async () => {
+    const unkept = await post('unkept/run', 'ask')
+    expect([unkept.status, await unkept.json()]).toMatchObject([409, { code: 'not_resumable' }])
+    const first = await run('forgetful', 'ask')
+    await served().restart()
+    const answers = (first.requests ?? []).map(({ id }) => ({ id, value: 'yes' }))
+    expect(await answer(first.runId, ...answers)).toMatchObject([409, { code: 'not_resumable' }])
+  })
+})
+
+testShown(framework, 'refunded A', { value: 'A' })

@@ -112,10 +112,18 @@ async function script(said: string, { api, response, body, users, images, result
   response.end()
 }
 
+function refundsFor(said: string, done: number): [name: string, args: object][] {
+  if (done > 0) return said.includes('again') && done === 1 ? [['refund', { order: 'again' }]] : []
+  const first: [string, object] = ['refund', { order: 'A' }]
+  if (said.includes('mixed')) return [['get_weather', { city: 'Oslo' }], first]
+  return said.includes('both') ? [first, ['refund', { order: 'B' }]] : [first]
+}
+
 function callsFor(said: string, { length: done }: readonly string[]): [name: string, args: object][] {
   if (said.includes('weather') && done === 0) {
     return [['get_weather', { city: /in (\w+)/.exec(said)?.[1] ?? 'Oslo' }]]
   }
+  if (said.includes('refund')) return refundsFor(said, done)
   if (!said.includes('paint') || done >= (said.includes('again') ? 2 : 1)) return []
   const pick = (hue: string): [string, object] => ['pick_color', { hue }]
   const first = pick(`hue ${done}`)

@@ -103,8 +103,9 @@ export const responses: Api = {
     read((body as { input: Message[] }).input, ({ type, output }) =>
       type === 'function_call_output' ? output : undefined,
     ),
-  start(_body, write) {
+  start(body, write) {
     let sequence = 0
+    let { length: calls } = responses.read(body).results
     const output: object[] = []
     const send = (type: string, rest: object) =>
       write(`event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence++, ...rest })}\n\n`)
@@ -138,7 +139,9 @@ export const responses: Api = {
         add({ id: 'rs1', type: 'reasoning', summary: [{ type: 'summary_text', text: delta }] } as never)
       },
       call(name, args) {
-        const call = { id: 'f1', type: 'function_call', call_id: 'call_1', name, status: 'completed' }
+        const number = ++calls
+        const ids = { id: `f${number}`, call_id: `call_${number}` }
+        const call = { ...ids, type: 'function_call', name, status: 'completed' }
         add({ ...call, arguments: JSON.stringify(args) } as never)
       },
       end(reason) {

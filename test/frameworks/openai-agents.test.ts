@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
+import { testApprovals, testShown } from './approvals.ts'
 import { askerOf, testFramework } from './contract.ts'
 
-const { served } = testFramework('openai-agents', {
+const framework = testFramework('openai-agents', {
   listed: { description: 'Tells the weather', model: 'test', provider: 'openai', tools: ['get_weather'] },
   model: 'openai/test',
   // Its client of the Responses API takes an answer that was cut for a failure.
@@ -16,6 +17,15 @@ const { served } = testFramework('openai-agents', {
   example: 'openai-agents.ts',
 })
 
+const { served } = framework
+
+testApprovals(framework, {
+  together: true,
+  toldOfBoth: ['refunded A', 'too much'],
+  namesCall: true,
+  remembers: true,
+})
+
 it('tells the same of a model behind chat completions, and why an answer ended', async () => {
   const { run, stream } = askerOf(served)
   expect(await run('chat', 'hello')).toMatchObject({ text: 'Hello, world', finishReason: 'stop' })
@@ -25,3 +35,10 @@ it('tells the same of a model behind chat completions, and why an answer ended',
   expect(toolCalls).toMatchObject([{ toolName: 'get_weather', args: { city: 'Oslo' } }])
   expect((await stream('chat', 'think'))[0]).toEqual({ type: 'thinking', text: 'Let me see.' })
 })
+
+it('says what it lacks, where a tool needs an approval without `RunState`', async () => {
+  const response = await askerOf(served).post('forgetful-shop/run', 'refund it')
+  expect([response.status, await response.json()]).toMatchObject([500, { code: 'invalid_options' }])
+})
+
+testShown(framework, 'The tool said: refunded A', { decision: 'approve' })

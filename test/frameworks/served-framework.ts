@@ -1,17 +1,22 @@
 /** Installs a framework in a folder of its own, and serves its agents in a separate process. */
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
+import { fences } from '../pages.ts'
 import { root, type Started, start } from '../runtimes/process.ts'
 import { type ModelServer, startModel } from './model-server.ts'
 
 export interface ServedFramework {
   readonly url: string
   readonly model: ModelServer
+  /** The folder that outlives the process. */
+  readonly state: string
   /** The output of the process so far. */
   log(): string
+  /** Ends the process and starts another one, with the same model and folder. */
+  restart(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -33,6 +38,17 @@ const QUIET = {
   VOLTAGENT_TELEMETRY_DISABLED: '1',
 }
 
+/** The snippet of a page of `docs`, `framework-….ts`. */
+export const SHOWN = 'examples/shown.ts'
+
+/** A snippet that imports the sources and asks the model server. */
+function runnable(snippet: string): string {
+  return snippet
+    .replaceAll("'servable'", "'../src/index.ts'")
+    .replaceAll("'servable/adapters'", "'../src/adapters/index.ts'")
+    .replaceAll("'http://127.0.0.1:4000/v1'", "globalThis.process.env.OPENAI_BASE_URL ?? ''")
+}
+
 /** Copies the tests and the `examples` of a framework into a new folder, and installs its packages there. */
 export async function install(framework: string, examples: readonly string[]): Promise<Installed> {
   // The folder is below the library's own packages, which the sources need. The framework's packages are found first.
@@ -47,6 +63,8 @@ export async function install(framework: string, examples: readonly string[]): P
   await cp(join(root, 'test/frameworks/tsconfig.json'), join(folder, 'tsconfig.json'))
   for (const name of ['serve.ts', 'weather.ts'])
     await cp(join(root, 'test/frameworks', name), join(tests, name))
+  const shown = fences.find(({ text }) => text.startsWith(`// framework-${framework}.ts\n`))
+  if (shown !== undefined) await writeFile(join(folder, SHOWN), runnable(shown.text))
   for (const name of examples) await cp(join(root, 'examples', name), join(folder, 'examples', name))
   await run(folder, 'bun', 'install', '--no-save')
   return {
@@ -58,18 +76,34 @@ export async function install(framework: string, examples: readonly string[]): P
 
 async function serve(folder: string, module: string): Promise<ServedFramework> {
   const model = await startModel()
-  const started: Started = await start({
-    command: process.execPath,
-    args: [join(folder, 'test/frameworks/serve.ts'), module],
-    until: /listening (http:\S+)/,
-    env: { ...QUIET, MODEL_URL: model.url, OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'of the environment' },
-    cwd: folder,
-    startMs: 60_000,
-  })
+  const state = await mkdtemp(join(folder, 'state-'))
+  const begin = (): Promise<Started> =>
+    start({
+      command: process.execPath,
+      args: [join(folder, 'test/frameworks/serve.ts'), module],
+      until: /listening (http:\S+)/,
+      env: {
+        ...QUIET,
+        MODEL_URL: model.url,
+        OPENAI_BASE_URL: model.url,
+        OPENAI_API_KEY: 'of the environment',
+        STATE_FOLDER: state,
+      },
+      cwd: folder,
+      startMs: 60_000,
+    })
+  let started = await begin()
   return {
-    url: started.ready[1] ?? '',
+    get url() {
+      return started.ready[1] ?? ''
+    },
     model,
-    log: started.log,
+    state,
+    log: () => started.log(),
+    async restart() {
+      await started.stop()
+      started = await begin()
+    },
     async stop() {
       await started.stop()
       await model.stop()

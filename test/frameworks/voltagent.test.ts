@@ -1,6 +1,7 @@
+import { testApprovals, testShown } from './approvals.ts'
 import { testFramework } from './contract.ts'
 
-testFramework('voltagent', {
+const framework = testFramework('voltagent', {
   listed: { description: 'Tells the weather', model: 'test', provider: 'local.chat', tools: ['get_weather'] },
   model: 'local.chat/test',
   cut: 'length',
@@ -11,3 +12,12 @@ testFramework('voltagent', {
   remembers: true,
   structured: false,
 })
+
+testApprovals(framework, {
+  together: true,
+  toldOfBoth: ['refunded A', 'too much'],
+  namesCall: true,
+  remembers: true,
+})
+
+testShown(framework, 'The tool said: refunded A', { decision: 'approve' })

@@ -23,6 +23,8 @@ describe('parseDefinition', () => {
       headers: { authorization: 'Bearer abc', 'x-team': 'größe' },
       autoConnect: false,
     },
+    { ...http, needsApproval: true },
+    { ...http, needsApproval: ['forecast', 'a-b.c'] },
     { ...program, args: ['--root', '/srv'], env: { API_KEY: 'abc' } },
   ])('takes %j', body => {
     expect(parseDefinition(body)).toEqual(body)
@@ -40,6 +42,9 @@ describe('parseDefinition', () => {
     [{ ...http, name: 'a'.repeat(65) }, 'name'],
     [{ ...http, name: 'line\nbreak' }, 'name'],
     [{ ...http, transport: 'ws' }, 'transport'],
+    [{ ...http, needsApproval: 'forecast' }, 'needsApproval'],
+    [{ ...http, needsApproval: [7] }, 'needsApproval.0'],
+    [{ ...http, needsApproval: Array.from({ length: 1001 }, () => 'a') }, 'needsApproval'],
     [{ ...http, url: undefined }, 'url'],
     [{ ...http, url: '/mcp' }, 'url'],
     [{ ...http, url: `https://example.com/${'a'.repeat(2048)}` }, 'url'],

@@ -417,7 +417,7 @@ describe('the server', async () => {
     const bodies =
       type === 'text/event-stream'
         ? [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!))
-        : [type.includes('json') ? JSON.parse(text) : text]
+        : [/\bjson\b/.test(type) ? JSON.parse(text) : text]
     expect(bodies.length).toBeGreaterThan(0)
     for (const body of bodies) {
       expect(
@@ -557,6 +557,23 @@ describe('the server', async () => {
     const headers = { 'x-test-user': 'ada' }
     await post('/api/sessions', { kind, name }, headers)
     await expectDocumented('/api/sessions', 'get', await ask('/api/sessions', { headers }))
+    const run = await post(`/api/${kind}s/${name}/run`, { input: 'x', sessionId: id })
+    const said = '/api/runs/{id}/feedback'
+    const feedback = `/api/runs/${run.headers.get('x-run-id')}/feedback`
+    const query = `?sessionId=${id}&kind=${kind}&name=${name}`
+    await expectDocumented(said, 'get', await ask(feedback + query))
+    for (const body of [{ score: 1, sessionId: id, kind, name }, { score: 2 }, { score: 1 }]) {
+      await expectDocumented(said, 'post', await post(feedback, body))
+    }
+    await expectDocumented(said, 'get', await ask(feedback + query))
+    const lines = await ask('/api/sessions/export', { headers })
+    await expectDocumented('/api/sessions/export', 'get', lines)
+    for (const each of [path, path, `${path}?running=stop`]) {
+      await expectDocumented(of, 'delete', await ask(each, { method: 'DELETE' }))
+    }
+    for (const init of [{ method: 'DELETE' }, { method: 'DELETE', headers }]) {
+      await expectDocumented('/api/users/me', 'delete', await ask('/api/users/me', init))
+    }
   })
 
   it('answers everything else as documented', async () => {

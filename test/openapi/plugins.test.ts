@@ -69,6 +69,7 @@ const authenticate = () => ({ id: 'ada' })
 const NAMED: Readonly<Record<string, RegExp>> = {
   a2a: /agent|^\/$|message|tasks/i,
   files: /^\/api\/runs\/\{id\}\/(artifacts|messages|input)/,
+  sessions: /sessions|feedback|users\/me/,
 }
 
 describe('the document of a handler with plugins', () => {

@@ -31,10 +31,13 @@ function durableHost({ open, ask }: ReturnType<typeof door>): RunHost {
     get: (id, viewer) => ask({ method: 'get', id, viewer }),
     wait: (id, viewer) => ask({ method: 'wait', id, viewer }),
     cancel: (id, viewer) => ask({ method: 'cancel', id, viewer }),
+    delete: (id, viewer) => ask({ method: 'delete', id, viewer }),
+    feedback: (id, viewer, given) => ask({ method: 'feedback', id, viewer, given }),
     find: ref => ask({ method: 'find', ref }),
     list: (owner, query) => ask({ method: 'list', owner, query }),
     keep: run => ask({ method: 'keep', run }),
-    answer: (id, viewer, answers, next) => ask({ method: 'answer', id, viewer, answers, next }),
+    asking: id => ask({ method: 'asking', id }),
+    answer: (id, viewer, answers, next, by) => ask({ method: 'answer', id, viewer, answers, next, by }),
     async follow(id, viewer, after) {
       const leaving = new AbortController()
       const { body } = await open({ method: 'follow', id, viewer, after }, leaving.signal)

@@ -145,6 +145,20 @@ describe('the README and the pages', () => {
     expect([renamed, fork]).toMatchObject([{ title: 'Oslo in May' }, { title: 'Oslo in May', count: 1 }])
   })
 
+  it('shows how people delete what is theirs', async () => {
+    const { status, handler } = await import(pathToFileURL(join(folder, 'deleting.ts')).href)
+    expect(status).toBe(204)
+    const headers = { authorization: 'Bearer token-of-ada' }
+    const left = await handler(new Request('http://127.0.0.1/api/sessions', { headers }))
+    expect((await left.json()).sessions).toEqual([])
+  })
+
+  it('shows feedback, and the export of turns', async () => {
+    const { feedback, line } = await import(pathToFileURL(join(folder, 'feedback.ts')).href)
+    expect(feedback).toMatchObject({ score: 1, text: 'Quick' })
+    expect(JSON.parse(line)).toMatchObject({ sessionId: 'trip', text: 'Hello', feedback: { score: 1 } })
+  })
+
   it('shows users who need a token', async () => {
     const handler = await load('guarded.ts')
     expect((await ask(handler, '/agents/assistant/run', 'hi')).status).toBe(401)

@@ -11,10 +11,11 @@ import { readJson, requireJson } from '../../web/body.ts'
 import type { Reply } from '../../web/reply.ts'
 import { RequestAsker } from '../asker.ts'
 import type { RequestState, Route } from '../context.ts'
+import type { RunAgain } from '../go-on.ts'
 import type { KeyReader } from '../key-headers.ts'
 import { joinPath } from '../router.ts'
 import { prefersAsync } from '../run-request.ts'
-import type { RunAgain, StartedRun } from '../start-run.ts'
+import type { StartedRun } from '../start-run.ts'
 import { type StartedReplyOptions, startedReply } from './run-routes.ts'
 import { runIdOf } from './stored-run-routes.ts'
 
@@ -50,12 +51,12 @@ export function againRoutes(options: AgainRoutesOptions): Route[] {
   return [route('resume'), route('retry')]
 }
 
-/** A body may be left out. */
+/** A body may be left out: then nothing says what it is. */
 async function readBody(
   request: Request,
   { maxBodyBytes }: AgainRoutesOptions,
 ): Promise<v.InferOutput<typeof AgainBodySchema>> {
-  if (request.body === null || request.headers.get('content-length') === '0') return {}
+  if (!request.headers.has('content-type')) return {}
   requireJson(request)
   return validate(AgainBodySchema, await readJson(request, maxBodyBytes), 'invalid_body', 'body')
 }

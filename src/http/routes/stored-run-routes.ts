@@ -65,7 +65,7 @@ function headOfStream({ id }: RunRecord): Response {
 }
 
 /** A record, which no cache keeps. */
-export function jsonOfRecord(record: RunRecord): Reply {
+export function jsonOfRecord(record: Pick<RunRecord, 'id'>): Reply {
   return jsonReply(record, { headers: { ...NO_STORE, 'x-run-id': record.id } })
 }
 

@@ -9,8 +9,9 @@ import type { Reach } from '../../core/hosted.ts'
 import { type Remote, remote } from '../../core/keeper.ts'
 import { type Calls, callsAt } from '../../core/kept.ts'
 import { isServableError } from '../../errors.ts'
+import type { Asking } from '../../runs/asking.ts'
+import type { Feedback, FeedbackInput } from '../../runs/feedback.ts'
 import type {
-  AnsweredRun,
   Follower,
   HostSettings,
   ResumedRun,
@@ -31,7 +32,8 @@ import {
   type RunRecord,
   type RunSummary,
 } from '../../runs/record.ts'
-import type { WaitingRun } from '../../runs/waiting.ts'
+import { keepMsOf } from '../../runs/retention.ts'
+import type { AnsweredBy, AnsweredRun, WaitingRun } from '../../runs/waiting.ts'
 import { Indexes, joinPages } from './indexes.ts'
 import { RUN_INDEX, RUN_KEEPER, type RunIndex } from './run-index.ts'
 import type { RunMethods } from './run-keeper.ts'
@@ -63,8 +65,9 @@ class DurableHost implements RunHost {
     let id = options.runId ?? crypto.randomUUID()
     if (key !== undefined) {
       // The first request to reserve the key chooses the run's id. The run's object starts the run only once.
-      const { timeoutMs, retentionMs } = this.#settings
-      id = await this.#index.reserve(`key:${key.id}`, key, id, Date.now() + timeoutMs + retentionMs)
+      const { timeoutMs } = this.#settings
+      const keepMs = keepMsOf({ kind, name, owner }, this.#settings, {})
+      id = await this.#index.reserve(`key:${key.id}`, key, id, Date.now() + timeoutMs + keepMs)
     }
     const client = request.client ?? partitionOf(owner)
     const message = {
@@ -89,8 +92,18 @@ class DurableHost implements RunHost {
     return this.#run(id).keep({ ...run, listedBy: this.#indexes.of(owner, client) })
   }
 
-  answer(id: string, viewer: Viewer, answers: readonly Answer[], next: string): Promise<AnsweredRun> {
-    return this.#run(id).answer(viewer, answers, next)
+  asking(id: string): Promise<Asking | undefined> {
+    return this.#run(id).asking(id)
+  }
+
+  answer(
+    id: string,
+    viewer: Viewer,
+    answers: readonly Answer[],
+    next: string,
+    by?: AnsweredBy,
+  ): Promise<AnsweredRun> {
+    return this.#run(id).answer(viewer, answers, next, by)
   }
 
   resume(id: string, viewer: Viewer, request: ResumeRequest): Promise<ResumedRun> {
@@ -115,6 +128,22 @@ class DurableHost implements RunHost {
 
   cancel(id: string, viewer: Viewer): Promise<RunRecord> {
     return this.#run(id).cancel(viewer)
+  }
+
+  async delete(id: string, viewer: Viewer): Promise<void> {
+    try {
+      await this.#run(id).delete(viewer)
+    } catch (error) {
+      // What is gone must not be listed for good.
+      if (isServableError(error) && error.code === 'run_not_found') {
+        await Promise.all(this.#indexes.namesOf(viewer).map(name => this.#index.remove(name, id)))
+      }
+      throw error
+    }
+  }
+
+  feedback(id: string, viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined> {
+    return this.#run(id).feedback(viewer, given)
   }
 
   async find(ref: string): Promise<readonly FoundRun[]> {

@@ -12,6 +12,7 @@ import { decodeCursor } from '../../runs/cursor.ts'
 import type { IdempotencyKey, RunPage, RunQuery, Viewer } from '../../runs/host.ts'
 import { listRuns } from '../../runs/list.ts'
 import { idsOf, KEYS, partitionOf, RUNNING, RUNS, type StoredRun, toDocument } from '../../runs/record.ts'
+import { tooManyWaiting, WAITING } from '../../runs/waiting.ts'
 import type { Reader, Transaction } from '../../state/store.ts'
 import { admitListed, fillPlaces, type PlaceBounds } from './places.ts'
 
@@ -29,6 +30,8 @@ export interface RunIndex extends Transactions {
     /** Throws `too_many_runs` if the owner or the client has too many running runs. */
     readonly admit: (tx: Transaction, run: StoredRun, client: string, bounds: PlaceBounds) => void
     readonly update: (tx: Transaction, run: StoredRun, expiresAt: number | undefined) => void
+    /** Takes a place among the plain runs of a client that wait. Throws `too_many_runs`. */
+    readonly wait: (tx: Transaction, id: string, client: string, max: number, expiresAt: number) => void
     readonly remove: (tx: Transaction, id: string) => void
     /** The run of a key. A new key gets `runId`. */
     readonly reserve: (tx: Transaction, key: IdempotencyKey, runId: string, expiresAt: number) => string
@@ -37,7 +40,7 @@ export interface RunIndex extends Transactions {
 
 /** The transactions of an index object. */
 export const RUN_INDEX: RunIndex = {
-  expiring: [KEYS],
+  expiring: [KEYS, WAITING],
   // Places of running runs are counted in memory. The list has the runs that an earlier memory counted.
   passing: [RUNNING],
   reads: {
@@ -54,9 +57,16 @@ export const RUN_INDEX: RunIndex = {
     update(tx, run, expiresAt) {
       tx.put(RUNS, toDocument(run, expiresAt))
       tx.delete(RUNNING, run.record.id)
+      const { status, continuedBy, resumable } = run.record
+      if (continuedBy ?? resumable ?? status === 'failed') tx.delete(WAITING, run.record.id)
+    },
+    wait(tx, id, client, max, expiresAt) {
+      if (tx.count(WAITING, client) >= max) throw tooManyWaiting(max)
+      tx.put(WAITING, { id, partition: client, at: tx.now, tags: {}, value: null, expiresAt })
     },
     remove(tx, id) {
       tx.delete(RUNS, id)
+      tx.delete(WAITING, id)
       tx.delete(RUNNING, id)
     },
     reserve(tx, key, runId, expiresAt) {

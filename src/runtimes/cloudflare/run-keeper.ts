@@ -13,7 +13,9 @@ import { callIn } from '../../core/keeper.ts'
 import { callsAt } from '../../core/kept.ts'
 import { KeptInObject, WATCH_MS } from '../../core/kept-in-object.ts'
 import { ServableError } from '../../errors.ts'
-import type { AnsweredRun, ResumedRun, ResumeRequest, RunHost, Viewer } from '../../runs/host.ts'
+import type { Asking } from '../../runs/asking.ts'
+import { FEEDBACK, type Feedback, type FeedbackInput, stillAtWork } from '../../runs/feedback.ts'
+import type { ResumedRun, ResumeRequest, RunHost, Viewer } from '../../runs/host.ts'
 import { ASKED, type Asked, JOURNAL } from '../../runs/journal.ts'
 import { createLocalHost, newRun } from '../../runs/local-host.ts'
 import { streamOf } from '../../runs/log-stream.ts'
@@ -28,7 +30,8 @@ import {
 } from '../../runs/record.ts'
 import { forgetRun } from '../../runs/retention.ts'
 import type { Target } from '../../runs/target.ts'
-import { type Continued, WAITING, type WaitingRun } from '../../runs/waiting.ts'
+import type { AnsweredRun } from '../../runs/waiting.ts'
+import { type AnsweredBy, type Continued, WAITING, type WaitingRun } from '../../runs/waiting.ts'
 import type { ListedBy } from './indexes.ts'
 import { RUN_INDEX, RUN_KEEPER } from './run-index.ts'
 
@@ -60,9 +63,17 @@ export interface RunMethods {
   wait(viewer: Viewer): Promise<RunRecord>
   cancel(viewer: Viewer): Promise<RunRecord>
   keep(message: KeepMessage): Promise<void>
-  answer(viewer: Viewer, answers: readonly Answer[], next: string): Promise<AnsweredRun>
+  asking(id: string): Promise<Asking | undefined>
+  answer(
+    viewer: Viewer,
+    answers: readonly Answer[],
+    next: string,
+    by: AnsweredBy | undefined,
+  ): Promise<AnsweredRun>
   resume(viewer: Viewer, request: ResumeRequest): Promise<ResumedRun>
   asked(viewer: Viewer): Promise<Asked>
+  delete(viewer: Viewer): Promise<void>
+  feedback(viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined>
   /** Itself, whoever's it is, or nothing. */
   find(id: string): Promise<readonly FoundRun[]>
   follow(viewer: Viewer, after: number): Promise<ReadableStream<Uint8Array>>
@@ -81,20 +92,37 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
   const indexOf = ({ record, owner }: StoredRun): string =>
     store.read(tx => tx.get<string>(LISTED_BY, record.id))?.value ?? partitionOf(owner)
 
+  /** What the run asks still; undefined for one that never waited, and where nobody lists that. */
+  const asked = ({ record: { id } }: StoredRun): Asking | undefined => {
+    return store.read(tx => settings.approvals?.asking(tx, id))
+  }
+
   const kept: KeptInObject<StoredRun> = new KeptInObject(seat, {
     collection: RUNS,
     missing: () => new ServableError('run_not_found', 'There is no such run'),
     // One at work is listed since it was admitted.
-    storyOf: ({ record: { status, continuedBy = '' } }) =>
-      status === 'running' ? undefined : `${status} ${continuedBy}`,
+    storyOf(run) {
+      const { status, continuedBy = '' } = run.record
+      if (status === 'running') return undefined
+      return `${status} ${continuedBy} ${asked(run)?.open.length ?? ''}`
+    },
     isAtWork: ({ record }) => record.status === 'running',
-    tell: ({ value, expiresAt }) => index.update(indexOf(value), value, expiresAt),
+    async tell({ value, expiresAt }) {
+      await index.update(indexOf(value), value, expiresAt)
+      const asking = asked(value)
+      if (asking !== undefined) await settings.approvals?.tell(asking)
+    },
     async unlist({ id, value }) {
       await settings.files?.forget?.({ runId: id, owner: value.owner })
+      const asking = asked(value)
+      if (asking !== undefined) await settings.approvals?.tell({ ...asking, open: [] })
       await index.remove(indexOf(value), id)
     },
     // The host ends a run that an eviction interrupted before it answers anything about it.
     look: async ({ id, value }) => void (await host.get(id, value.owner)),
+    // What it asks may expire before.
+    nextAt: at =>
+      Math.min(at, store.read(tx => tx.expired(WAITING, Number.MAX_SAFE_INTEGER, 1))[0]?.expiresAt ?? at),
     forget(tx, run) {
       forgetRun(tx, run)
       tx.delete(LISTED_BY, run.record.id)
@@ -163,14 +191,23 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
       await kept.expire()
       return kept.document() === undefined ? [] : host.find(id)
     },
+    async asking(id) {
+      await kept.expire()
+      return kept.document() && host.asking(id)
+    },
     async keep(message) {
+      const { id, client, listedBy, owner } = message
+      const { retentionMs, waitingMs = 0, maxWaitingPerOwner = Number.POSITIVE_INFINITY } = settings
+      const longestMs = Math.max(retentionMs, waitingMs) + (settings.approvals?.expiresMs ?? 0)
+      const goneAt = Date.now() + longestMs
+      await index.wait(listedBy.name, id, client ?? partitionOf(owner), maxWaitingPerOwner, goneAt)
       keepListedBy(message)
       await host.keep(message)
       await kept.settle()
     },
-    async answer(viewer, answers, next) {
-      const outcome = await host.answer(await kept.id(), viewer, answers, next)
-      if (outcome.next !== undefined) await kept.settle()
+    async answer(viewer, answers, next, by) {
+      const outcome = await host.answer(await kept.id(), viewer, answers, next, by)
+      if (outcome.next ?? settings.approvals ?? outcome.record.resumable) await kept.settle()
       return outcome
     },
     async resume(viewer, request) {
@@ -184,9 +221,14 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
       await kept.settle()
       return record
     },
+    delete: viewer =>
+      kept.delete(async ({ id }) => {
+        if ((await host.get(id, viewer)).status === 'running') throw stillAtWork()
+      }),
+    feedback: async (viewer, given) => host.feedback(await kept.id(), viewer, given),
   }
   return {
-    collections: [RUNS, RESULTS, WAITING, ASKED, JOURNAL, LISTED_BY],
+    collections: [RUNS, RESULTS, WAITING, ASKED, JOURNAL, LISTED_BY, FEEDBACK],
     // What is at work in this object ends with its memory; the record says so to whoever asks next.
     passing: [RUNNING],
     ask: (method, args) => callIn(methods, method, args),

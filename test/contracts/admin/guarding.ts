@@ -63,7 +63,7 @@ export function guardingCases(server: Server): void {
     expect(await expectAdmin(server, 'GET', 'toolkits')).toEqual([summary])
     expect(await expectAdmin(server, 'GET', 'toolkits/arithmetic')).toEqual({
       ...summary,
-      tools: [{ name: 'add', description: null, parameters: null }],
+      tools: [{ name: 'add', description: null, parameters: null, needsApproval: false }],
     })
   })
 }

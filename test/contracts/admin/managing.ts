@@ -42,6 +42,7 @@ export function managingCases(server: Server): void {
       toolCount: 5,
       error: null,
       warnings: [],
+      needsApproval: false,
       connectedAt: expect.stringMatching(/^\d{4}-.*Z$/),
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
     })
@@ -101,6 +102,34 @@ export function managingCases(server: Server): void {
     })
     expect(followed.text).toBe('Sunny in Bergen')
     expect(tools().seen.calls.slice(-2)).toEqual(['Oslo', 'Bergen'])
+    await removeServer(server, added)
+  })
+
+  it('asks for an approval of the tools that the definition names, and of no other', async () => {
+    const name = newName()
+    const body = { ...httpServer(name), needsApproval: ['forecast', 'gone'] }
+    const added = await addServer(server, body)
+    expect(added).toMatchObject({
+      needsApproval: ['forecast', 'gone'],
+      warnings: ['`needsApproval`: there is no tool `gone`'],
+    })
+    const listed = await expectAdmin<object[]>(server, 'GET', `mcp/${added.id}/tools`)
+    expect(listed.slice(0, 2)).toMatchObject([{ needsApproval: true }, { needsApproval: false }])
+    expect((await run(server, RUN, callOf(`${name}.sum`, { a: 1, b: 2 }))).finishReason).toBe('stop')
+    const calls = tools().seen.calls.length
+    const first = await run(server, RUN, callOf(`${name}.forecast`, { city: 'Oslo' }))
+    expect(first).toMatchObject({ finishReason: 'input_required' })
+    const [{ id, ...request } = { id: '' }] = first.requests ?? []
+    expect(request).toMatchObject({
+      kind: 'approval',
+      toolName: `${name}.forecast`,
+      args: { city: 'Oslo' },
+    })
+    expect(tools().seen.calls).toHaveLength(calls)
+    const answers = [{ id, decision: 'approve' }]
+    const second = await run(server, `/api/runs/${first.runId}/answers`, { answers })
+    expect(second.text).toBe('Sunny in Oslo')
+    expect(tools().seen.calls).toHaveLength(calls + 1)
     await removeServer(server, added)
   })
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import process from 'node:process'
 import { tool } from '@langchain/core/tools'
 import {
@@ -11,9 +12,11 @@ import {
 } from '@langchain/langgraph'
 import { createReactAgent } from '@langchain/langgraph/prebuilt'
 import { ChatOpenAI } from '@langchain/openai'
+import { createAgent, humanInTheLoopMiddleware } from 'langchain'
 import { z } from 'zod'
 import { toAgent } from '../../../src/adapters/index.ts'
 import { weatherIn } from '../weather.ts'
+import { FileSaver } from './file-saver.ts'
 
 const modelFor = (apiKey: string) =>
   new ChatOpenAI({
@@ -59,7 +62,47 @@ const nested = new StateGraph(MessagesAnnotation)
   .addEdge(START, 'inner')
   .compile({ name: 'nested' })
 
+const refund = tool(async ({ order }) => `refunded ${order}`, {
+  name: 'refund',
+  description: 'Gives money back',
+  schema: z.object({ order: z.string() }),
+})
+const checkpointer = new FileSaver(join(process.env.STATE_FOLDER ?? '', 'threads.json'))
+// Its types do not fit `exactOptionalPropertyTypes`.
+const middlewareFor = humanInTheLoopMiddleware as unknown as (options: object) => never
+const shopFor = (apiKey: string) =>
+  createAgent({
+    name: 'shop',
+    model: modelFor(apiKey),
+    tools: [get_weather, refund],
+    middleware: [middlewareFor({ interruptOn: { refund: true } })],
+    checkpointer,
+  }).graph
+
+const questions = new StateGraph(MessagesAnnotation)
+  .addNode('one', () => ({ messages: [{ role: 'ai', content: `One ${interrupt('one?')}. ` }] }))
+  .addNode('two', () => {
+    const size: string = interrupt({ message: 'two?', schema: { type: 'string' } })
+    return { messages: [{ role: 'ai', content: `Two ${size}. ` }] }
+  })
+  .addEdge(START, 'one')
+  .addEdge(START, 'two')
+const twice = new StateGraph(MessagesAnnotation)
+  .addNode('ask', () => ({
+    messages: [{ role: 'ai', content: `${interrupt('pay 1?')}, ${interrupt('pay 1000?')}` }],
+  }))
+  .addEdge(START, 'ask')
+  .compile({ checkpointer, name: 'twice' })
+const unkept = questions.compile({ name: 'unkept' })
+const forgetful = questions.compile({ checkpointer: new MemorySaver(), name: 'forgetful' })
+
 export const agents = [
+  toAgent(shopFor('given')),
+  toAgent(shopFor('given'), { name: 'keyed-shop', forRun: ({ apiKey }) => apiKey && shopFor(apiKey) }),
+  toAgent(questions.compile({ checkpointer, name: 'questions' })),
+  toAgent(twice),
+  toAgent(unkept),
+  toAgent(forgetful),
   toAgent(nested),
   toAgent(graphFor('given'), { description: 'Tells the weather' }),
   toAgent(structured),

@@ -1,8 +1,11 @@
+import { join } from 'node:path'
 import process from 'node:process'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { Agent } from '@mastra/core/agent'
+import { Mastra } from '@mastra/core/mastra'
 import { InMemoryStore } from '@mastra/core/storage'
 import { createTool } from '@mastra/core/tools'
+import { LibSQLStore } from '@mastra/libsql'
 import { Memory } from '@mastra/memory'
 import { z } from 'zod'
 import { toAgent } from '../../../src/adapters/index.ts'
@@ -41,7 +44,45 @@ const structured = new Agent({
   defaultOptions: { structuredOutput: { schema: z.object({ city: z.string() }) } },
 })
 
+const refund = createTool({
+  id: 'refund',
+  description: 'Gives money back',
+  inputSchema: z.object({ order: z.string() }),
+  requireApproval: true,
+  execute: async ({ order }) => `refunded ${order}`,
+})
+const pick_color = createTool({
+  id: 'pick_color',
+  description: 'Asks for a color',
+  inputSchema: z.object({ hue: z.string() }),
+  suspendSchema: z.object({ message: z.string() }),
+  resumeSchema: z.object({ color: z.string() }),
+  async execute({ hue }, { agent }) {
+    const { color } = agent?.resumeData ?? {}
+    if (color !== undefined) return `${color} for ${hue}`
+    return agent?.suspend({ message: `Which color for ${hue}?` })
+  },
+})
+const tools = { get_weather, refund, pick_color }
+const shopFor = (apiKey: string, name = 'shop') =>
+  new Agent({ ...common, id: 'shop', name, model: modelFor(apiKey), tools, memory })
+const storage = new LibSQLStore({
+  id: 'runs',
+  url: `file:${join(process.env.STATE_FOLDER ?? '', 'mastra.db')}`,
+})
+const kept = (shop: Agent, store: typeof storage | InMemoryStore = storage) => {
+  new Mastra({ agents: { shop }, storage: store, logger: false })
+  return shop
+}
+
 export const agents = [
+  toAgent(kept(shopFor('given'))),
+  toAgent(kept(shopFor('given')), {
+    name: 'keyed-shop',
+    forRun: ({ apiKey }) => apiKey && kept(shopFor(apiKey)),
+  }),
+  toAgent(shopFor('given', 'bare-shop')),
+  toAgent(kept(shopFor('given', 'forgetful-shop'), new InMemoryStore())),
   toAgent(main),
   toAgent(structured),
   toAgent(main, {

@@ -5,6 +5,7 @@ import {
   OpenAIChatCompletionsModel,
   OpenAIProvider,
   Runner,
+  RunState,
   run,
   setDefaultOpenAIClient,
   tool,
@@ -42,7 +43,30 @@ const chat = new Agent({
 const structured = new Agent({ ...common, name: 'structured', outputType: z.object({ city: z.string() }) })
 const runner = new Runner({ modelProvider: new OpenAIProvider({ openAIClient: clientFor('given') }) })
 
+const refund = tool({
+  name: 'refund',
+  description: 'Gives money back',
+  parameters: z.object({ order: z.string() }),
+  needsApproval: true,
+  execute: ({ order }) => `refunded ${order}`,
+})
+const shopFor = (apiKey: string) =>
+  new Agent({
+    ...common,
+    name: 'shop',
+    model: new OpenAIChatCompletionsModel(clientFor(apiKey), 'test'),
+    tools: [get_weather, refund],
+  })
+const keeping = { run, session: sessionOf, RunState }
+
 export const agents = [
+  toAgent(shopFor('given'), keeping),
+  toAgent(shopFor('given'), {
+    ...keeping,
+    name: 'keyed-shop',
+    forRun: ({ apiKey }) => apiKey && shopFor(apiKey),
+  }),
+  toAgent(shopFor('given'), { name: 'forgetful-shop', run }),
   toAgent(main, { run, session: sessionOf }),
   toAgent(chat, { run, session: sessionOf }),
   toAgent(structured, { run: runner }),

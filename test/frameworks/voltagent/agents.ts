@@ -29,7 +29,26 @@ const main = new Agent({
   memory: new Memory({ storage: new InMemoryStorageAdapter() }),
 })
 
+const refund = createTool({
+  name: 'refund',
+  description: 'Gives money back',
+  parameters: z.object({ order: z.string() }),
+  needsApproval: true,
+  execute: async ({ order }) => `refunded ${order}`,
+})
+const shopMemory = new Memory({ storage: new InMemoryStorageAdapter() })
+const shopFor = (apiKey: string) =>
+  new Agent({
+    ...common,
+    name: 'shop',
+    model: modelFor(apiKey),
+    tools: [get_weather, refund],
+    memory: shopMemory,
+  })
+
 export const agents = [
+  toAgent(shopFor('given')),
+  toAgent(shopFor('given'), { name: 'keyed-shop', forRun: ({ apiKey }) => apiKey && shopFor(apiKey) }),
   toAgent(main),
   toAgent(main, {
     name: 'keyed',

@@ -3,9 +3,10 @@ import { env } from 'cloudflare:workers'
 import { coreOf } from '../../../src/core/handler.ts'
 import { ServableError } from '../../../src/errors.ts'
 import { type Answer, createHandler, type Kind, type RunsOptions } from '../../../src/index.ts'
+import type { FeedbackInput } from '../../../src/runs/feedback.ts'
 import type { Follower, ResumeRequest, RunHost, RunQuery, StartRequest } from '../../../src/runs/host.ts'
 import type { Target } from '../../../src/runs/target.ts'
-import type { WaitingRun } from '../../../src/runs/waiting.ts'
+import type { AnsweredBy, WaitingRun } from '../../../src/runs/waiting.ts'
 import { durableObjects, durableState, type ObjectState } from '../../../src/runtimes/cloudflare.ts'
 import { journalled } from '../../contracts/run-host/journalled.ts'
 import { countOf, openGate, scripted, wasStopped } from '../../contracts/run-host/scripted.ts'
@@ -53,12 +54,21 @@ export class ServableIndex extends made.ServableIndex {
 type Call =
   | { method: 'start'; kind?: Kind; request: Omit<StartRequest, 'target'> }
   | { method: 'resume'; id: string; viewer: string | null; request: ResumeRequest }
-  | { method: 'get' | 'wait' | 'cancel' | 'asked'; id: string; viewer: string | null }
+  | { method: 'get' | 'wait' | 'cancel' | 'asked' | 'delete'; id: string; viewer: string | null }
   | { method: 'follow'; id: string; viewer: string | null; after: number }
   | { method: 'find'; ref: string }
   | { method: 'list'; owner: string | null; query: RunQuery }
+  | { method: 'feedback'; id: string; viewer: string | null; given?: FeedbackInput }
   | { method: 'keep'; run: WaitingRun }
-  | { method: 'answer'; id: string; viewer: string | null; answers: Answer[]; next: string }
+  | { method: 'asking'; id: string }
+  | {
+      method: 'answer'
+      id: string
+      viewer: string | null
+      answers: Answer[]
+      next: string
+      by?: AnsweredBy
+    }
   | { method: 'openGate' | 'countOf' | 'wasStopped' | 'crash' | 'crashIndex'; about: string }
 
 interface Bindings {
@@ -83,9 +93,12 @@ async function answer(call: Call, signal: AbortSignal): Promise<unknown> {
       return host.asked(call.id, call.viewer)
     case 'get':
     case 'cancel':
+    case 'delete':
       return host[call.method](call.id, call.viewer)
     case 'wait':
       return host.wait(call.id, call.viewer, signal)
+    case 'feedback':
+      return host.feedback(call.id, call.viewer, call.given)
     case 'find':
       return host.find(call.ref)
     case 'list':
@@ -93,7 +106,9 @@ async function answer(call: Call, signal: AbortSignal): Promise<unknown> {
     case 'keep':
       return host.keep(call.run)
     case 'answer':
-      return host.answer(call.id, call.viewer, call.answers, call.next)
+      return host.answer(call.id, call.viewer, call.answers, call.next, call.by)
+    case 'asking':
+      return host.asking(call.id)
     case 'follow':
       return new Response(linesOf(await host.follow(call.id, call.viewer, call.after)))
     default:

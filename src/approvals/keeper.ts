@@ -1,0 +1,265 @@
+/**
+ * Who may decide what runs ask, and until when.
+ *
+ * @module
+ */
+
+import type { InputRequest } from '../agents/contract.ts'
+import type { Calls, Keep } from '../core/kept.ts'
+import type { CoreSettings } from '../core/options.ts'
+import { ServableError } from '../errors.ts'
+import { logThrown } from '../http/failure-log.ts'
+import type { Approvals, ExpiringTasks } from '../runs/approvals.ts'
+import type { Approver, Asking, AskingRun, DecidedRun } from '../runs/asking.ts'
+import type { RunHost } from '../runs/host.ts'
+import type { RetentionOf } from '../runs/retention-of.ts'
+import type { AnsweredRun } from '../runs/waiting.ts'
+import { type Waiting as Kept, waitingIn } from '../runs/waiting.ts'
+import type { Footing, Reader, Store, Transaction } from '../state/store.ts'
+import { checkTime, denialsOf, denied, dueIn, EXPIRED, expiryOf, failRun, started } from './expiry.ts'
+import {
+  askingOf,
+  INBOX,
+  INBOX_TRANSACTIONS,
+  type InboxQuery,
+  type InboxTransactions,
+  putAsking,
+  type Waiting,
+  waitingOf,
+} from './inbox.ts'
+
+/** The plugin's name, and that of its keeper in objects. */
+export const NAME = 'approvals'
+
+/** An approval that somebody wants to decide. */
+export interface AskedApproval {
+  readonly request: InputRequest
+  readonly run: Omit<AskingRun, 'isTask'>
+}
+
+/** Says who may decide. Whoever decides has no identity where the transport knows none. */
+export type Authorize = (approval: AskedApproval, approver: Approver) => boolean | Promise<boolean>
+
+/** How approvals are decided. */
+export interface ApprovalsSettings {
+  readonly authorize: Authorize | undefined
+  readonly expiresMs: number
+  readonly onExpiry: 'refuse' | 'continue'
+}
+
+/** Milliseconds that `authorize` may take. */
+const AUTHORIZE_MS = 10_000
+
+/** See the module's head. */
+export class KeptApprovals implements Approvals {
+  readonly expiresMs: number
+  readonly admit: Approvals['admit']
+  readonly #settings: ApprovalsSettings
+  readonly #core: Pick<CoreSettings, 'log' | 'state'>
+  readonly #calls: Calls<InboxTransactions>
+  /** Starts a run that goes on. Set once the handler is made. */
+  goOn: (next: NonNullable<AnsweredRun['next']>) => Promise<unknown> = async () => {}
+
+  constructor(settings: ApprovalsSettings, core: CoreSettings, keep: Keep) {
+    this.#settings = settings
+    this.#core = core
+    this.#calls = keep(NAME, INBOX_TRANSACTIONS)
+    this.expiresMs = settings.expiresMs
+    if (settings.authorize !== undefined) this.admit = (...asked) => this.#admit(...asked)
+  }
+
+  get #isHosted(): boolean {
+    return this.#core.state.kind === 'hosted'
+  }
+
+  async #admit(...[asking, answers, approver, missing]: Parameters<NonNullable<Approvals['admit']>>) {
+    const isOwn = isOwner(asking, approver)
+    if (!isOwn && approver.identity === undefined) throw missing()
+    const ids = new Set(answers.map(({ id }) => id))
+    const answered = asking.requests.filter(({ id }) => ids.has(id))
+    const approvals = answered.filter(isApproval)
+    const known = await this.known(asking, approvals, approver)
+    const mayAll = known.length === approvals.length && (isOwn || approvals.length === answered.length)
+    if (isOwn && mayAll) return false
+    const others = () => asking.requests.filter(request => !ids.has(request.id))
+    const mayAny = isOwn || known.length > 0 || (await this.known(asking, others(), approver)).length > 0
+    if (!mayAny) throw missing()
+    if (mayAll) return true
+    throw new ServableError('forbidden', 'You may not give these answers')
+  }
+
+  async known(
+    asking: Asking,
+    requests: readonly InputRequest[],
+    approver: Approver,
+  ): Promise<InputRequest[]> {
+    const approvals = requests.filter(isApproval)
+    const allowed = await Promise.all(approvals.map(request => this.#mayDecide(asking, request, approver)))
+    return approvals.filter((_, index) => allowed[index])
+  }
+
+  async #mayDecide({ run }: Asking, request: InputRequest, approver: Approver): Promise<boolean> {
+    const { authorize } = this.#settings
+    if (authorize === undefined) return false
+    const { id, kind, name, owner, userId, sessionId } = run
+    const { identity, ip, requestId } = approver
+    const about = { request, run: { id, kind, name, owner, userId, sessionId } }
+    let timer: ReturnType<typeof setTimeout> | undefined
+    try {
+      const late = new Promise<never>((_, reject) => {
+        const error = new Error(`\`approvals.authorize\` took longer than ${AUTHORIZE_MS} ms`)
+        timer = setTimeout(() => reject(error), AUTHORIZE_MS)
+      })
+      const answer = (async () => authorize(about, { identity, ip, requestId }))()
+      return (await Promise.race([answer, late])) === true
+    } catch (error) {
+      this.#tell(error, requestId)
+      return false
+    } finally {
+      if (timer !== undefined) clearTimeout(timer)
+    }
+  }
+
+  asking(tx: Reader, id: string): Asking | undefined {
+    const waiting = waitingIn(tx, id)
+    return waiting && askingOf(id, waiting)
+  }
+
+  note(tx: Transaction, id: string, waiting: Kept, footing: Footing): Kept {
+    const expiresAt = expiryOf(waiting, tx.now, this.expiresMs)
+    const noted = { ...waiting, at: waiting.at ?? tx.now, expiresAt }
+    if (!this.#isHosted) putAsking(tx, askingOf(id, noted), footing)
+    return noted
+  }
+
+  check(waiting: Kept, now: number): void {
+    checkTime(waiting, now)
+  }
+
+  async decide(
+    ...[host, { id, answers }, approver, goOn]: Parameters<Approvals['decide']>
+  ): Promise<DecidedRun | undefined> {
+    const asking = this.admit && (await host.asking(id))
+    if (asking === undefined || (await this.admit?.(asking, answers, approver, missingRun)) !== true)
+      return undefined
+    const { kind, name, owner } = asking.run
+    const next = crypto.randomUUID()
+    const outcome = await host.answer(id, owner, answers, next, { isOther: true })
+    if (outcome.next !== undefined) await goOn(outcome.next)
+    const { continuedBy, resumable, requests = [] } = outcome.record
+    const left = await this.known(asking, requests, approver)
+    return {
+      ...{ id, kind, name, goesOn: continuedBy !== undefined },
+      ...(left.length > 0 && { requests: left }),
+      ...(resumable && { resumable }),
+    }
+  }
+
+  async tell(asking: Asking): Promise<void> {
+    await this.#calls.put(INBOX, asking)
+  }
+
+  /** A page of what waits: of the caller's own, or of others what they may decide. */
+  async page(
+    { whose, ...query }: Omit<InboxQuery, 'owner'> & { readonly whose: 'mine' | 'others' },
+    approver: Approver & { readonly identity: { readonly id: string } },
+  ): Promise<{ approvals: Waiting[]; nextCursor: string | null }> {
+    const isOwn = whose === 'mine'
+    const owner = isOwn ? approver.identity.id : undefined
+    const { values, next = null } = await this.#calls.list(INBOX, { ...query, owner })
+    const found = await Promise.all(
+      values.map(async asking => {
+        const { requests, expiresAt = Number.POSITIVE_INFINITY } = asking
+        const asked = requests.filter(({ kind }) => kind === query.kind)
+        // Somebody ends it soon.
+        if (expiresAt <= Date.now() && query.kind === 'approval') return []
+        if (isOwn) return waitingOf(asking, asked, true)
+        if (asking.run.owner === approver.identity.id) return []
+        return waitingOf(asking, await this.known(asking, asked, approver), false)
+      }),
+    )
+    return { approvals: found.flat(), nextCursor: next }
+  }
+
+  async expireRuns(
+    host: RunHost,
+    { store, keepMs }: { readonly store: Store; readonly keepMs: RetentionOf },
+  ): Promise<void> {
+    await this.#expire(store, false, {
+      refuse: (tx, id) => failRun(tx, id, keepMs, this),
+      onRefused() {},
+      goOn: async (id, waiting) => {
+        const { identity: owner = null } = waiting.options
+        const by = { isOther: true, change: denied }
+        const { next } = await host.answer(id, owner, denialsOf(waiting), crypto.randomUUID(), by)
+        if (next === undefined) return
+        await this.goOn(next)
+        await host.answer(id, owner, [], next.id, { isOther: true, change: started })
+      },
+    })
+  }
+
+  async expireTasks({ store, refuse, onRefused, answer }: ExpiringTasks): Promise<void> {
+    await this.#expire(store, true, {
+      refuse: (tx, id) => refuse(tx, id, EXPIRED),
+      onRefused,
+      goOn: (id, waiting) => answer(id, denialsOf(waiting), waiting),
+    })
+  }
+
+  /** Each in the transaction in which it is due still, so that of several processes one ends it. */
+  async #expire(
+    store: Store,
+    isTask: boolean,
+    {
+      refuse,
+      onRefused,
+      goOn,
+    }: Pick<ExpiringTasks, 'onRefused'> & {
+      refuse(tx: Transaction, id: string): void
+      goOn(id: string, waiting: Kept): Promise<void>
+    },
+  ): Promise<void> {
+    try {
+      const due = await store.read(tx => dueIn(tx, isTask, this.#isHosted))
+      if (due.length === 0) return
+      if (this.#settings.onExpiry === 'refuse') {
+        const refused = await store.write(tx => {
+          const ids = dueIn(tx, isTask, this.#isHosted)
+          for (const id of ids) refuse(tx, id)
+          return ids
+        })
+        refused.forEach(onRefused)
+        return
+      }
+      for (const id of due) {
+        const waiting = await store.read(tx => waitingIn(tx, id))
+        if (waiting !== undefined) await goOn(id, waiting)
+      }
+    } catch (error) {
+      // Whoever looks next tries again.
+      this.#tell(error)
+    }
+  }
+
+  #tell(error: unknown, requestId?: string): void {
+    logThrown(
+      this.#core.log,
+      { event: 'approvals.failed', ...(requestId !== undefined && { requestId }) },
+      error,
+    )
+  }
+}
+
+function missingRun(): ServableError {
+  return new ServableError('run_not_found', 'There is no such run')
+}
+
+function isApproval({ kind }: InputRequest): boolean {
+  return kind === 'approval'
+}
+
+/** A run without an owner is everyone's who knows its id. */
+function isOwner({ run }: Asking, { identity }: Approver): boolean {
+  return run.owner === null || run.owner === identity?.id
+}

@@ -1,0 +1,71 @@
+/**
+ * `GET /approvals`: what waits for a person, as a page or as it changes.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import { ServableError } from '../errors.ts'
+import type { RequestState, Route } from '../http/context.ts'
+import { joinPath, queryOf } from '../http/router.ts'
+import { validate } from '../validation.ts'
+import { jsonReply, sseReply } from '../web/reply.ts'
+import { counted, pulled, SSE_HEADERS } from '../web/sse.ts'
+import type { KeptApprovals } from './keeper.ts'
+import { MAX_WATCHED, sseOfInbox } from './watch.ts'
+
+const QuerySchema = v.object({
+  kind: v.optional(
+    v.picklist(['approval', 'question', 'client_tool'], 'must be one of approval, question, client_tool'),
+    'approval',
+  ),
+  whose: v.optional(v.picklist(['mine', 'others'], 'must be mine or others'), 'mine'),
+  cursor: v.optional(v.string()),
+  limit: v.optional(
+    v.pipe(v.string(), v.regex(/^([1-9]\d?|100)$/, 'must be 1 to 100'), v.transform(Number)),
+    '50',
+  ),
+})
+
+/** Streams that are open at a time. */
+const MAX_STREAMS = 1000
+
+/** Makes the route. */
+export function approvalRoutes(prefix: string, approvals: KeptApprovals): Route[] {
+  let open = 0
+  const openStream = () => {
+    open++
+    return () => void open--
+  }
+  return [
+    {
+      method: 'GET',
+      path: joinPath(prefix, 'approvals'),
+      part: 'approvals',
+      async endpoint(request, state) {
+        const approver = approverOf(state)
+        const parameters = Object.fromEntries(queryOf(request.url))
+        const query = validate(QuerySchema, parameters, 'invalid_query', 'query')
+        if (!request.headers.get('accept')?.includes('text/event-stream')) {
+          return jsonReply(await approvals.page(query, approver), {
+            headers: { 'cache-control': 'no-store' },
+          })
+        }
+        if (request.method === 'HEAD') return new Response(null, { headers: SSE_HEADERS })
+        if (open >= MAX_STREAMS) throw new ServableError('too_many_followers', 'Too many watch what waits')
+        const { kind, whose } = query
+        const look = async () => {
+          const page = await approvals.page({ kind, whose, limit: MAX_WATCHED }, approver)
+          return { approvals: page.approvals, hasMore: page.nextCursor !== null }
+        }
+        const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
+        return sseReply(counted(pulled(sseOfInbox(look, tell)), openStream))
+      },
+    },
+  ]
+}
+
+function approverOf({ identity, ip, requestId }: RequestState) {
+  if (identity !== undefined) return { identity, ip, requestId }
+  throw new ServableError('not_found', 'What waits is listed to authenticated users')
+}

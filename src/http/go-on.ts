@@ -1,0 +1,149 @@
+/**
+ * Starts a run that goes on from another one: after answers, or after its process died. Whose it is stays the same, whoever asks for
+ * that. Runs an input again as well.
+ *
+ * @module
+ */
+
+import type { Answer } from '../agents/contract.ts'
+import { secretsOf } from '../agents/redacted.ts'
+import { ServableError } from '../errors.ts'
+import type { DecidedRun } from '../runs/asking.ts'
+import type { StartRequest } from '../runs/host.ts'
+import type { RunRecord } from '../runs/record.ts'
+import { askedWith, type NextRun } from '../runs/waiting.ts'
+import type { Catalog } from './catalog.ts'
+import { createStoredClientOf } from './client-of.ts'
+import { type Asker, runOptionsOf, StartedRun, type StartParts, type StartRun } from './start-run.ts'
+
+/** What runs that go on need. */
+export type GoOnParts = StartParts & { readonly catalogOf: (scope?: string) => Pick<Catalog, 'resolve'> }
+
+/** How a run goes on. Default: with nothing of whoever answered, and in the background, since nobody who follows it has asked for it. */
+export type GoingOn = Pick<StartRequest, 'options' | 'secrets' | 'isBackground'>
+
+/** Starts the run that goes on, or finds it. */
+export async function goOn(
+  { id, client, input, continues, target, options }: NextRun,
+  { host, catalogOf }: Pick<GoOnParts, 'host' | 'catalogOf'>,
+  how: GoingOn = { options: {}, isBackground: true },
+): Promise<{ readonly record: RunRecord; readonly owner: string | null }> {
+  const { kind, name, scope } = target
+  const owner = options.identity ?? null
+  const record = await host.start({
+    target: catalogOf(scope).resolve(kind, name),
+    input,
+    ...how,
+    options: { ...how.options, ...askedWith(options), runId: id },
+    owner,
+    client,
+    continues,
+  })
+  return { record, owner }
+}
+
+/** Which run goes on, or runs again, and with what. */
+export interface AskedAgain {
+  readonly id: string
+  /** As for a run. */
+  readonly apiKey?: string | undefined
+  readonly isBackground?: boolean
+}
+
+/** Answers to requests of a stored run, and how the run that goes on is started. */
+export interface AskedAnswers extends AskedAgain {
+  readonly answers: readonly Answer[]
+}
+
+/** What came of answers: the record, and the run that goes on after the last one. */
+export interface AnswerOutcome {
+  readonly record: RunRecord | DecidedRun
+  readonly started?: StartedRun | undefined
+}
+
+/** What asks for it, as far as it counts for the run that goes on. */
+function createGoOnFor({ host, catalogOf }: GoOnParts) {
+  const storedClientOf = createStoredClientOf()
+  return async (
+    next: NextRun,
+    isNew: boolean,
+    { apiKey, isBackground = false }: AskedAgain,
+    asker: Asker,
+  ) => {
+    const client = next.client ?? (await storedClientOf(asker))
+    const how = { options: runOptionsOf({ apiKey }, asker), secrets: asker.secrets(), isBackground }
+    const { record, owner } = await goOn({ ...next, client }, { host, catalogOf }, how)
+    return new StartedRun(undefined, record, host, owner, isNew)
+  }
+}
+
+/** Whether a key of a model's provider comes with it. */
+function hasKeyOf({ apiKey }: AskedAgain, asker: Asker): boolean {
+  return secretsOf(runOptionsOf({ apiKey }, asker)).length > 0
+}
+
+/**
+ * Answers requests of a run that waits. The last answer starts the run that goes on, as a stored one; the same answers again find it.
+ * Throws as `RunHost.answer` and {@link StartRun} do, and `forbidden` for what the asker may not decide.
+ */
+export type AnswerRun = (asked: AskedAnswers, asker: Asker) => Promise<AnswerOutcome>
+
+/** Makes an {@link AnswerRun}. */
+export function createAnswerRun(parts: GoOnParts): AnswerRun {
+  const { host, runs } = parts
+  const goOnFor = createGoOnFor(parts)
+  return async (asked, asker) => {
+    const decided = await runs.approvals?.decide(host, asked, asker, next => goOn(next, parts))
+    if (decided !== undefined) return { record: decided }
+    const nextId = crypto.randomUUID()
+    const by = { hasKey: hasKeyOf(asked, asker) }
+    const { record, next } = await host.answer(asked.id, asker.owner, asked.answers, nextId, by)
+    if (next === undefined) return { record }
+    return { record, started: await goOnFor(next, next.id === nextId, asked, asker) }
+  }
+}
+
+/** Lets runs go on, and runs inputs again. */
+export interface RunAgain {
+  /**
+   * Lets a run go on that was interrupted, or all of whose requests are answered, for its owner, who sends the key that it needs.
+   * Throws `key_required`, and `not_resumable` for any other run.
+   */
+  resume(asked: AskedAgain, asker: Asker): Promise<StartedRun>
+  /** Runs the input of a stored run again. Throws `input_not_kept`, and as {@link StartRun} does. */
+  retry(asked: AskedAgain, asker: Asker): Promise<StartedRun>
+}
+
+/** Makes a {@link RunAgain}. */
+export function createRunAgain(parts: GoOnParts & { readonly start: StartRun }): RunAgain {
+  const { host, catalogOf, start } = parts
+  const goOnFor = createGoOnFor(parts)
+  return {
+    async resume(asked, asker) {
+      const { id } = asked
+      const { owner } = asker
+      const nextId = crypto.randomUUID()
+      const hasKey = hasKeyOf(asked, asker)
+      const { status } = await host.get(id, owner)
+      const { next } =
+        status === 'input_required'
+          ? await host.answer(id, owner, [], nextId, { hasKey })
+          : await host.resume(id, owner, { next: nextId, hasKey })
+      if (next !== undefined) return goOnFor(next, next.id === nextId, asked, asker)
+      throw new ServableError('not_resumable', 'The run still waits for answers')
+    },
+    async retry({ id, apiKey, isBackground = false }, asker) {
+      const { target, input, options } = await host.asked(id, asker.owner)
+      const { kind, name, scope } = target
+      const { sessionId, userId, history, clientTools } = options
+      return start(
+        {
+          ...{ target: catalogOf(scope).resolve(kind, name), input, sessionId, userId, clientTools },
+          ...(history && { history, memory: 'client' as const }),
+          ...{ apiKey, isBackground },
+        },
+        asker,
+      )
+    },
+  }
+}

@@ -1,0 +1,125 @@
+/** What waits, in pages and as it changes. */
+import { EventSourceParserStream } from 'eventsource-parser/stream'
+import { expect, it, onTestFinished } from 'vitest'
+import { expectProblem } from '../http/client.ts'
+import { ask } from '../runs/client.ts'
+import { as, asked, bobOf, clientOf, decide, inbox, own, type Server } from './client.ts'
+
+const WEEK_MS = 7 * 24 * 60 * 60 * 1000
+
+interface Told {
+  readonly type: string
+  readonly id?: string
+  readonly approvals?: readonly { readonly request: { readonly id: string } }[]
+  readonly approval?: { readonly request: { readonly id: string } }
+}
+
+/** Reads the inbox as it changes. */
+async function watch(server: Server, who: string, query = '') {
+  const leaving = new AbortController()
+  const headers = { ...as(who), accept: 'text/event-stream' }
+  const response = await fetch(`${server().url}/api/approvals${query}`, { headers, signal: leaving.signal })
+  onTestFinished(() => leaving.abort())
+  expect(response.headers.get('content-type')).toContain('text/event-stream')
+  const decoder = new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>
+  const messages = response
+    .body!.pipeThrough(decoder)
+    .pipeThrough(new EventSourceParserStream({ onError: 'terminate' }))
+    .getReader()
+  return async () => {
+    const { value } = await messages.read()
+    return { id: value?.id, event: JSON.parse(value?.data ?? 'null') as Told }
+  }
+}
+
+export function listingCases(server: Server): void {
+  it('lists what waits of one’s own, and of others what one may decide', async () => {
+    const waiting = await asked(server, '5', { sessionId: 'wednesday' })
+    const { ann, id, requests } = waiting
+    const [entry, ...more] = await inbox(server, ann)
+    expect(more).toEqual([])
+    expect(entry).toMatchObject({ request: requests[0], run: { id, kind: 'agent', sessionId: 'wednesday' } })
+    expect(entry?.run).not.toHaveProperty('owner')
+    expect(Date.parse(entry?.expiresAt ?? '') - Date.parse(entry?.createdAt ?? '')).toBe(WEEK_MS)
+    expect(await inbox(server, ann, 'whose=others')).toEqual([])
+    const [seen, ...others] = await inbox(server, bobOf(waiting), 'whose=others&limit=100')
+    expect(others).toEqual([])
+    expect(seen).toEqual({ ...entry, run: { ...entry?.run, owner: ann } })
+    for (const query of ['', 'whose=others']) expect(await inbox(server, own('carol'), query)).toEqual([])
+    expect(JSON.stringify(seen)).not.toContain('input')
+    await decide(server, waiting, bobOf(waiting))
+    expect(await inbox(server, ann)).toEqual([])
+    expect(await inbox(server, bobOf(waiting), 'whose=others')).toEqual([])
+  })
+
+  it('lists by the kind of request, and only what is open', async () => {
+    const waiting = await asked(server, 'x', { name: 'orders' })
+    const [approval, question] = waiting.requests
+    const of = async (kind: string) =>
+      (await inbox(server, waiting.ann, `kind=${kind}`)).map(({ request }) => request)
+    expect(await of('approval')).toEqual([approval])
+    expect(await of('question')).toEqual([question])
+    expect(await of('client_tool')).toEqual([])
+    await decide(server, waiting, bobOf(waiting))
+    expect(await of('approval')).toEqual([])
+    expect(await of('question')).toEqual([question])
+    expect(await inbox(server, bobOf(waiting), 'whose=others&kind=question')).toEqual([])
+  })
+
+  it('gives pages, newest first', async () => {
+    const ann = own('ann')
+    const ids: string[] = []
+    for (let count = 0; count < 7; count++) ids.push((await asked(server, '5', { ann })).id)
+    const listed = await inbox(server, ann, 'limit=3')
+    expect(listed.map(({ run }) => run.id)).toHaveLength(ids.length)
+    expect(new Set(listed.map(({ run }) => run.id))).toEqual(new Set(ids))
+    const times = listed.map(({ createdAt }) => createdAt)
+    expect(times).toEqual(times.toSorted().toReversed())
+  })
+
+  it.each(['kind=x', 'whose=x', 'limit=0', 'limit=101', 'cursor=x'])('refuses %s', async query => {
+    const answer = await ask(server, `/api/approvals?${query}`, { headers: as(own('ann')) })
+    await expectProblem(server, answer, 400, 'invalid_query')
+  })
+
+  it('is not there for somebody without an identity', async () => {
+    await expectProblem(server, await ask(server, '/api/approvals'), 404, 'not_found')
+  })
+
+  it('tells what waits, what comes and what goes', async () => {
+    const before = await asked(server)
+    const { ann } = before
+    const idOf = ({ requests }: typeof before) => requests[0]?.id
+    const streams = [
+      await watch(server, ann),
+      await watch(server, bobOf(before), '?whose=others&kind=approval'),
+    ]
+    for (const next of streams) {
+      const { id, event } = await next()
+      expect([id, event.type]).toEqual(['1', 'all'])
+      expect(event.approvals?.map(({ request }) => request.id)).toEqual([idOf(before)])
+    }
+    const after = await asked(server, '5', { ann })
+    for (const next of streams) {
+      const { id, event } = await next()
+      expect([id, event.type, event.approval?.request.id]).toEqual(['2', 'added', idOf(after)])
+    }
+    await decide(server, before, bobOf(before))
+    for (const next of streams) {
+      expect(await next()).toEqual({ id: '3', event: { type: 'removed', id: idOf(before) } })
+    }
+    const again = await (await watch(server, ann))()
+    expect(again.event.approvals?.map(({ request }) => request.id)).toEqual([idOf(after)])
+  })
+
+  it('is watched with the client', async () => {
+    const waiting = await asked(server)
+    const types: string[] = []
+    for await (const event of clientOf(server, waiting.ann).approvals.watch()) {
+      types.push(event.type)
+      if (event.type === 'removed') break
+      await decide(server, waiting, bobOf(waiting))
+    }
+    expect(types).toEqual(['all', 'removed'])
+  })
+}

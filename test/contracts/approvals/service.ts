@@ -1,0 +1,85 @@
+/**
+ * The service of the contract of approvals. Every runtime serves it with a state of its own. An approver of `ann` is called
+ * `bob of ann`; nobody approves more than 100 for themself.
+ */
+import { approvals } from '../../../src/approvals/plugin.ts'
+import {
+  Agent,
+  createHandler,
+  type Handler,
+  type HandlerOptions,
+  type State,
+  textOf,
+  tool,
+} from '../../../src/index.ts'
+import { agents } from '../fixture/agents.ts'
+import { identify } from '../identify.ts'
+
+/** Milliseconds for which an approval of the settings that end with `brief` may be decided. */
+const BRIEF_MS = 1500
+
+const pay = tool({
+  name: 'pay',
+  parameters: { type: 'object', properties: { amount: { type: 'number' } } },
+  needsApproval: true,
+  execute: args => `paid ${(args as { amount: number }).amount}`,
+})
+
+/** Asks for the approval of an amount, and says who asked with which key. */
+const pays: Agent = new Agent({
+  name: 'pays',
+  register: false,
+  tools: [pay],
+  async *run(input, { callTool, apiKey, userId, sessionId }) {
+    let done: unknown
+    try {
+      done = yield* callTool(pay, { amount: Number(textOf(input)) })
+    } catch (error) {
+      done = `not paid: ${(error as Error).message}`
+    }
+    yield `${done} by ${userId} in ${sessionId ?? 'none'} with ${apiKey ?? 'no key'}`
+  },
+})
+
+/** Asks for an approval and for a size. */
+const orders: Agent = new Agent({
+  name: 'orders',
+  register: false,
+  tools: [pay],
+  async *run(_, { ask, callTool, parallel }) {
+    const [paid, size] = yield* parallel([
+      callTool(pay, { amount: 5 }),
+      ask('size', { message: 'Which size?' }),
+    ])
+    yield `${paid} in ${size}`
+  },
+})
+
+/** The options of the service. */
+export function approvalsOptions(state: State, settings = 'usual'): HandlerOptions {
+  return {
+    production: true,
+    agents: { pays, orders, echo: agents.echo! },
+    state,
+    middleware: [identify],
+    runs: { maxWaitingPerOwner: settings === 'usual' ? 2000 : 3 },
+    a2a: { default: 'pays' },
+    gateway: true,
+    plugins: [
+      approvals({
+        authorize({ request, run }, { identity }) {
+          if (identity?.id === `thrower of ${run.owner}`) throw new Error('nobody knows')
+          const { amount } = request.args as { amount: number }
+          return identity?.id === `bob of ${run.owner}` || (identity?.id === run.owner && amount <= 100)
+        },
+        ...(settings.endsWith('brief') && { expiresMs: BRIEF_MS }),
+        onExpiry: settings.startsWith('continue') ? 'continue' : 'refuse',
+      }),
+    ],
+  }
+}
+
+/** The handler of the service. */
+export function approvalsHandler(options: HandlerOptions): Handler {
+  return createHandler(options)
+}

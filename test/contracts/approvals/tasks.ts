@@ -1,0 +1,108 @@
+/** Decisions of others of what A2A tasks ask. */
+import { expect, it } from 'vitest'
+import type { InputRequest } from '../../../src/index.ts'
+import { eventually, jsonRequest } from '../http/client.ts'
+import { as, inbox, own, type Server } from './client.ts'
+
+interface SentTask {
+  readonly id: string
+  readonly contextId: string
+  readonly status: { readonly state: string; readonly message?: { readonly parts: readonly Part[] } }
+  readonly artifacts?: readonly { readonly parts: readonly Part[] }[]
+}
+interface Part {
+  readonly text?: string
+  readonly data?: { readonly requests?: readonly InputRequest[]; readonly goesOn?: boolean }
+}
+interface Sent {
+  readonly result?: { readonly task?: SentTask; readonly message?: { readonly parts: readonly Part[] } }
+  readonly error?: { readonly code: number; readonly message: string }
+}
+
+async function rpc<T>(server: Server, body: object, headers: Readonly<Record<string, string>>): Promise<T> {
+  const init = jsonRequest(body, { ...headers, 'a2a-version': '1.0' })
+  return (await (await fetch(server().url, init)).json()) as T
+}
+
+/** Sends a message over A2A 1.0. */
+async function send(
+  server: Server,
+  who: string,
+  message: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Sent> {
+  const params = { message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', ...message } }
+  const body = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params }
+  return rpc(server, body, { ...as(who), ...headers })
+}
+
+async function get(server: Server, who: string, id: string): Promise<SentTask> {
+  const body = { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id } }
+  return (await rpc<{ result: SentTask }>(server, body, as(who))).result
+}
+
+async function asked(server: Server, ann: string, headers?: Readonly<Record<string, string>>) {
+  const { result } = await send(server, ann, { parts: [{ text: '5' }] }, headers)
+  const task = result?.task
+  expect(task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+  const request = task?.status.message?.parts.find(({ data }) => data?.requests)?.data?.requests?.[0]
+  return { taskId: task?.id ?? '', request: request! }
+}
+
+const yes = ({ taskId, request }: Awaited<ReturnType<typeof asked>>) => ({
+  taskId,
+  parts: [{ data: { answers: [{ id: request.id, decision: 'approve' }] } }],
+})
+
+const textOf = ({ artifacts = [] }: SentTask) =>
+  artifacts.flatMap(({ parts }) => parts.map(({ text }) => text ?? '')).join('')
+
+export function taskCases(server: Server): void {
+  it('let a task go on as its owner’s, and tell nothing of it', async () => {
+    const ann = own('ann')
+    const waiting = await asked(server, ann)
+    const [entry] = await inbox(server, `bob of ${ann}`, 'whose=others')
+    expect(entry).toMatchObject({
+      request: waiting.request,
+      run: { id: waiting.taskId, kind: 'agent', name: 'pays', owner: ann, isTask: true },
+    })
+    const carol = await send(server, own('carol'), yes(waiting))
+    expect(carol.error?.message).toContain('not found')
+    const text = await send(server, `bob of ${ann}`, { taskId: waiting.taskId, parts: [{ text: 'yes' }] })
+    expect(text.error).toBeDefined()
+    const headers = { 'x-api-key': 'sk-of-bob-0123456789' }
+    const bob = await send(server, `bob of ${ann}`, yes(waiting), headers)
+    expect(bob.result?.message?.parts).toEqual([{ data: { id: waiting.taskId, goesOn: true } }])
+    await eventually(async () => {
+      const task = await get(server, ann, waiting.taskId)
+      expect(task.status.state).toBe('TASK_STATE_COMPLETED')
+      expect(textOf(task)).toContain(`paid 5 by ${ann}`)
+      expect(textOf(task)).toContain('with no key')
+    })
+    await eventually(async () => expect(await inbox(server, ann)).toEqual([]))
+  })
+
+  it('leave a task that used its owner’s key to its owner', async () => {
+    const ann = own('ann')
+    const headers = { 'x-api-key': 'sk-of-ann-0123456789' }
+    const waiting = await asked(server, ann, headers)
+    const bob = await send(server, `bob of ${ann}`, yes(waiting))
+    expect(bob.result?.message?.parts[0]?.data).toMatchObject({ goesOn: false, resumable: true })
+    expect((await get(server, ann, waiting.taskId)).status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    const done = await send(server, ann, { taskId: waiting.taskId, parts: [{ text: 'go on' }] }, headers)
+    expect(textOf(done.result!.task!)).toContain('with sk-of-ann-0123456789')
+  })
+}
+
+export function taskExpiryCases(server: Server, state: string, said: string): void {
+  it('ends or goes on by itself for a task, too', async () => {
+    const ann = own('ann')
+    const { taskId } = await asked(server, ann)
+    await eventually(async () => {
+      const task = await get(server, ann, taskId)
+      expect(task.status.state).toBe(state)
+      expect(textOf(task) + JSON.stringify(task.status)).toContain(said)
+    })
+    await eventually(async () => expect(await inbox(server, ann)).toEqual([]))
+  })
+}

@@ -1,0 +1,105 @@
+/** Approvals whose process dies, whose object sleeps, and whose store has several processes. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { as, asked, bobOf, decide, get, inbox, type Server, wentOn } from '../contracts/approvals/client.ts'
+import { eventually } from '../contracts/http/client.ts'
+import { list } from '../contracts/runs/client.ts'
+import { ELSEWHERE } from '../tags.ts'
+import { startEvicting } from './evicting.ts'
+import { type Runtime, startNode, startWorkerd } from './harness.ts'
+
+type Start = (folder: string, SETTINGS?: string) => Promise<Runtime>
+
+const entry = (runtime: string) => `test/runtimes/entries/approvals-${runtime}.ts`
+const onNode: Start = (folder, SETTINGS = 'usual') =>
+  startNode(entry('node'), { env: { SETTINGS, DATABASE: join(folder, 'approvals.db') } })
+const onWorkerd: Start = (storage, SETTINGS = 'usual') =>
+  startWorkerd(entry('workerd'), { storage, env: { SETTINGS } })
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'servable-approvals-'))
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+const serverOf =
+  (runtime: Runtime): Server =>
+  () => ({ ...runtime, folder })
+
+describe.each(Object.entries({ 'Node, in SQLite': onNode, 'workerd, in Durable Objects': onWorkerd }))(
+  '%s',
+  ELSEWHERE,
+  (_, start) => {
+    it('lists and decides after a restart what was asked before', async () => {
+      const first = await start(folder)
+      const waiting = await asked(serverOf(first))
+      const listed = await inbox(serverOf(first), waiting.ann)
+      await first.kill()
+      const second = await start(folder)
+      onTestFinished(() => second.stop())
+      const server = serverOf(second)
+      expect(await inbox(server, waiting.ann)).toEqual(listed)
+      expect(await inbox(server, bobOf(waiting), 'whose=others')).toMatchObject(listed)
+      expect((await decide(server, waiting, bobOf(waiting))).status).toBe(200)
+      expect((await wentOn(server, waiting)).result?.text).toContain(`paid 5 by ${waiting.ann}`)
+    })
+
+    it('ends after a restart what has expired meanwhile', async () => {
+      const first = await start(folder, 'refuse-brief')
+      const waiting = await asked(serverOf(first))
+      await first.kill()
+      const second = await start(folder, 'refuse-brief')
+      onTestFinished(() => second.stop())
+      const server = serverOf(second)
+      await eventually(async () => {
+        expect((await list(server, '', as(waiting.ann))).runs[0]?.status).toBe('failed')
+      })
+    })
+  },
+)
+
+describe('two processes on one file', ELSEWHERE, () => {
+  it.each([
+    ['refuse-brief', 1],
+    ['continue-brief', 2],
+  ])('expire each approval once: %s', async (settings, count) => {
+    const both = await Promise.all([onNode(folder, settings), onNode(folder, settings)])
+    for (const each of both) onTestFinished(() => each.stop())
+    const [one, other] = both.map(serverOf) as [Server, Server]
+    const all = await Promise.all(Array.from({ length: 10 }, () => asked(one)))
+    for (const { id, ann } of all) {
+      await eventually(async () => {
+        const records = await Promise.all([one, other].map(server => get(server, id, as(ann))))
+        const isOver = ({ status, continuedBy }: (typeof records)[0]) =>
+          status === 'failed' || continuedBy !== undefined
+        expect(records.map(isOver)).toEqual([true, true])
+        expect(records[0]).toEqual(records[1])
+      })
+      expect((await list(other, '', as(ann))).runs).toHaveLength(count)
+    }
+  })
+})
+
+describe('an object that sleeps', ELSEWHERE, () => {
+  it('is decided when it wakes, and expires by its alarm', async () => {
+    const runtime = await startEvicting('approvals-evicted.ts', ['Run', 'Index', 'Gateway'], {
+      SETTINGS: 'continue-brief',
+    })
+    onTestFinished(() => runtime.stop())
+    const server: Server = () => runtime
+    const evict = (name: string) => runtime.worker.evictDurableObject('ServableRun', { name })
+    const decided = await asked(server)
+    await evict(decided.id)
+    expect((await decide(server, decided, bobOf(decided))).status).toBe(200)
+    expect((await wentOn(server, decided)).result?.text).toContain('paid 5')
+    const expired = await asked(server)
+    await evict(expired.id)
+    const before = await runtime.made()
+    // Nobody asks for the run: its owner's list hears of it.
+    await eventually(async () => expect((await list(server, '', as(expired.ann))).runs).toHaveLength(2))
+    expect(await runtime.made()).toBeGreaterThan(before)
+    expect((await wentOn(server, expired)).result?.text).toContain('not paid')
+  })
+})
