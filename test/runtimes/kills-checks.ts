@@ -65,3 +65,21 @@ export function wrongAtOnce(id: string, unrecorded: readonly Effect[]): string[]
   const inLanes = LANES.flatMap(lane => names.filter(name => lane.includes(name)).slice(0, 1))
   return names.length <= 1 || inLanes.length === names.length ? [] : [`${id}: no record of ${names.join()}`]
 }
+
+/** A run is one process's until that is killed, and it does nothing twice. `killed` tells when each one was. */
+export function wrongOwners(
+  id: string,
+  all: readonly Effect[],
+  killed: ReadonlyMap<number, number>,
+): string[] {
+  const ofRun = all.filter(({ key }) => key.startsWith(`${id}/`))
+  const done = new Set<string>()
+  return ofRun.flatMap(({ key, generation, at }, index) => {
+    const before = ofRun[index - 1]?.generation ?? generation
+    const wasThere = done.has(`${generation} ${key}`)
+    done.add(`${generation} ${key}`)
+    if (wasThere) return [`${key}: twice in process ${generation}`]
+    const isNext = before === generation || (killed.get(before) ?? at + 1) <= at
+    return isNext ? [] : [`${key}: in process ${generation} while ${before} was there`]
+  })
+}

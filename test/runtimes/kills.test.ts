@@ -2,21 +2,25 @@
 import { describe, expect, it } from 'vitest'
 import { killing, STARTS } from './kills.ts'
 
-/** What is tried. A failure tells the seed. */
-const KILLS: Readonly<Record<keyof typeof STARTS, number>> = { Node: 25, Bun: 4, Deno: 4 }
+const CASES = [
+  ['Node', 15, 1],
+  ['Node', 10, 2],
+  ['Bun', 4, 1],
+  ['Deno', 4, 1],
+] as const
 
-describe.each(Object.entries(STARTS))('a server that is killed again and again: %s', (name, start) => {
-  it('ends all of its workflows, and does again only what was not recorded', {
-    timeout: 180_000,
-  }, async () => {
-    const seed = Number(process.env.KILL_SEED ?? Math.floor(Math.random() * 1_000_000))
-    const { wrong, workflows, cuts } = await killing({
-      start,
-      kills: KILLS[name as keyof typeof STARTS],
-      seed,
-    })
-    expect(wrong, `seed ${seed}`).toEqual([])
-    expect(workflows).toBeGreaterThanOrEqual(4)
-    expect(cuts).toBeGreaterThan(0)
-  })
+describe.concurrent('a server that is killed again and again', () => {
+  it.each(CASES)(
+    'ends all of its workflows, and does again only what was not recorded: %s, %i times, %i at a time',
+    {
+      timeout: 180_000,
+    },
+    async (runtime, kills, neighbours) => {
+      const seed = Number(process.env.KILL_SEED ?? Math.floor(Math.random() * 1_000_000))
+      const { wrong, workflows, cuts } = await killing({ start: STARTS[runtime], kills, seed, neighbours })
+      expect(wrong, `KILL_SEED=${seed}`).toEqual([])
+      expect(workflows).toBeGreaterThanOrEqual(4)
+      expect(cuts).toBeGreaterThan(0)
+    },
+  )
 })

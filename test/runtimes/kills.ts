@@ -2,7 +2,7 @@
  * Kills servers with `kill -9` at random moments of their workflows, starts them again, and checks what the workflows did. Nobody
  * asks a server to go on.
  */
-import { copyFile, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { JournalEntry } from '../../src/agents/work.ts'
@@ -10,12 +10,12 @@ import type { RunRecord } from '../../src/index.ts'
 import { JOURNAL } from '../../src/runs/journal.ts'
 import { RUNS, type StoredRun } from '../../src/runs/record.ts'
 import { sqliteStore } from '../../src/runtimes/sqlite/store.ts'
-import type { Reader } from '../../src/state/store.ts'
+import type { Reader, Store } from '../../src/state/store.ts'
 import { jsonRequest } from '../contracts/http/client.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
 import type { Effect } from './entries/kills-workflow.ts'
 import { type Runtime, type StartOptions, startBun, startDeno, startNode } from './harness.ts'
-import { ending, wrongAtOnce, wrongWith } from './kills-checks.ts'
+import { ending, wrongAtOnce, wrongOwners, wrongWith } from './kills-checks.ts'
 
 /** Starts a server that keeps all in a folder. */
 export type StartKilled = (folder: string, options: StartOptions) => Promise<Runtime>
@@ -39,6 +39,8 @@ export interface Killing {
   readonly kills: number
   /** Decides the moments. */
   readonly seed: number
+  /** Processes on one database, of which one is killed at a time. Default: 1. */
+  readonly neighbours?: number
   /** Workflows at work at a time. */
   readonly atOnce?: number
   /** Most milliseconds that a server lives. */
@@ -72,28 +74,39 @@ function randomOf(seed: number): () => number {
   }
 }
 
-/** Kills servers on one database, one after the other. The last one lives until all workflows have ended. */
+/** Kills servers on one database, one after the other. The last ones live until all workflows have ended. */
 export async function killing(given: Killing): Promise<Killed> {
-  const { start, kills, atOnce = DEFAULT_AT_ONCE, maxLifeMs = DEFAULT_LIFE_MS } = given
+  const { start, kills, neighbours = 1, atOnce = DEFAULT_AT_ONCE, maxLifeMs = DEFAULT_LIFE_MS } = given
   const random = randomOf(given.seed)
   const folder = await newFolder()
   const seen = new Seen(folder.path)
-  let server: Runtime | undefined
+  const servers = new Map<number, Runtime>()
+  let started = 0
+  const moveIn = async () => {
+    while (servers.size < neighbours) {
+      const generation = ++started
+      servers.set(generation, await start(folder.path, { env: seen.env(generation) }))
+    }
+    return [...servers][Math.floor(random() * servers.size)]!
+  }
   try {
-    for (let generation = 1; generation <= kills; generation++) {
-      server = await start(folder.path, { env: seen.env(generation) })
+    for (let kill = 0; kill < kills; kill++) {
+      const [generation, server] = await moveIn()
       const life = pause(random() * maxLifeMs)
       const orders = seen.order(server.url, atOnce)
       await life
+      seen.killed(generation)
       await server.kill()
+      servers.delete(generation)
       await orders
-      await seen.look(generation)
+      await seen.look()
     }
-    server = await start(folder.path, { env: seen.env(kills + 1) })
-    await seen.order(server.url, 0)
-    return { kills, ...(await seen.ended(server.url)) }
+    const [, { url }] = await moveIn()
+    await seen.order(url, 0)
+    return { kills, ...(await seen.ended(url)) }
   } finally {
-    await server?.stop()
+    for (const server of servers.values()) await server.stop()
+    seen.close()
     await folder.remove()
   }
 }
@@ -104,13 +117,23 @@ class Seen {
   /** The ids of runs by their idempotency keys; undefined where the server died before it told. */
   readonly #orders = new Map<string, string | undefined>()
   readonly #ended = new Set<string>()
-  /** In which generation a piece of work, or all of a run, was found to be recorded. */
+  /** How many effects there were when a piece of work, or all of a run, was found to be recorded. */
   readonly #recorded = new Map<string, number>()
-  readonly #cuts = new Map<string, number>()
+  /** When processes were killed, in milliseconds since 1970. */
+  readonly #killed = new Map<number, number>()
   readonly #wrong: string[] = []
+  #store: Store | undefined
 
   constructor(folder: string) {
     this.#folder = folder
+  }
+
+  close(): void {
+    this.#store?.close()
+  }
+
+  killed(generation: number): void {
+    this.#killed.set(generation, Date.now())
   }
 
   env(generation: number): Record<string, string> {
@@ -138,33 +161,29 @@ class Seen {
     )
   }
 
-  /** Reads in a copy of a dead server's database what is recorded. */
-  async look(generation: number): Promise<void> {
-    const copy = this.#file('copy.db')
-    for (const more of ['', '-wal'])
-      await copyFile(this.#file(`runs.db${more}`), `${copy}${more}`).catch(() => {})
-    const effects = await this.#effects()
-    const store = sqliteStore(copy)
-    await store.read(tx => {
-      for (const id of this.#orders.values()) if (id !== undefined) this.#lookAt(tx, id, generation, effects)
-    })
-    store.close?.()
+  /** Reads what is recorded: the killed processes record no more. */
+  async look(): Promise<void> {
+    this.#store ??= sqliteStore(this.#file('runs.db'))
+    const before = await this.#effects()
+    const recorded = await this.#store.read(tx =>
+      [...this.#orders.values()].flatMap(id => (id === undefined ? [] : this.#recordedOf(tx, id, before))),
+    )
+    const { length } = await this.#effects()
+    for (const key of recorded) if (!this.#recorded.has(key)) this.#recorded.set(key, length)
   }
 
-  #lookAt(tx: Reader, id: string, generation: number, effects: readonly Effect[]): void {
+  /** The id of a run that has ended, or the keys of what it has done. */
+  #recordedOf(tx: Reader, id: string, effects: readonly Effect[]): readonly string[] {
     const record = tx.get<StoredRun>(RUNS, id)?.value.record
+    if (record !== undefined && record.status !== 'running') {
+      this.#ended.add(id)
+      return [id]
+    }
     const entries = tx.list<JournalEntry>(JOURNAL, { partition: id, limit: 1000 })
-    const done = entries.flatMap(({ value }) =>
-      value.done === undefined ? [] : [`${id}/${value.done.path}`],
-    )
-    const hasEnded = record !== undefined && record.status !== 'running'
-    for (const key of hasEnded ? [id] : done)
-      if (!this.#recorded.has(key)) this.#recorded.set(key, generation)
-    if (hasEnded) this.#ended.add(id)
-    if (hasEnded || record === undefined) return
-    this.#cuts.set(id, (this.#cuts.get(id) ?? 0) + 1)
-    const unrecorded = effects.filter(({ key }) => key.startsWith(`${id}/`) && !this.#recorded.has(key))
+    const keys = entries.flatMap(({ value: { done } }) => (done === undefined ? [] : [`${id}/${done.path}`]))
+    const unrecorded = effects.filter(({ key }) => key.startsWith(`${id}/`) && !keys.includes(key))
     this.#wrong.push(...wrongAtOnce(id, unrecorded))
+    return keys
   }
 
   async #effects(): Promise<readonly Effect[]> {
@@ -176,30 +195,21 @@ class Seen {
   async ended(url: string): Promise<Omit<Killed, 'kills'>> {
     const runs = await Promise.all([...this.#orders.values()].map(id => ending(url, id ?? '')))
     const all = await this.#effects()
-    const cuts = [...this.#cuts.values()]
+    const cuts = runs.map(({ events }) => events.filter(({ type }) => type === 'resumed').length)
+    const late = all.filter(({ key }, index) =>
+      [key, key.split('/')[0] ?? ''].some(each => index >= (this.#recorded.get(each) ?? all.length)),
+    )
     return {
       workflows: runs.length,
       cuts: cuts.reduce((sum, each) => sum + each, 0),
       mostCuts: Math.max(0, ...cuts),
       effects: all.length,
       again: all.length - new Set(all.map(({ key }) => key)).size,
-      wrong: [...this.#wrong, ...runs.flatMap(run => wrongWith(run, all)), ...this.#doubled(all)],
+      wrong: [
+        ...this.#wrong,
+        ...late.map(({ key }) => `${key}: came again after its record`),
+        ...runs.flatMap(run => [...wrongWith(run, all), ...wrongOwners(run.record.id, all, this.#killed)]),
+      ],
     }
-  }
-
-  /** Effects that came again though they were recorded, or twice in one process. */
-  #doubled(all: readonly Effect[]): string[] {
-    const seen = new Set<string>()
-    return all.flatMap(({ key, generation }) => {
-      const once = `${key} in process ${generation}`
-      const isSecond = seen.has(once)
-      seen.add(once)
-      const [id = ''] = key.split('/')
-      const recorded = Math.min(
-        ...[id, key].map(each => this.#recorded.get(each) ?? Number.POSITIVE_INFINITY),
-      )
-      if (isSecond) return [`${once}: twice`]
-      return recorded < generation ? [`${once}: was recorded in process ${recorded}`] : []
-    })
   }
 }

@@ -10,6 +10,8 @@ export interface Effect {
   readonly name: string
   readonly value: number
   readonly generation: number
+  /** Milliseconds since 1970. */
+  readonly at: number
 }
 
 /** How the workflow is made, from the environment. */
@@ -28,7 +30,7 @@ export function orderOf(write: (effect: Effect) => unknown, settings: OrderSetti
   const act = async (name: string, { idempotencyKey: key }: StepFacts): Promise<number> => {
     await pause()
     const value = Math.floor(Math.random() * 1000)
-    await write({ key, name, value, generation: Number(GENERATION) })
+    await write({ key, name, value, generation: Number(GENERATION), at: Date.now() })
     await pause()
     return value
   }
