@@ -86,9 +86,9 @@ async function spend(
 
 const followed = async (agent: string, headers: Fields): Promise<void> => {
   const { calls } = await look()
-  const told = calls['ServableIndex.update'] ?? 0
+  const told = calls['ServableIndex.core:run.update'] ?? 0
   await follow(agent, headers)
-  await settled('ServableIndex.update', told + 1)
+  await settled('ServableIndex.core:run.update', told + 1)
 }
 const known = async (): Promise<Fields> => {
   const owner = own()
@@ -117,9 +117,18 @@ await spend(
   owner => followed('burst', owner),
 )
 await spend('a run whose 50 pieces come 20 ms apart', known, owner => followed('paced', owner))
+for (const [name, what] of [
+  ['plain', 'a workflow of 10 steps with `resume: false`'],
+  ['journalled', 'the same with a journal'],
+] as const) {
+  await spend(what, known, async owner => {
+    await ask(`/api/workflows/${name}/run`, { input: 'x', background: true }, owner)
+    await settled('ServableIndex.core:run.update')
+  })
+}
 await spend('an A2A message', known, async owner => {
   await sendMessage(owner)
-  await settled('ServableIndex.updateTask', 2)
+  await settled('ServableIndex.a2a.update', 2)
 })
 await spend(
   'a page of 50 runs',
@@ -160,7 +169,7 @@ await spend(
   async owner => {
     await follow('burst', owner)
     for (const until = performance.now() + WAIT_MS; performance.now() < until; ) {
-      if ((await look()).calls['ServableIndex.remove'] !== undefined) return
+      if ((await look()).calls['ServableIndex.core:run.remove'] !== undefined) return
       await new Promise(resolve => setTimeout(resolve, 5))
     }
     throw new Error('The run was not forgotten')

@@ -1,6 +1,6 @@
 /** A Worker that gives its Durable Objects' writes at `/ledger`. `POST` also begins a new ledger. */
 import { env } from 'cloudflare:workers'
-import { Agent, createHandler, MetricsExporter } from '../../../src/index.ts'
+import { Agent, createHandler, MetricsExporter, Workflow } from '../../../src/index.ts'
 import { durableObjects, durableState, type WorkerFetch, worker } from '../../../src/runtimes/cloudflare.ts'
 import { sessions } from '../../../src/sessions/plugin.ts'
 import { identify } from '../../contracts/identify.ts'
@@ -27,8 +27,27 @@ const paced = new Agent({
   },
 })
 
+const STEPS = 10
+
+/** A workflow of ten steps, and one that does the same in one function. */
+const flow = (name: string, resume: boolean): Workflow =>
+  new Workflow({
+    name,
+    resume,
+    async *run(_, { step }) {
+      for (let number = 1; number <= STEPS; number++) {
+        yield* step(`step ${number}`, async () => {
+          await new Promise(resolve => setTimeout(resolve, 5))
+          return number
+        })
+      }
+    },
+  })
+const workflows = { journalled: flow('journalled', true), plain: flow('plain', false) }
+
 const handler = createHandler({
   agents: { burst, paced },
+  workflows,
   a2a: { agents: { burst } },
   state: durableState(),
   middleware: [identify],
