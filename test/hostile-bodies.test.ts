@@ -79,6 +79,8 @@ const HTTP: readonly [path: string, bodies: readonly string[]][] = [
       '{"answers":[{"id":"a","value":1}],"apiKey":@,"background":@}',
     ],
   ],
+  [`/api/runs/${NO_RUN}/resume`, ['[@]', '{"apiKey":@}', '{"background":@}']],
+  [`/api/runs/${NO_RUN}/retry`, ['[@]', '{"apiKey":@}', '{"background":@}']],
   ['/api/sessions', ['@', '{"name":@}', '{"name":"echo","kind":@,"title":@}']],
   [
     `/api/runs/${NO_RUN}/feedback`,

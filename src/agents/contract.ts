@@ -39,7 +39,6 @@ export type {
   Kind,
   ModelCallEvent,
   ModelUsage,
-  ResumedEvent,
   RunEvent,
   RunInput,
   StepEvent,

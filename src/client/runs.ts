@@ -17,7 +17,7 @@ export interface RunListQuery extends Partial<Omit<RunQuery, 'cursor'>> {
   readonly limit?: number
 }
 
-/** The run that goes on with the answers. Leaving it cancels nothing. */
+/** A run that goes on from another one, or runs its input again. Leaving it cancels nothing. */
 export interface ContinuedRun {
   readonly id: string
   /** As `runs.result`. */
@@ -71,6 +71,20 @@ export interface RunsClient {
    * if (next) console.log((await next.result()).text)
    */
   answer(id: string, answers: readonly Answer[], options?: CallOptions): Promise<AnsweredRun>
+  /**
+   * Lets a run go on that is `interrupted` and `resumable`: what it has done is not done again. `key_required` where it used a key
+   * of its client, which the service does not keep. Asked again, it finds the same run.
+   *
+   * @example
+   * const { resumable } = await client.runs.get(id)
+   * if (resumable) console.log((await (await client.runs.resume(id, { apiKey })).result()).text)
+   */
+  resume(id: string, options?: CallOptions): Promise<ContinuedRun>
+  /**
+   * Runs the input of a run again. `input_not_kept` where the service does not keep inputs. It is sent once, since each call starts
+   * a run.
+   */
+  retry(id: string, options?: CallOptions): Promise<ContinuedRun>
   /** Stops a run, and gives its record. A run that has completed or failed is `run_ended`; cancelling twice is no error. */
   cancel(id: string, options?: CallOptions): Promise<RunRecord>
   /**
@@ -91,11 +105,23 @@ export interface RunsClient {
   file(address: string, options?: CallOptions): Promise<File>
 }
 
+/** A run that goes on outlives its client, as one that `start` begins. */
+const IN_BACKGROUND = { method: 'POST', body: { background: true }, headers: RESPOND_ASYNC } as const
+
 /** Makes the part of a client for runs. */
 export function createRuns(caller: Caller): RunsClient {
   const list: RunsClient['list'] = async (query, options) => caller.ask(`/runs${queryOf(query)}`, options)
   const result: RunsClient['result'] = (id, options) => resultOf(caller, id, options)
   const stream: RunsClient['stream'] = (id, options) => readRun(caller, id, options?.after ?? 0, options)
+  const continued = (id: string): ContinuedRun => ({
+    id,
+    result: options => result(id, options),
+    stream: options => stream(id, options),
+  })
+  const again = async (path: string, options?: CallOptions, maxTries?: number) => {
+    const { id }: RunRecord = await caller.ask(path, options, IN_BACKGROUND, maxTries)
+    return continued(id)
+  }
   return {
     list,
     result,
@@ -108,13 +134,10 @@ export function createRuns(caller: Caller): RunsClient {
     async answer(id, answers, options) {
       const parts = { method: 'POST', body: { answers }, headers: RESPOND_ASYNC } as const
       const record: RunRecord = await caller.ask(runPath(id, '/answers'), options, parts)
-      const { id: next } = record
-      if (next === id) return { record, next: undefined }
-      return {
-        record,
-        next: { id: next, result: more => result(next, more), stream: more => stream(next, more) },
-      }
+      return { record, next: record.id === id ? undefined : continued(record.id) }
     },
+    resume: (id, options) => again(runPath(id, '/resume'), options),
+    retry: (id, options) => again(runPath(id, '/retry'), options, 1),
     cancel: async (id, options) => caller.ask(runPath(id, '/cancel'), options, { method: 'POST' }),
     feedback: async (id, body, options) =>
       caller.ask(runPath(id, '/feedback'), options, { method: 'POST', body }),

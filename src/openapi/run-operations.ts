@@ -7,6 +7,7 @@
 import type { Kind } from '../agents/contract.ts'
 import { KINDS } from '../agents/registry.ts'
 import type { Builders, BuiltInDescription, Operation, Paths, Schema } from '../core/builders.ts'
+import { AgainBodySchema } from '../http/routes/again-routes.ts'
 import { AnswerSchema, AnswersBodySchema } from '../runs/answers.ts'
 import { ContentPartSchema, RunBodySchema } from '../runs/input.ts'
 import { runSchemas } from './schemas.ts'
@@ -36,6 +37,7 @@ export function describeRuns(build: Builders, parts: RunParts): BuiltInDescripti
       RunBody: RunBodySchema,
       Answer: AnswerSchema,
       AnswersBody: AnswersBodySchema,
+      AgainBody: AgainBodySchema,
     },
     schemas: runSchemas(build),
     securitySchemes: securitySchemes(parts.security),
@@ -45,6 +47,7 @@ export function describeRuns(build: Builders, parts: RunParts): BuiltInDescripti
 const runIdHeader: Schema = { 'x-run-id': { description: 'Id of the run', schema: { type: 'string' } } }
 
 const RUN_PROBLEMS = [400, 401, 403, 404, 413, 415, 422, 429, 500, 502, 503, 504] as const
+const GOING_ON_PROBLEMS = [400, 401, 403, 404, 409, 413, 415, 429, 500, 502, 503, 504] as const
 const UPLOAD_PROBLEMS = [...RUN_PROBLEMS, 408] as const
 
 const title = (kind: Kind) => `${kind[0]?.toUpperCase()}${kind.slice(1)}`
@@ -120,6 +123,21 @@ function storedRunPaths(build: Builders, { security }: RunParts): Paths {
   const { at, operation, page, parameter, answer, json, eventStream, ref, choice } = build
   const runId = parameter('path', 'id', 'Id of the run', { type: 'string', format: 'uuid' })
   const record = answer('The record', json(ref('RunRecord')), runIdHeader)
+  const again = (id: string, summary: string, begun: string) =>
+    operation('runs', id, summary, {
+      parameters: [runId, prefer(build)],
+      requestBody: { required: false, content: json(ref('AgainBody')) },
+      responses: {
+        200: answer(
+          'The result of the other run',
+          { ...json(ref('RunResult')), ...eventStream(ref('RunEvent')) },
+          runIdHeader,
+        ),
+        202: answer(begun, json(ref('RunRecord')), runIdHeader),
+      },
+      problems: GOING_ON_PROBLEMS,
+      ...keyed(security),
+    })
   return {
     [at('runs')]: {
       get: page('runs', 'listRuns', 'List the stored runs of the caller, newest first', 'RunPage', [
@@ -162,9 +180,15 @@ function storedRunPaths(build: Builders, { security }: RunParts): Paths {
           ),
           202: answer('The run goes on', json(ref('RunRecord')), runIdHeader),
         },
-        problems: [400, 401, 403, 404, 409, 413, 415, 429, 500, 502, 503, 504],
+        problems: GOING_ON_PROBLEMS,
         ...keyed(security),
       }),
+    },
+    [at('runs/{id}/resume')]: {
+      post: again('resumeRun', 'Let an interrupted run go on', 'The run goes on'),
+    },
+    [at('runs/{id}/retry')]: {
+      post: again('retryRun', 'Run the input of a stored run again', 'The run has begun'),
     },
     [at('runs/{id}/cancel')]: {
       post: operation('runs', 'cancelRun', 'Cancel a stored run', {

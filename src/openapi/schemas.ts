@@ -110,6 +110,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
           'lastChunk?': flag,
         }),
         told('message', { parts: list(ref('ContentPart')) }),
+        told('resumed', {}),
         told('finish', {
           finishReason,
           'requests?': list(ref('InputRequest')),
@@ -131,9 +132,9 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'userId?': text,
       'result?': ref('RunResult'),
       'requests?': { ...list(ref('InputRequest')), description: 'What the run still waits for' },
-      'continuedFrom?': { ...text, description: 'The run whose requests were answered for this one' },
-      'continuedBy?': { ...text, description: 'The run that goes on with the answers' },
-      'resumable?': { ...flag, description: 'All is answered, and it waits for the key of its owner' },
+      'continuedFrom?': { ...text, description: 'The run from which this one goes on' },
+      'continuedBy?': { ...text, description: 'The run that goes on from this one' },
+      'resumable?': { ...flag, description: 'Its owner can let it go on' },
       'error?': object({ code: text, message: text }),
     }),
     DecidedRun: object({

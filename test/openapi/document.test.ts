@@ -14,12 +14,15 @@ import {
   type Operation,
   openapi,
   Registry,
+  type RunRecord,
   type RunResult,
 } from '../../src/index.ts'
 import { ToolServerManager } from '../../src/mcp-client/index.ts'
 import { sessions } from '../../src/sessions/plugin.ts'
 import { asking } from '../contracts/fixture/asking.ts'
+import { doing, restarting } from '../contracts/fixture/restarting.ts'
 import { identify } from '../contracts/identify.ts'
+import { openGate } from '../contracts/run-host/scripted.ts'
 
 const options: HandlerOptions = {
   serve: Object.values(examples),
@@ -147,6 +150,8 @@ describe('the OpenAPI document', () => {
       '/v1/runs/{id}',
       '/v1/runs/{id}/stream',
       '/v1/runs/{id}/answers',
+      '/v1/runs/{id}/resume',
+      '/v1/runs/{id}/retry',
       '/v1/runs/{id}/cancel',
       '/v1/docs/spec.json',
       '/v1/agents/{name}/corrections',
@@ -484,6 +489,48 @@ describe('the server', async () => {
     const record = await asked(new Request(`http://127.0.0.1/api/${path.replace('/answers', '')}`))
     expect(await record.clone().json()).toMatchObject({ continuedBy: expect.any(String) })
     await expectDocumented('/api/runs/{id}', 'get', record)
+  })
+
+  it('answers runs that go on or run again as documented', async () => {
+    const { fetch, restart } = restarting({ runs: { keepInput: true } })
+    const send = (path: string, headers: Record<string, string> = {}, body?: object) =>
+      fetch(
+        new Request(`http://127.0.0.1/api/${path}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          body: body === undefined ? null : JSON.stringify(body),
+        }),
+      )
+    const begun = async (body: object) =>
+      (
+        (await (
+          await send('workflows/journalled/run', { prefer: 'respond-async', 'x-api-key': 'k' }, body)
+        ).json()) as RunRecord
+      ).id
+    const [resumed, retried] = ['/api/runs/{id}/resume', '/api/runs/{id}/retry']
+    const id = await begun(doing({ say: 'a' }, { step: 'one', gate: 'of-no-document', say: 'b' }))
+    restart()
+    openGate('of-no-document')
+    const record = () => fetch(new Request(`http://127.0.0.1/api/runs/${id}`))
+    expect(await (await record()).json()).toMatchObject({ resumable: true })
+    await expectDocumented('/api/runs/{id}', 'get', await record())
+    const verbs = [
+      [resumed, 'resume'],
+      [retried, 'retry'],
+    ] as const
+    for (const [route, verb] of verbs) {
+      const path = `runs/${id}/${verb}`
+      await expectDocumented(route, 'post', await send(path, { prefer: 'respond-async', 'x-api-key': 'k' }))
+      await expectDocumented(
+        route,
+        'post',
+        await send(path, { accept: 'text/event-stream', 'x-api-key': 'k' }),
+      )
+      await expectDocumented(route, 'post', await send(path, { 'x-api-key': 'k' }, { background: true }))
+      await expectDocumented(route, 'post', await send(path, {}, { background: 1 }))
+      await expectDocumented(route, 'post', await send(`runs/${crypto.randomUUID()}/${verb}`))
+    }
+    await expectDocumented(resumed, 'post', await send(`runs/${id}/resume`))
   })
 
   it.each([

@@ -16,8 +16,8 @@ const APPS = {
 export interface NextApps {
   /** The folder in which they were built and run. */
   readonly folder: string
-  /** Starts a built app with environment variables. */
-  start(app: keyof typeof APPS, env?: Record<string, string>): Promise<Deployment>
+  /** Starts a built app with environment variables. Default of the port: any free one. */
+  start(app: keyof typeof APPS, env?: Record<string, string>, port?: string): Promise<Deployment>
   remove(): Promise<void>
 }
 
@@ -36,10 +36,10 @@ export async function buildNextApps(): Promise<NextApps> {
   for (const path of Object.values(APPS)) await run(folder, bin('next'), 'build', join(folder, path))
   return {
     folder,
-    async start(app, env = {}) {
+    async start(app, env = {}, port = '0') {
       const { ready, ...started } = await start({
         command: bin('next'),
-        args: ['start', join(folder, APPS[app]), '--hostname', '127.0.0.1', '--port', '0'],
+        args: ['start', join(folder, APPS[app]), '--hostname', '127.0.0.1', '--port', port],
         until: /Local:\s+(http:\/\/\S+:\d+)[\s\S]*Ready in/,
         env: { NEXT_TELEMETRY_DISABLED: '1', NO_COLOR: '1', ...env },
         cwd: folder,

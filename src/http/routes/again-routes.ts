@@ -6,7 +6,7 @@
 
 import * as v from 'valibot'
 import { runBodyFields } from '../../runs/input.ts'
-import { validate } from '../../validation.ts'
+import { isObject, validate } from '../../validation.ts'
 import { readJson, requireJson } from '../../web/body.ts'
 import type { Reply } from '../../web/reply.ts'
 import { RequestAsker } from '../asker.ts'
@@ -27,10 +27,10 @@ export interface AgainRoutesOptions extends StartedReplyOptions {
 }
 
 /** The body of both: a key of a model's provider, and whether the run outlives its client. */
-export const AgainBodySchema: v.GenericSchema<unknown, { apiKey?: string; background?: boolean }> = v.object({
-  apiKey: runBodyFields.apiKey,
-  background: runBodyFields.background,
-}) as never
+export const AgainBodySchema: v.GenericSchema<unknown, { apiKey?: string; background?: boolean }> = v.pipe(
+  v.custom<object>(isObject, 'must be a JSON object'),
+  v.object({ apiKey: runBodyFields.apiKey, background: runBodyFields.background }),
+) as never
 
 /** The routes. Each answers as a run does: its result, its events where the client accepts them, or 202 with its record. */
 export function againRoutes(options: AgainRoutesOptions): Route[] {

@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest'
+import type { RunRecord } from '../../../src/index.ts'
+import { doing, restarting } from '../../contracts/fixture/restarting.ts'
+import { eventually, messagesOf } from '../../contracts/http/client.ts'
+import { identify } from '../../contracts/identify.ts'
+import type { JournalAct } from '../../contracts/run-host/journalled.ts'
+import { countOf, openGate } from '../../contracts/run-host/scripted.ts'
+
+const KEY = { 'x-api-key': 'a-key-of-the-client' }
+const ADA = { 'x-test-user': 'ada' }
+const BOB = { 'x-test-user': 'bob' }
+
+type Fields = Readonly<Record<string, string>>
+
+/** A service, and how its clients ask it. */
+function open(keepInput = true) {
+  const { fetch, restart } = restarting({ middleware: [identify], runs: { keepInput } })
+  const ask = (method: string, path: string, headers: Fields = {}, body?: unknown) =>
+    fetch(
+      new Request(`http://127.0.0.1/api/${path}`, {
+        method,
+        headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+        body: body === undefined ? null : JSON.stringify(body),
+      }),
+    )
+  const post = (path: string, headers?: Fields, body?: unknown) => ask('POST', path, headers, body)
+  const record = async (id: string, headers: Fields = ADA): Promise<RunRecord> =>
+    (await ask('GET', `runs/${id}`, headers)).json()
+  const ended = async (id: string) => {
+    await eventually(async () => expect((await record(id)).status).not.toBe('running'))
+    return record(id)
+  }
+  const begin = async (headers: Fields, ...acts: JournalAct[]) => {
+    const started = await post(
+      'workflows/journalled/run',
+      { prefer: 'respond-async', ...headers },
+      doing(...acts),
+    )
+    expect(started.status).toBe(202)
+    return ((await started.json()) as RunRecord).id
+  }
+  /** Starts a run that is cut off in its second step. */
+  const cut = async (headers: Fields = { ...ADA, ...KEY }) => {
+    const [done, at] = [crypto.randomUUID(), crypto.randomUUID()]
+    const id = await begin(
+      headers,
+      { step: 'one', count: done, say: 'A' },
+      { step: 'two', count: at, gate: at, say: 'B' },
+    )
+    await eventually(() => expect(countOf(at)).toBe(1))
+    restart()
+    openGate(at)
+    return { id, done, at }
+  }
+  return { post, record, ended, begin, cut }
+}
+
+/** Status and code of a problem. */
+async function problem(response: Response): Promise<readonly [number, string]> {
+  return [response.status, (await response.json()).code]
+}
+
+describe('POST /runs/:id/resume', () => {
+  it('lets a run go on that used a key of its client, where that is given again', async () => {
+    const { post, record, cut } = open()
+    const { id, done, at } = await cut()
+    expect(await record(id)).toMatchObject({
+      ...{ status: 'failed', error: { code: 'interrupted' }, resumable: true },
+    })
+    expect(await problem(await post(`runs/${id}/resume`, ADA))).toEqual([400, 'key_required'])
+    const answer = await post(`runs/${id}/resume`, { ...ADA, ...KEY })
+    expect(answer.status).toBe(200)
+    const { runId, text } = await answer.json()
+    expect(text).toBe('AB')
+    expect(runId).not.toBe(id)
+    expect([countOf(done), countOf(at)]).toEqual([1, 2])
+    expect(await record(id)).toMatchObject({ status: 'failed', continuedBy: runId })
+    expect(await record(runId)).toMatchObject({ status: 'completed', continuedFrom: id })
+  })
+
+  it('takes the key in its body, and finds the same run when it is asked again, in each form', async () => {
+    const { post, ended, cut } = open()
+    const { id, at } = await cut()
+    const path = `runs/${id}/resume`
+    const begun = await post(path, { ...ADA, prefer: 'respond-async' }, { apiKey: KEY['x-api-key'] })
+    expect(begun.status).toBe(202)
+    const { id: next } = (await begun.json()) as RunRecord
+    expect(begun.headers.get('location')).toContain(next)
+    expect(await ended(next)).toMatchObject({ status: 'completed', result: { text: 'AB' } })
+    const events = []
+    const stream = await post(path, { ...ADA, ...KEY, accept: 'text/event-stream' })
+    expect(stream.headers.get('x-run-id')).toBe(next)
+    for await (const { event } of messagesOf(stream)) events.push(event.type)
+    expect(events.at(-1)).toBe('finish')
+    expect(await (await post(path, { ...ADA, ...KEY })).json()).toMatchObject({ runId: next, text: 'AB' })
+    expect(countOf(at)).toBe(2)
+  })
+
+  it('is for nobody else, and for no run that ended by itself', async () => {
+    const { post, begin, ended, cut } = open()
+    const { id } = await cut()
+    for (const headers of [KEY, { ...BOB, ...KEY }])
+      expect(await problem(await post(`runs/${id}/resume`, headers))).toEqual([404, 'run_not_found'])
+    const other = await begin(ADA, { say: 'a' })
+    await ended(other)
+    expect(await problem(await post(`runs/${other}/resume`, ADA))).toEqual([409, 'not_resumable'])
+  })
+})
+
+describe('POST /runs/:id/retry', () => {
+  it('runs the input again, as JSON, as a stream and in the background', async () => {
+    const { post, begin, ended } = open()
+    const count = crypto.randomUUID()
+    const id = await begin(ADA, { step: 'one', count, say: 'A' })
+    await ended(id)
+    const path = `runs/${id}/retry`
+    const result = await (await post(path, ADA)).json()
+    expect(result).toMatchObject({ text: 'A' })
+    expect(result.runId).not.toBe(id)
+    const stream = await post(path, { ...ADA, accept: 'text/event-stream' })
+    const types = []
+    for await (const { event } of messagesOf(stream)) types.push(event.type)
+    expect(types).toContain('text')
+    const begun = await post(path, { ...ADA, prefer: 'respond-async' })
+    expect(begun.status).toBe(202)
+    const { id: third } = (await begun.json()) as RunRecord
+    expect(await ended(third)).toMatchObject({ status: 'completed', result: { text: 'A' } })
+    expect(countOf(count)).toBe(4)
+  })
+
+  it('runs one again that was cut off, from the beginning', async () => {
+    const { post, cut } = open()
+    const { id, done } = await cut()
+    expect(await (await post(`runs/${id}/retry`, { ...ADA, ...KEY })).json()).toMatchObject({ text: 'AB' })
+    expect(countOf(done)).toBe(2)
+  })
+
+  it('is for nobody else, and needs an input that is kept', async () => {
+    const kept = open()
+    const id = await kept.begin(ADA, { say: 'a' })
+    await kept.ended(id)
+    expect(await problem(await kept.post(`runs/${id}/retry`, BOB))).toEqual([404, 'run_not_found'])
+    const { post, begin, ended } = open(false)
+    const other = await begin(ADA, { say: 'a' })
+    await ended(other)
+    expect(await problem(await post(`runs/${other}/retry`, ADA))).toEqual([409, 'input_not_kept'])
+    expect(await problem(await post(`runs/${other}/retry`, BOB))).toEqual([404, 'run_not_found'])
+  })
+})
+
+describe.each(['resume', 'retry'])('the body of %s', verb => {
+  it.each([
+    [400, 'invalid_body', []],
+    [400, 'invalid_body', 'text'],
+    [400, 'invalid_body', { apiKey: 1 }],
+    [400, 'invalid_body', { background: 'yes' }],
+  ])('is refused with %s %s: %j', async (status, code, body) => {
+    const { post } = open()
+    const answer = await post(`runs/${crypto.randomUUID()}/${verb}`, {}, body)
+    expect(await problem(answer)).toEqual([status, code])
+  })
+
+  it('must be JSON', async () => {
+    const { post } = open()
+    const answer = await post(`runs/${crypto.randomUUID()}/${verb}`, { 'content-type': 'text/plain' }, {})
+    expect(await problem(answer)).toEqual([415, 'unsupported_media_type'])
+  })
+})

@@ -1,0 +1,174 @@
+/** Workflows whose processes die in the middle of a step go on, where nobody asks for that; and after a deploy. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { messagesOf } from '../contracts/http/client.ts'
+import { newFolder } from '../contracts/run-host/folder.ts'
+import { accept, ended, get, type Server } from '../contracts/runs/client.ts'
+import type { Effect } from './entries/kills-workflow.ts'
+import { type Runtime, startWorkerd } from './harness.ts'
+import { STARTS, type StartKilled } from './kills.ts'
+
+/** In Durable Objects an alarm brings a run back, some 30 seconds later. */
+const WAIT = { timeout: 90_000, interval: 25 }
+
+const TIMEOUT_MS = 120_000
+
+/** Takes the effects of steps. The first one of the name is not answered, so its step does not end. */
+async function receiver(held: string) {
+  const effects: Effect[] = []
+  let isHeld = false
+  let letGo = () => {}
+  const server = createServer(async (request, response) => {
+    const effect: Effect = JSON.parse(await text(request))
+    effects.push(effect)
+    if (effect.name === held && !isHeld) {
+      isHeld = true
+      letGo = () => response.end()
+    } else response.end()
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const seen = (name: string) =>
+    vi.waitFor(() => expect(effects.map(each => each.name)).toContain(name), WAIT)
+  /** All are done once, but for what was held. */
+  const expectOnce = (again = 1) => {
+    const names = effects.map(({ name }) => name)
+    const counts = ['read', 'draw', 'left', 'first', 'second', 'right', 'again', 'last'].map(
+      name => names.filter(each => each === name).length,
+    )
+    expect(counts).toEqual([1, 1, 1, 1, 1, 1, 2 + again, 1])
+    const keys = effects.filter(({ name }) => name === held).map(({ key }) => key)
+    expect(new Set(keys).size).toBe(2)
+  }
+  return { url: `http://127.0.0.1:${port}/`, seen, expectOnce, letGo: () => letGo() }
+}
+
+/** Processes on one storage. */
+async function street(start: StartKilled, EFFECTS: string) {
+  const folder = await newFolder()
+  onTestFinished(folder.remove)
+  return async (more: Readonly<Record<string, string>> = {}) => {
+    const env = { DATABASE: `${folder.path}/runs.db`, EFFECTS, ...more }
+    const runtime = await start(folder.path, { env })
+    onTestFinished(() => runtime.stop())
+    return runtime
+  }
+}
+
+const at =
+  (runtime: Runtime): Server =>
+  () => ({ ...runtime, folder: undefined })
+
+const order = (runtime: Runtime) => accept(at(runtime), 'workflows/order', { input: 'x' })
+
+async function typesOf({ url }: Runtime, id: string): Promise<string[]> {
+  const types = []
+  for await (const { event } of messagesOf(await fetch(`${url}/api/runs/${id}/stream`)))
+    types.push(event.type)
+  return types
+}
+
+/** The run has ended well, and went on once. */
+async function expectWhole(runtime: Runtime, id: string): Promise<void> {
+  expect(await ended(at(runtime), id)).toMatchObject({ status: 'completed' })
+  const types = await typesOf(runtime, id)
+  expect(types.filter(type => type === 'resumed')).toHaveLength(1)
+  expect(types.filter(type => type === 'finish' || type === 'error')).toEqual(['finish'])
+}
+
+const workerd: StartKilled = (storage, options) =>
+  startWorkerd('test/runtimes/entries/kills-workerd.ts', { ...options, storage })
+
+describe.each(Object.entries({ ...STARTS, workerd }))('a process that is killed: %s', (_, start) => {
+  it('the next one goes on, though nobody asks', { timeout: TIMEOUT_MS }, async () => {
+    const { url, seen, expectOnce } = await receiver('again')
+    const begin = await street(start, url)
+    const first = await begin()
+    const { id } = await order(first)
+    await seen('again')
+    await first.kill()
+    const next = await begin()
+    await seen('last')
+    expectOnce()
+    await expectWhole(next, id)
+  })
+})
+
+describe.each(Object.entries(STARTS))(
+  'several processes on one file, of which one is killed: %s',
+  (_, start) => {
+    it('exactly one of the others goes on with its run', { timeout: TIMEOUT_MS }, async () => {
+      const { url, seen, expectOnce } = await receiver('again')
+      const begin = await street(start, url)
+      const [first, ...others] = [await begin(), await begin(), await begin()]
+      const { id } = await order(first)
+      await seen('again')
+      await first.kill()
+      await seen('last')
+      for (const other of others) await expectWhole(other, id)
+      expectOnce()
+    })
+  },
+)
+
+describe('a process that is stopped', () => {
+  it('is alive: nobody takes its run over, and it goes on once it is let', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const [slow, quick] = [await receiver('again'), await receiver('again')]
+    const begin = await street(STARTS.Node, slow.url)
+    const [stopped, killed, third] = [await begin(), await begin({ EFFECTS: quick.url }), await begin()]
+    const { id } = await order(stopped)
+    const lost = await order(killed)
+    await slow.seen('again')
+    await quick.seen('again')
+    const pid = Number(/pid (\d+)/.exec(stopped.log())?.[1])
+    process.kill(pid, 'SIGSTOP')
+    await killed.kill()
+    // By now the third one has looked for who is gone.
+    await expectWhole(third, lost.id)
+    expect(await get(at(third), id)).toMatchObject({ status: 'running' })
+    process.kill(pid, 'SIGCONT')
+    slow.letGo()
+    expect(await ended(at(third), id)).toMatchObject({ status: 'completed' })
+    expect(await typesOf(third, id)).not.toContain('resumed')
+  })
+})
+
+describe('a deploy in the middle of a workflow', () => {
+  /** The record of a run that was cut off by a deploy, after it has ended. */
+  async function deployed(before: Readonly<Record<string, string>>, after: Readonly<Record<string, string>>) {
+    const { url, seen } = await receiver('again')
+    const begin = await street(STARTS.Node, url)
+    const first = await begin(before)
+    const { id } = await order(first)
+    await seen('again')
+    await first.kill()
+    return ended(at(await begin(after)), id)
+  }
+
+  it.each<[string, Record<string, string>, Record<string, string>]>([
+    ['with a finished step of another name', {}, { CHANGE: 'renamed' }],
+    ['with another version', { VERSION: '1' }, { VERSION: '2' }],
+    ['with a version where there was none', {}, { VERSION: '1' }],
+  ])('%s: the run cannot go on', async (_, before, after) => {
+    const record = await deployed(before, after)
+    expect(record).toMatchObject({ status: 'failed', error: { code: 'workflow_changed' } })
+    expect(record).not.toHaveProperty('resumable')
+  })
+
+  it.each([
+    ['with more steps after those that are done', {}, { CHANGE: 'longer' }, 'more last'],
+    ['with the same version', { VERSION: '1' }, { VERSION: '1' }, 'again last'],
+  ])('%s: the run goes on', async (_, before, after, said) => {
+    const record = await deployed(before, after)
+    expect(record.status).toBe('completed')
+    expect(record.result?.text).toContain(said)
+  })
+})
