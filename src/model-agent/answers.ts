@@ -12,7 +12,7 @@ import { pathOf } from '../agents/work.ts'
 import { ServableError } from '../errors.ts'
 import type { OpenCall } from './call-model.ts'
 import type { Doing } from './rounds.ts'
-import { carryOut, doneBefore, failureOf, type Parts, resultOf, type Settled } from './settle.ts'
+import { carryOut, doneBefore, failureOf, type Parts, resultOf, type Settled, tell } from './settle.ts'
 import type { OwnTool } from './tools.ts'
 import type { Waiting } from './waiting.ts'
 
@@ -47,7 +47,7 @@ async function* takeAnswers(
   for (const each of taken) {
     const doing = parts.rounds.next(each.call)
     const done = doneBefore(doing, parts)
-    results.push(done?.result ?? (yield* carryOn(each, doing, parts, run)))
+    results.push(done?.result ?? (yield* carryOn(each, doing, parts)))
   }
   return results
 }
@@ -88,18 +88,13 @@ async function take(
 }
 
 /** What a client has done itself is not told again. */
-async function* carryOn(
-  taken: Taken,
-  doing: Doing,
-  parts: Parts,
-  run: RunContext,
-): AsyncGenerator<RunEvent, ToolResultPart> {
+async function* carryOn(taken: Taken, doing: Doing, parts: Parts): AsyncGenerator<RunEvent, ToolResultPart> {
   const { how, call } = taken
   if (how === 'done') return taken.result
   const { toolCallId, toolName } = call
   const input = how === 'approved' ? taken.args : call.input
   yield* parts.parts.read({ type: 'tool-call', toolCallId, toolName, input })
-  if (how === 'approved') return yield* carryOut(taken.own, doing, parts, run, input)
+  if (how === 'approved') return yield* tell(doing, await carryOut(taken.own, doing, parts, input), parts)
   yield* parts.parts.read({ type: 'tool-output-denied', toolCallId })
   if (parts.rounds.isKept) await parts.rounds.keep(doing.path, { result: taken.result })
   return taken.result

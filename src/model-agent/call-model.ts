@@ -74,11 +74,6 @@ export interface ModelAnswer {
 export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, ModelAnswer> {
   const { maxSteps = 10, maxRetries = 3, ...settings } = call.settings
   const hasOutput = call.output !== undefined
-  let goesOn = false
-  const stopOnce = () => {
-    goesOn = true
-    return true
-  }
   const result = streamText({
     ...settings,
     model: call.model,
@@ -86,7 +81,7 @@ export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, Mode
     messages: [...call.messages],
     ...(Object.keys(call.tools.set).length > 0 && { tools: call.tools.set }),
     ...(hasOutput && { output: Output.object({ schema: toSchema(call.output) }) }),
-    stopWhen: call.rounds.isKept ? stopOnce : isStepCount(maxSteps),
+    stopWhen: isStepCount(call.rounds.isKept ? 1 : maxSteps),
     maxRetries,
     abortSignal: call.signal,
     // The provider gets addresses as they are. Nothing that a client names is fetched here.
@@ -103,7 +98,9 @@ export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, Mode
     call.signal.throwIfAborted()
     const messages = await responses
     const { open } = callsIn(messages)
-    const isDone = open.length === 0 && !goesOn
+    // After the one step, the model was not told of calls whose arguments do not fit.
+    const isLeft = call.rounds.isKept && messages.at(-1)?.role === 'tool'
+    const isDone = open.length === 0 && !isLeft
     const structured = output === undefined || !isDone ? null : toStructured(await output)
     const { finishReason = 'stop', usage } = parts.outcome
     const steps = (await asked).length

@@ -39,6 +39,7 @@ export class MemberCalls implements Calls {
   readonly tools: ModelTools
   readonly parts: AiParts
   readonly rounds: Rounds
+  readonly signal: AbortSignal
   /** What the members have used in this run. */
   readonly used: Usage[] = []
   readonly #context: TeamContext
@@ -49,6 +50,7 @@ export class MemberCalls implements Calls {
   constructor(context: TeamContext, model: string | undefined) {
     this.#context = context
     this.rounds = new Rounds(context)
+    this.signal = context.signal
     const set: ToolSet = {}
     for (const member of context.members) {
       const { name, description = `Asks ${name}` } = member

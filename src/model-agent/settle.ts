@@ -24,7 +24,7 @@ export interface Settled {
 }
 
 /** What calls have in common in a run. */
-export type Parts = Pick<ModelCall, 'tools' | 'parts' | 'rounds'>
+export type Parts = Pick<ModelCall, 'tools' | 'parts' | 'rounds' | 'signal'>
 
 /** How a call has ended. */
 export type CallEnd = { readonly output: unknown } | { readonly thrown: unknown }
@@ -56,14 +56,11 @@ export async function* settle(
     // What was told of it is not told again.
     for (const event of parts.parts.read({ type: 'tool-call', ...call })) yield event
     const own = await freeTool(doing, parts.tools, run)
-    if (own !== undefined && rounds.isKept) {
-      const ending = callOwn(own, doing, run)
-      begun.set(
-        doing,
-        ending.then(end => [doing, end]),
-      )
-    } else if (own !== undefined) {
-      results.push(yield* carryOut(own, doing, parts, run))
+    if (own !== undefined) {
+      const ending = carryOut(own, doing, parts)
+      const ended = ending.then(end => [doing, end] as const)
+      if (rounds.isKept) begun.set(doing, ended)
+      else results.push(yield* tell(doing, await ending, parts))
     } else if (waits.length < MAX_REQUESTS) {
       waits.push({ call, request: await ask(call, parts, run) })
     } else {
@@ -74,7 +71,6 @@ export async function* settle(
   while (begun.size > 0) {
     const [doing, end] = await Promise.race(begun.values())
     begun.delete(doing)
-    run.signal.throwIfAborted()
     results.push(yield* tell(doing, end, parts))
   }
   return { results, waits }
@@ -115,30 +111,22 @@ function ask(
 }
 
 /** What came of a call before the process died. It has been told. */
-export function doneBefore({ call, path }: Doing, { parts, rounds }: Omit<Parts, 'tools'>): Done | undefined {
+export function doneBefore(
+  { call, path }: Doing,
+  { parts, rounds }: Pick<Parts, 'parts' | 'rounds'>,
+): Done | undefined {
   const done = rounds.keptAt(path) as Done | undefined
   if (done !== undefined) passOver(call, parts)
   return done
 }
 
-/** Calls a tool and tells how it ended. `args` are those of the call, or edited. */
-export async function* carryOut(
-  own: OwnTool,
-  doing: Doing,
-  parts: Parts,
-  run: RunContext,
-  args?: unknown,
-): AsyncGenerator<RunEvent, ToolResultPart> {
-  const end = await callOwn(own, doing, run, args)
-  run.signal.throwIfAborted()
-  return yield* tell(doing, end, parts)
-}
-
-/** Calls a tool. Whatever it throws is told to the model: it never rejects. */
-async function callOwn(
+/**
+ * Calls a tool. Whatever it throws is told to the model: it never rejects. `args` are those of the call, or edited.
+ */
+export async function carryOut(
   own: OwnTool,
   { call: { toolCallId, input }, idempotencyKey }: Doing,
-  { signal }: RunContext,
+  { signal }: Pick<Parts, 'signal'>,
   args: unknown = input,
 ): Promise<CallEnd> {
   try {
@@ -152,9 +140,10 @@ async function callOwn(
 export async function* tell(
   { call, path }: Doing,
   end: CallEnd,
-  { parts, rounds }: Omit<Parts, 'tools'>,
+  { parts, rounds, signal }: Omit<Parts, 'tools'>,
   usage?: Usage,
 ): AsyncGenerator<RunEvent, ToolResultPart> {
+  signal.throwIfAborted()
   const { toolCallId } = call
   if ('thrown' in end) yield* parts.read({ type: 'tool-error', toolCallId, error: end.thrown })
   else yield* parts.read({ type: 'tool-result', toolCallId, output: end.output })

@@ -6,6 +6,7 @@ import { createLocalHost } from '../../src/runs/local-host.ts'
 import type { RunRecord } from '../../src/runs/record.ts'
 import type { Target } from '../../src/runs/target.ts'
 import type { Store } from '../../src/state/store.ts'
+import { later } from '../../src/wake.ts'
 import { eventsIn, read } from '../contracts/run-host/kit.ts'
 import { reopened, SETTINGS } from '../contracts/run-host/local.ts'
 import { never, turn } from '../support.ts'
@@ -230,7 +231,8 @@ class Process {
   /** What goes on beside the point at which it died comes to its end, and is noted. */
   async #died(): Promise<void> {
     this.deaths++
-    for (let turns = 0; turns < 30; turns++) await turn()
+    // Nothing here waits for more than a timer that is due at once.
+    for (let timers = 0; timers < 30; timers++) await later(0)
     const { ended, begun } = this.#world
     for (const label of ended) {
       if (!this.doneBefore.has(label)) this.doneBefore.set(label, begun.get(label) ?? 0)
