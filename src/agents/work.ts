@@ -60,8 +60,8 @@ export interface KeptWork {
   readonly answered: readonly Answered[]
   /** By the place of who keeps it. */
   readonly states: Readonly<Record<string, unknown>>
-  /** The run before did not wait: its process died. All is said again. */
-  readonly isCut?: true | undefined
+  /** What was done since `done`, where the run did not wait but its process died. What it said since then is said again. */
+  readonly cut?: readonly DoneWork[] | undefined
 }
 
 /** Most pieces of work that one run records. */
@@ -84,7 +84,10 @@ interface Shared {
   readonly begun: ReadonlyMap<string, Set<string>> | undefined
   /** Why nothing can be kept here, if so. */
   readonly whyUnkept: string | undefined
-  readonly isCut: boolean
+  /** The same of what was told before, and is not told again. */
+  readonly told: ReadonlyMap<string, Set<string>> | undefined
+  /** Paths of what was done and is said again; undefined where no process died. */
+  readonly cut: ReadonlySet<string> | undefined
   readonly journal: Journal | undefined
   /** Places of states that the journal does not have yet. */
   readonly changed: Set<string>
@@ -152,7 +155,12 @@ export class RunWork implements WorkState {
 
   /** Whether the run before was cut off. */
   get isCut(): boolean {
-    return this.#all().isCut
+    return this.#all().cut !== undefined
+  }
+
+  /** Whether what was done at a path is said again. */
+  isSaidAgain(path: string): boolean {
+    return this.#all().cut?.has(path) === true
   }
 
   /** Whether work is kept as it is done. */
@@ -229,6 +237,11 @@ export class RunWork implements WorkState {
       : this.#all().begun?.get(this.place)
   }
 
+  /** Those of them at which something was told that is not told again. */
+  get told(): Set<string> | undefined {
+    return this.begun === undefined ? undefined : this.#all().told?.get(this.place)
+  }
+
   /** All of it as JSON, without the keys of the run. Throws `run_too_large`, and `invalid_event` for what is not JSON. */
   toKeep(keys: RunKeys): KeptWork {
     const { first, done, answered, states } = this.#all()
@@ -259,18 +272,21 @@ export class RunWork implements WorkState {
   }
 
   #share(): Shared {
-    const { first, done: kept = [], answered: answers = [], states = {}, isCut = false } = this.#kept ?? {}
-    const done = new Map(kept.map(each => [each.path, each]))
+    const { first, done: kept = [], answered: answers = [], states = {}, cut } = this.#kept ?? {}
+    const done = new Map([...kept, ...(cut ?? [])].map(each => [each.path, each]))
     const answered = new Map(answers.map(each => [pathOf(each.request), each]))
+    const begun = this.#kept && begunIn([...done.keys(), ...answered.keys()])
     return {
       length: 0,
       first,
       done,
       answered,
       states: new Map(Object.entries(states)),
-      begun: this.#kept && begunIn([...done.keys(), ...answered.keys()]),
+      begun,
+      told: cut === undefined ? begun : begunIn([...kept.map(({ path }) => path), ...answered.keys()]),
+      cut: cut && new Set(cut.map(({ path }) => path)),
       ...{ whyUnkept: this.#keeping.whyUnkept, journal: this.#keeping.journal },
-      ...{ isCut, changed: new Set() },
+      changed: new Set(),
     }
   }
 }
@@ -329,6 +345,8 @@ export class Scope {
   readonly #names: Names
   /** What had begun before, and was not met yet. */
   readonly #left: Set<string> | undefined
+  /** The same of what is not told again. */
+  readonly #told: Set<string> | undefined
   /** How much is going on: named work, steps of it, and groups of work that is done at once. */
   #open = 0
   #openSteps = 0
@@ -343,11 +361,17 @@ export class Scope {
     this.work = work
     this.#names = new Names(work.place)
     this.#left = work.begun
+    this.#told = work.told
   }
 
   /** Whether the body is on its way to the point at which it goes on: what it says until then has been told. */
   get isBehind(): boolean {
     return this.#left !== undefined && this.#left.size > 0
+  }
+
+  /** Whether what the body says now was told before, and is not told again. */
+  get isRetelling(): boolean {
+    return this.#told !== undefined && this.#told.size > 0
   }
 
   /** Whether one of these requests was made right here, or inside of what begins here, and that is yet to be met. */
@@ -371,10 +395,10 @@ export class Scope {
 
   /** Whether the run before has told this. Throws `workflow_changed` for an end where that one had none. */
   wasTold(said: string | RunEvent): boolean {
-    const { isBehind } = this
-    if (!isBehind || typeof said === 'string') return isBehind && !this.work.isCut
+    const { isRetelling } = this
+    if (typeof said === 'string') return isRetelling
     if (said.type === 'finish' && !isWaiting(said)) this.end()
-    return !this.work.isCut && !isTerminal(said) && !this.isNews(said)
+    return isRetelling && !isTerminal(said) && !this.isNews(said)
   }
 
   /** The key of the next group of work that is done at once. No name has it. */
@@ -392,7 +416,9 @@ export class Scope {
     const isAlone = this.#open === 0 && this.#groups === 0
     if (!isAlone) this.#hasOverlapped = true
     if (isAlone && this.work.isCut && !this.#isDue(path)) throw changed(path)
-    if (this.#left?.delete(path)) {
+    const wasLeft = this.#left?.delete(path)
+    this.#told?.delete(path)
+    if (wasLeft) {
       const before = this.work.kindAt(path)
       const isSame = before === undefined ? kind === 'call' || kind === 'step' : before === kind
       if (!isSame) throw changed(path)
@@ -402,7 +428,7 @@ export class Scope {
 
   /** Whether nothing that was done before this path is yet to be met. Where answers were taken is not known. */
   #isDue(path: string): boolean {
-    if (this.#left?.has(path) !== true) return true
+    if (this.#left?.has(path) !== true || this.work.answeredAt(path) !== undefined) return true
     for (const each of this.#left) {
       if (each === path) return true
       if (this.work.answeredAt(each) === undefined) return false
@@ -431,7 +457,7 @@ export class Scope {
     const path = this.next(name, kind)
     const done = this.work.doneAt(path)
     if (done === undefined) return yield* this.#doOnce(kind, path, work(path))
-    const text = this.work.isCut ? textOf(done) : ''
+    const text = this.work.isSaidAgain(path) ? textOf(done) : ''
     // What it said is an event of any work.
     if (text !== '') yield { type: 'text', text, ...(kind === 'call' && { agent: name }) } as E
     return resultOf(done) as T

@@ -110,10 +110,10 @@ export function workIn(tx: Reader, id: string, { continues }: Asked): KeptWork {
   const done = entries.flatMap(({ value }) => value.done ?? [])
   return {
     first: before?.first,
-    done: [...(before?.done ?? []), ...done],
+    done: before?.done ?? [],
+    cut: [...(before?.cut ?? []), ...done],
     answered: before?.answered ?? [],
     states: Object.assign({}, before?.states, ...entries.map(({ value }) => value.states)),
-    isCut: true,
   }
 }
 
@@ -121,13 +121,15 @@ const MAX_ENTRIES = 1_000_000
 
 /** The same without parts: the result of the whole stands for them. */
 export function withoutParts(work: KeptWork): KeptWork {
-  const paths = new Set(work.done.map(({ path }) => path))
+  const { done, cut = [] } = work
+  const paths = new Set([...done, ...cut].map(({ path }) => path))
   const isPart = ({ path }: DoneWork) => {
     for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1))
       if (paths.has(path.slice(0, at))) return true
     return false
   }
-  return { ...work, done: work.done.filter(each => !isPart(each)) }
+  const wholes = (some: readonly DoneWork[]) => some.filter(each => !isPart(each))
+  return { ...work, done: wholes(done), cut: wholes(cut) }
 }
 
 /** Deletes a journal, and what its run was asked with, unless that is to be kept or all of it is needed. */

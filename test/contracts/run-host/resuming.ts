@@ -123,6 +123,37 @@ export function resumeCases(hosted: Hosted): void {
     expect(await hosted().countOf(at)).toBe(2)
   })
 
+  it('says nothing again that was said before it was answered', async () => {
+    const { host, restart, countOf, openGate } = hosted()
+    const [before, done, at, gate] = ['before', 'done', 'at', 'gate'].map(unique) as [
+      string,
+      string,
+      string,
+      string,
+    ]
+    const acts = [
+      ...[{ say: 'A' }, { step: 'one', count: before, say: 'B' }, { ask: 'size' }, { say: 'C' }],
+      ...[{ step: 'two', count: done, say: 'D' }, { say: 'E' }, { step: 'three', count: at, gate }],
+    ]
+    const { id } = await start(host, acts)
+    expect(await ending(host, id)).toMatchObject({ status: 'input_required', result: { text: 'AB' } })
+    const next = crypto.randomUUID()
+    const answered = await host.answer(id, null, [{ id: `${id}/size`, value: 'L' }], next)
+    const { continues, input, options } = answered.next!
+    const target = { kind: 'workflow', name: 'journalled', servable: journalled } as const
+    await host.start({
+      ...{ target, input, options: { ...options, runId: next } },
+      ...{ owner: null, isBackground: true, continues },
+    })
+    await waitFor(async () => (await countOf(at)) === 1)
+    const restarted = await restart(next)
+    await restarted.get(next, null)
+    await openGate(gate)
+    expect(await ending(restarted, next)).toMatchObject({ status: 'completed', result: { text: 'L.CDE' } })
+    expect([await countOf(before), await countOf(done), await countOf(at)]).toEqual([1, 1, 2])
+    expect(await textOf(restarted, next)).toBe('L.CDE')
+  })
+
   it('is interrupted where a client gave its key, and goes on where its owner gives one', async () => {
     const { host, countOf, openGate, restart } = hosted()
     const [done, at, gate, owner] = [unique('done'), unique('at'), unique('gate'), unique('owner')]
