@@ -14,7 +14,7 @@ import { waitFor } from './waits.ts'
 import type { Answered, Scope } from './work.ts'
 
 /** The run that calls a tool. */
-export interface ToolCaller extends Omit<ToolContext, 'toolCallId'> {
+export interface ToolCaller extends Omit<ToolContext, 'toolCallId' | 'idempotencyKey'> {
   readonly scope: Scope
 }
 
@@ -41,7 +41,8 @@ async function* doCall<Args, Result>(
   const { work } = run.scope
   const answered = work.answeredAt(path)
   const toolCallId = answered?.request.toolCallId ?? crypto.randomUUID()
-  const context = toolContextOf(run, { toolCallId, signal: run.signal })
+  const idempotencyKey = `${work.first ?? run.runId}/${path}`
+  const context = toolContextOf(run, { toolCallId, idempotencyKey, signal: run.signal })
   const decision = answered && (await decisionOf(answered, tool))
   // What was asked is what runs, whatever the body says now.
   const args = decision === undefined ? asked : (decision.args as Args)

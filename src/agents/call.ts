@@ -103,13 +103,16 @@ export async function* asStep<T>(
   }
 }
 
-/** Turns what a step of {@link asStep} says into its progress, so that it is told but is no part of the answer. */
+/**
+ * Turns what a step of {@link asStep} says into its progress, so that it is told but is no part of the answer. Of one that was done
+ * before nothing is said again.
+ */
 export async function* aside<T>(step: AsyncGenerator<Yielded, T>): AsyncGenerator<Yielded, T> {
   let place: StepEvent | undefined
   return yield* retold(step, said => {
     if (typeof said !== 'string' && said.type === 'step') place ??= said
     const text = spoken(said)
-    return text === undefined || place === undefined ? said : progressOf(place, text, said)
+    return text === undefined ? said : place && progressOf(place, text, said)
   })
 }
 

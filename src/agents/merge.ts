@@ -8,7 +8,7 @@ export type Merged<T, R> =
 
 /**
  * Reads several sources at once and yields what they give as it comes. At most `bound` items wait (default 64):
- * past that the sources are not read on. When one throws, or the reader leaves, all are closed.
+ * past that the sources are not read on; with a bound of 1 none is before the reader has done with what it gave. When one throws, or the reader leaves, all are closed.
  */
 export async function* merge<T, R>(
   sources: readonly AsyncIterator<T, R>[],
@@ -46,10 +46,11 @@ export async function* merge<T, R>(
 
   try {
     while (true) {
-      const item = queue.shift()
+      const item = queue[0]
       if (item !== undefined) {
-        signals.space.fire()
         yield item
+        queue.shift()
+        signals.space.fire()
       } else if (failure !== undefined) throw failure.error
       else if (open === 0) return
       else await signals.item.wait()

@@ -156,7 +156,7 @@ async function* allAtOnce(
   const turns = context.members.map(({ name }) => untilItWaits(context.call(name, input)))
   const order = new SpeakingOrder()
   const ends: LaneEnd<RunResult>[] = []
-  for await (const item of merge(turns)) {
+  for await (const item of merge(turns, context.work.lookahead)) {
     if (item.done) {
       ends[item.lane] = item.value
       yield* order.end(item.lane)

@@ -10,14 +10,22 @@ import type { RunCaller } from './run-types.ts'
 export interface ToolContext extends RunCaller {
   readonly runId: string
   readonly toolCallId: string
+  /**
+   * The same whenever this call of this run is done: pass it to services that take an idempotency key. It is the id of the run with
+   * which all began, a slash and the path of the call.
+   */
+  readonly idempotencyKey: string
   /** Fires when the run ends early. */
   readonly signal: AbortSignal
 }
 
+/** What a call has of its own. */
+export type CallFacts = Pick<ToolContext, 'toolCallId' | 'idempotencyKey' | 'signal'>
+
 /** What the context of a tool has of its run's: who asks and for what, and no provider key. */
 export function toolContextOf(
   { runId, sessionId, userId, identity, requestId, traceparent }: RunCaller & { readonly runId: string },
-  call: Pick<ToolContext, 'toolCallId' | 'signal'>,
+  call: CallFacts,
 ): ToolContext {
   return { runId, sessionId, userId, identity, requestId, traceparent, ...call }
 }

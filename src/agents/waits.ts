@@ -203,7 +203,7 @@ async function* parallel<T extends readonly unknown[]>(
   const group = scope.nextGroup()
   const heard = hearing(work, group, scope)
   const ends: (LaneEnd<unknown> | { readonly threw: unknown })[] = []
-  for await (const item of merge(heard.map(untilItEnds))) {
+  for await (const item of merge(heard.map(untilItEnds), scope.work.lookahead)) {
     if (item.done) ends[item.lane] = item.value
     else yield item.value
   }

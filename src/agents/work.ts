@@ -160,6 +160,11 @@ export class RunWork implements WorkState {
     return this.#all().journal !== undefined
   }
 
+  /** How many items of several at once may wait: what is recorded has been told, so none where there is a journal. */
+  get lookahead(): number | undefined {
+    return this.isJournalled ? 1 : undefined
+  }
+
   /** Has the journal keep what has changed: what an agent calls when it has come so far. */
   checkpoint(): Promise<void> | undefined {
     return this.#write({})
@@ -227,13 +232,13 @@ export class RunWork implements WorkState {
   /** All of it as JSON, without the keys of the run. Throws `run_too_large`, and `invalid_event` for what is not JSON. */
   toKeep(keys: RunKeys): KeptWork {
     const { first, done, answered, states } = this.#all()
-    const isPart = ({ path }: DoneWork) => parentsOf(path).some(parent => done.has(parent))
+    const isPart = (path: string) => parentsOf(path).some(parent => done.has(parent))
     const all = {
       first,
       // The result of the whole stands for its parts.
-      done: [...done.values()].filter(each => !isPart(each)),
+      done: [...done.values()].filter(({ path }) => !isPart(path)),
       answered: [...answered.values()],
-      states: Object.fromEntries(states),
+      states: Object.fromEntries([...states].filter(([path]) => !isPart(path))),
     }
     let json: string
     try {

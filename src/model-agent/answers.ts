@@ -8,21 +8,28 @@ import type { ToolResultPart } from 'ai'
 import type { Answer, RunEvent } from '../agents/contract.ts'
 import { isAnswered } from '../agents/input-request.ts'
 import type { RunContext } from '../agents/perform.ts'
+import { pathOf } from '../agents/work.ts'
 import { ServableError } from '../errors.ts'
 import type { OpenCall } from './call-model.ts'
-import { carryOut, failureOf, type Parts, resultOf, type Settled } from './settle.ts'
+import type { Doing } from './rounds.ts'
+import { carryOut, doneBefore, failureOf, type Parts, resultOf, type Settled } from './settle.ts'
 import type { OwnTool } from './tools.ts'
 import type { Waiting } from './waiting.ts'
 
 /** Goes on with calls that waited, as far as all of them were answered. */
-export async function* resume(
+export async function* takeUp(
   waiting: readonly Waiting[],
   parts: Parts,
   run: RunContext,
 ): AsyncGenerator<RunEvent, Settled> {
   run.scope.meet(waiting.map(({ request }) => request))
-  if (!isAnswered(waiting, run.answers)) return { results: [], waits: waiting }
-  return { results: yield* takeAnswers(waiting, parts, run), waits: [] }
+  if (isAnswered(waiting, run.answers)) return { results: yield* takeAnswers(waiting, parts, run), waits: [] }
+  if (!run.work.isCut) return { results: [], waits: waiting }
+  // A run that was cut off may go on as another one, whose requests these are then.
+  const waits = waiting.map(({ call, request }) => {
+    return { call, request: { ...request, id: `${run.runId}/${pathOf(request)}` } }
+  })
+  return { results: [], waits }
 }
 
 /**
@@ -37,7 +44,11 @@ async function* takeAnswers(
   const taken: Taken[] = []
   for (const waits of waiting) taken.push(await take(waits, parts, run.answers))
   const results: ToolResultPart[] = []
-  for (const each of taken) results.push(yield* carryOn(each, parts, run))
+  for (const each of taken) {
+    const doing = parts.rounds.next(each.call)
+    const done = doneBefore(doing, parts)
+    results.push(done?.result ?? (yield* carryOn(each, doing, parts, run)))
+  }
   return results
 }
 
@@ -79,6 +90,7 @@ async function take(
 /** What a client has done itself is not told again. */
 async function* carryOn(
   taken: Taken,
+  doing: Doing,
   parts: Parts,
   run: RunContext,
 ): AsyncGenerator<RunEvent, ToolResultPart> {
@@ -87,8 +99,9 @@ async function* carryOn(
   const { toolCallId, toolName } = call
   const input = how === 'approved' ? taken.args : call.input
   yield* parts.parts.read({ type: 'tool-call', toolCallId, toolName, input })
-  if (how === 'approved') return yield* carryOut(taken.own, call, parts, run, input)
+  if (how === 'approved') return yield* carryOut(taken.own, doing, parts, run, input)
   yield* parts.parts.read({ type: 'tool-output-denied', toolCallId })
+  if (parts.rounds.isKept) await parts.rounds.keep(doing.path, { result: taken.result })
   return taken.result
 }
 

@@ -9,6 +9,7 @@ import type { AiParts } from '../adapters/ai-parts.ts'
 import type { FinishReason, RunEvent, Usage } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
 import { providerFailure } from './failure.ts'
+import type { Rounds } from './rounds.ts'
 import { type ModelTools, toSchema } from './tools.ts'
 
 /** The settings of a model call. */
@@ -42,6 +43,7 @@ export interface ModelCall {
   readonly signal: AbortSignal
   /** Reads what the model's package gives. Calls of one run share it. */
   readonly parts: AiParts
+  readonly rounds: Rounds
 }
 
 /** A call of a tool that has no result. */
@@ -64,12 +66,19 @@ export interface ModelAnswer {
   readonly open: readonly OpenCall[]
   /** How often the model was asked. */
   readonly steps: number
+  /** Nothing is left to do: there is no call whose result the model must be told. */
+  readonly isDone: boolean
 }
 
 /** Calls a model. Yields its events except the last one. Throws `provider_failed`. */
 export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, ModelAnswer> {
   const { maxSteps = 10, maxRetries = 3, ...settings } = call.settings
   const hasOutput = call.output !== undefined
+  let goesOn = false
+  const stopOnce = () => {
+    goesOn = true
+    return true
+  }
   const result = streamText({
     ...settings,
     model: call.model,
@@ -77,7 +86,7 @@ export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, Mode
     messages: [...call.messages],
     ...(Object.keys(call.tools.set).length > 0 && { tools: call.tools.set }),
     ...(hasOutput && { output: Output.object({ schema: toSchema(call.output) }) }),
-    stopWhen: isStepCount(maxSteps),
+    stopWhen: call.rounds.isKept ? stopOnce : isStepCount(maxSteps),
     maxRetries,
     abortSignal: call.signal,
     // The provider gets addresses as they are. Nothing that a client names is fetched here.
@@ -94,10 +103,11 @@ export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, Mode
     call.signal.throwIfAborted()
     const messages = await responses
     const { open } = callsIn(messages)
-    const structured = output === undefined || open.length > 0 ? null : toStructured(await output)
+    const isDone = open.length === 0 && !goesOn
+    const structured = output === undefined || !isDone ? null : toStructured(await output)
     const { finishReason = 'stop', usage } = parts.outcome
     const steps = (await asked).length
-    return { finishReason, ...(usage && { usage }), structured, messages, open, steps }
+    return { finishReason, ...(usage && { usage }), structured, messages, open, steps, isDone }
   } catch (error) {
     if (call.signal.aborted) throw call.signal.reason
     throw providerFailure(error)

@@ -37,6 +37,7 @@ export async function* converse(
   calls: Calls,
 ): AsyncGenerator<Yielded, Said> {
   const { turns } = conversation
+  const { rounds } = call
   const said = [...conversation.turn]
   let usage: Usage | undefined
   const end = (
@@ -49,6 +50,7 @@ export async function* converse(
     structured,
     conversation: { turns, turn: said, waiting },
   })
+  rounds.begin(said.length)
   let settled = yield* calls.resume(conversation)
   let left = call.settings.maxSteps ?? 10
   while (true) {
@@ -56,13 +58,25 @@ export async function* converse(
     if (settled.waits.length > 0) return end('input_required', settled.waits)
     if (left <= 0) return end('tool_calls')
     const settings = { ...call.settings, maxSteps: left }
-    const answer = yield* callWithHistory({ ...call, settings }, turns, said)
+    const answer = yield* ask({ ...call, settings }, turns, said)
     said.push(...answer.messages)
     if (answer.usage) usage = usage === undefined ? answer.usage : addUsage(usage, answer.usage)
-    if (answer.open.length === 0) return end(answer.finishReason, [], answer.structured)
-    settled = yield* calls.settle(answer.open)
     left -= answer.steps
+    if (answer.isDone) return end(answer.finishReason, [], answer.structured)
+    rounds.begin(said.length)
+    settled = yield* calls.settle(answer.open)
   }
+}
+
+/** Asks the model, unless its answer is kept. */
+function ask(
+  call: Omit<ModelCall, 'messages'>,
+  turns: readonly (readonly ModelMessage[])[],
+  said: readonly ModelMessage[],
+): AsyncGenerator<RunEvent, ModelAnswer> {
+  call.rounds.begin(said.length)
+  const asking = callWithHistory(call, turns, said)
+  return call.rounds.isKept ? call.rounds.once(asking, call.parts) : asking
 }
 
 /** A provider that refuses a conversation is asked once more with its newer half: it may be too long for the model. */

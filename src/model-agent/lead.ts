@@ -31,7 +31,7 @@ export function lead(options: LeadOptions): TeamStrategy {
   const info = modelInfo({ name: 'lead', model: options.model })
   return async function* (input, context) {
     const members = new MemberCalls(context, nameOf(info))
-    const { tools, parts } = members
+    const { tools, parts, rounds } = members
     const keys = optionsFor({ model: info }, context)
     const session = context.memory?.session(undefined, info.provider)
     const call = {
@@ -39,6 +39,7 @@ export function lead(options: LeadOptions): TeamStrategy {
       instructions: options.instructions ?? '',
       tools,
       parts,
+      rounds,
       output: undefined,
       settings: settingsOf(options),
       signal: context.signal,

@@ -17,7 +17,8 @@ import { untilItWaits } from '../agents/waits.ts'
 import { isServableError, ServableError } from '../errors.ts'
 import { callsIn, type OpenCall } from './call-model.ts'
 import type { Calls } from './converse.ts'
-import { fail, resultOf, type Settled } from './settle.ts'
+import { type Doing, Rounds } from './rounds.ts'
+import { type CallEnd, type Done, doneBefore, type Settled, tell } from './settle.ts'
 import { freeName, type ModelTools, toSchema, withoutSecrets } from './tools.ts'
 import type { Conversation, Waiting } from './waiting.ts'
 
@@ -30,13 +31,14 @@ const TASK = {
 /** Failures of a turn that the model cannot mend: the run fails. */
 const ENDS_RUN: ReadonlySet<string> = new Set(['workflow_changed', 'runs_not_stored'])
 
-/** What came of one call: what the model is told of it, or what it waits for. Nothing of one that the model was told of before. */
-type Asked = Partial<Settled>
+/** What came of one call: its end, or what it waits for. Nothing of one that the model was told of before. */
+type Asked = { readonly end?: CallEnd; readonly waits?: readonly Waiting[] } & Partial<Done>
 
 /** The calls of a model that leads: each is a member's turn. */
 export class MemberCalls implements Calls {
   readonly tools: ModelTools
   readonly parts: AiParts
+  readonly rounds: Rounds
   /** What the members have used in this run. */
   readonly used: Usage[] = []
   readonly #context: TeamContext
@@ -46,6 +48,7 @@ export class MemberCalls implements Calls {
   /** `model` is the lead's, as `provider/id`. */
   constructor(context: TeamContext, model: string | undefined) {
     this.#context = context
+    this.rounds = new Rounds(context)
     const set: ToolSet = {}
     for (const member of context.members) {
       const { name, description = `Asks ${name}` } = member
@@ -63,7 +66,7 @@ export class MemberCalls implements Calls {
 
   /** Asks the members at once. */
   settle(open: readonly OpenCall[]): AsyncGenerator<Yielded, Settled> {
-    return together(open.map(call => this.#ask(call)))
+    return this.#settle(open, open)
   }
 
   /**
@@ -74,11 +77,45 @@ export class MemberCalls implements Calls {
     if (waiting.length === 0) return { results: [], waits: [] }
     const { calls, open } = callsIn(turn)
     const { scope } = this.#context
-    for (const call of open) {
-      for (const event of this.parts.read({ type: 'tool-call', ...call })) yield scope.asNews(event)
+    return yield* retold(this.#settle(calls, open), said => scope.asNews(said))
+  }
+
+  async *#settle(calls: readonly OpenCall[], open: readonly OpenCall[]): AsyncGenerator<Yielded, Settled> {
+    const doings = calls.map(call => this.rounds.next(call))
+    const lanes: AsyncGenerator<Yielded, Asked>[] = []
+    for (const doing of doings) {
+      const { call } = doing
+      const isOpen = open.includes(call)
+      const done = isOpen ? doneBefore(doing, this) : {}
+      lanes.push(done === undefined ? this.#ask(call) : this.#pass(call, done))
+      if (done !== undefined) continue
+      // What was told of it is not told again.
+      for (const event of this.parts.read({ type: 'tool-call', ...call })) yield event
     }
-    const lanes = calls.map(call => (open.includes(call) ? this.#ask(call) : this.#pass(call)))
-    return yield* retold(together(lanes), said => scope.asNews(said))
+    const work = this.#together(doings, lanes)
+    return yield* this.rounds.isKept ? this.#context.scope.together(work) : work
+  }
+
+  /** Begins the turns in their order, and reads them at once: one that waits does not end the others. */
+  async *#together(
+    doings: readonly Doing[],
+    lanes: readonly AsyncGenerator<Yielded, Asked>[],
+  ): AsyncGenerator<Yielded, Settled> {
+    const results: ToolResultPart[] = []
+    const waits: (readonly Waiting[])[] = []
+    for await (const { lane, done, value } of merge(lanes, this.#context.work.lookahead)) {
+      if (!done) {
+        yield value
+        continue
+      }
+      const { end, usage, result, waits: waiting = [] } = value
+      if (usage !== undefined) this.used.push(usage)
+      waits[lane] = waiting
+      if (result !== undefined) results[lane] = result
+      if (end !== undefined) results[lane] = yield* tell(doings[lane]!, end, this, usage)
+    }
+    // Without the places of those that have no result.
+    return { results: results.flat(), waits: waits.flat() }
   }
 
   async *#ask(call: OpenCall): AsyncGenerator<Yielded, Asked> {
@@ -88,29 +125,25 @@ export class MemberCalls implements Calls {
     try {
       const { name, input } = this.#turnOf(call)
       const end = yield* untilItWaits(within(parts.idOf(toolCallId), aside(context.call(name, input))))
-      const { usage } = 'waits' in end ? end.waits : end.value
-      if (usage !== undefined) this.used.push(usage)
       if ('waits' in end) {
-        const { requests = [] } = end.waits
-        return { waits: requests.map((request): Waiting => ({ call, request })) }
+        const { requests = [], usage } = end.waits
+        return { waits: requests.map((request): Waiting => ({ call, request })), usage }
       }
-      const output = withoutKeys(end.value.structured ?? end.value.text, context)
-      const result = resultOf(call, output)
-      yield* parts.read({ type: 'tool-result', toolCallId, output })
-      return { results: [result] }
+      const { structured, text, usage } = end.value
+      return { end: { output: withoutKeys(structured ?? text, context) }, usage }
     } catch (error) {
       context.signal.throwIfAborted()
       if (isServableError(error) && ENDS_RUN.has(error.code)) throw error
-      return { results: [yield* fail(call, withoutSecrets(error, context), { parts })] }
+      return { end: { thrown: withoutSecrets(error, context) } }
     }
   }
 
   /** Takes the name of a call that has ended. One that does not fit had asked nobody. */
   // biome-ignore lint/correctness/useYield: it says nothing.
-  async *#pass({ toolName, input }: OpenCall): AsyncGenerator<Yielded, Asked> {
+  async *#pass({ toolName, input }: OpenCall, done: Asked): AsyncGenerator<Yielded, Asked> {
     const member = this.#members.get(toolName)
     if (member !== undefined && taskIn(input) !== undefined) this.#context.scope.next(member.name, 'call')
-    return {}
+    return done
   }
 
   #turnOf({ toolName, input: args }: OpenCall): { readonly name: string; readonly input: string } {
@@ -127,19 +160,6 @@ export class MemberCalls implements Calls {
 function taskIn(args: unknown): string | undefined {
   const { input } = Object(args) as { readonly input?: unknown }
   return typeof input === 'string' && input !== '' ? input : undefined
-}
-
-/** Begins the turns in their order, and reads them at once: one that waits does not end the others. */
-async function* together(lanes: readonly AsyncGenerator<Yielded, Asked>[]): AsyncGenerator<Yielded, Settled> {
-  const asked: Asked[] = []
-  for await (const item of merge(lanes)) {
-    if (item.done) asked[item.lane] = item.value
-    else yield item.value
-  }
-  return {
-    results: asked.flatMap(({ results = [] }): readonly ToolResultPart[] => results),
-    waits: asked.flatMap(({ waits = [] }) => waits),
-  }
 }
 
 /** A member's turn is the tool call: what happens in its step, and in no further one, happens in the call. */

@@ -9,11 +9,12 @@ import type { Yielded } from '../agents/perform.ts'
 import type { Tool, ToolsOf } from '../agents/tool.ts'
 import { nameOf } from '../agents/usage.ts'
 import { messageOf, ServableError } from '../errors.ts'
-import { resume } from './answers.ts'
+import { takeUp } from './answers.ts'
 import type { ModelSettings } from './call-model.ts'
 import { converse, type Said } from './converse.ts'
 import { toHistory } from './history.ts'
 import { toAdvice, toKept, toUserMessage } from './messages.ts'
+import { Rounds } from './rounds.ts'
 import { settle } from './settle.ts'
 import { systemOf, toTurns } from './told.ts'
 import { toModelTools } from './tools.ts'
@@ -37,7 +38,7 @@ export interface ModelAgentConfig<
   Schemas extends readonly unknown[] = readonly unknown[],
 > extends Pick<
       AgentConfig<Output, Name>,
-      'name' | 'description' | 'output' | 'capabilities' | 'corrections' | 'register' | 'events'
+      'name' | 'description' | 'output' | 'capabilities' | 'corrections' | 'version' | 'register' | 'events'
     >,
     ModelSettings {
   /**
@@ -57,6 +58,11 @@ export interface ModelAgentConfig<
    * 413, the agent sends it once more without the older half of its turns. Default: true.
    */
   readonly memory?: boolean
+  /**
+   * A stored run goes on if its process dies: the model is not asked again for an answer that it has given, and no tool is called
+   * again that has given a result. Default: the run ends as `interrupted`.
+   */
+  readonly resume?: boolean
 }
 
 /** Most corrections that the model sees. */
@@ -81,12 +87,15 @@ export class ModelAgent<
   Schemas extends readonly unknown[] = readonly unknown[],
 > extends Agent<Output, Name> {
   constructor(config: ModelAgentConfig<Output, Name, Schemas>) {
-    const { name, description, output, capabilities, corrections, register, events, tools } = config
+    const { name, description, output, capabilities, corrections, resume, version, register, events, tools } =
+      config
     super({
       name,
       ...(description !== undefined && { description }),
       ...(capabilities !== undefined && { capabilities }),
       ...(corrections !== undefined && { corrections }),
+      ...(resume !== undefined && { resume }),
+      ...(version !== undefined && { version }),
       ...(register !== undefined && { register }),
       ...(events !== undefined && { events }),
       ...(output !== undefined && { output }),
@@ -139,7 +148,8 @@ async function* answer(
   const { apiKey, apiKeys = {}, signal, runId, clientTools } = context
   const session = memory ? context.memory?.session(agent) : undefined
   const own = typeof tools === 'function' ? await tools(context) : tools
-  const modelTools = toModelTools(own, context, clientTools)
+  const rounds = new Rounds(context)
+  const modelTools = toModelTools(own, context, rounds, clientTools)
   const call = {
     model: modelOf(model, { apiKey, apiKeys }, agent.name),
     instructions: await instructionsOf(agent, config, context),
@@ -148,14 +158,15 @@ async function* answer(
     settings: settingsOf(config),
     signal,
     parts: new AiParts({ model: nameOf(agent.model), nameOf: modelTools.nameOf }),
+    rounds,
   }
-  const kept = fromKept(context.work?.read())
+  const kept = fromKept(context.work.read())
   const said = yield* converse(call, kept ?? (await begun(input, context, session)), {
     settle: open => settle(open, call, context),
-    resume: ({ waiting }) => resume(waiting, call, context),
+    resume: ({ waiting }) => takeUp(waiting, call, context),
   })
   const { turn, waiting } = said.conversation
-  if (waiting.length > 0) context.work?.keep(toKeptConversation(said.conversation))
+  if (waiting.length > 0) context.work.keep(toKeptConversation(said.conversation))
   else if (session !== undefined) await remember(agent, runId, () => session.append(turn.map(toKept)))
   return outcomeOf(said)
 }

@@ -5,7 +5,7 @@
  */
 
 import type { ToolResultPart } from 'ai'
-import type { InputRequest, RunEvent } from '../agents/contract.ts'
+import type { InputRequest, RunEvent, Usage } from '../agents/contract.ts'
 import { MAX_REQUESTS } from '../agents/event.ts'
 import { placeOf, requestOf } from '../agents/input-request.ts'
 import type { RunContext } from '../agents/perform.ts'
@@ -13,7 +13,8 @@ import { needsApproval, toolContextOf } from '../agents/tool.ts'
 import { messageOf } from '../errors.ts'
 import { toJsonSchema } from '../http/json-schema.ts'
 import type { ModelCall, OpenCall } from './call-model.ts'
-import type { OwnTool } from './tools.ts'
+import { type Doing, passOver } from './rounds.ts'
+import type { ModelTools, OwnTool } from './tools.ts'
 import type { Waiting } from './waiting.ts'
 
 /** What came of calls: what the model is told of those that have ended, and those that wait. */
@@ -23,33 +24,75 @@ export interface Settled {
 }
 
 /** What calls have in common in a run. */
-export type Parts = Pick<ModelCall, 'tools' | 'parts'>
+export type Parts = Pick<ModelCall, 'tools' | 'parts' | 'rounds'>
 
-/** Carries out the calls that need nobody. The others wait. */
+/** How a call has ended. */
+export type CallEnd = { readonly output: unknown } | { readonly thrown: unknown }
+
+/** What came of a call. */
+export interface Done {
+  readonly result: ToolResultPart
+  /** What a member has used. */
+  readonly usage?: Usage | undefined
+}
+
+/** Carries out the calls that need nobody: at once, where each is kept as it ends. The others wait. */
 export async function* settle(
   open: readonly OpenCall[],
   parts: Parts,
   run: RunContext,
 ): AsyncGenerator<RunEvent, Settled> {
+  const { rounds } = parts
   const results: ToolResultPart[] = []
   const waits: Waiting[] = []
+  const begun = new Map<Doing, Promise<readonly [Doing, CallEnd]>>()
   for (const call of open) {
-    const own = parts.tools.ownOf(call.toolName)
-    if (own !== undefined && !(await mustAsk(own, call, run))) {
-      results.push(yield* carryOut(own, call, parts, run))
+    const doing = rounds.next(call)
+    const done = doneBefore(doing, parts)
+    if (done !== undefined) {
+      results.push(done.result)
+      continue
+    }
+    // What was told of it is not told again.
+    for (const event of parts.parts.read({ type: 'tool-call', ...call })) yield event
+    const own = await freeTool(doing, parts.tools, run)
+    if (own !== undefined && rounds.isKept) {
+      const ending = callOwn(own, doing, run)
+      begun.set(
+        doing,
+        ending.then(end => [doing, end]),
+      )
+    } else if (own !== undefined) {
+      results.push(yield* carryOut(own, doing, parts, run))
     } else if (waits.length < MAX_REQUESTS) {
       waits.push({ call, request: await ask(call, parts, run) })
     } else {
-      results.push(yield* fail(call, `At most ${MAX_REQUESTS} of these calls can wait at a time`, parts))
+      const thrown = `At most ${MAX_REQUESTS} of these calls can wait at a time`
+      results.push(yield* tell(doing, { thrown }, parts))
     }
+  }
+  while (begun.size > 0) {
+    const [doing, end] = await Promise.race(begun.values())
+    begun.delete(doing)
+    run.signal.throwIfAborted()
+    results.push(yield* tell(doing, end, parts))
   }
   return { results, waits }
 }
 
-async function mustAsk({ tool, parse }: OwnTool, call: OpenCall, run: RunContext): Promise<boolean> {
-  if (typeof tool.needsApproval !== 'function') return tool.needsApproval ?? false
-  const context = toolContextOf(run, { toolCallId: call.toolCallId, signal: run.signal })
-  return needsApproval(tool, await parse(call.input), context)
+/** The tool of a call, if it may be called without asking anybody. */
+async function freeTool(
+  { call: { toolCallId, toolName, input }, idempotencyKey }: Doing,
+  tools: ModelTools,
+  run: RunContext,
+): Promise<OwnTool | undefined> {
+  const own = tools.ownOf(toolName)
+  if (own === undefined) return undefined
+  const { tool, parse } = own
+  if (typeof tool.needsApproval !== 'function') return tool.needsApproval === true ? undefined : own
+  const { signal } = run
+  const context = toolContextOf(run, { toolCallId, idempotencyKey, signal })
+  return (await needsApproval(tool, await parse(input), context)) ? undefined : own
 }
 
 /** What is asked of a person or a client. */
@@ -71,34 +114,53 @@ function ask(
   })
 }
 
-/** Calls a tool and tells how it ended. Whatever it throws is told to the model. `args` are those of the call, or edited. */
-export async function* carryOut(
-  own: OwnTool,
-  call: OpenCall,
-  parts: Parts,
-  { signal }: RunContext,
-  args: unknown = call.input,
-): AsyncGenerator<RunEvent, ToolResultPart> {
-  const { toolCallId } = call
-  const work = async () => own.call(await own.parse(args), { toolCallId, signal })
-  const how = await work().then(
-    output => ({ output }),
-    (thrown: unknown) => ({ thrown }),
-  )
-  signal.throwIfAborted()
-  if ('thrown' in how) return yield* fail(call, how.thrown, parts)
-  yield* parts.parts.read({ type: 'tool-result', toolCallId, output: how.output })
-  return resultOf(call, how.output)
+/** What came of a call before the process died. It has been told. */
+export function doneBefore({ call, path }: Doing, { parts, rounds }: Omit<Parts, 'tools'>): Done | undefined {
+  const done = rounds.keptAt(path) as Done | undefined
+  if (done !== undefined) passOver(call, parts)
+  return done
 }
 
-/** Tells that a call gave nothing. */
-export function* fail(
-  call: OpenCall,
-  error: unknown,
-  { parts }: Pick<Parts, 'parts'>,
-): Generator<RunEvent, ToolResultPart> {
-  yield* parts.read({ type: 'tool-error', toolCallId: call.toolCallId, error })
-  return failureOf(call, messageOf(error))
+/** Calls a tool and tells how it ended. `args` are those of the call, or edited. */
+export async function* carryOut(
+  own: OwnTool,
+  doing: Doing,
+  parts: Parts,
+  run: RunContext,
+  args?: unknown,
+): AsyncGenerator<RunEvent, ToolResultPart> {
+  const end = await callOwn(own, doing, run, args)
+  run.signal.throwIfAborted()
+  return yield* tell(doing, end, parts)
+}
+
+/** Calls a tool. Whatever it throws is told to the model: it never rejects. */
+async function callOwn(
+  own: OwnTool,
+  { call: { toolCallId, input }, idempotencyKey }: Doing,
+  { signal }: RunContext,
+  args: unknown = input,
+): Promise<CallEnd> {
+  try {
+    return { output: await own.call(await own.parse(args), { toolCallId, idempotencyKey, signal }) }
+  } catch (thrown) {
+    return { thrown }
+  }
+}
+
+/** Tells how a call has ended, and has it kept. */
+export async function* tell(
+  { call, path }: Doing,
+  end: CallEnd,
+  { parts, rounds }: Omit<Parts, 'tools'>,
+  usage?: Usage,
+): AsyncGenerator<RunEvent, ToolResultPart> {
+  const { toolCallId } = call
+  if ('thrown' in end) yield* parts.read({ type: 'tool-error', toolCallId, error: end.thrown })
+  else yield* parts.read({ type: 'tool-result', toolCallId, output: end.output })
+  const result = 'thrown' in end ? failureOf(call, messageOf(end.thrown)) : resultOf(call, end.output)
+  if (rounds.isKept) await rounds.keep(path, { result, usage } satisfies Done)
+  return result
 }
 
 /** What the model is told of a call that gave something. What is no JSON cannot be told. */

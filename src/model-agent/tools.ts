@@ -9,9 +9,10 @@ import type { ClientTool } from '../agents/contract.ts'
 import { fitOf } from '../agents/misfit.ts'
 import type { RunContext } from '../agents/perform.ts'
 import { secretsOf, withoutKeys } from '../agents/redacted.ts'
-import { type Tool, type ToolContext, toolContextOf } from '../agents/tool.ts'
+import { type CallFacts, type Tool, type ToolContext, toolContextOf } from '../agents/tool.ts'
 import { isServableError, messageOf, redact, ServableError } from '../errors.ts'
 import { toJsonSchema } from '../http/json-schema.ts'
+import type { Rounds } from './rounds.ts'
 
 /** Tools for a model, and their public names. */
 export interface ModelTools {
@@ -27,7 +28,7 @@ export interface OwnTool {
   /** The arguments as the tool takes them. Throws `invalid_input` for those that do not fit. */
   parse(args: unknown): Promise<unknown>
   /** Calls it with what `parse` gave. */
-  call(args: unknown, call: Pick<ToolContext, 'toolCallId' | 'signal'>): Promise<unknown>
+  call(args: unknown, call: CallFacts): Promise<unknown>
 }
 
 /** Most characters of a tool's name that the providers accept. */
@@ -35,12 +36,13 @@ const MAX_NAME = 64
 
 /**
  * Makes tools for a model: `server.tool` becomes `server_tool`, and is told as `server.tool` again. The model's package calls
- * those that need nobody; it stops where the model calls another one. Throws `invalid_input` for a tool of the client that has
+ * those that need nobody, unless each is to be kept as it ends; it stops where the model calls another one. Throws `invalid_input` for a tool of the client that has
  * the name of one of these.
  */
 export function toModelTools(
   tools: readonly Tool[],
   run: RunContext,
+  rounds: Rounds,
   clientTools: readonly ClientTool[] = [],
 ): ModelTools {
   const owns = new Map<string, OwnTool>()
@@ -50,14 +52,17 @@ export function toModelTools(
     const own = ownTool(each, run)
     owns.set(name, own)
     const description = each.description !== undefined && { description: each.description }
-    set[name] = isFree(each)
-      ? tool({
-          ...description,
-          inputSchema: toSchema(each.parameters),
-          execute: (args: unknown, { toolCallId, abortSignal }) =>
-            own.call(args, { toolCallId, signal: abortSignal ?? run.signal }),
-        })
-      : tool({ ...description, inputSchema: unchanged(toSchema(each.parameters)) })
+    set[name] =
+      !rounds.isKept && isFree(each)
+        ? tool({
+            ...description,
+            inputSchema: toSchema(each.parameters),
+            execute(input: unknown, { toolCallId, abortSignal }) {
+              const { idempotencyKey } = rounds.next({ toolCallId, toolName: name, input })
+              return own.call(input, { toolCallId, idempotencyKey, signal: abortSignal ?? run.signal })
+            },
+          })
+        : tool({ ...description, inputSchema: unchanged(toSchema(each.parameters)) })
   }
   for (const { name, description, parameters = { type: 'object' } } of clientTools) {
     if (owns.has(name) || tools.some(own => own.name === name)) {

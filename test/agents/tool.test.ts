@@ -5,6 +5,7 @@ import { contextOf } from '../../src/agents/perform.ts'
 import type { ToolContext } from '../../src/agents/tool.ts'
 import type { RunEvent, Tool } from '../../src/index.ts'
 import { drain } from '../support.ts'
+import { talk } from './talk.ts'
 
 const run = contextOf({ runId: 'r', signal: new AbortController().signal })
 
@@ -63,8 +64,38 @@ describe('callTool', () => {
     const who = { userId: 'ada', identity: 'ada', sessionId: 's', requestId: 'q', traceparent: 't' }
     await agent.run('hi', { ...who, runId: 'r', apiKey: 'k', apiKeys: { '*': 'k' } })
     expect(seen).toEqual([
-      { ...who, runId: 'r', toolCallId: expect.any(String), signal: expect.any(AbortSignal) },
+      {
+        ...who,
+        runId: 'r',
+        toolCallId: expect.any(String),
+        idempotencyKey: 'r/look',
+        signal: expect.any(AbortSignal),
+      },
     ])
+  })
+
+  it('gives each call a key, which is the same when the run goes on', async () => {
+    const keys: string[] = []
+    const asked: string[] = []
+    const pay: Tool = {
+      name: 'pay',
+      needsApproval: (_, { idempotencyKey }) => asked.push(idempotencyKey) > 0,
+      execute: (_, { idempotencyKey }) => void keys.push(idempotencyKey),
+    }
+    const first = await talk(
+      new Agent({
+        name: 'a',
+        register: false,
+        tools: [pay],
+        async *run(_, context) {
+          yield* context.callTool('pay', {})
+          yield* context.step('again', step => step.callTool('pay', {}))
+        },
+      }),
+    )
+    await (await first.say('yes')).say('yes')
+    expect(keys).toEqual([`${first.id}/pay`, `${first.id}/again/pay`])
+    expect(asked).toEqual(keys)
   })
 
   it('waits for a tool that answers later', async () => {

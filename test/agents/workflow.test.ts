@@ -10,6 +10,7 @@ import {
   type WorkflowConfig,
 } from '../../src/index.ts'
 import { drain, speaker, textIn, untyped } from '../support.ts'
+import { talk } from './talk.ts'
 
 const workflowOf = (list: Steps<RunInput, unknown>) =>
   new Workflow({ name: 'digest', register: false, steps: list })
@@ -196,6 +197,21 @@ describe('Workflow', () => {
     })
     expect(workflow).toMatchObject({ kind: 'workflow', name: 'w', description: 'd' })
     expect(workflow.steps).toEqual([{ name: 'a' }, { name: 'b' }])
+  })
+
+  it('does not take for its answer what a step said that was done before its process died', async () => {
+    const workflow = workflowOf(
+      steps()
+        .step('look', async function* () {
+          yield 'looking'
+          return 1
+        })
+        .step('say', count => `found ${count}`),
+    )
+    const done = [{ path: 'look', kind: 'step', value: 2, text: 'looking' }] as const
+    const work = { done, answered: [], states: {}, isCut: true } as const
+    const { text } = await talk(workflow, { caller: { cut: { work, sinceMs: 0 } } })
+    expect(text).toBe('found 2')
   })
 
   it('tells its bus of the run', async () => {

@@ -112,7 +112,8 @@ describe('calculator', () => {
 
   it('refuses arguments without an expression', () => {
     const tool = calculator.tools[0]
-    const context = { runId: 'r', toolCallId: 't', signal: new AbortController().signal }
+    const { signal } = new AbortController()
+    const context = { runId: 'r', toolCallId: 't', idempotencyKey: 'r/calculate', signal }
     for (const args of [undefined, null, 'x', {}, { expression: 1 }]) {
       expect(() => tool?.execute(args, context)).toThrow('`expression` must be text')
     }
