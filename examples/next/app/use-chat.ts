@@ -34,7 +34,9 @@ export function useChat(agent: string) {
       setIsRunning(false)
     }
     draw().catch(error => {
-      if (!signal.aborted) console.error(error)
+      if (signal.aborted) return
+      console.error(error)
+      setIsRunning(false)
     })
     return () => leaving.abort()
   }, [agent])
