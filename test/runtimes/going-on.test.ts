@@ -100,6 +100,19 @@ describe.each(Object.entries({ ...STARTS, workerd }))('a process that is killed:
   })
 })
 
+describe('an object that crashes', () => {
+  it('goes on when its alarm rings, though nobody asks', { timeout: TIMEOUT_MS }, async () => {
+    const { url, seen, expectOnce } = await receiver('again')
+    const runtime = await (await street(workerd, url))()
+    const { id } = await order(runtime)
+    await seen('again')
+    await fetch(`${runtime.url}/crash?id=${id}`)
+    await seen('last')
+    expectOnce()
+    await expectWhole(runtime, id)
+  })
+})
+
 describe.each(Object.entries(STARTS))(
   'several processes on one file, of which one is killed: %s',
   (_, start) => {

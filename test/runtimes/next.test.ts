@@ -236,7 +236,7 @@ describe('the example', () => {
 
 const WORDS = 'one two three four five six seven eight nine ten'
 
-const MANY_WORDS = Array.from({ length: 80 }, (_, index) => `word${index}`).join(' ')
+const MANY_WORDS = Array.from({ length: 150 }, (_, index) => `word${index}`).join(' ')
 
 const executablePath = '/usr/bin/chromium'
 

@@ -4,8 +4,8 @@ import { createClient, ServableClientError } from 'servable/client'
 // The type alone: none of the service reaches the browser.
 import type { handler } from './service.ts'
 
-// In the browser alone: a page is rendered on the server too, where `/api` is no whole address.
-const connect = () => createClient<typeof handler>({ baseUrl: '/api' })
+// In the browser alone: a page is rendered on the server too, where `/api` is no whole address. So many tries outlast a restart.
+const connect = () => createClient<typeof handler>({ baseUrl: '/api', maxTries: 10 })
 
 export interface Message {
   readonly from: 'you' | 'agent'
@@ -34,7 +34,9 @@ export function useChat(agent: string) {
       setIsRunning(false)
     }
     draw().catch(error => {
-      if (!signal.aborted) console.error(error)
+      if (signal.aborted) return
+      console.error(error)
+      setIsRunning(false)
     })
     return () => leaving.abort()
   }, [agent])

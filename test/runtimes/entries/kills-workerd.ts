@@ -1,6 +1,12 @@
 import { env } from 'cloudflare:workers'
 import { createHandler } from '../../../src/index.ts'
-import { durableObjects, durableState, type WorkerFetch, worker } from '../../../src/runtimes/cloudflare.ts'
+import {
+  durableObjects,
+  durableState,
+  type ObjectState,
+  type WorkerFetch,
+  worker,
+} from '../../../src/runtimes/cloudflare.ts'
 import { orderOf } from './kills-workflow.ts'
 
 const settings = env as { readonly EFFECTS: string; readonly GENERATION?: string }
@@ -16,8 +22,38 @@ const handler = createHandler({
   logger: false,
 })
 
-const entry: { fetch: WorkerFetch } = { fetch: worker(handler) }
+const made = durableObjects(handler)
+
+/** The class with a way to end an object like a crash. */
+export class ServableRun extends made.ServableRun {
+  readonly #abort: () => void
+
+  constructor(state: ObjectState & { abort?(reason: string): void }, env: unknown) {
+    super(state, env)
+    this.#abort = () => state.abort?.('on purpose')
+  }
+
+  crash(): void {
+    this.#abort()
+  }
+}
+
+export const { ServableIndex } = made
+
+interface Bindings {
+  readonly SERVABLE_RUN: { getByName(id: string): { crash(): Promise<void> } }
+}
+
+const serve = worker(handler)
+
+const entry: { fetch: WorkerFetch } = {
+  async fetch(request, bindings, context) {
+    const { pathname, searchParams } = new URL(request.url)
+    if (pathname !== '/crash') return serve(request, bindings, context)
+    const object = (env as Bindings).SERVABLE_RUN.getByName(searchParams.get('id') ?? '')
+    await object.crash().catch(() => {})
+    return new Response()
+  },
+}
 // biome-ignore lint/style/noDefaultExport: a Worker is the default export of its module
 export default entry
-
-export const { ServableRun, ServableIndex } = durableObjects(handler)
