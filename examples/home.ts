@@ -15,6 +15,8 @@ const PAGE = `<!doctype html>
   <li><a href="/api/metrics">Metrics</a> and <a href="/api/health">health</a>
   <li><a href="/api/ndjson/counts">Runs as NDJSON</a>, by a plugin: <code>POST /api/agents/echo/ndjson</code>
   <li>An agent that asks: <code>POST /api/agents/tailor/run</code>, then <code>POST /api/runs/:id/answers</code>
+  <li>With USER_TOKEN in <code>.dev.vars</code>, and <code>Authorization: Bearer …</code>: your sessions at
+    <code>/api/sessions</code>, and what waits for you at <code>/api/approvals</code>
   <li>Socket.IO and plain WebSockets at <code>/socket.io/</code>
 </ul>
 <pre>curl -N localhost:8787/api/agents/summarizer/stream -H 'content-type: application/json' -d '{"input":"…"}'</pre>

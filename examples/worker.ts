@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers'
 // In your own project import from `servable` and `servable/cloudflare`. This example imports the sources, so that it needs no
 // build.
+import { approvals } from '../src/approvals/plugin.ts'
 import { files } from '../src/files/plugin.ts'
-import { bearerIdentity, createHandler, MetricsExporter } from '../src/index.ts'
+import { bearerIdentity, createHandler, MetricsExporter, type Middleware } from '../src/index.ts'
 import { durableObjects, durableState, worker, workerAssets } from '../src/runtimes/cloudflare.ts'
 import { sessions } from '../src/sessions/plugin.ts'
 // The import uses the names. A bundler may drop an import that has only side effects (package.json: `sideEffects`).
@@ -11,12 +12,20 @@ import { home } from './home.ts'
 import { ndjson } from './ndjson.ts'
 import { toolServers } from './tools.ts'
 
-const { ADMIN_TOKEN } = env as { readonly ADMIN_TOKEN?: string }
+const { ADMIN_TOKEN, USER_TOKEN } = env as { readonly ADMIN_TOKEN?: string; readonly USER_TOKEN?: string }
+
+/** Whoever sends the token is `ada`, and has sessions and approvals. Anyone else stays a stranger. */
+const users = USER_TOKEN && bearerIdentity({ tokens: { [USER_TOKEN]: 'ada' } })
+const identify: Middleware = async (request, context, next) => {
+  const identity = users ? await users(request) : undefined
+  if (identity) context.identity = identity
+  return next()
+}
 
 const handler = createHandler({
   cors: true,
   serve: Object.values(agents),
-  middleware: [home],
+  middleware: [home, identify],
   state: durableState(),
   a2a: {
     default: 'echo',
@@ -30,7 +39,7 @@ const handler = createHandler({
   fileUpload: true,
   swagger: { enabled: true, assets: workerAssets() },
   toolkits: [{ name: 'arithmetic', description: 'Sums and products', tools: agents.calculator.tools }],
-  plugins: [ndjson(), files(), sessions()],
+  plugins: [ndjson(), files(), sessions(), approvals()],
   // Off unless there is a token. Put ADMIN_TOKEN=… into .dev.vars, or run `wrangler secret put ADMIN_TOKEN`.
   ...(ADMIN_TOKEN && {
     admin: {

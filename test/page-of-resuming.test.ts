@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Handler } from '../src/index.ts'
 import type { RunRecord } from '../src/runs/record.ts'
 import { serve } from '../src/runtimes/node.ts'
-import { commandsIn, fencesOf, load, snippetsIn, writeSnippets } from './pages.ts'
+import { checkTypes, commandsIn, fencesOf, load, snippetsIn, writeSnippets } from './pages.ts'
 
 const run = promisify(execFile)
 const shown = fencesOf(['resuming.md'])
@@ -38,6 +38,8 @@ describe('docs/resuming.md', () => {
     await server?.close()
     await rm(folder, { recursive: true, force: true })
   })
+
+  it('is typed as it is shown', () => checkTypes(folder))
 
   it('starts a run that is stored, and says what cannot go on or run again', async () => {
     const { id } = (await type(start)) as RunRecord

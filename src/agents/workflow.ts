@@ -14,7 +14,7 @@ import { type BodyResult, perform, type RunContext, runThrough, type Yielded } f
 import { checkConfig, type RegisterOption, registerAs } from './registry.ts'
 import { checkStep, type StepOptions } from './step.ts'
 import { addUsage, NO_USAGE } from './usage.ts'
-import { type BodyContext, bodyContext } from './waits.ts'
+import { type BodyContext, bodyContext, type StepFacts } from './waits.ts'
 
 /** The context of a step, or of a body of your own: the run, what it may wait for, and `call`. */
 export type StepContext = BodyContext<StepCalls>
@@ -29,7 +29,10 @@ export interface StepCalls {
  * One step: a function of the previous step's value, or a generator that yields text and events and returns the next value.
  * Text of the last step is the workflow's answer. Text of the others is progress of their step.
  */
-export type StepBody<I, O> = (value: I, context: StepContext) => AsyncGenerator<Yielded, O> | Promise<O> | O
+export type StepBody<I, O> = (
+  value: I,
+  context: StepContext & StepFacts,
+) => AsyncGenerator<Yielded, O> | Promise<O> | O
 
 interface NamedStep {
   readonly name: string

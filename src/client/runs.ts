@@ -81,8 +81,8 @@ export interface RunsClient {
    */
   resume(id: string, options?: CallOptions): Promise<ContinuedRun>
   /**
-   * Runs the input of a run again. `input_not_kept` where the service does not keep inputs. It is sent once, since each call starts
-   * a run.
+   * Runs the input of a run again, once for each call. `input_not_kept` where the service does not keep inputs, and `key_required` where
+   * the run used a key of its client.
    */
   retry(id: string, options?: CallOptions): Promise<ContinuedRun>
   /** Stops a run, and gives its record. A run that has completed or failed is `run_ended`; cancelling twice is no error. */
@@ -105,9 +105,6 @@ export interface RunsClient {
   file(address: string, options?: CallOptions): Promise<File>
 }
 
-/** A run that goes on outlives its client, as one that `start` begins. */
-const IN_BACKGROUND = { method: 'POST', body: { background: true }, headers: RESPOND_ASYNC } as const
-
 /** Makes the part of a client for runs. */
 export function createRuns(caller: Caller): RunsClient {
   const list: RunsClient['list'] = async (query, options) => caller.ask(`/runs${queryOf(query)}`, options)
@@ -118,8 +115,11 @@ export function createRuns(caller: Caller): RunsClient {
     result: options => result(id, options),
     stream: options => stream(id, options),
   })
-  const again = async (path: string, options?: CallOptions, maxTries?: number) => {
-    const { id }: RunRecord = await caller.ask(path, options, IN_BACKGROUND, maxTries)
+  const again = async (path: string, options?: CallOptions) => {
+    // Each try of this call starts the same run.
+    const headers = { ...RESPOND_ASYNC, 'idempotency-key': crypto.randomUUID() }
+    const parts = { method: 'POST', body: { background: true }, headers } as const
+    const { id }: RunRecord = await caller.ask(path, options, parts)
     return continued(id)
   }
   return {
@@ -137,7 +137,7 @@ export function createRuns(caller: Caller): RunsClient {
       return { record, next: record.id === id ? undefined : continued(record.id) }
     },
     resume: (id, options) => again(runPath(id, '/resume'), options),
-    retry: (id, options) => again(runPath(id, '/retry'), options, 1),
+    retry: (id, options) => again(runPath(id, '/retry'), options),
     cancel: async (id, options) => caller.ask(runPath(id, '/cancel'), options, { method: 'POST' }),
     feedback: async (id, body, options) =>
       caller.ask(runPath(id, '/feedback'), options, { method: 'POST', body }),

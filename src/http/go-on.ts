@@ -11,7 +11,7 @@ import { ServableError } from '../errors.ts'
 import type { DecidedRun } from '../runs/asking.ts'
 import type { StartRequest } from '../runs/host.ts'
 import type { RunRecord } from '../runs/record.ts'
-import { askedWith, type NextRun } from '../runs/waiting.ts'
+import { askedWith, keyRequired, type NextRun } from '../runs/waiting.ts'
 import type { Catalog } from './catalog.ts'
 import { createStoredClientOf } from './client-of.ts'
 import { type Asker, runOptionsOf, StartedRun, type StartParts, type StartRun } from './start-run.ts'
@@ -48,6 +48,8 @@ export interface AskedAgain {
   /** As for a run. */
   readonly apiKey?: string | undefined
   readonly isBackground?: boolean
+  /** An idempotency key, for a run of its own. */
+  readonly key?: string | undefined
 }
 
 /** Answers to requests of a stored run, and how the run that goes on is started. */
@@ -106,11 +108,11 @@ export function createAnswerRun(parts: GoOnParts): AnswerRun {
 /** Lets runs go on, and runs inputs again. */
 export interface RunAgain {
   /**
-   * Lets a run go on that was interrupted, or all of whose requests are answered, for its owner, who sends the key that it needs.
-   * Throws `key_required`, and `not_resumable` for any other run.
+   * Lets a run go on that was interrupted, or all of whose requests are answered, for its owner, who sends the key that it needs. It
+   * goes on in the background. Throws `key_required`, and `not_resumable` for any other run.
    */
   resume(asked: AskedAgain, asker: Asker): Promise<StartedRun>
-  /** Runs the input of a stored run again. Throws `input_not_kept`, and as {@link StartRun} does. */
+  /** Runs the input of a stored run again. Throws `input_not_kept`, `key_required`, and as {@link StartRun} does. */
   retry(asked: AskedAgain, asker: Asker): Promise<StartedRun>
 }
 
@@ -129,11 +131,15 @@ export function createRunAgain(parts: GoOnParts & { readonly start: StartRun }):
         status === 'input_required'
           ? await host.answer(id, owner, [], nextId, { hasKey })
           : await host.resume(id, owner, { next: nextId, hasKey })
-      if (next !== undefined) return goOnFor(next, next.id === nextId, asked, asker)
+      // Its work is there once: who leaves does not end it.
+      if (next !== undefined)
+        return goOnFor(next, next.id === nextId, { ...asked, isBackground: true }, asker)
       throw new ServableError('not_resumable', 'The run still waits for answers')
     },
-    async retry({ id, apiKey, isBackground = false }, asker) {
-      const { target, input, options } = await host.asked(id, asker.owner)
+    async retry(asked, asker) {
+      const { id, apiKey, isBackground = false, key } = asked
+      const { target, input, options, usedKey } = await host.asked(id, asker.owner)
+      if (usedKey === true && !hasKeyOf(asked, asker)) throw keyRequired()
       const { kind, name, scope } = target
       const { sessionId, userId, history, clientTools } = options
       return start(
@@ -141,6 +147,7 @@ export function createRunAgain(parts: GoOnParts & { readonly start: StartRun }):
           ...{ target: catalogOf(scope).resolve(kind, name), input, sessionId, userId, clientTools },
           ...(history && { history, memory: 'client' as const }),
           ...{ apiKey, isBackground },
+          ...(key !== undefined && { key: { key, body: { retry: id } } }),
         },
         asker,
       )

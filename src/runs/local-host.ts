@@ -69,6 +69,7 @@ import {
   type AnsweredRun,
   answered,
   continuedBy,
+  keyRequired,
   openOf,
   putWaiting,
   tooManyWaiting,
@@ -320,7 +321,10 @@ class LocalHost implements RunHost {
       this.#work.find(tx, id, viewer)
       const asked = askedIn(tx, id)
       if (asked?.isKept === true) return asked
-      throw new ServableError('input_not_kept', 'The input of the run is not kept: see `runs.keepInput`')
+      throw new ServableError(
+        'input_not_kept',
+        'The input of the run is not kept: with `runs.keepInput` those of stored runs are',
+      )
     })
   }
 
@@ -461,7 +465,9 @@ class LocalHost implements RunHost {
     const target = this.#targetOf(asked)
     if (target !== undefined && target.servable.version !== asked.version) return CHANGED
     if (target?.servable.resume !== true || asked.usedKey === true) return INTERRUPTED
-    if (!countTry(tx, id, asked) || tx.append(id, eventToJson(RESUMED)) === undefined) return INTERRUPTED
+    const { createdAt } = tx.get<StoredRun>(RUNS, id)!.value.record
+    const resumed = { type: 'resumed', at: Math.max(0, Math.trunc(tx.now - Date.parse(createdAt))) } as const
+    if (!countTry(tx, id, asked) || tx.append(id, eventToJson(resumed)) === undefined) return INTERRUPTED
     this.#give(tx, id, this.#work.worker.own, asked)
     return undefined
   }
@@ -607,8 +613,6 @@ const CHANGED: ErrorEvent = {
   error: 'The run cannot go on: it began with another version',
 }
 
-const RESUMED: RunEvent = { type: 'resumed' }
-
 /** A run that goes on: what was done and said before. */
 interface CutRun {
   readonly work: DoneBefore
@@ -621,11 +625,8 @@ interface CutRun {
 }
 
 function notResumable({ status }: RunSummary): ServableError {
-  return new ServableError('not_resumable', `The run is ${status} and cannot go on`)
-}
-
-function keyRequired(): ServableError {
-  return new ServableError('key_required', 'The run used a key of its client: give one again')
+  const text = `The run is ${status} and cannot go on: \`POST /runs/:id/retry\` runs its input again`
+  return new ServableError('not_resumable', text)
 }
 
 function continuing(run: StoredRun, continuedBy: string): StoredRun {

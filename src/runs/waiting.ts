@@ -187,7 +187,7 @@ export function answered(
   if (openOf(after).length > 0) return after
   if (!waiting.usedKey || by.hasKey) return { ...after, next: waiting.next ?? next }
   if (by.isOther) return after
-  throw new ServableError('key_required', 'The run used a key of its client: send one with the last answer')
+  throw keyRequired()
 }
 
 /** The error of a client that has too many plain runs that wait. */
@@ -237,4 +237,9 @@ function checkSchema(value: unknown, schema: unknown, path: string): void {
 
 function misfit(path: string, message: string): ServableError {
   return new ServableError('invalid_body', `\`${path}\` ${message}`, { issues: [{ path, message }] })
+}
+
+/** A run that used a key of its client goes on, or runs again, only with one. */
+export function keyRequired(): ServableError {
+  return new ServableError('key_required', 'The run used a key of its client: send one again')
 }

@@ -8,6 +8,7 @@ import { asPlugin } from '../core/built-in.ts'
 import { stateFor } from '../core/no-state.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { ServableError } from '../errors.ts'
+import { joinPath } from '../http/router.ts'
 import { describeSessions } from './describe.ts'
 import { ENDING, ENDING_WORKS } from './ending.ts'
 import { exportRoutes } from './export.ts'
@@ -45,7 +46,7 @@ export function sessions(): Plugin {
         ...feedbackRoutes(core),
         ...exportRoutes(core, shown),
       ]
-      return { routes, describe: describeSessions }
+      return { routes, links: { sessions: joinPath(core.prefix, 'sessions') }, describe: describeSessions }
     },
   })
 }

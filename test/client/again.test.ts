@@ -53,16 +53,21 @@ describe('a run that was cut off', () => {
 
   it('runs again from the beginning, each time it is asked', async () => {
     const { client, id, at } = await cut()
-    const [one, other] = [await client.runs.retry(id), await client.runs.retry(id)]
+    const [one, other] = [await client.runs.retry(id, { apiKey }), await client.runs.retry(id, { apiKey })]
     expect((await one.result()).text).toBe('AB')
     expect((await other.result()).text).toBe('AB')
     expect(one.id).not.toBe(other.id)
     expect(countOf(at)).toBe(3)
   })
 
-  it('is not asked to run again twice, where the answer was lost', async () => {
-    const { client, id, at } = await cut(({ url }) => (url.endsWith('/retry') ? 'answer' : 'never'))
-    await expect(failure(client.runs.retry(id))).resolves.toMatchObject({ code: 'network_error' })
-    await eventually(() => expect(countOf(at)).toBe(2))
+  it('runs again once, though the answer was lost', async () => {
+    let lost = 0
+    const { client, id, at } = await cut(({ url }) =>
+      url.endsWith('/retry') && lost++ < 2 ? 'answer' : 'never',
+    )
+    const { result } = await client.runs.retry(id, { apiKey })
+    expect((await result()).text).toBe('AB')
+    expect(lost).toBeGreaterThan(2)
+    expect(countOf(at)).toBe(2)
   })
 })

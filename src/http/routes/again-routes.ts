@@ -12,6 +12,7 @@ import type { Reply } from '../../web/reply.ts'
 import { RequestAsker } from '../asker.ts'
 import type { RequestState, Route } from '../context.ts'
 import type { RunAgain } from '../go-on.ts'
+import { idempotencyKeyOf } from '../idempotency.ts'
 import type { KeyReader } from '../key-headers.ts'
 import { joinPath } from '../router.ts'
 import { prefersAsync } from '../run-request.ts'
@@ -43,8 +44,9 @@ export function againRoutes(options: AgainRoutesOptions): Route[] {
       const id = runIdOf(state)
       const { apiKey, background = false } = await readBody(request, options)
       const isBackground = background || prefersAsync(request.headers)
+      const key = idempotencyKeyOf(request.headers)
       const asker = new RequestAsker(request, state, readKeys)
-      const started: StartedRun = await again[name]({ id, apiKey, isBackground }, asker)
+      const started: StartedRun = await again[name]({ id, apiKey, isBackground, key }, asker)
       return startedReply(started, request, state, options)
     },
   })

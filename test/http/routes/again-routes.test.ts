@@ -15,15 +15,17 @@ type Fields = Readonly<Record<string, string>>
 /** A service, and how its clients ask it. */
 function open(keepInput = true) {
   const { fetch, restart } = restarting({ middleware: [identify], runs: { keepInput } })
-  const ask = (method: string, path: string, headers: Fields = {}, body?: unknown) =>
+  const ask = (method: string, path: string, headers: Fields = {}, body?: unknown, signal?: AbortSignal) =>
     fetch(
       new Request(`http://127.0.0.1/api/${path}`, {
         method,
         headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
         body: body === undefined ? null : JSON.stringify(body),
+        signal: signal ?? null,
       }),
     )
-  const post = (path: string, headers?: Fields, body?: unknown) => ask('POST', path, headers, body)
+  const post = (path: string, headers?: Fields, body?: unknown, signal?: AbortSignal) =>
+    ask('POST', path, headers, body, signal)
   const record = async (id: string, headers: Fields = ADA): Promise<RunRecord> =>
     (await ask('GET', `runs/${id}`, headers)).json()
   const ended = async (id: string) => {
@@ -40,12 +42,13 @@ function open(keepInput = true) {
     return ((await started.json()) as RunRecord).id
   }
   /** Starts a run that is cut off in its second step. */
-  const cut = async (headers: Fields = { ...ADA, ...KEY }) => {
+  const cut = async (headers: Fields = { ...ADA, ...KEY }, ...more: JournalAct[]) => {
     const [done, at] = [crypto.randomUUID(), crypto.randomUUID()]
     const id = await begin(
       headers,
       { step: 'one', count: done, say: 'A' },
       { step: 'two', count: at, gate: at, say: 'B' },
+      ...more,
     )
     await eventually(() => expect(countOf(at)).toBe(1))
     restart()
@@ -96,6 +99,20 @@ describe('POST /runs/:id/resume', () => {
     expect(countOf(at)).toBe(2)
   })
 
+  it('goes on though whoever asked for it leaves', async () => {
+    const { post, record, cut, ended } = open()
+    const [at, gate] = [crypto.randomUUID(), crypto.randomUUID()]
+    const { id } = await cut({ ...ADA, ...KEY }, { step: 'three', count: at, gate })
+    const leaving = new AbortController()
+    const asked = post(`runs/${id}/resume`, { ...ADA, ...KEY }, undefined, leaving.signal)
+    await eventually(() => expect(countOf(at)).toBe(1))
+    leaving.abort()
+    await asked.catch(() => {})
+    openGate(gate)
+    const { continuedBy = '' } = await record(id)
+    expect(await ended(continuedBy)).toMatchObject({ status: 'completed', result: { text: 'AB' } })
+  })
+
   it('is for nobody else, and for no run that ended by itself', async () => {
     const { post, begin, ended, cut } = open()
     const { id } = await cut()
@@ -126,6 +143,16 @@ describe('POST /runs/:id/retry', () => {
     const { id: third } = (await begun.json()) as RunRecord
     expect(await ended(third)).toMatchObject({ status: 'completed', result: { text: 'A' } })
     expect(countOf(count)).toBe(4)
+  })
+
+  it('runs once for one key, and not without the key of its client', async () => {
+    const { post, cut, begin, ended } = open()
+    const id = await begin(ADA, { say: 'a' })
+    await ended(id)
+    const retry = async () => (await post(`runs/${id}/retry`, { ...ADA, 'idempotency-key': 'k' })).json()
+    expect((await retry()).runId).toBe((await retry()).runId)
+    const other = await cut()
+    expect(await problem(await post(`runs/${other.id}/retry`, ADA))).toEqual([400, 'key_required'])
   })
 
   it('runs one again that was cut off, from the beginning', async () => {
