@@ -1,0 +1,83 @@
+/** What a run that goes on after a crash has told in the end. */
+import { describe, expect, it } from 'vitest'
+import { Agent, sequence, steps, Team, Workflow } from '../../src/index.ts'
+import { createLocalHost } from '../../src/runs/local-host.ts'
+import type { RunRecord } from '../../src/runs/record.ts'
+import type { Target } from '../../src/runs/target.ts'
+import { memoryStore } from '../../src/state/memory.ts'
+import type { Store } from '../../src/state/store.ts'
+import { ending, waitFor } from '../contracts/run-host/kit.ts'
+import { reopened, SETTINGS } from '../contracts/run-host/local.ts'
+
+/** Waits where a process dies, and does not wait in the next one. */
+class Crash {
+  readonly place = ({ signal }: { readonly signal?: AbortSignal | undefined }): Promise<void> => {
+    if (this.#hasHappened) return Promise.resolve()
+    this.#isReached = true
+    return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+  }
+  #hasHappened = false
+  #isReached = false
+
+  /** Runs it, and lets the process die there. */
+  async run(servable: Target['servable'] & Pick<Target, 'kind' | 'name'>): Promise<RunRecord> {
+    const target: Target = {
+      kind: servable.kind,
+      name: servable.name,
+      servable,
+    }
+    const store = memoryStore()
+    const { id } = await hostOf(store, target).start({
+      ...{ target, input: 'x', options: {}, owner: null, isBackground: true },
+    })
+    await waitFor(() => this.#isReached)
+    // It is taken over before the work can end where it was.
+    const next = hostOf(reopened(store), target)
+    this.#hasHappened = true
+    return ending(next, id)
+  }
+}
+
+function hostOf(store: Store, target: Target) {
+  return createLocalHost({
+    store,
+    settings: { ...SETTINGS, targetOf: () => target },
+    retention: {},
+  })
+}
+
+const agent = (name: string, run: ConstructorParameters<typeof Agent>[0]['run']) =>
+  new Agent({ name, register: false, run })
+
+describe('the answer of a run that goes on', () => {
+  it('has nothing of what steps and members before said aside', async () => {
+    const crash = new Crash()
+    const flow = new Workflow({
+      name: 'flow',
+      register: false,
+      steps: steps()
+        .step('draft', async function* () {
+          yield 'a draft'
+        })
+        .step('check', (_, context) => crash.place(context))
+        .step('answer', () => 'the answer'),
+    })
+    expect(await crash.run(flow)).toMatchObject({
+      result: { text: 'the answer' },
+    })
+    const other = new Crash()
+    const team = new Team({
+      ...{ name: 'team', register: false, resume: true, strategy: sequence },
+      members: [
+        agent('first', () => 'a draft'),
+        agent('last', async (_, context) => {
+          await other.place(context)
+          return 'the answer'
+        }),
+      ],
+    })
+    expect(await other.run(team)).toMatchObject({
+      result: { text: 'the answer' },
+    })
+  })
+})
