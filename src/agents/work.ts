@@ -476,16 +476,21 @@ async function* hearing<E, T>(work: AsyncGenerator<E, T>, heard: { text: string 
   let result = await work.next()
   try {
     for (; !result.done; result = await work.next()) {
-      const said: unknown = result.value
-      const { type, text } = Object(said) as Readonly<Record<string, unknown>>
-      if (typeof said === 'string') heard.text += said
-      else if (type === 'text' && typeof text === 'string') heard.text += text
+      heard.text += spokenIn(result.value)
       yield result.value
     }
     return result.value
   } finally {
     if (!result.done) await work.return(undefined as T)
   }
+}
+
+/** The text that a result has of what is said: that of messages, too. */
+function spokenIn(said: unknown): string {
+  if (typeof said === 'string') return said
+  const { type, text, parts } = Object(said) as Readonly<Record<string, unknown>>
+  if (type === 'message' && Array.isArray(parts)) return parts.map(spokenIn).join('')
+  return type === 'text' && typeof text === 'string' ? text : ''
 }
 
 /** What work has said. The result of a call has it. */

@@ -80,4 +80,25 @@ describe('the answer of a run that goes on', () => {
       result: { text: 'the answer' },
     })
   })
+
+  it('has what messages said in steps that were done', async () => {
+    const crash = new Crash()
+    const flow = new Workflow({
+      name: 'flow',
+      register: false,
+      async *run(_, { step }) {
+        yield* step('greet', async function* () {
+          yield {
+            type: 'message',
+            parts: [{ type: 'text', text: 'Hello ' }],
+          } as const
+        })
+        yield* step('wait', context => crash.place(context))
+        yield 'World'
+      },
+    })
+    expect(await crash.run(flow)).toMatchObject({
+      result: { text: 'Hello World' },
+    })
+  })
 })
