@@ -333,11 +333,23 @@ export class Scope {
   #groupsSoFar = 0
   /** What is told for the first time, though the body is behind with other work. */
   #news: WeakSet<object> | undefined
+  /** The body may be tried again: where one attempt has failed the next time is not known. */
+  readonly #isTriedAgain: boolean
 
-  constructor(work: RunWork) {
+  constructor(
+    work: RunWork,
+    { isTriedAgain = false, before }: { readonly isTriedAgain?: boolean; readonly before?: Scope } = {},
+  ) {
     this.work = work
-    this.#names = new Names(work.place)
-    this.#left = work.begun
+    this.#names = before === undefined ? new Names(work.place) : before.#names
+    this.#left = before === undefined ? work.begun : before.#left
+    if (before !== undefined) this.#groupsSoFar = before.#groupsSoFar
+    this.#isTriedAgain = isTriedAgain
+  }
+
+  /** The scope of another attempt: what the one before has left open, since its time was over, is not of it. */
+  again(): Scope {
+    return new Scope(this.work, { isTriedAgain: this.#isTriedAgain, before: this })
   }
 
   /** Whether the body is on its way to the point at which it goes on: what it says until then has been told. */
@@ -384,7 +396,7 @@ export class Scope {
   next(name: string, kind: WorkKind): string {
     const path = this.#names.next(name)
     if (this.#openSteps > 0 && this.#groups === 0) throw insideStep(path)
-    const isAlone = this.#open === 0 && this.#groups === 0
+    const isAlone = this.#open === 0 && this.#groups === 0 && !this.#isTriedAgain
     if (!isAlone) this.#hasOverlapped = true
     if (isAlone && this.work.isCut && !this.#isDue(path)) throw changed(path)
     if (this.#left?.delete(path)) {
@@ -467,6 +479,7 @@ export class Scope {
 
   /** The body has ended. Throws `workflow_changed` where it has left out what the run before did. */
   end(): void {
+    if (this.#isTriedAgain) this.#left?.clear()
     if (this.isBehind) throw changed([...(this.#left ?? [])][0] ?? '')
   }
 }

@@ -102,3 +102,47 @@ describe('the answer of a run that goes on', () => {
     })
   })
 })
+
+describe('a step that is tried again', () => {
+  it('goes on though the attempt that failed before the crash does not fail again', async () => {
+    const crash = new Crash()
+    let times = 0
+    const flow = new Workflow({
+      name: 'flow',
+      register: false,
+      async *run(_, { step }) {
+        yield* step(
+          'outer',
+          async function* (inner) {
+            yield* inner.step('first', () => 1)
+            if (++times === 1) throw new Error('once')
+            yield* inner.step('second', context => crash.place(context))
+          },
+          { retry: { times: 1, backoff: 0 } },
+        )
+        yield 'done'
+      },
+    })
+    expect(await crash.run(flow)).toMatchObject({ status: 'completed', result: { text: 'done' } })
+  })
+
+  it('may do its own steps again where the time of one was over', async () => {
+    let times = 0
+    const flow = new Workflow({
+      name: 'flow',
+      register: false,
+      async *run(_, { step }) {
+        const work = () => (++times === 1 ? new Promise<never>(() => {}) : 'done')
+        const inner = yield* step(
+          'outer',
+          async function* (inner) {
+            return yield* inner.step('inner', work)
+          },
+          { retry: { times: 1, backoff: 0 }, timeoutMs: 200 },
+        )
+        yield String(inner)
+      },
+    })
+    expect(await flow.run('x')).toMatchObject({ text: 'done' })
+  })
+})
