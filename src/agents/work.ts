@@ -409,7 +409,7 @@ export class Scope {
 
   /** Whether nothing that was done before this path is yet to be met. Where answers were taken is not known. */
   #isDue(path: string): boolean {
-    if (this.#left?.has(path) !== true) return true
+    if (this.#left?.has(path) !== true || this.work.answeredAt(path) !== undefined) return true
     for (const each of this.#left) {
       if (each === path) return true
       if (this.work.answeredAt(each) === undefined) return false
