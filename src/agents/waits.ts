@@ -231,7 +231,7 @@ function hearing(
   group: string,
   scope: Scope,
 ): readonly AsyncGenerator<Yielded, unknown>[] {
-  if (!scope.isBehind || scope.work.isCut) return lanes
+  if (!scope.isRetelling) return lanes
   const waited = scope.work.stateAt(group) as readonly (readonly string[] | null)[] | undefined
   return lanes.map((lane, place) => {
     const requests = waited?.[place]

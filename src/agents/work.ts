@@ -62,6 +62,8 @@ export interface KeptWork {
   readonly states: Readonly<Record<string, unknown>>
   /** The run before did not wait: its process died. All is said again. */
   readonly isCut?: true | undefined
+  /** But for what comes before these paths: an earlier run has told that, and waited then. */
+  readonly told?: readonly string[] | undefined
 }
 
 /** Most pieces of work that one run records. */
@@ -85,6 +87,9 @@ interface Shared {
   /** Why nothing can be kept here, if so. */
   readonly whyUnkept: string | undefined
   readonly isCut: boolean
+  /** What an earlier run than the one that was cut off has done; by place as well. */
+  readonly told: ReadonlySet<string>
+  readonly toldAt: ReadonlyMap<string, Set<string>>
   readonly journal: Journal | undefined
   /** Places of states that the journal does not have yet. */
   readonly changed: Set<string>
@@ -224,6 +229,21 @@ export class RunWork implements WorkState {
       : this.#all().begun?.get(this.place)
   }
 
+  /** Of those, what an earlier run than the one that was cut off had told. */
+  get toldHere(): Set<string> | undefined {
+    return this.isCut ? this.#all().toldAt.get(this.place) : undefined
+  }
+
+  /** What work has said that is to be said again: nothing of what an earlier run has told. The result of a call has it. */
+  textAt(path: string): string {
+    const { isCut, told, done, states } = this.#all()
+    const { kind, value, text = '' } = done.get(path) ?? {}
+    if (!isCut || told.has(path)) return ''
+    return kind === 'call'
+      ? String(Object(value).text ?? '').slice(String(states.get(path) ?? '').length)
+      : text
+  }
+
   /** All of it as JSON, without the keys of the run. Throws `run_too_large`, and `invalid_event` for what is not JSON. */
   toKeep(keys: RunKeys): KeptWork {
     const { first, done, answered, states } = this.#all()
@@ -254,7 +274,8 @@ export class RunWork implements WorkState {
   }
 
   #share(): Shared {
-    const { first, done: kept = [], answered: answers = [], states = {}, isCut = false } = this.#kept ?? {}
+    const { first, done: kept = [], answered: answers = [], states = {} } = this.#kept ?? {}
+    const { isCut = false, told = [] } = this.#kept ?? {}
     const done = new Map(kept.map(each => [each.path, each]))
     const answered = new Map(answers.map(each => [pathOf(each.request), each]))
     return {
@@ -265,7 +286,7 @@ export class RunWork implements WorkState {
       states: new Map(Object.entries(states)),
       begun: this.#kept && begunIn([...done.keys(), ...answered.keys()]),
       ...{ whyUnkept: this.#keeping.whyUnkept, journal: this.#keeping.journal },
-      ...{ isCut, changed: new Set() },
+      ...{ isCut, told: new Set(told), toldAt: begunIn(told), changed: new Set() },
     }
   }
 }
@@ -324,6 +345,8 @@ export class Scope {
   readonly #names: Names
   /** What had begun before, and was not met yet. */
   readonly #left: Set<string> | undefined
+  /** Of that, what an earlier run than the one that was cut off had told. */
+  readonly #told: Set<string> | undefined
   /** How much is going on: named work, steps of it, and groups of work that is done at once. */
   #open = 0
   #openSteps = 0
@@ -343,6 +366,7 @@ export class Scope {
     this.work = work
     this.#names = before === undefined ? new Names(work.place) : before.#names
     this.#left = before === undefined ? work.begun : before.#left
+    this.#told = before === undefined ? work.toldHere : before.#told
     if (before !== undefined) this.#groupsSoFar = before.#groupsSoFar
     this.#isTriedAgain = isTriedAgain
   }
@@ -355,6 +379,11 @@ export class Scope {
   /** Whether the body is on its way to the point at which it goes on: what it says until then has been told. */
   get isBehind(): boolean {
     return this.#left !== undefined && this.#left.size > 0
+  }
+
+  /** Whether what the body says now has been told: it is behind, and not where the run before was cut off. */
+  get isRetelling(): boolean {
+    return this.isBehind && (!this.work.isCut || Number(this.#told?.size) > 0)
   }
 
   /** Whether one of these requests was made right here, or inside of what begins here, and that is yet to be met. */
@@ -378,10 +407,9 @@ export class Scope {
 
   /** Whether the run before has told this. Throws `workflow_changed` for an end where that one had none. */
   wasTold(said: string | RunEvent): boolean {
-    const { isBehind } = this
-    if (!isBehind || typeof said === 'string') return isBehind && !this.work.isCut
+    if (typeof said === 'string' || !this.isBehind) return this.isRetelling
     if (said.type === 'finish' && !isWaiting(said)) this.end()
-    return !this.work.isCut && !isTerminal(said) && !this.isNews(said)
+    return this.isRetelling && !isTerminal(said) && !this.isNews(said)
   }
 
   /** The key of the next group of work that is done at once. No name has it. */
@@ -399,6 +427,7 @@ export class Scope {
     const isAlone = this.#open === 0 && this.#groups === 0 && !this.#isTriedAgain
     if (!isAlone) this.#hasOverlapped = true
     if (isAlone && this.work.isCut && !this.#isDue(path)) throw changed(path)
+    this.#told?.delete(path)
     if (this.#left?.delete(path)) {
       const before = this.work.kindAt(path)
       const isSame = before === undefined ? kind === 'call' || kind === 'step' : before === kind
@@ -438,7 +467,7 @@ export class Scope {
     const path = this.next(name, kind)
     const done = this.work.doneAt(path)
     if (done === undefined) return yield* this.#doOnce(kind, path, work(path))
-    const text = this.work.isCut ? textOf(done) : ''
+    const text = this.work.textAt(path)
     // What it said is an event of any work.
     if (text !== '') yield { type: 'text', text, ...(kind === 'call' && { agent: name }) } as E
     return resultOf(done) as T
@@ -504,11 +533,6 @@ function spokenIn(said: unknown): string {
   const { type, text, parts } = Object(said) as Readonly<Record<string, unknown>>
   if (type === 'message' && Array.isArray(parts)) return parts.map(spokenIn).join('')
   return type === 'text' && typeof text === 'string' ? text : ''
-}
-
-/** What work has said. The result of a call has it. */
-function textOf({ kind, value, text = '' }: DoneWork): string {
-  return kind === 'call' ? String(Object(value).text ?? '') : text
 }
 
 function insideStep(path: string): ServableError {

@@ -13,6 +13,7 @@ import {
   type JournalEntry,
   type KeptWork,
   MAX_WORK_LENGTH,
+  pathOf,
 } from '../agents/work.ts'
 import type { Reader, Transaction } from '../state/store.ts'
 import { isRunOf } from './record.ts'
@@ -114,7 +115,12 @@ export function workIn(tx: Reader, id: string, { continues }: Asked): KeptWork {
     answered: before?.answered ?? [],
     states: Object.assign({}, before?.states, ...entries.map(({ value }) => value.states)),
     isCut: true,
+    told: before?.isCut ? before.told : before && pathsOf(before),
   }
+}
+
+function pathsOf({ done, answered }: KeptWork): readonly string[] {
+  return [...done.map(({ path }) => path), ...answered.map(({ request }) => pathOf(request))]
 }
 
 const MAX_ENTRIES = 1_000_000
