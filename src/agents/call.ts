@@ -112,7 +112,9 @@ export async function* aside<T>(step: AsyncGenerator<Yielded, T>): AsyncGenerato
   return yield* retold(step, said => {
     if (typeof said !== 'string' && said.type === 'step') place ??= said
     const text = spoken(said)
-    return text === undefined ? said : place && progressOf(place, text, said)
+    if (text === undefined) return said
+    // What was done before a run was cut off says its text again, and begins no step: it was told as progress then.
+    return place && progressOf(place, text, said)
   })
 }
 

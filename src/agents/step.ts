@@ -67,6 +67,8 @@ export interface Attempt {
   readonly attempt: number
   /** Fires with the run's, and when the time of the attempt is over. */
   readonly signal: AbortSignal
+  /** The named work inside of the step. */
+  readonly scope: Scope
 }
 
 /** A step and its run. */
@@ -74,16 +76,17 @@ export interface StepRun {
   readonly place: StepPlace
   readonly options: StepOptions
   readonly signal: AbortSignal
-  /** The named work inside of the step. Attempts share it: what one of them has named is not the next one's. */
+  /** That of the first attempt. Attempts share its names: what one of them has named is not the next one's. */
   readonly scope: Scope
 }
 
 /** Does the work, as often as it may fail. An attempt that failed is told as progress with an error. */
 export async function* doStep<T>(
-  { place, options, signal, scope }: StepRun,
+  { place, options, signal, scope: first }: StepRun,
   begin: (attempt: Attempt) => AsyncGenerator<Yielded, T> | Promise<T> | T,
 ): AsyncGenerator<Yielded, T> {
   const { retry = { times: 0 }, timeoutMs } = options
+  let scope = first
   for (let attempt = 1; ; attempt++) {
     try {
       return yield* doOnce({ attempt, signal, timeoutMs, scope }, begin)
@@ -93,6 +96,7 @@ export async function* doStep<T>(
       yield withThrown({ type: 'step', ...place, status: 'progress', error: messageOf(error) }, error)
       // An attempt that failed before a run was cut off has been waited for.
       if (!scope.isBehind) await passed(backoffOf(retry.backoff, attempt), signal)
+      scope = scope.again()
     }
   }
 }
@@ -103,17 +107,12 @@ function backoffOf(backoff: NonNullable<StepOptions['retry']>['backoff'] = 1000,
 }
 
 async function* doOnce<T>(
-  {
-    attempt,
-    signal,
-    timeoutMs,
-    scope,
-  }: Attempt & Pick<StepRun, 'scope'> & { readonly timeoutMs: number | undefined },
+  { attempt, signal, timeoutMs, scope }: Attempt & { readonly timeoutMs: number | undefined },
   begin: (attempt: Attempt) => AsyncGenerator<Yielded, T> | Promise<T> | T,
 ): AsyncGenerator<Yielded, T> {
   const limit = timeoutMs === undefined ? undefined : createLimit(timeoutMs, signal)
   try {
-    const result = begin({ attempt, signal: limit?.signal ?? signal })
+    const result = begin({ attempt, signal: limit?.signal ?? signal, scope })
     const isStream = typeof result === 'object' && result !== null && Symbol.asyncIterator in result
     const within = isStream && limit !== undefined ? limitedBy(limit, result) : result
     const value = isStream

@@ -80,7 +80,7 @@ export function bodyContext<Extra extends object>(
   const { scope, runId, signal } = run
   let steps = 0
   /** What an attempt of a step gets. */
-  const insideOf = (inner: Scope, { attempt, signal: own }: Attempt, path: string) => {
+  const insideOf = ({ attempt, signal: own, scope: inner }: Attempt, path: string) => {
     const context = bodyContext({ ...run, work: inner.work, scope: inner, signal: own }, extend)
     return { ...context, idempotencyKey: `${inner.work.first ?? runId}/${path}`, attempt }
   }
@@ -93,11 +93,12 @@ export function bodyContext<Extra extends object>(
       const index = steps++
       return scope.once('step', name, path => {
         const place = { id: path, name, index }
-        const inner = new Scope(scope.work.inside(path))
+        const isTriedAgain = (options.retry?.times ?? 0) > 0
+        const inner = new Scope(scope.work.inside(path), { isTriedAgain })
         const step = { place, options, signal, scope: inner }
         return asStep(
           place,
-          doStep(step, attempt => work(insideOf(inner, attempt, path))),
+          doStep(step, attempt => work(insideOf(attempt, path))),
         )
       })
     },

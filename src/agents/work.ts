@@ -60,8 +60,10 @@ export interface KeptWork {
   readonly answered: readonly Answered[]
   /** By the place of who keeps it. */
   readonly states: Readonly<Record<string, unknown>>
-  /** What was done since `done`, where the run did not wait but its process died. What it said since then is said again. */
-  readonly cut?: readonly DoneWork[] | undefined
+  /** The run before did not wait: its process died. All is said again. */
+  readonly isCut?: true | undefined
+  /** But for what comes before these paths: an earlier run has told that, and waited then. */
+  readonly told?: readonly string[] | undefined
 }
 
 /** Most pieces of work that one run records. */
@@ -84,10 +86,10 @@ interface Shared {
   readonly begun: ReadonlyMap<string, Set<string>> | undefined
   /** Why nothing can be kept here, if so. */
   readonly whyUnkept: string | undefined
-  /** The same of what was told before, and is not told again. */
-  readonly told: ReadonlyMap<string, Set<string>> | undefined
-  /** Paths of what was done and is said again; undefined where no process died. */
-  readonly cut: ReadonlySet<string> | undefined
+  readonly isCut: boolean
+  /** What an earlier run than the one that was cut off has done; by place as well. */
+  readonly told: ReadonlySet<string>
+  readonly toldAt: ReadonlyMap<string, Set<string>>
   readonly journal: Journal | undefined
   /** Places of states that the journal does not have yet. */
   readonly changed: Set<string>
@@ -155,12 +157,7 @@ export class RunWork implements WorkState {
 
   /** Whether the run before was cut off. */
   get isCut(): boolean {
-    return this.#all().cut !== undefined
-  }
-
-  /** Whether what was done at a path is said again. */
-  isSaidAgain(path: string): boolean {
-    return this.#all().cut?.has(path) === true
+    return this.#all().isCut
   }
 
   /** Whether work is kept as it is done. */
@@ -237,9 +234,19 @@ export class RunWork implements WorkState {
       : this.#all().begun?.get(this.place)
   }
 
-  /** Those of them at which something was told that is not told again. */
-  get told(): Set<string> | undefined {
-    return this.begun === undefined ? undefined : this.#all().told?.get(this.place)
+  /** Of those, what an earlier run than the one that was cut off had told. */
+  get toldHere(): Set<string> | undefined {
+    return this.isCut ? this.#all().toldAt.get(this.place) : undefined
+  }
+
+  /** What work has said that is to be said again: nothing of what an earlier run has told. The result of a call has it. */
+  textAt(path: string): string {
+    const { isCut, told, done, states } = this.#all()
+    const { kind, value, text = '' } = done.get(path) ?? {}
+    if (!isCut || told.has(path)) return ''
+    return kind === 'call'
+      ? String(Object(value).text ?? '').slice(String(states.get(path) ?? '').length)
+      : text
   }
 
   /** All of it as JSON, without the keys of the run. Throws `run_too_large`, and `invalid_event` for what is not JSON. */
@@ -272,21 +279,19 @@ export class RunWork implements WorkState {
   }
 
   #share(): Shared {
-    const { first, done: kept = [], answered: answers = [], states = {}, cut } = this.#kept ?? {}
-    const done = new Map([...kept, ...(cut ?? [])].map(each => [each.path, each]))
+    const { first, done: kept = [], answered: answers = [], states = {} } = this.#kept ?? {}
+    const { isCut = false, told = [] } = this.#kept ?? {}
+    const done = new Map(kept.map(each => [each.path, each]))
     const answered = new Map(answers.map(each => [pathOf(each.request), each]))
-    const begun = this.#kept && begunIn([...done.keys(), ...answered.keys()])
     return {
       length: 0,
       first,
       done,
       answered,
       states: new Map(Object.entries(states)),
-      begun,
-      told: cut === undefined ? begun : begunIn([...kept.map(({ path }) => path), ...answered.keys()]),
-      cut: cut && new Set(cut.map(({ path }) => path)),
+      begun: this.#kept && begunIn([...done.keys(), ...answered.keys()]),
       ...{ whyUnkept: this.#keeping.whyUnkept, journal: this.#keeping.journal },
-      changed: new Set(),
+      ...{ isCut, told: new Set(told), toldAt: begunIn(told), changed: new Set() },
     }
   }
 }
@@ -345,7 +350,7 @@ export class Scope {
   readonly #names: Names
   /** What had begun before, and was not met yet. */
   readonly #left: Set<string> | undefined
-  /** The same of what is not told again. */
+  /** Of that, what an earlier run than the one that was cut off had told. */
   readonly #told: Set<string> | undefined
   /** How much is going on: named work, steps of it, and groups of work that is done at once. */
   #open = 0
@@ -356,12 +361,24 @@ export class Scope {
   #groupsSoFar = 0
   /** What is told for the first time, though the body is behind with other work. */
   #news: WeakSet<object> | undefined
+  /** The body may be tried again: where one attempt has failed the next time is not known. */
+  readonly #isTriedAgain: boolean
 
-  constructor(work: RunWork) {
+  constructor(
+    work: RunWork,
+    { isTriedAgain = false, before }: { readonly isTriedAgain?: boolean; readonly before?: Scope } = {},
+  ) {
     this.work = work
-    this.#names = new Names(work.place)
-    this.#left = work.begun
-    this.#told = work.told
+    this.#names = before === undefined ? new Names(work.place) : before.#names
+    this.#left = before === undefined ? work.begun : before.#left
+    this.#told = before === undefined ? work.toldHere : before.#told
+    if (before !== undefined) this.#groupsSoFar = before.#groupsSoFar
+    this.#isTriedAgain = isTriedAgain
+  }
+
+  /** The scope of another attempt: what the one before has left open, since its time was over, is not of it. */
+  again(): Scope {
+    return new Scope(this.work, { isTriedAgain: this.#isTriedAgain, before: this })
   }
 
   /** Whether the body is on its way to the point at which it goes on: what it says until then has been told. */
@@ -369,9 +386,9 @@ export class Scope {
     return this.#left !== undefined && this.#left.size > 0
   }
 
-  /** Whether what the body says now was told before, and is not told again. */
+  /** Whether what the body says now has been told: it is behind, and not where the run before was cut off. */
   get isRetelling(): boolean {
-    return this.#told !== undefined && this.#told.size > 0
+    return this.isBehind && (!this.work.isCut || Number(this.#told?.size) > 0)
   }
 
   /** Whether one of these requests was made right here, or inside of what begins here, and that is yet to be met. */
@@ -395,10 +412,9 @@ export class Scope {
 
   /** Whether the run before has told this. Throws `workflow_changed` for an end where that one had none. */
   wasTold(said: string | RunEvent): boolean {
-    const { isRetelling } = this
-    if (typeof said === 'string') return isRetelling
+    if (typeof said === 'string' || !this.isBehind) return this.isRetelling
     if (said.type === 'finish' && !isWaiting(said)) this.end()
-    return isRetelling && !isTerminal(said) && !this.isNews(said)
+    return this.isRetelling && !isTerminal(said) && !this.isNews(said)
   }
 
   /** The key of the next group of work that is done at once. No name has it. */
@@ -413,12 +429,11 @@ export class Scope {
   next(name: string, kind: WorkKind): string {
     const path = this.#names.next(name)
     if (this.#openSteps > 0 && this.#groups === 0) throw insideStep(path)
-    const isAlone = this.#open === 0 && this.#groups === 0
+    const isAlone = this.#open === 0 && this.#groups === 0 && !this.#isTriedAgain
     if (!isAlone) this.#hasOverlapped = true
     if (isAlone && this.work.isCut && !this.#isDue(path)) throw changed(path)
-    const wasLeft = this.#left?.delete(path)
     this.#told?.delete(path)
-    if (wasLeft) {
+    if (this.#left?.delete(path)) {
       const before = this.work.kindAt(path)
       const isSame = before === undefined ? kind === 'call' || kind === 'step' : before === kind
       if (!isSame) throw changed(path)
@@ -457,7 +472,7 @@ export class Scope {
     const path = this.next(name, kind)
     const done = this.work.doneAt(path)
     if (done === undefined) return yield* this.#doOnce(kind, path, work(path))
-    const text = this.work.isSaidAgain(path) ? textOf(done) : ''
+    const text = this.work.textAt(path)
     // What it said is an event of any work.
     if (text !== '') yield { type: 'text', text, ...(kind === 'call' && { agent: name }) } as E
     return resultOf(done) as T
@@ -498,6 +513,7 @@ export class Scope {
 
   /** The body has ended. Throws `workflow_changed` where it has left out what the run before did. */
   end(): void {
+    if (this.#isTriedAgain) this.#left?.clear()
     if (this.isBehind) throw changed([...(this.#left ?? [])][0] ?? '')
   }
 }
@@ -507,10 +523,7 @@ async function* hearing<E, T>(work: AsyncGenerator<E, T>, heard: { text: string 
   let result = await work.next()
   try {
     for (; !result.done; result = await work.next()) {
-      const said: unknown = result.value
-      const { type, text } = Object(said) as Readonly<Record<string, unknown>>
-      if (typeof said === 'string') heard.text += said
-      else if (type === 'text' && typeof text === 'string') heard.text += text
+      heard.text += spokenIn(result.value)
       yield result.value
     }
     return result.value
@@ -519,9 +532,12 @@ async function* hearing<E, T>(work: AsyncGenerator<E, T>, heard: { text: string 
   }
 }
 
-/** What work has said. The result of a call has it. */
-function textOf({ kind, value, text = '' }: DoneWork): string {
-  return kind === 'call' ? String(Object(value).text ?? '') : text
+/** The text that a result has of what is said: that of messages, too. */
+function spokenIn(said: unknown): string {
+  if (typeof said === 'string') return said
+  const { type, text, parts } = Object(said) as Readonly<Record<string, unknown>>
+  if (type === 'message' && Array.isArray(parts)) return parts.map(spokenIn).join('')
+  return type === 'text' && typeof text === 'string' ? text : ''
 }
 
 function insideStep(path: string): ServableError {

@@ -6,8 +6,9 @@
 
 import { isStepCount, type LanguageModel, type ModelMessage, Output, streamText } from 'ai'
 import type { AiParts } from '../adapters/ai-parts.ts'
-import type { FinishReason, RunEvent, Usage } from '../agents/contract.ts'
+import type { RunEvent } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
+import { callsIn, type ModelAnswer } from './calls.ts'
 import { providerFailure } from './failure.ts'
 import type { Rounds } from './rounds.ts'
 import { type ModelTools, toSchema } from './tools.ts'
@@ -44,30 +45,6 @@ export interface ModelCall {
   /** Reads what the model's package gives. Calls of one run share it. */
   readonly parts: AiParts
   readonly rounds: Rounds
-}
-
-/** A call of a tool that has no result. */
-export interface OpenCall {
-  readonly toolCallId: string
-  /** As the model knows it. */
-  readonly toolName: string
-  readonly input: unknown
-}
-
-/** The result of a model call. */
-export interface ModelAnswer {
-  readonly finishReason: FinishReason
-  /** Absent if the provider does not report it. */
-  readonly usage?: Usage
-  readonly structured: object | null
-  /** The model's messages and its tools' answers, for the session. */
-  readonly messages: readonly ModelMessage[]
-  /** The calls that wait: of tools that are not called without asking. */
-  readonly open: readonly OpenCall[]
-  /** How often the model was asked. */
-  readonly steps: number
-  /** Nothing is left to do: there is no call whose result the model must be told. */
-  readonly isDone: boolean
 }
 
 /** Calls a model. Yields its events except the last one. Throws `provider_failed`. */
@@ -109,31 +86,6 @@ export async function* callModel(call: ModelCall): AsyncGenerator<RunEvent, Mode
     if (call.signal.aborted) throw call.signal.reason
     throw providerFailure(error)
   }
-}
-
-/**
- * The calls in messages, in order, and those of them without a result. Ids may come again: some models count from `call_0` in
- * every step.
- */
-export function callsIn(messages: readonly ModelMessage[]): {
-  readonly calls: readonly OpenCall[]
-  readonly open: readonly OpenCall[]
-} {
-  const calls: OpenCall[] = []
-  const open = new Map<string, OpenCall>()
-  for (const { content } of messages) {
-    if (typeof content === 'string') continue
-    for (const part of content) {
-      if (part.type === 'tool-call' && part.providerExecuted !== true) {
-        const { toolCallId, toolName, input } = part
-        const call = { toolCallId, toolName, input }
-        calls.push(call)
-        open.set(toolCallId, call)
-      }
-      if (part.type === 'tool-result') open.delete(part.toolCallId)
-    }
-  }
-  return { calls, open: [...open.values()] }
 }
 
 /** A promise whose rejection is somebody's, also where nobody comes to wait for it. */

@@ -8,7 +8,7 @@
 import type { AiParts } from '../adapters/ai-parts.ts'
 import type { RunEvent } from '../agents/contract.ts'
 import type { RunContext } from '../agents/perform.ts'
-import { callsIn, type ModelAnswer, type OpenCall } from './call-model.ts'
+import { callsIn, type ModelAnswer, type OpenCall } from './calls.ts'
 
 /** A call of a tool, and its path in the run. */
 export interface Doing {

@@ -7,7 +7,7 @@
 import type { ModelMessage } from 'ai'
 import type { InputRequest } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
-import type { OpenCall } from './call-model.ts'
+import type { OpenCall } from './calls.ts'
 import { readMessages } from './history.ts'
 import { toKept as withoutFiles } from './messages.ts'
 

@@ -13,6 +13,7 @@ import {
   type JournalEntry,
   type KeptWork,
   MAX_WORK_LENGTH,
+  pathOf,
 } from '../agents/work.ts'
 import type { Reader, Transaction } from '../state/store.ts'
 import { isRunOf } from './record.ts'
@@ -110,26 +111,29 @@ export function workIn(tx: Reader, id: string, { continues }: Asked): KeptWork {
   const done = entries.flatMap(({ value }) => value.done ?? [])
   return {
     first: before?.first,
-    done: before?.done ?? [],
-    cut: [...(before?.cut ?? []), ...done],
+    done: [...(before?.done ?? []), ...done],
     answered: before?.answered ?? [],
     states: Object.assign({}, before?.states, ...entries.map(({ value }) => value.states)),
+    isCut: true,
+    told: before?.isCut ? before.told : before && pathsOf(before),
   }
+}
+
+function pathsOf({ done, answered }: KeptWork): readonly string[] {
+  return [...done.map(({ path }) => path), ...answered.map(({ request }) => pathOf(request))]
 }
 
 const MAX_ENTRIES = 1_000_000
 
 /** The same without parts: the result of the whole stands for them. */
 export function withoutParts(work: KeptWork): KeptWork {
-  const { done, cut = [] } = work
-  const paths = new Set([...done, ...cut].map(({ path }) => path))
+  const paths = new Set(work.done.map(({ path }) => path))
   const isPart = ({ path }: DoneWork) => {
     for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1))
       if (paths.has(path.slice(0, at))) return true
     return false
   }
-  const wholes = (some: readonly DoneWork[]) => some.filter(each => !isPart(each))
-  return { ...work, done: wholes(done), cut: wholes(cut) }
+  return { ...work, done: work.done.filter(each => !isPart(each)) }
 }
 
 /** Deletes a journal, and what its run was asked with, unless that is to be kept or all of it is needed. */

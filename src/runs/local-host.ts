@@ -9,7 +9,8 @@ import type { Fold } from '../agents/fold.ts'
 import { type SessionKey, sessionOf } from '../agents/memory.ts'
 import type { TurnEnd } from '../agents/turn.ts'
 import type { KeptWork as DoneBefore } from '../agents/work.ts'
-import { ServableError } from '../errors.ts'
+import { reportError, ServableError } from '../errors.ts'
+import { mayPass } from '../state/patient.ts'
 import { readLog } from '../state/read-log.ts'
 import { sizeOf } from '../state/size.ts'
 import type { LocalParts, Retention } from '../state/state.ts'
@@ -514,8 +515,20 @@ class LocalHost implements RunHost {
     } catch (error) {
       // Nobody else finds it while this host is there.
       this.#settings.memory?.sessions?.failed(error)
+      if (!mayPass(error) && (await this.#hasFailed(id, error))) return this.#keepTurn(id)
       await later(GO_ON_RETRY_MS)
       return this.#goOnOrKeepTurn(id)
+    }
+  }
+
+  /** Fails a run that can never go on. False where that cannot be written now. */
+  async #hasFailed(id: string, error: unknown): Promise<boolean> {
+    const { code, message } = reportError(error, this.#settings.production, 'internal_error')
+    try {
+      await this.#store.write(tx => this.#finishUnattended(tx, id, { type: 'error', code, error: message }))
+      return true
+    } catch {
+      return false
     }
   }
 

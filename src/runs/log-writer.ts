@@ -108,6 +108,8 @@ class LogWriter implements LogWriting {
   /** The log knows that the end cannot be written. */
   #isStuck = false
   #isStored = false
+  /** The run is another worker's by now. */
+  #isLost = false
   #bytes = 0
   /** Fires when the run has ended. */
   readonly #over = new AbortController()
@@ -218,8 +220,10 @@ class LogWriter implements LogWriting {
     this.#buffer = []
     this.#notes = []
     let written: Soon<readonly LogEntry[] | undefined>
-    const work = (tx: Transaction) =>
-      notes.every(({ write }) => write(tx)) ? this.#append(tx, entries) : undefined
+    const work = (tx: Transaction) => {
+      this.#isLost = this.#options.isOurs?.(tx) === false
+      return !this.#isLost && notes.every(({ write }) => write(tx)) ? this.#append(tx, entries) : undefined
+    }
     try {
       written = this.#options.store.write(work, APPEND_PATIENCE_MS)
     } catch (error) {
@@ -251,7 +255,6 @@ class LogWriter implements LogWriting {
   /** What was appended; undefined where the log is sealed. */
   #append(tx: Transaction, entries: readonly string[]): readonly LogEntry[] | undefined {
     const appended: LogEntry[] = []
-    if (this.#options.isOurs?.(tx) === false) return undefined
     for (const data of entries) {
       const seq = tx.append(this.#options.log, data)
       if (seq === undefined) return undefined
@@ -268,9 +271,10 @@ class LogWriter implements LogWriting {
     }
     if (appended !== undefined) recent.add(appended)
     else {
-      // Someone else has ended the run: there is nobody to work for.
+      // Someone else has ended the run, or goes on with it: there is nobody to work for.
       recent.forget()
-      this.#run.cancel()
+      if (this.#isLost) this.#run.lose()
+      else this.#run.cancel()
     }
     changed.fire()
   }
@@ -304,7 +308,7 @@ class LogWriter implements LogWriting {
     let event = said
     let result = event.type === 'finish' ? this.#fold.result({ runId: id, durationMs }) : undefined
     const write = (tx: Transaction) => {
-      this.#append(tx, this.#buffer)
+      if (this.#options.isOurs?.(tx) !== false) this.#append(tx, this.#buffer)
       finish(tx, event, result)
     }
     let isStored = false

@@ -250,7 +250,13 @@ export class Run implements AsyncIterableIterator<RunEvent> {
   /** The server is about to end. A run that another worker may go on with is left to it; any other one is cancelled. */
   async retire(): Promise<void> {
     const isLeft = await this.onRetire?.().catch(() => false)
-    if (isLeft === true) this.#turn?.abandon()
+    if (isLeft === true) this.lose()
+    else this.cancel()
+  }
+
+  /** Another worker goes on with the run: its turn in its session is that one's. */
+  lose(): void {
+    this.#turn?.abandon()
     this.cancel()
   }
 

@@ -130,6 +130,15 @@ describe('a run whose worker is gone', () => {
     expect(record).toMatchObject({ error: { code: 'interrupted' }, resumable: true })
   })
 
+  it('fails where it can never go on: what it has said is more than is allowed now', async () => {
+    const store = memoryStore()
+    const { acts, at } = waiting()
+    const { id } = await hostOf(store).start([{ say: 'more than ten characters' }, ...acts])
+    await waitFor(() => countOf(at) === 1)
+    const { host } = hostOf(reopened(store), journalled, { maxLength: 10 })
+    expect(await ending(host, id)).toMatchObject({ status: 'failed', error: { code: 'run_too_large' } })
+  })
+
   it('waits only for the rest of a sleep', async () => {
     const store = memoryStore()
     const { host, start } = hostOf(store)

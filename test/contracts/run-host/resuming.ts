@@ -154,6 +154,28 @@ export function resumeCases(hosted: Hosted): void {
     expect(await textOf(restarted, next)).toBe('L.CDE')
   })
 
+  it('goes on after answers, and once more where it dies then', async () => {
+    const { host, restart, countOf, openGate } = hosted()
+    const [done, at, gate] = [unique('done'), unique('at'), unique('gate')]
+    const acts = [{ ask: 'size' }, { step: 'one', count: done }, { step: 'two', count: at, gate }]
+    const { id } = await start(host, acts)
+    await until(host, id, 'input_required')
+    const next = crypto.randomUUID()
+    const answered = await host.answer(id, null, [{ id: `${id}/size`, value: 'L' }], next)
+    const { continues, ...more } = answered.next!
+    const target = { kind: 'workflow', name: 'journalled', servable: journalled } as const
+    await host.start({
+      ...{ target, input: more.input, options: { ...more.options, runId: next } },
+      ...{ owner: null, isBackground: true, continues },
+    })
+    await waitFor(async () => (await countOf(at)) === 1)
+    const restarted = await restart(next)
+    await restarted.get(next, null)
+    await openGate(gate)
+    expect(await ending(restarted, next)).toMatchObject({ status: 'completed' })
+    expect(await countOf(done)).toBe(1)
+  })
+
   it('is interrupted where a client gave its key, and goes on where its owner gives one', async () => {
     const { host, countOf, openGate, restart } = hosted()
     const [done, at, gate, owner] = [unique('done'), unique('at'), unique('gate'), unique('owner')]

@@ -1,0 +1,67 @@
+/** A worker that was thought dead, and finds that another one goes on with its run. */
+import { expect, it } from 'vitest'
+import { bearerAuth, createHandler, memoryState, Workflow } from '../../src/index.ts'
+import { localState } from '../../src/runs/local-state.ts'
+import { sessions } from '../../src/sessions/plugin.ts'
+import { memoryStore } from '../../src/state/memory.ts'
+import type { Store } from '../../src/state/store.ts'
+import { deferred } from '../../src/wake.ts'
+import { waitFor } from '../contracts/run-host/kit.ts'
+import { reopened } from '../contracts/run-host/local.ts'
+
+/** A service over a store. Its workflow waits in a step; `refused` tells whether the step's record was refused. */
+function serviceOver(store: Store) {
+  const gate = deferred<void>()
+  const seen = { begun: false, refused: false }
+  const flow = new Workflow({
+    name: 'flow',
+    register: false,
+    async *run(_, { step, signal }) {
+      signal.addEventListener('abort', () => {
+        seen.refused = true
+      })
+      yield* step('one', async () => {
+        seen.begun = true
+        await gate.promise
+      })
+      yield 'done'
+    },
+  })
+  const handler = createHandler({
+    workflows: { flow },
+    state: localState({ store, retention: memoryState().retention, isVolatile: false }),
+    middleware: [bearerAuth({ tokens: { 'let-me-in': 'ada' } })],
+    plugins: [sessions()],
+    logger: false,
+  })
+  const ask = async (path: string, body?: object) => {
+    const headers = {
+      authorization: 'Bearer let-me-in',
+      'content-type': 'application/json',
+      prefer: 'respond-async',
+    }
+    const init = body && { method: 'POST', body: JSON.stringify(body) }
+    const response = await handler(new Request(`http://x/api/${path}`, { headers, ...init }))
+    return response.json()
+  }
+  return { ask, seen, gate }
+}
+
+it('leaves the place and the turn in the session to the other one', async () => {
+  const store = memoryStore()
+  const here = serviceOver(store)
+  const { id } = await here.ask('workflows/flow/run', { input: 'x', sessionId: 's' })
+  await waitFor(() => here.seen.begun)
+  const there = serviceOver(reopened(store))
+  await there.ask(`runs/${id}`)
+  await waitFor(() => there.seen.begun)
+  here.gate.resolve()
+  await waitFor(() => here.seen.refused)
+  const turns = () => there.ask('workflows/flow/sessions/s/messages')
+  const session = () => there.ask('workflows/flow/sessions/s')
+  expect(await turns()).toMatchObject({ turns: [{ runId: id, status: 'running' }] })
+  expect(await session()).toMatchObject({ isRunning: true })
+  there.gate.resolve()
+  await waitFor(async () => (await there.ask(`runs/${id}`)).status === 'completed')
+  expect(await turns()).toMatchObject({ turns: [{ runId: id, status: 'completed', text: 'done' }] })
+})
