@@ -82,16 +82,20 @@ export function usesKey({ apiKey, apiKeys = {} }: Pick<RunOptions, 'apiKey' | 'a
   return apiKey !== undefined || Object.keys(apiKeys).length > 0
 }
 
-/** Keeps what a run is asked with, where anyone may need it: in the transaction that starts the run. */
+/**
+ * Keeps what a run is asked with, where anyone may need it: in the transaction that starts the run. Gives whether the run may have a
+ * journal.
+ */
 export function putAsked(
   tx: Transaction,
   id: string,
   request: KeptRequest,
   { resumes, keepsInput }: { readonly resumes: boolean; readonly keepsInput: boolean },
-): void {
-  if (!resumes && !keepsInput) return
+): boolean {
+  if (!resumes && !keepsInput) return false
   const asked = toAsked(request, resumes, keepsInput)
   if (asked !== undefined) writeAsked(tx, id, asked)
+  return resumes && asked !== undefined
 }
 
 /** Writes what a run was asked with. */

@@ -153,8 +153,10 @@ class LocalHost implements RunHost {
     this.#lastAt = Math.max(Date.now(), this.#lastAt + 0.001)
     const at = this.#lastAt
     return this.#work.begin(id, async () => {
-      const { run, isNew } = await this.#store.write(tx => this.#reserve(tx, { id, at }, request))
-      if (isNew) this.#launch(id, request)
+      const { run, isNew, isJournalled } = await this.#store.write(tx =>
+        this.#reserve(tx, { id, at }, request),
+      )
+      if (isNew) this.#launch(id, request, isJournalled)
       return run.record
     })
   }
@@ -376,20 +378,20 @@ class LocalHost implements RunHost {
     tx: Transaction,
     { id, at }: Pick<StoredRun, 'at'> & { readonly id: string },
     request: StartRequest,
-  ): { run: StoredRun; isNew: boolean } {
+  ): { readonly run: StoredRun; readonly isNew: boolean; readonly isJournalled: boolean } {
     const { key } = request
     const earlier = this.#lookUpOrForget(tx, id) ?? (key && this.#runOfKey(tx, key))
-    if (earlier !== undefined) return { run: earlier, isNew: false }
+    if (earlier !== undefined) return { run: earlier, isNew: false, isJournalled: false }
     const session = sessionOf(this.#settings.memory, request.target, request.options)
     const run = newRun({ id, at, instance: this.#work.worker.own, session }, request)
     this.#work.recovery.enlist(tx)
     admitRun(tx, { run, client: request.client, inputBytes: sizeOf(request.input) }, this.#settings)
-    putAsked(tx, id, request, {
+    const isJournalled = putAsked(tx, id, request, {
       resumes: !this.#isVolatile && request.target.servable.resume === true,
       keepsInput: this.#settings.keepInput === true,
     })
     if (key) reserveKey(tx, key, id)
-    return { run, isNew: true }
+    return { run, isNew: true, isJournalled }
   }
 
   /** A run that is gone takes its key with it, so it is looked up before the key is compared. */
@@ -399,11 +401,10 @@ class LocalHost implements RunHost {
     return useOfKey(tx, key) && run
   }
 
-  #launch(id: string, request: StartRequest, cut?: CutRun): void {
+  #launch(id: string, request: StartRequest, isJournalled: boolean, cut?: CutRun): void {
     const { target, input, owner, isBackground, secrets = [], continues } = request
     const options = { ...request.options, runId: id }
     const instance = this.#work.worker.own
-    const isJournalled = !this.#isVolatile && target.servable.resume === true
     const keep = async (write: (tx: Transaction) => boolean) => {
       // The servable may be called, and keep something, before there is a live run.
       await undefined
@@ -502,7 +503,7 @@ class LocalHost implements RunHost {
       const isBegun = await this.#work.begin(id, async () => {
         const taken = await this.#store.read(tx => this.#taken(tx, id))
         if (taken !== undefined && this.#work.get(id) === undefined)
-          this.#launch(id, taken.request, taken.cut)
+          this.#launch(id, taken.request, true, taken.cut)
         return taken !== undefined
       })
       if (!isBegun) await this.#keepTurn(id)

@@ -1,5 +1,6 @@
 /** What a process that ends leaves to the next one, and what is kept of inputs. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { MAX_WORK_LENGTH } from '../../src/agents/work.ts'
 import { Agent, createHandler, memoryState, steps, Workflow } from '../../src/index.ts'
 import type { HostSettings } from '../../src/runs/host.ts'
 import { ASKED, JOURNAL } from '../../src/runs/journal.ts'
@@ -163,6 +164,14 @@ describe('what is kept', () => {
       expect(keptIn(store, id)).toEqual({ asked: keepInput, entries: 0 })
       if (keepInput) expect((await host.asked(id, null)).input).toBe(JSON.stringify(acts))
     }
+  })
+
+  it('is nothing of a run whose input is too large', async () => {
+    const store = memoryStore()
+    const { host, start } = hostOf(store)
+    const { id } = await start([{ step: 'one' }, { say: 'x'.repeat(2 * MAX_WORK_LENGTH) }])
+    await ending(host, id)
+    expect(keptIn(store, id)).toEqual({ asked: false, entries: 0 })
   })
 
   it('has no provider key in it', async () => {
