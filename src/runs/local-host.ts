@@ -312,7 +312,9 @@ class LocalHost implements RunHost {
       }
       const { target, input, options, client } = asked
       const work = withoutParts(workIn(tx, id, asked))
-      const continues = { from: id, answers: [], work: { ...work, first: work.first ?? id } }
+      // What an agent asked before that run is answered still.
+      const answers = asked.continues?.answers ?? []
+      const continues = { from: id, answers, work: { ...work, first: work.first ?? id } }
       return { record, next: { id: chosen, target, input, options, client, continues } }
     })
   }

@@ -152,6 +152,40 @@ describe('a run whose worker is gone', () => {
   })
 })
 
+describe('a run that its owner lets go on', () => {
+  it('has the answers of the run before, which agents look up by themselves', async () => {
+    const flow = new Workflow({
+      name: 'journalled',
+      register: false,
+      async *run(_, { ask, step, signal, answers = [], runId }) {
+        yield* ask('size')
+        if (runId === 'answered') yield* step('wait', () => hanging(signal))
+        else yield* step('wait', () => 'done')
+        yield answers.map(answer => ('value' in answer ? answer.value : '')).join()
+      },
+    })
+    const store = memoryStore()
+    const { host, start } = hostOf(store, flow)
+    const apiKeys = { '*': 'a-key-of-the-client' }
+    const { id } = await start([], { apiKeys })
+    await ending(host, id)
+    const by = { hasKey: true }
+    const { next } = await host.answer(id, null, [{ id: `${id}/size`, value: 'L' }], 'answered', by)
+    const goOn = ({ input, continues, options, ...more }: NonNullable<typeof next>, on: typeof host) =>
+      on.start({
+        ...{ target: { kind: 'workflow', name: 'journalled', servable: flow }, input, continues },
+        ...{ options: { ...options, apiKeys, runId: more.id }, owner: null, isBackground: true },
+      })
+    await goOn(next!, host)
+    await until(host, 'answered', 'running')
+    const after = hostOf(reopened(store), flow).host
+    expect(await ending(after, 'answered')).toMatchObject({ resumable: true })
+    const resumed = await after.resume('answered', null, { next: 'resumed', hasKey: true })
+    await goOn(resumed.next, after)
+    expect(await ending(after, 'resumed')).toMatchObject({ status: 'completed', result: { text: 'L' } })
+  })
+})
+
 describe('what is kept', () => {
   it('is deleted with the end of the run, but for the input where that is wanted', async () => {
     for (const keepInput of [false, true]) {
