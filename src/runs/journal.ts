@@ -149,6 +149,13 @@ export function forgetJournal(tx: Transaction, id: string, keepsAsked = false): 
     tx.delete(JOURNAL, entry)
 }
 
+/** The same of a run that cannot go on any more, and may run again. */
+export function endJournal(tx: Transaction, id: string): void {
+  forgetJournal(tx, id, true)
+  const asked = askedIn(tx, id)
+  if (asked !== undefined) writeAsked(tx, id, { ...asked, resumes: false })
+}
+
 /**
  * Counts that a run goes on once more. False where it has done so too often with no progress in between.
  */
@@ -197,9 +204,7 @@ export function createJournal({ id, instance, options, entries, keep }: JournalO
         hasEnded = true
         return keep(tx => {
           if (!isOurs(tx)) return false
-          forgetJournal(tx, id, true)
-          const asked = askedIn(tx, id)
-          if (asked !== undefined) writeAsked(tx, id, { ...asked, resumes: false })
+          endJournal(tx, id)
           return true
         })
       }

@@ -302,7 +302,7 @@ class LocalHost implements RunHost {
     return this.#store.write(tx => {
       const run = this.#work.find(tx, id, viewer)
       const asked = askedIn(tx, id)
-      if (run.record.resumable !== true || asked === undefined) throw notResumable(run.record)
+      if (run.record.resumable !== true || asked?.resumes !== true) throw notResumable(run.record)
       if (asked.usedKey === true && !hasKey) throw keyRequired()
       const chosen = asked.next ?? next
       const record = { ...run.record, continuedBy: chosen }

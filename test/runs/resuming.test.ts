@@ -153,6 +153,29 @@ describe('a run whose worker is gone', () => {
 })
 
 describe('a run that its owner lets go on', () => {
+  it('goes on once: not again where the run that went on is deleted', async () => {
+    for (const keepInput of [false, true]) {
+      const store = memoryStore()
+      const { acts, at, gate } = waiting()
+      const apiKeys = { '*': 'a-key-of-the-client' }
+      const { id } = await hostOf(store, journalled, { keepInput }).start(acts, { apiKeys })
+      await waitFor(() => countOf(at) === 1)
+      const { host } = hostOf(reopened(store), journalled, { keepInput })
+      expect(await ending(host, id)).toMatchObject({ resumable: true })
+      openGate(gate)
+      const { next } = await host.resume(id, null, { next: 'next', hasKey: true })
+      const { input, continues } = next
+      const target = { kind: 'workflow', name: 'journalled', servable: journalled } as const
+      const options = { apiKeys, runId: 'next' }
+      await host.start({ target, input, continues, options, owner: null, isBackground: true })
+      await ending(host, 'next')
+      await host.delete('next', null)
+      const again = host.resume(id, null, { next: 'another', hasKey: true })
+      await expect(again).rejects.toMatchObject({ code: 'not_resumable' })
+      if (keepInput) expect((await host.asked(id, null)).input).toBe(JSON.stringify(acts))
+    }
+  })
+
   it('has the answers of the run before, which agents look up by themselves', async () => {
     const flow = new Workflow({
       name: 'journalled',
