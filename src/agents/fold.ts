@@ -101,6 +101,7 @@ export class Fold {
 
   /** The text comes again, and so do calls without an end. */
   #beginAgain(): void {
+    this.#length -= this.#text.length
     this.#text = ''
     for (const [id, call] of this.#calls ?? []) {
       if (!('result' in call) && call.error === undefined) this.#calls?.delete(id)

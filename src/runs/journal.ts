@@ -82,16 +82,20 @@ export function usesKey({ apiKey, apiKeys = {} }: Pick<RunOptions, 'apiKey' | 'a
   return apiKey !== undefined || Object.keys(apiKeys).length > 0
 }
 
-/** Keeps what a run is asked with, where anyone may need it: in the transaction that starts the run. */
+/**
+ * Keeps what a run is asked with, where anyone may need it: in the transaction that starts the run. Gives whether the run may have a
+ * journal.
+ */
 export function putAsked(
   tx: Transaction,
   id: string,
   request: KeptRequest,
   { resumes, keepsInput }: { readonly resumes: boolean; readonly keepsInput: boolean },
-): void {
-  if (!resumes && !keepsInput) return
+): boolean {
+  if (!resumes && !keepsInput) return false
   const asked = toAsked(request, resumes, keepsInput)
   if (asked !== undefined) writeAsked(tx, id, asked)
+  return resumes && asked !== undefined
 }
 
 /** Writes what a run was asked with. */
@@ -145,6 +149,13 @@ export function forgetJournal(tx: Transaction, id: string, keepsAsked = false): 
     tx.delete(JOURNAL, entry)
 }
 
+/** The same of a run that cannot go on any more, and may run again. */
+export function endJournal(tx: Transaction, id: string): void {
+  forgetJournal(tx, id, true)
+  const asked = askedIn(tx, id)
+  if (asked !== undefined) writeAsked(tx, id, { ...asked, resumes: false })
+}
+
 /**
  * Counts that a run goes on once more. False where it has done so too often with no progress in between.
  */
@@ -193,9 +204,7 @@ export function createJournal({ id, instance, options, entries, keep }: JournalO
         hasEnded = true
         return keep(tx => {
           if (!isOurs(tx)) return false
-          forgetJournal(tx, id, true)
-          const asked = askedIn(tx, id)
-          if (asked !== undefined) writeAsked(tx, id, { ...asked, resumes: false })
+          endJournal(tx, id)
           return true
         })
       }

@@ -154,8 +154,10 @@ class LocalHost implements RunHost {
     this.#lastAt = Math.max(Date.now(), this.#lastAt + 0.001)
     const at = this.#lastAt
     return this.#work.begin(id, async () => {
-      const { run, isNew } = await this.#store.write(tx => this.#reserve(tx, { id, at }, request))
-      if (isNew) this.#launch(id, request)
+      const { run, isNew, isJournalled } = await this.#store.write(tx =>
+        this.#reserve(tx, { id, at }, request),
+      )
+      if (isNew) this.#launch(id, request, isJournalled)
       return run.record
     })
   }
@@ -301,7 +303,7 @@ class LocalHost implements RunHost {
     return this.#store.write(tx => {
       const run = this.#work.find(tx, id, viewer)
       const asked = askedIn(tx, id)
-      if (run.record.resumable !== true || asked === undefined) throw notResumable(run.record)
+      if (run.record.resumable !== true || asked?.resumes !== true) throw notResumable(run.record)
       if (asked.usedKey === true && !hasKey) throw keyRequired()
       const chosen = asked.next ?? next
       const record = { ...run.record, continuedBy: chosen }
@@ -311,7 +313,9 @@ class LocalHost implements RunHost {
       }
       const { target, input, options, client } = asked
       const work = withoutParts(workIn(tx, id, asked))
-      const continues = { from: id, answers: [], work: { ...work, first: work.first ?? id } }
+      // What an agent asked before that run is answered still.
+      const answers = asked.continues?.answers ?? []
+      const continues = { from: id, answers, work: { ...work, first: work.first ?? id } }
       return { record, next: { id: chosen, target, input, options, client, continues } }
     })
   }
@@ -380,20 +384,20 @@ class LocalHost implements RunHost {
     tx: Transaction,
     { id, at }: Pick<StoredRun, 'at'> & { readonly id: string },
     request: StartRequest,
-  ): { run: StoredRun; isNew: boolean } {
+  ): { readonly run: StoredRun; readonly isNew: boolean; readonly isJournalled: boolean } {
     const { key } = request
     const earlier = this.#lookUpOrForget(tx, id) ?? (key && this.#runOfKey(tx, key))
-    if (earlier !== undefined) return { run: earlier, isNew: false }
+    if (earlier !== undefined) return { run: earlier, isNew: false, isJournalled: false }
     const session = sessionOf(this.#settings.memory, request.target, request.options)
     const run = newRun({ id, at, instance: this.#work.worker.own, session }, request)
     this.#work.recovery.enlist(tx)
     admitRun(tx, { run, client: request.client, inputBytes: sizeOf(request.input) }, this.#settings)
-    putAsked(tx, id, request, {
+    const isJournalled = putAsked(tx, id, request, {
       resumes: !this.#isVolatile && request.target.servable.resume === true,
       keepsInput: this.#settings.keepInput === true,
     })
     if (key) reserveKey(tx, key, id)
-    return { run, isNew: true }
+    return { run, isNew: true, isJournalled }
   }
 
   /** A run that is gone takes its key with it, so it is looked up before the key is compared. */
@@ -403,11 +407,10 @@ class LocalHost implements RunHost {
     return useOfKey(tx, key) && run
   }
 
-  #launch(id: string, request: StartRequest, cut?: CutRun): void {
+  #launch(id: string, request: StartRequest, isJournalled: boolean, cut?: CutRun): void {
     const { target, input, owner, isBackground, secrets = [], continues } = request
     const options = { ...request.options, runId: id }
     const instance = this.#work.worker.own
-    const isJournalled = !this.#isVolatile && target.servable.resume === true
     const keep = async (write: (tx: Transaction) => boolean) => {
       // The servable may be called, and keep something, before there is a live run.
       await undefined
@@ -508,7 +511,7 @@ class LocalHost implements RunHost {
       const isBegun = await this.#work.begin(id, async () => {
         const taken = await this.#store.read(tx => this.#taken(tx, id))
         if (taken !== undefined && this.#work.get(id) === undefined)
-          this.#launch(id, taken.request, taken.cut)
+          this.#launch(id, taken.request, true, taken.cut)
         return taken !== undefined
       })
       if (!isBegun) await this.#keepTurn(id)

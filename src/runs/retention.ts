@@ -12,7 +12,7 @@ import type { Reader, Transaction } from '../state/store.ts'
 import { FEEDBACK } from './feedback.ts'
 import type { FileKeeper } from './files.ts'
 import type { HostSettings } from './host.ts'
-import { forgetJournal } from './journal.ts'
+import { endJournal, forgetJournal } from './journal.ts'
 import { ended, KEYS, RESULTS, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
 import type { Retained } from './retention-of.ts'
 import { dropWaiting, type Notes, putWaiting, type Waiting } from './waiting.ts'
@@ -141,7 +141,10 @@ export function forgetRun(tx: Transaction, { record, keyId }: StoredRun, files?:
   forgetJournal(tx, record.id)
   tx.delete(FEEDBACK, record.id)
   tx.deleteLog(record.id)
-  // Its answers start it once: never again.
-  if (record.continuedFrom !== undefined) dropWaiting(tx, record.continuedFrom)
+  // Its answers, or its owner, start it once: never again.
+  if (record.continuedFrom !== undefined) {
+    dropWaiting(tx, record.continuedFrom)
+    endJournal(tx, record.continuedFrom)
+  }
   if (keyId !== null) tx.delete(KEYS, keyId)
 }

@@ -46,6 +46,12 @@ describe('Fold', () => {
     expect(folded.result(facts).text).toBe('ab')
   })
 
+  it('counts text that is said again once', () => {
+    const said = { type: 'text', text: '12345678' } as const
+    expect(fold([said, { type: 'resumed' }, said], 10).text).toBe('12345678')
+    expect(() => fold([said, { type: 'resumed' }, said, said], 10)).toThrow('larger than 10')
+  })
+
   it('takes over what the finish says', () => {
     expect(fold([{ type: 'finish', finishReason: 'length', usage, structured: { a: 1 } }])).toMatchObject({
       finishReason: 'length',

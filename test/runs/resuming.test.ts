@@ -1,5 +1,6 @@
 /** What a process that ends leaves to the next one, and what is kept of inputs. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { MAX_WORK_LENGTH } from '../../src/agents/work.ts'
 import { Agent, createHandler, memoryState, steps, Workflow } from '../../src/index.ts'
 import type { HostSettings } from '../../src/runs/host.ts'
 import { ASKED, JOURNAL } from '../../src/runs/journal.ts'
@@ -151,6 +152,63 @@ describe('a run whose worker is gone', () => {
   })
 })
 
+describe('a run that its owner lets go on', () => {
+  it('goes on once: not again where the run that went on is deleted', async () => {
+    for (const keepInput of [false, true]) {
+      const store = memoryStore()
+      const { acts, at, gate } = waiting()
+      const apiKeys = { '*': 'a-key-of-the-client' }
+      const { id } = await hostOf(store, journalled, { keepInput }).start(acts, { apiKeys })
+      await waitFor(() => countOf(at) === 1)
+      const { host } = hostOf(reopened(store), journalled, { keepInput })
+      expect(await ending(host, id)).toMatchObject({ resumable: true })
+      openGate(gate)
+      const { next } = await host.resume(id, null, { next: 'next', hasKey: true })
+      const { input, continues } = next
+      const target = { kind: 'workflow', name: 'journalled', servable: journalled } as const
+      const options = { apiKeys, runId: 'next' }
+      await host.start({ target, input, continues, options, owner: null, isBackground: true })
+      await ending(host, 'next')
+      await host.delete('next', null)
+      const again = host.resume(id, null, { next: 'another', hasKey: true })
+      await expect(again).rejects.toMatchObject({ code: 'not_resumable' })
+      if (keepInput) expect((await host.asked(id, null)).input).toBe(JSON.stringify(acts))
+    }
+  })
+
+  it('has the answers of the run before, which agents look up by themselves', async () => {
+    const flow = new Workflow({
+      name: 'journalled',
+      register: false,
+      async *run(_, { ask, step, signal, answers = [], runId }) {
+        yield* ask('size')
+        if (runId === 'answered') yield* step('wait', () => hanging(signal))
+        else yield* step('wait', () => 'done')
+        yield answers.map(answer => ('value' in answer ? answer.value : '')).join()
+      },
+    })
+    const store = memoryStore()
+    const { host, start } = hostOf(store, flow)
+    const apiKeys = { '*': 'a-key-of-the-client' }
+    const { id } = await start([], { apiKeys })
+    await ending(host, id)
+    const by = { hasKey: true }
+    const { next } = await host.answer(id, null, [{ id: `${id}/size`, value: 'L' }], 'answered', by)
+    const goOn = ({ input, continues, options, ...more }: NonNullable<typeof next>, on: typeof host) =>
+      on.start({
+        ...{ target: { kind: 'workflow', name: 'journalled', servable: flow }, input, continues },
+        ...{ options: { ...options, apiKeys, runId: more.id }, owner: null, isBackground: true },
+      })
+    await goOn(next!, host)
+    await until(host, 'answered', 'running')
+    const after = hostOf(reopened(store), flow).host
+    expect(await ending(after, 'answered')).toMatchObject({ resumable: true })
+    const resumed = await after.resume('answered', null, { next: 'resumed', hasKey: true })
+    await goOn(resumed.next, after)
+    expect(await ending(after, 'resumed')).toMatchObject({ status: 'completed', result: { text: 'L' } })
+  })
+})
+
 describe('what is kept', () => {
   it('is deleted with the end of the run, but for the input where that is wanted', async () => {
     for (const keepInput of [false, true]) {
@@ -163,6 +221,14 @@ describe('what is kept', () => {
       expect(keptIn(store, id)).toEqual({ asked: keepInput, entries: 0 })
       if (keepInput) expect((await host.asked(id, null)).input).toBe(JSON.stringify(acts))
     }
+  })
+
+  it('is nothing of a run whose input is too large', async () => {
+    const store = memoryStore()
+    const { host, start } = hostOf(store)
+    const { id } = await start([{ step: 'one' }, { say: 'x'.repeat(2 * MAX_WORK_LENGTH) }])
+    await ending(host, id)
+    expect(keptIn(store, id)).toEqual({ asked: false, entries: 0 })
   })
 
   it('has no provider key in it', async () => {
