@@ -64,6 +64,7 @@ import { foldedLog, foldLog, forgetRun, keepMsOf, sealRun, sweep } from './reten
 import type { Retained } from './retention-of.ts'
 import { startRun } from './run.ts'
 import { Said } from './run-turn.ts'
+import { type CutRun, INTERRUPTED, Takeover } from './takeover.ts'
 import type { Target } from './target.ts'
 import {
   type AnsweredBy,
@@ -115,6 +116,7 @@ class LocalHost implements RunHost {
   readonly #isVolatile: boolean
   readonly #onEnded: LocalHostOptions['onEnded']
   readonly #work: KeptWork<StoredRun, LiveRun>
+  readonly #takeover: Takeover
   #sweptAt = 0
   /** Runs since then. */
   #begun = 0
@@ -135,7 +137,7 @@ class LocalHost implements RunHost {
       logOf: id => id,
       stop: live => live.stop(),
       conclude: (tx, id) => {
-        const why = this.#takeOver(tx, id)
+        const why = this.#takeover.take(tx, id)
         if (why !== undefined) this.#finishUnattended(tx, id, why)
       },
       onConcluded: id => {
@@ -144,6 +146,7 @@ class LocalHost implements RunHost {
       },
       missing: () => new ServableError('run_not_found', 'There is no such run'),
     })
+    this.#takeover = new Takeover(this.#work, settings)
   }
 
   async start(request: StartRequest): Promise<RunRecord> {
@@ -423,7 +426,7 @@ class LocalHost implements RunHost {
       }),
     }
     const run = startRun(target, input, options, this.#settings, caller)
-    if (isJournalled) run.onRetire = () => this.#retire(id)
+    if (isJournalled) run.onRetire = async () => this.#retire(id)
     const live = new LiveRun(run, {
       store: this.#store,
       settings: this.#settings,
@@ -460,56 +463,17 @@ class LocalHost implements RunHost {
     return run
   }
 
-  /**
-   * Makes a run whose worker is gone this host's, if it can go on; else says how it ends. Whoever writes this first has it.
-   */
-  #takeOver(tx: Transaction, id: string): ErrorEvent | undefined {
-    const asked = askedIn(tx, id)
-    if (asked?.resumes !== true) return INTERRUPTED
-    const target = this.#targetOf(asked)
-    if (target !== undefined && target.servable.version !== asked.version) return CHANGED
-    if (target?.servable.resume !== true || asked.usedKey === true) return INTERRUPTED
-    const { createdAt } = tx.get<StoredRun>(RUNS, id)!.value.record
-    const resumed = { type: 'resumed', at: Math.max(0, Math.trunc(tx.now - Date.parse(createdAt))) } as const
-    if (!countTry(tx, id, asked) || tx.append(id, eventToJson(resumed)) === undefined) return INTERRUPTED
-    this.#give(tx, id, this.#work.worker.own, asked)
-    return undefined
-  }
-
-  /** Makes a run that is at work another worker's. */
-  #give(tx: Transaction, id: string, instance: string, { client, input }: Asked): void {
-    const document = toDocument({ ...tx.get<StoredRun>(RUNS, id)!.value, instance })
-    const place = placeOf(document, { instance, client })
-    this.#work.recovery.enlist(tx, instance)
-    tx.put(RUNNING, place, { thing: id, weight: sizeOf(input) })
-    tx.put(RUNS, document, { thing: id })
-  }
-
   /** Leaves a run to other processes: false where it cannot go on there. */
-  async #retire(id: string): Promise<boolean> {
+  #retire(id: string): Soon<boolean> {
     this.#work.worker.retire()
-    return this.#store.write(tx => {
-      const asked = askedIn(tx, id)
-      if (asked?.resumes !== true || asked.usedKey === true) return false
-      if (tx.isSealed(id) || !isRunOf(tx, id, this.#work.worker.own)) return false
-      this.#give(tx, id, NOBODY, asked)
-      return true
-    })
-  }
-
-  #targetOf(asked: Asked): Target | undefined {
-    try {
-      return this.#settings.targetOf?.(asked.target)
-    } catch {
-      return undefined
-    }
+    return this.#store.write(tx => this.#takeover.leave(tx, id))
   }
 
   /** Goes on with a run that was taken over; of one that has ended, the turn is kept. */
   async #goOnOrKeepTurn(id: string): Promise<void> {
     try {
       const isBegun = await this.#work.begin(id, async () => {
-        const taken = await this.#store.read(tx => this.#taken(tx, id))
+        const taken = await this.#store.read(tx => this.#takeover.taken(tx, id))
         if (taken !== undefined && this.#work.get(id) === undefined)
           this.#launch(id, taken.request, true, taken.cut)
         return taken !== undefined
@@ -532,26 +496,6 @@ class LocalHost implements RunHost {
       return true
     } catch {
       return false
-    }
-  }
-
-  /** A run that this host has taken over, with all that it goes on from. */
-  #taken(tx: Reader, id: string): { readonly request: StartRequest; readonly cut: CutRun } | undefined {
-    const { record, owner, instance } = this.#work.lookUp(tx, id) ?? {}
-    const asked = askedIn(tx, id)
-    if (record?.status !== 'running' || instance !== this.#work.worker.own || asked === undefined)
-      return undefined
-    const target = this.#targetOf(asked)
-    if (target === undefined || owner === undefined) return undefined
-    const { input, options, client, isBackground = false, continues } = asked
-    return {
-      request: { target, input, options, owner, client, isBackground, continues },
-      cut: {
-        ...foldedLog(tx, id, this.#settings.maxLength),
-        work: workIn(tx, id, asked),
-        entries: tx.count(JOURNAL, id),
-        sinceMs: Math.max(0, tx.now - Date.parse(record.createdAt)),
-      },
     }
   }
 
@@ -616,29 +560,6 @@ class LocalHost implements RunHost {
 const GO_ON_RETRY_MS = 1000
 
 const CANCELLED: FinishEvent = { type: 'finish', finishReason: 'cancelled' }
-
-const INTERRUPTED: ErrorEvent = {
-  type: 'error',
-  code: 'interrupted',
-  error: 'The server stopped before the run ended',
-}
-
-const CHANGED: ErrorEvent = {
-  type: 'error',
-  code: 'workflow_changed',
-  error: 'The run cannot go on: it began with another version',
-}
-
-/** A run that goes on: what was done and said before. */
-interface CutRun {
-  readonly work: DoneBefore
-  readonly sinceMs: number
-  /** Entries of its journal. */
-  readonly entries: number
-  readonly fold: Fold
-  /** Characters of its log. */
-  readonly bytes: number
-}
 
 function notResumable({ status }: RunSummary): ServableError {
   const text = `The run is ${status} and cannot go on: \`POST /runs/:id/retry\` runs its input again`

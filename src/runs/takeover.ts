@@ -1,0 +1,123 @@
+/**
+ * Runs whose worker is gone: which of them go on, and with what.
+ *
+ * @module
+ */
+
+import type { ErrorEvent } from '../agents/contract.ts'
+import type { Fold } from '../agents/fold.ts'
+import type { KeptWork as DoneBefore } from '../agents/work.ts'
+import { sizeOf } from '../state/size.ts'
+import type { Reader, Transaction } from '../state/store.ts'
+import { placeOf } from './admission.ts'
+import { eventToJson } from './event-json.ts'
+import type { HostSettings, StartRequest } from './host.ts'
+import { type Asked, askedIn, countTry, JOURNAL, workIn } from './journal.ts'
+import type { KeptWork } from './kept-work.ts'
+import { isRunOf, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
+import { foldedLog } from './retention.ts'
+import type { Target } from './target.ts'
+import { NOBODY } from './worker-name.ts'
+
+/** A run that goes on: what was done and said before. */
+export interface CutRun {
+  readonly work: DoneBefore
+  /** Milliseconds since it began. */
+  readonly sinceMs: number
+  /** Entries of its journal. */
+  readonly entries: number
+  readonly fold: Fold
+  /** Characters of its log. */
+  readonly bytes: number
+}
+
+/** How a run ends whose process died. */
+export const INTERRUPTED: ErrorEvent = {
+  type: 'error',
+  code: 'interrupted',
+  error: 'The server stopped before the run ended',
+}
+
+const CHANGED: ErrorEvent = {
+  type: 'error',
+  code: 'workflow_changed',
+  error: 'The run cannot go on: it began with another version',
+}
+
+/** What a takeover needs of the host: its name, and who is told that it has something at work. */
+type Worker = Pick<KeptWork<StoredRun, unknown>, 'worker' | 'recovery' | 'lookUp'>
+
+/** Takes runs over for one host, and leaves its own to others. */
+export class Takeover {
+  readonly #host: Worker
+  readonly #settings: Pick<HostSettings, 'targetOf' | 'maxLength'>
+
+  constructor(host: Worker, settings: Pick<HostSettings, 'targetOf' | 'maxLength'>) {
+    this.#host = host
+    this.#settings = settings
+  }
+
+  /** Makes a run this host's, if it can go on; else says how it ends. Whoever writes this first has it. */
+  take(tx: Transaction, id: string): ErrorEvent | undefined {
+    const asked = askedIn(tx, id)
+    if (asked?.resumes !== true) return INTERRUPTED
+    const target = this.#targetOf(asked)
+    if (target !== undefined && target.servable.version !== asked.version) return CHANGED
+    if (target?.servable.resume !== true || asked.usedKey === true) return INTERRUPTED
+    const { createdAt } = tx.get<StoredRun>(RUNS, id)!.value.record
+    const resumed = { type: 'resumed', at: Math.trunc(sinceOf(tx, createdAt)) } as const
+    if (!countTry(tx, id, asked) || tx.append(id, eventToJson(resumed)) === undefined) return INTERRUPTED
+    this.#give(tx, id, this.#host.worker.own, asked)
+    return undefined
+  }
+
+  /** A run that was taken over, and is not begun yet; undefined for any other one. */
+  taken(tx: Reader, id: string): { readonly request: StartRequest; readonly cut: CutRun } | undefined {
+    const { record, owner, instance } = this.#host.lookUp(tx, id) ?? {}
+    const asked = askedIn(tx, id)
+    if (record?.status !== 'running' || instance !== this.#host.worker.own) return undefined
+    if (asked === undefined) return undefined
+    const target = this.#targetOf(asked)
+    if (target === undefined || owner === undefined) return undefined
+    const { input, options, client, isBackground = false, continues } = asked
+    return {
+      request: { target, input, options, owner, client, isBackground, continues },
+      cut: {
+        ...foldedLog(tx, id, this.#settings.maxLength),
+        work: workIn(tx, id, asked),
+        entries: tx.count(JOURNAL, id),
+        sinceMs: sinceOf(tx, record.createdAt),
+      },
+    }
+  }
+
+  /** Leaves a run of this host to others: false where it cannot go on there. */
+  leave(tx: Transaction, id: string): boolean {
+    const asked = askedIn(tx, id)
+    if (asked?.resumes !== true || asked.usedKey === true) return false
+    if (tx.isSealed(id) || !isRunOf(tx, id, this.#host.worker.own)) return false
+    this.#give(tx, id, NOBODY, asked)
+    return true
+  }
+
+  /** Makes a run that is at work a worker's. */
+  #give(tx: Transaction, id: string, instance: string, { client, input }: Asked): void {
+    const document = toDocument({ ...tx.get<StoredRun>(RUNS, id)!.value, instance })
+    const place = placeOf(document, { instance, client })
+    this.#host.recovery.enlist(tx, instance)
+    tx.put(RUNNING, place, { thing: id, weight: sizeOf(input) })
+    tx.put(RUNS, document, { thing: id })
+  }
+
+  #targetOf({ target }: Asked): Target | undefined {
+    try {
+      return this.#settings.targetOf?.(target)
+    } catch {
+      return undefined
+    }
+  }
+}
+
+function sinceOf(tx: Reader, createdAt: string): number {
+  return Math.max(0, tx.now - Date.parse(createdAt))
+}
