@@ -108,7 +108,7 @@ class LogWriter implements LogWriting {
   /** The log knows that the end cannot be written. */
   #isStuck = false
   #isStored = false
-  /** The run is another process's by now. */
+  /** Another worker has the run by now. */
   #isLost = false
   #bytes = 0
   /** Fires when the run has ended. */
