@@ -5,10 +5,8 @@
  */
 
 import type { Answer, ErrorEvent, FinishEvent, RunEvent, RunResult } from '../agents/contract.ts'
-import type { Fold } from '../agents/fold.ts'
 import { type SessionKey, sessionOf } from '../agents/memory.ts'
 import type { TurnEnd } from '../agents/turn.ts'
-import type { KeptWork as DoneBefore } from '../agents/work.ts'
 import { reportError, ServableError } from '../errors.ts'
 import { mayPass } from '../state/patient.ts'
 import { readLog } from '../state/read-log.ts'
@@ -16,7 +14,7 @@ import { sizeOf } from '../state/size.ts'
 import type { LocalParts, Retention } from '../state/state.ts'
 import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
 import { later } from '../wake.ts'
-import { admitRun, type KeyUse, placeOf, reserveKey, useOfKey } from './admission.ts'
+import { admitRun, type KeyUse, reserveKey, useOfKey } from './admission.ts'
 import type { Asking } from './asking.ts'
 import { eventToJson } from './event-json.ts'
 import { notStored } from './failures.ts'
@@ -33,24 +31,13 @@ import type {
   StartRequest,
   Viewer,
 } from './host.ts'
-import {
-  type Asked,
-  askedIn,
-  countTry,
-  createJournal,
-  JOURNAL,
-  putAsked,
-  withoutParts,
-  workIn,
-  writeAsked,
-} from './journal.ts'
+import { type Asked, askedIn, createJournal, putAsked, withoutParts, workIn, writeAsked } from './journal.ts'
 import { KeptWork } from './kept-work.ts'
 import { listRuns } from './list.ts'
 import { LiveRun } from './live-run.ts'
 import { LogFollower } from './log-follower.ts'
 import {
   type FoundRun,
-  isRunOf,
   KEYS,
   RESULTS,
   RUNNING,
@@ -60,7 +47,7 @@ import {
   type StoredRun,
   toDocument,
 } from './record.ts'
-import { foldedLog, foldLog, forgetRun, keepMsOf, sealRun, sweep } from './retention.ts'
+import { foldLog, forgetRun, keepMsOf, sealRun, sweep } from './retention.ts'
 import type { Retained } from './retention-of.ts'
 import { startRun } from './run.ts'
 import { Said } from './run-turn.ts'
@@ -80,7 +67,6 @@ import {
   type WaitingRun,
   waitingIn,
 } from './waiting.ts'
-import { NOBODY } from './worker-name.ts'
 
 /** Milliseconds between two sweeps at the least; a sweep happens when a run starts, never by a timer. */
 const SWEEP_EVERY_MS = 60_000
