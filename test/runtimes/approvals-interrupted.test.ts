@@ -129,7 +129,7 @@ describe('objects that sleep', ELSEWHERE, () => {
     const server: Server = () => runtime
     const { worker } = runtime
     /** Takes the object of what waits out of memory, and those of lists and of sockets. */
-    const evict = async ({ id: name }: Asked) => {
+    const evict = async (name: string) => {
       await worker.evictDurableObject('ServableRun', { name })
       for (const className of ['ServableIndex', 'ServableGateway']) {
         for (const id of await worker.listDurableObjectIds(className)) {
@@ -140,14 +140,14 @@ describe('objects that sleep', ELSEWHERE, () => {
     }
     for (const [, way] of WAYS) {
       const waiting = await way.ask(server)
-      await evict(waiting)
+      await evict(way.objectOf(waiting))
       await expectGoesOn(server, way, waiting)
     }
-    const [[, ofRun]] = WAYS as [(typeof WAYS)[0]]
+    const [, ofRun] = WAYS[0]!
     const waiting = await ofRun.ask(server)
     const socket = socketOf(server, bobOf(waiting))
     await eventually(async () => expect(await socket.ask('run.answers', {})).toHaveProperty('code'))
-    await evict(waiting)
+    await evict(waiting.id)
     await expectGoesOn(server, { ...ofRun, approve: () => tell(socket, waiting) }, waiting)
   })
 

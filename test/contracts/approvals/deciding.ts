@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { expectProblem } from '../http/client.ts'
 import { ask } from '../runs/client.ts'
 import { as, asked, bobOf, decide, get, own, post, type Server, wentOn } from './client.ts'
-import { TRANSPORTS } from './ways.ts'
+import { socketOf, TRANSPORTS } from './ways.ts'
 
 export function decidingCases(server: Server): void {
   describe.each(Object.entries(TRANSPORTS))('a decision of another person %s', (_, approve) => {
@@ -106,6 +106,13 @@ export function keyCases(server: Server): void {
     const last = await decide(server, waiting, waiting.ann, {}, { 'x-api-key': KEY_OF_ANN })
     expect(JSON.parse(last.text).text).toContain(`with ${KEY_OF_ANN}`)
     expect(await get(server, waiting.id, as(waiting.ann))).not.toHaveProperty('resumable')
+  })
+
+  it('waits for its owner, which the socket tells who decides', async () => {
+    const waiting = await asked(server, '5', { apiKey: KEY_OF_ANN })
+    const answers = [{ id: waiting.requests[0]?.id, decision: 'approve' }]
+    const ack = await socketOf(server, bobOf(waiting)).ask('run.answers', { runId: waiting.id, answers })
+    expect(ack).toEqual({ runId: waiting.id, requests: [], goesOn: false, resumable: true })
   })
 
   it('takes no last answer of its owner without the key that it needs', async () => {

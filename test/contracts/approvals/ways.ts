@@ -57,6 +57,8 @@ export const TRANSPORTS: Readonly<Record<string, Approve>> = {
 /** What waits, how another person approves it, and what becomes of it. */
 export interface Way {
   ask(server: Server): Promise<Asked>
+  /** The name of its object, where each has one. */
+  objectOf(asked: Asked): string
   readonly approve: Approve
   /** What was said to the asker in the end. */
   said(server: Server, asked: Asked): Promise<string>
@@ -66,6 +68,7 @@ export interface Way {
 
 const ofRun = {
   ask: (server: Server) => asked(server),
+  objectOf: ({ id }: Asked) => id,
   async said(server: Server, asked: Asked): Promise<string> {
     const { status, result } = await wentOn(server, asked)
     expect(status).toBe('completed')
@@ -83,6 +86,7 @@ const ofRun = {
 
 const ofTask: Way = {
   ask: server => askedTask(server),
+  objectOf: ({ id }) => `task:${id}`,
   async approve(server, asked, who) {
     const { result } = await approveTask(server, asked, who)
     expect(result?.message?.parts).toEqual([{ data: { id: asked.id, goesOn: true } }])
