@@ -83,6 +83,9 @@ interface Begun {
   readonly runId: string
   /** What the run still waits for, where it was answered in part. */
   readonly requests?: readonly InputRequest[] | undefined
+  /** What somebody other than its owner is told besides. */
+  readonly goesOn?: boolean
+  readonly resumable?: true
   readonly tell: () => void
 }
 
@@ -132,8 +135,8 @@ export class GatewaySession {
     try {
       if (!this.#connection.rate.take()) throw tooFast(this.#room.limits)
       const begun = await this.#perform(event, payload)
-      const { runId, requests, tell } = begun
-      ack?.(requests === undefined ? { runId } : { runId, requests })
+      const { tell, ...said } = begun
+      ack?.(said)
       tell()
     } catch (thrown) {
       this.#tellThrown(thrown, keyOf(payload))
@@ -242,7 +245,9 @@ export class GatewaySession {
       const asked = { id: runId, answers, apiKey, isBackground: background || this.#mayReturn }
       const { record, started } = await this.#room.answerRun(asked, this.#asker())
       if (started !== undefined) return this.#tellStarted(started, background)
-      return { runId, requests: record.requests ?? [], tell: () => void this.#count-- }
+      const { requests = [], resumable } = record
+      const decided = 'goesOn' in record && { goesOn: record.goesOn, ...(resumable && { resumable }) }
+      return { runId, requests, ...decided, tell: () => void this.#count-- }
     })
   }
 

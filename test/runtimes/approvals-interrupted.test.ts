@@ -2,8 +2,19 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { as, asked, bobOf, decide, get, inbox, type Server, wentOn } from '../contracts/approvals/client.ts'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import {
+  type Asked,
+  as,
+  asked,
+  bobOf,
+  decide,
+  get,
+  inbox,
+  type Server,
+  wentOn,
+} from '../contracts/approvals/client.ts'
+import { expectGoesOn, socketOf, tell, WAYS } from '../contracts/approvals/ways.ts'
 import { eventually } from '../contracts/http/client.ts'
 import { list } from '../contracts/runs/client.ts'
 import { ELSEWHERE } from '../tags.ts'
@@ -18,9 +29,11 @@ const onNode: Start = (folder, SETTINGS = 'usual') =>
 const onWorkerd: Start = (storage, SETTINGS = 'usual') =>
   startWorkerd(entry('workerd'), { storage, env: { SETTINGS } })
 
+const newFolder = () => mkdtemp(join(tmpdir(), 'servable-approvals-'))
+
 let folder: string
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'servable-approvals-'))
+  folder = await newFolder()
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
@@ -44,6 +57,30 @@ describe.each(Object.entries({ 'Node, in SQLite': onNode, 'workerd, in Durable O
       expect(await inbox(server, bobOf(waiting), 'whose=others')).toMatchObject(listed)
       expect((await decide(server, waiting, bobOf(waiting))).status).toBe(200)
       expect((await wentOn(server, waiting)).result?.text).toContain(`paid 5 by ${waiting.ann}`)
+    })
+
+    describe('decided by another person, after the process was killed and a later version started', () => {
+      const waiting: Asked[] = []
+      let stored: string
+      let runtime: Runtime
+      const server: Server = () => ({ ...runtime, folder: stored })
+      beforeAll(async () => {
+        stored = await newFolder()
+        runtime = await start(stored)
+        for (const [, { ask }] of WAYS) waiting.push(await ask(server))
+        await runtime.kill()
+        runtime = await start(stored, 'later')
+      })
+      afterAll(async () => {
+        await runtime.stop()
+        await rm(stored, { recursive: true, force: true })
+      })
+
+      it.each(WAYS.map((way, index) => [...way, index] as const))('%s', async (_, way, index) => {
+        const asked = waiting[index]!
+        const said = await expectGoesOn(server, way, asked)
+        expect(said).toMatch(new RegExp(`, thanks to ${asked.ann}$`))
+      })
     })
 
     it('ends after a restart what has expired meanwhile', async () => {
@@ -82,20 +119,44 @@ describe('two processes on one file', ELSEWHERE, () => {
   })
 })
 
-describe('an object that sleeps', ELSEWHERE, () => {
-  it('is decided when it wakes, and expires by its alarm', async () => {
-    const runtime = await startEvicting('approvals-evicted.ts', ['Run', 'Index', 'Gateway'], {
-      SETTINGS: 'continue-brief',
-    })
+describe('objects that sleep', ELSEWHERE, () => {
+  const starting = (SETTINGS: string) =>
+    startEvicting('approvals-evicted.ts', ['Run', 'Index', 'Gateway'], { SETTINGS })
+
+  it('are decided in each way when they wake, also over a socket that stayed', async () => {
+    const runtime = await starting('usual')
     onTestFinished(() => runtime.stop())
     const server: Server = () => runtime
-    const evict = (name: string) => runtime.worker.evictDurableObject('ServableRun', { name })
-    const decided = await asked(server)
-    await evict(decided.id)
-    expect((await decide(server, decided, bobOf(decided))).status).toBe(200)
-    expect((await wentOn(server, decided)).result?.text).toContain('paid 5')
+    const { worker } = runtime
+    /** Takes the object of what waits out of memory, and those of lists and of sockets. */
+    const evict = async (name: string) => {
+      await worker.evictDurableObject('ServableRun', { name })
+      for (const className of ['ServableIndex', 'ServableGateway']) {
+        for (const id of await worker.listDurableObjectIds(className)) {
+          const evicting = worker.evictDurableObject(className, { id, webSockets: 'hibernate' })
+          await evicting.catch(error => expect(String(error)).toContain('not currently running'))
+        }
+      }
+    }
+    for (const [, way] of WAYS) {
+      const waiting = await way.ask(server)
+      await evict(way.objectOf(waiting))
+      await expectGoesOn(server, way, waiting)
+    }
+    const [, ofRun] = WAYS[0]!
+    const waiting = await ofRun.ask(server)
+    const socket = socketOf(server, bobOf(waiting))
+    await eventually(async () => expect(await socket.ask('run.answers', {})).toHaveProperty('code'))
+    await evict(waiting.id)
+    await expectGoesOn(server, { ...ofRun, approve: () => tell(socket, waiting) }, waiting)
+  })
+
+  it('expire by their alarm', async () => {
+    const runtime = await starting('continue-brief')
+    onTestFinished(() => runtime.stop())
+    const server: Server = () => runtime
     const expired = await asked(server)
-    await evict(expired.id)
+    await runtime.worker.evictDurableObject('ServableRun', { name: expired.id })
     const before = await runtime.made()
     // Nobody asks for the run: its owner's list hears of it.
     await eventually(async () => expect((await list(server, '', as(expired.ann))).runs).toHaveLength(2))

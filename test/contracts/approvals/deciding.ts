@@ -1,62 +1,18 @@
 /** Decisions of others than the one who asked, over every transport. */
 import { describe, expect, it } from 'vitest'
-import { plain } from '../gateway/client.ts'
 import { expectProblem } from '../http/client.ts'
 import { ask } from '../runs/client.ts'
-import {
-  type Asked,
-  as,
-  asked,
-  bobOf,
-  clientOf,
-  decide,
-  get,
-  own,
-  post,
-  type Server,
-  wentOn,
-} from './client.ts'
-
-/** Approves over a transport; what the approver is told must have nothing of the run. */
-type Approve = (server: Server, asked: Asked, who: string) => Promise<string>
-
-const overHttp: Approve = async (server, asked, who) => (await decide(server, asked, who)).text
-
-const overStream: Approve = async (server, asked, who) =>
-  (await decide(server, asked, who, {}, { accept: 'text/event-stream' })).text
-
-const overSocket: Approve = async (server, { id, requests }, who) => {
-  const client = await plain(server, { headers: as(who) })
-  const answers = [{ id: requests[0]?.id, decision: 'approve' }]
-  const ack = await client.ask('run.answers', { runId: id, answers, apiKey: 'sk-of-bob-0123456789' })
-  client.leave()
-  return JSON.stringify([ack, client.got])
-}
-
-const withClient: Approve = async (server, { requests, id }, who) => {
-  const { approvals } = await clientOf(server, who).approvals.list({ whose: 'others' })
-  expect(approvals.map(({ run }) => run.id)).toEqual([id])
-  expect(approvals[0]?.request).toEqual(requests[0])
-  const decided = await clientOf(server, who).approvals.decide(approvals[0]!, { decision: 'approve' })
-  expect(decided).toMatchObject({ goesOn: true, next: undefined })
-  return JSON.stringify(decided)
-}
-
-const TRANSPORTS = Object.entries({
-  'over HTTP': overHttp,
-  'as a stream': overStream,
-  'over the socket': overSocket,
-  'with the client': withClient,
-})
+import { as, asked, bobOf, decide, get, own, post, type Server, wentOn } from './client.ts'
+import { socketOf, TRANSPORTS } from './ways.ts'
 
 export function decidingCases(server: Server): void {
-  describe.each(TRANSPORTS)('a decision of another person %s', (_, approve) => {
+  describe.each(Object.entries(TRANSPORTS))('a decision of another person %s', (_, approve) => {
     it('lets the run go on as its owner’s, and tells nothing of it', async () => {
       const waiting = await asked(server, '5', { sessionId: 'wednesday' })
       const told = await approve(server, waiting, bobOf(waiting))
       const record = await wentOn(server, waiting)
       expect(record.result?.text).toBe(`paid 5 by ${waiting.ann} in wednesday with no key`)
-      for (const secret of [record.id, 'paid', 'wednesday']) expect(told).not.toContain(secret)
+      for (const secret of [record.id, 'paid', 'wednesday']) expect(told()).not.toContain(secret)
       for (const id of [waiting.id, record.id]) {
         const path = `/api/runs/${id}`
         const answer = await ask(server, path, { headers: as(bobOf(waiting)) })
@@ -150,6 +106,13 @@ export function keyCases(server: Server): void {
     const last = await decide(server, waiting, waiting.ann, {}, { 'x-api-key': KEY_OF_ANN })
     expect(JSON.parse(last.text).text).toContain(`with ${KEY_OF_ANN}`)
     expect(await get(server, waiting.id, as(waiting.ann))).not.toHaveProperty('resumable')
+  })
+
+  it('waits for its owner, which the socket tells who decides', async () => {
+    const waiting = await asked(server, '5', { apiKey: KEY_OF_ANN })
+    const answers = [{ id: waiting.requests[0]?.id, decision: 'approve' }]
+    const ack = await socketOf(server, bobOf(waiting)).ask('run.answers', { runId: waiting.id, answers })
+    expect(ack).toEqual({ runId: waiting.id, requests: [], goesOn: false, resumable: true })
   })
 
   it('takes no last answer of its owner without the key that it needs', async () => {

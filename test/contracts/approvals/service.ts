@@ -25,21 +25,25 @@ const pay = tool({
   execute: args => `paid ${(args as { amount: number }).amount}`,
 })
 
-/** Asks for the approval of an amount, and says who asked with which key. */
-const pays: Agent = new Agent({
-  name: 'pays',
-  register: false,
-  tools: [pay],
-  async *run(input, { callTool, apiKey, userId, sessionId }) {
-    let done: unknown
-    try {
-      done = yield* callTool(pay, { amount: Number(textOf(input)) })
-    } catch (error) {
-      done = `not paid: ${(error as Error).message}`
-    }
-    yield `${done} by ${userId} in ${sessionId ?? 'none'} with ${apiKey ?? 'no key'}`
-  },
-})
+const thank = tool({ name: 'thank', execute: (_, { identity }) => `, thanks to ${identity}` })
+
+/** Asks for the approval of an amount, and says who asked with which key. A later version of it calls one more tool. */
+const paysOf = (isLater: boolean): Agent =>
+  new Agent({
+    name: 'pays',
+    register: false,
+    tools: [pay, ...(isLater ? [thank] : [])],
+    async *run(input, { callTool, apiKey, userId, sessionId }) {
+      let done: unknown
+      try {
+        done = yield* callTool(pay, { amount: Number(textOf(input)) })
+      } catch (error) {
+        done = `not paid: ${(error as Error).message}`
+      }
+      yield `${done} by ${userId} in ${sessionId ?? 'none'} with ${apiKey ?? 'no key'}`
+      if (isLater) yield String(yield* callTool(thank, {}))
+    },
+  })
 
 /** Asks for an approval and for a size. */
 const orders: Agent = new Agent({
@@ -59,10 +63,10 @@ const orders: Agent = new Agent({
 export function approvalsOptions(state: State, settings = 'usual'): HandlerOptions {
   return {
     production: true,
-    agents: { pays, orders, echo: agents.echo! },
+    agents: { pays: paysOf(settings === 'later'), orders, echo: agents.echo! },
     state,
     middleware: [identify],
-    runs: { maxWaitingPerOwner: settings === 'usual' ? 2000 : 3 },
+    runs: { maxWaitingPerOwner: settings.endsWith('brief') ? 3 : 2000 },
     a2a: { default: 'pays' },
     gateway: true,
     plugins: [

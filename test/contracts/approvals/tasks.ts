@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import type { InputRequest } from '../../../src/index.ts'
 import { eventually, jsonRequest } from '../http/client.ts'
-import { as, inbox, own, type Server } from './client.ts'
+import { type Asked, as, inbox, own, type Server } from './client.ts'
 
 interface SentTask {
   readonly id: string
@@ -36,60 +36,82 @@ async function send(
   return rpc(server, body, { ...as(who), ...headers })
 }
 
-async function get(server: Server, who: string, id: string): Promise<SentTask> {
+const get = async (server: Server, who: string, id: string) => (await getTask(server, who, id)).result!
+
+/** Asks for a task as somebody. */
+export function getTask(server: Server, who: string, id: string) {
   const body = { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id } }
-  return (await rpc<{ result: SentTask }>(server, body, as(who))).result
+  return rpc<{ result?: SentTask; error?: Sent['error'] }>(server, body, as(who))
 }
 
-async function asked(server: Server, ann: string, headers?: Readonly<Record<string, string>>) {
+/** Starts a task that waits. */
+export async function askedTask(
+  server: Server,
+  ann: string = own('ann'),
+  headers?: Readonly<Record<string, string>>,
+): Promise<Asked> {
   const { result } = await send(server, ann, { parts: [{ text: '5' }] }, headers)
   const task = result?.task
   expect(task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
-  const request = task?.status.message?.parts.find(({ data }) => data?.requests)?.data?.requests?.[0]
-  return { taskId: task?.id ?? '', request: request! }
+  const requests = task?.status.message?.parts.find(({ data }) => data?.requests)?.data?.requests ?? []
+  return { id: task?.id ?? '', requests, ann }
 }
 
-const yes = ({ taskId, request }: Awaited<ReturnType<typeof asked>>) => ({
-  taskId,
-  parts: [{ data: { answers: [{ id: request.id, decision: 'approve' }] } }],
-})
+/** Approves what a task asks. */
+export function approveTask(
+  server: Server,
+  { id, requests }: Asked,
+  who: string,
+  headers?: Readonly<Record<string, string>>,
+): Promise<Sent> {
+  const answers = [{ id: requests[0]?.id, decision: 'approve' }]
+  return send(server, who, { taskId: id, parts: [{ data: { answers } }] }, headers)
+}
 
 const textOf = ({ artifacts = [] }: SentTask) =>
   artifacts.flatMap(({ parts }) => parts.map(({ text }) => text ?? '')).join('')
 
+/** What a task has said, once it has completed. */
+export async function completedTask(server: Server, { id, ann }: Asked): Promise<string> {
+  let said = ''
+  await eventually(async () => {
+    const task = await get(server, ann, id)
+    expect(task.status.state).toBe('TASK_STATE_COMPLETED')
+    said = textOf(task)
+  })
+  return said
+}
+
 export function taskCases(server: Server): void {
   it('let a task go on as its owner’s, and tell nothing of it', async () => {
     const ann = own('ann')
-    const waiting = await asked(server, ann)
+    const waiting = await askedTask(server, ann)
     const [entry] = await inbox(server, `bob of ${ann}`, 'whose=others')
     expect(entry).toMatchObject({
-      request: waiting.request,
-      run: { id: waiting.taskId, kind: 'agent', name: 'pays', owner: ann, isTask: true },
+      request: waiting.requests[0],
+      run: { id: waiting.id, kind: 'agent', name: 'pays', owner: ann, isTask: true },
     })
-    const carol = await send(server, own('carol'), yes(waiting))
+    const carol = await approveTask(server, waiting, own('carol'))
     expect(carol.error?.message).toContain('not found')
-    const text = await send(server, `bob of ${ann}`, { taskId: waiting.taskId, parts: [{ text: 'yes' }] })
+    const text = await send(server, `bob of ${ann}`, { taskId: waiting.id, parts: [{ text: 'yes' }] })
     expect(text.error).toBeDefined()
     const headers = { 'x-api-key': 'sk-of-bob-0123456789' }
-    const bob = await send(server, `bob of ${ann}`, yes(waiting), headers)
-    expect(bob.result?.message?.parts).toEqual([{ data: { id: waiting.taskId, goesOn: true } }])
-    await eventually(async () => {
-      const task = await get(server, ann, waiting.taskId)
-      expect(task.status.state).toBe('TASK_STATE_COMPLETED')
-      expect(textOf(task)).toContain(`paid 5 by ${ann}`)
-      expect(textOf(task)).toContain('with no key')
-    })
+    const bob = await approveTask(server, waiting, `bob of ${ann}`, headers)
+    expect(bob.result?.message?.parts).toEqual([{ data: { id: waiting.id, goesOn: true } }])
+    const said = await completedTask(server, waiting)
+    expect(said).toContain(`paid 5 by ${ann}`)
+    expect(said).toContain('with no key')
     await eventually(async () => expect(await inbox(server, ann)).toEqual([]))
   })
 
   it('leave a task that used its owner’s key to its owner', async () => {
     const ann = own('ann')
     const headers = { 'x-api-key': 'sk-of-ann-0123456789' }
-    const waiting = await asked(server, ann, headers)
-    const bob = await send(server, `bob of ${ann}`, yes(waiting))
+    const waiting = await askedTask(server, ann, headers)
+    const bob = await approveTask(server, waiting, `bob of ${ann}`)
     expect(bob.result?.message?.parts[0]?.data).toMatchObject({ goesOn: false, resumable: true })
-    expect((await get(server, ann, waiting.taskId)).status.state).toBe('TASK_STATE_INPUT_REQUIRED')
-    const done = await send(server, ann, { taskId: waiting.taskId, parts: [{ text: 'go on' }] }, headers)
+    expect((await get(server, ann, waiting.id)).status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    const done = await send(server, ann, { taskId: waiting.id, parts: [{ text: 'go on' }] }, headers)
     expect(textOf(done.result!.task!)).toContain('with sk-of-ann-0123456789')
   })
 }
@@ -97,9 +119,9 @@ export function taskCases(server: Server): void {
 export function taskExpiryCases(server: Server, state: string, said: string): void {
   it('ends or goes on by itself for a task, too', async () => {
     const ann = own('ann')
-    const { taskId } = await asked(server, ann)
+    const { id } = await askedTask(server, ann)
     await eventually(async () => {
-      const task = await get(server, ann, taskId)
+      const task = await get(server, ann, id)
       expect(task.status.state).toBe(state)
       expect(textOf(task) + JSON.stringify(task.status)).toContain(said)
     })
