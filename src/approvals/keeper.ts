@@ -7,14 +7,13 @@
 import type { InputRequest } from '../agents/contract.ts'
 import type { Calls, Keep } from '../core/kept.ts'
 import type { CoreSettings } from '../core/options.ts'
-import { ServableError } from '../errors.ts'
+import { isServableError, ServableError } from '../errors.ts'
 import { logThrown } from '../http/failure-log.ts'
 import type { Approvals, ExpiringTasks } from '../runs/approvals.ts'
 import type { Approver, Asking, AskingRun, DecidedRun } from '../runs/asking.ts'
 import type { RunHost } from '../runs/host.ts'
 import type { RetentionOf } from '../runs/retention-of.ts'
-import type { AnsweredRun } from '../runs/waiting.ts'
-import { type Waiting as Kept, waitingIn } from '../runs/waiting.ts'
+import { type AnsweredRun, dropWaiting, type Waiting as Kept, waitingIn } from '../runs/waiting.ts'
 import type { Footing, Reader, Store, Transaction } from '../state/store.ts'
 import { checkTime, denialsOf, denied, dueIn, EXPIRED, expiryOf, failRun, started } from './expiry.ts'
 import {
@@ -232,13 +231,22 @@ export class KeptApprovals implements Approvals {
         refused.forEach(onRefused)
         return
       }
-      for (const id of due) {
-        const waiting = await store.read(tx => waitingIn(tx, id))
-        if (waiting !== undefined) await goOn(id, waiting)
-      }
+      for (const id of due) await this.#goOn(store, id, goOn)
     } catch (error) {
       // Whoever looks next tries again.
       this.#tell(error)
+    }
+  }
+
+  /** One that cannot go on keeps no other from it. What it asked leaves with it. */
+  async #goOn(store: Store, id: string, goOn: (id: string, waiting: Kept) => Promise<void>): Promise<void> {
+    try {
+      const waiting = await store.read(tx => waitingIn(tx, id))
+      if (waiting !== undefined) await goOn(id, waiting)
+    } catch (error) {
+      const isGone = isServableError(error) && /^(run|task)_not_found$/.test(error.code)
+      if (isGone) await store.write(tx => dropWaiting(tx, id))
+      else this.#tell(error)
     }
   }
 

@@ -5,6 +5,7 @@ import type { Waiting } from '../../src/approvals/inbox.ts'
 import { type ApprovalsOptions, approvals } from '../../src/approvals/plugin.ts'
 import { changesOf } from '../../src/approvals/watch.ts'
 import { coreOf } from '../../src/core/handler.ts'
+import { RUNS } from '../../src/runs/record.ts'
 import { ASKING } from '../../src/runs/waiting.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import { service } from './kit.ts'
@@ -188,6 +189,20 @@ describe('the inbox', () => {
       }
       expect([seen.size, pages]).toEqual([1000, 10])
     }
+  })
+})
+
+describe('an approval that expires', () => {
+  it('goes on, though another one that is due is gone', async () => {
+    const { waiting, ask, store } = service({ expiresMs: 20, onExpiry: 'continue' })
+    const gone = await waiting('ann')
+    await store.write(tx => tx.delete(RUNS, gone.id))
+    const asked = await waiting('ann')
+    await vi.waitFor(async () => {
+      await ask('approvals', 'ann')
+      expect((await ask(`runs/${asked.id}`, 'ann')).body.continuedBy).toBeDefined()
+    })
+    expect(await store.read(tx => tx.get(ASKING, gone.id))).toBeUndefined()
   })
 })
 
