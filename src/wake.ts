@@ -89,3 +89,18 @@ export function later(ms: number): Promise<void> {
     ;(timer as { unref?(): void }).unref?.()
   })
 }
+
+/** The work, unless the signal fires first. */
+export async function unless<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted()
+  let leave = () => {}
+  const over = new Promise<never>((_, reject) => {
+    leave = () => reject(signal.reason)
+    signal.addEventListener('abort', leave)
+  })
+  try {
+    return await Promise.race([work(), over])
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}

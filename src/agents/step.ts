@@ -5,6 +5,7 @@
  */
 
 import { isServableError, messageOf, ServableError } from '../errors.ts'
+import { unless } from '../wake.ts'
 import { abortWith } from './abort.ts'
 import type { StepPlace } from './call.ts'
 import { closeQuietly } from './reading.ts'
@@ -148,17 +149,9 @@ function createLimit(ms: number, outer: AbortSignal): Limit {
   return {
     signal,
     async of(work) {
-      signal.throwIfAborted()
-      let leave = () => {}
-      const over = new Promise<never>((_, reject) => {
-        leave = () => reject(signal.reason)
-        signal.addEventListener('abort', leave)
-      })
-      try {
-        return await Promise.race([work, over])
-      } finally {
-        signal.removeEventListener('abort', leave)
-      }
+      // It may fail when nobody waits for it any more.
+      Promise.resolve(work).catch(() => {})
+      return unless(signal, async () => work)
     },
     end() {
       clearTimeout(timer)

@@ -9,12 +9,12 @@ import { isTerminal } from '../agents/event.ts'
 import { ServableError } from '../errors.ts'
 import { HEAD_BYTES, sniff } from '../http/file-types.ts'
 import type { FileOwner, RunFiles } from '../runs/files.ts'
+import { unless } from '../wake.ts'
 import { toBase64 } from '../web/base64.ts'
 import { artifactSpot, messageSpot, placeOf, type Spot } from './address.ts'
 import { type Content, contentOf, type FilePart, fileNameOf, isFilePart, mediaTypeOf } from './content.ts'
 import { Gathering } from './gathering.ts'
 import type { Storing } from './storing.ts'
-import { unless } from './waits.ts'
 
 type MessageEvent = Extract<RunEvent, { readonly type: 'message' }>
 

@@ -44,18 +44,3 @@ export async function outside<T>(work: () => T | Promise<T>): Promise<T> {
     clearTimeout(timer)
   }
 }
-
-/** The work, unless the signal fires first. */
-export async function unless<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  signal.throwIfAborted()
-  let leave = () => {}
-  const over = new Promise<never>((_, reject) => {
-    leave = () => reject(signal.reason)
-    signal.addEventListener('abort', leave)
-  })
-  try {
-    return await Promise.race([work(), over])
-  } finally {
-    signal.removeEventListener('abort', leave)
-  }
-}

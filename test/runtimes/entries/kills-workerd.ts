@@ -1,12 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { createHandler } from '../../../src/index.ts'
-import {
-  durableObjects,
-  durableState,
-  type ObjectState,
-  type WorkerFetch,
-  worker,
-} from '../../../src/runtimes/cloudflare.ts'
+import { durableObjects, durableState, type WorkerFetch, worker } from '../../../src/runtimes/cloudflare.ts'
+import { crashing } from './crashing.ts'
 import { orderOf } from './kills-workflow.ts'
 
 const settings = env as { readonly EFFECTS: string; readonly GENERATION?: string }
@@ -24,19 +19,7 @@ const handler = createHandler({
 
 const made = durableObjects(handler)
 
-/** The class with a way to end an object like a crash. */
-export class ServableRun extends made.ServableRun {
-  readonly #abort: () => void
-
-  constructor(state: ObjectState & { abort?(reason: string): void }, env: unknown) {
-    super(state, env)
-    this.#abort = () => state.abort?.('on purpose')
-  }
-
-  crash(): void {
-    this.#abort()
-  }
-}
+export const ServableRun: typeof made.ServableRun = crashing(made.ServableRun)
 
 export const { ServableIndex } = made
 

@@ -3,13 +3,8 @@ import { env } from 'cloudflare:workers'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { createHandler } from '../../../src/index.ts'
 import { ModelAgent } from '../../../src/model-agent/index.ts'
-import {
-  durableObjects,
-  durableState,
-  type ObjectState,
-  type WorkerFetch,
-  worker,
-} from '../../../src/runtimes/cloudflare.ts'
+import { durableObjects, durableState, type WorkerFetch, worker } from '../../../src/runtimes/cloudflare.ts'
+import { crashing } from './crashing.ts'
 
 const { SETTINGS, SERVABLE_RUN } = env as {
   readonly SETTINGS: string
@@ -32,19 +27,7 @@ const handler = createHandler({ registry: false, logger: false, agents: { helper
 const made = durableObjects(handler)
 export const { ServableIndex, ServableGateway, ServableMetrics } = made
 
-/** The class with a way to end an object like a crash. */
-export class ServableRun extends made.ServableRun {
-  readonly #abort: () => void
-
-  constructor(state: ObjectState & { abort?(reason: string): void }, env: unknown) {
-    super(state, env)
-    this.#abort = () => state.abort?.('on purpose')
-  }
-
-  crash(): void {
-    this.#abort()
-  }
-}
+export const ServableRun: typeof made.ServableRun = crashing(made.ServableRun)
 
 const serve = worker(handler)
 

@@ -7,9 +7,10 @@ import type { FeedbackInput } from '../../../src/runs/feedback.ts'
 import type { Follower, ResumeRequest, RunHost, RunQuery, StartRequest } from '../../../src/runs/host.ts'
 import type { Target } from '../../../src/runs/target.ts'
 import type { AnsweredBy, WaitingRun } from '../../../src/runs/waiting.ts'
-import { durableObjects, durableState, type ObjectState } from '../../../src/runtimes/cloudflare.ts'
+import { durableObjects, durableState } from '../../../src/runtimes/cloudflare.ts'
 import { journalled } from '../../contracts/run-host/journalled.ts'
 import { countOf, openGate, scripted, wasStopped } from '../../contracts/run-host/scripted.ts'
+import { crashing } from './crashing.ts'
 
 const { RUNS, INDEXES } = env as { RUNS: string; INDEXES?: string }
 const runs = JSON.parse(RUNS) as RunsOptions
@@ -23,33 +24,9 @@ const handler = createHandler({
 })
 const made = durableObjects(handler)
 
-/** The class with a way to end an object like a crash. */
-export class ServableRun extends made.ServableRun {
-  readonly #abort: () => void
+export const ServableRun: typeof made.ServableRun = crashing(made.ServableRun)
 
-  constructor(state: ObjectState & { abort?(reason: string): void }, env: unknown) {
-    super(state, env)
-    this.#abort = () => state.abort?.('on purpose')
-  }
-
-  crash(): void {
-    this.#abort()
-  }
-}
-
-/** The same for index objects. */
-export class ServableIndex extends made.ServableIndex {
-  readonly #abort: () => void
-
-  constructor(state: ObjectState & { abort?(reason: string): void }, env: unknown) {
-    super(state, env)
-    this.#abort = () => state.abort?.('on purpose')
-  }
-
-  crash(): void {
-    this.#abort()
-  }
-}
+export const ServableIndex: typeof made.ServableIndex = crashing(made.ServableIndex)
 
 type Call =
   | { method: 'start'; kind?: Kind; request: Omit<StartRequest, 'target'> }
