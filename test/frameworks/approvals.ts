@@ -29,12 +29,12 @@ export interface ApprovalTraits {
 }
 
 /** Answers the run of a served framework over HTTP. */
-export function answererOf(served: ReturnType<typeof withFramework>['served']) {
+export function answererOf(served: ReturnType<typeof withFramework>['served'], apiKey?: string) {
   return async (runId: string | undefined, ...answers: Answer[]): Promise<[number, RunResult]> => {
     const response = await fetch(`${served().url}/api/runs/${runId}/answers`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ answers }),
+      body: JSON.stringify({ answers, apiKey }),
     })
     return [response.status, await response.json()]
   }
@@ -183,8 +183,10 @@ export function testApprovals(
       await served().restart()
       expect(await kept()).toContain('refund')
       expect(await kept()).not.toContain(apiKey)
-      const [status, second] = await answer(first.runId, ...asksIn(first).map(approve))
-      expect([status, second]).toMatchObject([
+      const approved = asksIn(first).map(approve)
+      expect(await answer(first.runId, ...approved)).toMatchObject([400, { code: 'key_required' }])
+      const withKey = answererOf(served, apiKey)
+      expect(await withKey(first.runId, ...approved)).toMatchObject([
         200,
         { text: 'The tool said: refunded A', finishReason: 'stop' },
       ])

@@ -16,6 +16,7 @@ export function toolCases(server: Server): void {
       expect(tools[0]).toEqual({
         name: 'add',
         description: 'of the library',
+        needsApproval: false,
         parameters: { type: 'object', properties: { a: { type: 'number' } } },
       })
     })
