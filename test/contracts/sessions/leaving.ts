@@ -5,7 +5,7 @@ import { listed, look, make, say } from './client.ts'
 
 /** The service keeps three sessions of an owner. */
 export function fewCases(server: Server): void {
-  it('forgets the session that was used least recently, where a store counts them', async () => {
+  it('forgets the session that was used least recently', async () => {
     const ann = as(own('ann'))
     const ids = Array.from({ length: 4 }, () => own('session'))
     for (const id of ids) await say(server, 'x', id, ann)
