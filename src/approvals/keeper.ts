@@ -125,8 +125,10 @@ export class KeptApprovals implements Approvals {
   }
 
   note(tx: Transaction, id: string, waiting: Kept, footing: Footing): Kept {
-    const expiresAt = expiryOf(waiting, tx.now, this.expiresMs)
-    const noted = { ...waiting, at: waiting.at ?? tx.now, expiresAt }
+    // Of one moment: the clock of a store goes on.
+    const { now } = tx
+    const expiresAt = expiryOf(waiting, now, this.expiresMs)
+    const noted = { ...waiting, at: waiting.at ?? now, expiresAt }
     if (!this.#isHosted) putAsking(tx, askingOf(id, noted), footing)
     return noted
   }
