@@ -7,8 +7,9 @@ export type Merged<T, R> =
   | { readonly lane: number; readonly done: true; readonly value: R }
 
 /**
- * Reads several sources at once and yields what they give as it comes. At most `bound` items wait (default 64):
- * past that the sources are not read on; with a bound of 1 none is before the reader has done with what it gave. When one throws, or the reader leaves, all are closed.
+ * Reads several sources at once and yields what they give as it comes. At most `bound` items wait (default 64). Past that the
+ * sources are not read on. With a bound of 1 no source is read on before the reader has done with the item. When one throws, or the
+ * reader leaves, all are closed.
  */
 export async function* merge<T, R>(
   sources: readonly AsyncIterator<T, R>[],

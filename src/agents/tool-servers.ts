@@ -115,8 +115,8 @@ export interface ToolServers {
   /** Whether the definition of its server says that a person must approve calls of `server.tool`. False for an unknown one. */
   needsApproval(name: string): Promise<boolean>
   /**
-   * Calls `server.tool`, and asks nobody for an approval. Throws `tool_not_found`, `tool_server_failed` where the server cannot be reached or does not answer
-   * in time, and `tool_failed` where the tool says that it failed.
+   * Calls `server.tool`, and asks nobody for an approval. Throws `tool_not_found`, `tool_server_failed` where the server cannot be
+   * reached or does not answer in time, and `tool_failed` where the tool says that it failed.
    */
   call(name: string, args: unknown, options?: ServerCallOptions): Promise<unknown>
   /** Ends all connections that are made from here; they are made again when they are needed. */

@@ -36,8 +36,8 @@ const MAX_NAME = 64
 
 /**
  * Makes tools for a model: `server.tool` becomes `server_tool`, and is told as `server.tool` again. The model's package calls
- * those that need nobody, unless each is to be kept as it ends; it stops where the model calls another one. Throws `invalid_input` for a tool of the client that has
- * the name of one of these.
+ * those that need nobody, unless each is to be kept as it ends. It stops where the model calls another one. Throws `invalid_input`
+ * for a tool of the client that has the name of one of these.
  */
 export function toModelTools(
   tools: readonly Tool[],
