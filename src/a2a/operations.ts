@@ -4,7 +4,7 @@
  * @module
  */
 
-import { secretsOf } from '../agents/redacted.ts'
+import { hasKeys } from '../agents/redacted.ts'
 import { ServableError } from '../errors.ts'
 import { createStoredClientOf, type StoredClientOf } from '../http/client-of.ts'
 import type { RequestState } from '../http/context.ts'
@@ -194,7 +194,7 @@ async function deliver(
     client: await options.storedClientOf(asker),
     mayWait,
     options: { ...runOptions, metadata },
-    by: { hasKey: secretsOf(runOptions).length > 0 },
+    by: { hasKey: hasKeys(runOptions) },
     secrets: asker.secrets(),
     pushConfig: configuration.pushConfig,
   }

@@ -12,6 +12,11 @@ export function secretsOf({ apiKey = '', apiKeys = {} }: RunKeys): string[] {
   return [apiKey, ...Object.values(apiKeys)].filter(secret => secret !== '')
 }
 
+/** Whether a run has any key. */
+export function hasKeys(keys: RunKeys): boolean {
+  return secretsOf(keys).length > 0
+}
+
 /** A value as JSON has it, the keys of a run cut out of every text in it. Throws for what is no JSON. */
 export function withoutKeys<T>(value: T, keys: RunKeys): T {
   const json = JSON.stringify(value)

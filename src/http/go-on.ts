@@ -6,7 +6,7 @@
  */
 
 import type { Answer } from '../agents/contract.ts'
-import { secretsOf } from '../agents/redacted.ts'
+import { hasKeys } from '../agents/redacted.ts'
 import { ServableError } from '../errors.ts'
 import type { DecidedRun } from '../runs/asking.ts'
 import type { StartRequest } from '../runs/host.ts'
@@ -81,7 +81,7 @@ function createGoOnFor({ host, catalogOf }: GoOnParts) {
 
 /** Whether a key of a model's provider comes with it. */
 function hasKeyOf({ apiKey }: AskedAgain, asker: Asker): boolean {
-  return secretsOf(runOptionsOf({ apiKey }, asker)).length > 0
+  return hasKeys(runOptionsOf({ apiKey }, asker))
 }
 
 /**

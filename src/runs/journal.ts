@@ -6,7 +6,7 @@
  */
 
 import type { RunInput, RunOptions } from '../agents/contract.ts'
-import { withoutKeys } from '../agents/redacted.ts'
+import { hasKeys, withoutKeys } from '../agents/redacted.ts'
 import {
   type DoneWork,
   type Journal,
@@ -67,19 +67,15 @@ function toAsked(request: KeptRequest, resumes: boolean, isKept: boolean): Asked
     client,
     ...{ isBackground, continues, resumes, isKept },
     version: servable.version,
-    usedKey: usesKey(options),
+    usedKey: hasKeys(options),
   }
   try {
     const json = JSON.stringify(withoutKeys(asked, options))
+    // As much for what it goes on from as for its input.
     return json.length > MAX_WORK_LENGTH * 2 ? undefined : (JSON.parse(json) as Asked)
   } catch {
     return undefined
   }
-}
-
-/** Whether a client gave a key with its request. */
-export function usesKey({ apiKey, apiKeys = {} }: Pick<RunOptions, 'apiKey' | 'apiKeys'>): boolean {
-  return apiKey !== undefined || Object.keys(apiKeys).length > 0
 }
 
 /**

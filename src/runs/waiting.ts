@@ -6,7 +6,7 @@
 
 import type { Answer, FinishEvent, InputRequest, RunInput, RunOptions } from '../agents/contract.ts'
 import { misfitOf } from '../agents/misfit.ts'
-import { secretsOf, withoutKeys } from '../agents/redacted.ts'
+import { hasKeys, withoutKeys } from '../agents/redacted.ts'
 import type { KeptWork } from '../agents/work.ts'
 import { canonicalJson } from '../canonical-json.ts'
 import { ServableError } from '../errors.ts'
@@ -110,7 +110,7 @@ export function waitingOf(
     options: askedWith(options),
     requests,
     answers: [],
-    ...(secretsOf(options).length > 0 && { usedKey: true as const }),
+    ...(hasKeys(options) && { usedKey: true as const }),
   }
   // As JSON has it: stores of every kind give back the same.
   return { ...(JSON.parse(JSON.stringify(withoutKeys(all, options))) as Omit<Waiting, 'work'>), work }

@@ -12,6 +12,19 @@ function start(host: RunHost, acts: readonly JournalAct[], given: Begin = {}): P
   return host.start({ target, input: JSON.stringify(acts), options, owner, isBackground })
 }
 
+/** Answers the question `size` with `L`, and starts the run that goes on. Gives its id. */
+async function answerSize(host: RunHost, id: string): Promise<string> {
+  const next = crypto.randomUUID()
+  const answered = await host.answer(id, null, [{ id: `${id}/size`, value: 'L' }], next)
+  const { continues, input, options } = answered.next!
+  const target = { kind: 'workflow', name: 'journalled', servable: journalled } as const
+  await host.start({
+    ...{ target, input, options: { ...options, runId: next } },
+    ...{ owner: null, isBackground: true, continues },
+  })
+  return next
+}
+
 /** The answer that the events of a log tell. */
 async function textOf(host: RunHost, id: string): Promise<string> {
   const fold = new Fold()
@@ -111,14 +124,7 @@ export function resumeCases(hosted: Hosted): void {
     const [at, gate] = [unique('at'), unique('gate')]
     const { id, record, host } = await cut([{ step: 'one', count: at, gate }, { ask: 'size' }], { at, gate })
     expect(record).toMatchObject({ status: 'input_required' })
-    const next = crypto.randomUUID()
-    const answered = await host.answer(id, null, [{ id: `${id}/size`, value: 'L' }], next)
-    const { continues, ...more } = answered.next!
-    const target = { kind: 'workflow', name: 'journalled', servable: journalled } as const
-    await host.start({
-      ...{ target, input: more.input, options: { ...more.options, runId: next } },
-      ...{ owner: null, isBackground: true, continues },
-    })
+    const next = await answerSize(host, id)
     expect(await ending(host, next)).toMatchObject({ status: 'completed', result: { text: 'L.' } })
     expect(await hosted().countOf(at)).toBe(2)
   })
@@ -137,14 +143,7 @@ export function resumeCases(hosted: Hosted): void {
     ]
     const { id } = await start(host, acts)
     expect(await ending(host, id)).toMatchObject({ status: 'input_required', result: { text: 'AB' } })
-    const next = crypto.randomUUID()
-    const answered = await host.answer(id, null, [{ id: `${id}/size`, value: 'L' }], next)
-    const { continues, input, options } = answered.next!
-    const target = { kind: 'workflow', name: 'journalled', servable: journalled } as const
-    await host.start({
-      ...{ target, input, options: { ...options, runId: next } },
-      ...{ owner: null, isBackground: true, continues },
-    })
+    const next = await answerSize(host, id)
     await waitFor(async () => (await countOf(at)) === 1)
     const restarted = await restart(next)
     await restarted.get(next, null)
@@ -160,14 +159,7 @@ export function resumeCases(hosted: Hosted): void {
     const acts = [{ ask: 'size' }, { step: 'one', count: done }, { step: 'two', count: at, gate }]
     const { id } = await start(host, acts)
     await until(host, id, 'input_required')
-    const next = crypto.randomUUID()
-    const answered = await host.answer(id, null, [{ id: `${id}/size`, value: 'L' }], next)
-    const { continues, ...more } = answered.next!
-    const target = { kind: 'workflow', name: 'journalled', servable: journalled } as const
-    await host.start({
-      ...{ target, input: more.input, options: { ...more.options, runId: next } },
-      ...{ owner: null, isBackground: true, continues },
-    })
+    const next = await answerSize(host, id)
     await waitFor(async () => (await countOf(at)) === 1)
     const restarted = await restart(next)
     await restarted.get(next, null)
