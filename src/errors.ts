@@ -33,6 +33,7 @@ const CLIENT_CODES = [
   'conflicting_memory',
   'session_busy',
   'session_not_found',
+  'session_changed',
   'request_not_found',
   'request_changed',
   'already_answered',

@@ -123,6 +123,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   conflicting_memory: INVALID_PARAMS,
   request_not_found: INVALID_PARAMS,
   request_changed: INVALID_PARAMS,
+  session_changed: INVALID_PARAMS,
   already_answered: INVALID_PARAMS,
   approval_denied: { rpc: REFUSED, http: 403, status: 'PERMISSION_DENIED' },
   approval_expired: UNSUPPORTED,

@@ -98,6 +98,11 @@ export interface RunCaller {
   readonly sessionId?: string | undefined
   /** The client's own id of its message. The turn of the session has it. */
   readonly messageId?: string | undefined
+  /**
+   * The client's id of an earlier message of the session: when the turn of this run begins, the turn of that message and all after it
+   * are deleted. Without such a turn the run fails with `session_changed`.
+   */
+  readonly replaces?: string | undefined
   /** The user: the identity that middleware set, else the client's claim. */
   readonly userId?: string | undefined
   /** The id of the identity that middleware set. Never a claim of the client. */

@@ -94,6 +94,8 @@ export interface Route extends Findable {
   readonly decidesItself?: boolean
   /** The middleware that is asked again at the handshake of a socket, and may leave its decision to that. */
   readonly askedAtHandshake?: readonly Middleware[]
+  /** Answers errors in the form of its protocol, whoever made them: gets the answer with the problem. Default: as it is. */
+  readonly toError?: (problem: Response) => Response | Promise<Response>
   readonly endpoint: Endpoint
 }
 
@@ -193,6 +195,11 @@ export class RequestState implements Context {
   /** What the route says of calls across origins, if anything. */
   get cors(): Cors | null | undefined {
     return this.#place?.cors
+  }
+
+  /** How the route answers errors, where it says. */
+  get toError(): Route['toError'] {
+    return this.#route?.toError
   }
 
   get decidesItself(): boolean {

@@ -8,7 +8,7 @@ import { isServableError, isUntold, ServableError } from '../errors.ts'
 import type { Cors } from '../web/cors.ts'
 import { isAddressed } from '../web/host.ts'
 import { plain } from '../web/plain.ts'
-import { problemResponse } from '../web/problem.ts'
+import { PROBLEM_TYPE, problemResponse } from '../web/problem.ts'
 import { Reply } from '../web/reply.ts'
 import { checkResponse, withHeaders, withoutBody } from '../web/response.ts'
 import {
@@ -73,7 +73,12 @@ export function createDispatch(
     } catch (error) {
       reached = explain(error, request, state, options)
     }
-    return finish(reached, request, state, corsOf(state))
+    return finish(
+      state.toError ? await inForm(reached, state.toError) : reached,
+      request,
+      state,
+      corsOf(state),
+    )
   }
 
   const answerAndTell = async (request: Request, state: RequestState): Promise<Response> => {
@@ -84,6 +89,12 @@ export function createDispatch(
 
   const respond = options.logsRequests ? answerAndTell : answer
   return (request, argument) => respond(request, new RequestState(request, platformOf(argument), options))
+}
+
+/** An error in the form of its route. */
+function inForm(answer: Answer, toError: NonNullable<Route['toError']>): Answer | Promise<Answer> {
+  const isProblem = answer instanceof Response && answer.headers.get('content-type') === PROBLEM_TYPE
+  return isProblem ? toError(answer) : answer
 }
 
 /** Makes the response that leaves: with the headers that every one has, and without a body where `HEAD` asks. */

@@ -38,10 +38,14 @@ export interface AskedRun extends Conversation {
   readonly sessionId?: string | undefined
   /** The client's own id of its message. */
   readonly messageId?: string | undefined
+  /** The client's id of an earlier message of the session: its turn and all after it are deleted when this one begins. */
+  readonly replaces?: string | undefined
   /** Whose it is said to be; an identity comes before it. */
   readonly userId?: string | undefined
   /** Key of a model provider, which comes before those of headers. */
   readonly apiKey?: string | undefined
+  /** Further facts of the transport. */
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined
   /** It outlives its client. */
   readonly isBackground?: boolean
   /** An idempotency key, and the body for which it stands. */
@@ -115,11 +119,13 @@ export function runOptionsOf(
   {
     sessionId,
     messageId,
+    replaces,
     userId,
     apiKey,
     history,
     clientTools,
-  }: Pick<AskedRun, 'sessionId' | 'messageId' | 'userId' | 'apiKey' | 'history' | 'clientTools'>,
+    metadata,
+  }: Omit<AskedRun, 'target' | 'input'>,
   asker: Asker,
 ): PlainOptions {
   const { owner, traceparent, requestId } = asker
@@ -131,8 +137,10 @@ export function runOptionsOf(
     apiKeys: asker.apiKeys(apiKey),
     traceparent,
     requestId,
+    ...(replaces !== undefined && { replaces }),
     ...(history && { history }),
     ...(clientTools && { clientTools }),
+    ...(metadata && { metadata }),
   }
 }
 

@@ -51,6 +51,7 @@ const STATUS = {
   upload_too_slow: 408,
   run_ended: 409,
   session_busy: 409,
+  session_changed: 409,
   request_changed: 409,
   already_answered: 409,
   approval_expired: 409,
@@ -115,6 +116,9 @@ export function retryHeaders(status: number): { 'retry-after'?: string } {
   return status === 429 || status === 503 ? { 'retry-after': '1' } : {}
 }
 
+/** The media type of {@link Problem} (RFC 9457, section 6.1). */
+export const PROBLEM_TYPE = 'application/problem+json'
+
 /** What an error response needs besides the error. */
 export interface ProblemOptions {
   readonly requestId: string
@@ -149,7 +153,7 @@ export function problemResponse(
     headers: {
       ...retryHeaders(status),
       ...headers,
-      'content-type': 'application/problem+json',
+      'content-type': PROBLEM_TYPE,
     },
   })
 }

@@ -48,6 +48,7 @@ const TABLE: Record<ErrorCode, Row> = {
   conflicting_memory: [-32602, 400, 'INVALID_ARGUMENT'],
   request_not_found: [-32602, 400, 'INVALID_ARGUMENT'],
   request_changed: [-32602, 400, 'INVALID_ARGUMENT'],
+  session_changed: [-32602, 400, 'INVALID_ARGUMENT'],
   approval_denied: [-32000, 403, 'PERMISSION_DENIED'],
   already_answered: [-32602, 400, 'INVALID_ARGUMENT'],
   session_busy: [-32000, 429, 'RESOURCE_EXHAUSTED'],

@@ -47,6 +47,7 @@ const STATUS: Record<ErrorCode, number> = {
   session_not_found: 404,
   session_busy: 409,
   request_changed: 409,
+  session_changed: 409,
   already_answered: 409,
   approval_expired: 409,
   not_resumable: 409,

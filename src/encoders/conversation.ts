@@ -1,0 +1,110 @@
+/**
+ * Who remembers a conversation whose client tells all of it each time: the service, for a caller with an identity, where sessions
+ * are kept; else the client.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import type { ClientTool, HistoryMessage, RunInput } from '../agents/contract.ts'
+import { type SessionKeeper, type SessionKey, sessionOf } from '../agents/memory.ts'
+import type { Core } from '../core/built-in.ts'
+import { ServableError } from '../errors.ts'
+import type { RequestState } from '../http/context.ts'
+import type { AskedRun } from '../http/start-run.ts'
+import { parseConversation, RunInputSchema } from '../runs/input.ts'
+import type { Target } from '../runs/target.ts'
+import { validate } from '../validation.ts'
+
+/** What a client tells. */
+export interface Conversation {
+  /** Its id of the conversation. */
+  readonly thread: string
+  /** The newest message of the user, and the client's id of it. */
+  readonly input: RunInput
+  readonly messageId?: string | undefined
+  /** What was said before, oldest first. */
+  readonly history: readonly HistoryMessage[]
+  readonly clientTools?: readonly ClientTool[] | undefined
+  /**
+   * The message takes the place of the one with its id, which must be there, or may: what came after that is forgotten. Default: it
+   * is a new one.
+   */
+  readonly replaces?: 'must' | 'may' | undefined
+  /** The run has the id of the conversation, whoever remembers. */
+  readonly isNamed?: boolean | undefined
+}
+
+/** Messages of a history, and its characters as JSON: the oldest ones are left out, as a session's are. */
+const MAX_MESSAGES = 1000
+const MAX_LENGTH = 1024 * 1024
+
+/** The run that a conversation asks for. Throws `invalid_body`, and `session_changed` for a message that must be there. */
+export async function askedBy(
+  { thread, input, messageId, history, clientTools, replaces, isNamed = false }: Conversation,
+  target: Target,
+  core: Pick<Core, 'runs' | 'whyUnstored'>,
+  state: RequestState,
+): Promise<AskedRun> {
+  const asked = { target, input: validate(RunInputSchema, input, 'invalid_body', 'message'), messageId }
+  const session = sessionIn(thread, target, core, state)
+  if (session === undefined) {
+    const told = parseConversation({ history: fitting(history), clientTools, memory: 'client' })
+    return { ...asked, ...told, ...(isNamed && { sessionId: thread }) }
+  }
+  const isReplaced = await isKnown(session, messageId, replaces)
+  return {
+    ...asked,
+    ...parseConversation({ clientTools }),
+    sessionId: thread,
+    ...(isReplaced && { replaces: messageId }),
+  }
+}
+
+/** Checks an id of a conversation or of a message: 1 to 500 characters. */
+export const idText: v.GenericSchema<string> = v.pipe(
+  v.string('must be text'),
+  v.nonEmpty('must not be empty'),
+  v.maxLength(500, 'must have at most 500 characters'),
+)
+
+/** The session of a caller with an identity, where sessions are kept. */
+function sessionIn(
+  sessionId: string,
+  target: Target,
+  { runs, whyUnstored }: Pick<Core, 'runs' | 'whyUnstored'>,
+  state: RequestState,
+): { readonly key: SessionKey; readonly keeper: SessionKeeper } | undefined {
+  const { owner } = state
+  if (owner === null || whyUnstored(state) !== undefined) return undefined
+  const key = sessionOf(runs.memory, target, { sessionId, identity: owner })
+  const keeper = runs.memory?.sessions
+  return key && keeper && { key, keeper }
+}
+
+/** Whether a message is to be replaced. It is looked for again when it is. */
+async function isKnown(
+  { key, keeper }: { readonly key: SessionKey; readonly keeper: SessionKeeper },
+  id: string | undefined,
+  replaces: Conversation['replaces'],
+): Promise<boolean> {
+  if (replaces === undefined || id === undefined) return false
+  const turns = await keeper.turns(key)
+  if (turns.some(({ messageId }) => messageId === id)) return true
+  if (replaces === 'may') return false
+  throw new ServableError('session_changed', 'The message is not in the conversation any more: load it again')
+}
+
+/** The newest messages that fit; what answers a call goes with it. */
+function fitting(history: readonly HistoryMessage[]): readonly HistoryMessage[] {
+  let length = 0
+  let first = history.length
+  while (first > 0 && history.length - first < MAX_MESSAGES) {
+    // Brackets and commas.
+    length += JSON.stringify(history[first - 1]).length + 2
+    if (length > MAX_LENGTH) break
+    first--
+  }
+  while (history[first]?.role === 'tool') first++
+  return history.slice(first)
+}

@@ -1,0 +1,19 @@
+/**
+ * Files of messages, as the protocols of pages name them: a media type and a URL or base64.
+ *
+ * @module
+ */
+
+import type { ContentPart } from '../agents/contract.ts'
+
+/** The part of a file: an image, audio, or any other. `data` is base64 or a URL. */
+export function filePart(data: string, mimeType: string, filename?: string): ContentPart {
+  const [type] = mimeType.split('/', 1)
+  if (type === 'image' || type === 'audio') return { type, data, mimeType }
+  return { type: 'file', data, mimeType, ...(filename !== undefined && { filename }) }
+}
+
+/** The URL of a file: a `data:` URL where it is base64. */
+export function urlOf(data: string, mimeType: string): string {
+  return /^[a-z][\w+.-]*:/i.test(data) ? data : `data:${mimeType};base64,${data}`
+}
