@@ -189,6 +189,8 @@ type RunEventBody =
   | {
       readonly type: 'tool_call_start'
       readonly toolCall: { readonly id: string; readonly name: string }
+      /** The client runs the tool, and the run will wait for its result. The run pipeline adds it. */
+      readonly isClientTool?: true | undefined
       /** Whose call it is, where it is not the run's own: the name of a team's member, or of a workflow's agent. */
       readonly agent?: string | undefined
     }

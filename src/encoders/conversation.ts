@@ -6,7 +6,7 @@
  */
 
 import * as v from 'valibot'
-import type { ClientTool, HistoryMessage, RunInput } from '../agents/contract.ts'
+import type { HistoryMessage, RunInput } from '../agents/contract.ts'
 import { type SessionKeeper, type SessionKey, sessionOf } from '../agents/memory.ts'
 import type { Core } from '../core/built-in.ts'
 import { ServableError } from '../errors.ts'
@@ -23,14 +23,17 @@ export interface Conversation {
   /** The newest message of the user, and the client's id of it. */
   readonly input: RunInput
   readonly messageId?: string | undefined
-  /** What was said before, oldest first. */
-  readonly history: readonly HistoryMessage[]
-  readonly clientTools?: readonly ClientTool[] | undefined
+  /** What was said before, oldest first; asked for where the client remembers. */
+  readonly history: () => readonly HistoryMessage[]
+  /** Checked here. */
+  readonly clientTools?: unknown
   /**
-   * The message takes the place of the one with its id, which must be there, or may: what came after that is forgotten. Default: it
-   * is a new one.
+   * The message takes the place of the one with its id, and what came after that is forgotten. `must`: it is there, unless it would be
+   * the next one after `before`; `may`: it may be there. Default: it is a new one.
    */
   readonly replaces?: 'must' | 'may' | undefined
+  /** The client's id of the user's message before it. */
+  readonly before?: string | undefined
   /** The run has the id of the conversation, whoever remembers. */
   readonly isNamed?: boolean | undefined
 }
@@ -41,18 +44,19 @@ const MAX_LENGTH = 1024 * 1024
 
 /** The run that a conversation asks for. Throws `invalid_body`, and `session_changed` for a message that must be there. */
 export async function askedBy(
-  { thread, input, messageId, history, clientTools, replaces, isNamed = false }: Conversation,
+  conversation: Conversation,
   target: Target,
   core: Pick<Core, 'runs' | 'whyUnstored'>,
   state: RequestState,
 ): Promise<AskedRun> {
+  const { thread, input, messageId, history, clientTools, isNamed = false } = conversation
   const asked = { target, input: validate(RunInputSchema, input, 'invalid_body', 'message'), messageId }
   const session = sessionIn(thread, target, core, state)
   if (session === undefined) {
-    const told = parseConversation({ history: fitting(history), clientTools, memory: 'client' })
+    const told = parseConversation({ history: fitting(history()), clientTools, memory: 'client' })
     return { ...asked, ...told, ...(isNamed && { sessionId: thread }) }
   }
-  const isReplaced = await isKnown(session, messageId, replaces)
+  const isReplaced = await isKnown(session, conversation)
   return {
     ...asked,
     ...parseConversation({ clientTools }),
@@ -85,13 +89,14 @@ function sessionIn(
 /** Whether a message is to be replaced. It is looked for again when it is. */
 async function isKnown(
   { key, keeper }: { readonly key: SessionKey; readonly keeper: SessionKeeper },
-  id: string | undefined,
-  replaces: Conversation['replaces'],
+  { messageId: id, replaces, before }: Pick<Conversation, 'messageId' | 'replaces' | 'before'>,
 ): Promise<boolean> {
   if (replaces === undefined || id === undefined) return false
   const turns = await keeper.turns(key)
   if (turns.some(({ messageId }) => messageId === id)) return true
-  if (replaces === 'may') return false
+  // A message whose run could not start has no turn.
+  if (replaces === 'may' || turns.findLast(({ messageId }) => messageId !== undefined)?.messageId === before)
+    return false
   throw new ServableError('session_changed', 'The message is not in the conversation any more: load it again')
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { RunEvent } from '../agents/contract.ts'
+import type { FinishEvent, RunEvent } from '../agents/contract.ts'
 import type { Core } from '../core/built-in.ts'
 import type { RequestState } from '../http/context.ts'
 import type { StartedRun } from '../http/start-run.ts'
@@ -21,6 +21,12 @@ export interface Encoder {
   encode(event: RunEvent): string
 }
 
+/** Encodes several runs, each of which goes on from the one before it. */
+export interface ChainEncoder extends Encoder {
+  /** The end of a run that the next one goes on from. */
+  goesOn(event: FinishEvent): string
+}
+
 /** The encoder of server-sent events without ids. */
 export function sseData(value: object): string {
   return `data: ${JSON.stringify(value)}\n\n`
@@ -35,9 +41,9 @@ export async function encoded(
   state: RequestState,
 ): Promise<SseSource> {
   if (run !== undefined) return ofRun(run, encoder)
-  return ofFollower(await host.follow(id, state.owner, 0), encoder, error =>
-    state.tellThrown('stream.failed', error, request),
-  )
+  const chain = { encode: (event: RunEvent) => encoder.encode(event), goesOn: () => '' }
+  const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
+  return ofLogs([id], each => host.follow(each, state.owner, 0), chain, tell)
 }
 
 function ofRun(run: Run, encoder: Encoder): SseSource {
@@ -62,26 +68,59 @@ function ofRun(run: Run, encoder: Encoder): SseSource {
   }
 }
 
-/** The events of a log. `tell` hears why it broke off. */
-export function ofFollower(follower: Follower, encoder: Encoder, tell: (error: unknown) => void): SseSource {
+/**
+ * The logs of runs that go on from each other, as one stream. `follow` opens one; where the first cannot be opened, it rejects. The
+ * end of each but the last is told by `goesOn`. `tell` hears why the stream broke off.
+ */
+export async function ofLogs(
+  ids: readonly string[],
+  follow: (id: string) => Promise<Follower>,
+  encoder: ChainEncoder,
+  tell: (error: unknown) => void,
+): Promise<SseSource> {
+  let at = 0
+  let follower = await follow(ids[at] ?? '')
   let isOver = false
+  const encode = (event: RunEvent) =>
+    event.type === 'finish' && at < ids.length - 1 ? encoder.goesOn(event) : encoder.encode(event)
+  const cancel = () => {
+    isOver = true
+    follower.leave()
+  }
+  const read = async () => {
+    const entries = await follower.next()
+    if (entries !== undefined) return entries.map(({ data }) => encode(JSON.parse(data))).join('')
+    const id = ids[++at]
+    if (id === undefined || isOver) return undefined
+    follower = await follow(id)
+    if (isOver) follower.leave()
+    return ''
+  }
   return pulled({
-    cancel: () => follower.leave(),
+    cancel,
     async next() {
       try {
-        while (!isOver) {
-          const entries = await follower.next()
-          if (entries === undefined) return undefined
-          const text = entries.map(({ data }) => encoder.encode(JSON.parse(data))).join('')
-          if (text !== '') return text
-        }
+        let text: string | undefined = ''
+        while (text === '' && !isOver) text = await read()
+        return text || undefined
       } catch (error) {
-        isOver = true
-        follower.leave()
+        cancel()
         tell(error)
         return encoder.encode(BROKEN)
       }
-      return undefined
+    },
+  })
+}
+
+/** A stream of one event. */
+export function encodedEnd(encoder: Encoder, event: RunEvent): SseSource {
+  let isOver = false
+  return pulled({
+    cancel() {},
+    async next() {
+      if (isOver) return undefined
+      isOver = true
+      return encoder.encode(event)
     },
   })
 }

@@ -1,38 +1,36 @@
 /**
- * Text that a client has been told. After a crash a run tells its text again from the beginning: only what is new of it is for the
- * client.
+ * Text that a client has been told. A run that goes on after a crash tells its text again from the beginning: only what is new of
+ * it is for the client.
  */
 export class ToldText {
   #told = ''
-  /** How much of it has been told again; undefined where nothing is. */
+  /** How much of it has come again; undefined once all of it has. */
   #again: number | undefined
+  /** What was given last goes another way than what the client was told: it is the beginning of another text. */
+  isOther = false
 
   /** What is new of a text. */
   add(text: string): string {
-    const known = this.#again === undefined ? 0 : sameStart(text, this.#told, this.#again)
-    if (this.#again !== undefined) {
-      const place = this.#again + known
-      // It goes another way, or has caught up.
-      if (known < text.length) this.#again = undefined
-      else this.#again = place
-      if (this.#again !== undefined) return ''
-      this.#told = this.#told.slice(0, place)
+    if (this.#again === undefined) {
+      this.isOther = false
+      this.#told += text
+      return text
     }
-    const fresh = known === 0 ? text : text.slice(known)
-    this.#told += fresh
-    return fresh
+    return this.#compare(text, this.#again)
   }
 
   /** All text comes again. */
   resume(): void {
-    this.#again = 0
+    this.#again = this.#told === '' ? undefined : 0
   }
-}
 
-/** How many characters of a text are at a place of another one. */
-function sameStart(text: string, other: string, from: number): number {
-  let length = 0
-  while (length < text.length && text[length] === other[from + length] && from + length < other.length)
-    length++
-  return length
+  #compare(text: string, again: number): string {
+    const rest = this.#told.length - again
+    const known = text.slice(0, rest)
+    this.isOther = !this.#told.startsWith(known, again)
+    if (this.isOther) this.#told = this.#told.slice(0, again) + text
+    else this.#told += text.slice(known.length)
+    this.#again = this.isOther || text.length >= rest ? undefined : again + text.length
+    return this.isOther ? text : text.slice(known.length)
+  }
 }

@@ -78,7 +78,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       oneOf: [
         told('text', { text }),
         told('thinking', { text }),
-        told('tool_call_start', { toolCall: object({ id: text, name: text }) }),
+        told('tool_call_start', { toolCall: object({ id: text, name: text }), 'isClientTool?': flag }),
         told('tool_call_delta', { toolCallId: text, argumentsDelta: text }),
         told('tool_call_ready', { toolCallId: text, 'args?': anything }),
         told('tool_call_end', {

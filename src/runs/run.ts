@@ -438,11 +438,17 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       const isMasked = production && !isClientErrorCode(event.code)
       return { ...event, error: isMasked ? 'The tool failed' : this.#withoutKeys(event.error) }
     }
+    if (event.type === 'tool_call_start') return this.#withTaker(event)
     if (event.type !== 'step') return event
     this.#steps ??= new StepIds()
     const step = this.#steps.see(event)
     if (event.error === undefined) return step
     return { ...step, error: production ? 'The step failed' : this.#withoutKeys(event.error) }
+  }
+
+  #withTaker(event: Extract<RunEvent, { type: 'tool_call_start' }>): RunEvent {
+    const isClientTool = this.#options.clientTools?.some(({ name }) => name === event.toolCall.name)
+    return isClientTool ? { ...event, isClientTool } : event
   }
 
   #toErrorEvent(thrown: unknown): ErrorEvent {

@@ -1,0 +1,58 @@
+/**
+ * What a page answers: approvals, and the outputs of the tools that it runs. Questions are calls of such a tool. They are parts of
+ * the assistant's message, which the page sends back.
+ *
+ * @module
+ */
+
+import type { Answer, InputRequest } from '../agents/contract.ts'
+import { ServableError } from '../errors.ts'
+import { isObject } from '../validation.ts'
+import type { UiMessage, UiPart } from './messages.ts'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/**
+ * The run that waits: requests have its id in front, and the message tells it. The message of a run that nothing was answered in has
+ * its id. Throws `run_not_found`.
+ */
+export function waitingRunOf({ id, metadata, parts }: UiMessage): string {
+  const ofRequest = parts.findLast(isDecided)?.approval
+  const [asked] = isObject(ofRequest) ? String(ofRequest.id).split('/', 1) : []
+  const told = isObject(metadata) ? metadata.runId : undefined
+  const found = [asked, told, id].find(each => typeof each === 'string' && UUID.test(each))
+  if (found !== undefined) return String(found)
+  throw new ServableError('run_not_found', 'The message is none of a run that waits')
+}
+
+/** The answers to requests that a message has. What else it says is no permission: the input of a call is the one that was kept. */
+export function answersIn({ parts }: UiMessage, requests: readonly InputRequest[]): Answer[] {
+  return requests.flatMap(request => {
+    const answer = parts.map(part => answerTo(request, part)).findLast(each => each !== undefined)
+    return answer === undefined ? [] : [answer]
+  })
+}
+
+function answerTo({ id, kind, toolCallId = id }: InputRequest, part: UiPart): Answer | undefined {
+  if (kind === 'approval') return decisionOf(id, part)
+  if (part.toolCallId !== toolCallId) return undefined
+  const { state, output = null, errorText } = part
+  if (state === 'output-available')
+    return kind === 'question' ? { id, value: output } : { id, result: output }
+  return state === 'output-error' && kind === 'client_tool' ? { id, result: { error: errorText } } : undefined
+}
+
+function decisionOf(id: string, part: UiPart): Answer | undefined {
+  const { approval } = part
+  if (!isDecided(part) || !isObject(approval) || approval.id !== id) return undefined
+  const { approved, reason } = approval
+  return {
+    id,
+    decision: approved === true ? 'approve' : 'deny',
+    ...(typeof reason === 'string' && reason !== '' && { reason }),
+  }
+}
+
+function isDecided({ state }: UiPart): boolean {
+  return state === 'approval-responded'
+}
