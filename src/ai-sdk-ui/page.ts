@@ -5,7 +5,7 @@
  */
 
 import type { UIMessage, UITools } from 'ai'
-import type { ContentPart, FinishReason, Kind, StepEvent, Usage } from '../agents/run-types.ts'
+import type { ContentPart, FinishReason, InputRequest, Kind, StepEvent, Usage } from '../agents/run-types.ts'
 import type { NamesOf, Nothing, Served, StructuredOf } from '../agents/served.ts'
 import type { Turn } from '../agents/turn.ts'
 
@@ -33,20 +33,24 @@ export type ChatMetadata = {
   readonly runId: string
   readonly finishReason?: FinishReason
   readonly usage?: Usage
+  /** What the answer waits for. */
+  readonly requests?: readonly InputRequest[]
+  /** The code of the error, once the newest run has failed. */
+  readonly errorCode?: string
 }
 
-/** The parts `data-step`, `data-artifact` and `data-structured` of an answer. */
+/** The parts of an answer with data: `data-step`, `data-artifact`, `data-structured`, and `data-message` for data that it says. */
 export type ChatData<Structured = object> = {
   /** A step as it stands. `text` is what it said last. */
   readonly step: Pick<StepEvent, 'name' | 'status' | 'text' | 'durationMs' | 'error'>
-  /** What has come of an artifact; files that have come whole are parts `file`. */
+  /** What has come of an artifact. Its files are parts `file`. */
   readonly artifact: {
     readonly artifactId: string
     readonly name?: string
     readonly parts: readonly ContentPart[]
-    readonly isComplete?: boolean
   }
   readonly structured: Structured
+  readonly message: unknown
 }
 
 /** How a chat is asked to stop. */
@@ -75,18 +79,22 @@ export async function stopChat(
   throw new Error(words || `The service answered ${response.status}`)
 }
 
-/** A message of a session: text and files. It is one of any `ChatMessage`. */
+/** A message of a session: text, files and what is asked. It is one of any `ChatMessage`. */
 export type KeptMessage = UIMessage<ChatMetadata, Nothing, Nothing>
 
 /**
  * The turns of a session, newest first, as messages for `useChat`, oldest first. The answer of a run at work is left out:
- * `resume: true` of `useChat` has it told. Calls of tools are left out as well.
+ * `resume: true` of `useChat` has it told. Calls of tools are left out as well, but for what the newest run waits for: the `requests` of
+ * its record.
  *
  * @example
  * const { turns } = await client.sessions.messages('helper', id)
- * const chat = useChat({ id, messages: messagesOf(turns), resume: true, transport })
+ * const [newest] = turns
+ * const isWaiting = newest?.finishReason === 'input_required'
+ * const { requests } = isWaiting ? await client.runs.get(newest.runId) : {}
+ * const chat = useChat({ id, messages: messagesOf(turns, requests), resume: true, transport })
  */
-export function messagesOf(turns: readonly Turn[]): KeptMessage[] {
+export function messagesOf(turns: readonly Turn[], requests: readonly InputRequest[] = []): KeptMessage[] {
   const messages: KeptMessage[] = []
   const answers = new Map<string, KeptMessage>()
   const left = new Set<KeptMessage>()
@@ -103,8 +111,27 @@ export function messagesOf(turns: readonly Turn[]): KeptMessage[] {
     if (status === 'running' || (status !== 'completed' && answer.parts.length === 0)) left.add(answer)
     else left.delete(answer)
   }
+  const newest = answers.get(turns[0]?.runId ?? '')
+  newest?.parts.push(...requests.map(callOf))
   return messages.filter(message => !left.has(message))
 }
+
+/** A request, as the stream of the answer told it. */
+function callOf({ id, kind, toolCallId = id, toolName, args, message, schema }: InputRequest): Part {
+  const state = 'input-available'
+  const call = {
+    approval: {
+      ...{ type: 'dynamic-tool', toolName, toolCallId, providerExecuted: true, input: args },
+      ...{ state: 'approval-requested', approval: { id } },
+    },
+    question: { type: 'tool-question', toolCallId: id, state, input: { message, schema } },
+    client_tool: { type: `tool-${toolName}`, toolCallId, state, input: args },
+  }[kind]
+  // Version 5 knows no approvals.
+  return call as object as Part
+}
+
+type Part = KeptMessage['parts'][number]
 
 /** What was said in a turn. */
 function askedIn({ input, messageId }: Turn, first: string): KeptMessage {
@@ -112,7 +139,7 @@ function askedIn({ input, messageId }: Turn, first: string): KeptMessage {
   return { id: messageId ?? `${first}:user`, role: 'user', parts: parts.flatMap(partOf) }
 }
 
-function partOf(part: ContentPart): KeptMessage['parts'] {
+function partOf(part: ContentPart): Part[] {
   if (part.type === 'text') return [{ type: 'text', text: part.text }]
   if (part.type === 'data') return []
   const { type, data, mimeType: mediaType = `${type}/*` } = part
@@ -121,5 +148,5 @@ function partOf(part: ContentPart): KeptMessage['parts'] {
   return [{ type: 'file', mediaType, url, ...(filename && { filename }) }]
 }
 
-/** A URL, or the address of an input on this service; anything else is base64. */
-const ADDRESS = /^[a-z][\w+.-]*:|^\/.*\/input(\?|$)/i
+/** A URL, or the address of a file of a run; anything else is base64, which has no hyphen. */
+const ADDRESS = /^[a-z][\w+.-]*:|^(\/[^?]{0,200})?\/runs\/[\da-f]{8}-/i

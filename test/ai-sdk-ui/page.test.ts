@@ -14,6 +14,8 @@ const turn = (runId: string, more: Partial<Turn>): Turn => ({
   ...more,
 })
 
+const INPUT = '/api/runs/0b0d4f43-2f1c-4a4f-9d3c-6f3f3a0a9f57/input'
+
 /** Turns as the service tells them, newest first. */
 const told = (...turns: Turn[]) => messagesOf(turns.toReversed())
 
@@ -76,6 +78,41 @@ describe('messagesOf', () => {
     ])
   })
 
+  it('asks again what the newest run waits for', () => {
+    const turns = [turn('r1', { text: 'Which?', finishReason: 'input_required' })]
+    const requests = [
+      {
+        id: 'r1/approve:pay',
+        kind: 'approval',
+        toolCallId: 'c1',
+        toolName: 'pay',
+        args: { sum: 3 },
+        digest: 'd',
+      },
+      { id: 'r1/size', kind: 'question', message: 'Size?', schema: { type: 'string' }, digest: 'd' },
+      {
+        id: 'r1/client_tool:pick',
+        kind: 'client_tool',
+        toolCallId: 'c2',
+        toolName: 'pick',
+        args: {},
+        digest: 'd',
+      },
+    ] as const
+    expect(messagesOf(turns, requests)[1]?.parts).toEqual([
+      { type: 'text', text: 'Which?' },
+      {
+        ...{ type: 'dynamic-tool', toolName: 'pay', toolCallId: 'c1', providerExecuted: true },
+        ...{ state: 'approval-requested', input: { sum: 3 }, approval: { id: 'r1/approve:pay' } },
+      },
+      {
+        ...{ type: 'tool-question', toolCallId: 'r1/size', state: 'input-available' },
+        input: { message: 'Size?', schema: { type: 'string' } },
+      },
+      { type: 'tool-pick', toolCallId: 'c2', state: 'input-available', input: {} },
+    ])
+  })
+
   it('makes files of files, wherever they are', () => {
     const png = 'data:image/png;base64,iVBORw0KGgo='
     const jpeg = '/9j/4AAQSkZJRgABAQ=='
@@ -87,8 +124,8 @@ describe('messagesOf', () => {
           { type: 'image', data: png, mimeType: 'image/png' },
           { type: 'image', data: jpeg },
           { type: 'audio', data: 'https://files.example/a', mimeType: 'audio/wav' },
-          { type: 'file', data: '/api/runs/r1/input?part=4', mimeType: 'text/csv', filename: 'a.csv' },
-          { type: 'file', data: '/api/runs/r1/input', mimeType: 'text/csv' },
+          { type: 'file', data: `${INPUT}?part=4`, mimeType: 'text/csv', filename: 'a.csv' },
+          { type: 'file', data: INPUT, mimeType: 'text/csv' },
         ],
       }),
     )
@@ -97,8 +134,8 @@ describe('messagesOf', () => {
       { type: 'file', mediaType: 'image/png', url: png },
       { type: 'file', mediaType: 'image/*', url: `data:image/*;base64,${jpeg}` },
       { type: 'file', mediaType: 'audio/wav', url: 'https://files.example/a' },
-      { type: 'file', mediaType: 'text/csv', url: '/api/runs/r1/input?part=4', filename: 'a.csv' },
-      { type: 'file', mediaType: 'text/csv', url: '/api/runs/r1/input' },
+      { type: 'file', mediaType: 'text/csv', url: `${INPUT}?part=4`, filename: 'a.csv' },
+      { type: 'file', mediaType: 'text/csv', url: INPUT },
     ])
   })
 })
