@@ -6,6 +6,7 @@ import {
 } from 'ai'
 import { useEffect, useState } from 'react'
 import { type ChatMessage, type KeptMessage, stopChat } from 'servable/ai-sdk-ui/page'
+import { attached } from './attached.ts'
 import { Composer } from './composer.tsx'
 import { Message } from './message.tsx'
 import type { handler } from './service.ts'
@@ -108,10 +109,18 @@ export function Chat({ place, description, kept, isResumed, onChange, onLost }: 
 const transportTo = (api: string) =>
   new DefaultChatTransport<Told>({
     api,
-    prepareSendMessagesRequest: ({ id, trigger, messageId, messages }) => ({
-      body: { id, trigger, messageId, messages: messages.slice(-3) },
-    }),
+    async prepareSendMessagesRequest({ id, trigger, messageId, messages }) {
+      const before = messages.slice(-3, -1)
+      const newest = await Promise.all(messages.slice(-1).map(withFiles))
+      return { body: { id, trigger, messageId, messages: [...before, ...newest] } }
+    },
   })
+
+async function withFiles(message: Told): Promise<Told> {
+  if (message.role !== 'user') return message
+  const parts = message.parts.map(part => (part.type === 'file' ? attached(part) : part))
+  return { ...message, parts: await Promise.all(parts) }
+}
 
 /** Whether an approval is still to be decided. */
 const isAsked = ({ messages }: { messages: readonly Told[] }) =>

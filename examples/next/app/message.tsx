@@ -57,6 +57,8 @@ function Asked({ message, isBusy, onEdit }: Props) {
 
 function Answer({ message, isBusy, isLast, onRegenerate, onDecide, onAnswer }: Props) {
   const canAnswer = isLast && !isBusy
+  // A run that failed at once said nothing.
+  if (message.parts.length === 0) return null
   return (
     <article className="answer" aria-label="Answer">
       {message.parts.map((part, index) => (
@@ -78,14 +80,12 @@ interface PartProps extends Pick<Props, 'onDecide' | 'onAnswer'> {
 }
 
 function Part({ part, canAnswer, onDecide, onAnswer }: PartProps) {
-  if (isToolUIPart(part)) {
-    const isQuestion =
-      part.type === 'tool-question' || (part.type === 'dynamic-tool' && part.toolName === 'question')
-    if (!isQuestion) return <Tool call={part} canAnswer={canAnswer} onDecide={onDecide} />
+  if (part.type === 'tool-question') {
     return (
       <Question call={part} canAnswer={canAnswer} onAnswer={output => onAnswer(part.toolCallId, output)} />
     )
   }
+  if (isToolUIPart(part)) return <Tool call={part} canAnswer={canAnswer} onDecide={onDecide} />
   if (part.type === 'text') return <Words text={part.text} />
   if (part.type === 'reasoning') return <Thought text={part.text} isThinking={part.state === 'streaming'} />
   if (part.type === 'file') return <File file={part} />

@@ -1,9 +1,9 @@
-import type { DynamicToolUIPart, ToolUIPart } from 'ai'
+import type { ToolUIPart } from 'ai'
 import type { FormEvent } from 'react'
 import { jsonOf } from './parts.tsx'
 
 interface Props {
-  readonly call: ToolUIPart | DynamicToolUIPart
+  readonly call: ToolUIPart
   readonly canAnswer: boolean
   readonly onAnswer: (output: unknown) => void
 }

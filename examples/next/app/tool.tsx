@@ -1,5 +1,5 @@
 import { type DynamicToolUIPart, getToolName, type ToolUIPart } from 'ai'
-import type { FormEvent } from 'react'
+import { useState } from 'react'
 import { jsonOf } from './parts.tsx'
 
 /** What a person has decided of a call. */
@@ -62,24 +62,25 @@ interface ApprovalProps {
   readonly onDecide: (decision: Omit<Decision, 'id'>) => void
 }
 
+/** Enter in the reason decides nothing: only the buttons do. */
 function Approval({ name, onDecide }: ApprovalProps) {
-  function decide(event: FormEvent<HTMLFormElement>): void {
-    event.preventDefault()
-    const { submitter } = event.nativeEvent as SubmitEvent
-    const fields = new FormData(event.currentTarget, submitter)
-    const reason = String(fields.get('reason'))
-    onDecide({ approved: fields.get('decision') === 'approve', ...(reason !== '' && { reason }) })
-  }
-
+  const [reason, setReason] = useState('')
+  const decide = (approved: boolean) => onDecide({ approved, ...(reason !== '' && { reason }) })
   return (
-    <form className="approval" aria-label={`Approval of ${name}`} onSubmit={decide}>
-      <input name="reason" aria-label="Reason" placeholder="Reason, if you like" />
-      <button type="submit" name="decision" value="approve">
+    <fieldset className="approval">
+      <legend className="unseen">Approval of {name}</legend>
+      <input
+        aria-label="Reason"
+        placeholder="Reason, if you like"
+        value={reason}
+        onChange={event => setReason(event.target.value)}
+      />
+      <button type="button" onClick={() => decide(true)}>
         Approve
       </button>
-      <button type="submit" name="decision" value="deny">
+      <button type="button" onClick={() => decide(false)}>
         Deny
       </button>
-    </form>
+    </fieldset>
   )
 }

@@ -5,7 +5,6 @@ import type { Middleware } from 'servable'
  * sets the identity of who is signed in, and refuses everyone else.
  */
 export const visitors: Middleware = (request, context, next) => {
-  if (context.identity !== undefined) return next()
   const known = COOKIE.exec(request.headers.get('cookie') ?? '')?.[1]
   const id = known ?? crypto.randomUUID()
   if (known === undefined) {
