@@ -41,11 +41,8 @@ export default function Page() {
   }, [])
 
   useEffect(() => {
-    void attempt(async () => {
-      // The first answer gives the browser its identity.
-      await refresh()
-      setOffered(await offers())
-    })
+    void refresh()
+    void attempt(async () => setOffered(await offers()))
   }, [attempt, refresh])
 
   const [first] = offered

@@ -1,18 +1,9 @@
 import type { Middleware } from 'servable'
 
-/**
- * Makes each browser a user of its own, so that it has its sessions, runs and files to itself. A real app has its login here: it
- * sets the identity of who is signed in, and refuses everyone else.
- */
+/** Makes a browser that `proxy.ts` has named a user, who has sessions, runs and files. Other clients are nobody. */
 export const visitors: Middleware = (request, context, next) => {
-  const known = COOKIE.exec(request.headers.get('cookie') ?? '')?.[1]
-  const id = known ?? crypto.randomUUID()
-  if (known === undefined) {
-    const secure = request.url.startsWith('https:') ? '; Secure' : ''
-    const cookie = `visitor=${id}; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax${secure}`
-    context.responseHeaders.append('set-cookie', cookie)
-  }
-  context.identity = { id }
+  const [, id] = COOKIE.exec(request.headers.get('cookie') ?? '') ?? []
+  if (id !== undefined) context.identity = { id }
   return next()
 }
 
