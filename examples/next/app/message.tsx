@@ -92,6 +92,7 @@ function Part({ part, canAnswer, onDecide, onAnswer }: PartProps) {
   if (part.type === 'data-step') return <Step step={part.data} />
   if (part.type === 'data-artifact') return <Artifact artifact={part.data} />
   if (part.type === 'data-structured') return <Data label="Structured output" data={part.data} />
+  if (part.type === 'data-message') return <Data label="Data" data={part.data} />
   return null
 }
 
