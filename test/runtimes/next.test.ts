@@ -12,6 +12,7 @@ import { chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { a2aContract } from '../contracts/a2a.ts'
 import { adminContract } from '../contracts/admin.ts'
+import { aiSdkUiContract } from '../contracts/ai-sdk-ui.ts'
 import { clientContract, clientServer } from '../contracts/client.ts'
 import {
   clientOf,
@@ -76,6 +77,8 @@ describe('a Node route over a database', () => {
 adminContract('a Node route', () => deploy('admin')(''))
 
 describe('a model-backed agent on a Node route', () => aiContract(deploy('ai')))
+
+describe('chats on a Node route', () => aiSdkUiContract(deploy('ai-sdk-ui')))
 
 describe('the client on a Node route', () => clientContract(clientServer(), () => deploy('client')('')))
 
