@@ -17,6 +17,7 @@ const PAGE = `<!doctype html>
   <li>An agent that asks: <code>POST /api/agents/tailor/run</code>, then <code>POST /api/runs/:id/answers</code>
   <li>With USER_TOKEN in <code>.dev.vars</code>, and <code>Authorization: Bearer …</code>: your sessions at
     <code>/api/sessions</code>, and what waits for you at <code>/api/approvals</code>
+  <li>Chats of the AI SDK: <code>useChat</code> with the <code>api</code> <code>/api/agents/echo/chat</code>
   <li>Socket.IO and plain WebSockets at <code>/socket.io/</code>
 </ul>
 <pre>curl -N localhost:8787/api/agents/summarizer/stream -H 'content-type: application/json' -d '{"input":"…"}'</pre>

@@ -31,6 +31,7 @@ const ROOMS = {
   'src/files/plugin.ts': ['files'],
   'src/sessions/plugin.ts': ['sessions'],
   'src/approvals/plugin.ts': ['approvals'],
+  'src/ai-sdk-ui/plugin.ts': ['aiSdkUi'],
   'src/metrics/plugin.ts': ['metrics', 'MetricsExporter'],
   'src/admin/plugin.ts': ['admin'],
   'src/openapi/plugin.ts': ['openapi'],
@@ -51,7 +52,7 @@ function withPlugin(name: string, entry: string, call: string, limit: number, ke
 }
 
 const ALL = [
-  'cors(true), rateLimit(), uploads(), trustProxy(1), corrections(), tools(), openapi(), files(), sessions(), approvals(),',
+  'cors(true), rateLimit(), uploads(), trustProxy(1), corrections(), tools(), openapi(), files(), sessions(), approvals(), aiSdkUi(),',
   'metrics(new MetricsExporter()), admin(), a2a(), eventSocket()',
 ].join(' ')
 
@@ -80,6 +81,7 @@ export const BUNDLES: readonly Bundle[] = [
   withPlugin('`files()`, `memoryState()`', 'src/files/plugin.ts', 'files()', 61.6, true),
   withPlugin('`approvals()`, `memoryState()`', 'src/approvals/plugin.ts', 'approvals()', 56.1, true),
   withPlugin('`sessions()`, `memoryState()`', 'src/sessions/plugin.ts', 'sessions()', 60.0, true),
+  withPlugin('`aiSdkUi()`', 'src/ai-sdk-ui/plugin.ts', 'aiSdkUi()', 39.3),
   withPlugin('`metrics()`', 'src/metrics/plugin.ts', 'metrics(new MetricsExporter())', 42.7),
   withPlugin('`openapi()`', 'src/openapi/plugin.ts', 'openapi()', 45.7),
   withPlugin('`eventSocket()`', 'src/gateway/plugin.ts', 'eventSocket()', 53.2),

@@ -38,7 +38,7 @@ export const PAGES_OF_CALLERS: readonly string[] = [
 ]
 
 /** Pages that have a test of their own. */
-const PAGES_APART: readonly string[] = ['approvals.md', 'resuming.md']
+const PAGES_APART: readonly string[] = ['ai-sdk-ui.md', 'approvals.md', 'resuming.md']
 
 /** Snippets that need a framework, which `test/frameworks` installs and tests them with. */
 const OF_FRAMEWORK = /^\/\/ framework-/
@@ -104,7 +104,7 @@ const { exports: entries } = JSON.parse(await readFile(join(root, 'deno.json'), 
 
 /** A snippet for a folder in `test/.tmp`, which imports the sources of each entry. */
 export function fromSources(text: string): string {
-  return text.replace(/'servable(\/[\w-]+)?'/g, (_, path = '') =>
+  return text.replace(/'servable(\/[\w/-]+)?'/g, (_, path = '') =>
     JSON.stringify(join('../../..', entries[`.${path}`] ?? 'unknown')),
   )
 }
@@ -135,7 +135,7 @@ declare namespace JSX {
   interface IntrinsicElements {
     readonly main: object
     readonly p: object
-    readonly button: { readonly onClick?: () => unknown }
+    readonly button: { readonly onClick?: () => unknown; readonly disabled?: boolean }
   }
 }
 `

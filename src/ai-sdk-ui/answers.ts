@@ -13,14 +13,14 @@ import type { UiMessage, UiPart } from './messages.ts'
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 /**
- * The run that waits: requests have its id in front, and the message tells it. The message of a run that nothing was answered in has
- * its id. Throws `run_not_found`.
+ * The run that waits. The metadata of the message tells it; where a page has lost that, the ids of approvals begin with it, and a
+ * message has the id of its first run. Throws `run_not_found`.
  */
 export function waitingRunOf({ id, metadata, parts }: UiMessage): string {
   const ofRequest = parts.findLast(isDecided)?.approval
   const [asked] = isObject(ofRequest) ? String(ofRequest.id).split('/', 1) : []
   const told = isObject(metadata) ? metadata.runId : undefined
-  const found = [asked, told, id].find(each => typeof each === 'string' && UUID.test(each))
+  const found = [told, asked, id].find(each => typeof each === 'string' && UUID.test(each))
   if (found !== undefined) return String(found)
   throw new ServableError('run_not_found', 'The message is none of a run that waits')
 }

@@ -45,7 +45,8 @@ const MessageSchema: v.GenericSchema<unknown, UiMessage> = v.object({
   parts: list(v.custom<UiPart>(isObject, 'must be an object'), MAX_PARTS),
 })
 
-const BodySchema: v.GenericSchema<unknown, ChatBody> = v.pipe(
+/** The body of a chat. */
+export const ChatSchema: v.GenericSchema<unknown, ChatBody> = v.pipe(
   v.custom<object>(isObject, 'must be a JSON object'),
   v.object({
     id: idText,
@@ -58,7 +59,7 @@ const BodySchema: v.GenericSchema<unknown, ChatBody> = v.pipe(
 
 /** Checks a body. Throws `invalid_body` that names what is wrong. */
 export function parseChat(value: unknown): ChatBody {
-  return validate(BodySchema, value, 'invalid_body', 'body')
+  return validate(ChatSchema, value, 'invalid_body', 'body')
 }
 
 /** What the user says. */
