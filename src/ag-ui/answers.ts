@@ -5,13 +5,11 @@
  * @module
  */
 
-import * as v from 'valibot'
 import type { Answer, InputRequest } from '../agents/contract.ts'
 import { isServableError, ServableError } from '../errors.ts'
 import type { RunHost, Viewer } from '../runs/host.ts'
 import type { RunRecord } from '../runs/record.ts'
 import type { Target } from '../runs/target.ts'
-import { validate } from '../validation.ts'
 import type { Message, ResumeEntry, RunAgentInput, ToolMessage } from './input.ts'
 import { lastUserOf } from './messages.ts'
 
@@ -139,30 +137,30 @@ function answerTo({ id, kind }: Pick<InputRequest, 'id' | 'kind'>, value: unknow
   return kind === 'question' ? { id, value } : { id, result: value }
 }
 
-const DecisionSchema = v.object({
-  approved: v.boolean('must be true or false'),
-  reason: v.optional(v.pipe(v.string(), v.maxLength(10_000, 'must have at most 10000 characters'))),
-  editedArgs: v.unknown(),
-})
-
 /** `true`, `{ approved, reason?, editedArgs? }`, or `decision` in place of `approved`. */
 function decisionOf(value: unknown, path: string) {
   if (!isDecision(value)) throw misfit(path, 'must be an object with `approved`: true or false')
-  const { decision, ...rest } = Object(value) as Readonly<Record<string, unknown>>
-  const asked =
-    typeof value === 'boolean' ? { approved: value } : { approved: decision === 'approve', ...rest }
-  const { approved, reason, editedArgs } = validate(DecisionSchema, asked, 'invalid_body', path)
+  const { approved, decision, reason, editedArgs } = Object(value) as Decision
+  const isApproved = value === true || approved === true || decision === 'approve'
+  if (reason !== undefined && !(typeof reason === 'string' && reason.length <= MAX_REASON)) {
+    throw misfit(`${path}.reason`, `must be text of at most ${MAX_REASON} characters`)
+  }
   return {
-    decision: approved ? ('approve' as const) : ('deny' as const),
+    decision: isApproved ? ('approve' as const) : ('deny' as const),
     ...(reason !== undefined && { reason }),
-    ...(approved && editedArgs !== undefined && { editedArgs }),
+    ...(isApproved && editedArgs !== undefined && { editedArgs }),
   }
 }
+
+/** Characters of a reason. */
+const MAX_REASON = 10_000
+
+type Decision = Readonly<Record<'approved' | 'decision' | 'reason' | 'editedArgs', unknown>>
 
 /** Whether a value says yes or no. */
 function isDecision(value: unknown): boolean {
   if (typeof value === 'boolean') return true
-  const { approved, decision } = Object(value) as Readonly<Record<string, unknown>>
+  const { approved, decision } = Object(value) as Decision
   return typeof approved === 'boolean' || decision === 'approve' || decision === 'deny'
 }
 

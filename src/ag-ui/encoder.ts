@@ -332,10 +332,7 @@ export class AgUiEncoder implements Encoder {
 
   #finish(event: FinishEvent): void {
     const told = sseData(finished(event, this.#run))
-    this.#closeAll(
-      undefined,
-      event.requests?.map(({ id }) => id),
-    )
+    this.#closeAll(undefined, event.requests !== undefined)
     this.#out += told
   }
 

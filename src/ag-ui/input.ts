@@ -35,7 +35,7 @@ const PartSchema = v.variant(
     v.object({
       type: v.picklist(['image', 'audio', 'video', 'document']),
       source: SourceSchema,
-      metadata: v.unknown(),
+      metadata: v.optional(v.unknown()),
     }),
     // Of 0.x.
     v.object({
@@ -122,7 +122,7 @@ const ToolSchema = v.object({
     v.regex(/^(?!__proto__$)[\w-]{1,64}$/, 'must have 1 to 64 characters of A-Z, a-z, 0-9, _ and -'),
   ),
   description: v.optional(text),
-  parameters: v.unknown(),
+  parameters: v.optional(v.unknown()),
 })
 
 /** An answer to an interrupt. */
@@ -135,7 +135,7 @@ export interface ResumeEntry {
 const ResumeSchema = v.object({
   interruptId: v.pipe(filled, v.maxLength(2000, 'must have at most 2000 characters')),
   status: v.picklist(['resolved', 'cancelled'], 'must be resolved or cancelled'),
-  payload: v.unknown(),
+  payload: v.optional(v.unknown()),
 })
 
 /** A body. */
@@ -162,8 +162,8 @@ export const RunAgentInputSchema: v.GenericSchema<unknown, RunAgentInput> = v.pi
     messages: list(MessageSchema, MAX_MESSAGES),
     tools: v.optional(list(ToolSchema, MAX_TOOLS), []),
     context: v.optional(list(v.object({ description: text, value: text }), MAX_CONTEXT), []),
-    state: v.unknown(),
-    forwardedProps: v.unknown(),
+    state: v.optional(v.unknown()),
+    forwardedProps: v.optional(v.unknown()),
     resume: v.optional(list(ResumeSchema, MAX_ANSWERS), []),
   }),
 )

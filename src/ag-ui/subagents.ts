@@ -26,10 +26,11 @@ export interface Place extends EventFacts {
 /** Steps and calls inside of each other that are looked at. */
 const MAX_DEPTH = 20
 
-/** A subagent at work. `place` is the step or the call in which it was called. */
+/** `place` is the step or the call in which it was called. */
 interface Subagent {
   readonly id: string
   readonly place: string | undefined
+  isAtWork: boolean
 }
 
 /** See the module's head. */
@@ -37,7 +38,7 @@ export class Subagents {
   readonly #run: Named
   readonly #tell: (event: object) => void
   readonly #max: number
-  readonly #open = new Map<string, Subagent>()
+  readonly #known = new Map<string, Subagent>()
   #ids = 0
 
   constructor(run: Named, tell: (event: object) => void, max: number) {
@@ -58,11 +59,14 @@ export class Subagents {
       around = find(place)
     }
     const key = `${agent}\n${place ?? ''}`
-    const known = this.#open.get(key)
-    if (known !== undefined) return { subagentRunId: known.id }
+    const known = this.#known.get(key)
+    // What members say at once is told one after the other: some of it comes when its step has ended.
+    const isLate = place !== undefined && around === undefined
+    if (known?.isAtWork || (known && isLate)) return { subagentRunId: known.id }
     const parent = around && this.at(around, placeOf, depth + 1).subagentRunId
     const subagentRunId = idIn(this.#run.runId, `agent-${++this.#ids}`)
-    this.#open.set(key, { id: subagentRunId, place })
+    this.#known.delete(key)
+    this.#known.set(key, { id: subagentRunId, place, isAtWork: true })
     this.#tell({
       type: 'SUBAGENT_STARTED',
       subagentRunId,
@@ -70,21 +74,25 @@ export class Subagents {
       parentSubagentRunId: parent,
       parentToolCallId: around?.isCall && place,
     })
-    const [oldest] = this.#open.values()
-    if (this.#open.size > this.#max && oldest) this.finish([oldest.id])
+    const [oldest] = this.#known
+    if (this.#known.size > this.#max && oldest) {
+      this.finish([oldest[1].id])
+      this.#known.delete(oldest[0])
+    }
     return { subagentRunId }
   }
 
   /** The ids of those that were called in a step or a call. */
   inside(place: string): string[] {
-    return [...this.#open.values()].filter(each => each.place === place).map(({ id }) => id)
+    return [...this.#known.values()].filter(each => each.place === place).map(({ id }) => id)
   }
 
   /** Ends some, or all: with an error, or since they wait for answers. */
   finish(ids?: readonly string[], error?: string, isWaiting = false): void {
-    for (const [key, { id: subagentRunId }] of [...this.#open].reverse()) {
-      if (ids !== undefined && !ids.includes(subagentRunId)) continue
-      this.#open.delete(key)
+    for (const subagent of [...this.#known.values()].reverse()) {
+      const { id: subagentRunId, isAtWork } = subagent
+      if (!isAtWork || ids?.includes(subagentRunId) === false) continue
+      subagent.isAtWork = false
       if (error !== undefined) this.#tell({ type: 'SUBAGENT_ERROR', subagentRunId, message: error })
       else {
         const type = isWaiting ? 'suspended' : 'success'

@@ -12,7 +12,7 @@ export interface AgUiClient {
   addMessage(message: object): void
   setMessages(messages: object[]): void
   runAgent(
-    parameters?: RunAgentParameters & { readonly resume?: object[] },
+    parameters?: RunAgentParameters,
     subscriber?: { onEvent(told: { readonly event: BaseEvent }): void },
   ): Promise<{ readonly result: unknown; readonly newMessages: readonly unknown[] }>
   abortRun(): void
