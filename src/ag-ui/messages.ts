@@ -24,7 +24,7 @@ export function conversationOf({ threadId, messages, tools }: RunAgentInput): Co
     isNamed: true,
     input: inputOf(message.content),
     messageId: message.id,
-    history: historyOf(messages.slice(0, at)),
+    history: () => historyOf(messages.slice(0, at)),
     ...(tools.length > 0 && { clientTools: tools.map(toClientTool) }),
     replaces: 'may',
   }
