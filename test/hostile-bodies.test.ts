@@ -57,7 +57,7 @@ const HTTP: readonly [path: string, bodies: readonly string[]][] = [
       '{"input":[@]}',
       '{"input":[{"type":@}]}',
       '{"input":[{"type":"file","data":"aGk=","mimeType":@}]}',
-      '{"input":"x","sessionId":@,"userId":@,"apiKey":@,"background":@}',
+      '{"input":"x","sessionId":@,"messageId":@,"replaces":@,"userId":@,"apiKey":@,"background":@}',
       '{"input":"x","history":@,"clientTools":@,"memory":@}',
       '{"input":"x","history":[@]}',
       '{"input":"x","history":[{"role":@,"content":@}]}',

@@ -6,6 +6,7 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   a2a: ['a2a', 'a2a-interrupted', 'push-interrupted'],
   admin: ['admin', 'admin-open'],
   agents: ['node'],
+  'ai-sdk-ui': ['ai-sdk-ui'],
   approvals: ['approvals', 'approvals-interrupted'],
   client: ['client'],
   core: ['objects', 'plugin'],

@@ -79,6 +79,14 @@ export interface SessionNote {
   readonly provider?: string | undefined
 }
 
+/** A turn that begins, or goes on. */
+export interface BegunTurn extends Turn {
+  /** It goes on where its process died. */
+  readonly goesOn?: boolean | undefined
+  /** The id of the message whose turn it replaces, with all after that. */
+  readonly replaces?: string | undefined
+}
+
 /** What a run finds that wants a session. */
 export interface Entered {
   /** How many are before it; with 0 it has the session. */
@@ -138,9 +146,10 @@ export interface SessionKeeper {
   /** When the turn of a run may be gone; undefined where there is none, and the run does not wait for the session. */
   turnUntil(key: SessionKey, runId: string): Promise<number | undefined>
   /**
-   * Gets in line, or keeps the place in it; the first in line has the session, and its turn begins. Throws `session_busy`.
+   * Gets in line, or keeps the place in it; the first in line has the session, and its turn begins. Throws `session_busy`, and
+   * `session_changed` where the message that it replaces is not there.
    */
-  enter(key: SessionKey, turn: Turn, goesOn?: boolean): Promise<Entered>
+  enter(key: SessionKey, turn: BegunTurn): Promise<Entered>
   /** Keeps the session. False for a run that is to stop. */
   beat(key: SessionKey, runId: string): Promise<boolean>
   /** Leaves the line. Keeps how the turn ended, if it began; without its beginning only where that is known. */

@@ -95,7 +95,8 @@ function saidBy({ parts }: UiMessage): HistoryMessage[] {
 /** A step of an assistant's message. */
 class Step {
   readonly #content: ContentPart[] = []
-  readonly #calls: HistoryToolCall[] = []
+  /** By their ids: a step has a call once. */
+  readonly #calls = new Map<string, HistoryToolCall>()
   readonly #results: HistoryMessage[] = []
 
   add(part: UiPart): void {
@@ -103,19 +104,20 @@ class Step {
     if (call === undefined) this.#content.push(...contentOf(part))
     else if (part.state === 'output-available' || part.state === 'output-error') {
       const { toolCallId, toolName } = call
+      if (this.#calls.has(toolCallId)) return
       const result = part.state === 'output-error' ? { error: part.errorText } : (part.output ?? null)
-      this.#calls.push(call)
+      this.#calls.set(toolCallId, call)
       this.#results.push({ role: 'tool', toolCallId, toolName, result })
     }
   }
 
   messages(): HistoryMessage[] {
     const content = this.#content
-    if (content.length === 0 && this.#calls.length === 0) return []
+    if (content.length === 0 && this.#calls.size === 0) return []
     const said = {
       role: 'assistant' as const,
       ...(content.length > 0 && { content }),
-      ...(this.#calls.length > 0 && { toolCalls: this.#calls }),
+      ...(this.#calls.size > 0 && { toolCalls: [...this.#calls.values()] }),
     }
     return [said, ...this.#results]
   }

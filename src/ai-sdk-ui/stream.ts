@@ -112,7 +112,7 @@ export class MessageStream implements Encoder {
       case 'artifact':
         return this.#artifact(event)
       case 'message':
-        return this.#apart(event, event.parts.map(part => this.#part(part)).join(''))
+        return event.parts.map(part => this.#part(part, event)).join('')
       case 'resumed':
         return this.#resume()
       case 'finish':
@@ -207,12 +207,12 @@ export class MessageStream implements Encoder {
     return told && this.#apart(event, told)
   }
 
-  #part(part: ContentPart): string {
-    if (part.type === 'data') return dataOf('message', part.data)
-    if (isFile(part)) return fileOf(part)
-    const id = `text-${++this.#parts}`
-    const delta = sseData({ type: 'text-delta', id, delta: part.text })
-    return sseData({ type: 'text-start', id }) + delta + sseData({ type: 'text-end', id })
+  /** A part of a message. Its text is a part of its own. */
+  #part(part: ContentPart, facts: EventFacts): string {
+    if (part.type === 'data') return this.#apart(facts, dataOf('message', part.data))
+    if (isFile(part)) return this.#apart(facts, fileOf(part))
+    const speaker = this.#speakerOf(facts)
+    return close(speaker) + this.#say('text', part.text, facts) + close(speaker)
   }
 
   /** What was complete stays; what was not begins again. */
@@ -228,9 +228,7 @@ export class MessageStream implements Encoder {
 
   #finish({ finishReason, requests = [], structured, usage }: FinishEvent): string {
     const data = structured == null ? '' : dataOf('structured', structured)
-    const rest = [...this.#artifacts.values()].map(artifact => artifactOf(artifact.rest())).join('') + data
-    const said =
-      this.#closeAll() + (rest && this.#content(rest)) + this.#askAll(requests) + this.#finishStep()
+    const said = this.#closeAll() + this.#rest(data) + this.#askAll(requests) + this.#finishStep()
     const messageMetadata = {
       finishReason,
       ...(usage && { usage }),
@@ -243,7 +241,13 @@ export class MessageStream implements Encoder {
 
   #fail(errorText: string, errorCode: string): string {
     const about = sseData({ type: 'message-metadata', messageMetadata: { errorCode } })
-    return this.#closeAll() + about + sseData({ type: 'error', errorText }) + DONE
+    return this.#closeAll() + this.#rest() + about + sseData({ type: 'error', errorText }) + DONE
+  }
+
+  /** What was not told of the artifacts, and what comes last. */
+  #rest(last = ''): string {
+    const told = [...this.#artifacts.values()].map(artifact => artifactOf(artifact.rest())).join('') + last
+    return told && this.#content(told)
   }
 
   #askAll(requests: readonly InputRequest[]): string {

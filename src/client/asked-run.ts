@@ -45,10 +45,10 @@ export function askRun(
   input: RunInput,
   options: RunStart,
 ): AskedRun {
-  const { sessionId, messageId, userId, history, clientTools, memory } = options
+  const { sessionId, messageId, replaces, userId, history, clientTools, memory } = options
   const isFollowed = options.follow !== false
   // What is undefined is not sent.
-  const told = { input, sessionId, messageId, userId, history, clientTools, memory }
+  const told = { input, sessionId, messageId, replaces, userId, history, clientTools, memory }
   const body = { ...told, background: isFollowed || undefined }
   // 128 random bits; `crypto.randomUUID` is not there on pages without HTTPS.
   const newKey = crypto.getRandomValues(new Uint8Array(16)).join('-')

@@ -74,6 +74,11 @@ export interface RunCallOptions extends CallOptions {
   readonly memory?: 'client' | undefined
   /** Your own id of the message. The turn of the session has it. */
   readonly messageId?: string | undefined
+  /**
+   * Your id of an earlier message of the session. When this run begins its work, the turn of that message and all after it are
+   * deleted. `session_changed` where it is not there.
+   */
+  readonly replaces?: string | undefined
   /** The user who asks. If the service knows an identity, that one counts instead. */
   readonly userId?: string | undefined
   /**

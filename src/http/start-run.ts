@@ -132,27 +132,29 @@ export function runOptionsOf(
   return {
     sessionId,
     messageId,
+    replaces,
     userId: owner ?? userId,
     identity: owner ?? undefined,
     apiKeys: asker.apiKeys(apiKey),
     traceparent,
     requestId,
-    ...(replaces !== undefined && { replaces }),
-    ...(history && { history }),
-    ...(clientTools && { clientTools }),
-    ...(metadata && { metadata }),
+    history,
+    clientTools,
+    metadata,
   }
 }
 
 /**
  * What a run is told of earlier turns by its client. A run that has a history has no other memory. Throws
- * `conflicting_memory` where both would be meant.
+ * `conflicting_memory` where both would be meant, and `invalid_body` for a message to replace where no session has it.
  */
 function toldOf(
-  { sessionId, history, memory }: AskedRun,
+  { sessionId, replaces, history, memory }: AskedRun,
   { clientSystem }: Pick<HostSettings, 'clientSystem'>,
 ): Pick<AskedRun, 'history'> {
   const isOurs = memory === undefined
+  if (replaces && (!sessionId || history || !isOurs))
+    throw new ServableError('invalid_body', 'Give `sessionId` with `replaces`, and no `memory`')
   if (history !== undefined && sessionId !== undefined && isOurs)
     throw new ServableError(
       'conflicting_memory',

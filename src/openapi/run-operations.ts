@@ -108,6 +108,7 @@ function runBody({ json, ref }: Builders, hasUploads: boolean): Schema {
       files: { type: 'array', items: { type: 'string', format: 'binary' } },
       sessionId: { type: 'string' },
       messageId: { type: 'string' },
+      replaces: { type: 'string' },
       userId: { type: 'string' },
       apiKey: { type: 'string' },
       background: { type: 'string', enum: ['true', 'false'] },

@@ -167,6 +167,8 @@ export interface RunBody extends Conversation {
   sessionId?: string | undefined
   /** The client's own id of its message. */
   messageId?: string | undefined
+  /** The client's id of an earlier message, which this one replaces with all after it. */
+  replaces?: string | undefined
   userId?: string | undefined
   apiKey?: string | undefined
   /** The run outlives its client. */
@@ -178,6 +180,7 @@ export const runBodyFields: ConversationFields & {
   readonly input: v.GenericSchema<unknown, RunInput>
   readonly sessionId: MaybeText
   readonly messageId: MaybeText
+  readonly replaces: MaybeText
   readonly userId: MaybeText
   readonly apiKey: MaybeText
   readonly background: v.OptionalSchema<v.GenericSchema<boolean>, undefined>
@@ -185,6 +188,7 @@ export const runBodyFields: ConversationFields & {
   input: RunInputSchema,
   sessionId: shortText('sessionId'),
   messageId: shortText('messageId'),
+  replaces: shortText('replaces'),
   userId: shortText('userId'),
   apiKey: shortText('apiKey'),
   background: v.optional(v.boolean('must be true or false')),

@@ -66,11 +66,9 @@ export class RunTurn implements RunSitting, Sitting {
     this.stop = run.cancel
     this.#run = run
     this.#files = files
-    const { continuedFrom, options } = run
-    const { messageId } = options
+    const { id: runId, continuedFrom, options } = run
     this.#turn = {
-      ...{ runId: run.id, kind, name, ...(messageId !== undefined && { messageId }) },
-      ...(continuedFrom !== undefined && { continuedFrom }),
+      ...{ runId, kind, name, messageId: options.messageId, continuedFrom },
       input: this.#kept(run.input),
       status: 'running',
       at: Date.now(),
@@ -127,7 +125,8 @@ export class RunTurn implements RunSitting, Sitting {
     this.#letGo = letGo
     for (let pause = ASK_MS; !this.#hasLeft; pause = Math.min(2 * pause, MAX_ASK_MS)) {
       this.#turn = { ...this.#turn, at: Date.now() }
-      const { place, stops, isStopped } = await this.#sessions.enter(this.key, this.#turn, this.#run.goesOn)
+      const begun = { ...this.#turn, goesOn: this.#run.goesOn, replaces: this.#run.options.replaces }
+      const { place, stops, isStopped } = await this.#sessions.enter(this.key, begun)
       this.#isIn = true
       this.#hasBegun = place === 0
       for (const other of others) if (stops.includes(other.runId)) other.stop()

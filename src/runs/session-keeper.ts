@@ -122,9 +122,8 @@ function keeper(
     turns: async key => JSON.parse(await calls.turns(placeOf(key), key)),
     turnUntil: (key, runId) => calls.until(placeOf(key), key, runId),
     append: async (key, note) => calls.append(placeOf(key), key, JSON.stringify(note), settingsFor(key)),
-    async enter(key, turn, goesOn) {
-      const begun = JSON.stringify(goesOn === true ? { ...turn, goesOn } : turn)
-      const entered = await held(calls.enter(placeOf(key), key, begun, settingsFor(key)))
+    async enter(key, turn) {
+      const entered = await held(calls.enter(placeOf(key), key, JSON.stringify(turn), settingsFor(key)))
       if (entered.isFirst) tell(key)
       return entered
     },

@@ -6,7 +6,7 @@
  */
 
 import { textOf } from '../agents/input.ts'
-import type { Entered, SessionKey, SessionNote, SessionReader } from '../agents/memory.ts'
+import type { BegunTurn, Entered, SessionKey, SessionNote, SessionReader } from '../agents/memory.ts'
 import type { Turn, TurnEnd } from '../agents/turn.ts'
 import { ServableError } from '../errors.ts'
 import type { Document, Footing, Reader, Tags, Transaction } from '../state/store.ts'
@@ -18,7 +18,7 @@ import { plain, toldOf } from './told-turn.ts'
 export const SESSIONS = 'session'
 export const TURNS = 'turn'
 export const MEMBERS = 'session-member'
-/** Runs that were thought dead when their session was deleted. */
+/** Runs that were thought dead when their session, or their turn, was deleted. */
 export const GONE = 'session-gone'
 
 /** What a run of a session does that another run has. */
@@ -104,7 +104,7 @@ export interface Session {
   readonly line: readonly Seat[]
   /** What has begun. */
   readonly open: readonly Entry[]
-  readonly summary?: Summary
+  readonly summary?: Summary | undefined
   /** Absent until its first turn: what was appended alone is no conversation. Older versions wrote none. */
   readonly about?: About
 }
@@ -127,10 +127,10 @@ export function idOf({ owner, place, sessionId }: SessionKey): string {
   return JSON.stringify([owner, place, sessionId])
 }
 
-/** A turn that begins, or goes on where its process died. */
-export type BegunTurn = Turn & { readonly goesOn?: boolean }
-
-/** Gets in line, or renews the place in it. Whoever is first begins its turn. Throws `session_busy`. */
+/**
+ * Gets in line, or renews the place in it. Whoever is first begins its turn. Throws `session_busy`, and `session_changed` where the
+ * message that it replaces is not there.
+ */
 export function enterSession(
   tx: Transaction,
   key: SessionKey,
@@ -140,33 +140,27 @@ export function enterSession(
   const { runId } = turn
   const session = goesOn ? reopened(tx, key, look(tx, key), runId) : look(tx, key)
   const before = alive(session, tx.now, runId)
-  const place = before.findIndex(seat => seat.runId === runId)
-  const line = place !== -1 || goesOn ? before : joined(before, turn, settings)
-  const seat = place === -1 ? undefined : before[place]
-  const at = place === -1 ? line.length : place
+  const seat = before.find(each => each.runId === runId)
+  const line = seat || goesOn ? before : joined(before, turn, settings)
+  const at = seat ? line.indexOf(seat) : line.length
   const begins = at === 0 && !session.open.some(entry => entry.turn?.runId === runId)
   if (seat === undefined || begins || seat.until - tx.now < RENEW_AT_MS) {
     line[at] = { ...seat, runId, until: tx.now + LEASE_MS }
     const after = settle(tx, key, { ...session, line }, settings)
     save(tx, key, begins ? begun(tx, key, after, turn) : after, settings)
   }
-  const stops = seat === undefined ? line.filter(({ stop }) => stop).map(each => each.runId) : []
-  const isFirst = begins && session.about === undefined
-  return { place: at, stops, isStopped: seat?.stop === true, isFirst }
+  const stops = seat ? [] : line.flatMap(each => (each.stop ? each.runId : []))
+  return { place: at, stops, isStopped: seat?.stop === true, isFirst: begins && session.about === undefined }
 }
 
 /** With the turn of a run that goes on open again, in its place: it may have been put away as interrupted. */
 function reopened(tx: Transaction, key: SessionKey, session: Session, runId: string): Session {
-  if (session.open.some(entry => entry.turn?.runId === runId)) return session
-  const ended = tx.list<Entry>(TURNS, { partition: idOf(key), limit: session.count })
-  const document = ended.find(({ value }) => value.turn?.runId === runId)
-  if (document?.value.turn === undefined) return session
-  tx.delete(TURNS, document.id)
-  const { seq, turn } = document.value
+  if (isGone(tx, runId)) throw changed()
+  const entry = entryOf(tx, key, session, runId)
+  if (entry?.turn === undefined || session.open.includes(entry)) return session
+  const { seq, turn } = entry
   return {
-    ...session,
-    count: session.count - 1,
-    length: session.length - lengthOf(document.value),
+    ...without(tx, key, session, entry, true),
     open: [...session.open, { seq, turn: { ...turn, status: 'running' } }],
   }
 }
@@ -178,10 +172,43 @@ function joined(line: Seat[], { continuedFrom }: Turn, { concurrency }: SessionS
   return concurrency === 'interrupt' ? line.map(seat => ({ ...seat, stop: true })) : line
 }
 
-function begun(tx: Reader, key: SessionKey, session: Session, turn: Turn): Session {
-  const { next, open } = session
-  const about = aboutWith(tx, key, session, turn, 1)
-  return { ...session, next: next + 1, open: [...open, { seq: next, turn }], about }
+/**
+ * Without the first turn of a message and all that ended after it; what members remember goes too. Throws `session_changed` where
+ * there is none.
+ */
+function cut(tx: Transaction, key: SessionKey, session: Session, messageId: string): Session {
+  const ended = endedOf(tx, key, session)
+  const first = ended.findLast(({ turn }) => turn?.messageId === messageId)
+  if (first === undefined) throw changed()
+  const partition = idOf(key)
+  forgetAll(tx, MEMBERS, partition)
+  let after = session
+  for (const entry of ended) {
+    if (entry.seq < first.seq) break
+    after = without(tx, key, after, entry)
+    // Who has not said how it ended may only be thought dead.
+    const { turn } = entry
+    if (turn && !turn.endedAt)
+      tx.put(
+        GONE,
+        { id: turn.runId, partition, at: tx.now, tags: {}, value: null },
+        { thing: thingOf(partition) },
+      )
+  }
+  const { summary } = session
+  return { ...after, summary: summary && summary.upTo < first.seq ? summary : undefined }
+}
+
+function begun(
+  tx: Transaction,
+  key: SessionKey,
+  session: Session,
+  { replaces, ...turn }: BegunTurn,
+): Session {
+  const before = replaces === undefined ? session : cut(tx, key, session, replaces)
+  const { next, open } = before
+  const about = aboutWith(tx, key, before, turn, 1)
+  return { ...before, next: next + 1, open: [...open, { seq: next, turn }], about }
 }
 
 /** What is told of a session by its newest turn, where so many more have begun. */
@@ -242,16 +269,13 @@ export function leaveSession(
   const { runId } = end
   const session = look(tx, key)
   const line = alive(session, tx.now, runId).filter(seat => seat.runId !== runId)
-  const isIt = ({ turn }: Entry) => turn?.runId === runId
-  const left = { ...session, line, open: session.open.filter(entry => !isIt(entry)) }
+  const left = { ...session, line, open: session.open.filter(({ turn }) => turn?.runId !== runId) }
   const leaves = () => {
-    if (tx.get(SESSIONS, idOf(key)) !== undefined) save(tx, key, left, settings)
+    if (session !== NEW) save(tx, key, left, settings)
   }
   if (end.status === 'running') return leaves()
   // One that was thought dead has been settled.
-  const settled = () =>
-    tx.list<Entry>(TURNS, { partition: idOf(key), limit: PAGE * 5 }).map(({ value }) => value)
-  const entry = session.open.find(isIt) ?? settled().find(isIt)
+  const entry = entryOf(tx, key, session, runId)
   if (entry === undefined && (end.input === undefined || isGone(tx, runId))) return leaves()
   const { seq = left.next, turn } = entry ?? {}
   const whole = { ...turn, ...end } as Turn
@@ -315,24 +339,22 @@ export function readSession(
   return { messages, summary: summary?.text, leaving, upTo }
 }
 
-/** Keeps what stands for the turns up to one. */
+/** Keeps what stands for the turns up to one, unless that was replaced meanwhile. */
 export function summarizeSession(
   tx: Transaction,
   key: SessionKey,
   summary: Summary,
   settings: SessionSettings,
 ): void {
-  if (tx.get(SESSIONS, idOf(key)) !== undefined) save(tx, key, { ...look(tx, key), summary }, settings)
+  const last = tx.get(TURNS, `${idOf(key)}/${summary.upTo}`)
+  if (last !== undefined) save(tx, key, { ...look(tx, key), summary }, settings)
 }
 
 /** The transcript, in the order in which the turns began. One at work whose run is gone is `interrupted`. */
 export function turnsOf(tx: Reader, key: SessionKey): readonly Turn[] {
   const session = look(tx, key)
   const here = new Set(alive(session, tx.now).map(({ runId }) => runId))
-  const ended = tx
-    .list<Entry>(TURNS, { partition: idOf(key), limit: session.count })
-    .map(({ value }) => value)
-  return [...session.open.map(entry => asOf(entry, here)), ...ended]
+  return [...session.open.map(entry => asOf(entry, here)), ...endedOf(tx, key, session)]
     .sort((a, b) => a.seq - b.seq)
     .flatMap(({ turn }) => turn ?? [])
 }
@@ -340,26 +362,28 @@ export function turnsOf(tx: Reader, key: SessionKey): readonly Turn[] {
 /** When the turn of a run, or its place in line, may be gone; undefined where there is neither. */
 export function turnUntil(tx: Reader, key: SessionKey, runId: string): number | undefined {
   const session = look(tx, key)
-  const isIt = ({ turn }: Entry) => turn?.runId === runId
   const isThere =
-    alive(session, tx.now).some(seat => seat.runId === runId) ||
-    session.open.some(isIt) ||
-    tx.list<Entry>(TURNS, { partition: idOf(key), limit: session.count }).some(({ value }) => isIt(value))
+    alive(session, tx.now).some(seat => seat.runId === runId) || entryOf(tx, key, session, runId)
   return isThere ? tx.get(SESSIONS, idOf(key))?.expiresAt : undefined
 }
 
 /** Deletes a session with all that is kept of it. */
 export function forgetSession(tx: Transaction, id: string): void {
   tx.delete(SESSIONS, id)
-  for (const collection of [TURNS, MEMBERS, FEEDBACK]) {
-    for (const each of tx.list(collection, { partition: id, limit: 1_000_000 }))
-      tx.delete(collection, each.id)
-  }
+  for (const collection of [TURNS, MEMBERS, FEEDBACK, GONE]) forgetAll(tx, collection, id)
 }
 
-/** Whether the session of a run was deleted while the run was thought dead: nothing of it is kept any more. */
+function forgetAll(tx: Transaction, collection: string, partition: string): void {
+  for (const { id } of tx.list(collection, { partition, limit: 1_000_000 })) tx.delete(collection, id)
+}
+
+/** Whether the turn of a run, or its session, was deleted while the run was thought dead: nothing of it is kept any more. */
 function isGone(tx: Reader, runId: string): boolean {
   return tx.get(GONE, runId) !== undefined
+}
+
+function changed(): ServableError {
+  return new ServableError('session_changed', 'The session has no such message: load it again')
 }
 
 export function busy(): ServableError {
@@ -404,12 +428,32 @@ export function asOf(entry: Entry, here: ReadonlySet<string>): Entry {
 /** Puts away what is open of runs that are gone. */
 function settle(tx: Transaction, key: SessionKey, session: Session, settings: SessionSettings): Session {
   const here = new Set(session.line.map(({ runId }) => runId))
-  const isOver = ({ turn }: Entry) => turn === undefined || !here.has(turn.runId)
-  const open = session.open.filter(entry => !isOver(entry))
-  let after: Session = { ...session, open }
-  for (const entry of session.open)
-    if (isOver(entry)) after = close(tx, key, after, asOf(entry, here), settings)
-  return after
+  const open: Entry[] = []
+  let after = session
+  for (const entry of session.open) {
+    if (entry.turn && here.has(entry.turn.runId)) open.push(entry)
+    else after = close(tx, key, after, asOf(entry, here), settings)
+  }
+  return { ...after, open }
+}
+
+/** The entry of a run, open or ended. */
+function entryOf(tx: Reader, key: SessionKey, session: Session, runId: string): Entry | undefined {
+  const isIt = ({ turn }: Entry) => turn?.runId === runId
+  return session.open.find(isIt) ?? endedOf(tx, key, session).find(isIt)
+}
+
+/** What has ended, newest first. */
+function endedOf(tx: Reader, key: SessionKey, { count }: Session): Entry[] {
+  return tx.list<Entry>(TURNS, { partition: idOf(key), limit: count }).map(({ value }) => value)
+}
+
+/** A session without an entry that has ended. */
+function without(tx: Transaction, key: SessionKey, session: Session, entry: Entry, isKept = false): Session {
+  const id = `${idOf(key)}/${entry.seq}`
+  tx.delete(TURNS, id)
+  if (!isKept) tx.delete(FEEDBACK, id)
+  return { ...session, count: session.count - 1, length: session.length - lengthOf(entry) }
 }
 
 /** Puts an entry away; the oldest leave. */
@@ -423,18 +467,15 @@ export function close(
   const partition = idOf(key)
   const id = `${partition}/${entry.seq}`
   const before = tx.get<Entry>(TURNS, id)
-  let count = session.count + (before === undefined ? 1 : 0)
-  let length = session.length + lengthOf(entry) - (before === undefined ? 0 : lengthOf(before.value))
+  let after = before === undefined ? session : without(tx, key, session, before.value, true)
+  after = { ...after, count: after.count + 1, length: after.length + lengthOf(entry) }
   tx.put(TURNS, { id, partition, at: entry.seq, tags: {}, value: entry }, { thing: thingOf(partition) })
-  while (count > 0 && (count > maxTurns || length > maxLength)) {
+  while (after.count > maxTurns || after.length > maxLength) {
     const [oldest] = tx.oldest<Entry>(TURNS, 1, partition)
     if (oldest === undefined) break
-    tx.delete(TURNS, oldest.id)
-    tx.delete(FEEDBACK, oldest.id)
-    count--
-    length -= lengthOf(oldest.value)
+    after = without(tx, key, after, oldest.value)
   }
-  return { ...session, count, length }
+  return after
 }
 
 /** Writes a session, which is kept anew for its time; those that are too many leave. */
@@ -478,7 +519,7 @@ function noted(
   { maxSessionLength }: SessionSettings,
 ): Omit<Entry, 'seq'> {
   return {
-    ...(provider !== undefined && { provider }),
+    provider,
     messages: lengthOf(messages) > maxSessionLength ? null : messages,
   }
 }

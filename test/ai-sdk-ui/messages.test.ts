@@ -50,6 +50,20 @@ describe('the messages of a page', () => {
     )
   })
 
+  it('have a call of a step once, whatever the page says', () => {
+    const call = { type: 'tool-add', toolCallId: 'c1', state: 'output-available', input: [1] }
+    const parts = [
+      { ...call, output: 3 },
+      { ...call, output: 4 },
+    ]
+    const history = historyOf([{ id: 'a', role: 'assistant', parts }])
+    expect(history).toEqual([
+      { role: 'assistant', toolCalls: [{ toolCallId: 'c1', toolName: 'add', args: [1] }] },
+      { role: 'tool', toolCallId: 'c1', toolName: 'add', result: 3 },
+    ])
+    expect(parseConversation({ history, memory: 'client' }).history).toEqual(history)
+  })
+
   it('keep the text of each role, and calls only with their results', () => {
     const told = historyOf([
       { id: 'u', role: 'user', parts: [{ type: 'text', text: 'Sum?' }] },

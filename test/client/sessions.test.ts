@@ -41,6 +41,22 @@ describe('`client.sessions`', () => {
     expect((await failure(sessions.get(of, '..'))).code).toBe('invalid_options')
   })
 
+  it('replaces a message, and says where it is gone', async () => {
+    const { sessions, agent } = clientOf('ada')
+    const { id: sessionId } = await sessions.create({ name: 'talks' })
+    const talks = agent('talks')
+    await talks.run('one', { sessionId, messageId: 'm1' })
+    const edit = { sessionId, messageId: 'm2', replaces: 'm1' }
+    await talks.run('two', edit)
+    const { turns } = await sessions.messages('talks', sessionId)
+    expect(turns.map(({ input, messageId }) => [input, messageId])).toEqual([['two', 'm2']])
+    for (const follow of [true, false] as const) {
+      expect(await failure(talks.run('three', { ...edit, follow }))).toMatchObject({
+        ...{ code: 'session_changed', status: 409 },
+      })
+    }
+  })
+
   it('says what it may not see', async () => {
     const { sessions } = clientOf()
     expect((await failure(sessions.get('talks', 'x'))).code).toBe('session_not_found')

@@ -6,12 +6,14 @@ import { feedbackCases, forgettingCases } from './sessions/forgetting.ts'
 import { forkingCases } from './sessions/forking.ts'
 import { briefCases, fewCases } from './sessions/leaving.ts'
 import { listingCases } from './sessions/listing.ts'
+import { replacingCases } from './sessions/replacing.ts'
 
 export function sessionsContract(deploy: Deploy, { counts = true } = {}): void {
   describe.concurrent('with much room', () => {
     const server = served(() => deploy('usual'))
     listingCases(server)
     forkingCases(server)
+    replacingCases(server)
     forgettingCases(server)
     feedbackCases(server)
   })

@@ -4,6 +4,11 @@ import { parseRun } from '../../src/gateway/payload.ts'
 const bytes = new Uint8Array([104, 105])
 const image = (data: unknown) => ({ type: 'image', data, mimeType: 'image/png' })
 
+it('has the fields of a body', () => {
+  const payload = { name: 'echo', input: 'x', sessionId: 's', messageId: 'm2', replaces: 'm1' }
+  expect(parseRun(payload)).toEqual(payload)
+})
+
 describe('a payload with attachments', () => {
   it('has them as base64, in its input and in each message of its history', () => {
     const payload = (data: unknown) => ({

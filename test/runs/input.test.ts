@@ -27,7 +27,7 @@ describe('parseRunBody', () => {
     { input: [{ type: 'audio', data: 'aGk=', mimeType: 'audio/*' }] },
     { input: [text, { type: 'file', data: 'aGk=', mimeType: 'text/plain', filename: 'a.txt' }] },
     { input: 'hi', sessionId: 's', userId: 'u', apiKey: 'k' },
-    { input: 'hi', sessionId: 'x'.repeat(500) },
+    { input: 'hi', sessionId: 'x'.repeat(500), messageId: 'm2', replaces: 'm1' },
   ])('takes %j', body => {
     expect(parseRunBody(body)).toEqual(body)
   })
@@ -65,6 +65,9 @@ describe('parseRunBody', () => {
     [{ input: 'hi', sessionId: 5 }, 'sessionId'],
     [{ input: 'hi', sessionId: null }, 'sessionId'],
     [{ input: 'hi', sessionId: long }, 'sessionId'],
+    [{ input: 'hi', replaces: '' }, 'replaces'],
+    [{ input: 'hi', replaces: ['m'] }, 'replaces'],
+    [{ input: 'hi', replaces: long }, 'replaces'],
     [{ input: 'hi', userId: '' }, 'userId'],
     [{ input: 'hi', userId: ['u'] }, 'userId'],
     [{ input: 'hi', userId: long }, 'userId'],

@@ -9,6 +9,7 @@ import { readdir } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { a2aContract } from '../contracts/a2a.ts'
 import { adminContract } from '../contracts/admin.ts'
+import { aiSdkUiContract } from '../contracts/ai-sdk-ui.ts'
 import { clientContract, clientServer } from '../contracts/client.ts'
 import {
   clientOf,
@@ -74,6 +75,8 @@ describe('a Node route over a database', () => {
 adminContract('a Node route', () => deploy('admin')(''))
 
 describe('a model-backed agent on a Node route', () => aiContract(deploy('ai')))
+
+describe('chats on a Node route', () => aiSdkUiContract(deploy('ai-sdk-ui')))
 
 describe('the client on a Node route', () => clientContract(clientServer(), () => deploy('client')('')))
 

@@ -138,6 +138,11 @@ describe('the README and the pages', () => {
     expect([ofAda, ofBob]).toEqual(['milk, bread', 'tea'])
   })
 
+  it('shows a message that replaces an earlier one', async () => {
+    const { text } = await import(pathToFileURL(join(folder, 'sessions-edit.ts')).href)
+    expect(text).toBe('A trip to Oslo, In June')
+  })
+
   it('shows people their conversations', async () => {
     const { mine, turns, renamed, fork } = await import(pathToFileURL(join(folder, 'sessions-shown.ts')).href)
     expect(mine).toMatchObject([{ title: 'Plan a trip to Oslo', lastMessage: 'In May', count: 2 }])

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Turn } from '../../../src/index.ts'
 import { eventually } from '../http/client.ts'
-import { accept, cancel, ended, get, noted, openGate, own, post, type Server } from './client.ts'
+import { accept, as, cancel, ended, get, noted, openGate, own, post, type Server } from './client.ts'
 
 const PATH = '/api/agents/talks/run'
 
@@ -46,6 +46,60 @@ export function turnCases(server: Server): void {
       expect(await turnsOf(sessionId)).toMatchObject([
         { runId: id, text: 'says ', status: 'cut', finishReason: 'cancelled' },
       ])
+    })
+  })
+
+  describe('a message that replaces an earlier one', () => {
+    const inputsOf = async (sessionId: string) => (await turnsOf(sessionId)).map(({ input }) => input)
+
+    it('has its turn in place of that one, and of all after it', async () => {
+      const sessionId = own('session')
+      for (const id of ['one', 'two', 'three']) await say(id, sessionId, { messageId: id })
+      const edited = await say('other', sessionId, { messageId: 'two', replaces: 'two' })
+      expect(edited.status, edited.text).toBe(200)
+      const told = JSON.parse(JSON.parse((await say('read', sessionId)).text).text)
+      expect(told.filter(({ role }: { role: string }) => role === 'user')).toEqual([
+        { role: 'user', content: 'one' },
+        { role: 'user', content: 'other' },
+      ])
+      // Its own id is the same: it can be replaced again, by a stored run too.
+      const again = { input: 'again', sessionId, messageId: 'new', replaces: 'two' }
+      const { id } = await accept(server, 'agents/talks', again)
+      expect((await ended(server, id)).status).toBe('completed')
+      expect(await turnsOf(sessionId)).toMatchObject([
+        { input: 'one', messageId: 'one', status: 'completed' },
+        { runId: id, input: 'again', messageId: 'new', status: 'completed' },
+      ])
+    })
+
+    it('waits for the run at work, and replaces its turn too', async () => {
+      const [sessionId, gate] = [own('session'), own('gate')]
+      await say('one', sessionId, { messageId: 'm1' })
+      const first = await start(`says ${gate}`, sessionId)
+      await noted(server, `${gate} started`)
+      const asked = { input: 'other', sessionId, messageId: 'm2', replaces: 'm1' }
+      const second = await accept(server, 'agents/talks', asked)
+      // It has not begun, and so it has deleted nothing yet.
+      expect((await get(server, second.id)).status).toBe('running')
+      await openGate(server, gate)
+      expect((await ended(server, first.id)).status).toBe('completed')
+      expect((await ended(server, second.id)).status).toBe('completed')
+      expect(await inputsOf(sessionId)).toEqual(['other'])
+    })
+
+    it("is refused where that is not there any more, or is another caller's", async () => {
+      const sessionId = own('session')
+      await say('one', sessionId, { messageId: 'm1' })
+      await say('two', sessionId, { messageId: 'm2', replaces: 'm1' })
+      const late = { input: 'three', sessionId, messageId: 'm3', replaces: 'm1' }
+      const { id } = await accept(server, 'agents/talks', late)
+      expect(await ended(server, id)).toMatchObject({ status: 'failed', error: { code: 'session_changed' } })
+      const others = { input: 'x', sessionId, replaces: 'm2' }
+      const refused = [await say('three', sessionId, late), await post(server, PATH, others, as(own('bob')))]
+      for (const { status, text } of refused) {
+        expect([status, JSON.parse(text).code], text).toEqual([409, 'session_changed'])
+      }
+      expect(await inputsOf(sessionId)).toEqual(['two'])
     })
   })
 

@@ -43,6 +43,10 @@ const services: Readonly<Record<string, () => Promise<Handler>>> = {
     const { aiHandler, aiOptions } = await import('../../../../../contracts/ai/service.ts')
     return aiHandler(aiOptions(memoryState(), process.env.SETTINGS ?? ''))
   },
+  async 'ai-sdk-ui'() {
+    const { aiSdkUiHandler, aiSdkUiOptions } = await import('../../../../../contracts/ai-sdk-ui/service.ts')
+    return aiSdkUiHandler(aiSdkUiOptions(memoryState(), process.env.SETTINGS))
+  },
   kept: async () => kept,
   client: async () => (await import('../../../../../contracts/client/exercise.ts')).answerExercise,
   async gateway() {

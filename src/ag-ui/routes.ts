@@ -1,0 +1,94 @@
+/**
+ * `POST /agents/:name/ag-ui`, and the same for teams and workflows.
+ *
+ * @module
+ */
+
+import type { FinishEvent, Kind } from '../agents/contract.ts'
+import { KINDS } from '../agents/registry.ts'
+import type { Core } from '../core/built-in.ts'
+import { askedBy } from '../encoders/conversation.ts'
+import { encoded, sseData } from '../encoders/encoder.ts'
+import { RequestAsker } from '../http/asker.ts'
+import type { Endpoint, Route } from '../http/context.ts'
+import { joinPath } from '../http/router.ts'
+import type { StartedRun } from '../http/start-run.ts'
+import { readJson, requireJson } from '../web/body.ts'
+import { Reply, sseReply } from '../web/reply.ts'
+import { counted, SSE_HEADERS, type SseSource } from '../web/sse.ts'
+import { answersOf } from './answers.ts'
+import { AgUiEncoder } from './encoder.ts'
+import { finished } from './finish.ts'
+import { parseInput, type RunAgentInput } from './input.ts'
+import { conversationOf } from './messages.ts'
+
+/** The routes of every kind. */
+export function agUiRoutes(core: Core): Route[] {
+  return KINDS.map(kind => ({
+    method: 'POST',
+    path: joinPath(core.prefix, `${kind}s`, ':name', 'ag-ui'),
+    part: 'ag-ui',
+    endpoint: answer(kind, core),
+  }))
+}
+
+function answer(kind: Kind, core: Core): Endpoint {
+  const { catalog, host, maxBodyBytes, readKeys, openStream } = core
+  return async (request, state) => {
+    const target = catalog.resolve(kind, state.params.name ?? '')
+    requireJson(request)
+    const input = parseInput(await readJson(request, maxBodyBytes))
+    const asker = new RequestAsker(request, state, readKeys)
+    const { threadId, runId: named, protocolVersion } = input
+    const client = { threadId, runId: named }
+    const hasSubagents = protocolVersion !== undefined
+    const head = sseData({
+      type: 'RUN_STARTED',
+      ...client,
+      protocolVersion: hasSubagents ? '1.0' : undefined,
+    })
+    const end = (id: string, event: Omit<FinishEvent, 'type'>) => {
+      const text = head + sseData(finished({ type: 'finish', ...event }, client))
+      return new Reply(text, { headers: { ...SSE_HEADERS, 'x-run-id': id } })
+    }
+
+    const given = await answersOf(input, target, host, state.owner)
+    let started: StartedRun | undefined
+    if (given === undefined) {
+      const asked = await askedBy(conversationOf(input), target, core, state)
+      started = await core.start({ ...asked, metadata: metadataOf(input) }, asker)
+    } else {
+      const { id, answers } = given
+      if (answers.length === 0) return end(id, { finishReason: 'cancelled' })
+      const outcome = await core.answer({ id, answers }, asker)
+      started = outcome.started
+      if (started === undefined) {
+        return end(id, { finishReason: 'input_required', requests: outcome.record.requests })
+      }
+    }
+    const { id: runId, run } = started
+    state.started(runId)
+    run?.arm()
+    const about = { runId, client, hasSubagents, mayResume: run === undefined, ...given?.known }
+    const source = await encoded(started, new AgUiEncoder(about), core, request, state)
+    return sseReply(counted(after(head, source), openStream), { 'x-run-id': runId })
+  }
+}
+
+/** What an agent finds in `metadata.agui`. */
+function metadataOf({ runId, state, context, forwardedProps }: RunAgentInput) {
+  return { agui: { runId, state, context, forwardedProps } }
+}
+
+/** A text, and then what a source gives. */
+function after(text: string, source: SseSource): SseSource {
+  let isTold = false
+  return {
+    cancel: () => source.cancel(),
+    read(take) {
+      const goesOn = isTold || take(text)
+      isTold = true
+      if (goesOn) source.read(take)
+    },
+  }
+}

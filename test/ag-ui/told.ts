@@ -1,0 +1,38 @@
+/** Streams of text as clients read them. */
+import { EventSchema } from '@ag-ui/core/schemas'
+import { vi } from 'vitest'
+import { type AgUiClient, CLIENTS } from './clients.ts'
+
+/** An event, whatever it is. */
+export interface Told {
+  readonly type: string
+  readonly [name: string]: unknown
+}
+
+/** The events of a stream; throws where one does not fit the schema of 1.0. */
+export function eventsIn(text: string): Told[] {
+  return text
+    .split('\n\n')
+    .filter(message => message.startsWith('data: '))
+    .map(message => EventSchema.parse(JSON.parse(message.slice(6))) as unknown as Told)
+}
+
+/** Has a client of each version read a stream. Throws what one of them throws, and where one warns of something. */
+export async function readBy(version: string, text: string): Promise<AgUiClient> {
+  const client = CLIENTS[version]?.({ url: 'http://ag-ui.test/', threadId: 'thread' })
+  if (client === undefined) throw new Error(`There is no client ${version}`)
+  const headers = { 'content-type': 'text/event-stream' }
+  const fetching = vi
+    .spyOn(globalThis, 'fetch')
+    .mockImplementation(async () => new Response(text, { headers }))
+  const warning = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  try {
+    client.addMessage({ id: 'u1', role: 'user', content: 'hi' })
+    await client.runAgent()
+    if (warning.mock.calls.length > 0) throw new Error(`It warns: ${warning.mock.calls.join('; ')}`)
+    return client
+  } finally {
+    fetching.mockRestore()
+    warning.mockRestore()
+  }
+}

@@ -1,0 +1,168 @@
+/** What happens to a run when its page leaves, stops, and comes back. */
+import { expect, it } from 'vitest'
+import { type ChatOptions, type Client, type OpenChat, open } from './clients.ts'
+import {
+  calls,
+  expectAnswer,
+  fateOf,
+  last,
+  openGate,
+  type Server,
+  said,
+  shown,
+  until,
+  withoutComments,
+} from './page.ts'
+
+/** Sends a text, and waits until the answer has begun to show. */
+async function begun({ chat }: OpenChat, text: string, has: () => boolean): Promise<{ end: Promise<void> }> {
+  const end = chat.sendMessage({ text })
+  await until(() => expect(has()).toBe(true))
+  return { end }
+}
+
+function expectNothing({ comesToRest }: Client, { chat }: OpenChat): void {
+  expect([chat.status, chat.error]).toEqual([comesToRest ? 'ready' : 'submitted', undefined])
+}
+
+/** With `resume: false`. */
+export function leavingCases(client: Client, server: Server): void {
+  it('stops the run where the page stops', async () => {
+    const name = crypto.randomUUID()
+    const opened = open(client, server(), 'agents/waits')
+    const { end } = await begun(opened, name, () => said(last(opened.chat))[0] === 'I wait. ')
+    expect(await fateOf(server(), name)).toBe('started')
+    await opened.chat.stop()
+    await end
+    expect([opened.chat.status, opened.chat.error]).toEqual(['ready', undefined])
+    await until(async () => expect(await fateOf(server(), name)).toBe('stopped'))
+  })
+
+  it('has nothing to resume', async () => {
+    const opened = open(client, server(), 'agents/waits')
+    await opened.chat.resumeStream()
+    expectNothing(client, opened)
+    expect(opened.asked.map(({ status }) => status)).toEqual([204])
+  })
+}
+
+/** The parts of the whole answer of the agent that waits at a gate. */
+const WHOLE = [
+  { type: 'text', text: 'First ', state: 'done' },
+  { type: 'reasoning', text: 'Hm.', state: 'done' },
+  { type: 'dynamic-tool', toolCallId: 'call-1', state: 'output-available', output: 'sunny' },
+  { type: 'text', text: 'and last.', state: 'done' },
+]
+
+/** With `resume: true`. */
+export function resumingCases(client: Client, server: Server): void {
+  const openGated = (options: ChatOptions = {}) => open(client, server(), 'agents/gated', options)
+  const isHalf = ({ chat }: OpenChat) => calls(last(chat))[0]?.state === 'input-available'
+
+  /** A chat whose page is left in the middle of an answer. */
+  const left = async (user?: string) => {
+    const gate = crypto.randomUUID()
+    const opened = openGated({ user })
+    const { end } = await begun(opened, gate, () => isHalf(opened))
+    await opened.chat.stop()
+    await end
+    return { gate, ...opened, id: opened.chat.id }
+  }
+
+  it.each([undefined, 'ann'])('shows the whole answer to a page that comes back (%s)', async name => {
+    const user = name && `${name}-${crypto.randomUUID()}`
+    const { gate, chat, id } = await left(user)
+    const again = openGated({ id, user, messages: chat.messages.slice(0, 1) })
+    const end = again.chat.resumeStream()
+    await until(() => expect(isHalf(again)).toBe(true))
+    await openGate(server(), gate)
+    await end
+    expect(shown(expectAnswer(again))).toMatchObject(WHOLE)
+    expect(shown(last(again.chat))).toHaveLength(WHOLE.length)
+  })
+
+  if (client.replaces)
+    it('replaces the half answer that a page has kept', async () => {
+      const { gate, chat, id } = await left()
+      const again = openGated({ id, messages: chat.messages })
+      const end = again.chat.resumeStream()
+      await openGate(server(), gate)
+      await end
+      expect(shown(expectAnswer(again))).toMatchObject(WHOLE)
+      expect(shown(last(again.chat))).toHaveLength(WHOLE.length)
+    })
+
+  it('sends a page that comes back what the first one got, byte by byte', async () => {
+    const gate = crypto.randomUUID()
+    const first = openGated()
+    const { end } = await begun(first, gate, () => isHalf(first))
+    const second = openGated({ id: first.chat.id, messages: first.chat.messages.slice(0, 1) })
+    const also = second.chat.resumeStream()
+    await until(() => expect(isHalf(second)).toBe(true))
+    await openGate(server(), gate)
+    await Promise.all([end, also])
+    expect(shown(expectAnswer(first))).toMatchObject(WHOLE)
+    expect(withoutComments(second.asked[0]?.text ?? '')).toBe(withoutComments(first.asked[0]?.text ?? ''))
+    expect(expectAnswer(second)).toEqual(expectAnswer(first))
+  })
+
+  it('stops the run where the page says so', async () => {
+    const name = crypto.randomUUID()
+    const opened = open(client, server(), 'agents/waits')
+    const { end } = await begun(opened, name, () => said(last(opened.chat))[0] === 'I wait. ')
+    const { url, fetch: send = fetch } = server()
+    const answer = await send(`${url}/api/agents/waits/chat/${opened.chat.id}/stop`, { method: 'POST' })
+    expect(answer.ok).toBe(true)
+    await end
+    await until(async () => expect(await fateOf(server(), name)).toBe('stopped'))
+    expect(said(last(opened.chat))).toEqual(['I wait. '])
+    expect([opened.chat.status, opened.chat.error]).toEqual(['ready', undefined])
+  })
+
+  it('does not stop it for a page that leaves', async () => {
+    const name = crypto.randomUUID()
+    const opened = open(client, server(), 'agents/waits')
+    const { end } = await begun(opened, name, () => said(last(opened.chat))[0] === 'I wait. ')
+    await opened.chat.stop()
+    await end
+    expect(await fateOf(server(), name)).toBe('started')
+    const { url, fetch: send = fetch } = server()
+    await send(`${url}/api/agents/waits/chat/${opened.chat.id}/stop`, { method: 'POST' })
+    await until(async () => expect(await fateOf(server(), name)).toBe('stopped'))
+  })
+
+  it('has nothing to resume where nothing runs, or for somebody else', async () => {
+    const ann = `ann-${crypto.randomUUID()}`
+    const { gate, chat, id } = await left(ann)
+    const resumed = async (options: ChatOptions) => {
+      const opened = openGated({ messages: chat.messages.slice(0, 1), ...options })
+      await opened.chat.resumeStream()
+      expectNothing(client, opened)
+      expect(opened.chat.messages).toHaveLength(1)
+      return opened.asked[0]?.status
+    }
+    expect(await resumed({ id, user: `bob-${crypto.randomUUID()}` })).toBe(204)
+    expect(await resumed({ id })).toBe(204)
+    expect(await resumed({ id: crypto.randomUUID(), user: ann })).toBe(204)
+    await openGate(server(), gate)
+    await until(async () => expect(await resumed({ id, user: ann }).catch(() => 0)).toBe(204))
+  })
+
+  it('stops nothing of somebody else', async () => {
+    const name = crypto.randomUUID()
+    const user = `ann-${crypto.randomUUID()}`
+    const opened = open(client, server(), 'agents/waits', { user })
+    const { end } = await begun(opened, name, () => said(last(opened.chat))[0] === 'I wait. ')
+    const { url, fetch: send = fetch } = server()
+    const stop = (who: string) =>
+      send(`${url}/api/agents/waits/chat/${opened.chat.id}/stop`, {
+        method: 'POST',
+        headers: { 'x-test-user': who },
+      })
+    await stop('bob')
+    expect(await fateOf(server(), name)).toBe('started')
+    await stop(user)
+    await end
+    await until(async () => expect(await fateOf(server(), name)).toBe('stopped'))
+  })
+}

@@ -1,0 +1,24 @@
+/** The service of the contract of chats. Every runtime serves it with a state of its own. */
+import { aiSdkUi } from '../../../src/ai-sdk-ui/plugin.ts'
+import { createHandler, type Handler, type HandlerOptions, type State } from '../../../src/index.ts'
+import { identify } from '../identify.ts'
+import { agents, teams, workflows } from './agents.ts'
+
+/** The options of the service: with the settings `resume`, its runs outlive their pages. */
+export function aiSdkUiOptions(state: State, settings = 'leave'): HandlerOptions {
+  return {
+    production: true,
+    registry: false,
+    agents,
+    teams,
+    workflows,
+    state,
+    middleware: [identify],
+    plugins: [aiSdkUi({ agent: 'says', resume: settings === 'resume' })],
+  }
+}
+
+/** The handler of the service. */
+export function aiSdkUiHandler(options: HandlerOptions): Handler {
+  return createHandler(options)
+}
