@@ -163,17 +163,29 @@ const opens = agent('opens', input => {
   gates.add(textOf(input))
 })
 
-/** Tells what it knows of the conversation. */
+/** Tells what the user said before, and what the user says now. */
 const remembers = agent('remembers', async (input, { memory, history = [] }) => {
   const turns = (await memory?.session()?.read()) ?? []
-  return JSON.stringify({ input, told: [...turns, ...history] })
+  const before = [...turns, ...history].flatMap(message => {
+    const { role, content } = message as { role?: unknown; content?: unknown }
+    return role === 'user' ? [String(content)] : []
+  })
+  return `${before.join(', ')} > ${textOf(input)}`
 })
+
+/** How often an amount was paid. */
+const payments = new Map<number, number>()
+const paid = agent('paid', input => String(payments.get(Number(textOf(input))) ?? 0))
 
 const pay = tool({
   name: 'pay',
   parameters: { type: 'object', properties: { amount: { type: 'number' } } },
   needsApproval: true,
-  execute: args => `paid ${(args as { amount: number }).amount}`,
+  execute(args) {
+    const { amount } = args as { amount: number }
+    payments.set(amount, (payments.get(amount) ?? 0) + 1)
+    return `paid ${amount}`
+  },
 })
 
 const pays = agent(
@@ -245,6 +257,7 @@ export const agents: Readonly<Record<string, ServableAgent>> = {
   opens,
   remembers,
   pays,
+  paid,
   asks,
   paints,
 }
