@@ -2,6 +2,7 @@
 
 export { calculator } from './agents/calculator.ts'
 export { caller } from './agents/caller.ts'
+export { caterer } from './agents/caterer.ts'
 export { desk } from './agents/desk.ts'
 export { digest } from './agents/digest.ts'
 export { echo } from './agents/echo.ts'

@@ -80,7 +80,7 @@ describe('package.json and deno.json', () => {
       ...optionalDependencies,
     })) {
       // An alias names its package before the version.
-      expect(version, name).toMatch(/^(npm:@[\w-]+\/[\w-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/)
+      expect(version, name).toMatch(/^(npm:(@[\w-]+\/)?[\w-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/)
     }
   })
 })

@@ -11,6 +11,11 @@ export type Served = {
   readonly workflows: Readonly<Record<string, unknown>>
 }
 
+/** The names of a handler's type. */
+export type NamesOf<Handler> = Handler extends { readonly '~served'?: infer Names }
+  ? Extract<Names, Served>
+  : Served
+
 /** A map of no names. */
 export type Nothing = Readonly<Record<never, never>>
 

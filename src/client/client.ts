@@ -1,7 +1,7 @@
 import type { RunInput, RunResult } from '../agents/contract.ts'
 import type { Correction, CorrectionInput, CorrectionPage } from '../agents/corrections.ts'
 import type { RegistryNames } from '../agents/registry.ts'
-import type { Served, StructuredOf } from '../agents/served.ts'
+import type { NamesOf, Served, StructuredOf } from '../agents/served.ts'
 import type { AgentSummary, TeamSummary, WorkflowSummary } from '../http/routes/list-routes.ts'
 import type { ToolDetail, ToolSummary } from '../http/tool-catalog.ts'
 import { type ApprovalsClient, createApprovals } from './approvals.ts'
@@ -116,9 +116,6 @@ export interface Client<Names extends Served = Served> {
   /** The health of the service, in one try. It also resolves for a service that cannot serve. */
   health(options?: CallOptions): Promise<Health>
 }
-
-/** The names of a handler's type. */
-type NamesOf<Handler> = Handler extends { readonly '~served'?: infer Names } ? Extract<Names, Served> : Served
 
 /**
  * Makes a client of a service. It sends nothing yet. Throws `invalid_options` for an invalid `baseUrl`.

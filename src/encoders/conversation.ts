@@ -97,7 +97,7 @@ async function isKnown(
   // A message whose run could not start has no turn.
   if (replaces === 'may' || turns.findLast(({ messageId }) => messageId !== undefined)?.messageId === before)
     return false
-  throw new ServableError('session_changed', 'The message is not in the conversation any more: load it again')
+  throw new ServableError('session_changed', 'The session has no such message: load it again')
 }
 
 /** The newest messages that fit; what answers a call goes with it. */

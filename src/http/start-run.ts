@@ -138,9 +138,9 @@ export function runOptionsOf(
     apiKeys: asker.apiKeys(apiKey),
     traceparent,
     requestId,
-    ...(history && { history }),
-    ...(clientTools && { clientTools }),
-    ...(metadata && { metadata }),
+    history,
+    clientTools,
+    metadata,
   }
 }
 
@@ -153,9 +153,8 @@ function toldOf(
   { clientSystem }: Pick<HostSettings, 'clientSystem'>,
 ): Pick<AskedRun, 'history'> {
   const isOurs = memory === undefined
-  if (replaces !== undefined && (!sessionId || history || memory)) {
-    throw new ServableError('invalid_body', 'Give `sessionId` with `replaces`, not `history` or `memory`')
-  }
+  if (replaces && (!sessionId || history || !isOurs))
+    throw new ServableError('invalid_body', 'Give `sessionId` with `replaces`, and no `memory`')
   if (history !== undefined && sessionId !== undefined && isOurs)
     throw new ServableError(
       'conflicting_memory',

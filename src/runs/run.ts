@@ -438,7 +438,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       const isMasked = production && !isClientErrorCode(event.code)
       return { ...event, error: isMasked ? 'The tool failed' : this.#withoutKeys(event.error) }
     }
-    if (event.type === 'tool_call_start') return this.#withTaker(event)
+    if (event.type === 'tool_call_start')
+      return this.#isOfClient(event.toolCall.name) ? { ...event, isClientTool: true } : event
     if (event.type !== 'step') return event
     this.#steps ??= new StepIds()
     const step = this.#steps.see(event)
@@ -446,9 +447,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
     return { ...step, error: production ? 'The step failed' : this.#withoutKeys(event.error) }
   }
 
-  #withTaker(event: Extract<RunEvent, { type: 'tool_call_start' }>): RunEvent {
-    const isClientTool = this.#options.clientTools?.some(({ name }) => name === event.toolCall.name)
-    return isClientTool ? { ...event, isClientTool } : event
+  #isOfClient(tool: string): boolean | undefined {
+    return this.#options.clientTools?.some(({ name }) => name === tool)
   }
 
   #toErrorEvent(thrown: unknown): ErrorEvent {

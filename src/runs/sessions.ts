@@ -183,7 +183,8 @@ function cut(tx: Transaction, key: SessionKey, session: Session, messageId: stri
   const partition = idOf(key)
   forgetAll(tx, MEMBERS, partition)
   let after = session
-  for (const entry of ended.filter(({ seq }) => seq >= first.seq)) {
+  for (const entry of ended) {
+    if (entry.seq < first.seq) break
     after = without(tx, key, after, entry)
     // Who has not said how it ended may only be thought dead.
     const { turn } = entry
@@ -382,10 +383,7 @@ function isGone(tx: Reader, runId: string): boolean {
 }
 
 function changed(): ServableError {
-  return new ServableError(
-    'session_changed',
-    'The message is not in the session any more: load the conversation again',
-  )
+  return new ServableError('session_changed', 'The session has no such message: load it again')
 }
 
 export function busy(): ServableError {

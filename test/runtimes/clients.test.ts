@@ -41,7 +41,7 @@ describe('generated clients', () => {
         text: 'typed',
         wrong: 'invalid_body',
         nobody: 'agent_not_found',
-        agents: ['calculator', 'caller', 'echo', 'summarizer', 'tailor'],
+        agents: ['calculator', 'caller', 'caterer', 'echo', 'summarizer', 'tailor'],
       },
       sdk: {
         text: 'typed',

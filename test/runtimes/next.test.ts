@@ -5,10 +5,7 @@
  * WebSockets, and in the Edge runtime bodies that never end. Stored runs, and with them A2A's tasks and the socket, have
  * no memory to share in the Edge runtime.
  */
-import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import { chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { a2aContract } from '../contracts/a2a.ts'
 import { adminContract } from '../contracts/admin.ts'
@@ -33,6 +30,7 @@ import { aiContract } from '../contracts/model-agent.ts'
 import { runsContract } from '../contracts/runs.ts'
 import { served } from '../contracts/served.ts'
 import { buildNextApps, type NextApps } from './next-apps.ts'
+import { chatCases } from './next-chat.ts'
 
 let apps: NextApps
 beforeAll(async () => {
@@ -164,126 +162,5 @@ describe('the example', () => {
     expect(textOf(events)).toBe('by polling')
   })
 
-  describe('its page', { timeout: 60_000 }, () => {
-    const browser = served(startBrowser)
-
-    it('shows an answer that grows as it comes', async ({ skip }) => {
-      skip(browser().isMissing, 'skipped: needs chromium')
-      const { page, complaints } = await browser().open(server().url)
-      await say(page, WORDS)
-      await answerOf(page).getByText(WORDS, { exact: true }).waitFor()
-      const shown = await shownIn(page)
-      expect(shown.length).toBeGreaterThan(3)
-      expect(areGrowing(shown)).toBe(true)
-      expect(complaints).toEqual([])
-    })
-
-    it('draws the chat again and follows on, where it is reloaded in the middle of an answer', async ({
-      skip,
-    }) => {
-      skip(browser().isMissing, 'skipped: needs chromium')
-      const { page, complaints } = await browser().open(server().url)
-      await say(page, WORDS)
-      await answerOf(page).getByText(WORDS, { exact: true }).waitFor()
-      await say(page, MANY_WORDS)
-      await answerOf(page).getByText('word2').waitFor()
-      await page.reload()
-      await page.locator('[data-from=you]').nth(1).waitFor()
-      const shown = (await answerOf(page).textContent()) ?? ''
-      expect(MANY_WORDS.startsWith(shown) && shown.length < MANY_WORDS.length).toBe(true)
-      await answerOf(page).getByText(MANY_WORDS, { exact: true }).waitFor()
-      expect(await page.locator('span').allTextContents()).toEqual([WORDS, WORDS, MANY_WORDS, MANY_WORDS])
-      expect(areGrowing(await shownIn(page))).toBe(true)
-      await page.getByRole('button', { name: 'Send' }).and(page.locator(':enabled')).waitFor()
-      expect(complaints).toEqual([])
-    })
-
-    it('can stop an answer that it found after it was reloaded', async ({ skip }) => {
-      skip(browser().isMissing, 'skipped: needs chromium')
-      const { page } = await browser().open(server().url)
-      await say(page, MANY_WORDS)
-      await answerOf(page).getByText('word2').waitFor()
-      await page.reload()
-      await answerOf(page).getByText('word2').waitFor()
-      await page.getByRole('button', { name: 'Stop' }).click()
-      await page.getByRole('button', { name: 'Send' }).and(page.locator(':enabled')).waitFor()
-      const stopped = (await answerOf(page).textContent()) ?? ''
-      expect(stopped.length).toBeLessThan(MANY_WORDS.length)
-      await page.reload()
-      await answerOf(page).getByText(stopped, { exact: true }).waitFor()
-    })
-
-    it('goes on with an answer in the middle of which its server was killed', async ({ skip }) => {
-      skip(browser().isMissing, 'skipped: needs chromium')
-      const env = { DATABASE: join(apps.folder, 'killed.db') }
-      const killed = await apps.start('example', env)
-      const { page } = await browser().open(killed.url)
-      await say(page, MANY_WORDS)
-      await answerOf(page).getByText('word9').waitFor()
-      await killed.kill()
-      const next = await apps.start('example', env, new URL(killed.url).port)
-      try {
-        await answerOf(page).getByText(MANY_WORDS, { exact: true }).waitFor()
-        const shown = await shownIn(page)
-        expect(shown.every(text => MANY_WORDS.startsWith(text))).toBe(true)
-        // What came before the kill was dropped.
-        expect(areGrowing(shown)).toBe(false)
-        await page.reload()
-        await answerOf(page).getByText(MANY_WORDS, { exact: true }).waitFor()
-      } finally {
-        await next.stop()
-      }
-    })
-  })
+  describe('its page', { timeout: 60_000 }, () => chatCases(server, () => apps))
 })
-
-const WORDS = 'one two three four five six seven eight nine ten'
-
-const MANY_WORDS = Array.from({ length: 150 }, (_, index) => `word${index}`).join(' ')
-
-const executablePath = '/usr/bin/chromium'
-
-/** A browser, in which each page is a visitor of its own. */
-async function startBrowser() {
-  if (!existsSync(executablePath)) {
-    return { isMissing: true, open: () => Promise.reject(new Error('no chromium')), stop: async () => {} }
-  }
-  const flags = ['--disable-gpu', '--disable-background-networking', '--disable-component-update']
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', ...flags] })
-  return {
-    isMissing: false,
-    stop: () => browser.close(),
-    async open(url: string): Promise<{ page: Page; complaints: string[] }> {
-      const page = await (await browser.newContext()).newPage()
-      const complaints: string[] = []
-      page.on('console', message => message.type() === 'error' && complaints.push(message.text()))
-      page.on('pageerror', error => complaints.push(String(error)))
-      await page.addInitScript(WATCH)
-      await page.goto(url)
-      return { page, complaints }
-    },
-  }
-}
-
-const answerOf = (page: Page) => page.locator('[data-from=agent] span').last()
-
-async function say(page: Page, words: string): Promise<void> {
-  await page.getByRole('textbox').fill(words)
-  await page.getByRole('button', { name: 'Send' }).click()
-}
-
-/** What the page has shown as its last answer since it was loaded. */
-const shownIn = (page: Page): Promise<string[]> => page.evaluate('shown')
-
-/** Whether each text begins with the one before. */
-const areGrowing = (shown: readonly string[]) =>
-  shown.every((text, index) => text.startsWith(shown[index - 1] ?? ''))
-
-/** Keeps each text that the page shows as its last answer. */
-const WATCH = `
-  globalThis.shown = []
-  new MutationObserver(() => {
-    const text = [...document.querySelectorAll('[data-from=agent] span')].at(-1)?.textContent
-    if (text && text !== shown.at(-1)) shown.push(text)
-  }).observe(document, { childList: true, subtree: true, characterData: true })
-`

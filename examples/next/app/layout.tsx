@@ -1,7 +1,8 @@
 import type { Metadata } from 'next'
 import type { ReactNode } from 'react'
+import './styles.css'
 
-export const metadata: Metadata = { title: 'Agents in a page' }
+export const metadata: Metadata = { title: 'Chat with agents' }
 
 export default function Layout({ children }: { readonly children: ReactNode }) {
   return (

@@ -81,15 +81,16 @@ export function resumingCases(client: Client, server: Server): void {
     expect(shown(last(again.chat))).toHaveLength(WHOLE.length)
   })
 
-  it.skipIf(!client.replaces)('replaces the half answer that a page has kept', async () => {
-    const { gate, chat, id } = await left()
-    const again = openGated({ id, messages: chat.messages })
-    const end = again.chat.resumeStream()
-    await openGate(server(), gate)
-    await end
-    expect(shown(expectAnswer(again))).toMatchObject(WHOLE)
-    expect(shown(last(again.chat))).toHaveLength(WHOLE.length)
-  })
+  if (client.replaces)
+    it('replaces the half answer that a page has kept', async () => {
+      const { gate, chat, id } = await left()
+      const again = openGated({ id, messages: chat.messages })
+      const end = again.chat.resumeStream()
+      await openGate(server(), gate)
+      await end
+      expect(shown(expectAnswer(again))).toMatchObject(WHOLE)
+      expect(shown(last(again.chat))).toHaveLength(WHOLE.length)
+    })
 
   it('sends a page that comes back what the first one got, byte by byte', async () => {
     const gate = crypto.randomUUID()
