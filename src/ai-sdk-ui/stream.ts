@@ -54,6 +54,8 @@ interface Call {
   isReady: boolean
   /** The page has it: it waited, and the run makes it again. */
   readonly isAnswered?: true
+  /** The page has the result: it gave that itself, with this request. */
+  readonly hasResult?: boolean
 }
 
 /** Encodes the runs of one message. */
@@ -71,7 +73,7 @@ export class MessageStream implements Encoder {
 
   constructor(message: Message) {
     this.#message = message
-    this.#take(message.answered ?? [])
+    this.#take(message.answered ?? [], true)
   }
 
   encode(event: RunEvent): string {
@@ -79,11 +81,15 @@ export class MessageStream implements Encoder {
     return this.#hasBegun ? told : this.#start() + told
   }
 
-  /** The end of a run that another one goes on from, in the same message. */
+  /**
+   * The end of a run that another one goes on from, in the same message. Its questions are left out: they have their answers, which
+   * nobody tells again.
+   */
   goesOn({ requests = [] }: FinishEvent): string {
     const before = this.#hasBegun ? '' : this.#start()
-    const told = before + this.#closeAll() + this.#askAll(requests) + this.#finishStep()
-    this.#take(requests)
+    const calls = requests.filter(({ kind }) => kind !== 'question')
+    const told = before + this.#closeAll() + this.#askAll(calls) + this.#finishStep()
+    this.#take(calls, false)
     return told
   }
 
@@ -188,8 +194,7 @@ export class MessageStream implements Encoder {
     const { toolCallId } = event
     const call = this.#calls.get(toolCallId)
     if (call === undefined) return ''
-    // The page has the results of its own tools.
-    const told = call.isOfPage && call.isAnswered ? '' : outputOf(event, call)
+    const told = call.hasResult ? '' : outputOf(event, call)
     const ready = this.#ready(toolCallId)
     this.#calls.delete(toolCallId)
     if (!call.isAnswered) this.#atWork--
@@ -267,11 +272,14 @@ export class MessageStream implements Encoder {
   }
 
   /** Notes the calls that are answered: the run that goes on makes them again. */
-  #take(requests: readonly InputRequest[]): void {
+  #take(requests: readonly InputRequest[], isOfThisRequest: boolean): void {
     for (const { id, kind, toolCallId = id, toolName } of requests) {
       const isOfPage = kind === 'client_tool'
       if (kind !== 'question')
-        this.#calls.set(toolCallId, { toolName, isOfPage, isReady: true, isAnswered: true })
+        this.#calls.set(toolCallId, {
+          ...{ toolName, isOfPage, isReady: true, isAnswered: true },
+          hasResult: isOfPage && isOfThisRequest,
+        })
     }
     this.#atWork = 0
   }

@@ -94,7 +94,7 @@ describe.each(['leave', 'resume'])('with the settings %s', settings => {
       await other.chat.regenerate()
       expect([other.chat.status, other.chat.error?.message]).toEqual([
         'error',
-        'The message is not in the conversation any more: load it again',
+        'The session has no such message: load it again',
       ])
       expect(other.asked[0]?.status).toBe(409)
       expect(await says('three')).toBe('one, two > three')

@@ -106,6 +106,83 @@ export function resumingCases(client: Client, server: Server): void {
     expect(expectAnswer(second)).toEqual(expectAnswer(first))
   })
 
+  /** A chat whose page is left in the middle of what comes after an answer to it. */
+  const leftAfter = async (kind: 'paid' | 'sized' | 'picked') => {
+    const gate = `${kind} ${crypto.randomUUID()}`
+    const opened = open(client, server(), kind === 'picked' ? 'agents/paints' : 'agents/ships', {
+      isAutomatic: true,
+      body: { clientTools: [{ name: 'pick' }] },
+    })
+    const { chat } = opened
+    await chat.sendMessage({ text: gate })
+    const [call] = calls(last(chat))
+    const toolCallId = String(call?.toolCallId)
+    if (kind === 'picked') {
+      await (chat.addToolOutput ?? chat.addToolResult)({ tool: 'pick', toolCallId, output: 'red' })
+    } else if (kind === 'paid') {
+      await chat.addToolApprovalResponse?.({ id: String(Object(call?.approval).id), approved: true })
+    } else {
+      await (chat.addToolOutput ?? chat.addToolResult)({ tool: 'question', toolCallId, output: 'M' })
+    }
+    await until(() => expect(said(last(chat))).toHaveLength(2))
+    await chat.stop()
+    await until(() => expect(chat.status).toBe('ready'))
+    return { gate, ...opened, id: chat.id }
+  }
+
+  it('shows a page that comes back all of an answer that has waited for a person', async () => {
+    const { gate, chat, id } = await leftAfter('sized')
+    const again = open(client, server(), 'agents/ships', {
+      id,
+      messages: chat.messages.slice(0, 1),
+      isAutomatic: true,
+    })
+    const end = again.chat.resumeStream()
+    await until(() => expect(said(last(again.chat))).toHaveLength(2))
+    await openGate(server(), gate)
+    await end
+    const answer = expectAnswer(again)
+    expect(answer.id).toBe(last(chat)?.id)
+    expect(shown(answer)).toMatchObject([
+      { type: 'text', text: 'I ship. ' },
+      { type: 'text', text: 'M: done.' },
+    ])
+    // Its answer is not told again, so it is not asked again either.
+    expect(calls(answer)).toEqual([])
+    expect(again.asked).toHaveLength(1)
+  })
+
+  it('shows it the results of its own tools', async () => {
+    const { gate, chat, id } = await leftAfter('picked')
+    const again = open(client, server(), 'agents/paints', { id, messages: chat.messages.slice(0, 1) })
+    const end = again.chat.resumeStream()
+    await openGate(server(), gate)
+    await end
+    expect(shown(expectAnswer(again))).toMatchObject([
+      { type: 'text', text: 'Which color? ' },
+      { type: 'tool-pick', state: 'output-available', input: { of: 'wall' }, output: 'red' },
+      { type: 'text', text: 'Painted red.' },
+    ])
+  })
+
+  it.skipIf(!client.approves)('shows it all of an answer that has waited for an approval', async () => {
+    const { gate, chat, id } = await leftAfter('paid')
+    const again = open(client, server(), 'agents/ships', {
+      id,
+      messages: chat.messages.slice(0, 1),
+      isAutomatic: true,
+    })
+    const end = again.chat.resumeStream()
+    await openGate(server(), gate)
+    await end
+    expect(shown(expectAnswer(again))).toMatchObject([
+      { type: 'text', text: 'I ship. ' },
+      { type: 'dynamic-tool', state: 'output-available', input: { amount: 5 }, output: 'paid 5' },
+      { type: 'text', text: 'paid 5: done.' },
+    ])
+    expect(again.asked).toHaveLength(1)
+  })
+
   it('stops the run where the page says so', async () => {
     const name = crypto.randomUUID()
     const opened = open(client, server(), 'agents/waits')
