@@ -152,7 +152,9 @@ const tells = agent('tells', input => heard.get(textOf(input)) ?? 'unknown')
 /** Says a word, waits for its gate, and says the rest. Gates are opened by name. */
 const gates = new Set<string>()
 async function opened(gate: string, signal?: AbortSignal): Promise<void> {
+  heard.set(gate, 'started')
   while (!gates.has(gate) && !signal?.aborted) await new Promise(resolve => setTimeout(resolve, 10))
+  if (signal?.aborted) heard.set(gate, 'stopped')
 }
 const gated = agent('gated', async function* (input, { signal }) {
   yield 'First '
