@@ -62,6 +62,8 @@ interface Call {
 export class MessageStream implements Encoder {
   readonly #message: Message
   readonly #speakers = new Map<string, Speaker>()
+  /** Those with a part that is not over. */
+  readonly #speaking = new Set<Speaker>()
   readonly #calls = new Map<string, Call>()
   readonly #artifacts = new Map<string, GatheredArtifact>()
   #parts = 0
@@ -137,8 +139,9 @@ export class MessageStream implements Encoder {
     if (fresh === '') return ''
     let before = ''
     if (speaker.part?.type !== type || told?.isOther || this.#isOver) {
-      before = close(speaker) + this.#next()
+      before = this.#close(speaker) + this.#next()
       speaker.part = { type, id: `${type}-${++this.#parts}` }
+      this.#speaking.add(speaker)
       before += sseData({ type: `${type}-start`, id: speaker.part.id })
     }
     return `${before}data: {"type":"${type}-delta","id":"${speaker.part.id}","delta":${JSON.stringify(fresh)}}\n\n`
@@ -167,7 +170,7 @@ export class MessageStream implements Encoder {
   ): string {
     const known = this.#calls.get(toolCallId)
     if (known?.isAnswered) return ''
-    const before = close(this.#speakerOf(facts)) + this.#next()
+    const before = this.#close(this.#speakerOf(facts)) + this.#next()
     if (known === undefined) this.#atWork++
     this.#calls.set(toolCallId, { toolName, isOfPage, isReady: false })
     return before + sseData({ type: 'tool-input-start', toolCallId, toolName, ...kindOf(isOfPage) })
@@ -217,7 +220,7 @@ export class MessageStream implements Encoder {
     if (part.type === 'data') return this.#apart(facts, dataOf('message', part.data))
     if (isFile(part)) return this.#apart(facts, fileOf(part))
     const speaker = this.#speakerOf(facts)
-    return close(speaker) + this.#say('text', part.text, facts) + close(speaker)
+    return this.#close(speaker) + this.#say('text', part.text, facts) + this.#close(speaker)
   }
 
   /** What was complete stays; what was not begins again. */
@@ -286,7 +289,7 @@ export class MessageStream implements Encoder {
 
   /** Tells what ends what its speaker says. */
   #apart(facts: EventFacts, told: string): string {
-    return close(this.#speakerOf(facts)) + this.#content(told)
+    return this.#close(this.#speakerOf(facts)) + this.#content(told)
   }
 
   /** Everything is part of a step. */
@@ -314,16 +317,17 @@ export class MessageStream implements Encoder {
 
   #closeAll(): string {
     let told = ''
-    for (const speaker of this.#speakers.values()) told += close(speaker)
+    for (const speaker of this.#speaking) told += this.#close(speaker)
     return told
   }
-}
 
-function close(speaker: Speaker): string {
-  const { part } = speaker
-  if (part === undefined) return ''
-  speaker.part = undefined
-  return sseData({ type: `${part.type}-end`, id: part.id })
+  #close(speaker: Speaker): string {
+    const { part } = speaker
+    if (part === undefined) return ''
+    speaker.part = undefined
+    this.#speaking.delete(speaker)
+    return sseData({ type: `${part.type}-end`, id: part.id })
+  }
 }
 
 function kindOf(isOfPage: boolean): Partial<typeof OF_SERVICE> {
