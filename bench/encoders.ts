@@ -17,7 +17,7 @@ import { type Comparison, compare, table } from './measure.ts'
 const EVENTS = 2000
 
 /** So many runs are encoded for one figure. */
-const RUNS = 40
+const RUNS = 100
 
 /** What a model says: pieces of text of a few characters. */
 const TEXT: readonly RunEvent[] = ended(

@@ -54,12 +54,16 @@ interface Call {
   isReady: boolean
   /** The page has it: it waited, and the run makes it again. */
   readonly isAnswered?: true
+  /** The page has the result: it gave that itself, with this request. */
+  readonly hasResult?: boolean
 }
 
 /** Encodes the runs of one message. */
 export class MessageStream implements Encoder {
   readonly #message: Message
   readonly #speakers = new Map<string, Speaker>()
+  /** Those with a part that is not over. */
+  readonly #speaking = new Set<Speaker>()
   readonly #calls = new Map<string, Call>()
   readonly #artifacts = new Map<string, GatheredArtifact>()
   #parts = 0
@@ -71,7 +75,7 @@ export class MessageStream implements Encoder {
 
   constructor(message: Message) {
     this.#message = message
-    this.#take(message.answered ?? [])
+    this.#take(message.answered ?? [], true)
   }
 
   encode(event: RunEvent): string {
@@ -79,11 +83,15 @@ export class MessageStream implements Encoder {
     return this.#hasBegun ? told : this.#start() + told
   }
 
-  /** The end of a run that another one goes on from, in the same message. */
+  /**
+   * The end of a run that another one goes on from, in the same message. Its questions are left out: they have their answers, which
+   * nobody tells again.
+   */
   goesOn({ requests = [] }: FinishEvent): string {
     const before = this.#hasBegun ? '' : this.#start()
-    const told = before + this.#closeAll() + this.#askAll(requests) + this.#finishStep()
-    this.#take(requests)
+    const calls = requests.filter(({ kind }) => kind !== 'question')
+    const told = before + this.#closeAll() + this.#askAll(calls) + this.#finishStep()
+    this.#take(calls, false)
     return told
   }
 
@@ -131,8 +139,9 @@ export class MessageStream implements Encoder {
     if (fresh === '') return ''
     let before = ''
     if (speaker.part?.type !== type || told?.isOther || this.#isOver) {
-      before = close(speaker) + this.#next()
+      before = this.#close(speaker) + this.#next()
       speaker.part = { type, id: `${type}-${++this.#parts}` }
+      this.#speaking.add(speaker)
       before += sseData({ type: `${type}-start`, id: speaker.part.id })
     }
     return `${before}data: {"type":"${type}-delta","id":"${speaker.part.id}","delta":${JSON.stringify(fresh)}}\n\n`
@@ -161,7 +170,7 @@ export class MessageStream implements Encoder {
   ): string {
     const known = this.#calls.get(toolCallId)
     if (known?.isAnswered) return ''
-    const before = close(this.#speakerOf(facts)) + this.#next()
+    const before = this.#close(this.#speakerOf(facts)) + this.#next()
     if (known === undefined) this.#atWork++
     this.#calls.set(toolCallId, { toolName, isOfPage, isReady: false })
     return before + sseData({ type: 'tool-input-start', toolCallId, toolName, ...kindOf(isOfPage) })
@@ -188,8 +197,7 @@ export class MessageStream implements Encoder {
     const { toolCallId } = event
     const call = this.#calls.get(toolCallId)
     if (call === undefined) return ''
-    // The page has the results of its own tools.
-    const told = call.isOfPage && call.isAnswered ? '' : outputOf(event, call)
+    const told = call.hasResult ? '' : outputOf(event, call)
     const ready = this.#ready(toolCallId)
     this.#calls.delete(toolCallId)
     if (!call.isAnswered) this.#atWork--
@@ -212,7 +220,7 @@ export class MessageStream implements Encoder {
     if (part.type === 'data') return this.#apart(facts, dataOf('message', part.data))
     if (isFile(part)) return this.#apart(facts, fileOf(part))
     const speaker = this.#speakerOf(facts)
-    return close(speaker) + this.#say('text', part.text, facts) + close(speaker)
+    return this.#close(speaker) + this.#say('text', part.text, facts) + this.#close(speaker)
   }
 
   /** What was complete stays; what was not begins again. */
@@ -267,18 +275,21 @@ export class MessageStream implements Encoder {
   }
 
   /** Notes the calls that are answered: the run that goes on makes them again. */
-  #take(requests: readonly InputRequest[]): void {
+  #take(requests: readonly InputRequest[], isOfThisRequest: boolean): void {
     for (const { id, kind, toolCallId = id, toolName } of requests) {
       const isOfPage = kind === 'client_tool'
       if (kind !== 'question')
-        this.#calls.set(toolCallId, { toolName, isOfPage, isReady: true, isAnswered: true })
+        this.#calls.set(toolCallId, {
+          ...{ toolName, isOfPage, isReady: true, isAnswered: true },
+          hasResult: isOfPage && isOfThisRequest,
+        })
     }
     this.#atWork = 0
   }
 
   /** Tells what ends what its speaker says. */
   #apart(facts: EventFacts, told: string): string {
-    return close(this.#speakerOf(facts)) + this.#content(told)
+    return this.#close(this.#speakerOf(facts)) + this.#content(told)
   }
 
   /** Everything is part of a step. */
@@ -306,16 +317,17 @@ export class MessageStream implements Encoder {
 
   #closeAll(): string {
     let told = ''
-    for (const speaker of this.#speakers.values()) told += close(speaker)
+    for (const speaker of this.#speaking) told += this.#close(speaker)
     return told
   }
-}
 
-function close(speaker: Speaker): string {
-  const { part } = speaker
-  if (part === undefined) return ''
-  speaker.part = undefined
-  return sseData({ type: `${part.type}-end`, id: part.id })
+  #close(speaker: Speaker): string {
+    const { part } = speaker
+    if (part === undefined) return ''
+    speaker.part = undefined
+    this.#speaking.delete(speaker)
+    return sseData({ type: `${part.type}-end`, id: part.id })
+  }
 }
 
 function kindOf(isOfPage: boolean): Partial<typeof OF_SERVICE> {

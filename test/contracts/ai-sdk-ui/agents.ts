@@ -2,6 +2,7 @@
 import {
   Agent,
   type RunEvent,
+  type RunInput,
   type RunOptions,
   requestOf,
   type ServableAgent,
@@ -150,31 +151,61 @@ const tells = agent('tells', input => heard.get(textOf(input)) ?? 'unknown')
 
 /** Says a word, waits for its gate, and says the rest. Gates are opened by name. */
 const gates = new Set<string>()
+async function opened(gate: string, signal?: AbortSignal): Promise<void> {
+  heard.set(gate, 'started')
+  while (!gates.has(gate) && !signal?.aborted) await new Promise(resolve => setTimeout(resolve, 10))
+  if (signal?.aborted) heard.set(gate, 'stopped')
+}
 const gated = agent('gated', async function* (input, { signal }) {
   yield 'First '
   yield { type: 'thinking', text: 'Hm.' }
   yield* called('call-1', 'weather', ['{"place":"Rome"}'])
   yield { type: 'tool_call_ready', toolCallId: 'call-1', args: { place: 'Rome' } }
-  while (!gates.has(textOf(input)) && !signal.aborted) await new Promise(resolve => setTimeout(resolve, 10))
+  await opened(textOf(input), signal)
   yield { type: 'tool_call_end', toolCallId: 'call-1', result: 'sunny' }
   yield 'and last.'
 })
-const opens = agent('opens', input => {
-  gates.add(textOf(input))
-})
-
-/** Tells what it knows of the conversation. */
-const remembers = agent('remembers', async (input, { memory, history = [] }) => {
-  const turns = (await memory?.session()?.read()) ?? []
-  return JSON.stringify({ input, told: [...turns, ...history] })
-})
-
+/** How often an amount was paid. */
+const payments = new Map<number, number>()
 const pay = tool({
   name: 'pay',
   parameters: { type: 'object', properties: { amount: { type: 'number' } } },
   needsApproval: true,
-  execute: args => `paid ${(args as { amount: number }).amount}`,
+  execute(args) {
+    const { amount } = args as { amount: number }
+    payments.set(amount, (payments.get(amount) ?? 0) + 1)
+    return `paid ${amount}`
+  },
 })
+
+/** Asks, waits for the gate of its input, and says the rest. */
+const ships = agent(
+  'ships',
+  async function* (input, { ask, callTool, signal }) {
+    const isPaid = textOf(input).startsWith('paid')
+    yield 'I ship. '
+    const answer = isPaid ? yield* callTool(pay, { amount: 5 }) : yield* ask('size')
+    yield `${answer}: `
+    await opened(textOf(input), signal)
+    yield 'done.'
+  },
+  [pay],
+)
+const opens = agent('opens', input => {
+  gates.add(textOf(input))
+})
+
+/** Tells what the user said before, and what the user says now. */
+const remembers = agent('remembers', async (input, { memory, history = [] }) => {
+  const turns = (await memory?.session()?.read()) ?? []
+  const before = [...turns, ...history].flatMap(message => {
+    const { role, content } = message as { role?: unknown; content?: unknown }
+    return role === 'user' ? [String(content)] : []
+  })
+  return `${before.join(', ')} > ${textOf(input)}`
+})
+
+const paid = agent('paid', input => String(payments.get(Number(textOf(input))) ?? 0))
 
 const pays = agent(
   'pays',
@@ -204,10 +235,11 @@ const paints: ServableAgent = {
   kind: 'agent',
   name: 'paints',
   run: () => Promise.reject(new Error('it streams')),
-  stream: (_, options) => paint(options),
+  stream: paint,
 }
 
-async function* paint({ clientTools = [], answers = [], runId }: RunOptions = {}): AsyncGenerator<RunEvent> {
+async function* paint(input: RunInput, options: RunOptions = {}): AsyncGenerator<RunEvent> {
+  const { clientTools = [], answers = [], runId, signal } = options
   const [offered] = clientTools
   if (offered === undefined) return void (yield { type: 'text', text: 'Nobody offers a tool.' })
   const toolCall = { id: 'paint-1', name: offered.name }
@@ -227,7 +259,9 @@ async function* paint({ clientTools = [], answers = [], runId }: RunOptions = {}
   }
   const result = 'result' in answer ? answer.result : undefined
   yield { type: 'tool_call_end', toolCallId: toolCall.id, result }
-  yield { type: 'text', text: `Painted ${result}.` }
+  yield { type: 'text', text: 'Painted ' }
+  if (textOf(input).startsWith('picked')) await opened(textOf(input), signal)
+  yield { type: 'text', text: `${result}.` }
   yield { type: 'finish', finishReason: 'stop' }
 }
 
@@ -242,9 +276,11 @@ export const agents: Readonly<Record<string, ServableAgent>> = {
   waits,
   tells,
   gated,
+  ships,
   opens,
   remembers,
   pays,
+  paid,
   asks,
   paints,
 }

@@ -65,15 +65,45 @@ export interface Client {
   readonly approves: boolean
   /** Its chat is ready again where there is nothing to resume: all but 5.0.0, which stays `submitted`. */
   readonly comesToRest: boolean
+  /** It encodes the id of a chat in the path where it resumes: all but 5.0.0. */
+  readonly encodesIds: boolean
   /** A stream that is resumed takes the place of the half message that the page has: 7. */
   readonly replaces: boolean
 }
 
 export const CLIENTS: readonly Client[] = [
-  { version: '5.0.0', sdk: untyped(oldest5), approves: false, comesToRest: false, replaces: false },
-  { version: '5.0.277', sdk: untyped(newest5), approves: false, comesToRest: true, replaces: false },
-  { version: '6.0.326', sdk: untyped(newest6), approves: true, comesToRest: true, replaces: false },
-  { version: '7.0.173', sdk: untyped(newest), approves: true, comesToRest: true, replaces: true },
+  {
+    version: '5.0.0',
+    sdk: untyped(oldest5),
+    approves: false,
+    comesToRest: false,
+    encodesIds: false,
+    replaces: false,
+  },
+  {
+    version: '5.0.277',
+    sdk: untyped(newest5),
+    approves: false,
+    comesToRest: true,
+    encodesIds: true,
+    replaces: false,
+  },
+  {
+    version: '6.0.326',
+    sdk: untyped(newest6),
+    approves: true,
+    comesToRest: true,
+    encodesIds: true,
+    replaces: false,
+  },
+  {
+    version: '7.0.173',
+    sdk: untyped(newest),
+    approves: true,
+    comesToRest: true,
+    encodesIds: true,
+    replaces: true,
+  },
 ]
 
 type Fetch = (url: string, init?: RequestInit) => Promise<Response>

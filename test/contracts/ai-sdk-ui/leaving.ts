@@ -1,6 +1,6 @@
 /** What happens to a run when its page leaves, stops, and comes back. */
 import { expect, it } from 'vitest'
-import { type ChatOptions, type Client, type OpenChat, open } from './clients.ts'
+import { type ChatOptions, type Client, type OpenChat, open, type Served } from './clients.ts'
 import {
   calls,
   expectAnswer,
@@ -38,12 +38,34 @@ export function leavingCases(client: Client, server: Server): void {
     await until(async () => expect(await fateOf(server(), name)).toBe('stopped'))
   })
 
+  it('stops the run that goes on with an answer where the page stops', async () => {
+    const gate = `sized ${crypto.randomUUID()}`
+    const { chat } = open(client, server(), 'agents/ships', { isAutomatic: true })
+    await chat.sendMessage({ text: gate })
+    const toolCallId = String(calls(last(chat))[0]?.toolCallId)
+    await (chat.addToolOutput ?? chat.addToolResult)({ tool: 'question', toolCallId, output: 'M' })
+    await until(() => expect(said(last(chat))).toEqual(['I ship. ', 'M: ']))
+    expect(await fateOf(server(), gate)).toBe('started')
+    await chat.stop()
+    await until(async () => expect(await fateOf(server(), gate)).toBe('stopped'))
+  })
+
   it('has nothing to resume', async () => {
     const opened = open(client, server(), 'agents/waits')
     await opened.chat.resumeStream()
     expectNothing(client, opened)
     expect(opened.asked.map(({ status }) => status)).toEqual([204])
   })
+}
+
+/** Stops the run of a chat, as `stopChat` of `servable/ai-sdk-ui/page` does. */
+function stopIn(
+  { url, fetch: send = fetch }: Served,
+  path: string,
+  id: string,
+  headers = {},
+): Promise<Response> {
+  return send(`${url}/api/${path}/chat/${encodeURIComponent(id)}/stop`, { method: 'POST', headers })
 }
 
 /** The parts of the whole answer of the agent that waits at a gate. */
@@ -106,17 +128,107 @@ export function resumingCases(client: Client, server: Server): void {
     expect(expectAnswer(second)).toEqual(expectAnswer(first))
   })
 
+  /** A chat whose page is left in the middle of what comes after an answer to it. */
+  const leftAfter = async (kind: 'paid' | 'sized' | 'picked') => {
+    const gate = `${kind} ${crypto.randomUUID()}`
+    const opened = open(client, server(), kind === 'picked' ? 'agents/paints' : 'agents/ships', {
+      isAutomatic: true,
+      body: { clientTools: [{ name: 'pick' }] },
+    })
+    const { chat } = opened
+    await chat.sendMessage({ text: gate })
+    const [call] = calls(last(chat))
+    const toolCallId = String(call?.toolCallId)
+    if (kind === 'picked') {
+      await (chat.addToolOutput ?? chat.addToolResult)({ tool: 'pick', toolCallId, output: 'red' })
+    } else if (kind === 'paid') {
+      await chat.addToolApprovalResponse?.({ id: String(Object(call?.approval).id), approved: true })
+    } else {
+      await (chat.addToolOutput ?? chat.addToolResult)({ tool: 'question', toolCallId, output: 'M' })
+    }
+    await until(() => expect(said(last(chat))).toHaveLength(2))
+    await chat.stop()
+    await until(() => expect(chat.status).toBe('ready'))
+    return { gate, ...opened, id: chat.id }
+  }
+
+  it('shows a page that comes back all of an answer that has waited for a person', async () => {
+    const { gate, chat, id } = await leftAfter('sized')
+    const again = open(client, server(), 'agents/ships', {
+      id,
+      messages: chat.messages.slice(0, 1),
+      isAutomatic: true,
+    })
+    const end = again.chat.resumeStream()
+    await until(() => expect(said(last(again.chat))).toHaveLength(2))
+    await openGate(server(), gate)
+    await end
+    const answer = expectAnswer(again)
+    expect(answer.id).toBe(last(chat)?.id)
+    expect(shown(answer)).toMatchObject([
+      { type: 'text', text: 'I ship. ' },
+      { type: 'text', text: 'M: done.' },
+    ])
+    // Its answer is not told again, so it is not asked again either.
+    expect(calls(answer)).toEqual([])
+    expect(again.asked).toHaveLength(1)
+  })
+
+  it('shows it the results of its own tools', async () => {
+    const { gate, chat, id } = await leftAfter('picked')
+    const again = open(client, server(), 'agents/paints', { id, messages: chat.messages.slice(0, 1) })
+    const end = again.chat.resumeStream()
+    await openGate(server(), gate)
+    await end
+    expect(shown(expectAnswer(again))).toMatchObject([
+      { type: 'text', text: 'Which color? ' },
+      { type: 'tool-pick', state: 'output-available', input: { of: 'wall' }, output: 'red' },
+      { type: 'text', text: 'Painted red.' },
+    ])
+  })
+
+  it.skipIf(!client.approves)('shows it all of an answer that has waited for an approval', async () => {
+    const { gate, chat, id } = await leftAfter('paid')
+    const again = open(client, server(), 'agents/ships', {
+      id,
+      messages: chat.messages.slice(0, 1),
+      isAutomatic: true,
+    })
+    const end = again.chat.resumeStream()
+    await openGate(server(), gate)
+    await end
+    expect(shown(expectAnswer(again))).toMatchObject([
+      { type: 'text', text: 'I ship. ' },
+      { type: 'dynamic-tool', state: 'output-available', input: { amount: 5 }, output: 'paid 5' },
+      { type: 'text', text: 'paid 5: done.' },
+    ])
+    expect(again.asked).toHaveLength(1)
+  })
+
   it('stops the run where the page says so', async () => {
     const name = crypto.randomUUID()
     const opened = open(client, server(), 'agents/waits')
     const { end } = await begun(opened, name, () => said(last(opened.chat))[0] === 'I wait. ')
-    const { url, fetch: send = fetch } = server()
-    const answer = await send(`${url}/api/agents/waits/chat/${opened.chat.id}/stop`, { method: 'POST' })
-    expect(answer.ok).toBe(true)
+    expect((await stopIn(server(), 'agents/waits', opened.chat.id)).status).toBe(204)
     await end
     await until(async () => expect(await fateOf(server(), name)).toBe('stopped'))
     expect(said(last(opened.chat))).toEqual(['I wait. '])
     expect([opened.chat.status, opened.chat.error]).toEqual(['ready', undefined])
+  })
+
+  it.skipIf(!client.encodesIds)('resumes and stops a chat whatever its id is', async () => {
+    const name = crypto.randomUUID()
+    const opened = open(client, server(), 'agents/waits', { id: `a/b ü?#%25&${name}` })
+    const { end } = await begun(opened, name, () => said(last(opened.chat))[0] === 'I wait. ')
+    const again = open(client, server(), 'agents/waits', {
+      id: opened.chat.id,
+      messages: opened.chat.messages.slice(0, 1),
+    })
+    const also = again.chat.resumeStream()
+    await until(() => expect(said(last(again.chat))).toEqual(['I wait. ']))
+    await stopIn(server(), 'agents/waits', opened.chat.id)
+    await Promise.all([end, also])
+    await until(async () => expect(await fateOf(server(), name)).toBe('stopped'))
   })
 
   it('does not stop it for a page that leaves', async () => {
@@ -126,8 +238,7 @@ export function resumingCases(client: Client, server: Server): void {
     await opened.chat.stop()
     await end
     expect(await fateOf(server(), name)).toBe('started')
-    const { url, fetch: send = fetch } = server()
-    await send(`${url}/api/agents/waits/chat/${opened.chat.id}/stop`, { method: 'POST' })
+    await stopIn(server(), 'agents/waits', opened.chat.id)
     await until(async () => expect(await fateOf(server(), name)).toBe('stopped'))
   })
 
@@ -153,12 +264,7 @@ export function resumingCases(client: Client, server: Server): void {
     const user = `ann-${crypto.randomUUID()}`
     const opened = open(client, server(), 'agents/waits', { user })
     const { end } = await begun(opened, name, () => said(last(opened.chat))[0] === 'I wait. ')
-    const { url, fetch: send = fetch } = server()
-    const stop = (who: string) =>
-      send(`${url}/api/agents/waits/chat/${opened.chat.id}/stop`, {
-        method: 'POST',
-        headers: { 'x-test-user': who },
-      })
+    const stop = (who: string) => stopIn(server(), 'agents/waits', opened.chat.id, { 'x-test-user': who })
     await stop('bob')
     expect(await fateOf(server(), name)).toBe('started')
     await stop(user)
