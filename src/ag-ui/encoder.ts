@@ -21,8 +21,8 @@ import { type Named, type Place, Subagents, type Tag } from './subagents.ts'
 
 /** Which run is told, and to whom. */
 export interface AgUiRun extends Named {
-  /** Members of a team and agents of a workflow are told as subagents: of 1.0. */
-  readonly hasSubagents?: boolean
+  /** The client speaks 1.0: it knows subagents, which members of a team and agents of a workflow are, and all outcomes. */
+  readonly isVersion1?: boolean
   /** The run may say the event `resumed`. */
   readonly mayResume?: boolean
   /** Calls that the client has, and those whose results it has. */
@@ -85,7 +85,7 @@ export class AgUiEncoder implements Encoder {
   constructor(run: AgUiRun) {
     this.#run = run
     if (run.mayResume) this.#text = new ToldText()
-    if (run.hasSubagents) this.#subagents = new Subagents(run, event => this.#tell(event), MAX_OPEN)
+    if (run.isVersion1) this.#subagents = new Subagents(run, event => this.#tell(event), MAX_OPEN)
   }
 
   encode(event: RunEvent): string {

@@ -8,23 +8,31 @@ import type { FinishEvent, InputRequest, Usage } from '../agents/contract.ts'
 import { isObject } from '../validation.ts'
 import type { Named } from './subagents.ts'
 
+/** To whom the end is told. */
+interface Listener extends Pick<Named, 'client'> {
+  readonly isVersion1?: boolean
+}
+
 /** The last event of a run that did not fail. It has no `null`: clients refuse it where a field may be left out. */
-export function finished(event: FinishEvent, { client }: Pick<Named, 'client'>): object {
-  const { finishReason, requests = [], usage, structured } = event
+export function finished(event: FinishEvent, { client, isVersion1 = false }: Listener): object {
+  const { finishReason, usage, structured } = event
   return {
     type: 'RUN_FINISHED',
     ...client,
     ...(structured != null && { result: structured }),
-    outcome: finishReason === 'cancelled' ? { type: 'cancelled' } : outcomeOf(requests),
+    outcome: outcomeOf(event, isVersion1),
     ...(usage && { usage: usageOf(usage) }),
     metadata: { servable: { finishReason, cost: usage?.cost ?? undefined } },
   }
 }
 
-/** What a run waits for: interrupts, and calls of tools that the client runs. */
-function outcomeOf(requests: readonly InputRequest[]): object {
+/** How a run ended. It may wait: for interrupts, and for calls of tools that the client runs. */
+function outcomeOf({ finishReason, requests = [] }: FinishEvent, isVersion1: boolean): object | undefined {
   const interrupts = requests.filter(({ kind }) => kind !== 'client_tool').map(toInterrupt)
   if (interrupts.length > 0) return { type: 'interrupt', interrupts }
+  // Clients from 0.0.54 to 0.0.59 refuse all other outcomes, and those of 0.x need none.
+  if (!isVersion1) return undefined
+  if (finishReason === 'cancelled') return { type: 'cancelled' }
   const pendingToolCallIds = requests.map(({ toolCallId }) => toolCallId)
   return { type: 'success', ...(requests.length > 0 && { pendingToolCallIds }) }
 }

@@ -40,6 +40,7 @@ function answer(kind: Kind, core: Core): Endpoint {
     const input = parseInput(await readJson(request, maxBodyBytes))
     const asker = new RequestAsker(request, state, readKeys)
     const client = namesOf(input)
+    const isVersion1 = input.protocolVersion !== undefined
     const reply = (runId: string, source?: SseSource, end = '') =>
       sseReply(counted(after(begun(input) + end, source), openStream), { 'x-run-id': runId })
     const stream = async (started: StartedRun, known?: Known) => {
@@ -49,14 +50,14 @@ function answer(kind: Kind, core: Core): Endpoint {
       const encoder = new AgUiEncoder({
         runId,
         client,
-        hasSubagents: input.protocolVersion !== undefined,
+        isVersion1,
         mayResume: run === undefined,
         ...known,
       })
       return reply(runId, await encoded(started, encoder, core, request, state))
     }
     const end = (runId: string, event: Omit<FinishEvent, 'type'>) =>
-      reply(runId, undefined, sseData(finished({ type: 'finish', ...event }, { client })))
+      reply(runId, undefined, sseData(finished({ type: 'finish', ...event }, { client, isVersion1 })))
 
     const given = await answersOf(input, target, host, state.owner)
     if (given === undefined) {

@@ -9,8 +9,8 @@ import { eventsIn, readBy } from './told.ts'
 const client = { threadId: 'thread', runId: 'theirs' }
 const BEGUN = `data: ${JSON.stringify({ type: 'RUN_STARTED', ...client })}\n\n`
 
-const told = (events: readonly RunEvent[], hasSubagents: boolean) => {
-  const encoder = new AgUiEncoder({ runId: 'run', client, hasSubagents, mayResume: true })
+const told = (events: readonly RunEvent[], isVersion1: boolean) => {
+  const encoder = new AgUiEncoder({ runId: 'run', client, isVersion1, mayResume: true })
   return BEGUN + events.map(event => encoder.encode(event)).join('')
 }
 
@@ -25,11 +25,11 @@ describe('the events of any run', () => {
     ['1.0.0', true],
     ['1.0.0', false],
     ['0.0.52', false],
-  ])('are taken by the client %s, with subagents: %s', async (version, hasSubagents) => {
+  ])('are taken by the client %s, spoken to in 1.0: %s', async (version, isVersion1) => {
     await fc.assert(
       fc.asyncProperty(acts, endings, async (all, ending) => {
         const { events, text } = played(all, ending)
-        const stream = told(events, hasSubagents)
+        const stream = told(events, isVersion1)
         const { messages } = await readBy(version, stream)
         const said = messages.filter(({ role }) => role === 'assistant').map(({ content }) => content ?? '')
         expect(said.join('').length).toBe(text.length)

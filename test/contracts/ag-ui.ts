@@ -71,7 +71,7 @@ function version(name: string, server: Server) {
       expect(last(events)).toMatchObject({
         type: 'RUN_FINISHED',
         result: { sum: 3 },
-        outcome: { type: 'success' },
+        ...(has1 && { outcome: { type: 'success' } }),
         usage: [{ inputTokens: 3, outputTokens: 4, totalTokens: 7 }],
         metadata: { servable: { finishReason: 'stop', cost: 0.25 } },
       })
@@ -119,7 +119,9 @@ function version(name: string, server: Server) {
       const client = say('agents/paints')
       const tools = [{ name: 'pick_color', description: 'Picks', parameters: { type: 'object' } }]
       const asked = await play(client, { tools })
-      expect(last(asked)).toMatchObject({ outcome: { type: 'success', pendingToolCallIds: ['call-1'] } })
+      expect(last(asked).outcome).toEqual(
+        has1 ? { type: 'success', pendingToolCallIds: ['call-1'] } : undefined,
+      )
       expect(client.messages.at(-1)?.toolCalls).toMatchObject([
         { id: 'call-1', function: { name: 'pick_color', arguments: '{"hue":"warm"}' } },
       ])
