@@ -52,7 +52,7 @@ export async function answersOf(
   const record = await found(host, id, viewer, isAnswer)
   if (record === undefined) return undefined
   if (record.kind !== kind || record.name !== name) throw notAsked()
-  const answers = [...resumed(resume, id, record), ...called(results, record)]
+  const answers = [...resumed(resume, id, record), ...called(results, resume, record)]
   if (answers.length === 0) {
     if (!isAnswer) return undefined
     throw new ServableError('already_answered', 'The run waits for none of these results any more')
@@ -109,9 +109,14 @@ function resumed(
 
 const DENIED = { decision: 'deny' } as const
 
-/** The answers that messages of tools are: results of client tools, and decisions on calls. */
-function called(results: readonly ToolMessage[], { requests = [] }: RunRecord): Answer[] {
-  const byCall = new Map(requests.map(request => [request.toolCallId, request]))
+/** The answers that messages of tools are: results of client tools, and decisions on calls. `resume` comes before them. */
+function called(
+  results: readonly ToolMessage[],
+  resume: readonly ResumeEntry[],
+  { requests = [] }: RunRecord,
+): Answer[] {
+  const others = requests.filter(({ id }) => !resume.some(({ interruptId }) => interruptId === id))
+  const byCall = new Map(others.map(request => [request.toolCallId, request]))
   return results.flatMap(({ toolCallId, content, error, id }) => {
     const request = byCall.get(toolCallId)
     if (request === undefined) return []
