@@ -1,3 +1,4 @@
+import type { Interrupt } from '@ag-ui/client'
 import { describe, expect, it } from 'vitest'
 import { memoryState } from '../../src/index.ts'
 import { agUiHandler } from '../contracts/ag-ui/service.ts'
@@ -14,6 +15,12 @@ async function post(body: object): Promise<Told[]> {
   return eventsIn(text)
 }
 
+/** The interrupt with which a run ends. */
+function interruptIn(events: readonly Told[]) {
+  const outcome = events.at(-1)?.outcome as { readonly interrupts: readonly [Interrupt] }
+  return outcome.interrupts[0]
+}
+
 const said = (events: readonly Told[]) => events.map(({ delta }) => delta ?? '').join('')
 
 describe('an answer by `resume`', () => {
@@ -26,8 +33,7 @@ describe('an answer by `resume`', () => {
     async (status, payload, content, end) => {
       const user = { id: 'm1', role: 'user', content: '5' }
       const asked = await post({ protocolVersion: '1.0', messages: [user] })
-      const { interrupts } = asked.at(-1)?.outcome as { interrupts: { id: string; toolCallId: string }[] }
-      const [{ id: interruptId, toolCallId } = { id: '', toolCallId: '' }] = interrupts
+      const { id: interruptId, toolCallId } = interruptIn(asked)
       const call = { id: toolCallId, type: 'function', function: { name: 'pay', arguments: '{"amount":5}' } }
       const messages = [
         user,
