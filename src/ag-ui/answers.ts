@@ -6,10 +6,11 @@
  */
 
 import type { Answer, InputRequest } from '../agents/contract.ts'
-import { isServableError, ServableError } from '../errors.ts'
+import { ServableError } from '../errors.ts'
+import { AnswersSchema } from '../runs/answers.ts'
 import type { RunHost, Viewer } from '../runs/host.ts'
-import type { RunRecord } from '../runs/record.ts'
 import type { Target } from '../runs/target.ts'
+import { validate } from '../validation.ts'
 import type { Message, ResumeEntry, RunAgentInput, ToolMessage } from './input.ts'
 import { lastUserOf } from './messages.ts'
 
@@ -19,8 +20,13 @@ export interface Answers {
   readonly id: string
   /** None where a question is cancelled: then the run does not go on. */
   readonly answers: readonly Answer[]
-  /** The calls on which they decide. */
-  readonly decided: ReadonlySet<string>
+  readonly known: Known
+}
+
+/** What a client has of a run that goes on: calls, and their results. */
+export interface Known {
+  readonly calls?: ReadonlySet<string>
+  readonly results?: ReadonlySet<string>
 }
 
 /** An id of what a run says. */
@@ -43,47 +49,35 @@ export async function answersOf(
   host: Pick<RunHost, 'get'>,
   viewer: Viewer,
 ): Promise<Answers | undefined> {
-  const results = resultsIn(messages)
-  const said = resume[0]?.interruptId ?? saidIn(messages, results.at(-1))
+  const last = messages.at(-1)
+  const said = resume[0]?.interruptId ?? (last?.role === 'tool' ? saidIn(messages, last) : undefined)
   if (said === undefined) return undefined
-  // Such a client means to answer; of another one old results may be left.
-  const isAnswer = resume.length > 0 || messages.at(-1)?.role === 'tool'
   const id = runOf(said)
-  const record = await found(host, id, viewer, isAnswer)
-  if (record === undefined) return undefined
-  if (record.kind !== kind || record.name !== name) throw notAsked()
-  const answers = [...resumed(resume, id, record), ...called(results, resume, record)]
-  if (answers.length === 0) {
-    if (!isAnswer) return undefined
-    throw new ServableError('already_answered', 'The run waits for none of these results any more')
+  const record = await host.get(id, viewer)
+  if (record.kind !== kind || record.name !== name) {
+    throw new ServableError('request_not_found', 'Another agent asked this')
   }
-  const given = answers.filter(answer => answer !== undefined)
-  const decided = (record.requests ?? []).flatMap(({ kind, toolCallId }) =>
-    kind === 'approval' && toolCallId !== undefined ? [toolCallId] : [],
-  )
-  return { id, answers: given.length < answers.length ? [] : given, decided: new Set(decided) }
-}
-
-function found(
-  host: Pick<RunHost, 'get'>,
-  id: string,
-  viewer: Viewer,
-  isAnswer: boolean,
-): Promise<RunRecord | undefined> {
-  return host.get(id, viewer).catch(error => {
-    if (!isAnswer && isServableError(error) && error.code === 'run_not_found') return undefined
-    throw error
-  })
-}
-
-/** What tools gave since a user said something. */
-function resultsIn(messages: readonly Message[]): ToolMessage[] {
-  return messages.slice(lastUserOf(messages) + 1).filter(message => message.role === 'tool')
+  const { requests = [] } = record
+  const turn = messages.slice(lastUserOf(messages) + 1)
+  const results = turn.filter(message => message.role === 'tool')
+  const others = requests.filter(request => !resume.some(({ interruptId }) => interruptId === request.id))
+  const answers = [...resumed(resume, id, requests), ...called(results, others)]
+  if (answers.length === 0) throw new ServableError('already_answered', 'The run waits for no such result')
+  const calls = turn.flatMap(message => ('toolCalls' in message ? (message.toolCalls ?? []) : []))
+  // A decision on a call is not its result.
+  const approvals = requests.flatMap(request => (request.kind === 'approval' ? [request.toolCallId] : []))
+  return {
+    id,
+    answers: answers.includes(undefined) ? [] : validate(AnswersSchema, answers, 'invalid_body', 'resume'),
+    known: {
+      calls: new Set(calls.map(call => call.id)),
+      results: new Set(results.map(({ toolCallId }) => toolCallId).filter(each => !approvals.includes(each))),
+    },
+  }
 }
 
 /** The id of the message with the call that has this result. */
-function saidIn(messages: readonly Message[], result: ToolMessage | undefined): string | undefined {
-  if (result === undefined) return undefined
+function saidIn(messages: readonly Message[], result: ToolMessage): string {
   const message = messages.findLast(
     each => each.role === 'assistant' && each.toolCalls?.some(({ id }) => id === result.toolCallId),
   )
@@ -95,8 +89,8 @@ function saidIn(messages: readonly Message[], result: ToolMessage | undefined): 
 function resumed(
   resume: readonly ResumeEntry[],
   runId: string,
-  { requests = [] }: RunRecord,
-): (Answer | undefined)[] {
+  requests: readonly InputRequest[],
+): unknown[] {
   return resume.map(({ interruptId: id, status, payload }, index) => {
     const place = `resume.${index}`
     if (runOf(id) !== runId) throw misfit(`${place}.interruptId`, 'must be of the same run as the others')
@@ -107,22 +101,17 @@ function resumed(
   })
 }
 
-const DENIED = { decision: 'deny' } as const
+const DENIED = { decision: 'deny' }
 
-/** The answers that messages of tools are: results of client tools, and decisions on calls. `resume` comes before them. */
-function called(
-  results: readonly ToolMessage[],
-  resume: readonly ResumeEntry[],
-  { requests = [] }: RunRecord,
-): Answer[] {
-  const others = requests.filter(({ id }) => !resume.some(({ interruptId }) => interruptId === id))
-  const byCall = new Map(others.map(request => [request.toolCallId, request]))
-  return results.flatMap(({ toolCallId, content, error, id }) => {
+/** The answers that messages of tools are: results of client tools, and decisions on calls that `resume` does not answer. */
+function called(results: readonly ToolMessage[], requests: readonly InputRequest[]): unknown[] {
+  const byCall = new Map(requests.map(request => [request.toolCallId, request]))
+  return results.flatMap(({ toolCallId, content, error }) => {
     const request = byCall.get(toolCallId)
     if (request === undefined) return []
     byCall.delete(toolCallId)
     if (error && request.kind === 'approval') return [{ id: request.id, ...DENIED, reason: error }]
-    return [answerTo(request, error ? { error } : givenIn(content), `messages: \`${id}\``)]
+    return [answerTo(request, error ? { error } : givenIn(content), 'messages')]
   })
 }
 
@@ -136,7 +125,7 @@ function givenIn(content: ToolMessage['content']): unknown {
   }
 }
 
-function answerTo({ id, kind }: Pick<InputRequest, 'id' | 'kind'>, value: unknown, path: string): Answer {
+function answerTo({ id, kind }: Pick<InputRequest, 'id' | 'kind'>, value: unknown, path: string): object {
   if (kind === 'approval') return { id, ...decisionOf(value, path) }
   if (value === undefined) throw misfit(path, 'must be given')
   return kind === 'question' ? { id, value } : { id, result: value }
@@ -145,32 +134,20 @@ function answerTo({ id, kind }: Pick<InputRequest, 'id' | 'kind'>, value: unknow
 /** `true`, `{ approved, reason?, editedArgs? }`, or `decision` in place of `approved`. */
 function decisionOf(value: unknown, path: string) {
   if (!isDecision(value)) throw misfit(path, 'must be an object with `approved`: true or false')
-  const { approved, decision, reason, editedArgs } = Object(value) as Decision
-  const isApproved = value === true || approved === true || decision === 'approve'
-  if (reason !== undefined && !(typeof reason === 'string' && reason.length <= MAX_REASON)) {
-    throw misfit(`${path}.reason`, `must be text of at most ${MAX_REASON} characters`)
-  }
+  const { decision, approved = value === true || decision === 'approve', reason, editedArgs } = Object(value)
+  const isApproved = approved === true
   return {
-    decision: isApproved ? ('approve' as const) : ('deny' as const),
+    decision: isApproved ? 'approve' : 'deny',
     ...(reason !== undefined && { reason }),
     ...(isApproved && editedArgs !== undefined && { editedArgs }),
   }
 }
 
-/** Characters of a reason. */
-const MAX_REASON = 10_000
-
-type Decision = Readonly<Record<'approved' | 'decision' | 'reason' | 'editedArgs', unknown>>
-
 /** Whether a value says yes or no. */
 function isDecision(value: unknown): boolean {
   if (typeof value === 'boolean') return true
-  const { approved, decision } = Object(value) as Decision
+  const { approved, decision } = Object(value) as Readonly<Record<string, unknown>>
   return typeof approved === 'boolean' || decision === 'approve' || decision === 'deny'
-}
-
-function notAsked(): ServableError {
-  return new ServableError('request_not_found', 'Another agent asked this')
 }
 
 function misfit(path: string, message: string): ServableError {

@@ -4,29 +4,17 @@ import { RunAgentInputSchema } from './input.ts'
 
 /** Tells of the routes. */
 export function describeAgUi(build: Builders): BuiltInDescription {
-  const { at, operation, answer, json, eventStream, nameOf, ref } = build
-  const runId = { 'x-run-id': { description: 'Id of the run', schema: { type: 'string' } } }
+  const { at, operation, answer, json, eventStream, nameOf, ref, object, text } = build
   const paths = KINDS.map(kind => [
     at(`${kind}s/{name}/ag-ui`),
     {
-      post: operation('run', `agUi${kind[0]?.toUpperCase()}${kind.slice(1)}`, `Run for a client of AG-UI`, {
+      post: operation('run', `${kind}AgUi`, 'Run for a client of AG-UI', {
         parameters: [nameOf(kind)],
         requestBody: { required: true, content: json(ref('RunAgentInput')) },
-        responses: { 200: answer('Events of AG-UI', eventStream(ref('AgUiEvent')), runId) },
+        responses: { 200: answer('Events of AG-UI', eventStream(object({ type: text }))) },
         problems: [400, 401, 403, 404, 409, 413, 415, 429, 500, 503],
       }),
     },
   ])
-  return {
-    paths: Object.fromEntries(paths),
-    bodies: { RunAgentInput: RunAgentInputSchema },
-    schemas: {
-      AgUiEvent: {
-        type: 'object',
-        properties: { type: { type: 'string' } },
-        required: ['type'],
-        additionalProperties: true,
-      },
-    },
-  }
+  return { paths: Object.fromEntries(paths), bodies: { RunAgentInput: RunAgentInputSchema } }
 }

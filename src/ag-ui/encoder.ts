@@ -14,24 +14,19 @@ import type {
 } from '../agents/contract.ts'
 import { type Encoder, sseData } from '../encoders/encoder.ts'
 import { ToldText } from '../encoders/told-text.ts'
-import { idIn } from './answers.ts'
+import { idIn, type Known } from './answers.ts'
 import { finished } from './finish.ts'
 import { isPatch } from './patch.ts'
-import { type Named, type Place, Subagents, type Tag } from './subagents.ts'
+import { type Named, Subagents, type Tag } from './subagents.ts'
+import { trim } from './trim.ts'
 
 /** Which run is told, and to whom. */
-export interface AgUiRun extends Named {
+export interface AgUiRun extends Named, Known {
   /** The client speaks 1.0: it knows subagents, which members of a team and agents of a workflow are, and all outcomes. */
   readonly isVersion1?: boolean
   /** The run may say the event `resumed`. */
   readonly mayResume?: boolean
-  /** Calls that the client has, and those whose results it has. */
-  readonly calls?: ReadonlySet<string>
-  readonly results?: ReadonlySet<string>
 }
-
-/** Calls, steps and speakers that are open at a time. With more, the oldest is closed. */
-const MAX_OPEN = 1000
 
 /** The id of the artifact that is the state of an agent. */
 const STATE = 'state'
@@ -54,8 +49,7 @@ interface Source {
 }
 
 interface Call {
-  readonly at: Place
-  readonly tag: Tag
+  readonly source: Source
   readonly message: string | undefined
   readonly args: ToldText | undefined
   hasArgs: boolean
@@ -64,8 +58,7 @@ interface Call {
 }
 
 interface Step {
-  readonly at: EventFacts
-  readonly tag: Tag
+  readonly source: Source
   readonly key: string
   /** As the client knows it: no other open step has this name. */
   readonly name: string
@@ -85,7 +78,7 @@ export class AgUiEncoder implements Encoder {
   constructor(run: AgUiRun) {
     this.#run = run
     if (run.mayResume) this.#text = new ToldText()
-    if (run.isVersion1) this.#subagents = new Subagents(run, event => this.#tell(event), MAX_OPEN)
+    if (run.isVersion1) this.#subagents = new Subagents(run, event => this.#tell(event))
   }
 
   encode(event: RunEvent): string {
@@ -132,11 +125,6 @@ export class AgUiEncoder implements Encoder {
     this.#out += sseData(event)
   }
 
-  /** Tells a value that is JSON already. */
-  #custom(name: string, json: string): void {
-    this.#out += `data: {"type":"CUSTOM","name":"servable.${name}","value":${json}}\n\n`
-  }
-
   #nextId(): string {
     return idIn(this.#run.runId, ++this.#ids)
   }
@@ -152,12 +140,12 @@ export class AgUiEncoder implements Encoder {
   /** A message of its own. */
   #message(event: EventFacts, parts: readonly ContentPart[]): void {
     const others = parts.filter(({ type }) => type !== 'text')
-    const json = others.length === 0 ? '' : JSON.stringify({ parts: others })
+    const told = others.length === 0 ? '' : custom('message', { parts: others })
     const source = this.#sourceOf(event)
     this.#close(source)
     for (const part of parts) if (part.type === 'text') this.#say(event, part.text, true)
     this.#close(source)
-    if (json !== '') this.#custom('message', json)
+    this.#out += told
   }
 
   #sourceOf({ agent, parentId }: EventFacts): Source {
@@ -167,16 +155,16 @@ export class AgUiEncoder implements Encoder {
     if (known !== undefined) return known
     const source: Source = { at, tag: this.#tagAt(at) }
     this.#sources.set(key, source)
-    const [oldest] = this.#sources
-    if (this.#sources.size > MAX_OPEN && oldest) {
-      this.#close(oldest[1])
-      this.#sources.delete(oldest[0])
-    }
+    trim(this.#sources, oldest => this.#close(oldest))
     return source
   }
 
   #tagAt(at: EventFacts): Tag {
-    return this.#subagents?.at(at, id => this.#calls.get(id)?.at ?? this.#steps.get(id)?.at) ?? {}
+    const placeOf = (id: string) => {
+      const call = this.#calls.get(id)
+      return call ? { ...call.source.at, isCall: true } : this.#steps.get(id)?.source.at
+    }
+    return this.#subagents?.at(at, placeOf) ?? {}
   }
 
   #open(source: Source, isText: boolean): void {
@@ -205,11 +193,11 @@ export class AgUiEncoder implements Encoder {
     this.#tell({ type: 'REASONING_END', messageId })
   }
 
-  #begin({ agent, parentId }: EventFacts, toolCallId: string, toolCallName: string): void {
+  #begin(event: EventFacts, toolCallId: string, toolCallName: string): void {
     // It begins again after the event `resumed`.
     if (this.#calls.has(toolCallId)) return
     const isKnown = this.#run.calls?.has(toolCallId) === true
-    const source = this.#sourceOf({ agent, parentId })
+    const source = this.#sourceOf(event)
     if (!isKnown) {
       this.#close(source)
       source.message ??= this.#nextId()
@@ -217,15 +205,13 @@ export class AgUiEncoder implements Encoder {
       this.#tell({ type: 'TOOL_CALL_START', toolCallId, toolCallName, parentMessageId, ...source.tag })
     }
     this.#calls.set(toolCallId, {
-      at: { agent, parentId, isCall: true },
-      tag: source.tag,
+      source,
       message: source.message,
       args: this.#run.mayResume ? new ToldText() : undefined,
       hasArgs: false,
       isReady: isKnown,
     })
-    const [oldest] = this.#calls.keys()
-    if (this.#calls.size > MAX_OPEN && oldest !== undefined) this.#drop(oldest)
+    trim(this.#calls, (_, oldest) => this.#drop(oldest))
   }
 
   #argue(toolCallId: string, said: string): void {
@@ -249,11 +235,11 @@ export class AgUiEncoder implements Encoder {
     const call = this.#calls.get(toolCallId)
     if (call === undefined) return
     this.#drop(toolCallId, error)
-    const source = this.#sources.get(keyOf(call.at))
-    if (source && source.message === call.message) source.message = undefined
+    const { source, message } = call
+    if (source.message === message) source.message = undefined
     if (this.#run.results?.has(toolCallId)) return
     const messageId = this.#nextId()
-    this.#tell({ type: 'TOOL_CALL_RESULT', messageId, toolCallId, content, role: 'tool', ...call.tag })
+    this.#tell({ type: 'TOOL_CALL_RESULT', messageId, toolCallId, content, role: 'tool', ...source.tag })
   }
 
   /** A call is over, and what was said inside of it. */
@@ -267,8 +253,7 @@ export class AgUiEncoder implements Encoder {
   #leave(place: string, error?: string): void {
     const left = this.#subagents?.inside(place) ?? []
     for (const [key, source] of this.#sources) {
-      const isLeft = source.tag.subagentRunId !== undefined && left.includes(source.tag.subagentRunId)
-      if (source.at.parentId !== place && !isLeft) continue
+      if (source.at.parentId !== place && !left.includes(source.tag.subagentRunId)) continue
       this.#close(source)
       this.#sources.delete(key)
     }
@@ -280,47 +265,40 @@ export class AgUiEncoder implements Encoder {
     const key = id ?? name
     if (status === 'progress') {
       const { type: _, at: __, ...progress } = event
-      return this.#custom('step', JSON.stringify(progress))
+      this.#out += custom('step', progress)
+      return
     }
-    const { agent, parentId } = event
     const before = this.#steps.get(key)
     if (before !== undefined) this.#endStep(before, error)
     if (status !== 'started') return
-    const source = this.#sourceOf({ agent, parentId })
+    const source = this.#sourceOf(event)
     this.#close(source)
-    const step = { at: { agent, parentId }, tag: source.tag, key, name: this.#freeName(name) }
+    const step = { source, key, name: this.#freeName(name) }
     this.#steps.set(key, step)
-    this.#tell({ type: 'STEP_STARTED', stepName: step.name, ...step.tag })
-    const [oldest] = this.#steps.values()
-    if (this.#steps.size > MAX_OPEN && oldest) this.#endStep(oldest)
+    this.#tell({ type: 'STEP_STARTED', stepName: step.name, ...source.tag })
+    trim(this.#steps, oldest => this.#endStep(oldest))
   }
 
-  #endStep({ key, name: stepName, tag }: Step, error?: string): void {
+  #endStep({ key, name: stepName, source }: Step, error?: string): void {
     this.#leave(key, error)
     this.#steps.delete(key)
-    const metadata = error === undefined ? {} : { metadata: { servable: { error } } }
-    this.#tell({ type: 'STEP_FINISHED', stepName, ...tag, ...metadata })
+    const metadata = error === undefined ? error : { servable: { error } }
+    this.#tell({ type: 'STEP_FINISHED', stepName, ...source.tag, metadata })
   }
 
   /** Clients know steps by name alone. */
   #freeName(name: string): string {
-    const taken = new Set(Array.from(this.#steps.values(), step => step.name))
+    const taken = Array.from(this.#steps.values(), step => step.name)
     let free = name
-    for (let count = 2; taken.has(free); count++) free = `${name} (${count})`
+    for (let count = 2; taken.includes(free); count++) free = `${name} (${count})`
     return free
   }
 
   #artifact({ type: _, at: __, ...artifact }: ArtifactEvent & EventFacts): void {
     const { artifactId, append = false, parts } = artifact
     const data = parts.flatMap(part => (part.type === 'data' ? [part.data] : []))
-    if (artifactId === STATE && data.length === parts.length && data.length > 0) {
-      const told = append ? deltasOf(data) : sseData({ type: 'STATE_SNAPSHOT', snapshot: data[0] })
-      if (told !== undefined) {
-        this.#out += told
-        return
-      }
-    }
-    this.#custom('artifact', JSON.stringify(artifact))
+    const isState = artifactId === STATE && data.length === parts.length && data.length > 0
+    this.#out += (isState && (append ? deltasOf(data) : snapshotOf(data))) || custom('artifact', artifact)
   }
 
   /** All that was said comes again: text, and what has no end. */
@@ -339,7 +317,6 @@ export class AgUiEncoder implements Encoder {
   #closeAll(error: string | undefined, isWaiting?: boolean): void {
     for (const toolCallId of this.#calls.keys()) this.#ready(toolCallId, undefined)
     this.#closeSaid(error, isWaiting)
-    this.#calls.clear()
   }
 
   /** Closes text, steps and subagents. */
@@ -353,6 +330,14 @@ export class AgUiEncoder implements Encoder {
 
 function keyOf({ agent = '', parentId = '' }: EventFacts): string {
   return `${agent}\n${parentId}`
+}
+
+function custom(name: string, value: object): string {
+  return sseData({ type: 'CUSTOM', name: `servable.${name}`, value })
+}
+
+function snapshotOf([snapshot]: readonly unknown[]): string {
+  return sseData({ type: 'STATE_SNAPSHOT', snapshot })
 }
 
 /** The changes of a state; undefined where they are none. */

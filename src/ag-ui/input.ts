@@ -15,7 +15,7 @@ const MAX_TOOLS = 128
 const MAX_CONTEXT = 1000
 const MAX_ANSWERS = 100
 
-const text = v.string('must be text')
+const text = v.string()
 const filled = v.pipe(text, v.nonEmpty('must not be empty'))
 const mimeType = v.pipe(
   text,
@@ -23,31 +23,27 @@ const mimeType = v.pipe(
 )
 
 const SourceSchema = v.object({
-  type: v.picklist(['data', 'url', 'file'], 'must be data, url or file'),
+  type: v.picklist(['data', 'url', 'file']),
   value: filled,
   mimeType: v.optional(mimeType),
 })
 
-const PartSchema = v.variant(
-  'type',
-  [
-    v.object({ type: v.literal('text'), text }),
-    v.object({
-      type: v.picklist(['image', 'audio', 'video', 'document']),
-      source: SourceSchema,
-      metadata: v.optional(v.unknown()),
-    }),
-    // Of 0.x.
-    v.object({
-      type: v.literal('binary'),
-      mimeType,
-      data: v.optional(filled),
-      url: v.optional(filled),
-      filename: v.optional(text),
-    }),
-  ],
-  'must be text, image, audio, video, document or binary',
-)
+const PartSchema = v.variant('type', [
+  v.object({ type: v.literal('text'), text }),
+  v.object({
+    type: v.picklist(['image', 'audio', 'video', 'document']),
+    source: SourceSchema,
+    metadata: v.optional(v.unknown()),
+  }),
+  // Of 0.x.
+  v.object({
+    type: v.literal('binary'),
+    mimeType,
+    data: v.optional(filled),
+    url: v.optional(filled),
+    filename: v.optional(text),
+  }),
+])
 
 /** A file of a message. Of 0.x it is `binary`. */
 export type FilePart =
@@ -99,28 +95,22 @@ const CallSchema = v.object({ id: filled, function: v.object({ name: filled, arg
 
 const id = idText
 
-const MessageSchema: v.GenericSchema<unknown, Message> = v.variant(
-  'role',
-  [
-    v.object({ role: v.literal('user'), id, content }),
-    v.object({
-      role: v.literal('assistant'),
-      id,
-      content: v.nullish(text),
-      toolCalls: v.optional(list(CallSchema, MAX_PARTS)),
-    }),
-    v.object({ role: v.literal('tool'), id, toolCallId: filled, content, error: v.nullish(text) }),
-    v.object({ role: v.picklist(['system', 'developer']), id, content: text }),
-    v.object({ role: v.picklist(['reasoning', 'activity']), id }),
-  ],
-  'must be user, assistant, tool, system, developer, reasoning or activity',
-)
+const MessageSchema: v.GenericSchema<unknown, Message> = v.variant('role', [
+  v.object({ role: v.literal('user'), id, content }),
+  v.object({
+    role: v.literal('assistant'),
+    id,
+    content: v.nullish(text),
+    toolCalls: v.optional(list(CallSchema, MAX_PARTS)),
+  }),
+  v.object({ role: v.literal('tool'), id, toolCallId: filled, content, error: v.nullish(text) }),
+  v.object({ role: v.picklist(['system', 'developer']), id, content: text }),
+  v.object({ role: v.picklist(['reasoning', 'activity']), id }),
+])
 
+// What a name may be is checked with the conversation.
 const ToolSchema = v.object({
-  name: v.pipe(
-    text,
-    v.regex(/^(?!__proto__$)[\w-]{1,64}$/, 'must have 1 to 64 characters of A-Z, a-z, 0-9, _ and -'),
-  ),
+  name: text,
   description: v.optional(text),
   parameters: v.optional(v.unknown()),
 })
@@ -133,8 +123,8 @@ export interface ResumeEntry {
 }
 
 const ResumeSchema = v.object({
-  interruptId: v.pipe(filled, v.maxLength(2000, 'must have at most 2000 characters')),
-  status: v.picklist(['resolved', 'cancelled'], 'must be resolved or cancelled'),
+  interruptId: filled,
+  status: v.picklist(['resolved', 'cancelled']),
   payload: v.optional(v.unknown()),
 })
 
@@ -158,7 +148,7 @@ export const RunAgentInputSchema: v.GenericSchema<unknown, RunAgentInput> = v.pi
   v.object({
     threadId: idText,
     runId: idText,
-    protocolVersion: v.optional(v.pipe(text, v.maxLength(20, 'must have at most 20 characters'))),
+    protocolVersion: v.optional(text),
     messages: list(MessageSchema, MAX_MESSAGES),
     tools: v.optional(list(ToolSchema, MAX_TOOLS), []),
     context: v.optional(list(v.object({ description: text, value: text }), MAX_CONTEXT), []),

@@ -94,14 +94,6 @@ function resultOf(
     : undefined
 }
 
-/** Media types where a part has none. */
-const MIME_TYPES = {
-  image: 'image/*',
-  audio: 'audio/*',
-  video: 'video/*',
-  document: 'application/octet-stream',
-} as const
-
 /** What a user said. A file that is named by a provider's handle is left out: nobody here can read it. */
 function inputOf(content: Content): RunInput {
   if (typeof content === 'string') return content
@@ -112,13 +104,17 @@ function inputOf(content: Content): RunInput {
       const bytes = data ?? url
       return bytes === undefined ? [] : [filePart(bytes, plain(mimeType), filename)]
     }
-    const { source, metadata } = part
+    const { type, source, metadata } = part
     if (source.type === 'file') return []
     const { filename } = Object(metadata) as { readonly filename?: unknown }
     const named = typeof filename === 'string' ? filename : undefined
-    return [filePart(source.value, plain(source.mimeType ?? MIME_TYPES[part.type]), named)]
+    return [
+      filePart(source.value, plain(source.mimeType ?? (type === 'document' ? ANY : `${type}/*`)), named),
+    ]
   })
 }
+
+const ANY = 'application/octet-stream'
 
 /** A media type without its parameters. */
 function plain(mimeType: string): string {

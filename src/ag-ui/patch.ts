@@ -1,13 +1,6 @@
 import { isObject } from '../validation.ts'
 
 const POINTER = /^(\/([^/~]|~[01])*)*$/
-const OPERATIONS: Readonly<Record<string, 'value' | 'from' | undefined>> = {
-  add: 'value',
-  replace: 'value',
-  test: 'value',
-  move: 'from',
-  copy: 'from',
-}
 
 const isPointer = (value: unknown): boolean => typeof value === 'string' && POINTER.test(value)
 
@@ -16,10 +9,9 @@ export function isPatch(value: unknown): boolean {
   return Array.isArray(value) && value.every(isOperation)
 }
 
-function isOperation(value: unknown): boolean {
-  if (!isObject(value) || !isPointer(value.path)) return false
-  if (value.op === 'remove') return true
-  const needed = typeof value.op === 'string' && Object.hasOwn(OPERATIONS, value.op) && OPERATIONS[value.op]
-  if (!needed) return false
-  return needed === 'from' ? isPointer(value.from) : value.value !== undefined
+function isOperation(each: unknown): boolean {
+  if (!isObject(each) || !isPointer(each.path)) return false
+  const { op, from, value } = each
+  if (op === 'move' || op === 'copy') return isPointer(from)
+  return op === 'remove' || ((op === 'add' || op === 'replace' || op === 'test') && value !== undefined)
 }

@@ -6,6 +6,7 @@
 
 import type { EventFacts } from '../agents/contract.ts'
 import { idIn } from './answers.ts'
+import { trim } from './trim.ts'
 
 /** How a run is named: by us, and by its client with its conversation. */
 export interface Named {
@@ -20,7 +21,7 @@ export interface Tag {
 
 /** Where an open step or call is itself. */
 export interface Place extends EventFacts {
-  readonly isCall?: true
+  readonly isCall?: boolean
 }
 
 /** Steps and calls inside of each other that are looked at. */
@@ -37,58 +38,46 @@ interface Subagent {
 export class Subagents {
   readonly #run: Named
   readonly #tell: (event: object) => void
-  readonly #max: number
   readonly #known = new Map<string, Subagent>()
   #ids = 0
 
-  constructor(run: Named, tell: (event: object) => void, max: number) {
+  constructor(run: Named, tell: (event: object) => void) {
     this.#run = run
     this.#tell = tell
-    this.#max = max
   }
 
   /** The mark of what is said. `placeOf` tells of open steps and calls. */
   at({ agent, parentId }: EventFacts, placeOf: (id: string) => Place | undefined, depth = 0): Tag {
     if (agent === undefined || depth > MAX_DEPTH) return {}
-    const find = (id: string | undefined) => (id === undefined ? undefined : placeOf(id))
-    let place = parentId
-    let around = find(place)
-    // Steps and calls of its own are inside of it.
-    for (let inner = 0; around?.agent === agent && inner < MAX_DEPTH; inner++) {
-      place = around.parentId
-      around = find(place)
-    }
-    const key = `${agent}\n${place ?? ''}`
+    const around = parentId === undefined ? undefined : placeOf(parentId)
+    const outer = around ? this.at(around, placeOf, depth + 1) : {}
+    // A step or a call of its own.
+    if (around?.agent === agent) return outer
+    const key = `${agent}\n${parentId}`
     const known = this.#known.get(key)
     // What members say at once is told one after the other: some of it comes when its step has ended.
-    const isLate = place !== undefined && around === undefined
-    if (known?.isAtWork || (known && isLate)) return { subagentRunId: known.id }
-    const parent = around && this.at(around, placeOf, depth + 1).subagentRunId
+    if (known && (known.isAtWork || (parentId && !around))) return { subagentRunId: known.id }
     const subagentRunId = idIn(this.#run.runId, `agent-${++this.#ids}`)
     this.#known.delete(key)
-    this.#known.set(key, { id: subagentRunId, place, isAtWork: true })
+    this.#known.set(key, { id: subagentRunId, place: parentId, isAtWork: true })
     this.#tell({
       type: 'SUBAGENT_STARTED',
       subagentRunId,
       name: agent,
-      parentSubagentRunId: parent,
-      parentToolCallId: around?.isCall && place,
+      parentSubagentRunId: outer.subagentRunId,
+      parentToolCallId: around?.isCall && parentId,
     })
-    const [oldest] = this.#known
-    if (this.#known.size > this.#max && oldest) {
-      this.finish([oldest[1].id])
-      this.#known.delete(oldest[0])
-    }
+    trim(this.#known, oldest => this.finish([oldest.id]))
     return { subagentRunId }
   }
 
   /** The ids of those that were called in a step or a call. */
-  inside(place: string): string[] {
+  inside(place: string): (string | undefined)[] {
     return [...this.#known.values()].filter(each => each.place === place).map(({ id }) => id)
   }
 
   /** Ends some, or all: with an error, or since they wait for answers. */
-  finish(ids?: readonly string[], error?: string, isWaiting = false): void {
+  finish(ids?: readonly (string | undefined)[], error?: string, isWaiting = false): void {
     for (const subagent of [...this.#known.values()].reverse()) {
       const { id: subagentRunId, isAtWork } = subagent
       if (!isAtWork || ids?.includes(subagentRunId) === false) continue
