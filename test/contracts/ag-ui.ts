@@ -1,6 +1,6 @@
 /** What holds of AG-UI for stock clients, on every store and runtime. */
 import { describe, expect, it } from 'vitest'
-import { type AgUiClient, CLIENTS, type ToldMessage } from '../ag-ui/clients.ts'
+import { type AgUiClient, CLIENTS, type Make, type ToldMessage } from '../ag-ui/clients.ts'
 import type { Deploy } from '../runtimes/deployments.ts'
 import { eventually, jsonRequest, run } from './http/client.ts'
 import { as, own, post, type Server } from './runs/client.ts'
@@ -40,8 +40,8 @@ const said = ({ messages }: AgUiClient) =>
 const results = (messages: readonly ToldMessage[]) =>
   messages.filter(({ role }) => role === 'tool').map(({ content }) => content)
 
-function version(name: string, server: Server) {
-  const make = CLIENTS[name] as NonNullable<(typeof CLIENTS)[string]>
+/** What holds for a client of one version. */
+export function clientCases(name: string, make: Make, server: Server): void {
   const has1 = name.startsWith('1.')
 
   /** A client with one message. */
@@ -269,7 +269,7 @@ function interrupts(server: Server) {
 
 export function agUiContract(deploy: Deploy): void {
   const server = served(() => deploy('usual'))
-  for (const name of Object.keys(CLIENTS)) version(name, server)
+  for (const [name, make] of Object.entries(CLIENTS)) clientCases(name, make, server)
   interrupts(server)
 
   it('tells an agent the facts of its client', async () => {

@@ -22,6 +22,7 @@ export interface ServedFramework {
 
 /** A folder with one framework. */
 export interface Installed {
+  readonly folder: string
   /** Serves a module of the folder. Default: the agents of the framework's own folder. */
   serve(module?: string): Promise<ServedFramework>
   /** Checks the types of everything in the folder. Rejects with the compiler's errors. */
@@ -68,6 +69,7 @@ export async function install(framework: string, examples: readonly string[]): P
   for (const name of examples) await cp(join(root, 'examples', name), join(folder, 'examples', name))
   await run(folder, 'bun', 'install', '--no-save')
   return {
+    folder,
     serve: (module = `test/frameworks/${framework}/agents.ts`) => serve(folder, join(folder, module)),
     check: () => run(folder, 'tsc', '-p', 'tsconfig.json'),
     remove: () => rm(folder, { recursive: true, force: true }),
