@@ -80,7 +80,7 @@ export const BUNDLES: readonly Bundle[] = [
   withPlugin('`files()`, `memoryState()`', 'src/files/plugin.ts', 'files()', 61.6, true),
   withPlugin('`approvals()`, `memoryState()`', 'src/approvals/plugin.ts', 'approvals()', 56.1, true),
   withPlugin('`sessions()`, `memoryState()`', 'src/sessions/plugin.ts', 'sessions()', 60.0, true),
-  withPlugin('`agUi()`', 'src/ag-ui/plugin.ts', 'agUi()', 39.3),
+  withPlugin('`agUi()`', 'src/ag-ui/plugin.ts', 'agUi()', 39.4),
   withPlugin('`metrics()`', 'src/metrics/plugin.ts', 'metrics(new MetricsExporter())', 42.7),
   withPlugin('`openapi()`', 'src/openapi/plugin.ts', 'openapi()', 45.7),
   withPlugin('`eventSocket()`', 'src/gateway/plugin.ts', 'eventSocket()', 53.2),
