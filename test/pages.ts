@@ -9,6 +9,7 @@ import { root } from './runtimes/process.ts'
 /** Pages that `pages.test.ts` tests. */
 export const PAGES_OF_PARTS: readonly string[] = [
   'a2a.md',
+  'ag-ui.md',
   'deploy.md',
   'deploy-bun.md',
   'deploy-deno.md',
