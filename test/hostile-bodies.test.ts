@@ -3,6 +3,7 @@
  * work: how often anything looks at a value of the body.
  */
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { agUi } from '../src/ag-ui/plugin.ts'
 import { Agent, createHandler, type HandlerOptions, memoryState, openapi, Registry } from '../src/index.ts'
 import { ToolServerManager } from '../src/mcp-client/index.ts'
 import { sessions } from '../src/sessions/plugin.ts'
@@ -40,12 +41,15 @@ const options: HandlerOptions = {
   a2a: { default: 'echo', push: true, maxBodyBytes: 16_000_000 },
   gateway: { limits: { maxPayload: 16_000_000 } },
   admin: { manager: new ToolServerManager({ register: false }), authenticate: () => ({ id: 'ada' }) },
-  plugins: [sessions()],
+  plugins: [sessions(), agUi()],
 }
 const handler = createHandler(options)
 
 /** An id that no run has. */
 const NO_RUN = '00000000-0000-4000-8000-000000000000'
+
+/** A body of AG-UI. */
+const inputOf = (message: string) => `{"threadId":"t","runId":"r","messages":[${message}]}`
 
 /** Where a hostile value stands: each `@` in turn is where it may stand in a body. `POST` where no other method is named. */
 const HTTP: readonly [path: string, bodies: readonly string[]][] = [
@@ -85,6 +89,24 @@ const HTTP: readonly [path: string, bodies: readonly string[]][] = [
   [
     `/api/runs/${NO_RUN}/feedback`,
     ['@', '{"score":@}', '{"text":@,"correction":@}', '{"score":1,"sessionId":@,"kind":@,"name":@}'],
+  ],
+  [
+    '/api/agents/echo/ag-ui',
+    [
+      '@',
+      '{"threadId":@,"runId":@,"protocolVersion":@,"messages":@}',
+      inputOf('{"id":@,"role":@}'),
+      inputOf('{"id":"1","role":"user","content":@}'),
+      inputOf('{"id":"1","role":"user","content":[{"type":@}]}'),
+      inputOf('{"id":"1","role":"user","content":[{"type":"image","source":@}]}'),
+      inputOf('{"id":"1","role":"user","content":[{"type":"binary","mimeType":@,"data":@,"url":@}]}'),
+      inputOf('{"id":"1","role":"assistant","content":@,"toolCalls":@}'),
+      inputOf('{"id":"1","role":"assistant","toolCalls":[{"id":@,"function":@}]}'),
+      inputOf('{"id":"1","role":"tool","toolCallId":@,"content":@,"error":@}'),
+      '{"threadId":"t","runId":"r","messages":[],"tools":@,"context":@,"resume":@}',
+      '{"threadId":"t","runId":"r","messages":[],"tools":[{"name":@,"description":@}],"context":[{"description":@,"value":@}]}',
+      '{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":@,"status":@}]}',
+    ],
   ],
   ['PATCH /api/agents/echo/sessions/none', ['@', '{"title":@}']],
   ['/api/agents/echo/sessions/none/fork', ['@', '{"runId":@}', '{"runId":"x","title":@}']],

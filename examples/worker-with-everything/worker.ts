@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { bearerAuth, bearerIdentity, createHandler, MetricsExporter } from 'servable'
+import { agUi } from 'servable/ag-ui'
 import { approvals } from 'servable/approvals'
 import { durableObjects, durableState, worker, workerAssets } from 'servable/cloudflare'
 import { files } from 'servable/files'
@@ -24,7 +25,12 @@ const handler = createHandler({
   swagger: { enabled: true, title: 'A Worker with everything', assets: workerAssets() },
   toolkits: [{ name: 'text', description: 'Texts', tools: [wordCount] }],
   admin: { manager: toolServers, authenticate: isAdmin },
-  plugins: [files(), sessions(), approvals({ authorize: (_, { identity }) => identity?.id === 'ada' })],
+  plugins: [
+    files(),
+    sessions(),
+    approvals({ authorize: (_, { identity }) => identity?.id === 'ada' }),
+    agUi(),
+  ],
 })
 
 export default { fetch: worker(handler) }

@@ -61,7 +61,7 @@ export async function answersOf(
   const turn = messages.slice(lastUserOf(messages) + 1)
   const results = turn.filter(message => message.role === 'tool')
   const others = requests.filter(request => !resume.some(({ interruptId }) => interruptId === request.id))
-  const answers = [...resumed(resume, id, requests), ...called(results, others)]
+  const answers = [...resumed(resume, requests), ...called(results, others)]
   if (answers.length === 0) throw new ServableError('already_answered', 'The run waits for no such result')
   const calls = turn.flatMap(message => ('toolCalls' in message ? (message.toolCalls ?? []) : []))
   // A decision on a call is not its result.
@@ -86,22 +86,14 @@ function saidIn(messages: readonly Message[], result: ToolMessage): string {
 }
 
 /** The answers to interrupts; undefined for one that has none. */
-function resumed(
-  resume: readonly ResumeEntry[],
-  runId: string,
-  requests: readonly InputRequest[],
-): unknown[] {
+function resumed(resume: readonly ResumeEntry[], requests: readonly InputRequest[]): unknown[] {
   return resume.map(({ interruptId: id, status, payload }, index) => {
-    const place = `resume.${index}`
-    if (runOf(id) !== runId) throw misfit(`${place}.interruptId`, 'must be of the same run as the others')
     const request = requests.find(each => each.id === id)
     const kind = request?.kind ?? (status === 'cancelled' || isDecision(payload) ? 'approval' : 'question')
-    if (status === 'cancelled') return kind === 'approval' ? { id, ...DENIED } : undefined
-    return answerTo({ id, kind }, payload, `${place}.payload`)
+    if (status === 'cancelled') return kind === 'approval' ? { id, decision: 'deny' } : undefined
+    return answerTo({ id, kind }, payload, `resume.${index}.payload`)
   })
 }
-
-const DENIED = { decision: 'deny' }
 
 /** The answers that messages of tools are: results of client tools, and decisions on calls that `resume` does not answer. */
 function called(results: readonly ToolMessage[], requests: readonly InputRequest[]): unknown[] {
@@ -110,14 +102,13 @@ function called(results: readonly ToolMessage[], requests: readonly InputRequest
     const request = byCall.get(toolCallId)
     if (request === undefined) return []
     byCall.delete(toolCallId)
-    if (error && request.kind === 'approval') return [{ id: request.id, ...DENIED, reason: error }]
     return [answerTo(request, error ? { error } : givenIn(content), 'messages')]
   })
 }
 
 /** What a tool gave, which protocols of text carry as JSON. */
 function givenIn(content: ToolMessage['content']): unknown {
-  if (typeof content !== 'string' || !/^\s*([[{]|true\s*$|false\s*$)/.test(content)) return content
+  if (typeof content !== 'string' || !/^\s*([[{]|(true|false)\s*$)/.test(content)) return content
   try {
     return JSON.parse(content)
   } catch {

@@ -14,9 +14,9 @@ import type {
 } from '../agents/contract.ts'
 import { type Encoder, sseData } from '../encoders/encoder.ts'
 import { ToldText } from '../encoders/told-text.ts'
+import { isObject } from '../validation.ts'
 import { idIn, type Known } from './answers.ts'
 import { finished } from './finish.ts'
-import { isPatch } from './patch.ts'
 import { type Named, Subagents, type Tag } from './subagents.ts'
 import { trim } from './trim.ts'
 
@@ -344,6 +344,11 @@ function snapshotOf([snapshot]: readonly unknown[]): string {
 function deltasOf(patches: readonly unknown[]): string | undefined {
   if (!patches.every(isPatch)) return undefined
   return patches.map(delta => sseData({ type: 'STATE_DELTA', delta })).join('')
+}
+
+/** Whether a value looks like a JSON Patch (RFC 6902). */
+function isPatch(value: unknown): boolean {
+  return Array.isArray(value) && value.every(each => isObject(each) && typeof each.path === 'string')
 }
 
 /** Text as it is, anything else as JSON. */

@@ -36,11 +36,8 @@ export function lastUserOf(messages: readonly Message[]): number {
 }
 
 function toClientTool({ name, description, parameters }: RunAgentInput['tools'][number]): ClientTool {
-  return {
-    name,
-    ...(description !== undefined && { description }),
-    ...(isObject(parameters) && parameters.type === 'object' && { parameters }),
-  }
+  const isSchema = isObject(parameters) && parameters.type === 'object'
+  return { name, description, parameters: isSchema ? parameters : undefined }
 }
 
 /** What was said. A call that has no result, and a result of no call, are left out: models refuse them. */

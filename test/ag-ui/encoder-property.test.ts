@@ -35,7 +35,7 @@ describe('the events of any run', () => {
         expect(said.join('').length).toBe(text.length)
         expect(joined(stream, 'TEXT_MESSAGE_CONTENT')).toBe(text)
       }),
-      { numRuns: 1000 },
+      { numRuns: 200 },
     )
   })
 
@@ -54,7 +54,7 @@ describe('the events of any run', () => {
         if (!hasResumed) expect(joined(stream, 'REASONING_MESSAGE_CONTENT')).toBe(thoughts)
         return true
       }),
-      { numRuns: 1000 },
+      { numRuns: 200 },
     )
   })
 
