@@ -1,8 +1,10 @@
 /** CopilotKit's runtime and a React page of it against the service of the contract of AG-UI, in Chromium. */
 import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import process from 'node:process'
+import { HttpAgent } from '@ag-ui/client'
 import { build } from 'esbuild'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
@@ -11,11 +13,13 @@ import { clientCases } from '../contracts/ag-ui.ts'
 import { eventually, run } from '../contracts/http/client.ts'
 import { own } from '../contracts/runs/client.ts'
 import { served } from '../contracts/served.ts'
+import { snippetOf } from '../pages.ts'
 import { deploymentsOf } from '../runtimes/deployments.ts'
 import { type Started, start } from '../runtimes/process.ts'
-import { type Installed, install } from './served-framework.ts'
+import { type Installed, install, SHOWN } from './served-framework.ts'
 
 const executablePath = '/usr/bin/chromium'
+const OWN = 'test/frameworks/copilotkit'
 const isMissing = !existsSync(executablePath)
 
 const server = served(() => deploymentsOf('ag-ui').nodeInMemory(''))
@@ -23,14 +27,16 @@ const server = served(() => deploymentsOf('ag-ui').nodeInMemory(''))
 let installed: Installed
 beforeAll(async () => {
   installed = await install('copilotkit', [])
+  const page = snippetOf('framework-copilotkit-page.tsx')
+  await writeFile(join(installed.folder, 'examples/page.tsx'), page)
 })
 afterAll(() => installed?.remove())
 
-/** Bundles the page, and gives the folder with it. */
-async function bundled(): Promise<string> {
-  const outdir = join(installed.folder, 'page')
+/** Bundles the pages: the one of the tests, and the one of the documentation. */
+async function bundle(outdir: string): Promise<void> {
+  const [page, shown] = ['page', 'shown'].map(name => join(installed.folder, OWN, `${name}.tsx`))
   await build({
-    entryPoints: [join(installed.folder, 'test/frameworks/copilotkit/page.tsx')],
+    entryPoints: { page, shown },
     outdir,
     bundle: true,
     splitting: true,
@@ -42,16 +48,20 @@ async function bundled(): Promise<string> {
     external: ['mermaid'],
     logLevel: 'error',
   })
-  return outdir
 }
 
-async function startRuntime(): Promise<Started> {
-  const folder = join(installed.folder, 'test/frameworks/copilotkit')
+/** Serves the pages, and the runtime of a module. */
+function startRuntime(module: string, pages: string): Promise<Started> {
+  const { folder } = installed
   return start({
     command: process.execPath,
-    args: [join(folder, 'runtime.ts'), server().url, await bundled()],
+    args: [join(folder, OWN, 'serve.ts'), join(folder, module), pages],
     until: /listening (http:\S+)/,
-    env: { COPILOTKIT_TELEMETRY_DISABLED: 'true', DO_NOT_TRACK: '1' },
+    env: {
+      COPILOTKIT_TELEMETRY_DISABLED: 'true',
+      SERVICE_URL: server().url,
+      HELPER_URL: `${server().url}/api/agents/pays/ag-ui`,
+    },
     cwd: folder,
     startMs: 60_000,
   })
@@ -69,12 +79,16 @@ interface Opened {
 
 describe('a page of CopilotKit', () => {
   let runtime: Started
+  let shown: Started
   let browser: Browser
   let context: BrowserContext
   const strange: string[] = []
   beforeAll(async () => {
     if (isMissing) return
-    runtime = await startRuntime()
+    const pages = join(installed.folder, 'pages')
+    await bundle(pages)
+    const starts = [`${OWN}/agents.ts`, SHOWN].map(module => startRuntime(module, pages))
+    ;[runtime, shown] = (await Promise.all(starts)) as [Started, Started]
     const flags = ['--disable-gpu', '--disable-background-networking', '--disable-component-update']
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox', ...flags] })
     context = await browser.newContext()
@@ -88,13 +102,20 @@ describe('a page of CopilotKit', () => {
   afterAll(async () => {
     await browser?.close()
     await runtime?.stop()
+    await shown?.stop()
   })
 
-  async function open(agent: string, thread = crypto.randomUUID()): Promise<Opened> {
+  /** Opens the page of the tests with an agent. */
+  function open(agent: string, more: Readonly<Record<string, string>> = {}): Promise<Opened> {
+    const query = new URLSearchParams({ agent, thread: crypto.randomUUID(), ...more })
+    return visit(`${runtime.ready[1]}/page?${query}`)
+  }
+
+  async function visit(url: string): Promise<Opened> {
     const page = await context.newPage()
     onTestFinished(() => page.close())
     page.setDefaultTimeout(20_000)
-    await page.goto(`${runtime.ready[1]}/?agent=${agent}&thread=${thread}`)
+    await page.goto(url)
     const texts = async (selector: string) => {
       const all = await page.locator(selector).allInnerTexts()
       return all.map(text => text.trim()).filter(text => text !== '')
@@ -132,16 +153,18 @@ describe('a page of CopilotKit', () => {
   })
 
   it.each([
-    ['Approve', 'I have paid 5.'],
-    ['Deny', 'I have not: The call was denied: too much'],
-    ['Cancel', 'I have not: The call was denied'],
-  ])('asks for an approval, and goes on after `%s`', async (word, end) => {
-    const { page, say, answers } = await open('pays')
+    ['Approve', 'I have paid 5.', '{"approved":true}'],
+    ['Deny', 'I have not: The call was denied: too much', '{"approved":false,"reason":"too much"}'],
+    ['Cancel', 'I have not: The call was denied', '{"status":"cancelled"}'],
+  ])('asks for an approval, and goes on after `%s`', async (word, end, result) => {
+    const { page, say, answers, calls } = await open('pays')
     await say('5')
     await eventually(async () => expect(await answers()).toEqual(['I ask.']))
     await decide(page, word)
     await eventually(async () => expect(await answers()).toEqual(['I ask.', end]))
     await eventually(async () => expect(await page.getByRole('button', { name: word }).count()).toBe(0))
+    // CopilotKit shows the decision in place of what the tool gave.
+    expect(await calls()).toEqual([`pay {"amount":5} complete ${result}`])
   })
 
   it('asks for an approval and a question at once', async () => {
@@ -154,11 +177,11 @@ describe('a page of CopilotKit', () => {
   })
 
   it.each([
-    ['of the client', 'recalls', 'its client tells', /^two: its client tells 2 in \S+$/],
-    ['of the service', 'remembers', 'it remembers', /^two: it remembers \d in \S+ from \S+$/],
-  ])('goes on in the memory %s, and asks again', async (_, agent, who, again) => {
+    ['of the client', {}, 'its client tells', /^two: its client tells 2 in \S+$/],
+    ['of the service', { user: 'ann' }, 'it remembers', /^two: it remembers \d in \S+ from \S+$/],
+  ])('goes on in the memory %s, and asks again', async (_, asker, who, again) => {
     const thread = crypto.randomUUID()
-    const { page, say, answers } = await open(agent, thread)
+    const { page, say, answers } = await open('recalls', { thread, ...asker })
     await say('one')
     await eventually(async () => expect(await answers()).toEqual([`one: ${who} 0 in ${thread}`]))
     await say('two')
@@ -171,10 +194,27 @@ describe('a page of CopilotKit', () => {
     await eventually(async () => expect(await answers()).toEqual(expected))
   })
 
-  it('stops the run', async () => {
+  it('has one conversation with a client of 1.0', async () => {
+    const [thread, user] = [crypto.randomUUID(), own('ann')]
+    const { say, answers } = await open('recalls', { thread, user })
+    await say('one')
+    await eventually(async () => expect(await answers()).toHaveLength(1))
+    const url = `${server().url}/api/agents/recalls/ag-ui`
+    const client = new HttpAgent({ url, threadId: thread, headers: { 'x-test-user': user } })
+    client.addMessage({ id: own('message'), role: 'user', content: 'two' })
+    await client.runAgent()
+    expect(client.messages.at(-1)?.content).toBe(`two: it remembers 2 in ${thread}`)
+    await say('three')
+    const last = `three: it remembers 4 in ${thread}`
+    await eventually(async () => expect((await answers()).at(-1)).toBe(last))
+  })
+
+  it('follows the run after a reload, and stops it', async () => {
     const word = own('left')
     const { page, say, answers } = await open('waits')
     await say(word)
+    await eventually(async () => expect(await answers()).toEqual(['I wait']))
+    await page.reload()
     await eventually(async () => expect(await answers()).toEqual(['I wait']))
     await page.getByTestId('copilot-send-button').click()
     await eventually(async () => {
@@ -192,14 +232,27 @@ describe('a page of CopilotKit', () => {
     expect(await page.locator('body').textContent()).not.toContain('vault')
   })
 
-  it('has its conversation after a reload', async () => {
-    const { page, say, answers } = await open('recalls')
-    await say('one')
-    await eventually(async () => expect(await answers()).toHaveLength(1))
-    const before = await answers()
+  it('decides after a reload', async () => {
+    const { page, say, answers } = await open('pays')
+    await say('5')
+    await eventually(async () => expect(await answers()).toEqual(['I ask.']))
     await page.reload()
-    await eventually(async () => expect(await answers()).toEqual(before))
+    await decide(page, 'Approve')
+    await eventually(async () => expect(await answers()).toEqual(['I ask.', 'I have paid 5.']))
   })
+
+  it('is shown in the documentation', async () => {
+    const { page, say, answers } = await visit(`${shown.ready[1]}/shown`)
+    await say('5')
+    await decide(page, 'No')
+    const end = 'I have not: The call was denied: No'
+    await eventually(async () => expect(await answers()).toEqual(['I ask.', end]))
+    await say('7')
+    await decide(page, 'Yes')
+    await eventually(async () => expect(await answers()).toEqual(['I ask.', end, 'I ask.', 'I have paid 7.']))
+  })
+
+  it('has types that fit, in the documentation too', () => installed.check())
 
   it('asks no other host', () => {
     expect(strange).toEqual([])
@@ -208,7 +261,7 @@ describe('a page of CopilotKit', () => {
 
 /** The client in CopilotKit's runtime. */
 const make = (options: ClientOptions): AgUiClient => {
-  const { HttpAgent } = createRequire(join(installed.folder, 'package.json'))('@ag-ui/client')
-  return new HttpAgent(options)
+  const { HttpAgent: HttpAgent0 } = createRequire(join(installed.folder, 'package.json'))('@ag-ui/client')
+  return new HttpAgent0(options)
 }
 clientCases('0.0.59', make, server)

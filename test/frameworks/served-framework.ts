@@ -42,12 +42,13 @@ const QUIET = {
 /** The snippet of a page of `docs`, `framework-….ts`. */
 export const SHOWN = 'examples/shown.ts'
 
-/** A snippet that imports the sources and asks the model server. */
+/** A snippet that imports the sources, and asks the model server and the service of the test. */
 function runnable(snippet: string): string {
   return snippet
     .replaceAll("'servable'", "'../src/index.ts'")
     .replaceAll("'servable/adapters'", "'../src/adapters/index.ts'")
     .replaceAll("'http://127.0.0.1:4000/v1'", "globalThis.process.env.OPENAI_BASE_URL ?? ''")
+    .replaceAll("'http://127.0.0.1:3000/api/agents/helper/ag-ui'", "globalThis.process.env.HELPER_URL ?? ''")
 }
 
 /** Copies the tests and the `examples` of a framework into a new folder, and installs its packages there. */

@@ -1,4 +1,4 @@
-/** A page of CopilotKit. `?agent` names its agent, and `thread` its conversation. */
+/** A page of CopilotKit. `?agent` names its agent, `thread` its conversation, and `user` who asks. */
 import {
   CopilotChat,
   CopilotKitProvider,
@@ -15,6 +15,7 @@ import { z } from 'zod'
 const query = new URLSearchParams(location.search)
 const agentId = query.get('agent') ?? ''
 const threadId = query.get('thread') ?? ''
+const user = query.get('user')
 
 function Page() {
   const [error, setError] = useState('')
@@ -22,6 +23,7 @@ function Page() {
     <CopilotKitProvider
       runtimeUrl="/api/copilotkit"
       agentId={agentId}
+      headers={user === null ? {} : { 'x-test-user': user }}
       enableInspector={false}
       onError={told => setError(told.error.message)}
     >
