@@ -236,6 +236,15 @@ function interrupts(server: Server) {
       expect(said(single.client)).toBe('paid 5 in S')
     })
 
+    it('give the same stream again for the same answers', async () => {
+      const { interrupts: asked } = await ask('agents/pays', '5')
+      const body = { threadId: 't', runId: 'r', messages: [], resume: [resolved(asked[0]?.id, true)] }
+      const answer = () => post(server, '/api/agents/pays/ag-ui', body)
+      const first = await answer()
+      expect(first.text).toContain('I have paid 5.')
+      expect((await answer()).text).toBe(first.text)
+    })
+
     it('end the run where a question is cancelled', async () => {
       const { client, interrupts: asked } = await ask('agents/orders', 'x')
       const events = await play(client, { resume: asked.map(({ id }) => cancelled(id)) })
