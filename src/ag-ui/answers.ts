@@ -125,7 +125,12 @@ function answerTo({ id, kind }: Pick<InputRequest, 'id' | 'kind'>, value: unknow
 /** `true`, `{ approved, reason?, editedArgs? }`, or `decision` in place of `approved`. */
 function decisionOf(value: unknown, path: string) {
   if (!isDecision(value)) throw misfit(path, 'must be an object with `approved`: true or false')
-  const { decision, approved = value === true || decision === 'approve', reason, editedArgs } = Object(value)
+  const {
+    decision,
+    approved = value === true || decision === 'approve',
+    reason,
+    editedArgs,
+  } = Object(value) as Fields
   const isApproved = approved === true
   return {
     decision: isApproved ? 'approve' : 'deny',
@@ -134,10 +139,12 @@ function decisionOf(value: unknown, path: string) {
   }
 }
 
+type Fields = Readonly<Record<string, unknown>>
+
 /** Whether a value says yes or no. */
 function isDecision(value: unknown): boolean {
   if (typeof value === 'boolean') return true
-  const { approved, decision } = Object(value) as Readonly<Record<string, unknown>>
+  const { approved, decision } = Object(value) as Fields
   return typeof approved === 'boolean' || decision === 'approve' || decision === 'deny'
 }
 

@@ -12,6 +12,7 @@ import { chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { a2aContract } from '../contracts/a2a.ts'
 import { adminContract } from '../contracts/admin.ts'
+import { agUiContract } from '../contracts/ag-ui.ts'
 import { clientContract, clientServer } from '../contracts/client.ts'
 import {
   clientOf,
@@ -45,6 +46,7 @@ describe('a Node route', () => {
   httpContract(() => deploy('http')(''), { decodesPaths: true })
   runsContract(deploy('runs'), { decodesPaths: true })
   a2aContract(deploy('a2a'))
+  describe('AG-UI', () => agUiContract(deploy('ag-ui')))
   describe('metrics', () =>
     countingCases(
       served(() => deploy('metrics')('')),
