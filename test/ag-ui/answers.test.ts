@@ -1,11 +1,11 @@
 import type { Interrupt } from '@ag-ui/client'
 import { describe, expect, it } from 'vitest'
-import { memoryState } from '../../src/index.ts'
-import { agUiHandler } from '../contracts/ag-ui/service.ts'
+import { createHandler, memoryState } from '../../src/index.ts'
+import { agUiOptions } from '../contracts/ag-ui/service.ts'
 import { jsonRequest } from '../contracts/http/client.ts'
 import { eventsIn, type Told } from './told.ts'
 
-const handler = agUiHandler(memoryState())
+const handler = createHandler({ ...agUiOptions(memoryState()), logger: false })
 
 async function post(body: object): Promise<Told[]> {
   const init = jsonRequest({ threadId: 'thread', runId: 'theirs', tools: [], context: [], ...body })

@@ -46,9 +46,9 @@ async function play(client: AgUiClient, parameters: Parameters<AgUiClient['runAg
 
 const TOOLS = [{ name: 'pick_color', description: 'Asks for a color', parameters: { type: 'object' } }]
 
-describe.each(Object.keys(CLIENTS))('a model asked by the client %s', version => {
+describe.each(Object.entries(CLIENTS))('a model asked by the client %s', (_, make) => {
   const say = (text: string) => {
-    const client = CLIENTS[version]?.({ url: `${server.url}/api/agents/helper/ag-ui` }) as AgUiClient
+    const client = make({ url: `${server.url}/api/agents/helper/ag-ui` })
     client.addMessage({ id: crypto.randomUUID(), role: 'user', content: text })
     return client
   }

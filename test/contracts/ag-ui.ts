@@ -177,7 +177,7 @@ export function clientCases(name: string, make: Make, server: Server): void {
 }
 
 function interrupts(server: Server) {
-  const make = CLIENTS['1.0.0'] as NonNullable<(typeof CLIENTS)[string]>
+  const make = CLIENTS['1.0.0']
   const ask = async (path: string, text: string, headers: Record<string, string> = {}) => {
     const client = make({ url: `${server().url}/api/${path}/ag-ui`, threadId: own('thread'), headers })
     client.addMessage({ id: own('message'), role: 'user', content: text })

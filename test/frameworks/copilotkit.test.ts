@@ -8,6 +8,7 @@ import { HttpAgent } from '@ag-ui/client'
 import { build } from 'esbuild'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { takesAnyRun } from '../ag-ui/any-run.ts'
 import type { AgUiClient, ClientOptions } from '../ag-ui/clients.ts'
 import { clientCases } from '../contracts/ag-ui.ts'
 import { eventually, run } from '../contracts/http/client.ts'
@@ -265,3 +266,5 @@ const make = (options: ClientOptions): AgUiClient => {
   return new HttpAgent0(options)
 }
 clientCases('0.0.59', make, server)
+
+it('takes whatever a run says, in whatever order', () => takesAnyRun(make, false))
