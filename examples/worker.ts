@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 // In your own project import from `servable` and `servable/cloudflare`. This example imports the sources, so that it needs no
 // build.
+import { agUi } from '../src/ag-ui/plugin.ts'
 import { aiSdkUi } from '../src/ai-sdk-ui/plugin.ts'
 import { approvals } from '../src/approvals/plugin.ts'
 import { files } from '../src/files/plugin.ts'
@@ -40,7 +41,7 @@ const handler = createHandler({
   fileUpload: true,
   swagger: { enabled: true, assets: workerAssets() },
   toolkits: [{ name: 'arithmetic', description: 'Sums and products', tools: agents.calculator.tools }],
-  plugins: [ndjson(), files(), sessions(), approvals(), aiSdkUi({ agent: 'echo', resume: true })],
+  plugins: [ndjson(), files(), sessions(), approvals(), aiSdkUi({ agent: 'echo', resume: true }), agUi()],
   // Off unless there is a token. Put ADMIN_TOKEN=… into .dev.vars, or run `wrangler secret put ADMIN_TOKEN`.
   ...(ADMIN_TOKEN && {
     admin: {

@@ -3,6 +3,7 @@
  * work: how often anything looks at a value of the body.
  */
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { agUi } from '../src/ag-ui/plugin.ts'
 import { aiSdkUi } from '../src/ai-sdk-ui/plugin.ts'
 import { Agent, createHandler, type HandlerOptions, memoryState, openapi, Registry } from '../src/index.ts'
 import { ToolServerManager } from '../src/mcp-client/index.ts'
@@ -41,7 +42,7 @@ const options: HandlerOptions = {
   a2a: { default: 'echo', push: true, maxBodyBytes: 16_000_000 },
   gateway: { limits: { maxPayload: 16_000_000 } },
   admin: { manager: new ToolServerManager({ register: false }), authenticate: () => ({ id: 'ada' }) },
-  plugins: [sessions(), aiSdkUi({ resume: true })],
+  plugins: [sessions(), aiSdkUi({ resume: true }), agUi()],
 }
 const handler = createHandler(options)
 
@@ -62,6 +63,9 @@ const CHATS = [
   '{"id":"c","messages":[{"id":"a","role":"assistant","parts":[{"type":"dynamic-tool","toolName":"t","toolCallId":@,"state":@,"approval":@}]}]}',
   '{"id":"c","messages":[{"id":"a","role":"assistant","metadata":@,"parts":[{"type":"tool-t","approval":{"id":@,"approved":@}}]}]}',
 ]
+
+/** A body of AG-UI. */
+const inputOf = (message: string) => `{"threadId":"t","runId":"r","messages":[${message}]}`
 
 /** Where a hostile value stands: each `@` in turn is where it may stand in a body. `POST` where no other method is named. */
 const HTTP: readonly [path: string, bodies: readonly string[]][] = [
@@ -102,6 +106,24 @@ const HTTP: readonly [path: string, bodies: readonly string[]][] = [
   [
     `/api/runs/${NO_RUN}/feedback`,
     ['@', '{"score":@}', '{"text":@,"correction":@}', '{"score":1,"sessionId":@,"kind":@,"name":@}'],
+  ],
+  [
+    '/api/agents/echo/ag-ui',
+    [
+      '@',
+      '{"threadId":@,"runId":@,"protocolVersion":@,"messages":@}',
+      inputOf('{"id":@,"role":@}'),
+      inputOf('{"id":"1","role":"user","content":@}'),
+      inputOf('{"id":"1","role":"user","content":[{"type":@}]}'),
+      inputOf('{"id":"1","role":"user","content":[{"type":"image","source":@}]}'),
+      inputOf('{"id":"1","role":"user","content":[{"type":"binary","mimeType":@,"data":@,"url":@}]}'),
+      inputOf('{"id":"1","role":"assistant","content":@,"toolCalls":@}'),
+      inputOf('{"id":"1","role":"assistant","toolCalls":[{"id":@,"function":@}]}'),
+      inputOf('{"id":"1","role":"tool","toolCallId":@,"content":@,"error":@}'),
+      '{"threadId":"t","runId":"r","messages":[],"tools":@,"context":@,"resume":@}',
+      '{"threadId":"t","runId":"r","messages":[],"tools":[{"name":@,"description":@}],"context":[{"description":@,"value":@}]}',
+      '{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":@,"status":@}]}',
+    ],
   ],
   ['PATCH /api/agents/echo/sessions/none', ['@', '{"title":@}']],
   ['/api/agents/echo/sessions/none/fork', ['@', '{"runId":@}', '{"runId":"x","title":@}']],

@@ -9,6 +9,7 @@ import { root } from './runtimes/process.ts'
 /** Pages that `pages.test.ts` tests. */
 export const PAGES_OF_PARTS: readonly string[] = [
   'a2a.md',
+  'ag-ui.md',
   'deploy.md',
   'deploy-bun.md',
   'deploy-deno.md',
@@ -62,9 +63,9 @@ const files = (await readdir(join(root, 'docs'))).filter(name => name.endsWith('
 /** All blocks of code, page by page and in order, the README first. */
 export const fences: readonly Fence[] = (await Promise.all(['../README.md', ...files].map(fencesIn))).flat()
 
-/** The blocks of these pages. */
+/** The blocks of these pages, but for snippets of frameworks. */
 export function fencesOf(pages: readonly string[]): Fence[] {
-  return fences.filter(({ page }) => pages.includes(page))
+  return fences.filter(({ page, text }) => pages.includes(page) && !OF_FRAMEWORK.test(text))
 }
 
 /** The blocks of all pages whose tests are in `runtimes/readme.test.ts`. */

@@ -5,6 +5,7 @@ import { readdirSync } from 'node:fs'
 const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   a2a: ['a2a', 'a2a-interrupted', 'push-interrupted'],
   admin: ['admin', 'admin-open'],
+  'ag-ui': ['ag-ui'],
   agents: ['node'],
   'ai-sdk-ui': ['ai-sdk-ui'],
   approvals: ['approvals', 'approvals-interrupted'],

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { bearerAuth, bearerIdentity, createHandler, MetricsExporter } from 'servable'
+import { agUi } from 'servable/ag-ui'
 import { aiSdkUi } from 'servable/ai-sdk-ui'
 import { approvals } from 'servable/approvals'
 import { durableObjects, durableState, worker, workerAssets } from 'servable/cloudflare'
@@ -30,6 +31,7 @@ const handler = createHandler({
     sessions(),
     approvals({ authorize: (_, { identity }) => identity?.id === 'ada' }),
     aiSdkUi({ agent: 'counter', resume: true }),
+    agUi(),
   ],
 })
 

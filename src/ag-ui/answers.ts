@@ -60,7 +60,8 @@ export async function answersOf(
   const { requests = [] } = record
   const turn = messages.slice(lastUserOf(messages) + 1)
   const results = turn.filter(message => message.role === 'tool')
-  const answers = [...resumed(resume, id, requests), ...called(results, requests)]
+  const others = requests.filter(request => !resume.some(({ interruptId }) => interruptId === request.id))
+  const answers = [...resumed(resume, requests), ...called(results, others)]
   if (answers.length === 0) throw new ServableError('already_answered', 'The run waits for no such result')
   const calls = turn.flatMap(message => ('toolCalls' in message ? (message.toolCalls ?? []) : []))
   // A decision on a call is not its result.
@@ -85,38 +86,29 @@ function saidIn(messages: readonly Message[], result: ToolMessage): string {
 }
 
 /** The answers to interrupts; undefined for one that has none. */
-function resumed(
-  resume: readonly ResumeEntry[],
-  runId: string,
-  requests: readonly InputRequest[],
-): unknown[] {
+function resumed(resume: readonly ResumeEntry[], requests: readonly InputRequest[]): unknown[] {
   return resume.map(({ interruptId: id, status, payload }, index) => {
-    const place = `resume.${index}`
-    if (runOf(id) !== runId) throw misfit(`${place}.interruptId`, 'must be of the same run as the others')
     const request = requests.find(each => each.id === id)
     const kind = request?.kind ?? (status === 'cancelled' || isDecision(payload) ? 'approval' : 'question')
-    if (status === 'cancelled') return kind === 'approval' ? { id, ...DENIED } : undefined
-    return answerTo({ id, kind }, payload, `${place}.payload`)
+    if (status === 'cancelled') return kind === 'approval' ? { id, decision: 'deny' } : undefined
+    return answerTo({ id, kind }, payload, `resume.${index}.payload`)
   })
 }
 
-const DENIED = { decision: 'deny' }
-
-/** The answers that messages of tools are: results of client tools, and decisions on calls. */
+/** The answers that messages of tools are: results of client tools, and decisions on calls that `resume` does not answer. */
 function called(results: readonly ToolMessage[], requests: readonly InputRequest[]): unknown[] {
   const byCall = new Map(requests.map(request => [request.toolCallId, request]))
   return results.flatMap(({ toolCallId, content, error }) => {
     const request = byCall.get(toolCallId)
     if (request === undefined) return []
     byCall.delete(toolCallId)
-    if (error && request.kind === 'approval') return [{ id: request.id, ...DENIED, reason: error }]
     return [answerTo(request, error ? { error } : givenIn(content), 'messages')]
   })
 }
 
 /** What a tool gave, which protocols of text carry as JSON. */
 function givenIn(content: ToolMessage['content']): unknown {
-  if (typeof content !== 'string' || !/^\s*([[{]|true\s*$|false\s*$)/.test(content)) return content
+  if (typeof content !== 'string' || !/^\s*([[{]|(true|false)\s*$)/.test(content)) return content
   try {
     return JSON.parse(content)
   } catch {
@@ -133,7 +125,12 @@ function answerTo({ id, kind }: Pick<InputRequest, 'id' | 'kind'>, value: unknow
 /** `true`, `{ approved, reason?, editedArgs? }`, or `decision` in place of `approved`. */
 function decisionOf(value: unknown, path: string) {
   if (!isDecision(value)) throw misfit(path, 'must be an object with `approved`: true or false')
-  const { decision, approved = value === true || decision === 'approve', reason, editedArgs } = Object(value)
+  const {
+    decision,
+    approved = value === true || decision === 'approve',
+    reason,
+    editedArgs,
+  } = Object(value) as Fields
   const isApproved = approved === true
   return {
     decision: isApproved ? 'approve' : 'deny',
@@ -142,10 +139,12 @@ function decisionOf(value: unknown, path: string) {
   }
 }
 
+type Fields = Readonly<Record<string, unknown>>
+
 /** Whether a value says yes or no. */
 function isDecision(value: unknown): boolean {
   if (typeof value === 'boolean') return true
-  const { approved, decision } = Object(value) as Readonly<Record<string, unknown>>
+  const { approved, decision } = Object(value) as Fields
   return typeof approved === 'boolean' || decision === 'approve' || decision === 'deny'
 }
 

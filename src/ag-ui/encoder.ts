@@ -14,16 +14,16 @@ import type {
 } from '../agents/contract.ts'
 import { type Encoder, sseData } from '../encoders/encoder.ts'
 import { ToldText } from '../encoders/told-text.ts'
+import { isObject } from '../validation.ts'
 import { idIn, type Known } from './answers.ts'
 import { finished } from './finish.ts'
-import { isPatch } from './patch.ts'
 import { type Named, Subagents, type Tag } from './subagents.ts'
 import { trim } from './trim.ts'
 
 /** Which run is told, and to whom. */
 export interface AgUiRun extends Named, Known {
-  /** Members of a team and agents of a workflow are told as subagents: of 1.0. */
-  readonly hasSubagents?: boolean
+  /** The client speaks 1.0: it knows subagents, which members of a team and agents of a workflow are, and all outcomes. */
+  readonly isVersion1?: boolean
   /** The run may say the event `resumed`. */
   readonly mayResume?: boolean
 }
@@ -78,7 +78,7 @@ export class AgUiEncoder implements Encoder {
   constructor(run: AgUiRun) {
     this.#run = run
     if (run.mayResume) this.#text = new ToldText()
-    if (run.hasSubagents) this.#subagents = new Subagents(run, event => this.#tell(event))
+    if (run.isVersion1) this.#subagents = new Subagents(run, event => this.#tell(event))
   }
 
   encode(event: RunEvent): string {
@@ -309,7 +309,7 @@ export class AgUiEncoder implements Encoder {
   }
 
   #finish(event: FinishEvent): void {
-    const told = sseData(finished(event, this.#run.client))
+    const told = sseData(finished(event, this.#run))
     this.#closeAll(undefined, event.requests !== undefined)
     this.#out += told
   }
@@ -344,6 +344,11 @@ function snapshotOf([snapshot]: readonly unknown[]): string {
 function deltasOf(patches: readonly unknown[]): string | undefined {
   if (!patches.every(isPatch)) return undefined
   return patches.map(delta => sseData({ type: 'STATE_DELTA', delta })).join('')
+}
+
+/** Whether a value looks like a JSON Patch (RFC 6902). */
+function isPatch(value: unknown): boolean {
+  return Array.isArray(value) && value.every(each => isObject(each) && typeof each.path === 'string')
 }
 
 /** Text as it is, anything else as JSON. */

@@ -8,23 +8,31 @@ import type { FinishEvent, InputRequest, ModelUsage, Usage } from '../agents/con
 import { isObject } from '../validation.ts'
 import type { Named } from './subagents.ts'
 
+/** To whom the end is told. */
+interface Listener extends Pick<Named, 'client'> {
+  readonly isVersion1?: boolean
+}
+
 /** The last event of a run that did not fail. It has no `null`: clients refuse it where a field may be left out. */
-export function finished(event: FinishEvent, client: Named['client']): object {
-  const { finishReason, requests = [], usage, structured } = event
+export function finished(event: FinishEvent, { client, isVersion1 }: Listener): object {
+  const { finishReason, usage, structured } = event
   return {
     type: 'RUN_FINISHED',
     ...client,
     result: structured ?? undefined,
-    outcome: finishReason === 'cancelled' ? { type: 'cancelled' } : outcomeOf(requests),
+    outcome: outcomeOf(event, isVersion1),
     usage: usage && usageOf(usage),
     metadata: { servable: { finishReason, cost: usage?.cost ?? undefined } },
   }
 }
 
-/** What a run waits for: interrupts, and calls of tools that the client runs. */
-function outcomeOf(requests: readonly InputRequest[]): object {
+/** How a run ended. It may wait: for interrupts, and for calls of tools that the client runs. */
+function outcomeOf({ finishReason, requests = [] }: FinishEvent, isVersion1 = false): object | undefined {
   const interrupts = requests.filter(({ kind }) => kind !== 'client_tool').map(toInterrupt)
   if (interrupts.length > 0) return { type: 'interrupt', interrupts }
+  // Clients from 0.0.54 to 0.0.59 refuse all other outcomes, and those of 0.x need none.
+  if (!isVersion1) return undefined
+  if (finishReason === 'cancelled') return { type: 'cancelled' }
   const calls = requests.map(({ toolCallId }) => toolCallId)
   return { type: 'success', pendingToolCallIds: calls.length > 0 ? calls : undefined }
 }

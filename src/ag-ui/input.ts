@@ -9,6 +9,8 @@ import { idText } from '../encoders/conversation.ts'
 import { MAX_PARTS } from '../runs/input.ts'
 import { isObject, list, validate } from '../validation.ts'
 
+// What text must be beyond that is checked with the run.
+
 /** Messages of one conversation, tools, pieces of context, and answers. */
 const MAX_MESSAGES = 10_000
 const MAX_TOOLS = 128
@@ -16,16 +18,11 @@ const MAX_CONTEXT = 1000
 const MAX_ANSWERS = 100
 
 const text = v.string()
-const filled = v.pipe(text, v.nonEmpty('must not be empty'))
-const mimeType = v.pipe(
-  text,
-  v.regex(/^[\w.+-]+\/[\w.+*-]+(;.*)?$/, 'must be a media type such as image/png'),
-)
 
 const SourceSchema = v.object({
   type: v.picklist(['data', 'url', 'file']),
-  value: filled,
-  mimeType: v.optional(mimeType),
+  value: text,
+  mimeType: v.optional(text),
 })
 
 const PartSchema = v.variant('type', [
@@ -38,9 +35,9 @@ const PartSchema = v.variant('type', [
   // Of 0.x.
   v.object({
     type: v.literal('binary'),
-    mimeType,
-    data: v.optional(filled),
-    url: v.optional(filled),
+    mimeType: text,
+    data: v.optional(text),
+    url: v.optional(text),
     filename: v.optional(text),
   }),
 ])
@@ -91,7 +88,7 @@ export type Message =
   | { role: 'system' | 'developer'; id: string; content: string }
   | { role: 'reasoning' | 'activity'; id: string }
 
-const CallSchema = v.object({ id: filled, function: v.object({ name: filled, arguments: text }) })
+const CallSchema = v.object({ id: text, function: v.object({ name: text, arguments: text }) })
 
 const id = idText
 
@@ -103,12 +100,11 @@ const MessageSchema: v.GenericSchema<unknown, Message> = v.variant('role', [
     content: v.nullish(text),
     toolCalls: v.optional(list(CallSchema, MAX_PARTS)),
   }),
-  v.object({ role: v.literal('tool'), id, toolCallId: filled, content, error: v.nullish(text) }),
+  v.object({ role: v.literal('tool'), id, toolCallId: text, content, error: v.nullish(text) }),
   v.object({ role: v.picklist(['system', 'developer']), id, content: text }),
   v.object({ role: v.picklist(['reasoning', 'activity']), id }),
 ])
 
-// What a name may be is checked with the conversation.
 const ToolSchema = v.object({
   name: text,
   description: v.optional(text),
@@ -123,7 +119,7 @@ export interface ResumeEntry {
 }
 
 const ResumeSchema = v.object({
-  interruptId: filled,
+  interruptId: text,
   status: v.picklist(['resolved', 'cancelled']),
   payload: v.optional(v.unknown()),
 })

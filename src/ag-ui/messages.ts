@@ -21,7 +21,6 @@ export function conversationOf({ threadId, messages, tools }: RunAgentInput): Co
   }
   return {
     thread: threadId,
-    isNamed: true,
     input: inputOf(message.content),
     messageId: message.id,
     history: () => historyOf(messages.slice(0, at)),
@@ -36,11 +35,8 @@ export function lastUserOf(messages: readonly Message[]): number {
 }
 
 function toClientTool({ name, description, parameters }: RunAgentInput['tools'][number]): ClientTool {
-  return {
-    name,
-    ...(description !== undefined && { description }),
-    ...(isObject(parameters) && parameters.type === 'object' && { parameters }),
-  }
+  const isSchema = isObject(parameters) && parameters.type === 'object'
+  return { name, description, parameters: isSchema ? parameters : undefined }
 }
 
 /** What was said. A call that has no result, and a result of no call, are left out: models refuse them. */

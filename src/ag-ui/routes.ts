@@ -19,7 +19,7 @@ import { counted, SSE_HEADERS, type SseSource } from '../web/sse.ts'
 import { answersOf } from './answers.ts'
 import { AgUiEncoder } from './encoder.ts'
 import { finished } from './finish.ts'
-import { parseInput, type RunAgentInput } from './input.ts'
+import { parseInput } from './input.ts'
 import { conversationOf } from './messages.ts'
 
 /** The routes of every kind. */
@@ -39,16 +39,16 @@ function answer(kind: Kind, core: Core): Endpoint {
     requireJson(request)
     const input = parseInput(await readJson(request, maxBodyBytes))
     const asker = new RequestAsker(request, state, readKeys)
-    const { threadId, runId: named, protocolVersion } = input
+    const { threadId, runId: named, protocolVersion, state: told, context, forwardedProps } = input
     const client = { threadId, runId: named }
-    const hasSubagents = protocolVersion !== undefined
+    const isVersion1 = protocolVersion !== undefined
     const head = sseData({
       type: 'RUN_STARTED',
       ...client,
-      protocolVersion: hasSubagents ? '1.0' : undefined,
+      protocolVersion: isVersion1 ? '1.0' : undefined,
     })
     const end = (id: string, event: Omit<FinishEvent, 'type'>) => {
-      const text = head + sseData(finished({ type: 'finish', ...event }, client))
+      const text = head + sseData(finished({ type: 'finish', ...event }, { client, isVersion1 }))
       return new Reply(text, { headers: { ...SSE_HEADERS, 'x-run-id': id } })
     }
 
@@ -56,7 +56,8 @@ function answer(kind: Kind, core: Core): Endpoint {
     let started: StartedRun | undefined
     if (given === undefined) {
       const asked = await askedBy(conversationOf(input), target, core, state)
-      started = await core.start({ ...asked, metadata: metadataOf(input) }, asker)
+      const agui = { runId: named, state: told, context, forwardedProps }
+      started = await core.start({ ...asked, metadata: { agui } }, asker)
     } else {
       const { id, answers } = given
       if (answers.length === 0) return end(id, { finishReason: 'cancelled' })
@@ -69,15 +70,10 @@ function answer(kind: Kind, core: Core): Endpoint {
     const { id: runId, run } = started
     state.started(runId)
     run?.arm()
-    const about = { runId, client, hasSubagents, mayResume: run === undefined, ...given?.known }
+    const about = { runId, client, isVersion1, mayResume: run === undefined, ...given?.known }
     const source = await encoded(started, new AgUiEncoder(about), core, request, state)
     return sseReply(counted(after(head, source), openStream), { 'x-run-id': runId })
   }
-}
-
-/** What an agent finds in `metadata.agui`. */
-function metadataOf({ runId, state, context, forwardedProps }: RunAgentInput) {
-  return { agui: { runId, state, context, forwardedProps } }
 }
 
 /** A text, and then what a source gives. */

@@ -44,8 +44,11 @@ const { HttpAgent: HttpAgent0 }: typeof import('ag-ui-client-0') = createRequire
   'ag-ui-client-0',
 )
 
+/** Makes a client of one version. */
+export type Make = (options: ClientOptions) => AgUiClient
+
 /** The versions by their names. */
-export const CLIENTS: Readonly<Record<string, (options: ClientOptions) => AgUiClient>> = {
+export const CLIENTS: Readonly<Record<'1.0.0' | '0.0.52', Make>> = {
   '1.0.0': options => new HttpAgent(options) as unknown as AgUiClient,
   '0.0.52': options => new HttpAgent0(options) as unknown as AgUiClient,
 }

@@ -1,7 +1,7 @@
 /** Streams of text as clients read them. */
 import { EventSchema } from '@ag-ui/core/schemas'
 import { vi } from 'vitest'
-import { type AgUiClient, CLIENTS } from './clients.ts'
+import type { AgUiClient, Make } from './clients.ts'
 
 /** An event, whatever it is. */
 export interface Told {
@@ -17,10 +17,9 @@ export function eventsIn(text: string): Told[] {
     .map(message => EventSchema.parse(JSON.parse(message.slice(6))) as unknown as Told)
 }
 
-/** Has a client of each version read a stream. Throws what one of them throws, and where one warns of something. */
-export async function readBy(version: string, text: string): Promise<AgUiClient> {
-  const client = CLIENTS[version]?.({ url: 'http://ag-ui.test/', threadId: 'thread' })
-  if (client === undefined) throw new Error(`There is no client ${version}`)
+/** Has a client read a stream. Throws what it throws, and where it warns of something. */
+export async function readBy(make: Make, text: string): Promise<AgUiClient> {
+  const client = make({ url: 'http://ag-ui.test/', threadId: 'thread' })
   const headers = { 'content-type': 'text/event-stream' }
   const fetching = vi
     .spyOn(globalThis, 'fetch')

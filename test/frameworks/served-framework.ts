@@ -22,6 +22,7 @@ export interface ServedFramework {
 
 /** A folder with one framework. */
 export interface Installed {
+  readonly folder: string
   /** Serves a module of the folder. Default: the agents of the framework's own folder. */
   serve(module?: string): Promise<ServedFramework>
   /** Checks the types of everything in the folder. Rejects with the compiler's errors. */
@@ -41,12 +42,13 @@ const QUIET = {
 /** The snippet of a page of `docs`, `framework-….ts`. */
 export const SHOWN = 'examples/shown.ts'
 
-/** A snippet that imports the sources and asks the model server. */
+/** A snippet that imports the sources, and asks the model server and the service of the test. */
 function runnable(snippet: string): string {
   return snippet
     .replaceAll("'servable'", "'../src/index.ts'")
     .replaceAll("'servable/adapters'", "'../src/adapters/index.ts'")
     .replaceAll("'http://127.0.0.1:4000/v1'", "globalThis.process.env.OPENAI_BASE_URL ?? ''")
+    .replaceAll("'http://127.0.0.1:3000/api/agents/helper/ag-ui'", "globalThis.process.env.HELPER_URL ?? ''")
 }
 
 /** Copies the tests and the `examples` of a framework into a new folder, and installs its packages there. */
@@ -68,6 +70,7 @@ export async function install(framework: string, examples: readonly string[]): P
   for (const name of examples) await cp(join(root, 'examples', name), join(folder, 'examples', name))
   await run(folder, 'bun', 'install', '--no-save')
   return {
+    folder,
     serve: (module = `test/frameworks/${framework}/agents.ts`) => serve(folder, join(folder, module)),
     check: () => run(folder, 'tsc', '-p', 'tsconfig.json'),
     remove: () => rm(folder, { recursive: true, force: true }),

@@ -3,6 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv } from 'ajv'
 import { describe, expect, it } from 'vitest'
 import * as examples from '../../examples/agents.ts'
+import { agUi } from '../../src/ag-ui/plugin.ts'
 import {
   Agent,
   apiKeyAuth,
@@ -28,7 +29,7 @@ const options: HandlerOptions = {
   serve: Object.values(examples),
   registry: new Registry(),
   middleware: [identify],
-  plugins: [sessions()],
+  plugins: [sessions(), agUi()],
   runs: { listAnonymous: true },
   logger: false,
   production: true,
@@ -447,6 +448,24 @@ describe('the server', async () => {
         }
       }
     }
+  })
+
+  it.each(Object.entries(names))('answers clients of AG-UI as documented: %s', async (kind, [name]) => {
+    const path = `/api/${kind}s/{name}/ag-ui`
+    const tell = (given: object) => post(`/api/${kind}s/${name}/ag-ui`, given)
+    const validate = ajv.getSchema('doc#/components/schemas/RunAgentInput')
+    const messages = [{ id: '1', role: 'user', content: [{ type: 'text', text: inputs[0] }] }]
+    const body = { threadId: 't', runId: 'r', protocolVersion: '1.0', state: {}, messages }
+    expect([validate?.(body), validate?.({ ...body, threadId: '' })]).toEqual([true, false])
+    const response = await tell(body)
+    expect(response.status).toBe(200)
+    await expectDocumented(path, 'post', response)
+    await expectDocumented(path, 'post', await tell({ ...body, messages: [] }))
+    await expectDocumented(
+      path,
+      'post',
+      await tell({ ...body, resume: [{ interruptId: 'x', status: 'cancelled' }] }),
+    )
   })
 
   it('answers what is wrong as documented', async () => {

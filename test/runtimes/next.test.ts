@@ -9,6 +9,7 @@ import { readdir } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { a2aContract } from '../contracts/a2a.ts'
 import { adminContract } from '../contracts/admin.ts'
+import { agUiContract } from '../contracts/ag-ui.ts'
 import { aiSdkUiContract } from '../contracts/ai-sdk-ui.ts'
 import { clientContract, clientServer } from '../contracts/client.ts'
 import {
@@ -44,6 +45,7 @@ describe('a Node route', () => {
   httpContract(() => deploy('http')(''), { decodesPaths: true })
   runsContract(deploy('runs'), { decodesPaths: true })
   a2aContract(deploy('a2a'))
+  describe('AG-UI', () => agUiContract(deploy('ag-ui')))
   describe('metrics', () =>
     countingCases(
       served(() => deploy('metrics')('')),

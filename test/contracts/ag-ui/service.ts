@@ -4,6 +4,7 @@ import {
   Agent,
   createHandler,
   type Handler,
+  type HandlerOptions,
   parallel,
   type RunEvent,
   type RunInput,
@@ -187,8 +188,9 @@ const flow = new Workflow({
   },
 })
 
-export function agUiHandler(state: State): Handler {
-  return createHandler({
+/** The options of the service. */
+export function agUiOptions(state: State): HandlerOptions {
+  return {
     production: true,
     agents: { talks, pays, orders, paints, recalls, facts, fails, waits, 'was-left': wasLeft },
     teams: { pair },
@@ -197,5 +199,10 @@ export function agUiHandler(state: State): Handler {
     state,
     middleware: [identify],
     plugins: [agUi()],
-  })
+  }
+}
+
+/** The handler of the service. */
+export function agUiHandler(options: HandlerOptions): Handler {
+  return createHandler(options)
 }

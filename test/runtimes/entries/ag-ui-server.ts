@@ -2,9 +2,9 @@
 import process from 'node:process'
 import { type Handler, memoryState } from '../../../src/index.ts'
 import { sqliteState } from '../../../src/runtimes/sqlite.ts'
-import { agUiHandler } from '../../contracts/ag-ui/service.ts'
+import { agUiHandler, agUiOptions } from '../../contracts/ag-ui/service.ts'
 
 const { DATABASE } = process.env
 const state = DATABASE === undefined ? memoryState() : sqliteState({ path: DATABASE })
 
-export const handler: Handler = agUiHandler(state)
+export const handler: Handler = agUiHandler(agUiOptions(state))

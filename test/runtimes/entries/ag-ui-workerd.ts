@@ -1,7 +1,7 @@
 import { durableObjects, durableState, type WorkerFetch, worker } from '../../../src/runtimes/cloudflare.ts'
-import { agUiHandler } from '../../contracts/ag-ui/service.ts'
+import { agUiHandler, agUiOptions } from '../../contracts/ag-ui/service.ts'
 
-const handler = agUiHandler(durableState())
+const handler = agUiHandler(agUiOptions(durableState()))
 
 const entry: { fetch: WorkerFetch } = { fetch: worker(handler) }
 // biome-ignore lint/style/noDefaultExport: a Worker is the default export of its module

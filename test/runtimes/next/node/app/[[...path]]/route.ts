@@ -39,6 +39,10 @@ const services: Readonly<Record<string, () => Promise<Handler>>> = {
     const { metricsHandler, metricsOptions } = await import('../../../../../contracts/metrics/service.ts')
     return metricsHandler(metricsOptions(memoryState()))
   },
+  async 'ag-ui'() {
+    const { agUiHandler, agUiOptions } = await import('../../../../../contracts/ag-ui/service.ts')
+    return agUiHandler(agUiOptions(memoryState()))
+  },
   async ai() {
     const { aiHandler, aiOptions } = await import('../../../../../contracts/ai/service.ts')
     return aiHandler(aiOptions(memoryState(), process.env.SETTINGS ?? ''))
