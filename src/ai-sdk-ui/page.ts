@@ -149,4 +149,4 @@ function partOf(part: ContentPart): Part[] {
 }
 
 /** A URL, or the address of a file of a run; anything else is base64, which has no hyphen. */
-const ADDRESS = /^[a-z][\w+.-]*:|^(\/[^?]{0,200})?\/runs\/[\da-f]{8}-/i
+const ADDRESS = /^([a-z][\w+.-]*:|\/.{0,200}runs\/\w{8}-)/i

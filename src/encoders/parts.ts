@@ -19,4 +19,4 @@ export function urlOf(data: string, mimeType: string): string {
 }
 
 /** A URL, or the address of a file of a run without an origin: base64 has no hyphen. */
-const ADDRESS = /^[a-z][\w+.-]*:|^(\/[^?]{0,200})?\/runs\/[\da-f]{8}-/i
+const ADDRESS = /^([a-z][\w+.-]*:|\/.{0,200}runs\/\w{8}-)/i

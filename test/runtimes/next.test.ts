@@ -35,7 +35,7 @@ import { chatCases } from './next-chat.ts'
 let apps: NextApps
 beforeAll(async () => {
   apps = await buildNextApps()
-}, 180_000)
+}, 300_000)
 afterAll(() => apps?.remove())
 
 const deploy = (ENTRY: string) => (SETTINGS: string) => apps.start('node', { ENTRY, SETTINGS })
