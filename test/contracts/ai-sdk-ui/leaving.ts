@@ -182,6 +182,7 @@ export function resumingCases(client: Client, server: Server): void {
     const { gate, chat, id } = await leftAfter('picked')
     const again = open(client, server(), 'agents/paints', { id, messages: chat.messages.slice(0, 1) })
     const end = again.chat.resumeStream()
+    await until(() => expect(again.asked[0]?.status).toBe(200))
     await openGate(server(), gate)
     await end
     expect(shown(expectAnswer(again))).toMatchObject([
@@ -199,6 +200,7 @@ export function resumingCases(client: Client, server: Server): void {
       isAutomatic: true,
     })
     const end = again.chat.resumeStream()
+    await until(() => expect(again.asked[0]?.status).toBe(200))
     await openGate(server(), gate)
     await end
     expect(shown(expectAnswer(again))).toMatchObject([
