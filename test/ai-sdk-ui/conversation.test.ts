@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { memoryState } from '../../src/index.ts'
 import { type ChatOptions, CLIENTS, inProcess, type Message, open } from '../contracts/ai-sdk-ui/clients.ts'
-import { expectAnswer, last, said } from '../contracts/ai-sdk-ui/page.ts'
+import { begun, stopIn } from '../contracts/ai-sdk-ui/leaving.ts'
+import { expectAnswer, fateOf, last, said, until } from '../contracts/ai-sdk-ui/page.ts'
 import { aiSdkUiHandler, aiSdkUiOptions } from '../contracts/ai-sdk-ui/service.ts'
 
 const own = (): string => `ann-${crypto.randomUUID()}`
@@ -77,6 +78,36 @@ describe.each(['leave', 'resume'])('with the settings %s', settings => {
         expect(chat.messages).toHaveLength(2)
         expect(await says('three')).toBe('ONE > three')
       })
+    })
+
+    it.each([own(), undefined])('answers again after an error (%s)', async user => {
+      const opened = open(client, service, 'agents/flaky', { user })
+      const text = crypto.randomUUID()
+      await opened.chat.sendMessage({ text })
+      expect(opened.chat.status).toBe('error')
+      await opened.chat.regenerate()
+      expect(said(expectAnswer(opened))).toEqual([`Try of ${text}.`])
+    })
+
+    it.each([own(), undefined])('answers again after it was stopped (%s)', async user => {
+      const opened = open(client, service, 'agents/waits', { user })
+      const { chat } = opened
+      const isWaiting = () => said(last(chat))[0] === 'I wait. '
+      const name = crypto.randomUUID()
+      const stop = async () => {
+        if (settings === 'leave') await chat.stop()
+        else await stopIn(service, 'agents/waits', chat.id, user === undefined ? {} : { 'x-test-user': user })
+      }
+      const { end } = await begun(opened, name, isWaiting)
+      await stop()
+      await end
+      const again = chat.regenerate()
+      await until(() => expect([chat.status, isWaiting()]).toEqual(['streaming', true]))
+      expect(chat.messages).toHaveLength(2)
+      await stop()
+      await again
+      expect(chat.error).toBeUndefined()
+      await until(async () => expect(await fateOf(service, name)).toBe('stopped'))
     })
 
     it('is told that a message is gone which the service does not have', async () => {

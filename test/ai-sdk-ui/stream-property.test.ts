@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { MessageStream } from '../../src/ai-sdk-ui/stream.ts'
-import type { RunEvent } from '../../src/index.ts'
+import type { InputRequest, RunEvent } from '../../src/index.ts'
 import { CLIENTS, type Client, type Message, open, type Part } from '../contracts/ai-sdk-ui/clients.ts'
 import { calls, last, shown } from '../contracts/ai-sdk-ui/page.ts'
 import { endings, goingOn, runs } from './arbitrary.ts'
@@ -14,12 +14,14 @@ const encoded = (events: readonly RunEvent[], isStored = false): string => {
   return events.map(event => stream.encode(event)).join('')
 }
 
-/** What a page has after a stream. */
-async function read(client: Client, text: string) {
+/** What a page has after a stream, and after the streams that go on with its message. */
+async function read(client: Client, ...streams: string[]) {
   const headers = { 'content-type': 'text/event-stream' }
-  const served = { url: 'http://127.0.0.1', fetch: async () => new Response(text, { headers }) }
+  const left = [...streams]
+  const served = { url: 'http://127.0.0.1', fetch: async () => new Response(left.shift(), { headers }) }
   const { chat } = open(client, served, '')
   await chat.sendMessage({ text: 'x' })
+  while (left.length > 0) await chat.sendMessage()
   const { status, error } = chat
   const message = last(chat)
   return { status, error, message: message?.role === 'assistant' ? message : undefined }
@@ -128,6 +130,33 @@ function expectEnded(message: Message | undefined): void {
 
 const reasonOf = (end: RunEvent) => (end.type === 'finish' ? end.finishReason : undefined)
 
+type Kind = InputRequest['kind']
+
+/** What a run waits for, and how it makes the call that waits. */
+const requestOf = (kind: Kind): InputRequest => ({
+  ...{ id: `r/${kind}`, kind, digest: 'd' },
+  ...(kind === 'question' ? { message: 'Which?' } : { toolCallId: 'own', toolName: 'pay', args: { a: 1 } }),
+})
+const callOf = (kind: Kind): readonly RunEvent[] =>
+  kind === 'question'
+    ? []
+    : [
+        {
+          type: 'tool_call_start',
+          toolCall: { id: 'own', name: 'pay' },
+          ...(kind === 'client_tool' && { isClientTool: true }),
+        },
+        { type: 'tool_call_delta', toolCallId: 'own', argumentsDelta: '{"a":1}' },
+        { type: 'tool_call_ready', toolCallId: 'own', args: { a: 1 } },
+      ]
+const RESULT: RunEvent = { type: 'tool_call_end', toolCallId: 'own', result: 'done' }
+
+/** What is said later has other numbers. */
+const renumbered = (event: RunEvent): RunEvent =>
+  event.type === 'text' || event.type === 'thinking'
+    ? { ...event, text: event.text.replace('<', '<1000') }
+    : event
+
 const RUNS = { numRuns: 150 }
 
 describe.each(CLIENTS)('a chat of AI SDK $version', client => {
@@ -173,6 +202,37 @@ describe.each(CLIENTS)('a chat of AI SDK $version', client => {
       const { message } = await read(client, encoded([...told, end], true))
       expectShown(message, events)
       expectEnded(message)
+    })
+    await fc.assert(property, RUNS)
+  })
+
+  it('shows a run that waits and goes on, as two streams and as one', async () => {
+    const kinds = fc.constantFrom<Kind>(
+      ...(client.approves ? (['approval'] as const) : []),
+      'client_tool',
+      'question',
+    )
+    const property = fc.asyncProperty(runs, runs, kinds, endings, async (before, after, kind, end) => {
+      const request = requestOf(kind)
+      const call = callOf(kind)
+      const waits = { type: 'finish', finishReason: 'input_required', requests: [request] } as const
+      const later = [...call, ...(call.length > 0 ? [RESULT] : []), ...after.map(renumbered)]
+      const first = [...before, ...call]
+      const again = new MessageStream({ id: 'm', runId: 's', isStored: true, answered: [request] })
+      const second = [...later, end].map(event => again.encode(event)).join('')
+      const chain = streamOf(true)
+      const told = first.map(event => chain.encode(event)).join('') + chain.goesOn(waits)
+      const whole = told + [...later, end].map(event => chain.encode(event)).join('')
+      for (const streams of [[encoded([...first, waits]), second], [whole]]) {
+        const { error, message } = await read(client, ...streams)
+        expect(error?.message).toBe(end.type === 'error' ? end.error : undefined)
+        expectShown(message, [
+          ...before,
+          ...(kind === 'approval' ? [...call, RESULT] : []),
+          ...after.map(renumbered),
+        ])
+        expectEnded(message)
+      }
     })
     await fc.assert(property, RUNS)
   })

@@ -130,6 +130,17 @@ const refuses = agent('refuses', () => {
   throw new Error('a secret of the server')
 })
 
+/** Fails the first time that it is told something. */
+const tried = new Set<string>()
+const flaky = agent('flaky', function* (input) {
+  const said = textOf(input)
+  yield `Try of ${said}.`
+  const isFirst = !tried.has(said)
+  tried.add(said)
+  if (!isFirst) return
+  throw new Error('a secret of the server')
+})
+
 const breaks = agent('breaks', function* () {
   yield 'Half of '
   yield* called('call-1', 'weather', ['{"place":'])
@@ -273,6 +284,7 @@ export const agents: Readonly<Record<string, ServableAgent>> = {
   weighs,
   refuses,
   breaks,
+  flaky,
   waits,
   tells,
   gated,

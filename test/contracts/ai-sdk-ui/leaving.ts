@@ -15,7 +15,11 @@ import {
 } from './page.ts'
 
 /** Sends a text, and waits until the answer has begun to show. */
-async function begun({ chat }: OpenChat, text: string, has: () => boolean): Promise<{ end: Promise<void> }> {
+export async function begun(
+  { chat }: OpenChat,
+  text: string,
+  has: () => boolean,
+): Promise<{ end: Promise<void> }> {
   const end = chat.sendMessage({ text })
   await until(() => expect(has()).toBe(true))
   return { end }
@@ -59,7 +63,7 @@ export function leavingCases(client: Client, server: Server): void {
 }
 
 /** Stops the run of a chat, as `stopChat` of `servable/ai-sdk-ui/page` does. */
-function stopIn(
+export function stopIn(
   { url, fetch: send = fetch }: Served,
   path: string,
   id: string,
@@ -178,6 +182,7 @@ export function resumingCases(client: Client, server: Server): void {
     const { gate, chat, id } = await leftAfter('picked')
     const again = open(client, server(), 'agents/paints', { id, messages: chat.messages.slice(0, 1) })
     const end = again.chat.resumeStream()
+    await until(() => expect(again.asked[0]?.status).toBe(200))
     await openGate(server(), gate)
     await end
     expect(shown(expectAnswer(again))).toMatchObject([
@@ -195,6 +200,7 @@ export function resumingCases(client: Client, server: Server): void {
       isAutomatic: true,
     })
     const end = again.chat.resumeStream()
+    await until(() => expect(again.asked[0]?.status).toBe(200))
     await openGate(server(), gate)
     await end
     expect(shown(expectAnswer(again))).toMatchObject([
