@@ -7,7 +7,7 @@
 import type { InputRequest } from '../agents/contract.ts'
 import type { Core } from '../core/built-in.ts'
 import { askedBy } from '../encoders/conversation.ts'
-import { encoded, encodedEnd, ofLogs } from '../encoders/encoder.ts'
+import { encoded, ofLogs } from '../encoders/encoder.ts'
 import { isServableError, ServableError } from '../errors.ts'
 import { RequestAsker } from '../http/asker.ts'
 import type { RequestState } from '../http/context.ts'
@@ -25,10 +25,10 @@ const MAX_CHAIN = 100
 const MAX_PAGES = 10
 const PAGE = 100
 
-/** A stream, and the run that it is of. */
+/** A stream, or all of it, and the run that it is of. */
 export interface Told {
   readonly runId: string
-  readonly source: SseSource
+  readonly source: SseSource | string
 }
 
 /** A request of a page, for one servable. */
@@ -57,14 +57,12 @@ export class Chats {
 
   /** The run that a chat has at work, from the beginning of its message. */
   async again(chatId: string, { target, request, state }: Asking): Promise<Told | undefined> {
-    const { host } = this.#core
     const [running] = await this.#running(chatId, target, state, 1)
     if (running === undefined) return undefined
     const chain = await this.#chainOf(running, state)
     const { id: runId } = running
     const stream = new MessageStream({ id: chain[0] ?? runId, runId, isStored: true })
-    const follow = (id: string) => host.follow(id, state.owner, 0)
-    return { runId, source: await ofLogs(chain, follow, stream, tellTo(request, state)) }
+    return { runId, source: await ofLogs(chain, stream, this.#core, request, state) }
   }
 
   /** Cancels the runs that a chat has at work. */
@@ -120,7 +118,7 @@ export class Chats {
     const { requests = [] } = record
     return {
       runId: id,
-      source: encodedEnd(stream, { type: 'finish', finishReason: 'input_required', requests }),
+      source: stream.encode({ type: 'finish', finishReason: 'input_required', requests }),
     }
   }
 
@@ -165,8 +163,4 @@ export class Chats {
 /** What a run has asked, also what was answered by now. */
 function requestsOf({ requests, result }: RunRecord): readonly InputRequest[] {
   return result?.requests ?? requests ?? []
-}
-
-function tellTo(request: Request, state: RequestState) {
-  return (error: unknown) => state.tellThrown('stream.failed', error, request)
 }

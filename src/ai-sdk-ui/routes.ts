@@ -55,7 +55,9 @@ function routesAt(path: string, { maxBodyBytes, openStream }: Core, chats: Chats
     endpoint,
   })
   const stream = ({ runId, source }: Told): Reply =>
-    new Reply(counted(source, openStream), { headers: { ...HEADERS, 'x-run-id': runId } })
+    new Reply(typeof source === 'string' ? source : counted(source, openStream), {
+      headers: { ...HEADERS, 'x-run-id': runId },
+    })
   return [
     route('POST', '', async (request, state) => {
       const target = find(state)

@@ -8,7 +8,6 @@ import type { FinishEvent, RunEvent } from '../agents/contract.ts'
 import type { Core } from '../core/built-in.ts'
 import type { RequestState } from '../http/context.ts'
 import type { StartedRun } from '../http/start-run.ts'
-import type { Follower } from '../runs/host.ts'
 import type { Run } from '../runs/run.ts'
 import { pulled, type SseSource } from '../web/sse.ts'
 
@@ -19,12 +18,8 @@ import { pulled, type SseSource } from '../web/sse.ts'
 export interface Encoder {
   /** The messages of an event as server-sent events, in their order; empty for none. The last one has the end of the stream. */
   encode(event: RunEvent): string
-}
-
-/** Encodes several runs, each of which goes on from the one before it. */
-export interface ChainEncoder extends Encoder {
   /** The end of a run that the next one goes on from. */
-  goesOn(event: FinishEvent): string
+  goesOn?(event: FinishEvent): string
 }
 
 /** The encoder of server-sent events without ids. */
@@ -36,14 +31,11 @@ export function sseData(value: object): string {
 export async function encoded(
   { id, run }: StartedRun,
   encoder: Encoder,
-  { host }: Pick<Core, 'host'>,
+  core: Pick<Core, 'host'>,
   request: Request,
   state: RequestState,
 ): Promise<SseSource> {
-  if (run !== undefined) return ofRun(run, encoder)
-  const chain = { encode: (event: RunEvent) => encoder.encode(event), goesOn: () => '' }
-  const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
-  return ofLogs([id], each => host.follow(each, state.owner, 0), chain, tell)
+  return run === undefined ? ofLogs([id], encoder, core, request, state) : ofRun(run, encoder)
 }
 
 function ofRun(run: Run, encoder: Encoder): SseSource {
@@ -69,20 +61,22 @@ function ofRun(run: Run, encoder: Encoder): SseSource {
 }
 
 /**
- * The logs of runs that go on from each other, as one stream. `follow` opens one; where the first cannot be opened, it rejects. The
- * end of each but the last is told by `goesOn`. `tell` hears why the stream broke off.
+ * The logs of runs that go on from each other, as one stream; the end of each but the last is told by `goesOn`. Where the first cannot
+ * be followed, it rejects.
  */
 export async function ofLogs(
   ids: readonly string[],
-  follow: (id: string) => Promise<Follower>,
-  encoder: ChainEncoder,
-  tell: (error: unknown) => void,
+  encoder: Encoder,
+  { host }: Pick<Core, 'host'>,
+  request: Request,
+  state: RequestState,
 ): Promise<SseSource> {
+  const follow = (id = '') => host.follow(id, state.owner, 0)
   let at = 0
-  let follower = await follow(ids[at] ?? '')
+  let follower = await follow(ids[at])
   let isOver = false
   const encode = (event: RunEvent) =>
-    event.type === 'finish' && at < ids.length - 1 ? encoder.goesOn(event) : encoder.encode(event)
+    event.type === 'finish' && at < ids.length - 1 ? encoder.goesOn?.(event) : encoder.encode(event)
   const cancel = () => {
     isOver = true
     follower.leave()
@@ -90,9 +84,8 @@ export async function ofLogs(
   const read = async () => {
     const entries = await follower.next()
     if (entries !== undefined) return entries.map(({ data }) => encode(JSON.parse(data))).join('')
-    const id = ids[++at]
-    if (id === undefined || isOver) return undefined
-    follower = await follow(id)
+    if (++at >= ids.length || isOver) return undefined
+    follower = await follow(ids[at])
     if (isOver) follower.leave()
     return ''
   }
@@ -105,22 +98,9 @@ export async function ofLogs(
         return text || undefined
       } catch (error) {
         cancel()
-        tell(error)
+        state.tellThrown('stream.failed', error, request)
         return encoder.encode(BROKEN)
       }
-    },
-  })
-}
-
-/** A stream of one event. */
-export function encodedEnd(encoder: Encoder, event: RunEvent): SseSource {
-  let isOver = false
-  return pulled({
-    cancel() {},
-    async next() {
-      if (isOver) return undefined
-      isOver = true
-      return encoder.encode(event)
     },
   })
 }
@@ -129,5 +109,5 @@ export function encodedEnd(encoder: Encoder, event: RunEvent): SseSource {
 const BROKEN = {
   type: 'error',
   code: 'state_unavailable',
-  error: 'The rest of the run cannot be read: try again',
+  error: 'The run cannot be read: try again',
 } as const
