@@ -10,6 +10,7 @@ const contracts = ['test/runtimes/**/*.test.ts', 'test/frameworks/**/*.test.ts']
 const LONGEST = [
   'runtimes/next',
   'runtimes/gateway',
+  'frameworks/copilotkit',
   'runtimes/admin',
   'runtimes/a2a',
   'runtimes/runs',

@@ -127,12 +127,18 @@ describe('a page of CopilotKit', () => {
       calls: () => texts('[data-call]'),
       async say(text) {
         await page.getByRole('textbox').fill(text)
-        await page.getByTestId('copilot-send-button').click()
+        await press(page, false)
       },
     }
   }
 
   beforeEach(({ skip }) => skip(isMissing, 'skipped: needs chromium'))
+
+  /** Presses the button that sends, or that stops the run that goes on. */
+  async function press(page: Page, isRunning: boolean): Promise<void> {
+    await page.locator(`[data-copilot-running=${isRunning}]`).waitFor()
+    await page.getByTestId('copilot-send-button').click()
+  }
 
   const decide = (page: Page, word: string) => page.getByRole('button', { name: word, exact: true }).click()
 
@@ -188,6 +194,7 @@ describe('a page of CopilotKit', () => {
     await say('two')
     const both = [`one: ${who} 0 in ${thread}`, `two: ${who} 2 in ${thread}`]
     await eventually(async () => expect(await answers()).toEqual(both))
+    await page.locator('[data-copilot-running=false]').waitFor()
     const asked = page.waitForResponse(response => response.url().endsWith('/run'))
     await decide(page, 'Again')
     await asked
@@ -217,7 +224,7 @@ describe('a page of CopilotKit', () => {
     await eventually(async () => expect(await answers()).toEqual(['I wait']))
     await page.reload()
     await eventually(async () => expect(await answers()).toEqual(['I wait']))
-    await page.getByTestId('copilot-send-button').click()
+    await press(page, true)
     await eventually(async () => {
       expect((await run(server, '/api/agents/was-left/run', { input: word })).text).toBe('true')
     })
