@@ -106,8 +106,8 @@ function called(results: readonly ToolMessage[], requests: readonly InputRequest
   })
 }
 
-/** What a tool gave, which protocols of text carry as JSON. */
-function givenIn(content: ToolMessage['content']): unknown {
+/** What a tool gave or a page says, which clients of text carry as JSON. */
+function givenIn(content: unknown): unknown {
   if (typeof content !== 'string' || !/^\s*([[{]|(true|false)\s*$)/.test(content)) return content
   try {
     return JSON.parse(content)
@@ -117,7 +117,7 @@ function givenIn(content: ToolMessage['content']): unknown {
 }
 
 function answerTo({ id, kind }: Pick<InputRequest, 'id' | 'kind'>, value: unknown, path: string): object {
-  if (kind === 'approval') return { id, ...decisionOf(value, path) }
+  if (kind === 'approval') return { id, ...decisionOf(givenIn(value), path) }
   if (value === undefined) throw misfit(path, 'must be given')
   return kind === 'question' ? { id, value } : { id, result: value }
 }

@@ -28,6 +28,8 @@ describe('an answer by `resume`', () => {
   it.each([
     ['cancelled', undefined, { status: 'cancelled' }, 'I have not: The call was denied'],
     ['resolved', { approved: true }, { approved: false }, 'I have paid 5.'],
+    // The type of CopilotKit's older hook takes text alone.
+    ['resolved', '{"approved":true}', '', 'I have paid 5.'],
   ])(
     'that is %s holds, whatever a message of a tool says of the call',
     async (status, payload, content, end) => {

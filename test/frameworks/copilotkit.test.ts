@@ -33,11 +33,11 @@ beforeAll(async () => {
 })
 afterAll(() => installed?.remove())
 
-/** Bundles the pages: the one of the tests, and the one of the documentation. */
+/** Bundles the pages: those of the tests, and the one of the documentation. */
 async function bundle(outdir: string): Promise<void> {
-  const [page, shown] = ['page', 'shown'].map(name => join(installed.folder, OWN, `${name}.tsx`))
+  const pages = ['page', 'older', 'shown'].map(name => join(installed.folder, OWN, `${name}.tsx`))
   await build({
-    entryPoints: { page, shown },
+    entryPoints: pages,
     outdir,
     bundle: true,
     splitting: true,
@@ -245,6 +245,16 @@ describe('a page of CopilotKit', () => {
     await say('5')
     await eventually(async () => expect(await answers()).toEqual(['I ask.']))
     await page.reload()
+    await decide(page, 'Approve')
+    await eventually(async () => expect(await answers()).toEqual(['I ask.', 'I have paid 5.']))
+  })
+
+  it('has the hooks of the first version', async () => {
+    const paints = await visit(`${runtime.ready[1]}/older?agent=paints`)
+    await paints.say('paint it')
+    await eventually(async () => expect(await paints.answers()).toEqual(['It is {"color":"warm blue"}']))
+    const { page, say, answers } = await visit(`${runtime.ready[1]}/older?agent=pays`)
+    await say('5')
     await decide(page, 'Approve')
     await eventually(async () => expect(await answers()).toEqual(['I ask.', 'I have paid 5.']))
   })
