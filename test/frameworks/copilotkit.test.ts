@@ -88,8 +88,8 @@ describe('a page of CopilotKit', () => {
     if (isMissing) return
     const pages = join(installed.folder, 'pages')
     await bundle(pages)
-    const starts = [`${OWN}/agents.ts`, SHOWN].map(module => startRuntime(module, pages))
-    ;[runtime, shown] = (await Promise.all(starts)) as [Started, Started]
+    runtime = await startRuntime(`${OWN}/agents.ts`, pages)
+    shown = await startRuntime(SHOWN, pages)
     const flags = ['--disable-gpu', '--disable-background-networking', '--disable-component-update']
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox', ...flags] })
     context = await browser.newContext()
