@@ -124,7 +124,7 @@ function answerTo({ id, kind }: Pick<InputRequest, 'id' | 'kind'>, value: unknow
 
 /** `true`, `{ approved, reason?, editedArgs? }`, or `decision` in place of `approved`. */
 function decisionOf(value: unknown, path: string) {
-  if (!isDecision(value)) throw misfit(path, 'must be an object with `approved`: true or false')
+  if (!isDecision(value)) throw misfit(path, 'must have `approved`: true or false')
   const {
     decision,
     approved = value === true || decision === 'approve',

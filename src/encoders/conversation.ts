@@ -79,11 +79,11 @@ function sessionIn(
   { runs, whyUnstored }: Pick<Core, 'runs' | 'whyUnstored'>,
   state: RequestState,
 ): { readonly key: SessionKey; readonly keeper: SessionKeeper } | undefined {
-  const { owner } = state
-  if (owner === null || whyUnstored(state) !== undefined) return undefined
-  const key = sessionOf(runs.memory, target, { sessionId, identity: owner })
-  const keeper = runs.memory?.sessions
-  return key && keeper && { key, keeper }
+  const { memory } = runs
+  const { identity } = state
+  if (!identity || whyUnstored(state)) return undefined
+  const key = sessionOf(memory, target, { sessionId, identity: identity.id })
+  return key && memory?.sessions && { key, keeper: memory.sessions }
 }
 
 /** Whether a message is to be replaced. It is looked for again when it is. */
@@ -104,11 +104,10 @@ async function isKnown(
 function fitting(history: readonly HistoryMessage[]): readonly HistoryMessage[] {
   let length = 0
   let first = history.length
-  while (first > 0 && history.length - first < MAX_MESSAGES) {
+  for (; first > 0 && history.length - first < MAX_MESSAGES; first--) {
     // Brackets and commas.
     length += JSON.stringify(history[first - 1]).length + 2
     if (length > MAX_LENGTH) break
-    first--
   }
   while (history[first]?.role === 'tool') first++
   return history.slice(first)

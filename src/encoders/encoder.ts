@@ -109,5 +109,5 @@ export async function ofLogs(
 const BROKEN = {
   type: 'error',
   code: 'state_unavailable',
-  error: 'The run cannot be read: try again',
+  error: 'The run cannot be read',
 } as const

@@ -120,7 +120,7 @@ const paints = {
 const recalls = new Agent({
   name: 'recalls',
   register: false,
-  async run(input, { memory, history = [], sessionId, replaces }) {
+  async run(input, { memory, history = [], sessionId = 'no session', replaces }) {
     const before = await memory?.session()?.read()
     const who = before === undefined ? `its client tells ${history.length}` : `it remembers ${before.length}`
     return `${textOf(input)}: ${who} in ${sessionId}${replaces ? ` from ${replaces}` : ''}`
