@@ -443,7 +443,7 @@ describe('a run that replaces a message', () => {
     const body = { input: 'two', replaces: 'gone' }
     const told = await say('two', body)
     expect(told).toMatchObject({ status: 409, code: 'session_changed' })
-    expect(told.detail).toContain('load it again')
+    expect(told.detail).toBe('The session has no such message')
     const stream = await (await post('agents/a/stream', body)).text()
     expect(stream).toContain('session_changed')
     const stored = await post('agents/a/run', { ...body, background: true })

@@ -85,7 +85,6 @@ export class Chats {
         before: before.findLast(({ role }) => role === 'user')?.id,
         history: () => historyOf(before),
         clientTools: chat.clientTools,
-        isNamed: this.#resume,
         ...(isAgain && { replaces: 'must' as const }),
       },
       target,
@@ -93,7 +92,8 @@ export class Chats {
       state,
     )
     const started = await this.#core.start(
-      { ...asked, isBackground: this.#resume },
+      // A run that outlives its page is found by the id of its chat.
+      { ...asked, ...(this.#resume && { sessionId: chat.id, isBackground: true }) },
       new RequestAsker(request, state, this.#core.readKeys),
     )
     const { id, record } = started

@@ -8,6 +8,7 @@
 import * as v from 'valibot'
 import type { HistoryMessage, RunInput } from '../agents/contract.ts'
 import { type SessionKeeper, type SessionKey, sessionOf } from '../agents/memory.ts'
+import type { Turn } from '../agents/turn.ts'
 import type { Core } from '../core/built-in.ts'
 import { ServableError } from '../errors.ts'
 import type { RequestState } from '../http/context.ts'
@@ -34,8 +35,6 @@ export interface Conversation {
   readonly replaces?: 'must' | 'may' | undefined
   /** The client's id of the user's message before it. */
   readonly before?: string | undefined
-  /** The run has the id of the conversation, whoever remembers. */
-  readonly isNamed?: boolean | undefined
 }
 
 /** Messages of a history, and its characters as JSON: the oldest ones are left out, as a session's are. */
@@ -49,19 +48,17 @@ export async function askedBy(
   core: Pick<Core, 'runs' | 'whyUnstored'>,
   state: RequestState,
 ): Promise<AskedRun> {
-  const { thread, input, messageId, history, clientTools, isNamed = false } = conversation
+  const { thread, input, messageId, history, clientTools } = conversation
   const asked = { target, input: validate(RunInputSchema, input, 'invalid_body', 'message'), messageId }
   const session = sessionIn(thread, target, core, state)
   if (session === undefined) {
-    const told = parseConversation({ history: fitting(history()), clientTools, memory: 'client' })
-    return { ...asked, ...told, ...(isNamed && { sessionId: thread }) }
+    return { ...asked, ...parseConversation({ history: fitting(history()), clientTools, memory: 'client' }) }
   }
-  const isReplaced = await isKnown(session, conversation)
   return {
     ...asked,
     ...parseConversation({ clientTools }),
     sessionId: thread,
-    ...(isReplaced && { replaces: messageId }),
+    replaces: await replacedBy(session, conversation),
   }
 }
 
@@ -86,18 +83,24 @@ function sessionIn(
   return key && memory?.sessions && { key, keeper: memory.sessions }
 }
 
-/** Whether a message is to be replaced. It is looked for again when it is. */
-async function isKnown(
+/** Which message is to be replaced, if any. It is looked for again when it is. */
+async function replacedBy(
   { key, keeper }: { readonly key: SessionKey; readonly keeper: SessionKeeper },
-  { messageId: id, replaces, before }: Pick<Conversation, 'messageId' | 'replaces' | 'before'>,
-): Promise<boolean> {
-  if (replaces === undefined || id === undefined) return false
+  { messageId, replaces, before }: Conversation,
+): Promise<string | undefined> {
+  if (replaces === undefined) return undefined
   const turns = await keeper.turns(key)
-  if (turns.some(({ messageId }) => messageId === id)) return true
+  const turn = turns.find(each => idOf(each) === messageId)
+  if (turn !== undefined) return turn.messageId ?? turn.runId
+  const last = turns.findLast(({ continuedFrom }) => continuedFrom === undefined)
   // A message whose run could not start has no turn.
-  if (replaces === 'may' || turns.findLast(({ messageId }) => messageId !== undefined)?.messageId === before)
-    return false
-  throw new ServableError('session_changed', 'The session has no such message: load it again')
+  if (replaces === 'may' || (last && idOf(last)) === before) return undefined
+  throw new ServableError('session_changed', 'The session has no such message')
+}
+
+/** How pages name the message of a turn: one that has no id is known by its run. */
+function idOf({ messageId, runId }: Turn): string {
+  return messageId ?? `${runId}:user`
 }
 
 /** The newest messages that fit; what answers a call goes with it. */

@@ -178,7 +178,7 @@ function joined(line: Seat[], { continuedFrom }: Turn, { concurrency }: SessionS
  */
 function cut(tx: Transaction, key: SessionKey, session: Session, messageId: string): Session {
   const ended = endedOf(tx, key, session)
-  const first = ended.findLast(({ turn }) => turn?.messageId === messageId)
+  const first = ended.findLast(({ turn }) => turn && (turn.messageId ?? turn.runId) === messageId)
   if (first === undefined) throw changed()
   const partition = idOf(key)
   forgetAll(tx, MEMBERS, partition)
@@ -383,7 +383,7 @@ function isGone(tx: Reader, runId: string): boolean {
 }
 
 function changed(): ServableError {
-  return new ServableError('session_changed', 'The session has no such message: load it again')
+  return new ServableError('session_changed', 'The session has no such message')
 }
 
 export function busy(): ServableError {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { memoryState } from '../../src/index.ts'
 import { type ChatOptions, CLIENTS, inProcess, type Message, open } from '../contracts/ai-sdk-ui/clients.ts'
 import { begun, stopIn } from '../contracts/ai-sdk-ui/leaving.ts'
-import { expectAnswer, fateOf, last, said, until } from '../contracts/ai-sdk-ui/page.ts'
+import { expectAnswer, fateOf, last, post, said, until } from '../contracts/ai-sdk-ui/page.ts'
 import { aiSdkUiHandler, aiSdkUiOptions } from '../contracts/ai-sdk-ui/service.ts'
 
 const own = (): string => `ann-${crypto.randomUUID()}`
@@ -125,10 +125,30 @@ describe.each(['leave', 'resume'])('with the settings %s', settings => {
       await other.chat.regenerate()
       expect([other.chat.status, other.chat.error?.message]).toEqual([
         'error',
-        'The session has no such message: load it again',
+        'The session has no such message',
       ])
       expect(other.asked[0]?.status).toBe(409)
       expect(await says('three')).toBe('one, two > three')
+    })
+
+    it('edits and answers again what was said without ids of messages', async () => {
+      const user = own()
+      const id = crypto.randomUUID()
+      const runs: string[] = []
+      for (const input of ['one', 'two']) {
+        const body = post({ input, sessionId: id }, { 'x-test-user': user })
+        const { url, fetch: send = fetch } = service
+        const answer = await send(`${url}/api/agents/remembers/run`, body)
+        runs.push((await answer.json()).runId)
+      }
+      const kept = runs.flatMap((runId, at) => [
+        userSays(`${runId}:user`, at === 0 ? 'one' : 'two'),
+        agentSaid(runId, 'x'),
+      ])
+      const opened = begin({ id, user, messages: kept })
+      expect(await opened.again()).toBe('one > two')
+      expect(await opened.says('ONE', opened.idAt(0))).toBe(' > ONE')
+      expect(await opened.says('three')).toBe('ONE > three')
     })
 
     it('is not told what the page invents, where the service remembers', async () => {
