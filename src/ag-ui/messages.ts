@@ -5,11 +5,11 @@
  */
 
 import type { ClientTool, ContentPart, HistoryMessage, RunInput } from '../agents/contract.ts'
-import { parseArgs } from '../agents/fold.ts'
 import type { Conversation } from '../encoders/conversation.ts'
 import { filePart } from '../encoders/parts.ts'
 import { ServableError } from '../errors.ts'
 import { isObject } from '../validation.ts'
+import { parseJson } from '../web/json.ts'
 import type { Call, Content, Message, RunAgentInput, ToolMessage } from './input.ts'
 
 /** What a client says: its newest message of a user, and what came before that. Throws `invalid_body` where there is none. */
@@ -68,8 +68,17 @@ function callsIn(
     .filter(({ id }) => results.delete(id))
     .map(({ id: toolCallId, function: { name: toolName, arguments: args } }) => {
       open.set(toolCallId, toolName)
-      return { toolCallId, toolName, args: parseArgs(args) }
+      return { toolCallId, toolName, args: parsed(args) }
     })
+}
+
+/** JSON that a body has as text, within the bounds of the body itself; the text where it is none. */
+export function parsed(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    return text
+  }
 }
 
 function answerOf(
