@@ -103,10 +103,13 @@ export class Chats {
     return this.#told(id, encoded(started, new MessageStream(message), this.#core, request, state), state)
   }
 
-  async #goOn(message: UiMessage, { request, state }: Asking): Promise<Told> {
+  async #goOn(message: UiMessage, { target, request, state }: Asking): Promise<Told> {
     const { host, answer, readKeys } = this.#core
     const id = waitingRunOf(message)
-    const asked = requestsOf(await host.get(id, state.owner))
+    const waiting = await host.get(id, state.owner)
+    if (waiting.kind !== target.kind || waiting.name !== target.name)
+      throw new ServableError('request_not_found', 'Another agent asked this')
+    const asked = requestsOf(waiting)
     const answers = answersIn(message, asked)
     if (answers.length === 0)
       throw new ServableError('request_not_found', 'The message answers nothing that its run has asked')
