@@ -115,8 +115,10 @@ export class Chats {
       throw new ServableError('request_not_found', 'The message answers nothing that its run has asked')
     const asker = new RequestAsker(request, state, readKeys)
     const { record, started } = await answer({ id, answers, isBackground: this.#resume }, asker)
-    const about = { id: message.id, runId: started?.id ?? id, isStored: true, answered: asked }
-    const stream = new MessageStream(about)
+    const stream = new MessageStream({
+      ...{ id: message.id, runId: started?.id ?? id, isStored: true },
+      ...{ answered: asked, given: new Set(answers.map(each => each.id)) },
+    })
     if (started !== undefined)
       return this.#told(started.id, encoded(started, stream, this.#core, request, state), state)
     // Some requests are still open.

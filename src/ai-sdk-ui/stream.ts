@@ -28,6 +28,8 @@ export interface Message {
   readonly isStored: boolean
   /** What was answered for this run: the page has these calls. */
   readonly answered?: readonly InputRequest[] | undefined
+  /** The ids of those that the page itself has answered. */
+  readonly given?: ReadonlySet<string> | undefined
 }
 
 /** The tool whose calls are questions: the page gives the answer as its output. */
@@ -54,7 +56,7 @@ interface Call {
   isReady: boolean
   /** The page has it: it waited, and the run makes it again. */
   readonly isAnswered?: true
-  /** The page has the result: it gave that itself, with this request. */
+  /** The page has the result: it gave that itself. */
   readonly hasResult?: boolean
 }
 
@@ -75,7 +77,7 @@ export class MessageStream implements Encoder {
 
   constructor(message: Message) {
     this.#message = message
-    this.#take(message.answered ?? [], true)
+    this.#take(message.answered ?? [], message.given)
   }
 
   encode(event: RunEvent): string {
@@ -91,7 +93,7 @@ export class MessageStream implements Encoder {
     const before = this.#hasBegun ? '' : this.#start()
     const calls = requests.filter(({ kind }) => kind !== 'question')
     const told = before + this.#closeAll() + this.#askAll(calls) + this.#finishStep()
-    this.#take(calls, false)
+    this.#take(calls)
     return told
   }
 
@@ -275,13 +277,13 @@ export class MessageStream implements Encoder {
   }
 
   /** Notes the calls that are answered: the run that goes on makes them again. */
-  #take(requests: readonly InputRequest[], isOfThisRequest: boolean): void {
+  #take(requests: readonly InputRequest[], given?: ReadonlySet<string>): void {
     for (const { id, kind, toolCallId = id, toolName } of requests) {
       const isOfPage = kind === 'client_tool'
       if (kind !== 'question')
         this.#calls.set(toolCallId, {
           ...{ toolName, isOfPage, isReady: true, isAnswered: true },
-          hasResult: isOfPage && isOfThisRequest,
+          hasResult: isOfPage && given?.has(id) === true,
         })
     }
     this.#atWork = 0
