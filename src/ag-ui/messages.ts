@@ -6,7 +6,7 @@
 
 import type { ClientTool, ContentPart, HistoryMessage, RunInput } from '../agents/contract.ts'
 import type { Conversation } from '../encoders/conversation.ts'
-import { filePart } from '../encoders/parts.ts'
+import { ANY, partsOfFile } from '../encoders/parts.ts'
 import { ServableError } from '../errors.ts'
 import { isObject } from '../validation.ts'
 import { parseJson } from '../web/json.ts'
@@ -99,7 +99,7 @@ function resultOf(
     : undefined
 }
 
-/** What a user said. A file that is named by a provider's handle is left out: nobody here can read it. */
+/** What a user said. A file that is named by a provider's handle is left out: nobody here can read it. So is an empty one. */
 function inputOf(content: Content): RunInput {
   if (typeof content === 'string') return content
   return content.flatMap((part): ContentPart[] => {
@@ -107,21 +107,12 @@ function inputOf(content: Content): RunInput {
     if (part.type === 'binary') {
       const { data, url, mimeType, filename } = part
       const bytes = data ?? url
-      return bytes === undefined ? [] : [filePart(bytes, plain(mimeType), filename)]
+      return bytes === undefined ? [] : partsOfFile(bytes, mimeType, filename)
     }
     const { type, source, metadata } = part
     if (source.type === 'file') return []
     const { filename } = Object(metadata) as { readonly filename?: unknown }
     const named = typeof filename === 'string' ? filename : undefined
-    return [
-      filePart(source.value, plain(source.mimeType ?? (type === 'document' ? ANY : `${type}/*`)), named),
-    ]
+    return partsOfFile(source.value, source.mimeType ?? (type === 'document' ? ANY : `${type}/*`), named)
   })
-}
-
-const ANY = 'application/octet-stream'
-
-/** A media type without its parameters. */
-function plain(mimeType: string): string {
-  return mimeType.replace(/;.*/, '')
 }
