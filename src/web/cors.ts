@@ -55,6 +55,7 @@ const EXPOSED = [
   'ratelimit',
   'ratelimit-policy',
   'content-disposition',
+  'x-error-code',
 ]
 
 /** Builds the CORS part once. `keyHeaders` are the provider key headers to allow. Undefined if CORS is off. */

@@ -76,6 +76,7 @@ describe('createCors', () => {
       'ratelimit',
       'ratelimit-policy',
       'content-disposition',
+      'x-error-code',
     ]
     expect(exposed).toEqual([...needed, 'x-own'])
   })
