@@ -107,9 +107,9 @@ export class Chats {
     const { host, answer, readKeys } = this.#core
     const id = waitingRunOf(message)
     const waiting = await host.get(id, state.owner)
-    if (waiting.kind !== target.kind || waiting.name !== target.name)
-      throw new ServableError('request_not_found', 'Another agent asked this')
-    const asked = requestsOf(waiting)
+    // What another agent has asked is answered there.
+    const isOfTarget = waiting.kind === target.kind && waiting.name === target.name
+    const asked = isOfTarget ? requestsOf(waiting) : []
     const answers = answersIn(message, asked)
     if (answers.length === 0)
       throw new ServableError('request_not_found', 'The message answers nothing that its run has asked')
