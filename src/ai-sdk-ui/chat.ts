@@ -117,7 +117,7 @@ export class Chats {
     const { record, started } = await answer({ id, answers, isBackground: this.#resume }, asker)
     const stream = new MessageStream({
       ...{ id: message.id, runId: started?.id ?? id, isStored: true },
-      ...{ answered: asked, given: new Set(answers.map(each => each.id)) },
+      ...{ answered: asked, given: answers },
     })
     if (started !== undefined)
       return this.#told(started.id, encoded(started, stream, this.#core, request, state), state)

@@ -6,6 +6,7 @@
  */
 
 import type {
+  Answer,
   ArtifactEvent,
   ContentPart,
   EventFacts,
@@ -15,7 +16,7 @@ import type {
   StepEvent,
 } from '../agents/contract.ts'
 import { type Encoder, sseData } from '../encoders/encoder.ts'
-import { urlOf } from '../encoders/parts.ts'
+import { ANY, urlOf } from '../encoders/parts.ts'
 import { ToldText } from '../encoders/told-text.ts'
 import { GatheredArtifact } from './artifact.ts'
 
@@ -28,8 +29,8 @@ export interface Message {
   readonly isStored: boolean
   /** What was answered for this run: the page has these calls. */
   readonly answered?: readonly InputRequest[] | undefined
-  /** The ids of those that the page itself has answered. */
-  readonly given?: ReadonlySet<string> | undefined
+  /** The answers of the page itself. */
+  readonly given?: readonly Answer[] | undefined
 }
 
 /** The tool whose calls are questions: the page gives the answer as its output. */
@@ -277,13 +278,13 @@ export class MessageStream implements Encoder {
   }
 
   /** Notes the calls that are answered: the run that goes on makes them again. */
-  #take(requests: readonly InputRequest[], given?: ReadonlySet<string>): void {
+  #take(requests: readonly InputRequest[], given: readonly Answer[] = []): void {
     for (const { id, kind, toolCallId = id, toolName } of requests) {
       const isOfPage = kind === 'client_tool'
       if (kind !== 'question')
         this.#calls.set(toolCallId, {
           ...{ toolName, isOfPage, isReady: true, isAnswered: true },
-          hasResult: isOfPage && given?.has(id) === true,
+          hasResult: isOfPage && given.some(answer => answer.id === id),
         })
     }
     this.#atWork = 0
@@ -366,7 +367,7 @@ function isFile(part: ContentPart): part is FilePart {
 }
 
 /** Media types of files that have none. */
-const MEDIA_TYPES = { image: 'image/png', audio: 'audio/mpeg', file: 'application/octet-stream' } as const
+const MEDIA_TYPES = { image: 'image/png', audio: 'audio/mpeg', file: ANY } as const
 
 function fileOf({ type, data, mimeType: mediaType = MEDIA_TYPES[type] }: FilePart): string {
   return sseData({ type: 'file', url: urlOf(data, mediaType), mediaType })
