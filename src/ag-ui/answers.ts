@@ -12,7 +12,7 @@ import type { RunHost, Viewer } from '../runs/host.ts'
 import type { Target } from '../runs/target.ts'
 import { validate } from '../validation.ts'
 import type { Message, ResumeEntry, RunAgentInput, ToolMessage } from './input.ts'
-import { lastUserOf } from './messages.ts'
+import { lastUserOf, parsed } from './messages.ts'
 
 /** Answers to a run that waits. */
 export interface Answers {
@@ -109,11 +109,7 @@ function called(results: readonly ToolMessage[], requests: readonly InputRequest
 /** What a tool gave or a page says, which clients of text carry as JSON. */
 function givenIn(content: unknown): unknown {
   if (typeof content !== 'string' || !/^\s*([[{]|(true|false)\s*$)/.test(content)) return content
-  try {
-    return JSON.parse(content)
-  } catch {
-    return content
-  }
+  return parsed(content)
 }
 
 function answerTo({ id, kind }: Pick<InputRequest, 'id' | 'kind'>, value: unknown, path: string): object {

@@ -288,9 +288,9 @@ export class AgUiEncoder implements Encoder {
 
   /** Clients know steps by name alone. */
   #freeName(name: string): string {
-    const taken = Array.from(this.#steps.values(), step => step.name)
+    const taken = new Set(Array.from(this.#steps.values(), step => step.name))
     let free = name
-    for (let count = 2; taken.includes(free); count++) free = `${name} (${count})`
+    for (let count = 2; taken.has(free); count++) free = `${name} (${count})`
     return free
   }
 

@@ -5,11 +5,11 @@
  */
 
 import type { ClientTool, ContentPart, HistoryMessage, RunInput } from '../agents/contract.ts'
-import { parseArgs } from '../agents/fold.ts'
 import type { Conversation } from '../encoders/conversation.ts'
-import { filePart } from '../encoders/parts.ts'
+import { ANY, partsOfFile } from '../encoders/parts.ts'
 import { ServableError } from '../errors.ts'
 import { isObject } from '../validation.ts'
+import { parseJson } from '../web/json.ts'
 import type { Call, Content, Message, RunAgentInput, ToolMessage } from './input.ts'
 
 /** What a client says: its newest message of a user, and what came before that. Throws `invalid_body` where there is none. */
@@ -68,8 +68,17 @@ function callsIn(
     .filter(({ id }) => results.delete(id))
     .map(({ id: toolCallId, function: { name: toolName, arguments: args } }) => {
       open.set(toolCallId, toolName)
-      return { toolCallId, toolName, args: parseArgs(args) }
+      return { toolCallId, toolName, args: parsed(args) }
     })
+}
+
+/** JSON that a body has as text, within the bounds of the body itself; the text where it is none. */
+export function parsed(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    return text
+  }
 }
 
 function answerOf(
@@ -90,7 +99,7 @@ function resultOf(
     : undefined
 }
 
-/** What a user said. A file that is named by a provider's handle is left out: nobody here can read it. */
+/** What a user said. A file that is named by a provider's handle is left out: nobody here can read it. So is an empty one. */
 function inputOf(content: Content): RunInput {
   if (typeof content === 'string') return content
   return content.flatMap((part): ContentPart[] => {
@@ -98,21 +107,12 @@ function inputOf(content: Content): RunInput {
     if (part.type === 'binary') {
       const { data, url, mimeType, filename } = part
       const bytes = data ?? url
-      return bytes === undefined ? [] : [filePart(bytes, plain(mimeType), filename)]
+      return bytes === undefined ? [] : partsOfFile(bytes, mimeType, filename)
     }
     const { type, source, metadata } = part
     if (source.type === 'file') return []
     const { filename } = Object(metadata) as { readonly filename?: unknown }
     const named = typeof filename === 'string' ? filename : undefined
-    return [
-      filePart(source.value, plain(source.mimeType ?? (type === 'document' ? ANY : `${type}/*`)), named),
-    ]
+    return partsOfFile(source.value, source.mimeType ?? (type === 'document' ? ANY : `${type}/*`), named)
   })
-}
-
-const ANY = 'application/octet-stream'
-
-/** A media type without its parameters. */
-function plain(mimeType: string): string {
-  return mimeType.replace(/;.*/, '')
 }

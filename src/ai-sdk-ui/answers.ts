@@ -10,7 +10,8 @@ import { ServableError } from '../errors.ts'
 import { isObject } from '../validation.ts'
 import type { UiMessage, UiPart } from './messages.ts'
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+/** What may be the id of a run. */
+const RUN_ID = /^[\da-f-]{36}$/
 
 /**
  * The run that waits. The metadata of the message tells it; where a page has lost that, the ids of approvals begin with it, and a
@@ -20,7 +21,7 @@ export function waitingRunOf({ id, metadata, parts }: UiMessage): string {
   const ofRequest = parts.findLast(isDecided)?.approval
   const [asked] = isObject(ofRequest) ? String(ofRequest.id).split('/', 1) : []
   const told = isObject(metadata) ? metadata.runId : undefined
-  const found = [told, asked, id].find(each => typeof each === 'string' && UUID.test(each))
+  const found = [told, asked, id].find(each => typeof each === 'string' && RUN_ID.test(each))
   if (found !== undefined) return String(found)
   throw new ServableError('run_not_found', 'The message is none of a run that waits')
 }

@@ -101,17 +101,22 @@ export class Chats {
     return this.#told(id, encoded(started, new MessageStream(message), this.#core, request, state), state)
   }
 
-  async #goOn(message: UiMessage, { request, state }: Asking): Promise<Told> {
+  async #goOn(message: UiMessage, { target, request, state }: Asking): Promise<Told> {
     const { host, answer, readKeys } = this.#core
     const id = waitingRunOf(message)
-    const asked = requestsOf(await host.get(id, state.owner))
+    const waiting = await host.get(id, state.owner)
+    // What another agent has asked is answered there.
+    const isOfTarget = waiting.kind === target.kind && waiting.name === target.name
+    const asked = isOfTarget ? requestsOf(waiting) : []
     const answers = answersIn(message, asked)
     if (answers.length === 0)
       throw new ServableError('request_not_found', 'The message answers nothing that its run has asked')
     const asker = new RequestAsker(request, state, readKeys)
     const { record, started } = await answer({ id, answers, isBackground: this.#resume }, asker)
-    const about = { id: message.id, runId: started?.id ?? id, isStored: true, answered: asked }
-    const stream = new MessageStream(about)
+    const stream = new MessageStream({
+      ...{ id: message.id, runId: started?.id ?? id, isStored: true },
+      ...{ answered: asked, given: answers },
+    })
     if (started !== undefined)
       return this.#told(started.id, encoded(started, stream, this.#core, request, state), state)
     // Some requests are still open.

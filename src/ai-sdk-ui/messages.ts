@@ -1,5 +1,6 @@
 /**
- * The messages of a page, as the AI SDK sends them (`UIMessage`). Parts that are not known are left out.
+ * The messages of a page, as the AI SDK sends them (`UIMessage`). Parts that are not known are left out, and empty files: the page
+ * would send them again with each message.
  *
  * @module
  */
@@ -8,7 +9,7 @@ import * as v from 'valibot'
 import type { ContentPart, HistoryMessage, RunInput } from '../agents/contract.ts'
 import type { HistoryToolCall } from '../agents/run-types.ts'
 import { idText } from '../encoders/conversation.ts'
-import { filePart } from '../encoders/parts.ts'
+import { partsOfFile } from '../encoders/parts.ts'
 import { ServableError } from '../errors.ts'
 import { isObject, list, validate } from '../validation.ts'
 
@@ -138,7 +139,7 @@ function contentOf(part: UiPart): ContentPart[] {
   if (type === 'text' && typeof text === 'string') return text === '' ? [] : [{ type, text }]
   if (type !== 'file' || typeof url !== 'string' || typeof mediaType !== 'string') return []
   const name = typeof filename === 'string' ? filename : undefined
-  return [filePart(dataIn(url), mediaType, name)]
+  return partsOfFile(dataIn(url), mediaType, name)
 }
 
 /** The base64 of a `data:` URL; any other URL as it is. */

@@ -6,6 +6,7 @@
  */
 
 import type {
+  Answer,
   ArtifactEvent,
   ContentPart,
   EventFacts,
@@ -15,7 +16,7 @@ import type {
   StepEvent,
 } from '../agents/contract.ts'
 import { type Encoder, sseData } from '../encoders/encoder.ts'
-import { urlOf } from '../encoders/parts.ts'
+import { ANY, urlOf } from '../encoders/parts.ts'
 import { ToldText } from '../encoders/told-text.ts'
 import { GatheredArtifact } from './artifact.ts'
 
@@ -28,6 +29,8 @@ export interface Message {
   readonly isStored: boolean
   /** What was answered for this run: the page has these calls. */
   readonly answered?: readonly InputRequest[] | undefined
+  /** The answers of the page itself. */
+  readonly given?: readonly Answer[] | undefined
 }
 
 /** The tool whose calls are questions: the page gives the answer as its output. */
@@ -54,7 +57,7 @@ interface Call {
   isReady: boolean
   /** The page has it: it waited, and the run makes it again. */
   readonly isAnswered?: true
-  /** The page has the result: it gave that itself, with this request. */
+  /** The page has the result: it gave that itself. */
   readonly hasResult?: boolean
 }
 
@@ -75,7 +78,7 @@ export class MessageStream implements Encoder {
 
   constructor(message: Message) {
     this.#message = message
-    this.#take(message.answered ?? [], true)
+    this.#take(message.answered ?? [], message.given)
   }
 
   encode(event: RunEvent): string {
@@ -91,7 +94,7 @@ export class MessageStream implements Encoder {
     const before = this.#hasBegun ? '' : this.#start()
     const calls = requests.filter(({ kind }) => kind !== 'question')
     const told = before + this.#closeAll() + this.#askAll(calls) + this.#finishStep()
-    this.#take(calls, false)
+    this.#take(calls)
     return told
   }
 
@@ -275,13 +278,13 @@ export class MessageStream implements Encoder {
   }
 
   /** Notes the calls that are answered: the run that goes on makes them again. */
-  #take(requests: readonly InputRequest[], isOfThisRequest: boolean): void {
+  #take(requests: readonly InputRequest[], given: readonly Answer[] = []): void {
     for (const { id, kind, toolCallId = id, toolName } of requests) {
       const isOfPage = kind === 'client_tool'
       if (kind !== 'question')
         this.#calls.set(toolCallId, {
           ...{ toolName, isOfPage, isReady: true, isAnswered: true },
-          hasResult: isOfPage && isOfThisRequest,
+          hasResult: isOfPage && given.some(answer => answer.id === id),
         })
     }
     this.#atWork = 0
@@ -364,7 +367,7 @@ function isFile(part: ContentPart): part is FilePart {
 }
 
 /** Media types of files that have none. */
-const MEDIA_TYPES = { image: 'image/png', audio: 'audio/mpeg', file: 'application/octet-stream' } as const
+const MEDIA_TYPES = { image: 'image/png', audio: 'audio/mpeg', file: ANY } as const
 
 function fileOf({ type, data, mimeType: mediaType = MEDIA_TYPES[type] }: FilePart): string {
   return sseData({ type: 'file', url: urlOf(data, mediaType), mediaType })

@@ -6,12 +6,20 @@
 
 import type { ContentPart } from '../agents/contract.ts'
 
-/** The part of a file: an image, audio, or any other. `data` is base64 or a URL. */
-export function filePart(data: string, mimeType: string, filename?: string): ContentPart {
+/**
+ * The part of a file: an image, audio, or any other; none of an empty one. `data` is base64 or a URL. A media type may have parameters,
+ * or be none.
+ */
+export function partsOfFile(data: string, mediaType: string, filename?: string): ContentPart[] {
+  if (data === '') return []
+  const [mimeType = ANY] = /^[\w.+-]+\/[\w.+*-]+/.exec(mediaType) ?? []
   const [type] = mimeType.split('/', 1)
-  if (type === 'image' || type === 'audio') return { type, data, mimeType }
-  return { type: 'file', data, mimeType, ...(filename !== undefined && { filename }) }
+  if (type === 'image' || type === 'audio') return [{ type, data, mimeType }]
+  return [{ type: 'file', data, mimeType, ...(filename !== undefined && { filename }) }]
 }
+
+/** The media type of a file of which nothing is known. */
+export const ANY = 'application/octet-stream'
 
 /** The URL of a file: a `data:` URL where it is base64. */
 export function urlOf(data: string, mimeType: string): string {

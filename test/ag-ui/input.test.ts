@@ -202,6 +202,16 @@ describe('messages', () => {
     ])
   })
 
+  it('have arguments that are nested too deep as text', () => {
+    const deep = '['.repeat(6000) + ']'.repeat(6000)
+    const message = calls('c')
+    for (const call of message.toolCalls) call.function.arguments = deep
+    expect(historyOf(message, { id: '1', role: 'tool', toolCallId: 'c', content: 'x' })).toMatchObject([
+      { toolCalls: [{ args: deep }] },
+      { result: 'x' },
+    ])
+  })
+
   it('have files of both versions, but those that a provider keeps', () => {
     const [said] = historyOf({
       id: '1',

@@ -29,11 +29,12 @@ describe.each(['leave', 'resume'])('with the settings %s', settings => {
     await chat.sendMessage({ text: `${amount}` })
     const [call] = calls(last(chat))
     const approvalId = String(Object(call?.approval).id)
-    const send = async (change: (part: Part) => Part, who = user) => {
+    const send = async (change: (part: Part) => Part, who = user, name = 'pays') => {
       const parts = last(chat)?.parts.map(part => (part.type === 'dynamic-tool' ? change(part) : part))
       const messages = [...chat.messages.slice(0, -1), { ...last(chat), parts }]
       const body = { id: chat.id, trigger: 'submit-message', messageId: last(chat)?.id, messages }
-      const request = new Request('http://127.0.0.1/api/agents/pays/chat', post(body, { 'x-test-user': who }))
+      const url = `http://127.0.0.1/api/agents/${name}/chat`
+      const request = new Request(url, post(body, { 'x-test-user': who }))
       const answer = await handler(request)
       return { status: answer.status, headers: answer.headers, text: await answer.text() }
     }
@@ -76,6 +77,12 @@ describe.each(['leave', 'resume'])('with the settings %s', settings => {
     expectRefused(await send(decided({}), 'bob'))
     expect(await paid(amount)).toBe('0')
     expect((await send(decided({}))).text).toContain(`paid ${amount}`)
+  })
+
+  it('an approval at the chat of another agent approves nothing', async () => {
+    const { amount, send, decided } = await waiting()
+    expectRefused(await send(decided({}), undefined, 'says'))
+    expect(await paid(amount)).toBe('0')
   })
 
   it('an approval that comes twice pays once', async () => {

@@ -25,8 +25,13 @@ const part = fc.oneof(
   ),
   fc.record({
     type: fc.constant('file'),
-    url: fc.constantFrom('data:image/png;base64,AA==', 'https://example.com/a.png', 'data:text/plain,hi'),
-    mediaType: fc.constantFrom('image/png', 'text/plain', 'application/pdf'),
+    url: fc.constantFrom(
+      'data:image/png;base64,AA==',
+      'https://example.com/a.png',
+      'data:text/plain,hi',
+      'data:a/b;base64,',
+    ),
+    mediaType: fc.constantFrom('image/png', 'text/plain', 'text/plain; charset=utf-8', 'text', ''),
     filename: word,
   }),
   fc.dictionary(word, fc.jsonValue(), { maxKeys: 3 }),
@@ -110,11 +115,16 @@ describe('the messages of a page', () => {
     const parts = [
       file('data:image/png;base64,AA==', 'image/png'),
       file('https://example.com/a.pdf', 'application/pdf', 'a.pdf'),
+      file('https://example.com/a.txt', 'text/plain;charset=utf-8'),
+      file('https://example.com/a', ''),
+      file('data:text/plain;base64,', 'text/plain', 'empty.txt'),
       { type: 'text', text: 'What is it?' },
     ]
     expect(inputOf({ id: 'u', role: 'user', parts })).toEqual([
       { type: 'image', data: 'AA==', mimeType: 'image/png' },
       { type: 'file', data: 'https://example.com/a.pdf', mimeType: 'application/pdf', filename: 'a.pdf' },
+      { type: 'file', data: 'https://example.com/a.txt', mimeType: 'text/plain' },
+      { type: 'file', data: 'https://example.com/a', mimeType: 'application/octet-stream' },
       { type: 'text', text: 'What is it?' },
     ])
   })
