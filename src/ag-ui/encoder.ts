@@ -14,11 +14,11 @@ import type {
 } from '../agents/contract.ts'
 import { type Encoder, sseData } from '../encoders/encoder.ts'
 import { ToldText } from '../encoders/told-text.ts'
+import { trim } from '../encoders/trim.ts'
 import { isObject } from '../validation.ts'
 import { idIn, type Known } from './answers.ts'
 import { finished } from './finish.ts'
 import { type Named, Subagents, type Tag } from './subagents.ts'
-import { trim } from './trim.ts'
 
 /** Which run is told, and to whom. */
 export interface AgUiRun extends Named, Known {
@@ -298,7 +298,9 @@ export class AgUiEncoder implements Encoder {
     const { artifactId, append = false, parts } = artifact
     const data = parts.flatMap(part => (part.type === 'data' ? [part.data] : []))
     const isState = artifactId === STATE && data.length === parts.length && data.length > 0
-    this.#out += (isState && (append ? deltasOf(data) : snapshotOf(data))) || custom('artifact', artifact)
+    this.#out +=
+      (isState && (append ? deltasOf(data) : sseData({ type: 'STATE_SNAPSHOT', snapshot: data[0] }))) ||
+      custom('artifact', artifact)
   }
 
   /** All that was said comes again: text, and what has no end. */
@@ -334,10 +336,6 @@ function keyOf({ agent = '', parentId = '' }: EventFacts): string {
 
 function custom(name: string, value: object): string {
   return sseData({ type: 'CUSTOM', name: `servable.${name}`, value })
-}
-
-function snapshotOf([snapshot]: readonly unknown[]): string {
-  return sseData({ type: 'STATE_SNAPSHOT', snapshot })
 }
 
 /** The changes of a state; undefined where they are none. */

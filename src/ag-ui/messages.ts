@@ -6,7 +6,7 @@
 
 import type { ClientTool, ContentPart, HistoryMessage, RunInput } from '../agents/contract.ts'
 import type { Conversation } from '../encoders/conversation.ts'
-import { ANY, partsOfFile } from '../encoders/parts.ts'
+import { partsOfFile } from '../encoders/parts.ts'
 import { ServableError } from '../errors.ts'
 import { isObject } from '../validation.ts'
 import { parseJson } from '../web/json.ts'
@@ -106,13 +106,12 @@ function inputOf(content: Content): RunInput {
     if (part.type === 'text') return [part]
     if (part.type === 'binary') {
       const { data, url, mimeType, filename } = part
-      const bytes = data ?? url
-      return bytes === undefined ? [] : partsOfFile(bytes, mimeType, filename)
+      return partsOfFile(data ?? url ?? '', mimeType, filename)
     }
     const { type, source, metadata } = part
     if (source.type === 'file') return []
     const { filename } = Object(metadata) as { readonly filename?: unknown }
     const named = typeof filename === 'string' ? filename : undefined
-    return partsOfFile(source.value, source.mimeType ?? (type === 'document' ? ANY : `${type}/*`), named)
+    return partsOfFile(source.value, source.mimeType ?? (type === 'document' ? '' : `${type}/*`), named)
   })
 }

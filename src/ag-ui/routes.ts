@@ -45,7 +45,7 @@ function answer(kind: Kind, core: Core): Endpoint {
     const head = sseData({
       type: 'RUN_STARTED',
       ...client,
-      protocolVersion: isVersion1 ? '1.0' : undefined,
+      protocolVersion: protocolVersion && '1.0',
     })
     const end = (id: string, event: Omit<FinishEvent, 'type'>) => {
       const text = head + sseData(finished({ type: 'finish', ...event }, { client, isVersion1 }))

@@ -7,7 +7,8 @@
 
 import type { Answer, InputRequest } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
-import { isObject } from '../validation.ts'
+import { AnswersSchema } from '../runs/answers.ts'
+import { isObject, validate } from '../validation.ts'
 import type { UiMessage, UiPart } from './messages.ts'
 
 /** What may be the id of a run. */
@@ -26,12 +27,13 @@ export function waitingRunOf({ id, metadata, parts }: UiMessage): string {
   throw new ServableError('run_not_found', 'The message is none of a run that waits')
 }
 
-/** The answers to requests that a message has. What else it says is no permission: the input of a call is the one that was kept. */
+/** The answers to requests that a message has. Throws `request_not_found` for none, and `invalid_body`. What else it says is no permission: the input of a call is the one that was kept. */
 export function answersIn({ parts }: UiMessage, requests: readonly InputRequest[]): Answer[] {
-  return requests.flatMap(request => {
-    const answer = parts.map(part => answerTo(request, part)).findLast(each => each !== undefined)
-    return answer === undefined ? [] : [answer]
-  })
+  const answers = requests.flatMap(
+    request => parts.map(part => answerTo(request, part)).findLast(each => each !== undefined) ?? [],
+  )
+  if (answers.length > 0) return validate(AnswersSchema, answers, 'invalid_body', 'answers')
+  throw new ServableError('request_not_found', 'The message answers nothing that its run has asked')
 }
 
 function answerTo({ id, kind, toolCallId = id }: InputRequest, part: UiPart): Answer | undefined {

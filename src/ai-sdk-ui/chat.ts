@@ -8,7 +8,7 @@ import type { InputRequest } from '../agents/contract.ts'
 import type { Core } from '../core/built-in.ts'
 import { askedBy } from '../encoders/conversation.ts'
 import { encoded, ofLogs } from '../encoders/encoder.ts'
-import { isServableError, ServableError } from '../errors.ts'
+import { isServableError } from '../errors.ts'
 import { RequestAsker } from '../http/asker.ts'
 import type { RequestState } from '../http/context.ts'
 import type { RunRecord } from '../runs/record.ts'
@@ -109,8 +109,6 @@ export class Chats {
     const isOfTarget = waiting.kind === target.kind && waiting.name === target.name
     const asked = isOfTarget ? requestsOf(waiting) : []
     const answers = answersIn(message, asked)
-    if (answers.length === 0)
-      throw new ServableError('request_not_found', 'The message answers nothing that its run has asked')
     const asker = new RequestAsker(request, state, readKeys)
     const { record, started } = await answer({ id, answers, isBackground: this.#resume }, asker)
     const stream = new MessageStream({

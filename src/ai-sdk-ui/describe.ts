@@ -27,18 +27,18 @@ function pathsOf(build: Builders, kind: Kind | undefined): Paths {
     })
   return {
     [path]: {
-      post: operation('tell', 'Answer the newest message of a chat, for `useChat`', {
+      post: operation('tell', 'Answer a chat of `useChat`', {
         requestBody: { required: true, content: json(ref('ChatBody')) },
         responses: { 200: stream },
       }),
     },
     [`${path}/{chatId}/stream`]: {
-      get: operation('resume', 'Get the answer that a chat is given now, from its beginning', {
+      get: operation('resume', 'Get the answer of a chat from its beginning', {
         responses: { 200: stream, 204: { description: 'There is none' } },
       }),
     },
     [`${path}/{chatId}/stop`]: {
-      post: operation('stop', 'Cancel the runs that a chat has at work', {
+      post: operation('stop', 'Stop a chat', {
         responses: { 204: { description: 'None is at work' } },
       }),
     },
