@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { holdLock } from '../../src/runtimes/sqlite/lock.ts'
 import { sqliteState } from '../../src/runtimes/sqlite.ts'
 import { type Folder, newFolder } from '../contracts/run-host/folder.ts'
 import { root } from './process.ts'
@@ -13,6 +14,16 @@ const program = `
   store.write(() => {})
   console.log(store.instance)
   setInterval(() => {}, 1000)
+`
+
+/** Looks for dead locks, again and again. */
+const looker = `
+  import { removeDeadLocks } from './src/runtimes/sqlite/lock.ts'
+  for (;;) {
+    removeDeadLocks(process.env.DATABASE)
+    console.log('looked')
+    await new Promise(resolve => setImmediate(resolve))
+  }
 `
 
 describe('sqliteState', () => {
@@ -111,6 +122,28 @@ describe('sqliteState', () => {
     expect(all.map(({ instance }) => store.isAlive(instance))).toEqual(all.map(() => true))
     expect(await locks()).toHaveLength(7)
     store.close()
+  })
+
+  it('keeps each lock while others look for dead ones', async () => {
+    const path = join(folder.path, 'runs.db')
+    const lookers = [1, 2, 3].map(() => {
+      const args = ['--input-type=module', '--eval', looker]
+      const env = { ...process.env, DATABASE: path, NODE_NO_WARNINGS: '1' }
+      return spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })
+    })
+    children.push(...lookers)
+    await Promise.all(lookers.map(({ stdout }) => once(stdout, 'data')))
+    const held = Array.from({ length: 300 }, () => holdLock(path, crypto.randomUUID()))
+    // Each of them has looked at every lock by then.
+    await Promise.all(lookers.map(({ stdout }) => once(stdout, 'data').then(() => once(stdout, 'data'))))
+    await Promise.all(lookers.map(kill))
+    expect((await locks()).toSorted()).toEqual(
+      held.map(({ instance }) => `runs.db-${instance}.lock`).toSorted(),
+    )
+    const [first] = held
+    expect(held.filter(({ instance }) => !first?.isAlive(instance))).toEqual([])
+    for (const lock of held) lock.release()
+    expect(await locks()).toEqual([])
   })
 
   it('has no lock where it has no file', () => {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { type BigIntStats, closeSync, existsSync, openSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Presence } from '../../state/presence.ts'
@@ -38,29 +38,50 @@ function lockFile(path: string, instance: string): string {
   return `${path}-${instance}.lock`
 }
 
-/** The open and locked database. Undefined if another process holds the lock. */
+/**
+ * The open and locked database. Undefined if another process holds the lock, or has removed the file meanwhile: the lock of a file
+ * that lost its name says nothing.
+ */
 function lockExclusively(file: string): DatabaseSync | undefined {
   const { DatabaseSync } = sqliteModule()
+  const seen = look(file)
   const database = new DatabaseSync(file)
   try {
     // Nothing is written, so no journal file is needed.
     database.exec('PRAGMA journal_mode = MEMORY')
     database.exec('BEGIN EXCLUSIVE')
-    return database
+    const found = look(file)
+    // The number of a file that was removed may be given to another one.
+    if (seen && found?.ino === seen.ino && found.birthtimeNs === seen.birthtimeNs) return database
   } catch {
-    database.close()
-    return undefined
+    // Another process has it.
   }
+  database.close()
+  return undefined
 }
 
-/** Tries again if another process, which looks for dead locks, removed the file before it was locked. */
+/** Which file a path leads to; undefined for none. It does not open the file: closing it would release its lock. */
+function look(file: string): BigIntStats | undefined {
+  return statSync(file, { bigint: true, throwIfNoEntry: false })
+}
+
+/** How often a lock is tried, and the most milliseconds between two tries. */
+const TRIES = 200
+const PAUSE_MS = 5
+
+/** Tries again if another process, which looks for dead locks, has the file or removed it before it was locked. */
 function lockForGood(file: string): DatabaseSync {
-  for (let tries = 0; tries < 100; tries++) {
+  for (let tries = 0; tries < TRIES; tries++) {
+    closeSync(openSync(file, 'a'))
     const held = lockExclusively(file)
-    if (held !== undefined && existsSync(file)) return held
-    held?.close()
+    if (held !== undefined) return held
+    pause(Math.random() * PAUSE_MS)
   }
   throw new Error(`The lock file ${file} cannot be held`)
+}
+
+function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
 function isLocked(file: string): boolean {
@@ -76,7 +97,7 @@ export function removeDeadLocks(path: string): boolean {
   let isOpen = false
   for (const name of readdirSync(folder)) {
     const file = join(folder, name)
-    if (!name.startsWith(`${basename(path)}-`) || !name.endsWith('.lock')) continue
+    if (!name.startsWith(`${basename(path)}-`) || !name.endsWith('.lock') || !existsSync(file)) continue
     const dead = lockExclusively(file)
     if (dead === undefined) {
       isOpen = true
