@@ -99,8 +99,8 @@ export interface RunCaller {
   /** The client's own id of its message. The turn of the session has it. */
   readonly messageId?: string | undefined
   /**
-   * The client's id of an earlier message of the session, or the id of a run whose message has none: when the turn of this run begins, the turn of that message and all after it
-   * are deleted. Without such a turn the run fails with `session_changed`.
+   * The client's id of an earlier message of the session, or the id of the run of a message that has none. When the turn of this run
+   * begins, the turn of that message and all after it are deleted. Without such a turn the run fails with `session_changed`.
    */
   readonly replaces?: string | undefined
   /** The user: the identity that middleware set, else the client's claim. */

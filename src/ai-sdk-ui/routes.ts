@@ -95,7 +95,8 @@ function findNamed({ catalog }: Core, named: Named | undefined): Target {
 
 /** The page shows the text of an error as it is (`DefaultChatTransport`); the code is in a header. */
 async function toError(problem: Response): Promise<Response> {
-  const { detail, code } = await problem.json().catch(() => ({}))
+  // Middleware may have made it.
+  const { detail, code } = Object(await problem.json().catch(() => undefined))
   const headers = new Headers(problem.headers)
   headers.delete('content-length')
   headers.set('content-type', 'text/plain;charset=utf-8')

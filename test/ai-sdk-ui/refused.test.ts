@@ -85,3 +85,27 @@ describe.each(CLIENTS)('a chat of AI SDK $version', client => {
     expect(last(opened.chat)?.metadata).toMatchObject({ errorCode: 'run_timeout' })
   })
 })
+
+describe('an error that middleware makes', () => {
+  it.each([
+    ['{"detail":"Not today","code":"forbidden"}', 'Not today', 'forbidden'],
+    ['{"detail":7}', '', null],
+    ['null', '', null],
+    ['no JSON', '', null],
+    ['', '', null],
+  ])('is its text, whatever it is: %j', async (problem, text, code) => {
+    const refusing = aiSdkUiHandler({
+      ...options,
+      middleware: [
+        () => new Response(problem, { status: 403, headers: { 'content-type': 'application/problem+json' } }),
+      ],
+    })
+    const answer = await refusing(new Request('http://127.0.0.1/api/agents/says/chat', post({})))
+    expect([answer.status, await answer.text(), answer.headers.get('x-error-code')]).toEqual([
+      403,
+      text,
+      code,
+    ])
+    expect(answer.headers.get('content-type')).toBe('text/plain;charset=utf-8')
+  })
+})
