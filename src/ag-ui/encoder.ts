@@ -14,11 +14,11 @@ import type {
 } from '../agents/contract.ts'
 import { type Encoder, sseData } from '../encoders/encoder.ts'
 import { ToldText } from '../encoders/told-text.ts'
-import { trim } from '../encoders/trim.ts'
 import { isObject } from '../validation.ts'
 import { idIn, type Known } from './answers.ts'
 import { finished } from './finish.ts'
 import { type Named, Subagents, type Tag } from './subagents.ts'
+import { trim } from './trim.ts'
 
 /** Which run is told, and to whom. */
 export interface AgUiRun extends Named, Known {

@@ -5,8 +5,8 @@
  */
 
 import type { EventFacts } from '../agents/contract.ts'
-import { trim } from '../encoders/trim.ts'
 import { idIn } from './answers.ts'
+import { trim } from './trim.ts'
 
 /** How a run is named: by us, and by its client with its conversation. */
 export interface Named {

@@ -27,7 +27,10 @@ export function waitingRunOf({ id, metadata, parts }: UiMessage): string {
   throw new ServableError('run_not_found', 'The message is none of a run that waits')
 }
 
-/** The answers to requests that a message has. Throws `request_not_found` for none, and `invalid_body`. What else it says is no permission: the input of a call is the one that was kept. */
+/**
+ * The answers to requests that a message has. What else it says is no permission: a call has the input that was kept. Throws
+ * `request_not_found` for none, and `invalid_body`.
+ */
 export function answersIn({ parts }: UiMessage, requests: readonly InputRequest[]): Answer[] {
   const answers = requests.flatMap(
     request => parts.map(part => answerTo(request, part)).findLast(each => each !== undefined) ?? [],

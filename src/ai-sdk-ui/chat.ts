@@ -11,7 +11,7 @@ import { encoded, ofLogs } from '../encoders/encoder.ts'
 import { isServableError } from '../errors.ts'
 import { RequestAsker } from '../http/asker.ts'
 import type { RequestState } from '../http/context.ts'
-import type { RunRecord } from '../runs/record.ts'
+import type { RunRecord, RunSummary } from '../runs/record.ts'
 import type { Target } from '../runs/target.ts'
 import type { SseSource } from '../web/sse.ts'
 import { answersIn, waitingRunOf } from './answers.ts'
@@ -136,24 +136,21 @@ export class Chats {
     { kind, name }: Target,
     { owner }: RequestState,
     limit: number,
-  ): Promise<{ readonly id: string; readonly continuedFrom?: string | undefined }[]> {
+  ): Promise<readonly RunSummary[]> {
     const query = { kind, name, sessionId, status: 'running' as const, limit }
     let cursor: string | undefined
     for (let page = 0; page < MAX_PAGES; page++) {
       const { runs, nextCursor } = await this.#core.host.list(owner, { ...query, cursor })
-      if (runs.length > 0 || nextCursor === null) return [...runs]
+      if (runs.length > 0 || nextCursor === null) return runs
       cursor = nextCursor
     }
     return []
   }
 
   /** The runs of one message, from the first on. */
-  async #chainOf(
-    newest: { readonly id: string; readonly continuedFrom?: string | undefined },
-    { owner }: RequestState,
-  ): Promise<string[]> {
-    const chain = [newest.id]
-    let from = newest.continuedFrom
+  async #chainOf({ id, continuedFrom }: RunSummary, { owner }: RequestState): Promise<string[]> {
+    const chain = [id]
+    let from = continuedFrom
     while (from !== undefined && chain.length < MAX_CHAIN) {
       const record: RunRecord = await this.#core.host.get(from, owner)
       chain.unshift(record.id)

@@ -1,4 +1,4 @@
-/** Calls, steps, speakers and artifacts that are open at a time. */
+/** Calls, steps, speakers and subagents that are open at a time. */
 const MAX_OPEN = 1000
 
 /** Closes the oldest of too many. */
