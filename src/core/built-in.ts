@@ -54,8 +54,10 @@ export interface BuiltIn extends Omit<Plugin, 'mount'> {
 }
 
 /** The same, mounted. */
-export interface BuiltInMounted extends Omit<Mounted, 'routes' | 'describe'> {
+export interface BuiltInMounted extends Omit<Mounted, 'routes' | 'base' | 'describe'> {
   readonly routes?: readonly Route[]
+  /** With how errors of paths that are no routes are answered. */
+  readonly base?: Mounted['base'] & Pick<Route, 'toError'>
   /** Who may call its routes across origins: null for nobody. Absent: as the handler's. */
   readonly cors?: Cors | null
   /** Around all other middleware. */

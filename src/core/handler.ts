@@ -86,7 +86,7 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
     mounted.flatMap(({ name: owner, base }) => (base === undefined ? [] : [{ owner, path: base.path }])),
   )
   const bases = mounted.flatMap(({ name, base, cors }) =>
-    base === undefined ? [] : [{ path: base.path, part: name, ...(cors !== undefined && { cors }) }],
+    base === undefined ? [] : [{ ...base, part: name, ...(cors !== undefined && { cors }) }],
   )
   const dispatch = createDispatch({
     find: createMatcher(routes, bases),

@@ -100,7 +100,7 @@ export interface Route extends Findable {
 }
 
 /** A path below which everything is of one part, whether there is a route or not. */
-export type Territory = Pick<Route, 'path' | 'part' | 'isOpen' | 'cors'>
+export type Territory = Pick<Route, 'path' | 'part' | 'isOpen' | 'cors' | 'toError'>
 
 /** Where a request leads. */
 export type RouteMatch = Match<Route, Territory>
@@ -199,7 +199,7 @@ export class RequestState implements Context {
 
   /** How the route answers errors, where it says. */
   get toError(): Route['toError'] {
-    return this.#route?.toError
+    return this.#place?.toError
   }
 
   get decidesItself(): boolean {

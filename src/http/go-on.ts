@@ -20,7 +20,7 @@ import { type Asker, runOptionsOf, StartedRun, type StartParts, type StartRun } 
 export type GoOnParts = StartParts & { readonly catalogOf: (scope?: string) => Pick<Catalog, 'resolve'> }
 
 /** How a run goes on. Default: with nothing of whoever answered, and in the background, since nobody who follows it has asked for it. */
-export type GoingOn = Pick<StartRequest, 'options' | 'secrets' | 'isBackground'>
+export type GoingOn = Pick<StartRequest, 'options' | 'secrets' | 'isBackground' | 'keepsInput'>
 
 /** Starts the run that goes on, or finds it. */
 export async function goOn(
@@ -48,6 +48,7 @@ export interface AskedAgain {
   /** As for a run. */
   readonly apiKey?: string | undefined
   readonly isBackground?: boolean
+  readonly keepsInput?: boolean
   /** An idempotency key, for a run of its own. */
   readonly key?: string | undefined
 }
@@ -69,11 +70,12 @@ function createGoOnFor({ host, catalogOf }: GoOnParts) {
   return async (
     next: NextRun,
     isNew: boolean,
-    { apiKey, isBackground = false }: AskedAgain,
+    { apiKey, isBackground = false, keepsInput }: AskedAgain,
     asker: Asker,
   ) => {
     const client = next.client ?? (await storedClientOf(asker))
-    const how = { options: runOptionsOf({ apiKey }, asker), secrets: asker.secrets(), isBackground }
+    const options = runOptionsOf({ apiKey }, asker)
+    const how = { options, secrets: asker.secrets(), isBackground, keepsInput }
     const { record, owner } = await goOn({ ...next, client }, { host, catalogOf }, how)
     return new StartedRun(undefined, record, host, owner, isNew)
   }

@@ -48,6 +48,8 @@ export interface AskedRun extends Conversation {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
   /** It outlives its client. */
   readonly isBackground?: boolean
+  /** It is a stored run, and its input is kept as long as its record. */
+  readonly keepsInput?: boolean
   /** An idempotency key, and the body for which it stands. */
   readonly key?: { readonly key: string; readonly body: unknown } | undefined
   /** To be called once the input is not needed any more. */
@@ -73,9 +75,9 @@ export function createStartRun(parts: StartParts): StartRun {
   const { runs, whyUnstored } = parts
   const storedClientOf = createStoredClientOf()
   return (asked, asker) => {
-    const { target, input, isBackground = false, key, release } = asked
+    const { target, input, isBackground = false, keepsInput, key, release } = asked
     const options = runOptionsOf({ ...asked, ...toldOf(asked, runs) }, asker)
-    if (!isBackground && key === undefined && runs.disconnect === 'cancel') {
+    if (!isBackground && !keepsInput && !key && runs.disconnect === 'cancel') {
       const run = startRun(target, input, options, runs, new PlainCaller(asker, parts, storedClientOf))
       run.onEnd = release
       return new StartedRun(run, undefined, parts.host, asker.owner)
@@ -165,7 +167,7 @@ function toldOf(
 }
 
 async function startStored(
-  { target, input, isBackground = false, key }: AskedRun,
+  { target, input, isBackground = false, keepsInput, key }: AskedRun,
   options: RunOptions,
   { client, asker, parts }: { readonly client: string; readonly asker: Asker; readonly parts: StartParts },
 ): Promise<StartedRun> {
@@ -179,6 +181,7 @@ async function startStored(
     owner,
     client,
     isBackground,
+    keepsInput,
     key: key && (await digestKey(key.key, { owner, credentials: credentials(), target }, key.body)),
     secrets: asker.secrets(),
   })

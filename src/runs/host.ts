@@ -73,6 +73,8 @@ export interface StartRequest {
   readonly client?: string | undefined
   /** It outlives its client, whatever the policy says. */
   readonly isBackground: boolean
+  /** What it is asked with is kept as long as its record, whatever `keepInput` says. */
+  readonly keepsInput?: boolean | undefined
   readonly key?: IdempotencyKey | undefined
   /** What the request held that must stand in no log. It is in memory only. */
   readonly secrets?: readonly string[] | undefined

@@ -383,7 +383,7 @@ class LocalHost implements RunHost {
     admitRun(tx, { run, client: request.client, inputBytes: sizeOf(request.input) }, this.#settings)
     const isJournalled = putAsked(tx, id, request, {
       resumes: !this.#isVolatile && request.target.servable.resume === true,
-      keepsInput: this.#settings.keepInput === true,
+      keepsInput: (request.keepsInput || this.#settings.keepInput) === true,
     })
     if (key) reserveKey(tx, key, id)
     return { run, isNew: true, isJournalled }

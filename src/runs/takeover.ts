@@ -79,9 +79,9 @@ export class Takeover {
     if (asked === undefined) return undefined
     const target = this.#targetOf(asked)
     if (target === undefined || owner === undefined) return undefined
-    const { input, options, client, isBackground = false, continues } = asked
+    const { isBackground = false } = asked
     return {
-      request: { target, input, options, owner, client, isBackground, continues },
+      request: { ...asked, target, owner, isBackground },
       cut: {
         ...foldedLog(tx, id, this.#settings.maxLength),
         work: workIn(tx, id, asked),

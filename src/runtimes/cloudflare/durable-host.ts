@@ -60,7 +60,7 @@ class DurableHost implements RunHost {
   }
 
   async start(request: StartRequest): Promise<RunRecord> {
-    const { target, input, options, owner, isBackground, key, secrets, continues } = request
+    const { target, options, owner, key, ...rest } = request
     const { kind, name, scope } = target
     let id = options.runId ?? crypto.randomUUID()
     if (key !== undefined) {
@@ -71,18 +71,15 @@ class DurableHost implements RunHost {
     }
     const client = request.client ?? partitionOf(owner)
     const message = {
+      ...rest,
       id,
       kind,
       name,
       ...(scope && { scope }),
-      input,
       options: { ...options, signal: undefined, work: undefined },
       owner,
       client,
       listedBy: this.#indexes.of(owner, client),
-      isBackground,
-      secrets,
-      continues,
     }
     return this.#run(id).start(message)
   }

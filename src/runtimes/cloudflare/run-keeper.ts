@@ -49,6 +49,7 @@ export interface StartMessage {
   /** The index object that lists the run. */
   readonly listedBy: ListedBy
   readonly isBackground: boolean
+  readonly keepsInput?: boolean | undefined
   readonly secrets?: readonly string[] | undefined
   readonly continues?: Continued | undefined
 }
@@ -161,21 +162,12 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
 
   const methods: RunMethods = {
     async start(message) {
-      const { id, kind, name, scope, input, owner, client, isBackground, secrets, continues } = message
+      const { id, kind, name, scope } = message
       const target = resolveInObject(core.catalogOf(scope), kind, name)
       await kept.expire()
       if (kept.document() === undefined) await admit(message, target)
       const options = { ...message.options, runId: id }
-      const record = await host.start({
-        target,
-        input,
-        options,
-        owner,
-        client,
-        isBackground,
-        secrets,
-        continues,
-      })
+      const record = await host.start({ ...message, target, options })
       if (record.status === 'running') await seat.wakeBy(Date.now() + WATCH_MS)
       return record
     },
