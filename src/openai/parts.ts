@@ -36,7 +36,8 @@ function partOf(part: Fields, path: string): ContentPart[] {
     }
     case 'input_audio': {
       const { data, format } = Object(part.input_audio)
-      return fileOf({ data, type: `audio/${format === 'mp3' ? 'mpeg' : format}` }, path)
+      const subtype = typeof format === 'string' ? format : '*'
+      return fileOf({ data, type: `audio/${subtype === 'mp3' ? 'mpeg' : subtype}` }, path)
     }
     case 'file':
     case 'input_file': {

@@ -105,11 +105,9 @@ function toEarlier(item: Fields, path: string): HistoryMessage | Reference | und
         throw misfit(path, 'must have `call_id`, `name` and `arguments`')
       return { role: 'assistant', toolCalls: [{ toolCallId, toolName, args: parsed(args) }] }
     case 'function_call_output':
-      if (typeof toolCallId !== 'string') throw misfit(`${path}.call_id`, 'must be text')
-      return { role: 'tool', toolCallId, result: outputOf(item, path) }
+      return { role: 'tool', toolCallId: textAt(toolCallId, `${path}.call_id`), result: outputOf(item, path) }
     case 'item_reference':
-      if (typeof id !== 'string') throw misfit(`${path}.id`, 'must be text')
-      return { reference: id, path: `${path}.id` }
+      return { reference: textAt(id, `${path}.id`), path: `${path}.id` }
     default:
       return undefined
   }
@@ -126,19 +124,27 @@ function outputOf({ output }: Fields, path: string): unknown {
   return givenIn(inputOf(partsOf(output, `${path}.output`)))
 }
 
-function givenBy(item: Fields, path: string): Given | undefined {
+function givenBy(item: Fields, at: string): Given | undefined {
   const { type, call_id, approval_request_id, approve, reason } = item
-  if (type === 'function_call_output')
-    return { id: String(call_id), answer: { result: outputOf(item, path) }, path: `${path}.call_id` }
+  if (type === 'function_call_output') {
+    const path = `${at}.call_id`
+    return { id: textAt(call_id, path), answer: { result: outputOf(item, at) }, path }
+  }
   if (type !== 'mcp_approval_response') return undefined
+  const path = `${at}.approval_request_id`
   return {
-    id: String(approval_request_id),
+    id: textAt(approval_request_id, path),
+    path,
     answer: {
       decision: approve === true ? 'approve' : 'deny',
       ...(typeof reason === 'string' && reason !== '' && { reason }),
     },
-    path: `${path}.approval_request_id`,
   }
+}
+
+function textAt(value: unknown, path: string): string {
+  if (typeof value === 'string') return value
+  throw misfit(path, 'must be text')
 }
 
 /** An item of a list. */
