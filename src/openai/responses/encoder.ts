@@ -74,7 +74,7 @@ export class ResponseEncoder implements Encoder {
   constructor(about: About) {
     this.#about = about
     this.#size = new Size(about.maxLength)
-    for (const { id, kind, toolCallId = id, toolName: name = '', args } of about.answered) {
+    for (const { id, kind, toolCallId = id, toolName: name = '', args = {} } of about.answered) {
       if (kind === 'client_tool') this.#known.add(toolCallId)
       else if (kind === 'approval') {
         const runId = id.split('/', 1)[0] ?? ''
@@ -272,7 +272,7 @@ export class ResponseEncoder implements Encoder {
     return this.#tell('response.function_call_arguments.delta', { item_id, output_index: call.index, delta })
   }
 
-  #ready(toolCallId: string, args: unknown): string {
+  #ready(toolCallId: string, args: unknown = {}): string {
     const call = this.#calls.get(toolCallId)
     if (call === undefined || call.isReady) return ''
     const told = call.args === '' ? this.#argue(toolCallId, textOf(args)) : ''
@@ -326,7 +326,7 @@ export class ResponseEncoder implements Encoder {
   }
 
   /** What the client is to answer. */
-  #ask({ id, kind, toolCallId = id, toolName: name = '', args }: InputRequest): string {
+  #ask({ id, kind, toolCallId = id, toolName: name = '', args = {} }: InputRequest): string {
     if (kind === 'client_tool') return this.#begin(toolCallId, name, true) + this.#ready(toolCallId, args)
     if (kind === 'question') return ''
     const item = {
@@ -338,7 +338,12 @@ export class ResponseEncoder implements Encoder {
   }
 
   #over(end: End, type: string, outcome: Outcome): string {
-    const told = this.#close()
+    let told = this.#close()
+    for (const [id, call] of this.#calls) {
+      // The run has ended amid its arguments.
+      if (call.index !== undefined && !call.isReady)
+        told += this.#done(call.index, { ...this.#functionCall(id, call), status: 'incomplete' })
+    }
     this.#end = end
     const usage = usageOf('usage' in end ? end.usage : undefined)
     this.#outcome = { ...outcome, usage, afterMs: (end as RunEvent).at }
