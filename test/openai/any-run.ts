@@ -1,5 +1,6 @@
 /** Runs that say anything: members speak at once, calls of the server and of the client overlap, a crash comes anywhere. */
 import fc from 'fast-check'
+import { expect } from 'vitest'
 import type { EventFacts, InputRequest, RunEvent } from '../../src/index.ts'
 
 export const RUN_ID = '0190a1b2-c3d4-4e5f-8a9b-0123456789ab'
@@ -229,16 +230,33 @@ export function played(all: readonly Act[], ending: Ending, isStored: boolean): 
 }
 
 /** What of a text is of one who speaks. */
-export function partOf(lane: number, text: string): string {
+function partOf(lane: number, text: string): string {
   const own = new Set(LANES[lane]?.letters.join(''))
   return [...text].filter(letter => own.has(letter)).join('')
 }
 
-export const lanes: readonly number[] = LANES.map((_, at) => at)
+/** Throws where what somebody said is not in what was told, in its order. What is asked, and the output, may come after it. */
+export function expectSaid(told: string, said: readonly string[], ending: Ending): void {
+  const isAlone = ending !== 'stop' && REQUESTS[ending] === undefined
+  for (const [lane, text] of said.entries()) {
+    const own = partOf(lane, text)
+    const found = partOf(lane, told)
+    expect(isAlone ? found : found.slice(0, own.length)).toBe(own)
+  }
+}
+
+/** The ids of the client's calls in a run, in their order. */
+export function clientCallsOf({ calls }: Body, ending: Ending): string[] {
+  const late = (REQUESTS[ending] ?? []).flatMap(({ kind, toolCallId = '' }) =>
+    kind === 'client_tool' ? toolCallId : [],
+  )
+  return [...calls.filter(({ isOfClient }) => isOfClient).map(({ id }) => id), ...late]
+}
 
 /** The data of a stream's messages, and whether it ends as a whole one does. */
 export function dataIn(stream: string): { readonly data: string[]; readonly isDone: boolean } {
-  const data = [...stream.matchAll(/^data: (.*)$/gm)].map(([, text = '']) => text)
+  // U+2028 ends no line of a stream.
+  const data = stream.split('\n').flatMap(line => (line.startsWith('data: ') ? line.slice(6) : []))
   const isDone = data.at(-1) === '[DONE]'
   return { data: isDone ? data.slice(0, -1) : data, isDone }
 }
