@@ -12,6 +12,7 @@ import { joinPath } from '../http/router.ts'
 import { path } from '../schemas.ts'
 import { headerName } from '../validation.ts'
 import { jsonReply } from '../web/reply.ts'
+import { object } from './body.ts'
 import { completeChat } from './chat/routes.ts'
 import { toError } from './errors.ts'
 import { Models, type Named } from './models.ts'
@@ -38,11 +39,14 @@ const name = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'))
 export const modelOptions: v.ObjectEntries = {
   path: v.optional(path),
   models: v.optional(
-    v.record(
-      name,
-      v.union(
-        [name, v.strictObject({ kind: v.picklist(KINDS), name })],
-        'must be the name of a servable, or { kind, name }',
+    v.pipe(
+      object,
+      v.record(
+        name,
+        v.union(
+          [name, v.strictObject({ kind: v.picklist(KINDS), name })],
+          'must be the name of a servable, or { kind, name }',
+        ),
       ),
     ),
   ),
