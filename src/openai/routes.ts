@@ -33,7 +33,7 @@ export interface ModelOptions {
 
 const names = v.custom<object>(
   value => isObject(value) && Object.values(value).every(name => typeof name === 'string'),
-  'must be an object of names',
+  'must be names by name',
 )
 
 /** The schemas of these options. */

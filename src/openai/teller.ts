@@ -4,12 +4,11 @@
  * @module
  */
 
-import type { FinishEvent, InputRequest, RunEvent, Usage } from '../agents/contract.ts'
+import type { FinishEvent, FinishReason, InputRequest, RunEvent, Usage } from '../agents/contract.ts'
 import type { Encoder } from '../encoders/encoder.ts'
 import { questionOf } from '../encoders/questions.ts'
 import { ToldText } from '../encoders/told-text.ts'
 import { ServableError } from '../errors.ts'
-import { sayingOf } from './parts.ts'
 
 /** What an answer is about. */
 export interface Telling {
@@ -62,9 +61,11 @@ export abstract class Teller<A extends Telling = Telling> implements Encoder {
   constructor(about: A) {
     this.about = about
     for (const request of about.answered) {
-      const { id, kind, toolCallId = id, toolName = '', args } = request
-      const call = callOf(toolCallId, toolName, kind === 'client_tool', textOf(args), request)
-      this.#calls.set(toolCallId, { ...call, isReady: true })
+      const { id, kind, toolCallId = id, toolName: name = '', args } = request
+      this.#calls.set(toolCallId, {
+        ...{ id: toolCallId, name, args: textOf(args), isOfClient: kind === 'client_tool' },
+        ...{ isReady: true, index: 0, approval: request },
+      })
     }
   }
 
@@ -93,11 +94,14 @@ export abstract class Teller<A extends Telling = Telling> implements Encoder {
   encode(event: RunEvent): string {
     switch (event.type) {
       case 'text':
-        return this.about.isJson ? '' : this.#say('message', event.text, event.agent)
+        return this.#text(event.text, event.agent)
       case 'thinking':
         return this.#say('reasoning', event.text, event.agent)
       case 'message':
-        return this.about.isJson ? '' : this.#say('message', event.parts.map(sayingOf).join(''), event.agent)
+        return this.#text(
+          event.parts.map(part => (part.type === 'text' ? part.text : '')).join(''),
+          event.agent,
+        )
       case 'tool_call_start':
         return this.#begin(event.toolCall.id, event.toolCall.name, event.isClientTool)
       case 'tool_call_delta':
@@ -119,6 +123,11 @@ export abstract class Teller<A extends Telling = Telling> implements Encoder {
     }
   }
 
+  /** What is said beside the structured output is left out. */
+  #text(text: string, agent: string | undefined): string {
+    return this.about.isJson ? '' : this.#say('message', text, agent)
+  }
+
   #say(type: Spoken, text: string, agent = ''): string {
     const key = type + agent
     let told: ToldText | undefined
@@ -135,7 +144,7 @@ export abstract class Teller<A extends Telling = Telling> implements Encoder {
 
   #begin(id: string, name: string, isOfClient = false): string {
     if (this.#calls.has(id)) return ''
-    const call = callOf(id, name, isOfClient)
+    const call = { id, name, isOfClient, args: '', isReady: false, index: 0 }
     this.#calls.set(id, call)
     return isOfClient ? this.called(call) : ''
   }
@@ -189,12 +198,8 @@ export abstract class Teller<A extends Telling = Telling> implements Encoder {
     this.#length += text.length
     const { maxLength } = this.about
     if (this.#length > maxLength)
-      throw new ServableError('run_too_large', `The run's answer is larger than ${maxLength} characters`)
+      throw new ServableError('run_too_large', `The answer has more than ${maxLength} characters`)
   }
-}
-
-function callOf(id: string, name: string, isOfClient: boolean, args = '', approval?: InputRequest): Call {
-  return { id, name, isOfClient, args, isReady: false, index: 0, ...(approval && { approval }) }
 }
 
 /** A text as it is, and anything else as JSON. */
@@ -204,8 +209,11 @@ export function textOf(value: unknown): string {
 
 /** How an answer was cut short, if it was. The limit of steps is one: it is no call of the client's. */
 export function cutBy({ finishReason }: FinishEvent): 'length' | 'content_filter' | undefined {
-  if (finishReason === 'length' || finishReason === 'tool_calls') return 'length'
-  return finishReason === 'content_filter' || finishReason === 'rejected' ? 'content_filter' : undefined
+  return CUT[finishReason]
+}
+
+const CUT: Partial<Record<FinishReason, 'length' | 'content_filter'>> = {
+  ...{ length: 'length', tool_calls: 'length', content_filter: 'content_filter', rejected: 'content_filter' },
 }
 
 /** What a run used. */
