@@ -245,14 +245,6 @@ export function expectSaid(told: string, said: readonly string[], ending: Ending
   }
 }
 
-/** The ids of the client's calls in a run, in their order. */
-export function clientCallsOf({ calls }: Body, ending: Ending): string[] {
-  const late = (REQUESTS[ending] ?? []).flatMap(({ kind, toolCallId = '' }) =>
-    kind === 'client_tool' ? toolCallId : [],
-  )
-  return [...calls.filter(({ isOfClient }) => isOfClient).map(({ id }) => id), ...late]
-}
-
 /** The data of a stream's messages, and whether it ends as a whole one does. */
 export function dataIn(stream: string): { readonly data: string[]; readonly isDone: boolean } {
   // U+2028 ends no line of a stream.

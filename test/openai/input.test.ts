@@ -1,15 +1,65 @@
-/** Whatever JSON a client sends: it is read, or refused as the client's mistake. */
+/** Whatever JSON a client sends: an agent hears it, or it is refused as the client's mistake. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isClientErrorCode, isServableError } from '../../src/errors.ts'
-import { asksJson, type CommonBody, clientToolsOf, type Fields } from '../../src/openai/body.ts'
-import { ChatBodySchema, saidIn as chatIn } from '../../src/openai/chat/messages.ts'
-import { partsOf } from '../../src/openai/parts.ts'
-import { itemsOf, ResponsesBodySchema, saidIn } from '../../src/openai/responses/items.ts'
-import { conversationOf, formatOf } from '../../src/openai/responses/object.ts'
-import { parseConversation } from '../../src/runs/input.ts'
-import type { Target } from '../../src/runs/target.ts'
-import { validate } from '../../src/validation.ts'
+import {
+  Agent,
+  type ContentPart,
+  createHandler,
+  type HistoryMessage,
+  Registry,
+  type RunInput,
+  type RunOptions,
+} from '../../src/index.ts'
+import { openai } from '../../src/openai/plugin.ts'
+
+/** What an agent has heard last. */
+const last: { heard?: { readonly input: RunInput; readonly options: RunOptions } } = {}
+
+const lastHeard = () => last.heard
+
+const listens = new Agent({
+  name: 'm',
+  register: false,
+  run(input, options) {
+    last.heard = { input, options }
+    return 'ok'
+  },
+})
+
+const handler = createHandler({
+  production: true,
+  logger: false,
+  registry: new Registry(),
+  agents: { m: listens },
+  runs: { clientSystem: 'append' },
+  plugins: [openai({ store: false })],
+})
+
+/** Sends a body: gives what the agent heard, or the error. */
+async function send(path: string, json: unknown) {
+  delete last.heard
+  const response = await handler(
+    new Request(`http://h/v1/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(json),
+    }),
+  )
+  const text = await response.text()
+  const { error } = response.headers.get('content-type') === 'application/json' ? JSON.parse(text) : {}
+  return { status: response.status, text, error: error ?? undefined, heard: lastHeard() }
+}
+
+const chat = (messages: unknown, more: object = {}) =>
+  send('chat/completions', { model: 'm', messages, ...more })
+const respond = (input: unknown, more: object = {}) => send('responses', { model: 'm', input, ...more })
+
+/** A prototype that JSON has cannot be told from the one of all objects by a check of equality. */
+function expectPlain(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  expect([Object.prototype, Array.prototype]).toContain(Object.getPrototypeOf(value))
+  for (const each of Object.values(value)) expectPlain(each)
+}
 
 /** Members that break what takes a value for more than it is. */
 const odd = fc.constantFrom<unknown>(
@@ -152,88 +202,47 @@ const responsesBody = fc.record(
   { requiredKeys: ['model', 'input'] },
 )
 
-/** Throws what no client may cause. */
-function readOrRefused(read: () => unknown): void {
-  try {
-    read()
-  } catch (error) {
-    if (!isServableError(error) || !isClientErrorCode(error.code)) throw error
-    // What is told has a bound, and is well formed.
-    expect(error.message.length).toBeLessThan(3000)
+/** Sends a body, and checks that it does what bodies may. */
+async function heardOrRefused(path: string, json: unknown): Promise<void> {
+  const answer = await send(path, json)
+  if (answer.status === 200) {
+    expectPlain(answer.heard?.input)
+    expectPlain(answer.heard?.options.history)
+    return
   }
+  expect([400, 404], answer.text).toContain(answer.status)
+  expect(answer.error).toMatchObject({ type: 'invalid_request_error', code: expect.any(String) })
+  expect(answer.text.length).toBeLessThan(3000)
 }
 
-const plain = { kind: 'agent', name: 'm', servable: { run: async () => ({}) } } as unknown as Target
+const orValue = (arbitrary: fc.Arbitrary<unknown>) =>
+  fc.oneof({ weight: 9, arbitrary }, { weight: 1, arbitrary: value })
 
 describe('a body of anything', () => {
-  it('is read as Chat Completions, or refused', () => {
+  it.each<[string, fc.Arbitrary<unknown>]>([
+    ['chat/completions', chatBody],
+    ['responses', responsesBody],
+  ])('is heard at %s, or refused', (path, bodies) =>
     fc.assert(
-      fc.property(fc.oneof({ weight: 9, arbitrary: chatBody }, { weight: 1, arbitrary: value }), json => {
-        readOrRefused(() => {
-          const body = validate(ChatBodySchema, json, 'invalid_body', 'body')
-          readOrRefused(() => asksJson(body.response_format, plain, 'response_format'))
-          readOrRefused(() => parseConversation({ clientTools: clientToolsOf(body) }))
-          const { input, history, given } = chatIn(body.messages)
-          expect(given.length === 0 || input === '').toBe(true)
-          for (const { id } of given) expect(id).toBeTypeOf('string')
-          // What the run is given passes its own checks but for texts that are empty.
-          readOrRefused(() => parseConversation({ history: history() }))
-        })
-      }),
-      { numRuns: 3000 },
-    )
-  })
-
-  it('is read as Responses, or refused', () => {
-    fc.assert(
-      fc.property(
-        fc.oneof({ weight: 9, arbitrary: responsesBody }, { weight: 1, arbitrary: value }),
-        json => {
-          readOrRefused(() => {
-            const body = validate(ResponsesBodySchema, json, 'invalid_body', 'body')
-            readOrRefused(() => asksJson(formatOf(body.text), plain, 'text.format'))
-            readOrRefused(() => parseConversation({ clientTools: clientToolsOf(body) }))
-            conversationOf(body)
-            const { input, earlier, given } = saidIn(body.input)
-            expect(given.length === 0 || input === undefined).toBe(true)
-            for (const { id } of given) expect(id).toBeTypeOf('string')
-            const history = earlier.flatMap(each => ('role' in each ? [each] : []))
-            readOrRefused(() => parseConversation({ history }))
-            // And is told again as items, each with an id of its own.
-            const items = itemsOf(history, at => `in_${at}`)
-            expect(new Set(items.map(({ id }) => id)).size).toBe(items.length)
-          })
-        },
-      ),
-      { numRuns: 3000 },
-    )
-  })
-
-  it('gives a prototype to nothing', () => {
-    fc.assert(
-      fc.property(fc.array(fc.oneof(part, value), { maxLength: 5 }), all => {
-        readOrRefused(() => {
-          for (const each of partsOf(all, 'content')) {
-            expect(Object.getPrototypeOf(each)).toBe(Object.prototype)
-            expect(Object.keys(each)).not.toContain('__proto__')
-          }
-        })
-      }),
-      { numRuns: 1000 },
-    )
-  })
+      fc.asyncProperty(orValue(bodies), json => heardOrRefused(path, json)),
+      { numRuns: 2000 },
+    ),
+  )
 })
 
-const user = (text: string) => ({ role: 'user', content: text })
+const user = (said: unknown) => ({ role: 'user', content: said })
 const assistantCall = (id: string) => ({
   role: 'assistant',
   content: null,
   tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: '{"a":1}' } }],
 })
 
+const historyIn = ({ heard: told }: Awaited<ReturnType<typeof send>>) =>
+  (told?.options.history ?? []) as HistoryMessage[]
+
 describe('messages', () => {
-  it('tell what is new, and what was said before', () => {
-    const { input, history, given } = chatIn([
+  it('tell what is new, and what was said before', async () => {
+    const told = await chat([
       { role: 'developer', content: 'Be brief' },
       user('one'),
       assistantCall('c'),
@@ -241,42 +250,40 @@ describe('messages', () => {
       { role: 'assistant', content: [{ type: 'text', text: 'two' }] },
       user('three'),
     ])
-    expect([input, given]).toEqual(['three', []])
-    expect(history()).toEqual([
+    expect(told.heard?.input).toBe('three')
+    expect(historyIn(told)).toMatchObject([
       { role: 'system', content: 'Be brief' },
       { role: 'user', content: 'one' },
-      { role: 'assistant', content: '', toolCalls: [{ toolCallId: 'c', toolName: 'f', args: { a: 1 } }] },
+      { role: 'assistant', toolCalls: [{ toolCallId: 'c', toolName: 'f', args: { a: 1 } }] },
       { role: 'tool', toolCallId: 'c', toolName: 'f', result: '{"b":2}' },
       { role: 'assistant', content: 'two' },
     ])
   })
 
-  it('with results at the end are answers, those since the last turn alone', () => {
-    const result = (id: string, content: unknown) => ({ role: 'tool', tool_call_id: id, content })
-    const { given } = chatIn([
-      user('one'),
-      assistantCall('a'),
-      result('a', 'old'),
-      assistantCall('b'),
-      result('b', '{"x":1}'),
-      result('c', [{ type: 'text', text: 'plain' }]),
-      result('d', ''),
-      { role: 'system', content: 'go on' },
-    ])
-    expect(given.map(({ id, answer }) => [id, (answer as { result: unknown }).result])).toEqual([
-      ['b', { x: 1 }],
-      ['c', 'plain'],
-      ['d', ''],
-    ])
-  })
-
-  it.each([
+  it.each<[string, unknown[]]>([
     ['only the system’s', [{ role: 'system', content: 'x' }]],
     ['the assistant’s last', [user('x'), { role: 'assistant', content: 'Sure: ' }]],
     ['of an unknown role', [{ role: 'function', name: 'f', content: 'x' }, user('x')]],
     ['a file that is only named', [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] }]],
-  ])('are refused: %s', (_, messages) => {
-    expect(() => chatIn(messages as Fields[])).toThrow(expect.objectContaining({ code: 'invalid_body' }))
+    ['an empty one', [user('')]],
+    ['none', []],
+  ])('are refused: %s', async (_, messages) => {
+    expect(await chat(messages)).toMatchObject({ status: 400, error: { code: 'invalid_body' } })
+  })
+
+  it('without what was called and never answered, or answered and never called', async () => {
+    const torn = await chat([
+      assistantCall('a'),
+      { role: 'tool', tool_call_id: 'b', content: 'x' },
+      { role: 'assistant', content: null },
+      user('x'),
+    ])
+    expect(historyIn(torn)).toEqual([])
+  })
+
+  it('tell an empty result as it is', async () => {
+    const told = await chat([assistantCall('c'), { role: 'tool', tool_call_id: 'c', content: '' }, user('x')])
+    expect(historyIn(told)).toMatchObject([{}, { role: 'tool', result: '' }])
   })
 })
 
@@ -288,8 +295,8 @@ describe('items', () => {
     output: result,
   })
 
-  it('of one assistant are one message: results come after all of its calls', () => {
-    const { earlier, input } = saidIn([
+  it('of one assistant are one message: results come after all of its calls', async () => {
+    const told = await respond([
       user('one'),
       { role: 'assistant', content: 'I look' },
       call('a'),
@@ -298,33 +305,16 @@ describe('items', () => {
       output('b'),
       user('two'),
     ])
-    expect(input).toBe('two')
-    expect(earlier).toMatchObject([
+    expect(told.heard?.input).toBe('two')
+    expect(historyIn(told)).toMatchObject([
       { role: 'user', content: 'one' },
       { role: 'assistant', content: 'I look', toolCalls: [{ toolCallId: 'a' }, { toolCallId: 'b' }] },
-      { role: 'tool', toolCallId: 'a' },
-      { role: 'tool', toolCallId: 'b' },
+      { role: 'tool', toolCallId: 'a', result: 'done' },
+      { role: 'tool', toolCallId: 'b', result: 'done' },
     ])
   })
 
-  it('answer what comes after the newest message of the user', () => {
-    const approve = { type: 'mcp_approval_response', approval_request_id: 'p', approve: true, reason: '' }
-    expect(saidIn([user('x'), call('a'), output('a', '{"n":1}'), approve])).toMatchObject({
-      input: undefined,
-      given: [
-        { id: 'a', answer: { result: { n: 1 } }, path: 'input.2.call_id' },
-        { id: 'p', answer: { decision: 'approve' }, path: 'input.3.approval_request_id' },
-      ],
-    })
-    expect(saidIn([output('a'), approve, user('x')]).given).toEqual([])
-  })
-
-  it.each([undefined, null, 0, 'true', 'yes', {}, [true]])('approve nothing by %j', approve => {
-    const response = { type: 'mcp_approval_response', approval_request_id: 'p', approve } as Fields
-    expect(saidIn([response]).given).toMatchObject([{ answer: { decision: 'deny' } }])
-  })
-
-  it('that nobody here knows are left out, those that are no items refused', () => {
+  it('that nobody here knows are left out, those that are no items refused', async () => {
     const kinds = [
       'reasoning',
       'mcp_call',
@@ -333,24 +323,29 @@ describe('items', () => {
       'computer_call',
       '__proto__',
     ]
-    expect(saidIn([...kinds.map(type => ({ type })), user('x')])).toEqual({
-      input: 'x',
-      earlier: [],
-      given: [],
-    })
-    const bad = [{ type: 'function_call' }, { type: 'function_call_output' }, { type: 'item_reference' }, {}]
-    for (const item of bad)
-      expect(() => saidIn([item])).toThrow(expect.objectContaining({ code: 'invalid_body' }))
+    const told = await respond([...kinds.map(type => ({ type })), user('x')])
+    expect([told.heard?.input, historyIn(told)]).toEqual(['x', []])
+    const bad = [
+      { type: 'function_call' },
+      { type: 'function_call_output' },
+      { type: 'item_reference' },
+      { type: 'mcp_approval_response', approve: true },
+      {},
+    ]
+    for (const each of bad)
+      expect(await respond([each, user('x')])).toMatchObject({ status: 400, error: { code: 'invalid_body' } })
   })
 })
 
 describe('tools of a client', () => {
-  const of = (body: object) => clientToolsOf({ model: 'm', ...body } as CommonBody)
-  const nested = { type: 'function', function: { name: 'f', parameters: { type: 'object' } } }
-  const flat = { type: 'function', name: 'f', parameters: { type: 'object' }, strict: true }
+  const parameters = { type: 'object' }
+  const nested = { type: 'function', function: { name: 'f', parameters } }
+  const flat = { type: 'function', name: 'f', parameters, strict: true }
+  const toolsOf = async (body: object) => (await chat([user('x')], body)).heard?.options.clientTools
 
-  it('are the same of Chat Completions and of Responses', () => {
-    expect(of({ tools: [nested, { type: 'web_search' }] })).toEqual(of({ tools: [flat] }))
+  it('are the same of Chat Completions and of Responses', async () => {
+    expect(await toolsOf({ tools: [nested, { type: 'web_search' }] })).toEqual([{ name: 'f', parameters }])
+    expect(await toolsOf({ tools: [flat] })).toEqual([{ name: 'f', parameters }])
   })
 
   it.each([
@@ -358,17 +353,33 @@ describe('tools of a client', () => {
     ['tools are null', { tools: null }],
     ['tools are only a provider’s', { tools: [{ type: 'web_search' }] }],
     ['the choice is none', { tools: [flat], tool_choice: 'none' }],
-  ])('are none where %s', (_, body) => expect(of(body)).toBeUndefined())
+  ])('are none where %s', async (_, body) => expect(await toolsOf(body)).toBeUndefined())
 
-  it.each(['required', { type: 'function', name: 'f' }, 1, {}])('may not be demanded: %j', tool_choice => {
-    expect(() => of({ tools: [flat], tool_choice })).toThrow(
-      expect.objectContaining({ code: 'invalid_body' }),
-    )
+  it.each(['required', { type: 'function', name: 'f' }, 1, {}])('may not be demanded: %j', async choice => {
+    for (const answer of [
+      await chat([user('x')], { tools: [nested], tool_choice: choice }),
+      await respond('x', { tools: [flat], tool_choice: choice }),
+    ])
+      expect(answer).toMatchObject({ status: 400, error: { code: 'invalid_body', param: 'tool_choice' } })
+  })
+
+  it('whose names are no names, or are the same, are refused', async () => {
+    const bad = [
+      [flat, flat],
+      [{ ...flat, name: '__proto__' }],
+      [{ ...flat, name: 'é' }],
+      [{ type: 'function' }],
+    ]
+    for (const tools of bad)
+      expect(await respond('x', { tools })).toMatchObject({
+        status: 400,
+        error: { code: 'invalid_body', param: expect.stringMatching(/^tools/) },
+      })
   })
 })
 
 describe('parts', () => {
-  const one = (part: object) => partsOf([part], 'content')
+  const one = async (part: object) => (await chat([user([part])])).heard?.input as ContentPart[]
 
   it.each<[object, object]>([
     [
@@ -388,27 +399,29 @@ describe('parts', () => {
       { type: 'audio', data: 'aGk=', mimeType: 'audio/wav' },
     ],
     [
+      { type: 'input_audio', input_audio: { data: 'aGk=' } },
+      { type: 'audio', data: 'aGk=', mimeType: 'audio/*' },
+    ],
+    [
       { type: 'file', file: { file_data: 'data:text/plain;charset=utf-8;base64,aGk=', filename: 'a.txt' } },
       { type: 'file', data: 'aGk=', mimeType: 'text/plain', filename: 'a.txt' },
     ],
     [
-      { type: 'input_file', file_url: 'https://h.example/f' },
+      { type: 'input_file', file_url: 'https://h.example/f', filename: 5 },
       { type: 'file', data: 'https://h.example/f', mimeType: 'application/octet-stream' },
     ],
-    [
-      { type: 'refusal', refusal: 'no' },
-      { type: 'text', text: 'no' },
-    ],
-  ])('%j is %j', (part, expected) => expect(one(part)).toEqual([expected]))
+  ])('%j is %j', async (part, expected) => expect(await one(part)).toEqual([expected]))
 
-  it('are at most a thousand', () => {
+  it('are at most a thousand', async () => {
     const text = { type: 'text', text: 'x' }
-    expect(partsOf(Array(1000).fill(text), 'content')).toHaveLength(1000)
-    expect(() => partsOf(Array(1001).fill(text), 'content')).toThrow('at most 1000')
+    expect((await chat([user(Array(1000).fill(text))])).heard?.input).toHaveLength(1000)
+    expect(await chat([user(Array(1001).fill(text))])).toMatchObject({ status: 400 })
   })
 
-  it('are found in a long `data:` URL without reading it twice', () => {
+  it('are whole where a `data:` URL is long', async () => {
     const url = `data:${'x'.repeat(1_000_000)}`
-    expect(one({ type: 'input_image', image_url: url })).toMatchObject([{ data: url, mimeType: 'image/*' }])
+    expect(await one({ type: 'input_image', image_url: url })).toMatchObject([
+      { data: url, mimeType: 'image/*' },
+    ])
   })
 })

@@ -4,12 +4,13 @@ import { describe, expect, it } from 'vitest'
 import type { FinishEvent, RunEvent } from '../../src/index.ts'
 import { approvalIdOf, callIdOf, runOf } from '../../src/openai/ids.ts'
 import { type About, ResponseEncoder } from '../../src/openai/responses/encoder.ts'
-import { acts, clientCallsOf, endings, expectSaid, played, REQUESTS, RUN_ID } from './any-run.ts'
+import { acts, endings, expectSaid, played, REQUESTS, RUN_ID } from './any-run.ts'
 import { eventsIn, type Item, type ResponseObject, readStrictly } from './response-stream.ts'
 
 const about: About = {
-  ...{ runId: RUN_ID, createdMs: 1_700_000_000_000, told: { model: 'm' }, isBackground: false, isKept: true },
-  ...{ toolCalls: 'mcp_call', isJson: false, isStored: true, maxLength: 1_000_000, answered: [], after: -1 },
+  ...{ runId: RUN_ID, model: 'm', createdMs: 1_700_000_000_000, isStream: true, isJson: false },
+  ...{ isStored: true, maxLength: 1_000_000, body: {}, clientTools: undefined, previous: undefined },
+  ...{ isBackground: false, isKept: true, toolCalls: 'mcp_call', answered: [] },
 }
 
 /** A run as a stream. */
@@ -20,9 +21,9 @@ function streamed(events: readonly RunEvent[], more: Partial<About> = {}): strin
 
 /** A run as one object. */
 function answered(events: readonly RunEvent[], more: Partial<About> = {}): ResponseObject {
-  const encoder = new ResponseEncoder({ ...about, ...more, after: Number.POSITIVE_INFINITY })
+  const encoder = new ResponseEncoder({ ...about, ...more, isStream: false })
   for (const event of events) expect(encoder.encode(event)).toBe('')
-  return JSON.parse(JSON.stringify(encoder.response))
+  return JSON.parse(JSON.stringify(encoder.answer))
 }
 
 const itemsOf = ({ output }: ResponseObject, type: string) => output.filter(item => item.type === type)
@@ -67,14 +68,15 @@ describe('a response of any run', () => {
         const last = answered(body.events, { isStored })
         expectSaid(spoken(itemsOf(last, 'message')), body.text, ending)
         expectSaid(spoken(itemsOf(last, 'reasoning')), body.thoughts, 'length')
-        const callIds = itemsOf(last, 'function_call').map(item => item.call_id)
-        expect(callIds).toEqual(clientCallsOf(body, ending).map(id => callIdOf(RUN_ID, id)))
         expect(itemsOf(last, 'mcp_call')).toHaveLength(body.ended.length)
-        const approvals = (REQUESTS[ending] ?? []).some(({ kind }) => kind === 'approval')
-          ? ['approved-call']
-          : []
+        const asked = REQUESTS[ending] ?? []
+        const idsOfKind = (kind: string) =>
+          asked.flatMap(request => (request.kind === kind ? (request.toolCallId ?? '') : []))
         expect(itemsOf(last, 'mcp_approval_request').map(({ id }) => id)).toEqual(
-          approvals.map(id => approvalIdOf(RUN_ID, id)),
+          idsOfKind('approval').map(id => approvalIdOf(RUN_ID, id)),
+        )
+        expect(itemsOf(last, 'function_call').map(item => item.call_id)).toEqual(
+          idsOfKind('client_tool').map(id => callIdOf(RUN_ID, id)),
         )
       }),
       { numRuns: 1000 },
@@ -115,9 +117,8 @@ const text = (told: string, agent?: string): RunEvent => ({
   text: told,
   ...(agent && { agent }),
 })
-const stop = (more: Partial<FinishEvent> = {}): RunEvent => ({
-  type: 'finish',
-  finishReason: 'stop',
+const stop = (more: Partial<FinishEvent> & { readonly at?: number } = {}): RunEvent => ({
+  ...{ type: 'finish', finishReason: 'stop' },
   ...more,
 })
 const start = (id: string, isClientTool?: true): RunEvent => ({
@@ -127,13 +128,25 @@ const start = (id: string, isClientTool?: true): RunEvent => ({
 
 describe('a response', () => {
   it('has every field that Open Responses demands', () => {
-    const told = { model: 'm', instructions: 5, metadata: null, user: 'u', tool_choice: 'required', text: 1 }
-    expect(answered([text('a'), stop({ at: 2000 })], { told })).toEqual({
+    const body = { user: 'u', instructions: 'Be brief', metadata: { a: 'b' }, conversation: 'c', x: 1 }
+    expect(answered([text('a'), stop({ at: 2000 })], { body })).toEqual({
       ...{ id: `resp_${RUN_ID.replaceAll('-', '')}`, object: 'response', model: 'm', status: 'completed' },
       ...{ created_at: 1_700_000_000, completed_at: 1_700_000_002, error: null, incomplete_details: null },
-      ...{ previous_response_id: null, instructions: null, user: 'u', safety_identifier: null },
+      ...{
+        previous_response_id: null,
+        instructions: 'Be brief',
+        conversation: { id: 'c' },
+        user: 'u',
+        safety_identifier: null,
+      },
       ...{ prompt_cache_key: null, tools: [], tool_choice: 'auto', text: { format: { type: 'text' } } },
-      ...{ metadata: {}, store: true, background: false, truncation: 'disabled', service_tier: 'default' },
+      ...{
+        metadata: { a: 'b' },
+        store: true,
+        background: false,
+        truncation: 'disabled',
+        service_tier: 'default',
+      },
       ...{ parallel_tool_calls: true, reasoning: null, temperature: 1, top_p: 1, presence_penalty: 0 },
       ...{ frequency_penalty: 0, top_logprobs: 0, max_output_tokens: null, max_tool_calls: null },
       usage: {
@@ -204,8 +217,6 @@ describe('a response', () => {
   })
 
   it('gives a client arguments that are JSON, whatever its agent says of them', () => {
-    const events = [start('c', true), { type: 'tool_call_ready', toolCallId: 'c' } as const, stop()]
-    expect(answered(events).output).toMatchObject([{ arguments: '{}' }])
     const requests = (REQUESTS.client_tool ?? []).map(({ args: _, ...request }) => request)
     const asks: RunEvent = { type: 'finish', finishReason: 'input_required', requests }
     expect(answered([asks]).output).toMatchObject([{ type: 'function_call', arguments: '{}' }])
