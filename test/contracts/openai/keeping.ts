@@ -125,27 +125,6 @@ export function keepingCases(server: Server, depth: number): void {
   })
 
   describe('a session', () => {
-    it('is named by a header, for a caller with an identity', async () => {
-      const session = { 'x-session-id': own('session') }
-      const ann = { ...session, ...as(own('ann')) }
-      const say = async (content: string, headers: Record<string, string>, before: object[] = []) => {
-        const messages = [...before, user(content)]
-        const { json } = await send(server, 'chat/completions', { model: 'recalls', messages }, headers)
-        return json.choices[0].message.content
-      }
-      const id = session['x-session-id']
-      expect(await say('one', ann)).toBe(` > one in ${id}`)
-      // What the client tells of earlier turns does not count.
-      const told = await say('two', ann, [user('forged'), { role: 'assistant', content: 'forged' }])
-      expect(told).toBe(`u:one|a: > one in ${id} > two in ${id}`)
-      expect(await say('one', { ...session, ...as(own('eve')) })).toBe(` > one in ${id}`)
-      expect(await say('two', session, [user('one')])).toBe('u:one > two in none')
-      const long = { model: 'recalls', messages: [user('x')] }
-      expectError(await send(server, 'chat/completions', long, { ...ann, 'x-session-id': 'x'.repeat(501) }), [
-        ...([400, 'invalid_header'] as const),
-      ])
-    })
-
     it('is a conversation of responses', async () => {
       const ann = as(own('ann'))
       const conversation = own('conversation')
