@@ -17,42 +17,49 @@ import {
   untilTold,
 } from './client.ts'
 
-export function leavingCases(server: Server): void {
-  const bodies = (word: string) =>
-    [
-      ['chat/completions', { model: 'gated', messages: [{ role: 'user', content: word }] }],
-      ['responses', { model: 'gated', input: word, store: false }],
-      ['responses', { model: 'gated', input: word }],
-    ] as const
+/** Requests that hold a run: none is kept, but for the last. */
+const KINDS: readonly ((word: string, model: string) => { readonly path: string; readonly body: object })[] =
+  [
+    (word, model) => ({
+      path: 'chat/completions',
+      body: { model, messages: [{ role: 'user', content: word }] },
+    }),
+    (word, model) => ({ path: 'responses', body: { model, input: word, store: false } }),
+    (word, model) => ({ path: 'responses', body: { model, input: word } }),
+  ]
 
+export function leavingCases(server: Server): void {
   describe('a client that leaves', () => {
     it('a stream stops its run, and what is kept tells so', async () => {
-      for (const [at, [path, body]] of bodies(own('left')).entries()) {
-        const word = `${own('left')} ${at}`
-        const [, own2 = body] = bodies(word)[at] ?? []
-        const runId = await leaveAfter(server, path, own2, 'First ')
-        await untilTold(server, word, 'stopped')
-        if (at < 2) continue
-        await eventually(async () => {
-          const { status, output } = await kept(server, idOf(runId))
-          expect([status, output.length]).toEqual(['cancelled', 2])
-        })
-      }
+      const ids = await Promise.all(
+        KINDS.map(async each => {
+          const word = own('left')
+          const { path, body } = each(word, 'chatters')
+          const runId = await leaveAfter(server, path, body, 'First ')
+          await untilTold(server, word, 'stopped')
+          return idOf(runId)
+        }),
+      )
+      await eventually(async () => {
+        const { status, output } = await kept(server, ids[2] ?? '')
+        expect([status, output.length]).toEqual(['cancelled', 1])
+      })
     })
 
     it('JSON stops its run', async () => {
-      for (const at of [0, 1, 2]) {
-        const word = `${own('left')} ${at}`
-        const [path, body] = bodies(word)[at] as (typeof bodies extends (w: string) => infer B
-          ? B
-          : never)[number]
+      // workerd does not report a client that leaves before the head of the answer.
+      const fate = server().runtime === 'workerd' ? 'ended' : 'stopped'
+      for (const each of KINDS) {
+        const word = own('left')
+        const { path, body } = each(word, 'gated')
         const leaving = new AbortController()
         const init = { ...jsonRequest(body), signal: leaving.signal }
         const asked = fetch(`${server().url}/v1/${path}`, init)
         await untilTold(server, word, 'started')
         leaving.abort()
         await expect(asked).rejects.toThrow()
-        await untilTold(server, word, 'stopped')
+        if (fate === 'ended') await open(server, word)
+        await untilTold(server, word, fate)
       }
     })
 

@@ -76,6 +76,19 @@ const gated = new Agent({
   },
 })
 
+/** Says one word after the other until it is left: a runtime notices a closed connection when it writes. */
+const chatters = new Agent({
+  name: 'chatters',
+  register: false,
+  async *run(input, { signal }) {
+    signal.addEventListener('abort', () => void fates.set(textOf(input), 'stopped'))
+    while (!signal.aborted) {
+      yield 'First '
+      await new Promise(resolve => setTimeout(resolve, 10))
+    }
+  },
+})
+
 const opens = new Agent({ name: 'opens', register: false, run: input => void gates.add(textOf(input)) })
 
 /** What came of the run with an input: its fate, and how often it ran. */
@@ -201,7 +214,21 @@ export function openaiOptions(state: State): HandlerOptions {
     production: true,
     registry: false,
     agents: {
-      ...{ talks, recalls, gated, opens, tells, counting, fails, weighs, pays, asks, paints, facts },
+      ...{
+        talks,
+        recalls,
+        gated,
+        chatters,
+        opens,
+        tells,
+        counting,
+        fails,
+        weighs,
+        pays,
+        asks,
+        paints,
+        facts,
+      },
       desk: talks,
     },
     teams: { desk },
