@@ -47,10 +47,7 @@ function answered(events: readonly RunEvent[], more: Partial<Completion> = {}) {
   const encoder = new ChatEncoder({ ...about, ...more, isStream: false })
   for (const event of events) encoder.encode(event)
   const { end } = encoder
-  if (end?.type === 'error') return end.code
-  if (end?.finishReason !== 'cancelled') return encoder.answer as Whole
-  expect(() => encoder.answer).toThrow(expect.objectContaining({ code: 'run_ended' }))
-  return 'cancelled'
+  return end?.type === 'error' ? end.code : (encoder.answer as Whole)
 }
 
 interface Message {
@@ -120,7 +117,6 @@ describe('a completion of any run', () => {
         )
         expect(choice?.message.content ?? '').toBe(told.content)
         expect(choice?.message.reasoning_content ?? '').toBe(told.reasoning_content)
-        expect(choice?.message.content === null).toBe(told.content === '' && calls.length > 0)
         expect(choice?.finish_reason).toBe(told.reason)
       }),
       { numRuns: 1000 },

@@ -10,7 +10,7 @@ import { eventsIn, type Item, type ResponseObject, readStrictly } from './respon
 const about: About = {
   ...{ runId: RUN_ID, model: 'm', createdMs: 1_700_000_000_000, isStream: true, isJson: false },
   ...{ isStored: true, maxLength: 1_000_000, body: {}, clientTools: undefined, previous: undefined },
-  ...{ isBackground: false, isKept: true, toolCalls: 'mcp_call', answered: [] },
+  ...{ isBackground: false, isQueued: false, isKept: true, toolCalls: 'mcp_call', answered: [] },
 }
 
 /** A run as a stream. */
@@ -50,7 +50,7 @@ describe('a response of any run', () => {
     fc.assert(
       fc.property(acts, endings, modes, (all, ending, mode) => {
         const { events } = played(all, ending, mode.isStored)
-        const last = readStrictly(streamed(events, mode), mode.isBackground)
+        const last = readStrictly(streamed(events, mode))
         expect(answered(events, mode)).toEqual(last)
         expect(last.status).toBe(STATUS[ending] ?? 'completed')
         expect(last.error !== null).toBe(last.status === 'failed')
@@ -174,14 +174,15 @@ describe('a response', () => {
     expect(itemsOf(readStrictly(streamed(events)), 'message')).toHaveLength(1)
   })
 
-  it('begins another message where a run says something else after a crash', () => {
+  it('has what a run says instead after a crash', () => {
     const events: RunEvent[] = [text('Hello'), { type: 'resumed' }, text('Other'), stop()]
-    expect(readStrictly(streamed(events)).output.map(item => spoken([item]))).toEqual(['Hello', 'Other'])
+    expect(spoken(readStrictly(streamed(events)).output)).toBe('HelloOther')
   })
 
-  it('has a message for each member that speaks', () => {
-    const events = [text('a', 'ann'), text('b', 'bob'), text('c', 'ann'), stop()]
-    expect(readStrictly(streamed(events)).output.map(item => spoken([item]))).toEqual(['a', 'b', 'c'])
+  it('has what members say, in its order, once, also after a crash', () => {
+    const events = [text('a', 'ann'), text('b', 'bob'), text('c', 'ann')]
+    const again: RunEvent[] = [{ type: 'resumed' }, text('b', 'bob'), text('ac', 'ann'), text('d', 'bob')]
+    expect(spoken(readStrictly(streamed([...events, ...again, stop()])).output)).toBe('abcd')
   })
 
   it('tells a call of a tool with its output, or with what it failed with', () => {

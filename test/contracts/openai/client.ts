@@ -60,7 +60,7 @@ export async function streamed(
   const body = { model, input, stream: true, ...more }
   const { text, headers: told } = await send(server, 'responses', body, headers)
   expect(told.get('content-type')).toContain('text/event-stream')
-  return { response: readStrictly(text, 'background' in more), text }
+  return { response: readStrictly(text), text }
 }
 
 /** A kept response as it stands. */

@@ -71,7 +71,7 @@ export function leavingCases(server: Server): void {
       const resuming = get(server, `responses/${id}?stream=true&starting_after=4`)
       await open(server, word)
       const [{ text: whole }, { text: rest }] = await Promise.all([reading, resuming])
-      const response = readStrictly(whole, true)
+      const response = readStrictly(whole)
       expect([response.status, said(response)]).toEqual(['completed', 'First and last.'])
       expect(whole.split('\n\n').slice(5).join('\n\n')).toBe(rest)
       expect(await kept(server, id)).toEqual(response)
@@ -104,7 +104,7 @@ export function leavingCases(server: Server): void {
       await untilTold(server, word, 'stopped')
       await eventually(async () => expect((await kept(server, id)).status).toBe('cancelled'))
       const { text } = await reading
-      expect(readStrictly(text, true).status).toBe('cancelled')
+      expect(readStrictly(text).status).toBe('cancelled')
       expect(text).toContain('event: response.incomplete')
       expect((await cancel()).json).toEqual(await kept(server, id))
     })

@@ -1,4 +1,4 @@
-// What the servers of Node, Bun and Deno serve: kept in the file DATABASE where that is set, else in memory.
+// What the server of Node serves: kept in the file DATABASE where that is set, else in memory.
 import process from 'node:process'
 import { type Handler, memoryState } from '../../../src/index.ts'
 import { sqliteState } from '../../../src/runtimes/sqlite.ts'
