@@ -46,9 +46,6 @@ export function askingCases(server: Server): void {
         'run_not_found',
       ])
       expectError(await answer('talks', right), [404, 'request_not_found'])
-      const other = await respond(server, 'paints', 'x')
-      const elsewhere = await answer('paints', right, { previous_response_id: other.id })
-      expect([elsewhere.status, elsewhere.json.error.param]).toEqual([400, 'previous_response_id'])
 
       const items = [user('x'), pick, mix, ...right]
       const done = await respond(server, 'paints', items)

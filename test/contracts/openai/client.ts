@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { dataIn } from '../../openai/any-run.ts'
 import { type Item, type ResponseObject, readStrictly } from '../../openai/response-stream.ts'
 import { eventually, expectNothingInternal, jsonRequest, run } from '../http/client.ts'
-import type { Fields, Server } from '../runs/client.ts'
+import { type Fields, type Server, withoutComments } from '../runs/client.ts'
 
 /** An answer: as JSON where it is some. */
 export interface Answer {
@@ -15,7 +15,7 @@ export interface Answer {
 }
 
 async function toAnswer(response: Response): Promise<Answer> {
-  const text = await response.text()
+  const text = withoutComments(await response.text())
   expectNothingInternal(text)
   const { status, headers } = response
   expect(headers.get('x-request-id')).toBeTruthy()
