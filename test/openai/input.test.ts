@@ -378,6 +378,36 @@ describe('tools of a client', () => {
   })
 })
 
+describe('JSON nested 6,000 deep', () => {
+  const deep = `${'['.repeat(6000)}${']'.repeat(6000)}`
+
+  it('is text in arguments and results', async () => {
+    const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: deep }
+    const output = { type: 'function_call_output', call_id: 'c', output: deep }
+    const heardOf = [{ toolCalls: [{ args: deep }] }, { result: deep }]
+    expect(historyIn(await respond([call, output, user('x')]))).toMatchObject(heardOf)
+    const messages = [
+      { role: 'assistant', tool_calls: [{ id: 'c', function: { name: 'f', arguments: deep } }] },
+      { role: 'tool', tool_call_id: 'c', content: deep },
+      user('x'),
+    ]
+    expect(historyIn(await chat(messages))).toMatchObject(heardOf)
+  })
+
+  it('is refused in a body', async () => {
+    const tool = `{"type":"function","name":"f","parameters":{"type":"object","x":${deep}}}`
+    for (const body of [
+      `{"model":"m","input":"x","tools":[${tool}]}`,
+      `{"model":"m","input":${deep}}`,
+      `{"model":"m","input":"x","metadata":{"a":${deep}}}`,
+    ]) {
+      const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
+      const response = await handler(new Request('http://h/v1/responses', init))
+      expect([response.status, (await response.json()).error.code]).toEqual([400, 'invalid_body'])
+    }
+  })
+})
+
 describe('parts', () => {
   const one = async (part: object) => (await chat([user([part])])).heard?.input as ContentPart[]
 
