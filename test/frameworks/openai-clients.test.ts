@@ -72,6 +72,17 @@ describe.each(Object.entries(deployments))('on %s', (_, deploy) => {
     )
   })
 
+  it('is asked beside A2A, whose paths are below the same one', async () => {
+    const text = { role: 'ROLE_USER', content: [{ text: 'Ann' }] }
+    const body = JSON.stringify({ message: { messageId: '1', ...text } })
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${KEY}` }
+    const post = (path: string) => fetch(`${base()}/${path}`, { method: 'POST', headers, body })
+    expect(await (await post('message:send')).json()).toMatchObject({
+      task: { artifacts: expect.anything() },
+    })
+    expect(await (await post('conversations')).json()).toMatchObject({ error: { code: 'not_found' } })
+  })
+
   it('stops the run of a client that leaves', async () => {
     const [fates] = await left
     const isLeft = { pieces: ['I wait. '], outcome: 'it was left' }

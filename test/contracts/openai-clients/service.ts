@@ -9,6 +9,8 @@ export function openaiClientsHandler(state: State): Handler {
     production: true,
     registry: false,
     agents,
+    // Has paths below `/v1` too.
+    a2a: { default: 'says' },
     state,
     middleware: [bearerAuth({ verify: token => (token === 'wrong' ? undefined : { id: token }) })],
     plugins: [openai()],
