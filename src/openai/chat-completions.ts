@@ -8,7 +8,8 @@ import * as v from 'valibot'
 import { asPlugin } from '../core/built-in.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { checkOptions } from '../schemas.ts'
-import { describeChat } from './describe.ts'
+import { ChatBodySchema } from './chat/endpoint.ts'
+import { CHAT, describeRoutes } from './describe.ts'
 import { type ModelOptions, modelOptions, mountModels } from './routes.ts'
 
 export type { ModelOptions } from './routes.ts'
@@ -27,7 +28,10 @@ export function chatCompletions(options: ModelOptions = {}): Plugin {
     name: NAME,
     mount(core) {
       const { basePath, ...mounted } = mountModels(core, options)
-      return { ...mounted, describe: build => ({ paths: describeChat(build, basePath) }) }
+      return {
+        ...mounted,
+        describe: build => describeRoutes(build, basePath, CHAT, { ChatCompletionBody: ChatBodySchema }),
+      }
     },
   })
 }

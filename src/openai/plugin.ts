@@ -8,7 +8,9 @@ import * as v from 'valibot'
 import { asPlugin } from '../core/built-in.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { checkOptions, flag } from '../schemas.ts'
-import { describeChat, describeResponses } from './describe.ts'
+import { ChatBodySchema } from './chat/endpoint.ts'
+import { CHAT, type Described, describeRoutes } from './describe.ts'
+import { ResponsesBodySchema } from './responses/create.ts'
 import { responseRoutes } from './responses/routes.ts'
 import { type ModelOptions, modelOptions, mountModels } from './routes.ts'
 
@@ -24,6 +26,14 @@ export interface OpenAiOptions extends ModelOptions {
 }
 
 const NAME = 'openai'
+
+const RESPONSES: readonly Described[] = [
+  ['post', 'responses', 'Create Response'],
+  ['get', 'responses/{id}', 'Get Response'],
+  ['delete', 'responses/{id}', 'Delete Response'],
+  ['post', 'responses/{id}/cancel', 'Cancel Response'],
+  ['get', 'responses/{id}/input_items', 'List ResponseInputItems'],
+]
 
 const OptionsSchema = v.strictObject({
   ...modelOptions,
@@ -41,15 +51,16 @@ export function openai(options: OpenAiOptions = {}): Plugin {
   return asPlugin({
     name: NAME,
     mount(core) {
-      const making = { toolCalls, store, maxLength: core.runs.maxLength }
       const { basePath, ...mounted } = mountModels(core, options, (models, route) =>
-        responseRoutes(core, models, making, route),
+        responseRoutes(core, models, { toolCalls, store }, route),
       )
       return {
         ...mounted,
-        describe: build => ({
-          paths: { ...describeChat(build, basePath), ...describeResponses(build, basePath) },
-        }),
+        describe: build =>
+          describeRoutes(build, basePath, [...CHAT, ...RESPONSES], {
+            ChatCompletionBody: ChatBodySchema,
+            ResponseBody: ResponsesBodySchema,
+          }),
       }
     },
   })
