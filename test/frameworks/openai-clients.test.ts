@@ -17,17 +17,17 @@ interface Clients {
 
 const WAYS: Readonly<Record<string, Traits>> = {
   'openai 5, chat': { thinks: true },
-  'openai 5, responses': { thinks: true, approves: true },
+  'openai 5, responses': { thinks: true, goesOn: true },
   'openai 6, chat': { thinks: true },
-  'openai 6, responses': { thinks: true, approves: true },
+  'openai 6, responses': { thinks: true, goesOn: true },
   'openai 7, chat': { thinks: true },
-  'openai 7, responses': { thinks: true, approves: true },
+  'openai 7, responses': { thinks: true, goesOn: true },
   '@openai/agents, chat': {},
-  '@openai/agents, responses': { thinks: true, approves: true },
+  '@openai/agents, responses': { thinks: true, goesOn: true },
   '@langchain/openai, chat': { thinks: true },
-  '@langchain/openai, responses': { thinks: true, approves: true, isDeaf: true },
+  '@langchain/openai, responses': { thinks: true, goesOn: true, isDeaf: true },
   '@ai-sdk/openai, chat': {},
-  '@ai-sdk/openai, responses': { thinks: true, approves: true },
+  '@ai-sdk/openai, responses': { thinks: true, goesOn: true },
   '@ai-sdk/openai-compatible': { thinks: true },
   '@ai-sdk/open-responses': { thinks: true },
 }

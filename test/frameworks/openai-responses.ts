@@ -249,7 +249,7 @@ export function keptCases(sdk: () => Sdk, ofBob: () => Sdk, server: Server): voi
   it('answers a question', async () => {
     const model = 'asks'
     const first = await create({ model, input: 'a shirt' })
-    expect(first).toMatchObject({ status: 'completed', output_text: 'A shirt. Which size?' })
+    expect(first).toMatchObject({ status: 'completed', output_text: 'A shirt. \n\nWhich size?' })
     const { output_text } = await create({ model, input: 'M', previous_response_id: first.id })
     expect(output_text).toBe('It is M.')
   })

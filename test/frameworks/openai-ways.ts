@@ -9,8 +9,8 @@ import { DOT, type Server, tell } from './openai-server.ts'
 export interface Traits {
   /** It shows thoughts. */
   readonly thinks?: true
-  /** It answers approvals. */
-  readonly approves?: true
+  /** It goes on from responses that are kept, and answers approvals. */
+  readonly goesOn?: true
   /** It takes a stream that failed for one that ended. */
   readonly isDeaf?: true
 }
@@ -41,7 +41,7 @@ async function refusalOf(asked: Promise<unknown>): Promise<Refusal> {
 const WELL = [undefined, 'stop', 'completed']
 
 export function wayCases(
-  { thinks, approves, isDeaf }: Traits,
+  { thinks, goesOn, isDeaf }: Traits,
   way: () => Way,
   wrong: () => Way,
   server: Server,
@@ -62,13 +62,9 @@ export function wayCases(
     expect(WELL).toContain(finish)
   })
 
-  it('tells what was said before', async () => {
-    const before = [
-      { role: 'user', text: 'one' },
-      { role: 'assistant', text: 'two' },
-    ] as const
-    const { text } = await way().ask({ model: 'remembers', text: 'three', before })
-    expect(text).toBe('user one, assistant two > three')
+  it('tells what was said before, whatever the service has thought and done', async () => {
+    const first = 'I look. one after '
+    expect(await way().converse('mulls', 'one', 'two')).toBe(`I look. two after one, ${first}`)
   })
 
   it('shows thoughts apart from the answer', async () => {
@@ -146,7 +142,11 @@ export function wayCases(
     expect(JSON.stringify(failure) ?? '').not.toContain('secret')
   })
 
-  if (approves) {
+  if (goesOn) {
+    it('goes on from the response before', async () => {
+      expect(await way().sayBoth?.('remembers', 'one', 'two')).toBe('user one, assistant  > one > two')
+    })
+
     it.each([
       [true, (amount: string) => `paid ${amount}`, '1'],
       [false, () => 'not paid: The call was denied', '0'],

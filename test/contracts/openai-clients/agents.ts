@@ -129,6 +129,23 @@ const remembers = agent('remembers', async (input, { memory, history = [] }) => 
   return `${before.join(', ')} > ${textOf(input)}`
 })
 
+/** The texts of who has said something before: of users, or of assistants. */
+function textsOf(history: RunOptions['history'] = [], of: 'user' | 'assistant'): string {
+  return history
+    .map(({ role, ...said }) => ('content' in said && role === of ? textOf(said.content ?? '') : ''))
+    .join('')
+}
+
+/** Thinks, and calls a tool of its own. Then it says what is said now and before. */
+const mulls = agent('mulls', function* (input, { history }) {
+  yield { type: 'thinking', text: 'Hm.' }
+  yield 'I look. '
+  yield* called('call-1', 'weather', ['{"place":"Rome"}'])
+  yield { type: 'tool_call_end', toolCallId: 'call-1', result: 'sunny' }
+  const [users, assistants] = [textsOf(history, 'user'), textsOf(history, 'assistant')]
+  yield `${textOf(input)} after ${users === '' ? '' : `${users}, ${assistants}`}`
+})
+
 /** How often an amount was paid. */
 const payments = new Map<number, number>()
 const pay = tool({
@@ -224,6 +241,7 @@ export const agents: Readonly<Record<string, ServableAgent>> = {
   gated,
   opens,
   remembers,
+  mulls,
   pays,
   paid,
   asks,

@@ -15,22 +15,15 @@ import { type Asked, DESCRIPTION, type Paint, type Way } from './way.ts'
 
 setTracingDisabled(true)
 
-type Input = Exclude<Parameters<typeof run>[1], string | { readonly _context: unknown }>
+type Input = Parameters<typeof run>[1]
 
-function inputOf({ before = [], text, image }: Asked): Input {
-  const items: Extract<Input, readonly unknown[]> = before.map(({ role, text }) =>
-    role === 'user'
-      ? { role, content: text }
-      : { role, status: 'completed', content: [{ type: 'output_text', text }] },
-  )
-  items.push({
-    role: 'user',
-    content: [
-      { type: 'input_text', text },
-      ...(image === undefined ? [] : [{ type: 'input_image' as const, image }]),
-    ],
-  })
-  return items
+function inputOf({ text, image }: Asked): Input {
+  if (image === undefined) return text
+  const content = [
+    { type: 'input_text' as const, text },
+    { type: 'input_image' as const, image },
+  ]
+  return [{ role: 'user', content }]
 }
 
 const paintTool = (paint: Paint) =>
@@ -83,6 +76,11 @@ function way(modelOf: (name: string) => Model): Way {
       signal?.throwIfAborted()
       return answeredBy(ran)
     },
+    async converse(model, first, second) {
+      const agent = agentOf(model)
+      const { history } = await run(agent, first)
+      return answeredBy(await run(agent, [...history, { role: 'user', content: second }])).text
+    },
     async withTool(asked, paint) {
       return String((await run(painter(asked.model, paint), asked.text)).finalOutput)
     },
@@ -110,6 +108,11 @@ export function responses(sdk: OpenAI): Way {
   const modelOf = (name: string) => new OpenAIResponsesModel(sdk, name)
   return {
     ...way(modelOf),
+    async sayBoth(model, first, second) {
+      const agent = new Agent({ name: 'asker', model: modelOf(model) })
+      const { lastResponseId = '' } = await run(agent, first)
+      return String((await run(agent, second, { previousResponseId: lastResponseId })).finalOutput)
+    },
     async approve({ model, text }, decide) {
       const tools = [
         hostedMcpTool({

@@ -14,15 +14,12 @@ import {
 } from 'ai'
 import { type Asked, DESCRIPTION, PARAMETERS, type Paint, SCHEMA, type Way } from './way.ts'
 
-function messagesOf({ before = [], text, image }: Asked): ModelMessage[] {
+function messagesOf({ text, image }: Asked): ModelMessage[] {
   const pictures =
     image === undefined
       ? []
       : [{ type: 'file' as const, mediaType: 'image/png', data: image.split(',')[1] ?? '' }]
-  return [
-    ...before.map(({ role, text }) => ({ role, content: text })),
-    { role: 'user', content: [{ type: 'text', text }, ...pictures] },
-  ]
+  return [{ role: 'user', content: [{ type: 'text', text }, ...pictures] }]
 }
 
 const toolsOf = (paint: Paint) => ({
@@ -70,6 +67,13 @@ function way(modelOf: (name: string) => LanguageModel): Way {
         finish: await result.finishReason,
       }
     },
+    async converse(name, first, second) {
+      const model = modelOf(name)
+      const messages: ModelMessage[] = [{ role: 'user', content: first }]
+      messages.push(...(await generateText({ model, messages })).responseMessages)
+      messages.push({ role: 'user', content: second })
+      return (await generateText({ model, messages })).text
+    },
     async withTool(asked, paint) {
       return (await generateText({ ...common(asked), tools: toolsOf(paint), stopWhen })).text
     },
@@ -109,6 +113,12 @@ export function responses(baseURL: string, apiKey: string): Way {
   const provider = createOpenAI({ baseURL, apiKey })
   return {
     ...way(provider.responses),
+    async sayBoth(name, first, second) {
+      const model = provider.responses(name)
+      const { providerMetadata } = await generateText({ model, prompt: first })
+      const openai = { previousResponseId: String(providerMetadata?.openai?.responseId) }
+      return (await generateText({ model, prompt: second, providerOptions: { openai } })).text
+    },
     async approve(asked, decide) {
       const messages = messagesOf(asked)
       const model = provider.responses(asked.model)

@@ -1,6 +1,6 @@
 /** `@langchain/openai`, with both interfaces. */
 import {
-  AIMessage,
+  type AIMessage,
   type AIMessageChunk,
   type BaseMessage,
   HumanMessage,
@@ -10,12 +10,9 @@ import {
 import { ChatOpenAI } from '@langchain/openai'
 import { type Asked, DESCRIPTION, PARAMETERS, type Paint, SCHEMA, type Way } from './way.ts'
 
-function messagesOf({ before = [], text, image }: Asked): BaseMessage[] {
+function messagesOf({ text, image }: Asked): BaseMessage[] {
   const pictures = image === undefined ? [] : [{ type: 'image_url', image_url: { url: image } }]
-  return [
-    ...before.map(({ role, text }) => (role === 'user' ? new HumanMessage(text) : new AIMessage(text))),
-    new HumanMessage({ content: image === undefined ? text : [{ type: 'text', text }, ...pictures] }),
-  ]
+  return [new HumanMessage({ content: image === undefined ? text : [{ type: 'text', text }, ...pictures] })]
 }
 
 const tools = [
@@ -76,6 +73,11 @@ function way(modelOf: (name: string) => ChatOpenAI): Way {
       const stream = await modelOf(model).stream(messagesOf(asked), signal && { signal })
       return answeredBy(await joined(stream, onText))
     },
+    async converse(name, first, second) {
+      const model = modelOf(name)
+      const answer = await model.invoke(first)
+      return (await model.invoke([new HumanMessage(first), answer, new HumanMessage(second)])).text
+    },
     async withTool(asked, paint) {
       const model = modelOf(asked.model).bindTools(tools)
       const first = await model.invoke(messagesOf(asked))
@@ -113,6 +115,11 @@ export function responses(baseURL: string, apiKey: string): Way {
     ...way(modelOf),
     // LangChain reads no object from a stream of Responses.
     streamObject: undefined,
+    async sayBoth(name, first, second) {
+      const model = modelOf(name)
+      const { response_metadata } = await model.invoke(first)
+      return (await model.invoke(second, { previous_response_id: String(response_metadata.id) })).text
+    },
     async approve(asked, decide) {
       const model = modelOf(asked.model)
       const first = await model.invoke(messagesOf(asked))

@@ -9,13 +9,10 @@ export const MAJORS = [OpenAI5, OpenAI6, OpenAI] as unknown as (typeof OpenAI)[]
 type Message = OpenAI.ChatCompletionMessageParam
 type Items = OpenAI.Responses.ResponseInput
 
-function messagesOf({ before = [], text, image }: Asked): Message[] {
+function messagesOf({ text, image }: Asked): Message[] {
   const content: OpenAI.ChatCompletionContentPart[] = [{ type: 'text', text }]
   if (image !== undefined) content.push({ type: 'image_url', image_url: { url: image, detail: 'low' } })
-  return [
-    ...before.map(({ role, text }) => ({ role, content: text })),
-    { role: 'user', content: image === undefined ? text : content },
-  ]
+  return [{ role: 'user', content: image === undefined ? text : content }]
 }
 
 const name = 'paint'
@@ -75,6 +72,17 @@ export function chat(sdk: OpenAI): Way {
         finish: choice?.finish_reason,
       }
     },
+    async converse(model, first, second) {
+      const messages: Message[] = []
+      const say = async (content: string) => {
+        messages.push({ role: 'user', content })
+        const { choices } = await completions.create({ model, messages })
+        if (choices[0]) messages.push(choices[0].message)
+        return choices[0]?.message.content ?? ''
+      }
+      await say(first)
+      return say(second)
+    },
     async withTool(asked, paint) {
       const { model } = asked
       const runner = completions.runTools({ model, messages: messagesOf(asked), tools: [toolOf(paint)] })
@@ -99,11 +107,11 @@ export function chat(sdk: OpenAI): Way {
   }
 }
 
-function itemsOf({ before = [], text, image }: Asked): string | Items {
-  if (before.length === 0 && image === undefined) return text
+function itemsOf({ text, image }: Asked): string | Items {
+  if (image === undefined) return text
   const content: OpenAI.Responses.ResponseInputContent[] = [{ type: 'input_text', text }]
   if (image !== undefined) content.push({ type: 'input_image', image_url: image, detail: 'auto' })
-  return [...before.map(({ role, text }) => ({ role, content: text })), { role: 'user', content }]
+  return [{ role: 'user', content }]
 }
 
 const tools: OpenAI.Responses.FunctionTool[] = [
@@ -154,6 +162,17 @@ export function responses(sdk: OpenAI): Way {
       stream.on('response.output_text.delta', ({ delta }) => onText?.(delta))
       return answeredBy(await stream.finalResponse())
     },
+    async converse(model, first, second) {
+      const input: Items = []
+      const say = async (content: string) => {
+        input.push({ role: 'user', content })
+        const { output, output_text } = await responses.create({ model, input })
+        input.push(...(output as Items))
+        return output_text
+      }
+      await say(first)
+      return say(second)
+    },
     // Answers with the id of the response before.
     async withTool(asked, paint) {
       const { model } = asked
@@ -179,6 +198,10 @@ export function responses(sdk: OpenAI): Way {
       const { model } = asked
       const stream = responses.stream({ model, input: itemsOf(asked), text })
       return JSON.parse(answeredBy(await stream.finalResponse()).text)
+    },
+    async sayBoth(model, first, second) {
+      const { id } = await responses.create({ model, input: first })
+      return (await responses.create({ model, input: second, previous_response_id: id })).output_text
     },
     async approve(asked, decide) {
       const { model } = asked

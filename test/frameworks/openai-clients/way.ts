@@ -3,16 +3,9 @@
 export interface Asked {
   readonly model: string
   readonly text: string
-  /** What was said before, in the client's own memory. */
-  readonly before?: readonly Turn[]
   /** A data URL, beside the text. */
   readonly image?: string
   readonly signal?: AbortSignal
-}
-
-export interface Turn {
-  readonly role: 'user' | 'assistant'
-  readonly text: string
 }
 
 export interface Answered {
@@ -38,6 +31,10 @@ export interface Way {
   /** Demands an object of a schema. */
   object(asked: Asked): Promise<unknown>
   streamObject?: ((asked: Asked) => Promise<unknown>) | undefined
+  /** Says two texts, and tells all of the first answer with the second. Gives the last answer. */
+  converse(model: string, first: string, second: string): Promise<string>
+  /** The same, but the second names the response to the first. */
+  sayBoth?(model: string, first: string, second: string): Promise<string>
   /** Decides each call that needs an approval, and gives the text of the run that goes on. */
   approve?(asked: Asked, decide: (args: unknown) => boolean): Promise<string>
 }
