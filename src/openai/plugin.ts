@@ -8,9 +8,6 @@ import * as v from 'valibot'
 import { asPlugin } from '../core/built-in.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { checkOptions, flag } from '../schemas.ts'
-import { ChatBodySchema } from './chat/endpoint.ts'
-import { CHAT, type Described, describeRoutes } from './describe.ts'
-import { ResponsesBodySchema } from './responses/create.ts'
 import { responseRoutes } from './responses/routes.ts'
 import { type ModelOptions, modelOptions, mountModels } from './routes.ts'
 
@@ -27,14 +24,6 @@ export interface OpenAiOptions extends ModelOptions {
 
 const NAME = 'openai'
 
-const RESPONSES: readonly Described[] = [
-  ['post', 'responses', 'Create Response'],
-  ['get', 'responses/{id}', 'Get Response'],
-  ['delete', 'responses/{id}', 'Delete Response'],
-  ['post', 'responses/{id}/cancel', 'Cancel Response'],
-  ['get', 'responses/{id}/input_items', 'List ResponseInputItems'],
-]
-
 const OptionsSchema = v.strictObject({
   ...modelOptions,
   toolCalls: v.optional(v.picklist(['mcp_call', 'hidden'], 'must be `mcp_call` or `hidden`')),
@@ -50,18 +39,9 @@ export function openai(options: OpenAiOptions = {}): Plugin {
   const { toolCalls = 'mcp_call', store = true } = options
   return asPlugin({
     name: NAME,
-    mount(core) {
-      const { basePath, ...mounted } = mountModels(core, options, (models, route) =>
+    mount: core =>
+      mountModels(core, options, (models, route) =>
         responseRoutes(core, models, { toolCalls, store }, route),
-      )
-      return {
-        ...mounted,
-        describe: build =>
-          describeRoutes(build, basePath, [...CHAT, ...RESPONSES], {
-            ChatCompletionBody: ChatBodySchema,
-            ResponseBody: ResponsesBodySchema,
-          }),
-      }
-    },
+      ),
   })
 }
