@@ -63,21 +63,17 @@ export interface Sdk {
     retrieve(id: string): Promise<object>
   }
   readonly chat: {
-    readonly completions: { create(body: object, options?: object): Promise<Completion> }
+    readonly completions: { create(body: object): Promise<unknown> }
   }
   readonly responses: {
-    create(body: object, options?: object): Promise<Kept>
-    stream(body: object, options?: object): Stream
+    create(body: object): Promise<Kept>
+    stream(body: object): Stream
     retrieve(id: string): Promise<Kept>
     retrieve(id: string, query: { stream: true; starting_after?: number }): Promise<AsyncIterable<Told>>
     cancel(id: string): Promise<Kept>
     delete(id: string): Promise<unknown>
     readonly inputItems: { list(id: string): AsyncIterable<Item> }
   }
-}
-
-export interface Completion {
-  readonly choices: readonly { readonly message: { readonly content: string | null } }[]
 }
 
 /** A stream that can be read, and whose end can be awaited. */

@@ -1,13 +1,14 @@
 /** Stock clients of OpenAI's interface against the service, on Node and on workerd. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { keptCases } from '../contracts/openai-clients/responses.ts'
+import { KEY } from '../contracts/openai-clients/server.ts'
+import { leaving, type Traits, wayCases } from '../contracts/openai-clients/ways.ts'
 import { served } from '../contracts/served.ts'
-import { type Deploy, deploymentsOf } from '../runtimes/deployments.ts'
-import type { Sdk, Way } from './openai-clients/way.ts'
-import { keptCases } from './openai-responses.ts'
-import { KEY } from './openai-server.ts'
-import { leaving, type Traits, wayCases } from './openai-ways.ts'
-import { type Installed, install } from './served-framework.ts'
+import type { Sdk, Way } from '../frameworks/openai-clients/way.ts'
+import { type Installed, install } from '../frameworks/served-framework.ts'
+import { ELSEWHERE } from '../tags.ts'
+import { type Deploy, deploymentsOf } from './deployments.ts'
 
 /** What `openai-clients/clients.ts` exports. */
 interface Clients {
@@ -41,9 +42,14 @@ beforeAll(async () => {
 afterAll(() => installed?.remove())
 
 const { nodeInMemory, workerd } = deploymentsOf('openai-clients')
-const deployments: Readonly<Record<string, Deploy>> = { Node: nodeInMemory, workerd }
 
-describe.each(Object.entries(deployments))('on %s', (_, deploy) => {
+describe('Node, in memory', () => clientCases(nodeInMemory))
+
+describe('workerd, in Durable Objects', ELSEWHERE, () => clientCases(workerd))
+
+it('clients have types that fit', () => installed.check())
+
+function clientCases(deploy: Deploy): void {
   const server = served(() => deploy(''))
   const base = () => `${server().url}/v1`
 
@@ -89,6 +95,4 @@ describe.each(Object.entries(deployments))('on %s', (_, deploy) => {
     const value = Object.fromEntries(Object.keys(WAYS).map(name => [name, isLeft]))
     expect(fates).toEqual({ status: 'fulfilled', value })
   })
-})
-
-it('has types that fit', () => installed.check())
+}

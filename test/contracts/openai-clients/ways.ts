@@ -1,9 +1,9 @@
 /** What every stock client of OpenAI's interface gets of the service, with Chat Completions and with Responses. */
 import { expect, it } from 'vitest'
-import { eventually } from '../contracts/http/client.ts'
-import { own } from '../contracts/runs/client.ts'
-import type { Way } from './openai-clients/way.ts'
-import { DOT, type Server, tell } from './openai-server.ts'
+import type { Way } from '../../frameworks/openai-clients/way.ts'
+import { eventually } from '../http/client.ts'
+import { own } from '../runs/client.ts'
+import { DOT, type Server, tell } from './server.ts'
 
 /** How the ways of clients differ. */
 export interface Traits {

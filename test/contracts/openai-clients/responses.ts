@@ -1,10 +1,10 @@
-/** What the SDK of OpenAI does with responses that the service keeps, and with sessions. */
+/** What the SDK of OpenAI does with responses that the service keeps, and with conversations. */
 import { expect, it } from 'vitest'
-import { eventually } from '../contracts/http/client.ts'
-import { own } from '../contracts/runs/client.ts'
-import type { Item, Kept, Sdk, Stream, Told } from './openai-clients/way.ts'
-import { openGate, type Server, tell } from './openai-server.ts'
-import { amountOfItsOwn } from './openai-ways.ts'
+import type { Item, Kept, Sdk, Stream, Told } from '../../frameworks/openai-clients/way.ts'
+import { eventually } from '../http/client.ts'
+import { own } from '../runs/client.ts'
+import { openGate, type Server, tell } from './server.ts'
+import { amountOfItsOwn } from './ways.ts'
 
 const itemsOf = ({ output }: Kept, type: string): Item[] => output.filter(item => item.type === type)
 
@@ -113,17 +113,6 @@ export function keptCases(sdk: () => Sdk, ofBob: () => Sdk, server: Server): voi
     const { id } = await create({ model: 'says', input: 'x' })
     const both = create({ model: 'says', input: 'x', conversation, previous_response_id: id })
     expect(await refused(both)).toMatchObject(WRONG)
-  })
-
-  it('remembers a session of Chat Completions', async () => {
-    const headers = { 'x-session-id': own('session') }
-    const say = async (content: string) => {
-      const messages = [{ role: 'user', content }]
-      const { choices } = await sdk().chat.completions.create({ model: 'remembers', messages }, { headers })
-      return choices[0]?.message.content
-    }
-    await say('one')
-    expect(await say('two')).toMatch(/^user one, assistant .* > two$/)
   })
 
   it.each([

@@ -1,10 +1,11 @@
 /** The service that the clients of OpenAI's interface ask, and what it tells of its runs. */
-import { run } from '../contracts/http/client.ts'
-import type { Runtime } from '../runtimes/harness.ts'
+
+import type { Runtime } from '../../runtimes/harness.ts'
+import { run } from '../http/client.ts'
 
 export type Server = () => Runtime
 
-export { DOT } from '../contracts/ai-sdk-ui/agents.ts'
+export { DOT } from '../ai-sdk-ui/agents.ts'
 
 /** Tokens are the names of users. */
 export const KEY = 'ann'
