@@ -77,7 +77,7 @@ export function saidIn(messages: readonly Told[], path: string): Said {
       return { input: undefined, earlier: [], given: since.flatMap(givenBy) }
     }
     default:
-      throw misfit(path, 'must end with a message of the user, or with answers to the model')
+      throw misfit(path, 'must end with a message of the user, or with answers')
   }
 }
 

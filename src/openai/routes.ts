@@ -12,7 +12,6 @@ import { path } from '../schemas.ts'
 import { isObject } from '../validation.ts'
 import { jsonReply } from '../web/reply.ts'
 import { completeChat } from './chat/endpoint.ts'
-import { describeRoutes } from './describe.ts'
 import { toError } from './errors.ts'
 import { createModels, type Models } from './models.ts'
 
@@ -58,5 +57,5 @@ export function mountModels(
     route('POST', 'chat/completions', completeChat(core, models)),
     ...(more?.(models, route) ?? []),
   ]
-  return { base: { path: basePath, toError }, routes, describe: build => describeRoutes(build, routes) }
+  return { base: { path: basePath, toError }, routes, describe: build => build.routes(routes, 'OpenAI') }
 }

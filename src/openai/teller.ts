@@ -50,14 +50,24 @@ export abstract class Teller<A extends Telling = Telling> implements Encoder {
   abstract begin(): string
   /** The whole, as far as it is told. */
   abstract get answer(): object
-  /** Tells what is new of a text. `isOther`: it is the beginning of another text than the one before. */
-  protected abstract say(type: Spoken, text: string, agent: string, isOther: boolean): string
+  /** Tells what is new of a text. */
+  protected abstract say(type: Spoken, text: string): string
   /** Asks for something. Its arguments are JSON. Undefined where it is to be asked as text. */
   protected abstract ask(request: InputRequest, args: string): string | undefined
   protected abstract over(end: End): string
   /** Tells any other event. */
   protected more(_: RunEvent): string {
     return ''
+  }
+
+  /** How the answer was cut short, if it was. */
+  protected get cut(): 'length' | 'content_filter' | undefined {
+    return this.end?.type === 'finish' ? CUT[this.end.finishReason] : undefined
+  }
+
+  protected get usage(): Usage {
+    const none = { promptTokens: 0, completionTokens: 0, totalTokens: 0 }
+    return { ...none, ...(this.end as FinishEvent | undefined)?.usage }
   }
 
   encode(event: RunEvent): string {
@@ -97,7 +107,7 @@ export abstract class Teller<A extends Telling = Telling> implements Encoder {
     if (fresh === '') return ''
     this.grow(fresh)
     this.#hasSaid ||= type === 'message'
-    return this.say(type, fresh, agent, told.isOther)
+    return this.say(type, fresh)
   }
 
   /** A tool of the client is called once the run waits for it. */
@@ -120,9 +130,8 @@ export abstract class Teller<A extends Telling = Telling> implements Encoder {
 
   protected grow(text: string): void {
     this.#length += text.length
-    const { maxLength } = this.about
-    if (this.#length > maxLength)
-      throw new ServableError('run_too_large', `The answer has more than ${maxLength} characters`)
+    if (this.#length > this.about.maxLength)
+      throw new ServableError('run_too_large', 'The answer has too many characters')
   }
 }
 
@@ -131,12 +140,7 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
-/** How answers are cut short. The limit of steps is one: it is no call of the client's. */
-export const CUT: Readonly<Partial<Record<FinishReason, 'length' | 'content_filter'>>> = {
+/** The limit of steps is a length: it is no call of the client's. */
+const CUT: Readonly<Partial<Record<FinishReason, 'length' | 'content_filter'>>> = {
   ...{ length: 'length', tool_calls: 'length', content_filter: 'content_filter', rejected: 'content_filter' },
-}
-
-/** What a run used. */
-export function usageIn(end: End | undefined): Usage {
-  return { promptTokens: 0, completionTokens: 0, totalTokens: 0, ...(end as FinishEvent | undefined)?.usage }
 }
