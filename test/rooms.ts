@@ -17,6 +17,7 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   'mcp-client': ['admin', 'tool-servers'],
   metrics: ['metrics'],
   'model-agent': ['ai'],
+  openai: ['openai-clients'],
   sessions: ['sessions'],
   openai: ['openai'],
   runs: ['runs', 'interrupted', 'indexes'],
