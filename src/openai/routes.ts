@@ -65,7 +65,7 @@ export function mountModels(
   })
   return {
     basePath,
-    base: { path: basePath, toError },
+    base: { path: basePath, toError, isShared: true },
     routes: [
       route('GET', 'models', () => jsonReply({ object: 'list', data: models.list() })),
       route('GET', 'models/:id', (_, { params }) => jsonReply(models.get(params.id ?? ''))),
