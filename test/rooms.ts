@@ -18,6 +18,7 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   metrics: ['metrics'],
   'model-agent': ['ai'],
   sessions: ['sessions'],
+  openai: ['openai'],
   runs: ['runs', 'interrupted', 'indexes'],
   runtimes: [
     'harness',
