@@ -1,40 +1,28 @@
-import type { Builders, Paths, Schema } from '../core/builders.ts'
-import { joinPath } from '../http/router.ts'
+import type { Builders, BuiltInDescription, Operations, Schema } from '../core/builders.ts'
+import type { Route } from '../http/context.ts'
 
-export function describeChat(build: Builders, basePath: string): Paths {
-  const { operation, answer, json, eventStream } = build
-  return {
-    [joinPath(basePath, 'models')]: {
-      get: operation('discovery', 'listModels', 'List the models', {
-        responses: { 200: answer('The models', json(OBJECT)), default: failed(build) },
-      }),
-    },
-    [joinPath(basePath, 'models/{id}')]: {
-      get: operation('discovery', 'getModel', 'Get a model', {
-        parameters: [build.parameter('path', 'id', 'Name of the model')],
-        responses: { 200: answer('The model', json(OBJECT)), default: failed(build) },
-      }),
-    },
-    [joinPath(basePath, 'chat/completions')]: {
-      post: operation('run', 'completeChat', 'Chat Completions of OpenAI', {
-        requestBody: { required: true, content: json(OBJECT) },
+const ANY: Schema = { type: 'object' }
+
+/** Tells of routes. For the shapes of what they take and answer it leaves it to the documents of OpenAI. */
+export function describeRoutes(build: Builders, routes: readonly Route[]): BuiltInDescription {
+  const { operation, answer, json, eventStream, object, parameter, text } = build
+  const error = object({ message: text, type: text, code: text })
+  const paths: Record<string, Operations> = {}
+  for (const { method, path: pattern } of routes) {
+    const path = pattern.replace(':id', '{id}')
+    const verb = method.toLowerCase()
+    const id = verb + path.replace(/\W+(\w?)/g, (_, letter: string) => letter.toUpperCase())
+    paths[path] = {
+      ...paths[path],
+      [verb]: operation('run', id, `${method} ${path} of OpenAI`, {
+        parameters: path === pattern ? [] : [parameter('path', 'id', 'Id')],
+        ...(method === 'POST' && { requestBody: { content: json(ANY) } }),
         responses: {
-          200: answer('The completion, or chunks of it', { ...json(OBJECT), ...eventStream(OBJECT) }),
-          default: failed(build),
+          200: answer('The answer, or its events', { ...json(ANY), ...eventStream(ANY) }),
+          default: answer('The error', json(object({ error }))),
         },
       }),
-    },
+    }
   }
-}
-
-const OBJECT: Schema = { type: 'object' }
-
-function failed({ answer, json, object, ref: _, text }: Builders): Schema {
-  return answer('What is wrong', json(object({ error: object({ message: text, type: text, code: text }) })))
-}
-
-export function describeResponses(build: Builders, basePath: string): Paths {
-  void basePath
-  void build
-  return {}
+  return { paths }
 }

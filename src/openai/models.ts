@@ -10,9 +10,6 @@ import { ServableError } from '../errors.ts'
 import type { Catalog } from '../http/catalog.ts'
 import type { Target } from '../runs/target.ts'
 
-/** Which servable a model is. A text is its name as a model, or its kind and its name: `team/desk`. */
-export type Named = string | { readonly kind: Kind; readonly name: string }
-
 /** A model, as lists show it. */
 export interface Model {
   readonly id: string
@@ -26,70 +23,39 @@ export interface Model {
 const MAX_SHOWN = 100
 
 /** The models of a service, looked up at each request. */
-export class Models {
-  readonly #catalog: Catalog
-  readonly #named: Readonly<Record<string, Named>> | undefined
-  /** Not when it is made: some runtimes have no time then. */
-  #created: number | undefined
-
-  /** Without names all is offered that is served. */
-  constructor(catalog: Catalog, named: Readonly<Record<string, Named>> | undefined) {
-    this.#catalog = catalog
-    this.#named = named
-  }
-
-  list(): Model[] {
-    const ids = this.#named === undefined ? this.#served() : Object.keys(this.#named)
-    return ids.flatMap(id => {
-      const target = this.#find(id)
-      return target === undefined ? [] : this.#toModel(id, target)
-    })
-  }
-
-  /** Throws `agent_not_found`, as {@link Models.resolve} does. */
-  get(id: string): Model {
-    return this.#toModel(id, this.resolve(id))
-  }
-
+export interface Models {
+  list(): Model[]
+  /** Throws as `resolve` does. */
+  get(id: string): Model
   /** The servable of a model. Throws `agent_not_found`. */
-  resolve(id: string): Target {
-    const target = this.#find(id)
-    if (target !== undefined) return target
-    const shown = id.length > MAX_SHOWN ? `${id.slice(0, MAX_SHOWN)}…` : id
-    throw new ServableError('agent_not_found', `There is no model named \`${shown}\``)
-  }
+  resolve(id: string): Target
+}
 
-  #find(id: string): Target | undefined {
-    if (this.#named === undefined) return this.#byName(id)
-    const named = Object.hasOwn(this.#named, id) ? this.#named[id] : undefined
-    if (named === undefined) return undefined
-    if (typeof named === 'string') return this.#byName(named)
-    return this.#catalog.find(named.kind, named.name)
-  }
-
-  /** By its bare name, agents first, or by its kind and its name. */
-  #byName(id: string): Target | undefined {
-    for (const kind of KINDS) {
-      const prefix = `${kind}/`
-      const target =
-        this.#catalog.find(kind, id) ??
-        this.#catalog.find(kind, id.startsWith(prefix) ? id.slice(prefix.length) : '')
-      if (target !== undefined) return target
-    }
-    return undefined
-  }
-
-  /** The bare names. One that another kind has before is told with its kind. */
-  #served(): string[] {
-    return KINDS.flatMap(kind =>
-      this.#catalog.entries(kind).map(({ name }) => {
-        return this.#byName(name)?.kind === kind ? name : `${kind}/${name}`
-      }),
+/** Offers servables by names, or without names all that is served. */
+export function createModels(catalog: Catalog, named: Readonly<Record<string, string>> | undefined): Models {
+  // Not when they are made: some runtimes have no time then.
+  let created: number | undefined
+  /** By a bare name, of an agent before all others, or by a kind and a name. */
+  const byName = (id: string) =>
+    KINDS.map(kind => catalog.find(kind, id) ?? catalog.find(kind, id.split(`${kind}/`, 2)[1] ?? '')).find(
+      target => target !== undefined,
     )
+  const find = (id: string) => byName(named === undefined ? id : Object.hasOwn(named, id) ? named[id]! : '')
+  const resolve = (id: string) => {
+    const target = find(id)
+    if (target !== undefined) return target
+    throw new ServableError('agent_not_found', `There is no model named \`${id.slice(0, MAX_SHOWN)}\``)
   }
-
-  #toModel(id: string, { kind }: Target): Model {
-    this.#created ??= Math.floor(Date.now() / 1000)
-    return { id, object: 'model', created: this.#created, owned_by: kind }
+  const get = (id: string): Model => {
+    created ??= Math.floor(Date.now() / 1000)
+    return { id, object: 'model', created, owned_by: resolve(id).kind }
+  }
+  /** The bare names; with the kind where another kind has the name before. */
+  const served = (kind: Kind) =>
+    catalog.entries(kind).map(({ name }) => (find(name)?.kind === kind ? name : `${kind}/${name}`))
+  return {
+    get,
+    resolve,
+    list: () => (named === undefined ? KINDS.flatMap(served) : Object.keys(named)).filter(find).map(get),
   }
 }

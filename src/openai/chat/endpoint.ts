@@ -1,0 +1,62 @@
+/**
+ * `POST /chat/completions`.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import type { HistoryMessage } from '../../agents/contract.ts'
+import type { Core } from '../../core/built-in.ts'
+import { toldBy } from '../../encoders/conversation.ts'
+import { answeredOnly } from '../../encoders/history.ts'
+import type { Endpoint } from '../../http/context.ts'
+import { validate } from '../../validation.ts'
+import { answersTo } from '../answers.ts'
+import { asksJson, type CommonBody, clientToolsOf, commonFields, type Fields, objects } from '../body.ts'
+import { endpointOf } from '../endpoint.ts'
+import { messageOf, saidIn } from '../messages.ts'
+import type { Models } from '../models.ts'
+import { ChatEncoder } from './encoder.ts'
+
+/** The body of a request. */
+export interface ChatBody extends CommonBody {
+  readonly messages: readonly Fields[]
+  readonly response_format?: unknown
+  readonly stream_options?: unknown
+}
+
+/** The schema of a body. */
+export const ChatBodySchema: v.GenericSchema<unknown, ChatBody> = v.object({
+  ...commonFields,
+  messages: objects,
+  n: v.optional(v.picklist([1], 'must be 1')),
+  response_format: v.optional(v.unknown()),
+  stream_options: v.optional(v.unknown()),
+})
+
+/** Answers a conversation that the client remembers. */
+export function completeChat(core: Core, models: Models): Endpoint {
+  return endpointOf(core, async (json, { owner }) => {
+    const body = validate(ChatBodySchema, json, 'invalid_body', 'body')
+    const { model, stream: isStream = false, stream_options: options, response_format: format } = body
+    const { messages: _, tools: __, ...openai } = json
+    const target = models.resolve(model)
+    const messages = body.messages.map((message, at) => messageOf(message, `messages.${at}`))
+    const { input = '', earlier, given } = saidIn(messages, 'messages')
+    const clientTools = clientToolsOf(body)
+    const about = {
+      ...{ model, isStream, isJson: asksJson(format, target, 'response_format') },
+      tellsUsage: Object(options).include_usage === true,
+    }
+    return {
+      isStream,
+      how: {},
+      answers: given.length > 0 ? await answersTo(given, target, core.host, owner) : undefined,
+      async asked() {
+        const history = () => answeredOnly(earlier as HistoryMessage[])
+        return { ...toldBy({ input, history, clientTools }, target), metadata: { openai } }
+      },
+      toTeller: facts => new ChatEncoder({ ...facts, ...about }),
+    }
+  })
+}
