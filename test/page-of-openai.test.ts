@@ -77,13 +77,6 @@ it("an agent asks another service's agent", async () => {
   })
 })
 
-it('a header names the session', async () => {
-  const handler = await handlerOf('openai-sessions.ts')
-  const headers = { authorization: 'Bearer token-of-webui', 'x-openwebui-chat-id': 'chat-1' }
-  expect(await complete(handler, 'counter', headers)).toBe('Message 1')
-  expect(await complete(handler, 'counter', headers)).toBe('Message 2')
-})
-
 it('pages of another origin may send any header', async () => {
   const handler = await handlerOf('openai-cors.ts')
   const headers = { origin: 'https://app.example.com', 'access-control-request-method': 'POST' }
