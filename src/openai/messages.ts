@@ -20,7 +20,7 @@ export function messageOf(message: Fields, path: string): HistoryMessage {
   if (role === 'system' || role === 'developer') return { role: 'system', content }
   if (role === 'tool')
     return { role, toolCallId: textIn(message.tool_call_id, `${path}.tool_call_id`), result: content }
-  if (role !== 'assistant') throw misfit(`${path}.role`, 'must be system, developer, user, assistant or tool')
+  if (role !== 'assistant') throw misfit(`${path}.role`, 'must be a known role')
   const toolCalls = (Array.isArray(calls) ? calls : []).map((call, at) => {
     const { id, function: called } = Object(call)
     return callOf(id, Object(called), `${path}.tool_calls.${at}`)
@@ -77,7 +77,7 @@ export function saidIn(messages: readonly Told[], path: string): Said {
       return { input: undefined, earlier: [], given: since.flatMap(givenBy) }
     }
     default:
-      throw misfit(path, 'must end with a message of the user, or with answers to the model')
+      throw misfit(path, 'must end with a message of the user, or with answers')
   }
 }
 

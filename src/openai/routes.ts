@@ -12,7 +12,6 @@ import { path } from '../schemas.ts'
 import { isObject } from '../validation.ts'
 import { jsonReply } from '../web/reply.ts'
 import { completeChat } from './chat/endpoint.ts'
-import { describeRoutes } from './describe.ts'
 import { toError } from './errors.ts'
 import { createModels, type Models } from './models.ts'
 
@@ -61,6 +60,6 @@ export function mountModels(
   return {
     base: { path: basePath, toError, isShared: true },
     routes,
-    describe: build => describeRoutes(build, routes),
+    describe: build => build.routes(routes, 'OpenAI'),
   }
 }

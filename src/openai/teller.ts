@@ -50,14 +50,19 @@ export abstract class Teller<A extends Telling = Telling> implements Encoder {
   abstract begin(): string
   /** The whole, as far as it is told. */
   abstract get answer(): object
-  /** Tells what is new of a text. `isOther`: it is the beginning of another text than the one before. */
-  protected abstract say(type: Spoken, text: string, agent: string, isOther: boolean): string
+  /** Tells what is new of a text. */
+  protected abstract say(type: Spoken, text: string): string
   /** Asks for something. Its arguments are JSON. Undefined where it is to be asked as text. */
   protected abstract ask(request: InputRequest, args: string): string | undefined
   protected abstract over(end: End): string
   /** Tells any other event. */
   protected more(_: RunEvent): string {
     return ''
+  }
+
+  /** Why it has ended, unless it has failed. */
+  protected get reason(): FinishReason {
+    return this.end?.type === 'finish' ? this.end.finishReason : 'stop'
   }
 
   encode(event: RunEvent): string {
@@ -97,7 +102,7 @@ export abstract class Teller<A extends Telling = Telling> implements Encoder {
     if (fresh === '') return ''
     this.grow(fresh)
     this.#hasSaid ||= type === 'message'
-    return this.say(type, fresh, agent, told.isOther)
+    return this.say(type, fresh)
   }
 
   /** A tool of the client is called once the run waits for it. */
@@ -120,9 +125,8 @@ export abstract class Teller<A extends Telling = Telling> implements Encoder {
 
   protected grow(text: string): void {
     this.#length += text.length
-    const { maxLength } = this.about
-    if (this.#length > maxLength)
-      throw new ServableError('run_too_large', `The answer has more than ${maxLength} characters`)
+    if (this.#length > this.about.maxLength)
+      throw new ServableError('run_too_large', 'The answer has too many characters')
   }
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ErrorEvent, FinishReason, InputRequest } from '../../agents/contract.ts'
+import type { InputRequest } from '../../agents/contract.ts'
 import { sseData } from '../../encoders/encoder.ts'
 import { ServableError } from '../../errors.ts'
 import { errorOf } from '../errors.ts'
@@ -17,41 +17,37 @@ export interface Completion extends Telling {
   readonly tellsUsage: boolean
 }
 
+const FIELDS = { message: 'content', reasoning: 'reasoning_content' } as const
+
 /** See the module's head. */
 export class ChatEncoder extends Teller<Completion> {
-  readonly #said = { message: '', reasoning: '' }
+  readonly #said = { content: '', reasoning_content: '' }
   /** Calls of tools of the client. */
   readonly #calls: object[] = []
-  /** What all chunks begin with. */
-  readonly #head = `data: ${JSON.stringify(this.#facts('chat.completion.chunk')).slice(0, -1)},"choices":[`
 
   /** The first chunk: proxies wait for one. */
   begin(): string {
-    return this.#chunk('{"role":"assistant","content":""}')
+    return this.#chunk({ role: 'assistant', content: '' })
   }
 
   /** Throws `run_ended` where somebody has cancelled the run. */
   get answer(): object {
-    const { message: content, reasoning: reasoning_content } = this.#said
+    const { content, reasoning_content } = this.#said
+    if (this.reason === 'cancelled') throw new ServableError('run_ended', CANCELLED)
     const tool_calls = this.#calls
-    if (this.#isCancelled) throw new ServableError('run_ended', CANCELLED)
     const hasCalls = tool_calls.length > 0
     const message = {
       ...{ role: 'assistant', content: content || (hasCalls ? null : ''), refusal: null },
       ...(reasoning_content && { reasoning_content }),
       ...(hasCalls && { tool_calls }),
     }
-    return {
-      ...this.#facts('chat.completion'),
-      choices: [{ index: 0, message, logprobs: null, finish_reason: this.#reason }],
-      usage: this.#usage,
-    }
+    return this.#whole('', { message }, this.#finishReason, { usage: this.#usage })
   }
 
   protected say(type: Spoken, text: string): string {
-    this.#said[type] += this.about.isStream ? '' : text
-    const field = type === 'message' ? 'content' : 'reasoning_content'
-    return this.#chunk(`{"${field}":${JSON.stringify(text)}}`)
+    const field = FIELDS[type]
+    if (!this.about.isStream) this.#said[field] += text
+    return this.#chunk({ [field]: text })
   }
 
   protected ask(
@@ -65,27 +61,20 @@ export class ChatEncoder extends Teller<Completion> {
       function: { name, arguments: args },
     }
     const index = this.#calls.push(call) - 1
-    return this.#chunk(JSON.stringify({ tool_calls: [{ index, ...call }] }))
+    return this.#chunk({ tool_calls: [{ index, ...call }] })
   }
 
   protected over(end: End): string {
-    if (!this.about.isStream) return ''
-    const { code, error } = this.#isCancelled ? { code: 'cancelled', error: CANCELLED } : (end as ErrorEvent)
-    if (code) return sseData({ error: errorOf(error, code) })
-    const usage = this.about.tellsUsage ? `${this.#head}],"usage":${JSON.stringify(this.#usage)}}\n\n` : ''
-    return `${this.#chunk('{}', `"${this.#reason}"`)}${usage}data: [DONE]\n\n`
+    const { isStream, tellsUsage } = this.about
+    if (!isStream) return ''
+    if (end.type === 'error') return sseData({ error: errorOf(end.error, end.code) })
+    if (this.reason === 'cancelled') return sseData({ error: errorOf(CANCELLED, 'cancelled') })
+    const usage = tellsUsage ? sseData({ ...this.#facts('.chunk'), choices: [], usage: this.#usage }) : ''
+    return `${this.#chunk({}, this.#finishReason)}${usage}data: [DONE]\n\n`
   }
 
-  get #finishReason(): FinishReason {
-    return this.end?.type === 'finish' ? this.end.finishReason : 'stop'
-  }
-
-  get #isCancelled(): boolean {
-    return this.#finishReason === 'cancelled'
-  }
-
-  get #reason(): string {
-    return CUT[this.#finishReason] ?? (this.#calls.length > 0 ? 'tool_calls' : 'stop')
+  get #finishReason(): string {
+    return CUT[this.reason] ?? (this.#calls.length > 0 ? 'tool_calls' : 'stop')
   }
 
   get #usage(): object {
@@ -93,16 +82,20 @@ export class ChatEncoder extends Teller<Completion> {
     return { prompt_tokens: promptTokens, completion_tokens: completionTokens, total_tokens: totalTokens }
   }
 
-  /** What an answer and all chunks begin with. */
-  #facts(object: string): object {
+  #facts(suffix: string): object {
     const { runId, createdMs, model } = this.about
-    return { id: `chatcmpl-${runId}`, object, created: Math.floor(createdMs / 1000), model }
+    const created = Math.floor(createdMs / 1000)
+    return { id: `chatcmpl-${runId}`, object: `chat.completion${suffix}`, created, model }
   }
 
-  #chunk(delta: string, reason: string | null = null): string {
-    if (!this.about.isStream) return ''
-    const usage = this.about.tellsUsage ? ',"usage":null' : ''
-    return `${this.#head}{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${reason}}]${usage}}\n\n`
+  #whole(suffix: string, choice: object, finish_reason: string | null, usage: object | false): object {
+    const choices = [{ index: 0, ...choice, logprobs: null, finish_reason }]
+    return { ...this.#facts(suffix), choices, ...usage }
+  }
+
+  #chunk(delta: object, reason: string | null = null): string {
+    const { isStream, tellsUsage } = this.about
+    return isStream ? sseData(this.#whole('.chunk', { delta }, reason, tellsUsage && { usage: null })) : ''
   }
 }
 

@@ -26,7 +26,6 @@ type Item = { readonly id: string; readonly type: string } & Fields
 /** The item that is being said. */
 interface Open {
   readonly type: Spoken
-  readonly agent: string
   readonly id: string
   readonly index: number
   text: string
@@ -99,21 +98,20 @@ export class ResponseEncoder extends Teller<About> {
     )
   }
 
-  protected say(type: Spoken, text: string, agent: string, isOther: boolean): string {
-    let open = this.#open
+  protected say(type: Spoken, text: string): string {
+    const form = FORMS[type]
     let before = ''
-    if (open?.type !== type || open.agent !== agent || isOther) {
+    let open = this.#open
+    if (open?.type !== type) {
       before = this.#close()
       const index = this.#output.length
-      const { prefix, part, made } = FORMS[type]
-      open = { type, agent, id: this.#idAt(prefix, index), index, text: '' }
+      open = { type, id: this.#idAt(form.prefix, index), index, text: '' }
       this.#open = open
+      const part = form.made('')
       before +=
-        this.#add(this.#spoken(open, 'in_progress', [])) +
-        this.#part(open, `${part}.added`, { part: made('') })
+        this.#add(this.#spoken(open, 'in_progress', [])) + this.#part(open, `${form.part}.added`, { part })
     }
     open.text += text
-    const form = FORMS[type]
     return before + this.#part(open, `${form.text}.delta`, { delta: text, ...form.more })
   }
 
