@@ -77,10 +77,12 @@ it("an agent asks another service's agent", async () => {
   })
 })
 
-it('pages of another origin may send any header', async () => {
+it('pages of another origin may send any header, and read whether to retry', async () => {
   const handler = await handlerOf('openai-cors.ts')
   const headers = { origin: 'https://app.example.com', 'access-control-request-method': 'POST' }
   const answer = await handler(new Request(`${DEV}/v1/responses`, { method: 'OPTIONS', headers }))
   const allowed = answer.headers.get('access-control-allow-headers')?.split(', ')
   expect(allowed).toEqual(expect.arrayContaining(['authorization', '*']))
+  const models = await handler(new Request(`${DEV}/v1/models`, { headers }))
+  expect(models.headers.get('access-control-expose-headers')).toContain('x-should-retry')
 })

@@ -56,11 +56,8 @@ export interface BuiltIn extends Omit<Plugin, 'mount'> {
 /** The same, mounted. */
 export interface BuiltInMounted extends Omit<Mounted, 'routes' | 'base' | 'describe'> {
   readonly routes?: readonly Route[]
-  /**
-   * With how errors of paths that are no routes are answered. Where it is shared, others may have routes below it: A2A 0.3 has some
-   * below `/v1`, as OpenAI has.
-   */
-  readonly base?: Mounted['base'] & Pick<Route, 'toError'> & { readonly isShared?: boolean }
+  /** With how errors of paths that are no routes are answered. */
+  readonly base?: Mounted['base'] & Pick<Route, 'toError'>
   /** Who may call its routes across origins: null for nobody. Absent: as the handler's. */
   readonly cors?: Cors | null
   /** Around all other middleware. */

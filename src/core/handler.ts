@@ -83,7 +83,7 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
       ...own,
       ...mounted.flatMap(({ name: owner, routes = [] }) => routes.map(route => ({ ...route, owner }))),
     ],
-    mounted.flatMap(({ name: owner, base }) => (base && !base.isShared ? [{ owner, path: base.path }] : [])),
+    mounted.flatMap(({ name: owner, base }) => (base?.guard ? [{ owner, path: base.path }] : [])),
   )
   const bases = mounted.flatMap(({ name, base, cors }) =>
     base === undefined ? [] : [{ ...base, part: name, ...(cors !== undefined && { cors }) }],

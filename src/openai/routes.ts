@@ -58,7 +58,7 @@ export function mountModels(
     ...(more?.(models, route) ?? []),
   ]
   return {
-    base: { path: basePath, toError, isShared: true },
+    base: { path: basePath, toError },
     routes,
     describe: build => build.routes(routes, 'OpenAI'),
   }

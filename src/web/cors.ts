@@ -56,7 +56,6 @@ const EXPOSED = [
   'ratelimit-policy',
   'content-disposition',
   'x-error-code',
-  'x-should-retry',
 ]
 
 /** Builds the CORS part once. `keyHeaders` are the provider key headers to allow. Undefined if CORS is off. */

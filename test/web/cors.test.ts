@@ -77,7 +77,6 @@ describe('createCors', () => {
       'ratelimit-policy',
       'content-disposition',
       'x-error-code',
-      'x-should-retry',
     ]
     expect(exposed).toEqual([...needed, 'x-own'])
   })
