@@ -57,9 +57,5 @@ export function mountModels(
     route('POST', 'chat/completions', completeChat(core, models)),
     ...(more?.(models, route) ?? []),
   ]
-  return {
-    base: { path: basePath, toError },
-    routes,
-    describe: build => build.routes(routes, 'OpenAI'),
-  }
+  return { base: { path: basePath, toError }, routes, describe: build => build.routes(routes, 'OpenAI') }
 }
