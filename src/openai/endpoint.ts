@@ -27,7 +27,7 @@ export interface Plan {
   /** The run that waits for it; undefined where it asks for a new one. */
   readonly answers: Answers | undefined
   asked(): Promise<AskedRun>
-  readonly how: Pick<AskedRun, 'isBackground' | 'keepsInput'>
+  readonly how: Pick<AskedRun, 'isBackground' | 'keepsInput' | 'metadata'>
   toTeller(facts: Facts): Teller
 }
 
@@ -50,7 +50,7 @@ export function endpointOf(
               asker,
             ),
           }
-        : await core.answer({ id: answers.id, answers: answers.answers, ...how }, asker)
+        : await core.answer({ ...answers, ...how }, asker)
     if (started === undefined)
       throw new ServableError('request_changed', 'The run waits for something else by now')
     const { id: runId, run, record } = started
