@@ -3,6 +3,7 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { OPENAI_PEERS } from './openai.ts'
 import { Server } from './server.ts'
 import { PEERS } from './who.ts'
 
@@ -18,8 +19,9 @@ interface Profile {
 }
 
 const [name = 'servable', what = 'runs', seconds = '5'] = process.argv.slice(2)
-const peer = PEERS.find(each => each.name === name || each.entry.endsWith(`/${name}.ts`))
-if (peer === undefined) throw new Error(`One of ${PEERS.map(each => each.name).join(', ')}`)
+const peers = [...PEERS, ...OPENAI_PEERS]
+const peer = peers.find(each => each.name === name || each.entry.endsWith(`/${name}.ts`))
+if (peer === undefined) throw new Error(`One of ${peers.map(each => each.name).join(', ')}`)
 
 const folder = await mkdtemp(join(tmpdir(), 'servable-profile-'))
 try {
