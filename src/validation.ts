@@ -43,6 +43,11 @@ export function list<T>(
   )
 }
 
+/** The error for a field of a body. */
+export function misfit(path: string, message: string): ServableError {
+  return new ServableError('invalid_body', `\`${path}\` ${message}`, { issues: [{ path, message }] })
+}
+
 /**
  * The checked value. Throws a `ServableError` with `code` that names the wrong fields, five at the most; `whole` names
  * the value itself. A large value is looked at up to its first mistake.

@@ -33,6 +33,7 @@ const ROOMS = {
   'src/approvals/plugin.ts': ['approvals'],
   'src/ai-sdk-ui/plugin.ts': ['aiSdkUi'],
   'src/ag-ui/plugin.ts': ['agUi'],
+  'src/openai/plugin.ts': ['openai'],
   'src/metrics/plugin.ts': ['metrics', 'MetricsExporter'],
   'src/admin/plugin.ts': ['admin'],
   'src/openapi/plugin.ts': ['openapi'],
@@ -53,7 +54,7 @@ function withPlugin(name: string, entry: string, call: string, limit: number, ke
 }
 
 const ALL = [
-  'cors(true), rateLimit(), uploads(), trustProxy(1), corrections(), tools(), openapi(), files(), sessions(), approvals(), aiSdkUi(), agUi(),',
+  'cors(true), rateLimit(), uploads(), trustProxy(1), corrections(), tools(), openapi(), files(), sessions(), approvals(), aiSdkUi(), agUi(), openai(),',
   'metrics(new MetricsExporter()), admin(), a2a(), eventSocket()',
 ].join(' ')
 
@@ -84,6 +85,8 @@ export const BUNDLES: readonly Bundle[] = [
   withPlugin('`sessions()`, `memoryState()`', 'src/sessions/plugin.ts', 'sessions()', 60.0, true),
   withPlugin('`aiSdkUi()`', 'src/ai-sdk-ui/plugin.ts', 'aiSdkUi()', 39.4),
   withPlugin('`agUi()`', 'src/ag-ui/plugin.ts', 'agUi()', 39.4),
+  withPlugin('`chatCompletions()`', 'src/openai/chat-completions.ts', 'chatCompletions()', 38.4),
+  withPlugin('`openai()`', 'src/openai/plugin.ts', 'openai()', 42.4),
   withPlugin('`metrics()`', 'src/metrics/plugin.ts', 'metrics(new MetricsExporter())', 42.7),
   withPlugin('`openapi()`', 'src/openapi/plugin.ts', 'openapi()', 45.7),
   withPlugin('`eventSocket()`', 'src/gateway/plugin.ts', 'eventSocket()', 53.2),

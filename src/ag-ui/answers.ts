@@ -6,13 +6,14 @@
  */
 
 import type { Answer, InputRequest } from '../agents/contract.ts'
+import { givenIn } from '../encoders/history.ts'
 import { ServableError } from '../errors.ts'
 import { AnswersSchema } from '../runs/answers.ts'
 import type { RunHost, Viewer } from '../runs/host.ts'
 import type { Target } from '../runs/target.ts'
-import { validate } from '../validation.ts'
+import { misfit, validate } from '../validation.ts'
 import type { Message, ResumeEntry, RunAgentInput, ToolMessage } from './input.ts'
-import { lastUserOf, parsed } from './messages.ts'
+import { lastUserOf } from './messages.ts'
 
 /** Answers to a run that waits. */
 export interface Answers {
@@ -106,12 +107,6 @@ function called(results: readonly ToolMessage[], requests: readonly InputRequest
   })
 }
 
-/** What a tool gave or a page says, which clients of text carry as JSON. */
-function givenIn(content: unknown): unknown {
-  if (typeof content !== 'string' || !/^\s*([[{]|(true|false)\s*$)/.test(content)) return content
-  return parsed(content)
-}
-
 function answerTo({ id, kind }: Pick<InputRequest, 'id' | 'kind'>, value: unknown, path: string): object {
   if (kind === 'approval') return { id, ...decisionOf(givenIn(value), path) }
   if (value === undefined) throw misfit(path, 'must be given')
@@ -142,8 +137,4 @@ function isDecision(value: unknown): boolean {
   if (typeof value === 'boolean') return true
   const { approved, decision } = Object(value) as Fields
   return typeof approved === 'boolean' || decision === 'approve' || decision === 'deny'
-}
-
-function misfit(path: string, message: string): ServableError {
-  return new ServableError('invalid_body', `\`${path}\` ${message}`, { issues: [{ path, message }] })
 }

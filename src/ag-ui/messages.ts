@@ -6,19 +6,16 @@
 
 import type { ClientTool, ContentPart, HistoryMessage, RunInput } from '../agents/contract.ts'
 import type { Conversation } from '../encoders/conversation.ts'
+import { answeredOnly, parsed } from '../encoders/history.ts'
 import { partsOfFile } from '../encoders/parts.ts'
-import { ServableError } from '../errors.ts'
-import { isObject } from '../validation.ts'
-import { parseJson } from '../web/json.ts'
-import type { Call, Content, Message, RunAgentInput, ToolMessage } from './input.ts'
+import { isObject, misfit } from '../validation.ts'
+import type { Call, Content, Message, RunAgentInput } from './input.ts'
 
 /** What a client says: its newest message of a user, and what came before that. Throws `invalid_body` where there is none. */
 export function conversationOf({ threadId, messages, tools }: RunAgentInput): Conversation {
   const at = lastUserOf(messages)
   const message = messages[at]
-  if (message?.role !== 'user') {
-    throw new ServableError('invalid_body', '`messages` must have a message of a user')
-  }
+  if (message?.role !== 'user') throw misfit('messages', 'must have a user message')
   return {
     thread: threadId,
     input: inputOf(message.content),
@@ -39,64 +36,30 @@ function toClientTool({ name, description, parameters }: RunAgentInput['tools'][
   return { name, description, parameters: isSchema ? parameters : undefined }
 }
 
-/** What was said. A call that has no result, and a result of no call, are left out: models refuse them. */
+/** What was said, but for what models refuse. */
 function historyOf(messages: readonly Message[]): HistoryMessage[] {
-  const results = new Set(messages.flatMap(each => (each.role === 'tool' ? [each.toolCallId] : [])))
-  const open = new Map<string, string>()
-  const told = messages.map((message): HistoryMessage | undefined => {
-    switch (message.role) {
-      case 'user':
-        return { role: 'user', content: inputOf(message.content) }
-      case 'assistant':
-        return answerOf(message.content, callsIn(message, results, open))
-      case 'tool':
-        return resultOf(message, open)
-      default:
-        return 'content' in message ? { role: 'system', content: message.content } : undefined
-    }
-  })
-  return told.filter(message => message !== undefined)
+  return answeredOnly(messages.flatMap(toHistory))
 }
 
-/** The calls of a message that have a result. */
-function callsIn(
-  { toolCalls = [] }: { toolCalls?: Call[] | undefined },
-  results: Set<string>,
-  open: Map<string, string>,
-) {
-  return toolCalls
-    .filter(({ id }) => results.delete(id))
-    .map(({ id: toolCallId, function: { name: toolName, arguments: args } }) => {
-      open.set(toolCallId, toolName)
-      return { toolCallId, toolName, args: parsed(args) }
-    })
-}
-
-/** JSON that a body has as text, within the bounds of the body itself; the text where it is none. */
-export function parsed(text: string): unknown {
-  try {
-    return parseJson(text)
-  } catch {
-    return text
+function toHistory(message: Message): HistoryMessage | [] {
+  switch (message.role) {
+    case 'user':
+      return { role: 'user', content: inputOf(message.content) }
+    case 'assistant':
+      return {
+        role: 'assistant',
+        content: message.content ?? undefined,
+        toolCalls: message.toolCalls?.map(toCall),
+      }
+    case 'tool':
+      return { role: 'tool', toolCallId: message.toolCallId, result: message.error || message.content }
+    default:
+      return 'content' in message ? { role: 'system', content: message.content } : []
   }
 }
 
-function answerOf(
-  content: string | null | undefined,
-  toolCalls: ReturnType<typeof callsIn>,
-): HistoryMessage | undefined {
-  const calls = toolCalls.length > 0 && { toolCalls }
-  return content || calls ? { role: 'assistant', ...(content && { content }), ...calls } : undefined
-}
-
-function resultOf(
-  { toolCallId, content, error }: ToolMessage,
-  open: Map<string, string>,
-): HistoryMessage | undefined {
-  const toolName = open.get(toolCallId)
-  return open.delete(toolCallId)
-    ? { role: 'tool', toolCallId, toolName, result: error || content }
-    : undefined
+function toCall({ id: toolCallId, function: { name: toolName, arguments: args } }: Call) {
+  return { toolCallId, toolName, args: parsed(args) }
 }
 
 /** What a user said. A file that is named by a provider's handle is left out: nobody here can read it. So is an empty one. */

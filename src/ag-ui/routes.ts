@@ -8,14 +8,14 @@ import type { FinishEvent, Kind } from '../agents/contract.ts'
 import { KINDS } from '../agents/registry.ts'
 import type { Core } from '../core/built-in.ts'
 import { askedBy } from '../encoders/conversation.ts'
-import { encoded, sseData } from '../encoders/encoder.ts'
+import { after, encoded, sseData } from '../encoders/encoder.ts'
 import { RequestAsker } from '../http/asker.ts'
 import type { Endpoint, Route } from '../http/context.ts'
 import { joinPath } from '../http/router.ts'
 import type { StartedRun } from '../http/start-run.ts'
 import { readJson, requireJson } from '../web/body.ts'
 import { Reply, sseReply } from '../web/reply.ts'
-import { counted, SSE_HEADERS, type SseSource } from '../web/sse.ts'
+import { counted, SSE_HEADERS } from '../web/sse.ts'
 import { answersOf } from './answers.ts'
 import { AgUiEncoder } from './encoder.ts'
 import { finished } from './finish.ts'
@@ -73,18 +73,5 @@ function answer(kind: Kind, core: Core): Endpoint {
     const about = { runId, client, isVersion1, mayResume: run === undefined, ...given?.known }
     const source = await encoded(started, new AgUiEncoder(about), core, request, state)
     return sseReply(counted(after(head, source), openStream), { 'x-run-id': runId })
-  }
-}
-
-/** A text, and then what a source gives. */
-function after(text: string, source: SseSource): SseSource {
-  let isTold = false
-  return {
-    cancel: () => source.cancel(),
-    read(take) {
-      const goesOn = isTold || take(text)
-      isTold = true
-      if (goesOn) source.read(take)
-    },
   }
 }

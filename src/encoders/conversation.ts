@@ -19,8 +19,8 @@ import { validate } from '../validation.ts'
 
 /** What a client tells. */
 export interface Conversation {
-  /** Its id of the conversation. */
-  readonly thread: string
+  /** Its id of the conversation; undefined where the client alone remembers. */
+  readonly thread: string | undefined
   /** The newest message of the user, and the client's id of it. */
   readonly input: RunInput
   readonly messageId?: string | undefined
@@ -71,7 +71,7 @@ export const idText: v.GenericSchema<string> = v.pipe(
 
 /** The session of a caller with an identity, where sessions are kept. */
 function sessionIn(
-  sessionId: string,
+  sessionId: string | undefined,
   target: Target,
   { runs, whyUnstored }: Pick<Core, 'runs' | 'whyUnstored'>,
   state: RequestState,

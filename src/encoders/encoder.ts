@@ -105,6 +105,19 @@ export async function ofLogs(
   })
 }
 
+/** A text, and then what a source gives. */
+export function after(text: string, source: SseSource): SseSource {
+  let isTold = false
+  return {
+    cancel: () => source.cancel(),
+    read(take) {
+      const goesOn = isTold || take(text)
+      isTold = true
+      if (goesOn) source.read(take)
+    },
+  }
+}
+
 /** What the client of a stream is told whose log cannot be read. */
 const BROKEN = {
   type: 'error',

@@ -6,8 +6,7 @@
 
 import * as v from 'valibot'
 import type { ClientTool, ContentPart, HistoryMessage, RunInput } from '../agents/contract.ts'
-import { ServableError } from '../errors.ts'
-import { isObject, list, validate } from '../validation.ts'
+import { isObject, list, misfit, validate } from '../validation.ts'
 
 const data = v.pipe(v.string(), v.nonEmpty('must be base64 or a URL, not empty'))
 const mimeType = v.pipe(
@@ -86,11 +85,10 @@ function checkAnswers(messages: readonly HistoryMessage[]): void {
   for (const [index, message] of messages.entries()) {
     if (message.role === 'assistant') for (const call of message.toolCalls ?? []) open.add(call.toolCallId)
     if (message.role !== 'tool' || open.delete(message.toolCallId)) continue
-    const issue = {
-      path: `history.${index}.toolCallId`,
-      message: 'must be a call of an earlier assistant message that has no result yet',
-    }
-    throw new ServableError('invalid_body', `\`${issue.path}\` ${issue.message}`, { issues: [issue] })
+    throw misfit(
+      `history.${index}.toolCallId`,
+      'must be a call of an earlier assistant message that has no result yet',
+    )
   }
 }
 

@@ -11,6 +11,7 @@ import type { KeptWork } from '../agents/work.ts'
 import { canonicalJson } from '../canonical-json.ts'
 import { ServableError } from '../errors.ts'
 import type { Footing, Reader, Transaction } from '../state/store.ts'
+import { misfit } from '../validation.ts'
 import type { RunRecord } from './record.ts'
 import type { Target } from './target.ts'
 
@@ -233,10 +234,6 @@ function checkFit(request: InputRequest, answer: Answer, path: string): void {
 function checkSchema(value: unknown, schema: unknown, path: string): void {
   const why = misfitOf(value, Object(schema))
   if (why !== undefined) throw misfit(path, why)
-}
-
-function misfit(path: string, message: string): ServableError {
-  return new ServableError('invalid_body', `\`${path}\` ${message}`, { issues: [{ path, message }] })
 }
 
 /** A run that used a key of its client goes on, or runs again, only with one. */

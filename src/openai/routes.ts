@@ -1,0 +1,76 @@
+/**
+ * What Chat Completions and Responses share: their place, their errors, and the models.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import { KINDS } from '../agents/registry.ts'
+import type { BuiltInMounted, Core } from '../core/built-in.ts'
+import type { Endpoint, Route } from '../http/context.ts'
+import { joinPath } from '../http/router.ts'
+import { path } from '../schemas.ts'
+import { headerName } from '../validation.ts'
+import { jsonReply } from '../web/reply.ts'
+import { completeChat } from './chat/routes.ts'
+import { toError } from './errors.ts'
+import { Models, type Named } from './models.ts'
+
+/** How models are served. */
+export interface ModelOptions {
+  /** The path of all routes, whatever the handler's `prefix`. Default: `/v1`. */
+  readonly path?: string | undefined
+  /**
+   * Which models are offered, by the names that clients use: `{ 'gpt-5': 'helper', desk: { kind: 'team', name: 'desk' } }`. Default:
+   * all that is served, by name. A team or workflow with the name of another servable is `team/desk` or `workflow/desk`.
+   */
+  readonly models?: Readonly<Record<string, Named>> | undefined
+  /**
+   * The request header that names the session of a chat, for a caller with an identity where sessions are kept. Without it the client
+   * remembers. Default: `x-session-id`.
+   */
+  readonly sessionHeader?: string | undefined
+}
+
+const name = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'))
+
+/** The schemas of these options. */
+export const modelOptions: v.ObjectEntries = {
+  path: v.optional(path),
+  models: v.optional(
+    v.record(
+      name,
+      v.union(
+        [name, v.strictObject({ kind: v.picklist(KINDS), name })],
+        'must be the name of a servable, or { kind, name }',
+      ),
+    ),
+  ),
+  sessionHeader: v.optional(headerName),
+}
+
+/** Makes a route below the path of the plugin. */
+export type MakeRoute = (method: Route['method'], path: string, endpoint: Endpoint) => Route
+
+/** Mounts the models and Chat Completions, and what else there is. */
+export function mountModels(
+  core: Core,
+  { path: basePath = '/v1', models: named, sessionHeader = 'x-session-id' }: ModelOptions,
+  more?: (models: Models, route: MakeRoute) => readonly Route[],
+): Pick<BuiltInMounted, 'routes' | 'base'> & { readonly basePath: string } {
+  const models = new Models(core.catalog, named)
+  const part = 'openai'
+  const route: MakeRoute = (method, below, endpoint) => ({
+    ...{ method, path: joinPath(basePath, below), part, toError, endpoint },
+  })
+  return {
+    basePath,
+    base: { path: basePath, toError },
+    routes: [
+      route('GET', 'models', () => jsonReply({ object: 'list', data: models.list() })),
+      route('GET', 'models/:id', (_, { params }) => jsonReply(models.get(params.id ?? ''))),
+      route('POST', 'chat/completions', completeChat(core, models, sessionHeader)),
+      ...(more?.(models, route) ?? []),
+    ],
+  }
+}
