@@ -40,6 +40,8 @@ interface Open {
   readonly agent: string
   readonly index: number
   readonly id: string
+  /** What all its deltas have, as members of JSON: they are most of a stream. */
+  readonly ofDeltas: string
   text: string
 }
 
@@ -65,7 +67,7 @@ export class ResponseEncoder implements Encoder {
   readonly #known = new Set<string>()
   readonly #told = new Map<string, ToldText>()
   readonly #size: Size
-  #sequence = 0
+  #sequence = -1
   #open: Open | undefined
   #hasSaid = false
   #end: End | undefined
@@ -145,9 +147,16 @@ export class ResponseEncoder implements Encoder {
   }
 
   #tell(type: string, fields: object): string {
-    const sequence_number = this.#sequence++
-    if (sequence_number <= this.#about.after) return ''
-    return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number, ...fields })}\n\n`
+    return this.#isNew() ? this.#event(type, membersOf(fields)) : ''
+  }
+
+  /** Counts an event. Whether its reader does not have it yet. */
+  #isNew(): boolean {
+    return ++this.#sequence > this.#about.after
+  }
+
+  #event(type: string, members: string): string {
+    return `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequence},${members}}\n\n`
   }
 
   #say(type: Spoken, text: string, agent = ''): string {
@@ -174,26 +183,26 @@ export class ResponseEncoder implements Encoder {
     return told
   }
 
-  #delta({ type, id: item_id, index: output_index }: Open, delta: string): string {
-    const place = { item_id, output_index }
-    return type === 'message'
-      ? this.#tell('response.output_text.delta', { ...place, content_index: 0, delta, logprobs: [] })
-      : this.#tell('response.reasoning_summary_text.delta', { ...place, summary_index: 0, delta })
+  #delta({ type, ofDeltas }: Open, delta: string): string {
+    if (!this.#isNew()) return ''
+    const name = type === 'message' ? 'output_text' : 'reasoning_summary_text'
+    return this.#event(`response.${name}.delta`, `${ofDeltas},"delta":${JSON.stringify(delta)}`)
   }
 
   #openItem(type: Spoken, agent: string): string {
     const index = this.#output.length
-    const id = idOf(type === 'message' ? 'msg' : 'rs', this.#about.runId, index)
-    this.#open = { type, agent, index, id, text: '' }
+    const isMessage = type === 'message'
+    const id = idOf(isMessage ? 'msg' : 'rs', this.#about.runId, index)
     const place = { item_id: id, output_index: index }
-    const added = this.#add(itemOf(this.#open, 'in_progress'))
+    const at = isMessage ? { ...place, content_index: 0 } : { ...place, summary_index: 0 }
+    const ofDeltas = membersOf(isMessage ? { ...at, logprobs: [] } : at)
+    this.#open = { type, agent, index, id, ofDeltas, text: '' }
     return (
-      added +
-      (type === 'message'
-        ? this.#tell('response.content_part.added', { ...place, content_index: 0, part: partOf('') })
+      this.#add(itemOf(this.#open, 'in_progress')) +
+      (isMessage
+        ? this.#tell('response.content_part.added', { ...at, part: partOf('') })
         : this.#tell('response.reasoning_summary_part.added', {
-            ...place,
-            summary_index: 0,
+            ...at,
             part: { type: 'summary_text', text: '' },
           }))
     )
@@ -345,6 +354,11 @@ export class ResponseEncoder implements Encoder {
     const last = this.#tell(`response.${type}`, { response: this.response })
     return told + last + (last && DONE)
   }
+}
+
+/** The members of an object as JSON, without its braces. */
+function membersOf(fields: object): string {
+  return JSON.stringify(fields).slice(1, -1)
 }
 
 function textOf(value: unknown): string {
