@@ -60,16 +60,15 @@ const id = '5f0c9d0e-8a52-4bd4-9f4b-0c1d2e3f4a5b'
 const chat = (): Encoder => new MessageStream({ id, runId: id, isStored: false })
 const storedChat = (): Encoder => new MessageStream({ id, runId: id, isStored: true })
 const agUi = (): Encoder => new AgUiEncoder({ runId: id, client: { threadId: 'thread', runId: 'run' } })
-const completion = (): Encoder =>
-  new ChatEncoder({
-    ...{ runId: id, model: 'helper', created: 1_795_000_000, maxLength: Number.MAX_SAFE_INTEGER },
-    ...{ isStream: true, tellsUsage: false, isJson: false, isStored: false },
-  })
+const telling = {
+  ...{ runId: id, model: 'helper', createdMs: 1_795_000_000_000, answered: [] },
+  ...{ isStream: true, isJson: false, isStored: false, maxLength: Number.MAX_SAFE_INTEGER },
+}
+const completion = (): Encoder => new ChatEncoder({ ...telling, tellsUsage: false })
 const responseOf = (isStored: boolean): Encoder =>
   new ResponseEncoder({
-    ...{ runId: id, told: { model: 'helper' }, createdMs: 1_795_000_000_000, isBackground: false },
-    ...{ maxLength: Number.MAX_SAFE_INTEGER, isKept: isStored, isJson: false, isStored },
-    ...{ toolCalls: 'mcp_call', answered: [], after: -1 },
+    ...{ ...telling, isStored, isKept: isStored, isBackground: false },
+    ...{ body: {}, clientTools: undefined, previous: undefined, toolCalls: 'mcp_call' },
   })
 const response = () => responseOf(false)
 const storedResponse = () => responseOf(true)

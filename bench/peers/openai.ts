@@ -48,18 +48,22 @@ const responses = (name: string, entry: string, rest: object = { store: false })
     ...rest,
   }))
 
-const ourRoute = (path: string): Ask => ({
+const ourRoute = (path: string, rest: object): Ask => ({
   path: `/api/agents/echo/${path}`,
-  body: input => ({ input, history: conversation }),
+  body: input => ({ input, history: conversation, ...rest }),
 })
+
+const ownRoutes = (name: string, rest: object = {}): Peer => ({
+  ...peer(name, OURS, '', '"text":"word', () => ({})),
+  run: ourRoute('run', rest),
+  stream: ourRoute('stream', rest),
+})
+
 const OURS = 'servers/openai'
 const BY_HAND = 'frameworks/openai-express'
 
-const OWN: Peer = {
-  ...peer('servable, own routes', OURS, '', '"text":"word', () => ({})),
-  run: ourRoute('run'),
-  stream: ourRoute('stream'),
-}
+const OWN = ownRoutes('servable, own routes')
+const OWN_STORED = ownRoutes('servable, own routes, stored', { background: true })
 const CHAT = chat('servable, Chat Completions', OURS)
 const RESPONSES = responses('servable, Responses', OURS)
 const STORED = responses('servable, Responses, stored', OURS, {})
@@ -77,6 +81,7 @@ const MASTRA: Peer = peer(
 
 export const OPENAI_PEERS: readonly Peer[] = [
   OWN,
+  OWN_STORED,
   CHAT,
   RESPONSES,
   STORED,
@@ -90,7 +95,7 @@ export const OPENAI_PEERS: readonly Peer[] = [
 const BESIDE = [
   [CHAT, OWN],
   [RESPONSES, OWN],
-  [STORED, OWN],
+  [STORED, OWN_STORED],
   [CHAT, EXPRESS_CHAT],
   [RESPONSES, EXPRESS_RESPONSES],
   [STORED, EXPRESS_RESPONSES],

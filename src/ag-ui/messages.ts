@@ -5,14 +5,14 @@
  */
 
 import type { ClientTool, ContentPart, HistoryMessage, RunInput } from '../agents/contract.ts'
-import type { Conversation } from '../encoders/conversation.ts'
+import type { EditedConversation } from '../encoders/edits.ts'
 import { answeredOnly, parsed } from '../encoders/history.ts'
 import { partsOfFile } from '../encoders/parts.ts'
 import { isObject, misfit } from '../validation.ts'
 import type { Call, Content, Message, RunAgentInput } from './input.ts'
 
 /** What a client says: its newest message of a user, and what came before that. Throws `invalid_body` where there is none. */
-export function conversationOf({ threadId, messages, tools }: RunAgentInput): Conversation {
+export function conversationOf({ threadId, messages, tools }: RunAgentInput): EditedConversation {
   const at = lastUserOf(messages)
   const message = messages[at]
   if (message?.role !== 'user') throw misfit('messages', 'must have a user message')

@@ -7,7 +7,7 @@
 import type { FinishEvent, Kind } from '../agents/contract.ts'
 import { KINDS } from '../agents/registry.ts'
 import type { Core } from '../core/built-in.ts'
-import { askedBy } from '../encoders/conversation.ts'
+import { askedBy } from '../encoders/edits.ts'
 import { after, encoded, sseData } from '../encoders/encoder.ts'
 import { RequestAsker } from '../http/asker.ts'
 import type { Endpoint, Route } from '../http/context.ts'

@@ -6,7 +6,7 @@
 
 import type { InputRequest } from '../agents/contract.ts'
 import type { Core } from '../core/built-in.ts'
-import { askedBy } from '../encoders/conversation.ts'
+import { askedBy } from '../encoders/edits.ts'
 import { encoded, ofLogs } from '../encoders/encoder.ts'
 import { isServableError } from '../errors.ts'
 import { RequestAsker } from '../http/asker.ts'

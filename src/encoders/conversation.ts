@@ -8,9 +8,7 @@
 import * as v from 'valibot'
 import type { HistoryMessage, RunInput } from '../agents/contract.ts'
 import { type SessionKeeper, type SessionKey, sessionOf } from '../agents/memory.ts'
-import type { Turn } from '../agents/turn.ts'
 import type { Core } from '../core/built-in.ts'
-import { ServableError } from '../errors.ts'
 import type { RequestState } from '../http/context.ts'
 import type { AskedRun } from '../http/start-run.ts'
 import { parseConversation, RunInputSchema } from '../runs/input.ts'
@@ -28,38 +26,31 @@ export interface Conversation {
   readonly history: () => readonly HistoryMessage[]
   /** Checked here. */
   readonly clientTools?: unknown
-  /**
-   * The message takes the place of the one with its id, and what came after that is forgotten. `must`: it is there, unless it would be
-   * the next one after `before`; `may`: it may be there. Default: it is a new one.
-   */
-  readonly replaces?: 'must' | 'may' | undefined
-  /** The client's id of the user's message before it. */
-  readonly before?: string | undefined
 }
 
 /** Messages of a history, and its characters as JSON: the oldest ones are left out, as a session's are. */
 const MAX_MESSAGES = 1000
 const MAX_LENGTH = 1024 * 1024
 
-/** The run that a conversation asks for. Throws `invalid_body`, and `session_changed` for a message that must be there. */
-export async function askedBy(
-  conversation: Conversation,
+/** A session, and what keeps it. */
+export interface Session {
+  readonly key: SessionKey
+  readonly keeper: SessionKeeper
+}
+
+/** The run that a conversation asks for, and its session where the service remembers. Throws `invalid_body`. */
+export function askedIn(
+  { thread, input, messageId, history, clientTools }: Conversation,
   target: Target,
   core: Pick<Core, 'runs' | 'whyUnstored'>,
   state: RequestState,
-): Promise<AskedRun> {
-  const { thread, input, messageId, history, clientTools } = conversation
+): { readonly asked: AskedRun; readonly session: Session | undefined } {
   const asked = { target, input: validate(RunInputSchema, input, 'invalid_body', 'message'), messageId }
   const session = sessionIn(thread, target, core, state)
-  if (session === undefined) {
-    return { ...asked, ...parseConversation({ history: fitting(history()), clientTools, memory: 'client' }) }
-  }
-  return {
-    ...asked,
-    ...parseConversation({ clientTools }),
-    sessionId: thread,
-    replaces: await replacedBy(session, conversation),
-  }
+  const told = session
+    ? { ...parseConversation({ clientTools }), sessionId: thread }
+    : parseConversation({ history: fitting(history()), clientTools, memory: 'client' })
+  return { asked: { ...asked, ...told }, session }
 }
 
 /** Checks an id of a conversation or of a message: 1 to 500 characters. */
@@ -75,32 +66,12 @@ function sessionIn(
   target: Target,
   { runs, whyUnstored }: Pick<Core, 'runs' | 'whyUnstored'>,
   state: RequestState,
-): { readonly key: SessionKey; readonly keeper: SessionKeeper } | undefined {
+): Session | undefined {
   const { memory } = runs
   const { identity } = state
   if (!identity || whyUnstored(state)) return undefined
   const key = sessionOf(memory, target, { sessionId, identity: identity.id })
   return key && memory?.sessions && { key, keeper: memory.sessions }
-}
-
-/** Which message is to be replaced, if any. It is looked for again when it is. */
-async function replacedBy(
-  { key, keeper }: { readonly key: SessionKey; readonly keeper: SessionKeeper },
-  { messageId, replaces, before }: Conversation,
-): Promise<string | undefined> {
-  if (replaces === undefined) return undefined
-  const turns = await keeper.turns(key)
-  const turn = turns.find(each => idOf(each) === messageId)
-  if (turn !== undefined) return turn.messageId ?? turn.runId
-  const last = turns.findLast(({ continuedFrom }) => continuedFrom === undefined)
-  // A message whose run could not start has no turn.
-  if (replaces === 'may' || (last && idOf(last)) === before) return undefined
-  throw new ServableError('session_changed', 'The session has no such message')
-}
-
-/** How pages name the message of a turn: one that has no id is known by its run. */
-function idOf({ messageId, runId }: Turn): string {
-  return messageId ?? `${runId}:user`
 }
 
 /** The newest messages that fit; what answers a call goes with it. */

@@ -41,9 +41,8 @@ export function openai(options: OpenAiOptions = {}): Plugin {
   return asPlugin({
     name: NAME,
     mount(core) {
-      const making = { toolCalls, store, maxLength: core.runs.maxLength }
       const { basePath, ...mounted } = mountModels(core, options, (models, route) =>
-        responseRoutes(core, models, making, route),
+        responseRoutes(core, models, { toolCalls, store }, route),
       )
       return {
         ...mounted,

@@ -5,26 +5,25 @@
  */
 
 import * as v from 'valibot'
-import { KINDS } from '../agents/registry.ts'
 import type { BuiltInMounted, Core } from '../core/built-in.ts'
 import type { Endpoint, Route } from '../http/context.ts'
 import { joinPath } from '../http/router.ts'
 import { path } from '../schemas.ts'
-import { headerName } from '../validation.ts'
+import { headerName, isObject } from '../validation.ts'
 import { jsonReply } from '../web/reply.ts'
-import { completeChat } from './chat/routes.ts'
+import { completeChat } from './chat/endpoint.ts'
 import { toError } from './errors.ts'
-import { Models, type Named } from './models.ts'
+import { Models } from './models.ts'
 
 /** How models are served. */
 export interface ModelOptions {
   /** The path of all routes, whatever the handler's `prefix`. Default: `/v1`. */
   readonly path?: string | undefined
   /**
-   * Which models are offered, by the names that clients use: `{ 'gpt-5': 'helper', desk: { kind: 'team', name: 'desk' } }`. Default:
-   * all that is served, by name. A team or workflow with the name of another servable is `team/desk` or `workflow/desk`.
+   * Which models are offered: names of servables, by the names that clients use: `{ 'gpt-5': 'helper', desk: 'team/desk' }`. Default:
+   * all that is served, by name. Of two with one name the team or workflow is `team/desk` or `workflow/desk`.
    */
-  readonly models?: Readonly<Record<string, Named>> | undefined
+  readonly models?: Readonly<Record<string, string>> | undefined
   /**
    * The request header that names the session of a chat, for a caller with an identity where sessions are kept. Without it the client
    * remembers. Default: `x-session-id`.
@@ -32,20 +31,15 @@ export interface ModelOptions {
   readonly sessionHeader?: string | undefined
 }
 
-const name = v.pipe(v.string('must be text'), v.nonEmpty('must not be empty'))
+const names = v.custom<object>(
+  value => isObject(value) && Object.values(value).every(name => typeof name === 'string'),
+  'must be an object of names',
+)
 
 /** The schemas of these options. */
 export const modelOptions: v.ObjectEntries = {
   path: v.optional(path),
-  models: v.optional(
-    v.record(
-      name,
-      v.union(
-        [name, v.strictObject({ kind: v.picklist(KINDS), name })],
-        'must be the name of a servable, or { kind, name }',
-      ),
-    ),
-  ),
+  models: v.optional(names),
   sessionHeader: v.optional(headerName),
 }
 

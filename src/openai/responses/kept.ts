@@ -6,18 +6,16 @@
 
 import type { HistoryMessage } from '../../agents/contract.ts'
 import type { Core } from '../../core/built-in.ts'
-import { ofLogs } from '../../encoders/encoder.ts'
 import { isServableError, ServableError } from '../../errors.ts'
-import type { RequestState } from '../../http/context.ts'
 import type { Viewer } from '../../runs/host.ts'
 import type { Asked } from '../../runs/journal.ts'
 import type { RunRecord } from '../../runs/record.ts'
-import type { SseSource } from '../../web/sse.ts'
-import type { Fields } from '../body.ts'
-import { readThrough } from '../ending.ts'
+import { idFor } from '../answers.ts'
+import { type CommonBody, type Fields, isJsonFormat } from '../body.ts'
 import { idOf, runOf } from '../ids.ts'
 import { type About, ResponseEncoder } from './encoder.ts'
-import { formatOf } from './object.ts'
+import { answerItem, itemsIn, listed } from './items.ts'
+import { formatIn } from './object.ts'
 
 /** Runs that go on from each other, each with answers. */
 const MAX_CHAIN = 100
@@ -26,121 +24,92 @@ const MAX_CHAIN = 100
 export interface KeptResponse {
   readonly record: RunRecord
   readonly asked: Asked
-  /** What the client sent beside its input and tools. */
-  readonly told: Fields
+  readonly body: CommonBody & Fields
 }
 
-/** How responses are told. */
-export type Telling = Pick<About, 'toolCalls' | 'maxLength'>
-
-/** See the module's head. */
-export class KeptResponses {
-  readonly #core: Core
-  readonly #telling: Telling
-
-  constructor(core: Core, telling: Telling) {
-    this.#core = core
-    this.#telling = telling
+/** Finds one. Throws `run_not_found` for one that is not kept, and for another owner's. */
+export async function findKept(
+  id: string,
+  { host }: Pick<Core, 'host'>,
+  viewer: Viewer,
+): Promise<KeptResponse> {
+  const runId = runOf(id)
+  if (runId !== undefined && id === idOf('resp', runId)) {
+    const record = await host.get(runId, viewer)
+    const asked = await host.asked(runId, viewer).catch(unless('input_not_kept'))
+    const body = asked?.options.metadata?.openai as KeptResponse['body'] | undefined
+    if (asked !== undefined && body !== undefined && 'input' in body) return { record, asked, body }
   }
-
-  /** Throws `run_not_found` for one that is not kept, and for another owner's. */
-  async find(id: string, viewer: Viewer): Promise<KeptResponse> {
-    const runId = runOf(id) ?? ''
-    const { host } = this.#core
-    if (runId !== '' && id === idOf('resp', runId)) {
-      const record = await host.get(runId, viewer)
-      const asked = await host.asked(runId, viewer).catch(unlessNotKept)
-      const told = asked?.options.metadata?.openai as Fields | undefined
-      if (asked !== undefined && typeof told?.model === 'string') return { record, asked, told }
-    }
-    throw new ServableError('run_not_found', 'There is no such response')
-  }
-
-  /** The response object, as far as the run has come. */
-  async read(kept: KeptResponse, request: Request, state: RequestState): Promise<object> {
-    const encoder = this.#encoderOf(kept, Number.POSITIVE_INFINITY)
-    if (kept.record.status !== 'running') {
-      await readThrough(await this.#log(kept, encoder, request, state), request.signal)
-    }
-    return encoder.response
-  }
-
-  /** Its events after one. */
-  async stream(
-    kept: KeptResponse,
-    after: number,
-    request: Request,
-    state: RequestState,
-  ): Promise<{ readonly head: string; readonly source: SseSource }> {
-    const encoder = this.#encoderOf(kept, after)
-    return { head: encoder.begin(), source: await this.#log(kept, encoder, request, state) }
-  }
-
-  /** What was said before the next one: up to a response, and in it. */
-  async historyOf({ record, asked, told }: KeptResponse, viewer: Viewer): Promise<HistoryMessage[]> {
-    const { history = [] } = asked.options
-    const [first] = history
-    const hasInstructions = typeof told.instructions === 'string' && first?.role === 'system'
-    const said = saidBy(record)
-    let from = record.continuedFrom
-    for (let count = 0; from !== undefined && count < MAX_CHAIN; count++) {
-      const before: RunRecord | undefined = await this.#core.host.get(from, viewer).catch(unlessGone)
-      if (before === undefined) break
-      said.unshift(...saidBy(before))
-      from = before.continuedFrom
-    }
-    return [...history.slice(hasInstructions ? 1 : 0), { role: 'user', content: asked.input }, ...said]
-  }
-
-  #log(kept: KeptResponse, encoder: ResponseEncoder, request: Request, state: RequestState) {
-    return ofLogs([kept.record.id], encoder, this.#core, request, state)
-  }
-
-  #encoderOf({ record, asked, told }: KeptResponse, after: number): ResponseEncoder {
-    return new ResponseEncoder({
-      ...this.#telling,
-      runId: record.id,
-      createdMs: Date.parse(record.createdAt),
-      ...{ told, after, isKept: true, isStored: true },
-      clientTools: asked.options.clientTools,
-      previous: previousOf(record, told),
-      isBackground: asked.isBackground === true,
-      isJson: formatOf(told.text).type !== 'text',
-      answered: asked.continues?.work.answered.map(({ request }) => request) ?? [],
-    })
-  }
+  throw new ServableError('run_not_found', 'There is no such response')
 }
 
-/** The id of the response that one goes on from. */
-export function previousOf(
-  { continuedFrom }: Pick<RunRecord, 'continuedFrom'>,
-  { previous_response_id: previous }: Fields,
-): string | undefined {
-  if (continuedFrom !== undefined) return idOf('resp', continuedFrom)
-  return typeof previous === 'string' ? previous : undefined
+/** Tells one again. */
+export function encoderOf(
+  { record, asked, body }: KeptResponse,
+  how: Pick<About, 'toolCalls' | 'maxLength' | 'isStream' | 'after'>,
+): ResponseEncoder {
+  const { id: runId, continuedFrom: from } = record
+  return new ResponseEncoder({
+    ...how,
+    ...{ runId, body, model: body.model, isKept: true, isStored: true },
+    createdMs: Date.parse(record.createdAt),
+    clientTools: asked.options.clientTools,
+    previous: from === undefined ? body.previous_response_id : idOf('resp', from),
+    isBackground: asked.isBackground === true,
+    isJson: isJsonFormat(formatIn(body)),
+    answered: asked.continues?.work.answered.map(({ request }) => request) ?? [],
+  })
 }
 
-/** What a run has said: its text after the calls that have a result. */
+/** What a response was asked with, without what came before, oldest first. */
+export function inputItemsOf({
+  record,
+  asked: { continues },
+  body,
+}: KeptResponse): readonly { id: string }[] {
+  const items =
+    continues === undefined
+      ? itemsIn(body.input)
+      : continues.work.answered
+          .filter(({ request }) => request.id.startsWith(continues.from))
+          .map(({ request, answer }) => answerItem(idFor(continues.from, request), answer))
+  return items.map((item, at) => listed(item, idOf('in', record.id, `_${at}`)))
+}
+
+/** What was said up to a response, and in it. Its instructions are its own. */
+export async function historyOf(
+  { record, asked, body }: KeptResponse,
+  { host }: Pick<Core, 'host'>,
+  viewer: Viewer,
+): Promise<HistoryMessage[]> {
+  const { history = [] } = asked.options
+  const hasInstructions = body.instructions !== undefined && history[0]?.role === 'system'
+  const said = saidBy(record)
+  let from = record.continuedFrom
+  for (let count = 0; from !== undefined && count < MAX_CHAIN; count++) {
+    const before: RunRecord | undefined = await host.get(from, viewer).catch(unless('run_not_found'))
+    if (before !== undefined) said.unshift(...saidBy(before))
+    from = before?.continuedFrom
+  }
+  return [...history.slice(hasInstructions ? 1 : 0), { role: 'user', content: asked.input }, ...said]
+}
+
+/** What a run has said: its calls that have a result, and its text. */
 export function saidBy({ result }: Pick<RunRecord, 'result'>): HistoryMessage[] {
   if (result === undefined) return []
-  const { toolCalls, structured } = result
-  const text = result.text === '' && structured !== null ? JSON.stringify(structured) : result.text
-  const done = toolCalls.filter(call => 'result' in call || call.error !== undefined)
-  const calls = done.map(({ toolCallId, toolName, args }) => ({ toolCallId, toolName, args }))
-  return [
-    ...(calls.length > 0 ? [{ role: 'assistant' as const, toolCalls: calls }] : []),
-    ...done.map(({ toolCallId, toolName, result: given, error }) => ({
-      ...{ role: 'tool' as const, toolCallId, toolName },
-      result: error === undefined ? given : { error },
-    })),
-    { role: 'assistant', content: text },
-  ]
+  const { text, structured } = result
+  const toolCalls = result.toolCalls.map(({ toolCallId, toolName, args }) => ({ toolCallId, toolName, args }))
+  const results = result.toolCalls.flatMap(call => {
+    const { toolCallId, error, result: given = error && { error } } = call
+    return given === undefined ? [] : { role: 'tool' as const, toolCallId, result: given }
+  })
+  const content = text === '' && structured !== null ? JSON.stringify(structured) : text
+  return [{ role: 'assistant', toolCalls }, ...results, { role: 'assistant', content }]
 }
 
-function unlessNotKept(error: unknown): undefined {
-  if (!isServableError(error) || error.code !== 'input_not_kept') throw error
-}
-
-function unlessGone(error: unknown): undefined {
-  if (!isServableError(error) || error.code !== 'run_not_found') throw error
+/** Catches one error alone. */
+export function unless(code: string): (error: unknown) => undefined {
+  return error => {
+    if (!isServableError(error) || error.code !== code) throw error
+  }
 }

@@ -8,17 +8,15 @@ import type { ClientTool } from '../../agents/contract.ts'
 import { isObject } from '../../validation.ts'
 import type { Fields } from '../body.ts'
 import { idOf } from '../ids.ts'
+import type { Telling } from '../teller.ts'
 
 /** What was asked for. */
-export interface Asked {
-  readonly runId: string
-  /** When the run began, in milliseconds since 1970. */
-  readonly createdMs: number
-  /** What the client sent beside its input and tools. */
-  readonly told: Fields
-  readonly clientTools?: readonly ClientTool[] | undefined
+export interface Asked extends Telling {
+  /** The body of the request, without nulls. */
+  readonly body: Fields
+  readonly clientTools: readonly ClientTool[] | undefined
   /** The id of the response that this one goes on from. */
-  readonly previous?: string | undefined
+  readonly previous: unknown
   readonly isBackground: boolean
   readonly isKept: boolean
 }
@@ -33,59 +31,35 @@ export interface Outcome {
   readonly afterMs?: number | undefined
 }
 
-/** What is echoed if it is text, and null otherwise. */
-const TEXTS = ['instructions', 'user', 'safety_identifier', 'prompt_cache_key'] as const
-
-/** What is said of what nobody here goes by. */
-const UNUSED = {
-  ...{ truncation: 'disabled', service_tier: 'default', parallel_tool_calls: true, reasoning: null },
-  ...{ temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0, top_logprobs: 0 },
-  ...{ max_output_tokens: null, max_tool_calls: null },
-}
-
-/** Makes the object. */
+/** Makes the object. What nobody here goes by has the defaults of OpenAI. */
 export function objectOf(asked: Asked, outcome: Outcome, output: readonly object[]): object {
-  const { runId, createdMs, told, clientTools = [], previous = null, isBackground, isKept } = asked
+  const { runId, createdMs, model, body, clientTools = [], previous = null, isBackground, isKept } = asked
   const { status, error = null, incomplete_details = null, usage = null, afterMs } = outcome
-  const { model, text, metadata, tool_choice: choice } = told
-  const conversation = conversationOf(told)
+  const { instructions = null, user = null, safety_identifier = null, prompt_cache_key = null } = body
+  const { metadata = {}, tool_choice = 'auto', conversation } = body
+  const seconds = (ms: number) => Math.floor(ms / 1000)
   return {
-    id: idOf('resp', runId),
-    object: 'response',
-    created_at: Math.floor(createdMs / 1000),
-    completed_at:
-      status === 'completed' && afterMs !== undefined ? Math.floor((createdMs + afterMs) / 1000) : null,
-    ...{ status, error, incomplete_details, model, output, usage },
-    previous_response_id: previous,
-    ...(conversation !== undefined && { conversation: { id: conversation } }),
-    ...Object.fromEntries(TEXTS.map(name => [name, typeof told[name] === 'string' ? told[name] : null])),
-    tools: clientTools.map(toTool),
-    tool_choice: choice === 'none' ? choice : 'auto',
-    text: { format: formatOf(text) },
-    metadata: isObject(metadata) ? metadata : {},
-    store: isKept,
-    background: isBackground,
-    ...UNUSED,
+    ...{ id: idOf('resp', runId), object: 'response', created_at: seconds(createdMs), status },
+    completed_at: status === 'completed' ? seconds(createdMs + (afterMs ?? 0)) : null,
+    ...{ error, incomplete_details, model, output, usage, previous_response_id: previous, instructions },
+    ...(conversation !== undefined && { conversation: { id: idIn(conversation) } }),
+    ...{ user, safety_identifier, prompt_cache_key, metadata, tool_choice },
+    ...{ store: isKept, background: isBackground, text: { format: formatIn(body) } },
+    tools: clientTools.map(({ name, description = null, parameters = null }) => ({
+      ...{ type: 'function', name, description, parameters, strict: false },
+    })),
+    ...{ truncation: 'disabled', service_tier: 'default', parallel_tool_calls: true, reasoning: null },
+    ...{ temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0, top_logprobs: 0 },
+    ...{ max_output_tokens: null, max_tool_calls: null },
   }
 }
 
-/** The id of the conversation that a request names. */
-export function conversationOf({ conversation }: Fields): unknown {
-  return isObject(conversation) ? conversation.id : (conversation ?? undefined)
+/** The id of a conversation: a text, or in an object. */
+export function idIn(conversation: unknown): unknown {
+  return isObject(conversation) ? conversation.id : conversation
 }
 
 /** The format that a request asks for. */
-export function formatOf(text: unknown): Fields {
-  const { format } = Object(text) as Fields
-  return isObject(format) ? format : { type: 'text' }
-}
-
-function toTool({ name, description, parameters }: ClientTool): object {
-  return {
-    type: 'function',
-    name,
-    description: description ?? null,
-    parameters: parameters ?? null,
-    strict: false,
-  }
+export function formatIn({ text }: Fields): Fields {
+  return Object(text).format ?? { type: 'text' }
 }

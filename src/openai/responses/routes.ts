@@ -5,70 +5,81 @@
  */
 
 import type { Core } from '../../core/built-in.ts'
-import { after } from '../../encoders/encoder.ts'
-import { isServableError, ServableError } from '../../errors.ts'
-import type { Endpoint, RequestState, Route } from '../../http/context.ts'
+import { after, ofLogs } from '../../encoders/encoder.ts'
+import { ServableError } from '../../errors.ts'
+import type { RequestState, Route } from '../../http/context.ts'
 import { queryOf } from '../../http/router.ts'
 import { jsonReply, type Reply, sseReply } from '../../web/reply.ts'
 import { counted } from '../../web/sse.ts'
+import { readThrough } from '../endpoint.ts'
 import type { Models } from '../models.ts'
+import type { MakeRoute } from '../routes.ts'
 import { createResponse, type Making } from './create.ts'
-import { inputItemsOf, pageOf } from './input-items.ts'
-import { type KeptResponse, KeptResponses } from './kept.ts'
+import { encoderOf, findKept, inputItemsOf, type KeptResponse, unless } from './kept.ts'
 
 const NO_STORE = { 'cache-control': 'no-store' }
 
 /** Makes the routes, below a path. */
-export function responseRoutes(
-  core: Core,
-  models: Models,
-  making: Making,
-  route: (method: Route['method'], path: string, endpoint: Endpoint) => Route,
-): Route[] {
-  const kept = new KeptResponses(core, making)
-  const { host, openStream } = core
+export function responseRoutes(core: Core, models: Models, making: Making, route: MakeRoute): Route[] {
+  const { host, openStream, runs } = core
   const find = async (state: RequestState): Promise<KeptResponse> => {
-    const found = await kept.find(state.params.id ?? '', state.owner)
-    state.runId = found.record.id
-    return found
+    const kept = await findKept(state.params.id ?? '', core, state.owner)
+    state.runId = kept.record.id
+    return kept
   }
-  const tell = async (found: KeptResponse, request: Request, state: RequestState): Promise<Reply> =>
-    jsonReply(await kept.read(found, request, state), { headers: NO_STORE })
+  const tell = async (kept: KeptResponse, request: Request, state: RequestState): Promise<Reply> => {
+    const query = queryOf(request.url)
+    // Asking for the head follows nothing: leaving could end the run.
+    const isStream = query.get('stream') === 'true' && request.method === 'GET'
+    const { id, status } = kept.record
+    const encoder = encoderOf(kept, { ...making, maxLength: runs.maxLength, isStream, after: startOf(query) })
+    const log = () => ofLogs([id], encoder, core, request, state)
+    if (isStream)
+      return sseReply(counted(after(encoder.begin(), await log()), openStream), { 'x-run-id': id })
+    if (status !== 'running') await readThrough(await log(), request.signal)
+    return jsonReply(encoder.answer, { headers: NO_STORE })
+  }
   return [
-    route('POST', 'responses', createResponse(core, models, kept, making)),
-    route('GET', 'responses/:id', async (request, state) => {
-      const query = queryOf(request.url)
-      const found = await find(state)
-      // Asking for the head follows nothing: leaving could end the run.
-      if (query.get('stream') !== 'true' || request.method === 'HEAD') return tell(found, request, state)
-      const { head, source } = await kept.stream(found, startOf(query), request, state)
-      return sseReply(counted(after(head, source), openStream), { 'x-run-id': found.record.id })
-    }),
+    route('POST', 'responses', createResponse(core, models, making)),
+    route('GET', 'responses/:id', async (request, state) => tell(await find(state), request, state)),
     route('DELETE', 'responses/:id', async (_, state) => {
       const { record } = await find(state)
       await host.delete(record.id, state.owner)
       return jsonReply({ id: state.params.id, object: 'response', deleted: true })
     }),
     route('POST', 'responses/:id/cancel', async (request, state) => {
-      const found = await find(state)
-      if (found.asked.isBackground !== true)
+      const kept = await find(state)
+      const { id } = kept.record
+      if (kept.asked.isBackground !== true)
         throw new ServableError('invalid_request', 'Only a response with `background` can be cancelled')
-      const record = await host.cancel(found.record.id, state.owner).catch(error => {
-        if (!isServableError(error) || error.code !== 'run_ended') throw error
-        return found.record
-      })
-      return tell({ ...found, record }, request, state)
+      const record = await host.cancel(id, state.owner).catch(unless('run_ended'))
+      return tell({ ...kept, ...(record && { record }) }, request, state)
     }),
-    route('GET', 'responses/:id/input_items', async (request, state) => {
-      const items = inputItemsOf(await find(state))
-      return jsonReply(pageOf(items, queryOf(request.url)), { headers: NO_STORE })
-    }),
+    route('GET', 'responses/:id/input_items', async (request, state) =>
+      jsonReply(pageOf(inputItemsOf(await find(state)), queryOf(request.url)), { headers: NO_STORE }),
+    ),
   ]
 }
 
 /** The event after which a stream begins. */
 function startOf(query: URLSearchParams): number {
-  const text = query.get('starting_after') ?? '-1'
-  if (/^(-1|\d{1,15})$/.test(text)) return Number(text)
-  throw new ServableError('invalid_query', '`starting_after` must be the number of an event')
+  return numberIn(query, 'starting_after', -1)
+}
+
+/** A page of a list: `limit` (1 to 100), `order` (`desc` or `asc`) and `after`. */
+function pageOf(items: readonly { readonly id: string }[], query: URLSearchParams): object {
+  const all = query.get('order') === 'asc' ? items : items.toReversed()
+  const first = all.findIndex(({ id }) => id === query.get('after')) + 1
+  const end = first + Math.min(100, Math.max(1, numberIn(query, 'limit', 20)))
+  const data = all.slice(first, end)
+  const ids = { first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null }
+  return { object: 'list', data, ...ids, has_more: end < all.length }
+}
+
+/** A number of a query. Throws `invalid_query`. */
+function numberIn(query: URLSearchParams, name: string, without: number): number {
+  const text = query.get(name)
+  if (text === null) return without
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new ServableError('invalid_query', `\`${name}\` must be a number`)
 }

@@ -1,0 +1,65 @@
+/**
+ * `POST /chat/completions`.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import type { HistoryMessage } from '../../agents/contract.ts'
+import type { Core } from '../../core/built-in.ts'
+import { askedIn, idText } from '../../encoders/conversation.ts'
+import { answeredOnly } from '../../encoders/history.ts'
+import type { Endpoint } from '../../http/context.ts'
+import { validate } from '../../validation.ts'
+import { answersTo } from '../answers.ts'
+import { asksJson, type CommonBody, clientToolsOf, commonFields, type Fields, objects } from '../body.ts'
+import { endpointOf } from '../endpoint.ts'
+import { messageOf, saidIn } from '../messages.ts'
+import type { Models } from '../models.ts'
+import { ChatEncoder } from './encoder.ts'
+
+/** The body of a request. */
+export interface ChatBody extends CommonBody {
+  readonly messages: readonly Fields[]
+  readonly response_format?: unknown
+  readonly stream_options?: unknown
+}
+
+/** The schema of a body. */
+export const ChatBodySchema: v.GenericSchema<unknown, ChatBody> = v.object({
+  ...commonFields,
+  messages: objects,
+  n: v.optional(v.picklist([1], 'must be 1')),
+  response_format: v.optional(v.unknown()),
+  stream_options: v.optional(v.unknown()),
+})
+
+/** Answers a conversation that the client remembers, or that the session of a header does. */
+export function completeChat(core: Core, models: Models, sessionHeader: string): Endpoint {
+  return endpointOf(core, async (json, { headers }, state) => {
+    const body = validate(ChatBodySchema, json, 'invalid_body', 'body')
+    const { model, stream = false, stream_options: options, response_format: format } = body
+    const { messages: _, tools: __, ...openai } = json
+    const target = models.resolve(model)
+    const messages = body.messages.map((message, at) => messageOf(message, `messages.${at}`))
+    const { input = '', earlier, given } = saidIn(messages, 'messages')
+    const history = () => answeredOnly(earlier as HistoryMessage[])
+    const clientTools = clientToolsOf(body)
+    const about = {
+      ...{ model, isStream: stream, isJson: asksJson(format, target, 'response_format') },
+      tellsUsage: Object(options).include_usage === true,
+    }
+    return {
+      isStream: stream,
+      how: {},
+      answers: given.length > 0 ? await answersTo(given, target, core.host, state.owner) : undefined,
+      async asked() {
+        const named = headers.get(sessionHeader)
+        const thread = named === null ? undefined : validate(idText, named, 'invalid_header', sessionHeader)
+        const { asked } = askedIn({ thread, input, history, clientTools }, target, core, state)
+        return { ...asked, metadata: { openai } }
+      },
+      toTeller: facts => new ChatEncoder({ ...facts, ...about }),
+    }
+  })
+}

@@ -1,0 +1,105 @@
+/**
+ * Messages as OpenAI's clients tell them.
+ *
+ * @module
+ */
+
+import type { HistoryMessage, RunInput } from '../agents/contract.ts'
+import type { HistoryToolCall } from '../agents/run-types.ts'
+import { givenIn, inputOf, parsed } from '../encoders/history.ts'
+import { misfit } from '../validation.ts'
+import type { Given } from './answers.ts'
+import type { Fields } from './body.ts'
+import { partsOf } from './parts.ts'
+
+/** Reads a message. Throws `invalid_body`. */
+export function messageOf(message: Fields, path: string): HistoryMessage {
+  const { role, content, tool_calls: calls = [], tool_call_id: id } = message
+  switch (role) {
+    case 'system':
+    case 'developer':
+      return { role: 'system', content: contentOf(content, `${path}.content`) }
+    case 'user':
+      return { role, content: contentOf(content, `${path}.content`) }
+    case 'assistant': {
+      const toolCalls = (Array.isArray(calls) ? calls : []).map((call, at) => {
+        const { id: callId, function: called } = Object(call) as Fields
+        return callOf(callId, Object(called), `${path}.tool_calls.${at}`)
+      })
+      return { role, content: contentOf(content, `${path}.content`), toolCalls }
+    }
+    case 'tool':
+      return resultOf(id, content, path)
+    default:
+      throw misfit(`${path}.role`, 'must be system, developer, user, assistant or tool')
+  }
+}
+
+/** Reads a call: its arguments are JSON as text. */
+export function callOf(id: unknown, { name, arguments: args }: Fields, path: string): HistoryToolCall {
+  return {
+    toolCallId: textIn(id, `${path}.id`),
+    toolName: textIn(name, `${path}.name`),
+    args: parsed(String(args ?? '')),
+  }
+}
+
+/** Reads what a tool gave. */
+export function resultOf(id: unknown, content: unknown, path: string): HistoryMessage {
+  return { role: 'tool', toolCallId: textIn(id, `${path}.id`), result: contentOf(content, path) }
+}
+
+function contentOf(content: unknown, path: string): RunInput {
+  return inputOf(partsOf(content, path))
+}
+
+function textIn(value: unknown, path: string): string {
+  if (typeof value === 'string' && value !== '') return value
+  throw misfit(path, 'must be text that is not empty')
+}
+
+/** What people decide, by the id of what they are asked. */
+export interface Decision extends Given {
+  readonly role: 'decision'
+}
+
+/** An item of an earlier response, by its id. */
+export interface Reference {
+  readonly role: 'reference'
+  readonly id: string
+}
+
+/** What a client tells. */
+export type Told = HistoryMessage | Decision | Reference
+
+/** What a client says: something new after what was said before, or answers. */
+export interface Said {
+  /** The newest message of the user; undefined where answers come after it. */
+  readonly input: RunInput | undefined
+  readonly earlier: readonly Told[]
+  readonly given: readonly Given[]
+}
+
+/** Tells what is new from what was said before. `path` names the messages. Throws `invalid_body` where nothing is new. */
+export function saidIn(messages: readonly Told[], path: string): Said {
+  const last = messages.findLastIndex(({ role }) => role !== 'system')
+  const newest = messages[last]
+  switch (newest?.role) {
+    case 'user':
+      return { input: newest.content, earlier: messages.toSpliced(last, 1), given: [] }
+    case 'tool':
+    case 'decision': {
+      const since = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1)
+      return { input: undefined, earlier: [], given: since.flatMap(givenBy) }
+    }
+    default:
+      throw misfit(path, 'must end with a message of the user, or with answers to what the model has asked')
+  }
+}
+
+function givenBy(message: Told): Given | [] {
+  if (message.role === 'decision') return message
+  return message.role === 'tool'
+    ? { id: message.toolCallId, answer: { result: givenIn(message.result) } }
+    : []
+}
