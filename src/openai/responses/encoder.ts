@@ -27,6 +27,8 @@ interface Open {
   readonly agent: string
   readonly id: string
   readonly index: number
+  /** What all its deltas have, as members of JSON: a stream is hardly anything else. */
+  readonly ofDeltas: string
   text: string
 }
 
@@ -55,7 +57,7 @@ const FORMS = {
 /** See the module's head. */
 export class ResponseEncoder extends Teller<About> {
   readonly #output: Item[] = []
-  #sequence = 0
+  #sequence = -1
   #open: Open | undefined
   #outcome: Outcome = { status: 'in_progress' }
 
@@ -84,16 +86,22 @@ export class ResponseEncoder extends Teller<About> {
     if (open?.type !== type || open.agent !== agent || isOther) {
       before = this.#close()
       const index = this.#output.length
-      const { prefix, part, made } = FORMS[type]
-      open = { type, agent, id: this.#idAt(prefix, index), index, text: '' }
+      const { prefix, part, made, more, index: place } = FORMS[type]
+      const id = this.#idAt(prefix, index)
+      const ofDeltas = membersOf({ item_id: id, output_index: index, [place]: 0, ...more })
+      open = { type, agent, id, index, ofDeltas, text: '' }
       this.#open = open
       before +=
         this.#add(this.#spoken(open, 'in_progress', [])) +
         this.#part(open, `${part}.added`, { part: made('') })
     }
     open.text += text
-    const form = FORMS[type]
-    return before + this.#part(open, `${form.text}.delta`, { delta: text, ...form.more })
+    return before + this.#delta(open, text)
+  }
+
+  #delta({ type, ofDeltas }: Open, text: string): string {
+    if (!this.#isNew()) return ''
+    return this.#event(`${FORMS[type].text}.delta`, `${ofDeltas},"delta":${JSON.stringify(text)}`)
   }
 
   protected called(call: Call): string {
@@ -158,11 +166,18 @@ export class ResponseEncoder extends Teller<About> {
   }
 
   #tell(name: string, fields: object): string {
-    const sequence_number = this.#sequence++
+    return this.#isNew() ? this.#event(name, membersOf(fields)) : ''
+  }
+
+  /** Counts an event. Whether its reader does not have it yet. */
+  #isNew(): boolean {
     const { isStream, after = -1 } = this.about
-    if (!isStream || sequence_number <= after) return ''
+    return ++this.#sequence > after && isStream
+  }
+
+  #event(name: string, members: string): string {
     const type = `response.${name}`
-    return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number, ...fields })}\n\n`
+    return `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequence},${members}}\n\n`
   }
 
   /** Tells something of an item. */
@@ -212,6 +227,11 @@ export class ResponseEncoder extends Teller<About> {
   #idAt(prefix: string, index: number): string {
     return idOf(prefix, this.about.runId, `_${index}`)
   }
+}
+
+/** The members of an object as JSON. */
+function membersOf(fields: object): string {
+  return JSON.stringify(fields).slice(1, -1)
 }
 
 /** The run that has made a request: its id begins with it. */
