@@ -57,7 +57,6 @@ export function endpointOf(
       throw new ServableError('request_changed', 'The run waits for something else by now')
     const { id: runId, run, record } = started
     state.started(runId)
-    run?.arm()
     const teller = toTeller({
       ...{ runId, isStored: run === undefined, maxLength: runs.maxLength, answered: answers?.asked ?? [] },
       createdMs: record === undefined ? Date.now() : Date.parse(record.createdAt),
@@ -66,7 +65,8 @@ export function endpointOf(
     if (how.isBackground && !isStream) return jsonReply(teller.queued, { headers })
     const source = await encoded(started, teller, core, request, state)
     if (isStream) return sseReply(counted(after(teller.begin(), source), openStream), headers)
-    await readThrough(source, request.signal)
+    // A plain run hears of its caller by itself, and not at once: a signal costs more than most answers.
+    await readThrough(source, run === undefined ? request.signal : undefined)
     if (teller.end?.type === 'error') throw asTold(errorOf(teller.end))
     return jsonReply(teller.answer, { headers })
   }
@@ -78,17 +78,17 @@ function withoutNulls(body: unknown): Fields {
 }
 
 /** Reads a run to its end: its encoder keeps what it says. Whoever leaves stops reading. */
-export function readThrough(source: SseSource, signal: AbortSignal): Promise<void> {
+export function readThrough(source: SseSource, signal?: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     const leave = () => {
       source.cancel()
       resolve()
     }
-    signal.addEventListener('abort', leave, { once: true })
-    if (signal.aborted) leave()
+    signal?.addEventListener('abort', leave, { once: true })
+    if (signal?.aborted) leave()
     source.read(text => {
       if (text !== undefined) return true
-      signal.removeEventListener('abort', leave)
+      signal?.removeEventListener('abort', leave)
       resolve()
       return false
     })
