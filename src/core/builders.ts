@@ -7,6 +7,7 @@
 
 import type { GenericSchema } from 'valibot'
 import type { Kind } from '../agents/contract.ts'
+import type { Findable } from '../http/router.ts'
 import type { SecurityRequirement } from '../http/security.ts'
 import type { Description } from './description.ts'
 
@@ -72,6 +73,8 @@ export interface Builders extends SchemaBuilders {
   read(operationId: string, summary: string, schema: Schema): Operation
   /** An operation that answers one page, of the schema of that name. */
   page(tag: string, operationId: string, summary: string, name: string, own: readonly Schema[]): Operation
+  /** Operations of a protocol that has documents of its own: they tell what is taken and answered. */
+  routes(routes: readonly Findable[], protocol: string): { readonly paths: Paths }
   /** A token that the operations demand of a plugin with an `authenticate` of its own. */
   token(
     name: string,

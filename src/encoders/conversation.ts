@@ -17,8 +17,8 @@ import { validate } from '../validation.ts'
 
 /** What a client tells. */
 export interface Conversation {
-  /** Its id of the conversation; undefined where the client alone remembers. */
-  readonly thread: string | undefined
+  /** Its id of the conversation. */
+  readonly thread: string
   /** The newest message of the user, and the client's id of it. */
   readonly input: RunInput
   readonly messageId?: string | undefined
@@ -40,17 +40,29 @@ export interface Session {
 
 /** The run that a conversation asks for, and its session where the service remembers. Throws `invalid_body`. */
 export function askedIn(
-  { thread, input, messageId, history, clientTools }: Conversation,
+  conversation: Conversation,
   target: Target,
   core: Pick<Core, 'runs' | 'whyUnstored'>,
   state: RequestState,
 ): { readonly asked: AskedRun; readonly session: Session | undefined } {
-  const asked = { target, input: validate(RunInputSchema, input, 'invalid_body', 'message'), messageId }
+  const { thread, messageId, clientTools } = conversation
   const session = sessionIn(thread, target, core, state)
-  const told = session
-    ? { ...parseConversation({ clientTools }), sessionId: thread }
-    : parseConversation({ history: fitting(history()), clientTools, memory: 'client' })
-  return { asked: { ...asked, ...told }, session }
+  const asked: AskedRun = session
+    ? { ...newIn(conversation, target), ...parseConversation({ clientTools }), sessionId: thread }
+    : toldBy(conversation, target)
+  return { asked: { ...asked, messageId }, session }
+}
+
+/** The same where the client alone remembers. */
+export function toldBy(conversation: Omit<Conversation, 'thread'>, target: Target): AskedRun {
+  const { history, clientTools } = conversation
+  const told = parseConversation({ history: fitting(history()), clientTools, memory: 'client' })
+  return { ...newIn(conversation, target), ...told }
+}
+
+/** What is new, checked. */
+function newIn({ input }: Pick<Conversation, 'input'>, target: Target): Pick<AskedRun, 'target' | 'input'> {
+  return { target, input: validate(RunInputSchema, input, 'invalid_body', 'message') }
 }
 
 /** Checks an id of a conversation or of a message: 1 to 500 characters. */
@@ -62,7 +74,7 @@ export const idText: v.GenericSchema<string> = v.pipe(
 
 /** The session of a caller with an identity, where sessions are kept. */
 function sessionIn(
-  sessionId: string | undefined,
+  sessionId: string,
   target: Target,
   { runs, whyUnstored }: Pick<Core, 'runs' | 'whyUnstored'>,
   state: RequestState,

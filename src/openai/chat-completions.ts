@@ -8,7 +8,6 @@ import * as v from 'valibot'
 import { asPlugin } from '../core/built-in.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { checkOptions } from '../schemas.ts'
-import { describeChat } from './describe.ts'
 import { type ModelOptions, modelOptions, mountModels } from './routes.ts'
 
 export type { ModelOptions } from './routes.ts'
@@ -23,11 +22,5 @@ const OptionsSchema = v.strictObject(modelOptions)
  */
 export function chatCompletions(options: ModelOptions = {}): Plugin {
   checkOptions(NAME, OptionsSchema, options)
-  return asPlugin({
-    name: NAME,
-    mount(core) {
-      const { basePath, ...mounted } = mountModels(core, options)
-      return { ...mounted, describe: build => ({ paths: describeChat(build, basePath) }) }
-    },
-  })
+  return asPlugin({ name: NAME, mount: core => mountModels(core, options) })
 }

@@ -35,13 +35,13 @@ export interface Plan {
 /** Makes an endpoint. */
 export function endpointOf(
   core: Core,
-  toPlan: (body: Fields, request: Request, state: RequestState) => Promise<Plan>,
+  toPlan: (body: Fields, state: RequestState) => Promise<Plan>,
 ): Endpoint {
   const { maxBodyBytes, openStream, readKeys, runs } = core
   return async (request, state) => {
     requireJson(request)
     const body = withoutNulls(await readJson(request, maxBodyBytes))
-    const { isStream, answers, asked, how, toTeller } = await toPlan(body, request, state)
+    const { isStream, answers, asked, how, toTeller } = await toPlan(body, state)
     const asker = new RequestAsker(request, state, readKeys)
     const key = idempotencyKeyOf(request.headers)
     const { started } =
@@ -58,7 +58,7 @@ export function endpointOf(
     const { id: runId, run, record } = started
     state.started(runId)
     const teller = toTeller({
-      ...{ runId, isStored: run === undefined, maxLength: runs.maxLength, answered: answers?.asked ?? [] },
+      ...{ runId, isStored: run === undefined, maxLength: runs.maxLength },
       createdMs: record === undefined ? Date.now() : Date.parse(record.createdAt),
     })
     const headers = { 'x-run-id': runId }
@@ -79,18 +79,13 @@ function withoutNulls(body: unknown): Fields {
 
 /** Reads a run to its end: its encoder keeps what it says. Whoever leaves stops reading. */
 export function readThrough(source: SseSource, signal?: AbortSignal): Promise<void> {
+  const leave = () => source.cancel()
+  signal?.addEventListener('abort', leave)
+  if (signal?.aborted) leave()
   return new Promise(resolve => {
-    const leave = () => {
-      source.cancel()
-      resolve()
-    }
-    signal?.addEventListener('abort', leave, { once: true })
-    if (signal?.aborted) leave()
     source.read(text => {
-      if (text !== undefined) return true
-      signal?.removeEventListener('abort', leave)
-      resolve()
-      return false
+      if (text === undefined) resolve()
+      return text !== undefined
     })
   })
 }

@@ -41,9 +41,8 @@ export async function toError(problem: Response): Promise<Response> {
   const param = isModel ? 'model' : issues[0] ? rename(issues[0].path) : null
   const headers = new Headers(problem.headers)
   headers.set('content-type', 'application/json')
-  // The SDKs would try 409 and 5xx twice more. What is over is the same again.
-  if (status > 503 || status === 500 || status === 502 || (status === 409 && code !== 'session_busy'))
-    headers.set('x-should-retry', 'false')
+  // The SDKs would try 409 and 5xx twice more: a run that has failed would run again.
+  if (status !== 429 && status !== 503 && code !== 'session_busy') headers.set('x-should-retry', 'false')
   const named = param === PREVIOUS ? 'previous_response_not_found' : isModel ? 'model_not_found' : code
   const error = errorOf(rename(detail), named, status, param)
   return new Response(JSON.stringify({ error }), { status, headers })

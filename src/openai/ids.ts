@@ -11,9 +11,8 @@ export function idOf(prefix: string, runId: string, part = ''): string {
 
 /** The run that an id holds; undefined for an id of anything else. */
 export function runOf(id: string): string | undefined {
-  const [, ...groups] =
-    /^[a-z]+_([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})\w{0,20}$/.exec(id) ?? []
-  return groups.length === 0 ? undefined : groups.join('-')
+  const [, hex] = /^[a-z]+_([\da-f]{32})\w{0,20}$/.exec(id) ?? []
+  return hex?.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
 /** The id of a call of a client's tool, of at most 40 characters: other services take no longer one in a history. */

@@ -14,48 +14,32 @@ import { partsOf } from './parts.ts'
 
 /** Reads a message. Throws `invalid_body`. */
 export function messageOf(message: Fields, path: string): HistoryMessage {
-  const { role, content, tool_calls: calls = [], tool_call_id: id } = message
-  switch (role) {
-    case 'system':
-    case 'developer':
-      return { role: 'system', content: contentOf(content, `${path}.content`) }
-    case 'user':
-      return { role, content: contentOf(content, `${path}.content`) }
-    case 'assistant': {
-      const toolCalls = (Array.isArray(calls) ? calls : []).map((call, at) => {
-        const { id: callId, function: called } = Object(call) as Fields
-        return callOf(callId, Object(called), `${path}.tool_calls.${at}`)
-      })
-      return { role, content: contentOf(content, `${path}.content`), toolCalls }
-    }
-    case 'tool':
-      return resultOf(id, content, path)
-    default:
-      throw misfit(`${path}.role`, 'must be system, developer, user, assistant or tool')
-  }
+  const { role, tool_calls: calls } = message
+  const content = inputOf(partsOf(message.content, `${path}.content`))
+  if (role === 'user') return { role, content }
+  if (role === 'system' || role === 'developer') return { role: 'system', content }
+  if (role === 'tool')
+    return { role, toolCallId: textIn(message.tool_call_id, `${path}.tool_call_id`), result: content }
+  if (role !== 'assistant') throw misfit(`${path}.role`, 'must be a known role')
+  const toolCalls = (Array.isArray(calls) ? calls : []).map((call, at) => {
+    const { id, function: called } = Object(call)
+    return callOf(id, Object(called), `${path}.tool_calls.${at}`)
+  })
+  return { role, content, toolCalls }
 }
 
 /** Reads a call: its arguments are JSON as text. */
 export function callOf(id: unknown, { name, arguments: args }: Fields, path: string): HistoryToolCall {
   return {
-    toolCallId: textIn(id, `${path}.id`),
+    toolCallId: textIn(id, path),
     toolName: textIn(name, `${path}.name`),
     args: parsed(String(args ?? '')),
   }
 }
 
-/** Reads what a tool gave. */
-export function resultOf(id: unknown, content: unknown, path: string): HistoryMessage {
-  return { role: 'tool', toolCallId: textIn(id, `${path}.id`), result: contentOf(content, path) }
-}
-
-function contentOf(content: unknown, path: string): RunInput {
-  return inputOf(partsOf(content, path))
-}
-
 function textIn(value: unknown, path: string): string {
   if (typeof value === 'string' && value !== '') return value
-  throw misfit(path, 'must be text that is not empty')
+  throw misfit(path, 'must be text')
 }
 
 /** What people decide, by the id of what they are asked. */
@@ -93,7 +77,7 @@ export function saidIn(messages: readonly Told[], path: string): Said {
       return { input: undefined, earlier: [], given: since.flatMap(givenBy) }
     }
     default:
-      throw misfit(path, 'must end with a message of the user, or with answers to what the model has asked')
+      throw misfit(path, 'must end with a message of the user, or with answers')
   }
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Kind } from '../agents/contract.ts'
 import { KINDS } from '../agents/registry.ts'
 import { ServableError } from '../errors.ts'
 import type { Catalog } from '../http/catalog.ts'
@@ -22,55 +23,39 @@ export interface Model {
 const MAX_SHOWN = 100
 
 /** The models of a service, looked up at each request. */
-export class Models {
-  readonly #catalog: Catalog
-  readonly #named: Readonly<Record<string, string>> | undefined
-  /** Not when it is made: some runtimes have no time then. */
-  #created: number | undefined
-
-  /** Without names all is offered that is served. */
-  constructor(catalog: Catalog, named: Readonly<Record<string, string>> | undefined) {
-    this.#catalog = catalog
-    this.#named = named
-  }
-
-  list(): Model[] {
-    const ids = this.#named === undefined ? this.#served() : Object.keys(this.#named)
-    return ids.flatMap(id => (this.#find(id) === undefined ? [] : this.get(id)))
-  }
-
-  /** Throws as {@link Models.resolve} does. */
-  get(id: string): Model {
-    this.#created ??= Math.floor(Date.now() / 1000)
-    return { id, object: 'model', created: this.#created, owned_by: this.resolve(id).kind }
-  }
-
+export interface Models {
+  list(): Model[]
+  /** Throws as `resolve` does. */
+  get(id: string): Model
   /** The servable of a model. Throws `agent_not_found`. */
-  resolve(id: string): Target {
-    const target = this.#find(id)
+  resolve(id: string): Target
+}
+
+/** Offers servables by names, or without names all that is served. */
+export function createModels(catalog: Catalog, named: Readonly<Record<string, string>> | undefined): Models {
+  // Not when they are made: some runtimes have no time then.
+  let created: number | undefined
+  /** By a bare name, of an agent before all others, or by a kind and a name. */
+  const byName = (id: string) =>
+    KINDS.map(kind => catalog.find(kind, id) ?? catalog.find(kind, id.split(`${kind}/`, 2)[1] ?? '')).find(
+      target => target !== undefined,
+    )
+  const find = (id: string) => byName(named === undefined ? id : Object.hasOwn(named, id) ? named[id]! : '')
+  const resolve = (id: string) => {
+    const target = find(id)
     if (target !== undefined) return target
     throw new ServableError('agent_not_found', `There is no model named \`${id.slice(0, MAX_SHOWN)}\``)
   }
-
-  #find(id: string): Target | undefined {
-    if (this.#named === undefined) return this.#byName(id)
-    return Object.hasOwn(this.#named, id) ? this.#byName(this.#named[id] ?? '') : undefined
+  const get = (id: string): Model => {
+    created ??= Math.floor(Date.now() / 1000)
+    return { id, object: 'model', created, owned_by: resolve(id).kind }
   }
-
-  /** By a bare name, of an agent before all others, or by a kind and a name. */
-  #byName(id: string): Target | undefined {
-    const targets = KINDS.map(
-      kind => this.#catalog.find(kind, id) ?? this.#catalog.find(kind, id.split(`${kind}/`, 2)[1] ?? ''),
-    )
-    return targets.find(target => target !== undefined)
-  }
-
   /** The bare names; with the kind where another kind has the name before. */
-  #served(): string[] {
-    return KINDS.flatMap(kind =>
-      this.#catalog.entries(kind).map(({ name }) => {
-        return this.#byName(name)?.kind === kind ? name : `${kind}/${name}`
-      }),
-    )
+  const served = (kind: Kind) =>
+    catalog.entries(kind).map(({ name }) => (find(name)?.kind === kind ? name : `${kind}/${name}`))
+  return {
+    get,
+    resolve,
+    list: () => (named === undefined ? KINDS.flatMap(served) : Object.keys(named)).filter(find).map(get),
   }
 }

@@ -8,7 +8,6 @@ import * as v from 'valibot'
 import { asPlugin } from '../core/built-in.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { checkOptions, flag } from '../schemas.ts'
-import { describeChat, describeResponses } from './describe.ts'
 import { responseRoutes } from './responses/routes.ts'
 import { type ModelOptions, modelOptions, mountModels } from './routes.ts'
 
@@ -40,16 +39,9 @@ export function openai(options: OpenAiOptions = {}): Plugin {
   const { toolCalls = 'mcp_call', store = true } = options
   return asPlugin({
     name: NAME,
-    mount(core) {
-      const { basePath, ...mounted } = mountModels(core, options, (models, route) =>
+    mount: core =>
+      mountModels(core, options, (models, route) =>
         responseRoutes(core, models, { toolCalls, store }, route),
-      )
-      return {
-        ...mounted,
-        describe: build => ({
-          paths: { ...describeChat(build, basePath), ...describeResponses(build, basePath) },
-        }),
-      }
-    },
+      ),
   })
 }

@@ -9,11 +9,11 @@ import type { BuiltInMounted, Core } from '../core/built-in.ts'
 import type { Endpoint, Route } from '../http/context.ts'
 import { joinPath } from '../http/router.ts'
 import { path } from '../schemas.ts'
-import { headerName, isObject } from '../validation.ts'
+import { isObject } from '../validation.ts'
 import { jsonReply } from '../web/reply.ts'
 import { completeChat } from './chat/endpoint.ts'
 import { toError } from './errors.ts'
-import { Models } from './models.ts'
+import { createModels, type Models } from './models.ts'
 
 /** How models are served. */
 export interface ModelOptions {
@@ -24,23 +24,17 @@ export interface ModelOptions {
    * all that is served, by name. Of two with one name the team or workflow is `team/desk` or `workflow/desk`.
    */
   readonly models?: Readonly<Record<string, string>> | undefined
-  /**
-   * The request header that names the session of a chat, for a caller with an identity where sessions are kept. Without it the client
-   * remembers. Default: `x-session-id`.
-   */
-  readonly sessionHeader?: string | undefined
 }
 
 const names = v.custom<object>(
   value => isObject(value) && Object.values(value).every(name => typeof name === 'string'),
-  'must be an object of names',
+  'must be names by name',
 )
 
 /** The schemas of these options. */
 export const modelOptions: v.ObjectEntries = {
   path: v.optional(path),
   models: v.optional(names),
-  sessionHeader: v.optional(headerName),
 }
 
 /** Makes a route below the path of the plugin. */
@@ -49,22 +43,19 @@ export type MakeRoute = (method: Route['method'], path: string, endpoint: Endpoi
 /** Mounts the models and Chat Completions, and what else there is. */
 export function mountModels(
   core: Core,
-  { path: basePath = '/v1', models: named, sessionHeader = 'x-session-id' }: ModelOptions,
+  { path: basePath = '/v1', models: named }: ModelOptions,
   more?: (models: Models, route: MakeRoute) => readonly Route[],
-): Pick<BuiltInMounted, 'routes' | 'base'> & { readonly basePath: string } {
-  const models = new Models(core.catalog, named)
+): BuiltInMounted {
+  const models = createModels(core.catalog, named)
   const part = 'openai'
   const route: MakeRoute = (method, below, endpoint) => ({
     ...{ method, path: joinPath(basePath, below), part, toError, endpoint },
   })
-  return {
-    basePath,
-    base: { path: basePath, toError },
-    routes: [
-      route('GET', 'models', () => jsonReply({ object: 'list', data: models.list() })),
-      route('GET', 'models/:id', (_, { params }) => jsonReply(models.get(params.id ?? ''))),
-      route('POST', 'chat/completions', completeChat(core, models, sessionHeader)),
-      ...(more?.(models, route) ?? []),
-    ],
-  }
+  const routes = [
+    route('GET', 'models', () => jsonReply({ object: 'list', data: models.list() })),
+    route('GET', 'models/:id', (_, { params }) => jsonReply(models.get(params.id ?? ''))),
+    route('POST', 'chat/completions', completeChat(core, models)),
+    ...(more?.(models, route) ?? []),
+  ]
+  return { base: { path: basePath, toError }, routes, describe: build => build.routes(routes, 'OpenAI') }
 }

@@ -4,9 +4,17 @@
  * @module
  */
 
-import type { Builders, Fields, Operation, OperationParts, Schema, SchemaBuilders } from '../core/builders.ts'
+import type {
+  Builders,
+  Fields,
+  Operation,
+  OperationParts,
+  Paths,
+  Schema,
+  SchemaBuilders,
+} from '../core/builders.ts'
 import type { Catalog } from '../http/catalog.ts'
-import { joinPath } from '../http/router.ts'
+import { type Findable, joinPath } from '../http/router.ts'
 import { type DocumentSecurity, open } from './security.ts'
 
 /** What the builders depend on. */
@@ -85,6 +93,7 @@ export function createBuilders({ prefix, catalog, security }: BuilderParts): Bui
         responses: { 200: answer(PAGE, json(schemaBuilders.ref(name))) },
         problems: [400, 401, 404, 503],
       }),
+    routes,
     token: (name, description, scheme = 'bearer') => ({
       security: [{ [name]: [] }],
       securitySchemes: { [name]: { type: 'http', scheme, description } },
@@ -116,6 +125,25 @@ function operation(
     ...parts,
     responses: { ...responses, ...problems(statuses) },
   }
+}
+
+function routes(all: readonly Findable[], protocol: string): { readonly paths: Paths } {
+  const paths: Record<string, Record<string, Operation>> = {}
+  for (const { method, path } of all) {
+    const shown = path.replace(/:(\w+)/g, '{$1}')
+    const verb = method.toLowerCase()
+    paths[shown] ??= {}
+    paths[shown][verb] = operation(
+      'run',
+      verb + shown.replace(/\W+/g, '_'),
+      `${method} ${path} of ${protocol}`,
+      {
+        parameters: Array.from(path.matchAll(/:(\w+)/g), ([, name = '']) => parameter('path', name, name)),
+        responses: { default: answer(protocol, json({})) },
+      },
+    )
+  }
+  return { paths }
 }
 
 function answer(description: string, content: Schema, headers?: Schema): Schema {

@@ -4,11 +4,12 @@
  * @module
  */
 
+import type { InputRequest } from '../../agents/contract.ts'
 import { sseData } from '../../encoders/encoder.ts'
 import { ServableError } from '../../errors.ts'
 import { errorOf } from '../errors.ts'
-import { callIdOf, idOf } from '../ids.ts'
-import { type Call, cutBy, type End, type Spoken, Teller, type Telling, usageIn } from '../teller.ts'
+import { callIdOf } from '../ids.ts'
+import { CUT, type End, type Spoken, Teller, type Telling, usageIn } from '../teller.ts'
 
 /** What a completion is about. */
 export interface Completion extends Telling {
@@ -20,98 +21,82 @@ const FIELDS = { message: 'content', reasoning: 'reasoning_content' } as const
 
 /** See the module's head. */
 export class ChatEncoder extends Teller<Completion> {
-  readonly #said = { message: '', reasoning: '' }
+  readonly #said = { content: '', reasoning_content: '' }
   /** Calls of tools of the client. */
-  readonly #calls: Call[] = []
-  /** What all chunks begin with. */
-  readonly #head: string
-
-  constructor(about: Completion) {
-    super(about)
-    this.#head = `data: ${JSON.stringify(this.#facts('chat.completion.chunk')).slice(0, -1)},"choices":[`
-  }
+  readonly #calls: object[] = []
 
   /** The first chunk: proxies wait for one. */
   begin(): string {
-    return this.#chunk('{"role":"assistant","content":""}')
+    return this.#chunk({ role: 'assistant', content: '' })
   }
 
   /** Throws `run_ended` where somebody has cancelled the run. */
   get answer(): object {
-    const { end } = this
-    if (end === undefined || this.#isCancelled(end)) throw new ServableError('run_ended', CANCELLED)
-    const { message: content, reasoning: reasoning_content } = this.#said
-    const tool_calls = this.#calls.map(call => this.#toolCall(call, call.args))
+    const { content, reasoning_content } = this.#said
+    if (this.reason === 'cancelled') throw new ServableError('run_ended', CANCELLED)
+    const tool_calls = this.#calls
+    const hasCalls = tool_calls.length > 0
     const message = {
-      role: 'assistant',
-      content: content === '' && tool_calls.length > 0 ? null : content,
-      refusal: null,
-      ...(reasoning_content !== '' && { reasoning_content }),
-      ...(tool_calls.length > 0 && { tool_calls }),
+      ...{ role: 'assistant', content: content || (hasCalls ? null : ''), refusal: null },
+      ...(reasoning_content && { reasoning_content }),
+      ...(hasCalls && { tool_calls }),
     }
-    return {
-      ...this.#facts('chat.completion'),
-      choices: [{ index: 0, message, logprobs: null, finish_reason: this.#reason(end) }],
-      usage: usageOf(end),
-    }
+    return this.#whole('', { message }, this.#finishReason, { usage: this.#usage })
   }
 
   protected say(type: Spoken, text: string): string {
-    if (this.about.isStream) return this.#chunk(`{"${FIELDS[type]}":${JSON.stringify(text)}}`)
-    this.#said[type] += text
-    return ''
+    const field = FIELDS[type]
+    if (!this.about.isStream) this.#said[field] += text
+    return this.#chunk({ [field]: text })
   }
 
-  protected called(call: Call): string {
-    call.index = this.#calls.push(call) - 1
-    return this.#tellCall(call, this.#toolCall(call, ''))
-  }
-
-  protected argued(call: Call, args: string): string {
-    return this.#tellCall(call, { function: { arguments: args } })
+  protected ask(
+    { id, kind, toolCallId = id, toolName: name }: InputRequest,
+    args: string,
+  ): string | undefined {
+    if (kind !== 'client_tool') return undefined
+    const call = {
+      id: callIdOf(this.about.runId, toolCallId),
+      type: 'function',
+      function: { name, arguments: args },
+    }
+    const index = this.#calls.push(call) - 1
+    return this.#chunk({ tool_calls: [{ index, ...call }] })
   }
 
   protected over(end: End): string {
-    if (!this.about.isStream) return ''
+    const { isStream, tellsUsage } = this.about
+    if (!isStream) return ''
     if (end.type === 'error') return sseData({ error: errorOf(end.error, end.code) })
-    if (this.#isCancelled(end)) return sseData({ error: errorOf(CANCELLED, 'cancelled') })
-    const usage = this.about.tellsUsage ? `${this.#head}],"usage":${JSON.stringify(usageOf(end))}}\n\n` : ''
-    return `${this.#chunk('{}', this.#reason(end))}${usage}data: [DONE]\n\n`
+    if (this.reason === 'cancelled') return sseData({ error: errorOf(CANCELLED, 'cancelled') })
+    const usage = tellsUsage ? sseData({ ...this.#facts('.chunk'), choices: [], usage: this.#usage }) : ''
+    return `${this.#chunk({}, this.#finishReason)}${usage}data: [DONE]\n\n`
   }
 
-  #facts(object: string): object {
+  get #finishReason(): string {
+    return CUT[this.reason] ?? (this.#calls.length > 0 ? 'tool_calls' : 'stop')
+  }
+
+  get #usage(): object {
+    const { promptTokens, completionTokens, totalTokens } = usageIn(this.end)
+    return { prompt_tokens: promptTokens, completion_tokens: completionTokens, total_tokens: totalTokens }
+  }
+
+  #facts(suffix: string): object {
     const { runId, createdMs, model } = this.about
-    const id = idOf('chatcmpl', runId).replace('_', '-')
-    return { id, object, created: Math.floor(createdMs / 1000), model }
+    const created = Math.floor(createdMs / 1000)
+    return { id: `chatcmpl-${runId}`, object: `chat.completion${suffix}`, created, model }
   }
 
-  #isCancelled(end: End): boolean {
-    return end.type === 'finish' && end.finishReason === 'cancelled'
+  #whole(suffix: string, choice: object, finish_reason: string | null, usage: object | false): object {
+    const choices = [{ index: 0, ...choice, logprobs: null, finish_reason }]
+    return { ...this.#facts(suffix), choices, ...usage }
   }
 
-  #reason(end: End): string {
-    const cut = end.type === 'finish' ? cutBy(end) : undefined
-    return cut ?? (this.#calls.length > 0 ? 'tool_calls' : 'stop')
-  }
-
-  #toolCall({ id, name }: Call, args: string): object {
-    return { id: callIdOf(this.about.runId, id), type: 'function', function: { name, arguments: args } }
-  }
-
-  #tellCall({ index }: Call, call: object): string {
-    return this.about.isStream ? this.#chunk(JSON.stringify({ tool_calls: [{ index, ...call }] })) : ''
-  }
-
-  #chunk(delta: string, reason?: string): string {
-    const finish = reason === undefined ? null : `"${reason}"`
-    const usage = this.about.tellsUsage ? ',"usage":null' : ''
-    return `${this.#head}{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${finish}}]${usage}}\n\n`
+  #chunk(delta: object, reason: string | null = null): string {
+    const { isStream, tellsUsage } = this.about
+    return isStream ? sseData(this.#whole('.chunk', { delta }, reason, tellsUsage && { usage: null })) : ''
   }
 }
 
 const CANCELLED = 'The run was cancelled'
-
-function usageOf(end: End): object {
-  const { promptTokens, completionTokens, totalTokens } = usageIn(end)
-  return { prompt_tokens: promptTokens, completion_tokens: completionTokens, total_tokens: totalTokens }
-}

@@ -7,7 +7,7 @@
 import * as v from 'valibot'
 import type { HistoryMessage } from '../../agents/contract.ts'
 import type { Core } from '../../core/built-in.ts'
-import { askedIn, idText } from '../../encoders/conversation.ts'
+import { toldBy } from '../../encoders/conversation.ts'
 import { answeredOnly } from '../../encoders/history.ts'
 import type { Endpoint } from '../../http/context.ts'
 import { validate } from '../../validation.ts'
@@ -34,30 +34,27 @@ export const ChatBodySchema: v.GenericSchema<unknown, ChatBody> = v.object({
   stream_options: v.optional(v.unknown()),
 })
 
-/** Answers a conversation that the client remembers, or that the session of a header does. */
-export function completeChat(core: Core, models: Models, sessionHeader: string): Endpoint {
-  return endpointOf(core, async (json, { headers }, state) => {
+/** Answers a conversation that the client remembers. */
+export function completeChat(core: Core, models: Models): Endpoint {
+  return endpointOf(core, async (json, { owner }) => {
     const body = validate(ChatBodySchema, json, 'invalid_body', 'body')
-    const { model, stream = false, stream_options: options, response_format: format } = body
+    const { model, stream: isStream = false, stream_options: options, response_format: format } = body
     const { messages: _, tools: __, ...openai } = json
     const target = models.resolve(model)
     const messages = body.messages.map((message, at) => messageOf(message, `messages.${at}`))
     const { input = '', earlier, given } = saidIn(messages, 'messages')
-    const history = () => answeredOnly(earlier as HistoryMessage[])
     const clientTools = clientToolsOf(body)
     const about = {
-      ...{ model, isStream: stream, isJson: asksJson(format, target, 'response_format') },
+      ...{ model, isStream, isJson: asksJson(format, target, 'response_format') },
       tellsUsage: Object(options).include_usage === true,
     }
     return {
-      isStream: stream,
+      isStream,
       how: {},
-      answers: given.length > 0 ? await answersTo(given, target, core.host, state.owner) : undefined,
+      answers: given.length > 0 ? await answersTo(given, target, core.host, owner) : undefined,
       async asked() {
-        const named = headers.get(sessionHeader)
-        const thread = named === null ? undefined : validate(idText, named, 'invalid_header', sessionHeader)
-        const { asked } = askedIn({ thread, input, history, clientTools }, target, core, state)
-        return { ...asked, metadata: { openai } }
+        const history = () => answeredOnly(earlier as HistoryMessage[])
+        return { ...toldBy({ input, history, clientTools }, target), metadata: { openai } }
       },
       toTeller: facts => new ChatEncoder({ ...facts, ...about }),
     }

@@ -7,7 +7,7 @@
 import * as v from 'valibot'
 import type { ClientTool, HistoryMessage } from '../../agents/contract.ts'
 import type { Core } from '../../core/built-in.ts'
-import { askedIn, idText } from '../../encoders/conversation.ts'
+import { idText, toldBy } from '../../encoders/conversation.ts'
 import { answeredOnly } from '../../encoders/history.ts'
 import { askedForText } from '../../encoders/questions.ts'
 import { ServableError } from '../../errors.ts'
@@ -82,7 +82,7 @@ interface Wanted {
 
 /** Makes responses. */
 export function createResponse(core: Core, models: Models, { toolCalls, store }: Making): Endpoint {
-  return endpointOf(core, async (json, _, state) => {
+  return endpointOf(core, async (json, state) => {
     const body = validate(ResponsesBodySchema, json, 'invalid_body', 'body')
     const { model, stream: isStream = false, background: isBackground = false } = body
     const { previous_response_id: previousId } = body
@@ -103,6 +103,7 @@ export function createResponse(core: Core, models: Models, { toolCalls, store }:
       ...{ model, isStream, isJson: asksJson(formatIn(json), target, 'text.format') },
       ...{ body: openai, clientTools, isKept, isBackground, toolCalls },
       previous: answers === undefined ? previousId : idOf('resp', answers.id),
+      answered: answers?.asked ?? [],
     }
     return {
       isStream,
@@ -155,7 +156,7 @@ async function askedFor(
     ...(await resolved(earlier, core, state)),
   ]
   const history = () => answeredOnly(messages)
-  return askedIn({ thread: undefined, input, history, clientTools }, target, core, state).asked
+  return toldBy({ input, history, clientTools }, target)
 }
 
 /** Messages with what is only named. Throws `run_not_found` for an item of nothing that is kept for this client. */

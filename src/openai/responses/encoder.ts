@@ -7,13 +7,15 @@
 import type { InputRequest, RunEvent } from '../../agents/contract.ts'
 import type { Fields } from '../body.ts'
 import { approvalIdOf, callIdOf, idOf } from '../ids.ts'
-import { type Call, cutBy, type End, type Spoken, Teller, type Telling, textOf, usageIn } from '../teller.ts'
+import { CUT, type End, type Spoken, Teller, type Telling, textOf, usageIn } from '../teller.ts'
 import { type Asked, type Outcome, objectOf } from './object.ts'
 
 /** What a response is about, and who reads it. */
 export interface About extends Asked, Telling {
   /** How calls of tools are told that ran here. */
   readonly toolCalls: 'mcp_call' | 'hidden'
+  /** What was answered for this run. */
+  readonly answered: readonly InputRequest[]
   /** The number of the last event that its reader has. Default: -1, for none. */
   readonly after?: number | undefined
 }
@@ -24,12 +26,19 @@ type Item = { readonly id: string; readonly type: string } & Fields
 /** The item that is being said. */
 interface Open {
   readonly type: Spoken
-  readonly agent: string
   readonly id: string
   readonly index: number
   /** What all its deltas have, as members of JSON: a stream is hardly anything else. */
   readonly ofDeltas: string
   text: string
+}
+
+/** A call of a tool that runs here. */
+interface Call {
+  readonly name: string
+  args: string
+  /** The request for an approval of it, where that is answered. */
+  readonly approval?: InputRequest
 }
 
 /** The names of what is said. */
@@ -57,9 +66,20 @@ const FORMS = {
 /** See the module's head. */
 export class ResponseEncoder extends Teller<About> {
   readonly #output: Item[] = []
+  /** Calls of tools without an end. */
+  readonly #calls = new Map<string, Call>()
   #sequence = -1
   #open: Open | undefined
   #outcome: Outcome = { status: 'in_progress' }
+
+  constructor(about: About) {
+    super(about)
+    for (const request of about.answered) {
+      const { id, toolCallId = id, toolName: name = '', args = {} } = request
+      if (request.kind === 'approval')
+        this.#calls.set(toolCallId, { name, args: textOf(args), approval: request })
+    }
+  }
 
   get answer(): object {
     return objectOf(this.about, this.#outcome, this.#output)
@@ -80,56 +100,57 @@ export class ResponseEncoder extends Teller<About> {
     )
   }
 
-  protected say(type: Spoken, text: string, agent: string, isOther: boolean): string {
-    let open = this.#open
+  protected say(type: Spoken, text: string): string {
+    const form = FORMS[type]
     let before = ''
-    if (open?.type !== type || open.agent !== agent || isOther) {
+    let open = this.#open
+    if (open?.type !== type) {
       before = this.#close()
       const index = this.#output.length
-      const { prefix, part, made, more, index: place } = FORMS[type]
-      const id = this.#idAt(prefix, index)
-      const ofDeltas = membersOf({ item_id: id, output_index: index, [place]: 0, ...more })
-      open = { type, agent, id, index, ofDeltas, text: '' }
+      const id = this.#idAt(form.prefix, index)
+      const ofDeltas = membersOf({ item_id: id, output_index: index, [form.index]: 0, ...form.more })
+      open = { type, id, index, ofDeltas, text: '' }
       this.#open = open
+      const part = form.made('')
       before +=
-        this.#add(this.#spoken(open, 'in_progress', [])) +
-        this.#part(open, `${part}.added`, { part: made('') })
+        this.#add(this.#spoken(open, 'in_progress', [])) + this.#part(open, `${form.part}.added`, { part })
     }
     open.text += text
-    return before + this.#delta(open, text)
+    const told = this.#isNew()
+      ? this.#event(`${form.text}.delta`, `${open.ofDeltas},"delta":${JSON.stringify(text)}`)
+      : ''
+    return before + told
   }
 
-  #delta({ type, ofDeltas }: Open, text: string): string {
-    if (!this.#isNew()) return ''
-    return this.#event(`${FORMS[type].text}.delta`, `${ofDeltas},"delta":${JSON.stringify(text)}`)
-  }
-
-  protected called(call: Call): string {
-    const before = this.#close()
-    call.index = this.#output.length
-    return before + this.#add(this.#functionCall(call))
-  }
-
-  protected argued({ index }: Call, delta: string): string {
-    return this.#at(index, 'function_call_arguments.delta', { delta })
-  }
-
-  protected override ready(call: Call): string {
-    const { index, name, args } = call
-    const item = this.#functionCall(call)
-    return (
-      this.#at(index, 'function_call_arguments.done', { name, arguments: args }) + this.#done(index, item)
-    )
+  protected override more(event: RunEvent): string {
+    switch (event.type) {
+      case 'tool_call_start': {
+        const { id, name } = event.toolCall
+        // A run that goes on makes the call again that was approved.
+        if (!this.#calls.has(id)) this.#calls.set(id, { name, args: '' })
+        return ''
+      }
+      case 'tool_call_ready': {
+        const call = this.#calls.get(event.toolCallId)
+        if (call !== undefined) call.args ||= textOf(event.args ?? {})
+        return ''
+      }
+      case 'tool_call_end':
+        return this.#ran(event)
+      default:
+        return ''
+    }
   }
 
   /** A tool that runs here is told once it has: before that it may turn out to need an approval. */
-  protected override ran(
-    { id: toolCallId, name, args, approval }: Call,
-    { result, error }: Extract<RunEvent, { type: 'tool_call_end' }>,
-  ): string {
+  #ran({ toolCallId, result, error }: Extract<RunEvent, { type: 'tool_call_end' }>): string {
+    const call = this.#calls.get(toolCallId)
+    if (call === undefined) return ''
+    const { name, args, approval } = call
     if (this.about.toolCalls === 'hidden') return ''
     const output = error === undefined ? textOf(result ?? null) : null
-    this.grow(output ?? '')
+    this.grow(args + output)
+    this.#calls.delete(toolCallId)
     const status = error === undefined ? 'completed' : 'failed'
     const before = this.#close()
     const index = this.#output.length
@@ -148,13 +169,32 @@ export class ResponseEncoder extends Teller<About> {
     )
   }
 
-  protected override approval({ id, toolCallId = id, toolName: name }: InputRequest, args: string): string {
+  protected ask(
+    { id, kind, toolCallId = id, toolName: name }: InputRequest,
+    args: string,
+  ): string | undefined {
+    if (kind === 'question') return undefined
+    const { runId } = this.about
     const before = this.#close()
-    const item = {
-      ...{ type: 'mcp_approval_request', id: approvalIdOf(this.about.runId, toolCallId) },
-      ...{ server_label: 'servable', name, arguments: args },
+    const index = this.#output.length
+    if (kind === 'approval') {
+      const item = {
+        ...{ type: 'mcp_approval_request', id: approvalIdOf(runId, toolCallId) },
+        ...{ server_label: 'servable', name, arguments: args },
+      }
+      return before + this.#add(item) + this.#done(index, item)
     }
-    return before + this.#add(item) + this.#done(this.#output.length - 1, item)
+    const item = {
+      ...{ type: 'function_call', id: this.#idAt('fc', index), call_id: callIdOf(runId, toolCallId), name },
+      ...{ arguments: args, status: 'completed' },
+    }
+    return (
+      before +
+      this.#add({ ...item, arguments: '', status: 'in_progress' }) +
+      this.#at(index, 'function_call_arguments.delta', { delta: args }) +
+      this.#at(index, 'function_call_arguments.done', { name, arguments: args }) +
+      this.#done(index, item)
+    )
   }
 
   protected over(end: End): string {
@@ -217,13 +257,6 @@ export class ResponseEncoder extends Teller<About> {
     return { type, id, ...FORMS[type].item(status, parts) }
   }
 
-  #functionCall({ id, name, args, index, isReady }: Call): Item {
-    return {
-      ...{ type: 'function_call', id: this.#idAt('fc', index), call_id: callIdOf(this.about.runId, id) },
-      ...{ name, arguments: args, status: isReady ? 'completed' : 'in_progress' },
-    }
-  }
-
   #idAt(prefix: string, index: number): string {
     return idOf(prefix, this.about.runId, `_${index}`)
   }
@@ -254,7 +287,7 @@ function outcomeOf(end: End): Outcome {
   if (end.type === 'error')
     return { ...common, status: 'failed', error: { code: end.code, message: end.error } }
   if (end.finishReason === 'cancelled') return { ...common, status: 'cancelled' }
-  const cut = cutBy(end)
+  const cut = CUT[end.finishReason]
   if (cut === undefined) return { ...common, status: 'completed' }
   const reason = cut === 'length' ? 'max_output_tokens' : cut
   return { ...common, status: 'incomplete', incomplete_details: { reason } }

@@ -6,7 +6,7 @@
 
 import type { Answer } from '../../agents/contract.ts'
 import type { Fields } from '../body.ts'
-import { callOf, messageOf, resultOf, type Told } from '../messages.ts'
+import { callOf, messageOf, type Told } from '../messages.ts'
 import { textOf } from '../teller.ts'
 
 /** The items of an input: a text is one of the user. */
@@ -39,7 +39,7 @@ function toTold(item: Fields, path: string): Told | undefined {
     case 'function_call':
       return { role: 'assistant', toolCalls: [callOf(call_id, item, path)] }
     case 'function_call_output':
-      return resultOf(call_id, item.output, path)
+      return messageOf({ role: 'tool', tool_call_id: call_id, content: item.output }, path)
     case 'item_reference':
       return { role: 'reference', id: String(id) }
     case 'mcp_approval_response': {
