@@ -1,15 +1,11 @@
 /**
- * Who remembers a conversation whose client tells all of it each time: the service, for a caller with an identity, where sessions
- * are kept; else the client.
+ * A conversation of which a client tells all each time.
  *
  * @module
  */
 
 import * as v from 'valibot'
 import type { HistoryMessage, RunInput } from '../agents/contract.ts'
-import { type SessionKeeper, type SessionKey, sessionOf } from '../agents/memory.ts'
-import type { Core } from '../core/built-in.ts'
-import type { RequestState } from '../http/context.ts'
 import type { AskedRun } from '../http/start-run.ts'
 import { parseConversation, RunInputSchema } from '../runs/input.ts'
 import type { Target } from '../runs/target.ts'
@@ -17,8 +13,6 @@ import { validate } from '../validation.ts'
 
 /** What a client tells. */
 export interface Conversation {
-  /** Its id of the conversation. */
-  readonly thread: string
   /** The newest message of the user, and the client's id of it. */
   readonly input: RunInput
   readonly messageId?: string | undefined
@@ -32,37 +26,21 @@ export interface Conversation {
 const MAX_MESSAGES = 1000
 const MAX_LENGTH = 1024 * 1024
 
-/** A session, and what keeps it. */
-export interface Session {
-  readonly key: SessionKey
-  readonly keeper: SessionKeeper
-}
-
-/** The run that a conversation asks for, and its session where the service remembers. Throws `invalid_body`. */
-export function askedIn(
-  conversation: Conversation,
+/**
+ * The run that a conversation asks for. Its history is told unless the service remembers (`isKept`). Throws `invalid_body`.
+ */
+export function toldBy(
+  { input, messageId, history, clientTools }: Conversation,
   target: Target,
-  core: Pick<Core, 'runs' | 'whyUnstored'>,
-  state: RequestState,
-): { readonly asked: AskedRun; readonly session: Session | undefined } {
-  const { thread, messageId, clientTools } = conversation
-  const session = sessionIn(thread, target, core, state)
-  const asked: AskedRun = session
-    ? { ...newIn(conversation, target), ...parseConversation({ clientTools }), sessionId: thread }
-    : toldBy(conversation, target)
-  return { asked: { ...asked, messageId }, session }
-}
-
-/** The same where the client alone remembers. */
-export function toldBy(conversation: Omit<Conversation, 'thread'>, target: Target): AskedRun {
-  const { history, clientTools } = conversation
-  const told = parseConversation({ history: fitting(history()), clientTools, memory: 'client' })
-  return { ...newIn(conversation, target), ...told }
-}
-
-/** What is new, checked. */
-function newIn({ input }: Pick<Conversation, 'input'>, target: Target): Pick<AskedRun, 'target' | 'input'> {
-  return { target, input: validate(RunInputSchema, input, 'invalid_body', 'message') }
+  isKept = false,
+): AskedRun {
+  return {
+    ...{ target, input: validate(RunInputSchema, input, 'invalid_body', 'message'), messageId },
+    ...parseConversation({
+      clientTools,
+      ...(!isKept && { history: fitting(history()), memory: 'client' }),
+    }),
+  }
 }
 
 /** Checks an id of a conversation or of a message: 1 to 500 characters. */
@@ -71,20 +49,6 @@ export const idText: v.GenericSchema<string> = v.pipe(
   v.nonEmpty('must not be empty'),
   v.maxLength(500, 'must have at most 500 characters'),
 )
-
-/** The session of a caller with an identity, where sessions are kept. */
-function sessionIn(
-  sessionId: string,
-  target: Target,
-  { runs, whyUnstored }: Pick<Core, 'runs' | 'whyUnstored'>,
-  state: RequestState,
-): Session | undefined {
-  const { memory } = runs
-  const { identity } = state
-  if (!identity || whyUnstored(state)) return undefined
-  const key = sessionOf(memory, target, { sessionId, identity: identity.id })
-  return key && memory?.sessions && { key, keeper: memory.sessions }
-}
 
 /** The newest messages that fit; what answers a call goes with it. */
 function fitting(history: readonly HistoryMessage[]): readonly HistoryMessage[] {

@@ -1,19 +1,23 @@
 /**
- * Conversations in which a message may be told again: edited, or to be answered anew.
+ * Who remembers a conversation: the service, for a caller with an identity, where sessions are kept; else the client. What the service
+ * has may be edited.
  *
  * @module
  */
 
+import { type SessionKeeper, type SessionKey, sessionOf } from '../agents/memory.ts'
 import type { Turn } from '../agents/turn.ts'
 import type { Core } from '../core/built-in.ts'
 import { ServableError } from '../errors.ts'
 import type { RequestState } from '../http/context.ts'
 import type { AskedRun } from '../http/start-run.ts'
 import type { Target } from '../runs/target.ts'
-import { askedIn, type Conversation, type Session } from './conversation.ts'
+import { type Conversation, toldBy } from './conversation.ts'
 
 /** What a client tells. */
 export interface EditedConversation extends Conversation {
+  /** Its id of the conversation. */
+  readonly thread: string
   /**
    * The message takes the place of the one with its id, and what came after that is forgotten. `must`: it is there, unless it would be
    * the next one after `before`; `may`: it may be there. Default: it is a new one.
@@ -30,8 +34,30 @@ export async function askedBy(
   core: Pick<Core, 'runs' | 'whyUnstored'>,
   state: RequestState,
 ): Promise<AskedRun> {
-  const { asked, session } = askedIn(conversation, target, core, state)
-  return session === undefined ? asked : { ...asked, replaces: await replacedBy(session, conversation) }
+  const { thread: sessionId } = conversation
+  const session = sessionIn(sessionId, target, core, state)
+  const asked = toldBy(conversation, target, session !== undefined)
+  return session ? { ...asked, sessionId, replaces: await replacedBy(session, conversation) } : asked
+}
+
+/** A session, and what keeps it. */
+interface Session {
+  readonly key: SessionKey
+  readonly keeper: SessionKeeper
+}
+
+/** The session of a caller with an identity, where sessions are kept. */
+function sessionIn(
+  sessionId: string,
+  target: Target,
+  { runs, whyUnstored }: Pick<Core, 'runs' | 'whyUnstored'>,
+  state: RequestState,
+): Session | undefined {
+  const { memory } = runs
+  const { identity } = state
+  if (!identity || whyUnstored(state)) return undefined
+  const key = sessionOf(memory, target, { sessionId, identity: identity.id })
+  return key && memory?.sessions && { key, keeper: memory.sessions }
 }
 
 /** Which message is to be replaced, if any. It is looked for again when it is. */

@@ -29,7 +29,7 @@ export interface Plan {
   readonly answers: Answers | undefined
   asked(): Promise<AskedRun>
   readonly how: Pick<AskedRun, 'isBackground' | 'keepsInput'>
-  toTeller(facts: Facts): Teller & { readonly queued?: object }
+  toTeller(facts: Facts): Teller
 }
 
 /** Makes an endpoint. */
@@ -62,7 +62,7 @@ export function endpointOf(
       createdMs: record === undefined ? Date.now() : Date.parse(record.createdAt),
     })
     const headers = { 'x-run-id': runId }
-    if (how.isBackground && !isStream) return jsonReply(teller.queued, { headers })
+    if (how.isBackground && !isStream) return jsonReply(teller.answer, { headers })
     const source = await encoded(started, teller, core, request, state)
     if (isStream) return sseReply(counted(after(teller.begin(), source), openStream), headers)
     // A plain run hears of its caller by itself, and not at once: a signal costs more than most answers.

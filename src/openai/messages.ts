@@ -20,7 +20,7 @@ export function messageOf(message: Fields, path: string): HistoryMessage {
   if (role === 'system' || role === 'developer') return { role: 'system', content }
   if (role === 'tool')
     return { role, toolCallId: textIn(message.tool_call_id, `${path}.tool_call_id`), result: content }
-  if (role !== 'assistant') throw misfit(`${path}.role`, 'must be a known role')
+  if (role !== 'assistant') throw misfit(`${path}.role`, 'must be system, developer, user, assistant or tool')
   const toolCalls = (Array.isArray(calls) ? calls : []).map((call, at) => {
     const { id, function: called } = Object(call)
     return callOf(id, Object(called), `${path}.tool_calls.${at}`)

@@ -60,9 +60,14 @@ export abstract class Teller<A extends Telling = Telling> implements Encoder {
     return ''
   }
 
-  /** Why it has ended, unless it has failed. */
-  protected get reason(): FinishReason {
-    return this.end?.type === 'finish' ? this.end.finishReason : 'stop'
+  /** How the answer was cut short, if it was. */
+  protected get cut(): 'length' | 'content_filter' | undefined {
+    return this.end?.type === 'finish' ? CUT[this.end.finishReason] : undefined
+  }
+
+  protected get usage(): Usage {
+    const none = { promptTokens: 0, completionTokens: 0, totalTokens: 0 }
+    return { ...none, ...(this.end as FinishEvent | undefined)?.usage }
   }
 
   encode(event: RunEvent): string {
@@ -135,12 +140,7 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
-/** How answers are cut short. The limit of steps is one: it is no call of the client's. */
-export const CUT: Readonly<Partial<Record<FinishReason, 'length' | 'content_filter'>>> = {
+/** The limit of steps is a length: it is no call of the client's. */
+const CUT: Readonly<Partial<Record<FinishReason, 'length' | 'content_filter'>>> = {
   ...{ length: 'length', tool_calls: 'length', content_filter: 'content_filter', rejected: 'content_filter' },
-}
-
-/** What a run used. */
-export function usageIn(end: End | undefined): Usage {
-  return { promptTokens: 0, completionTokens: 0, totalTokens: 0, ...(end as FinishEvent | undefined)?.usage }
 }

@@ -4,12 +4,11 @@
  * @module
  */
 
-import type { InputRequest } from '../../agents/contract.ts'
+import type { InputRequest, RunEvent } from '../../agents/contract.ts'
 import { sseData } from '../../encoders/encoder.ts'
-import { ServableError } from '../../errors.ts'
 import { errorOf } from '../errors.ts'
 import { callIdOf } from '../ids.ts'
-import { CUT, type End, type Spoken, Teller, type Telling, usageIn } from '../teller.ts'
+import { type End, type Spoken, Teller, type Telling } from '../teller.ts'
 
 /** What a completion is about. */
 export interface Completion extends Telling {
@@ -30,18 +29,20 @@ export class ChatEncoder extends Teller<Completion> {
     return this.#chunk({ role: 'assistant', content: '' })
   }
 
-  /** Throws `run_ended` where somebody has cancelled the run. */
   get answer(): object {
     const { content, reasoning_content } = this.#said
-    if (this.reason === 'cancelled') throw new ServableError('run_ended', CANCELLED)
-    const tool_calls = this.#calls
-    const hasCalls = tool_calls.length > 0
     const message = {
-      ...{ role: 'assistant', content: content || (hasCalls ? null : ''), refusal: null },
+      ...{ role: 'assistant', content, refusal: null },
       ...(reasoning_content && { reasoning_content }),
-      ...(hasCalls && { tool_calls }),
+      ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
     }
-    return this.#whole('', { message }, this.#finishReason, { usage: this.#usage })
+    return this.#whole('', { message }, this.#reason, { usage: this.#usage })
+  }
+
+  /** There is no word for a run that somebody has cancelled: it is an error. */
+  override encode(event: RunEvent): string {
+    const isCancelled = event.type === 'finish' && event.finishReason === 'cancelled'
+    return super.encode(isCancelled ? CANCELLED : event)
   }
 
   protected say(type: Spoken, text: string): string {
@@ -68,17 +69,16 @@ export class ChatEncoder extends Teller<Completion> {
     const { isStream, tellsUsage } = this.about
     if (!isStream) return ''
     if (end.type === 'error') return sseData({ error: errorOf(end.error, end.code) })
-    if (this.reason === 'cancelled') return sseData({ error: errorOf(CANCELLED, 'cancelled') })
     const usage = tellsUsage ? sseData({ ...this.#facts('.chunk'), choices: [], usage: this.#usage }) : ''
-    return `${this.#chunk({}, this.#finishReason)}${usage}data: [DONE]\n\n`
+    return `${this.#chunk({}, this.#reason)}${usage}data: [DONE]\n\n`
   }
 
-  get #finishReason(): string {
-    return CUT[this.reason] ?? (this.#calls.length > 0 ? 'tool_calls' : 'stop')
+  get #reason(): string {
+    return this.cut ?? (this.#calls.length > 0 ? 'tool_calls' : 'stop')
   }
 
   get #usage(): object {
-    const { promptTokens, completionTokens, totalTokens } = usageIn(this.end)
+    const { promptTokens, completionTokens, totalTokens } = this.usage
     return { prompt_tokens: promptTokens, completion_tokens: completionTokens, total_tokens: totalTokens }
   }
 
@@ -99,4 +99,4 @@ export class ChatEncoder extends Teller<Completion> {
   }
 }
 
-const CANCELLED = 'The run was cancelled'
+const CANCELLED = { type: 'error', code: 'run_ended', error: 'The run was cancelled' } as const

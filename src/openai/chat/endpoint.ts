@@ -21,8 +21,6 @@ import { ChatEncoder } from './encoder.ts'
 /** The body of a request. */
 export interface ChatBody extends CommonBody {
   readonly messages: readonly Fields[]
-  readonly response_format?: unknown
-  readonly stream_options?: unknown
 }
 
 /** The schema of a body. */
@@ -30,16 +28,15 @@ export const ChatBodySchema: v.GenericSchema<unknown, ChatBody> = v.object({
   ...commonFields,
   messages: objects,
   n: v.optional(v.picklist([1], 'must be 1')),
-  response_format: v.optional(v.unknown()),
-  stream_options: v.optional(v.unknown()),
 })
 
 /** Answers a conversation that the client remembers. */
 export function completeChat(core: Core, models: Models): Endpoint {
   return endpointOf(core, async (json, { owner }) => {
     const body = validate(ChatBodySchema, json, 'invalid_body', 'body')
-    const { model, stream: isStream = false, stream_options: options, response_format: format } = body
+    const { model, stream: isStream = false } = body
     const { messages: _, tools: __, ...openai } = json
+    const { response_format: format, stream_options: options } = openai
     const target = models.resolve(model)
     const messages = body.messages.map((message, at) => messageOf(message, `messages.${at}`))
     const { input = '', earlier, given } = saidIn(messages, 'messages')

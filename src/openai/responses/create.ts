@@ -104,6 +104,7 @@ export function createResponse(core: Core, models: Models, { toolCalls, store }:
       ...{ body: openai, clientTools, isKept, isBackground, toolCalls },
       previous: answers === undefined ? previousId : idOf('resp', answers.id),
       answered: answers?.asked ?? [],
+      isQueued: isBackground && !isStream,
     }
     return {
       isStream,

@@ -7,13 +7,15 @@
 import type { InputRequest, RunEvent } from '../../agents/contract.ts'
 import type { Fields } from '../body.ts'
 import { approvalIdOf, callIdOf, idOf } from '../ids.ts'
-import { CUT, type End, type Spoken, Teller, type Telling, textOf, usageIn } from '../teller.ts'
+import { type End, type Spoken, Teller, type Telling, textOf } from '../teller.ts'
 import { type Asked, type Outcome, objectOf } from './object.ts'
 
 /** What a response is about, and who reads it. */
 export interface About extends Asked, Telling {
   /** How calls of tools are told that ran here. */
   readonly toolCalls: 'mcp_call' | 'hidden'
+  /** It is answered before it begins. */
+  readonly isQueued: boolean
   /** What was answered for this run. */
   readonly answered: readonly InputRequest[]
   /** The number of the last event that its reader has. Default: -1, for none. */
@@ -70,10 +72,11 @@ export class ResponseEncoder extends Teller<About> {
   readonly #calls = new Map<string, Call>()
   #sequence = -1
   #open: Open | undefined
-  #outcome: Outcome = { status: 'in_progress' }
+  #outcome: Outcome
 
   constructor(about: About) {
     super(about)
+    this.#outcome = { status: about.isQueued ? 'queued' : 'in_progress' }
     for (const request of about.answered) {
       const { id, toolCallId = id, toolName: name = '', args = {} } = request
       if (request.kind === 'approval')
@@ -85,19 +88,9 @@ export class ResponseEncoder extends Teller<About> {
     return objectOf(this.about, this.#outcome, this.#output)
   }
 
-  /** The response before it begins. */
-  get queued(): object {
-    return objectOf(this.about, { status: 'queued' }, [])
-  }
-
   begin(): string {
-    const { answer, about, queued } = this
-    const first = about.isBackground ? queued : answer
-    return (
-      this.#tell('created', { response: first }) +
-      (about.isBackground ? this.#tell('queued', { response: first }) : '') +
-      this.#tell('in_progress', { response: answer })
-    )
+    const response = this.answer
+    return this.#tell('created', { response }) + this.#tell('in_progress', { response })
   }
 
   protected say(type: Spoken, text: string): string {
@@ -152,20 +145,17 @@ export class ResponseEncoder extends Teller<About> {
     this.grow(args + output)
     this.#calls.delete(toolCallId)
     const status = error === undefined ? 'completed' : 'failed'
-    const before = this.#close()
-    const index = this.#output.length
-    const item = {
-      ...{ type: 'mcp_call', id: this.#idAt('mcp', index), server_label: 'servable', name },
-      approval_request_id: approval === undefined ? null : approvalIdOf(runOfRequest(approval), toolCallId),
-      ...{ arguments: args, output, error: error ?? null, status },
-    }
-    return (
-      before +
-      this.#add({ ...item, arguments: '', output: null, error: null, status: 'in_progress' }) +
-      this.#at(index, 'mcp_call.in_progress') +
-      this.#at(index, 'mcp_call_arguments.done', { arguments: args }) +
-      this.#at(index, `mcp_call.${status}`) +
-      this.#done(index, item)
+    const approval_request_id = approval ? approvalIdOf(runOfRequest(approval), toolCallId) : null
+    const item = { type: 'mcp_call', server_label: 'servable', name, arguments: args, output }
+    return this.#tellItem(
+      'mcp',
+      { ...item, error: error ?? null, status, approval_request_id },
+      { arguments: '', output: null, error: null, status: 'in_progress' },
+      {
+        'mcp_call.in_progress': {},
+        'mcp_call_arguments.done': { arguments: args },
+        [`mcp_call.${status}`]: {},
+      },
     )
   }
 
@@ -175,34 +165,65 @@ export class ResponseEncoder extends Teller<About> {
   ): string | undefined {
     if (kind === 'question') return undefined
     const { runId } = this.about
-    const before = this.#close()
-    const index = this.#output.length
+    const call = { name, arguments: args }
     if (kind === 'approval') {
-      const item = {
-        ...{ type: 'mcp_approval_request', id: approvalIdOf(runId, toolCallId) },
-        ...{ server_label: 'servable', name, arguments: args },
-      }
-      return before + this.#add(item) + this.#done(index, item)
+      const item = { type: 'mcp_approval_request', server_label: 'servable', ...call }
+      return this.#tellItem('mcpr', { ...item, id: approvalIdOf(runId, toolCallId) })
     }
-    const item = {
-      ...{ type: 'function_call', id: this.#idAt('fc', index), call_id: callIdOf(runId, toolCallId), name },
-      ...{ arguments: args, status: 'completed' },
-    }
-    return (
-      before +
-      this.#add({ ...item, arguments: '', status: 'in_progress' }) +
-      this.#at(index, 'function_call_arguments.delta', { delta: args }) +
-      this.#at(index, 'function_call_arguments.done', { name, arguments: args }) +
-      this.#done(index, item)
+    const item = { type: 'function_call', call_id: callIdOf(runId, toolCallId), ...call, status: 'completed' }
+    return this.#tellItem(
+      'fc',
+      item,
+      { arguments: '', status: 'in_progress' },
+      {
+        'function_call_arguments.delta': { delta: args },
+        'function_call_arguments.done': call,
+      },
     )
+  }
+
+  /** Tells an item at once: how it begins, what is told of it in between, and the whole. */
+  #tellItem(
+    prefix: string,
+    whole: Fields & { readonly type: string },
+    first: object = {},
+    between: Readonly<Record<string, object>> = {},
+  ): string {
+    let told = this.#close()
+    const index = this.#output.length
+    const item = { id: this.#idAt(prefix, index), ...whole }
+    told += this.#add({ ...item, ...first })
+    for (const [name, fields] of Object.entries(between)) told += this.#at(index, name, fields)
+    return told + this.#done(index, item)
   }
 
   protected over(end: End): string {
     const before = this.#close()
-    this.#outcome = outcomeOf(end)
+    this.#outcome = this.#outcomeOf(end)
     const { status } = this.#outcome
     const told = this.#tell(status === 'cancelled' ? 'incomplete' : status, { response: this.answer })
     return before + told + (told && 'data: [DONE]\n\n')
+  }
+
+  #outcomeOf(end: End): Outcome {
+    const { promptTokens, completionTokens, totalTokens } = this.usage
+    const common = {
+      afterMs: (end as RunEvent).at,
+      usage: {
+        input_tokens: promptTokens,
+        input_tokens_details: { cached_tokens: 0 },
+        output_tokens: completionTokens,
+        output_tokens_details: { reasoning_tokens: 0 },
+        total_tokens: totalTokens,
+      },
+    }
+    if (end.type === 'error')
+      return { ...common, status: 'failed', error: { code: end.code, message: end.error } }
+    if (end.finishReason === 'cancelled') return { ...common, status: 'cancelled' }
+    const { cut } = this
+    if (cut === undefined) return { ...common, status: 'completed' }
+    const reason = cut === 'length' ? 'max_output_tokens' : cut
+    return { ...common, status: 'incomplete', incomplete_details: { reason } }
   }
 
   #tell(name: string, fields: object): string {
@@ -270,25 +291,4 @@ function membersOf(fields: object): string {
 /** The run that has made a request: its id begins with it. */
 function runOfRequest({ id }: InputRequest): string {
   return id.split('/', 1)[0] ?? ''
-}
-
-function outcomeOf(end: End): Outcome {
-  const { promptTokens, completionTokens, totalTokens } = usageIn(end)
-  const common = {
-    afterMs: (end as RunEvent).at,
-    usage: {
-      input_tokens: promptTokens,
-      input_tokens_details: { cached_tokens: 0 },
-      output_tokens: completionTokens,
-      output_tokens_details: { reasoning_tokens: 0 },
-      total_tokens: totalTokens,
-    },
-  }
-  if (end.type === 'error')
-    return { ...common, status: 'failed', error: { code: end.code, message: end.error } }
-  if (end.finishReason === 'cancelled') return { ...common, status: 'cancelled' }
-  const cut = CUT[end.finishReason]
-  if (cut === undefined) return { ...common, status: 'completed' }
-  const reason = cut === 'length' ? 'max_output_tokens' : cut
-  return { ...common, status: 'incomplete', incomplete_details: { reason } }
 }

@@ -51,7 +51,7 @@ export function encoderOf(
   const { id: runId, continuedFrom: from } = record
   return new ResponseEncoder({
     ...how,
-    ...{ runId, body, model: body.model, isKept: true, isStored: true },
+    ...{ runId, body, model: body.model, isKept: true, isStored: true, isQueued: false },
     createdMs: Date.parse(record.createdAt),
     clientTools: asked.options.clientTools,
     previous: from === undefined ? body.previous_response_id : idOf('resp', from),

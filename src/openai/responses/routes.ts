@@ -61,25 +61,15 @@ export function responseRoutes(core: Core, models: Models, making: Making, route
   ]
 }
 
-/** The event after which a stream begins. */
+/** The event after which a stream begins. Throws `invalid_query`. */
 function startOf(query: URLSearchParams): number {
-  return numberIn(query, 'starting_after', -1)
+  const text = query.get('starting_after') ?? '-1'
+  if (/^-?\d{1,15}$/.test(text)) return Number(text)
+  throw new ServableError('invalid_query', '`starting_after` must be the number of an event')
 }
 
-/** A page of a list: `limit` (1 to 100), `order` (`desc` or `asc`) and `after`. */
+/** All of a list in one page. */
 function pageOf(items: readonly { readonly id: string }[], query: URLSearchParams): object {
-  const all = query.get('order') === 'asc' ? items : items.toReversed()
-  const first = all.findIndex(({ id }) => id === query.get('after')) + 1
-  const end = first + Math.min(100, Math.max(1, numberIn(query, 'limit', 20)))
-  const data = all.slice(first, end)
-  const ids = { first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null }
-  return { object: 'list', data, ...ids, has_more: end < all.length }
-}
-
-/** A number of a query. Throws `invalid_query`. */
-function numberIn(query: URLSearchParams, name: string, without: number): number {
-  const text = query.get(name)
-  if (text === null) return without
-  if (/^\d{1,15}$/.test(text)) return Number(text)
-  throw new ServableError('invalid_query', `\`${name}\` must be a number`)
+  const data = query.get('order') === 'asc' ? items : items.toReversed()
+  return { object: 'list', data, first_id: data[0]?.id, last_id: data.at(-1)?.id, has_more: false }
 }
