@@ -68,7 +68,7 @@ const completion = (): Encoder => new ChatEncoder({ ...telling, tellsUsage: fals
 const responseOf = (isStored: boolean): Encoder =>
   new ResponseEncoder({
     ...{ ...telling, isStored, isKept: isStored, isBackground: false },
-    ...{ body: {}, clientTools: undefined, previous: undefined, toolCalls: 'mcp_call' },
+    ...{ body: {}, clientTools: undefined, previous: undefined, toolCalls: 'mcp_call', isQueued: false },
   })
 const response = () => responseOf(false)
 const storedResponse = () => responseOf(true)
