@@ -63,7 +63,7 @@ export async function answersOf(
   const results = turn.filter(message => message.role === 'tool')
   const others = requests.filter(request => !resume.some(({ interruptId }) => interruptId === request.id))
   const answers = [...resumed(resume, requests), ...called(results, others)]
-  if (answers.length === 0) throw new ServableError('already_answered', 'The run waits for no such result')
+  if (answers.length === 0) throw new ServableError('already_answered', 'The run waits for no result')
   const calls = turn.flatMap(message => ('toolCalls' in message ? (message.toolCalls ?? []) : []))
   // A decision on a call is not its result.
   const approvals = requests.flatMap(request => (request.kind === 'approval' ? [request.toolCallId] : []))
@@ -109,13 +109,13 @@ function called(results: readonly ToolMessage[], requests: readonly InputRequest
 
 function answerTo({ id, kind }: Pick<InputRequest, 'id' | 'kind'>, value: unknown, path: string): object {
   if (kind === 'approval') return { id, ...decisionOf(givenIn(value), path) }
-  if (value === undefined) throw misfit(path, 'must be given')
+  if (value === undefined) throw misfit(path, 'is missing')
   return kind === 'question' ? { id, value } : { id, result: value }
 }
 
 /** `true`, `{ approved, reason?, editedArgs? }`, or `decision` in place of `approved`. */
 function decisionOf(value: unknown, path: string) {
-  if (!isDecision(value)) throw misfit(path, 'must have `approved`: true or false')
+  if (!isDecision(value)) throw misfit(path, 'must have `approved`')
   const {
     decision,
     approved = value === true || decision === 'approve',

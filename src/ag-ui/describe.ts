@@ -11,7 +11,7 @@ export function describeAgUi(build: Builders): BuiltInDescription {
       post: operation('run', `${kind}AgUi`, 'Run for an AG-UI client', {
         parameters: [nameOf(kind)],
         requestBody: { required: true, content: json(ref('RunAgentInput')) },
-        responses: { 200: answer('AG-UI events', eventStream(object({ type: text }))) },
+        responses: { 200: answer('Events', eventStream(object({ type: text }))) },
         problems: [400, 401, 403, 404, 409, 413, 415, 429, 500, 503],
       }),
     },

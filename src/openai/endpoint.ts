@@ -6,15 +6,14 @@
 
 import { errorOf } from '../agents/event.ts'
 import type { Core } from '../core/built-in.ts'
-import { after, encoded } from '../encoders/encoder.ts'
-import { asTold, ServableError } from '../errors.ts'
+import { asTold, reportError, ServableError } from '../errors.ts'
 import { RequestAsker } from '../http/asker.ts'
 import type { Endpoint, RequestState } from '../http/context.ts'
 import { idempotencyKeyOf } from '../http/idempotency.ts'
-import type { AskedRun } from '../http/start-run.ts'
+import type { AskedRun, StartedRun } from '../http/start-run.ts'
 import { readJson, requireJson } from '../web/body.ts'
-import { jsonReply, sseReply } from '../web/reply.ts'
-import { counted, type SseSource } from '../web/sse.ts'
+import { jsonReply, type Reply, sseReply } from '../web/reply.ts'
+import { counted, pulled } from '../web/sse.ts'
 import type { Answers } from './answers.ts'
 import type { Fields } from './body.ts'
 import type { Teller, Telling } from './teller.ts'
@@ -24,7 +23,6 @@ export type Facts = Omit<Telling, 'model' | 'isJson' | 'isStream'>
 
 /** What a request asks for. */
 export interface Plan {
-  readonly isStream: boolean
   /** The run that waits for it; undefined where it asks for a new one. */
   readonly answers: Answers | undefined
   asked(): Promise<AskedRun>
@@ -37,12 +35,11 @@ export function endpointOf(
   core: Core,
   toPlan: (body: Fields, state: RequestState) => Promise<Plan>,
 ): Endpoint {
-  const { maxBodyBytes, openStream, readKeys, runs } = core
   return async (request, state) => {
     requireJson(request)
-    const body = withoutNulls(await readJson(request, maxBodyBytes))
-    const { isStream, answers, asked, how, toTeller } = await toPlan(body, state)
-    const asker = new RequestAsker(request, state, readKeys)
+    const body = withoutNulls(await readJson(request, core.maxBodyBytes))
+    const { answers, asked, how, toTeller } = await toPlan(body, state)
+    const asker = new RequestAsker(request, state, core.readKeys)
     const key = idempotencyKeyOf(request.headers)
     const { started } =
       answers === undefined
@@ -58,17 +55,13 @@ export function endpointOf(
     const { id: runId, run, record } = started
     state.started(runId)
     const teller = toTeller({
-      ...{ runId, isStored: run === undefined, maxLength: runs.maxLength },
+      ...{ runId, isStored: run === undefined, maxLength: core.runs.maxLength },
       createdMs: record === undefined ? Date.now() : Date.parse(record.createdAt),
     })
-    const headers = { 'x-run-id': runId }
-    if (how.isBackground && !isStream) return jsonReply(teller.answer, { headers })
-    const source = await encoded(started, teller, core, request, state)
-    if (isStream) return sseReply(counted(after(teller.begin(), source), openStream), headers)
-    // A plain run hears of its caller by itself, and not at once: a signal costs more than most answers.
-    await readThrough(source, run === undefined ? request.signal : undefined)
+    if (how.isBackground && !teller.about.isStream) return jsonReply(teller.answer)
+    const reply = await told(started, teller, core, request, state)
     if (teller.end?.type === 'error') throw asTold(errorOf(teller.end))
-    return jsonReply(teller.answer, { headers })
+    return reply
   }
 }
 
@@ -77,15 +70,40 @@ function withoutNulls(body: unknown): Fields {
   return Object.fromEntries(Object.entries(Object(body)).filter(([, value]) => value !== null))
 }
 
-/** Reads a run to its end: its encoder keeps what it says. Whoever leaves stops reading. */
-export function readThrough(source: SseSource, signal?: AbortSignal): Promise<void> {
-  const leave = () => source.cancel()
-  signal?.addEventListener('abort', leave)
-  if (signal?.aborted) leave()
-  return new Promise(resolve => {
-    source.read(text => {
-      if (text === undefined) resolve()
-      return text !== undefined
+/** Answers with a run: with a stream of it, or with the whole once it is over. Whoever leaves stops reading. */
+export async function told(
+  started: StartedRun,
+  teller: Teller,
+  { openStream, production }: Pick<Core, 'openStream' | 'production'>,
+  request: Request,
+  state: RequestState,
+): Promise<Reply> {
+  const events = started.events()
+  const cancel = () => void events.return?.()
+  const id = { 'x-run-id': started.id }
+  if (!teller.about.isStream) {
+    // A plain run hears of its caller by itself, and not at once: a signal costs more than most answers.
+    if (started.run === undefined) request.signal.addEventListener('abort', cancel)
+    for await (const event of events) teller.encode(event)
+    return jsonReply(teller.answer, { headers: { 'cache-control': 'no-store', ...id } })
+  }
+  let text = teller.begin()
+  const read = async () => {
+    while (text === '' && teller.end === undefined) {
+      const { value } = await events.next()
+      if (value === undefined) break
+      text = teller.encode(value)
+    }
+    const fresh = text || undefined
+    text = ''
+    return fresh
+  }
+  const next = () =>
+    read().catch(error => {
+      cancel()
+      state.tellThrown('stream.failed', error, request)
+      const { code, message } = reportError(error, production, 'internal_error')
+      return teller.encode({ type: 'error', code, error: message })
     })
-  })
+  return sseReply(counted(pulled({ cancel, next }), openStream), id)
 }

@@ -13,7 +13,7 @@ import type { Fields } from './body.ts'
 import { partsOf } from './parts.ts'
 
 /** Reads a message. Throws `invalid_body`. */
-export function messageOf(message: Fields, path: string): HistoryMessage {
+export function messageOf(message: Fields, path: string): Message {
   const { role, tool_calls: calls } = message
   const content = inputOf(partsOf(message.content, `${path}.content`))
   if (role === 'user') return { role, content }
@@ -53,8 +53,18 @@ export interface Reference {
   readonly id: string
 }
 
+/** What an assistant said. */
+interface Answered {
+  readonly role: 'assistant'
+  readonly content?: RunInput
+  readonly toolCalls: HistoryToolCall[]
+}
+
+/** A message. */
+export type Message = Exclude<HistoryMessage, { role: 'assistant' }> | Answered
+
 /** What a client tells. */
-export type Told = HistoryMessage | Decision | Reference
+export type Told = Message | Decision | Reference
 
 /** What a client says: something new after what was said before, or answers. */
 export interface Said {

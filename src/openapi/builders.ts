@@ -35,7 +35,7 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   413: 'The body is too large',
   415: 'The content type is not accepted',
   422: 'The idempotency key was used with another body',
-  429: 'Too many requests: try again later',
+  429: 'Too many requests',
   500: 'The agent failed',
   502: 'The model provider failed',
   503: 'The state cannot be reached',
@@ -133,15 +133,10 @@ function routes(all: readonly Findable[], protocol: string): { readonly paths: P
     const shown = path.replace(/:(\w+)/g, '{$1}')
     const verb = method.toLowerCase()
     paths[shown] ??= {}
-    paths[shown][verb] = operation(
-      'run',
-      verb + shown.replace(/\W+/g, '_'),
-      `${method} ${path} of ${protocol}`,
-      {
-        parameters: Array.from(path.matchAll(/:(\w+)/g), ([, name = '']) => parameter('path', name, name)),
-        responses: { default: answer(protocol, json({})) },
-      },
-    )
+    paths[shown][verb] = operation('run', verb + shown.replace(/\W+/g, '_'), `${method} ${path}`, {
+      parameters: (path.match(/:\w+/g) ?? []).map(name => parameter('path', name.slice(1), name)),
+      responses: { default: answer(protocol, json({})) },
+    })
   }
   return { paths }
 }

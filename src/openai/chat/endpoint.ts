@@ -46,7 +46,6 @@ export function completeChat(core: Core, models: Models): Endpoint {
       tellsUsage: Object(options).include_usage === true,
     }
     return {
-      isStream,
       how: {},
       answers: given.length > 0 ? await answersTo(given, target, core.host, owner) : undefined,
       async asked() {

@@ -93,12 +93,12 @@ export function createResponse(core: Core, models: Models, { toolCalls, store }:
     const previous = previousId
       ? await findKept(previousId, core, state.owner).catch(unless('run_not_found'))
       : undefined
-    if (previousId && previous === undefined) throw misfit(PREVIOUS, 'must be a response that is kept')
+    if (previousId && previous === undefined) throw misfit(PREVIOUS, 'must be a kept response')
     const { clientTools } = parseConversation({ clientTools: clientToolsOf(body) })
     const said = saidIn(toldIn(itemsIn(body.input)), 'input')
     const wanted = { target, said, body, clientTools, previous }
     const answers = await answersIn(wanted, core, state)
-    const { tools: __, ...openai } = json
+    const { tools: _, ...openai } = json
     const about = {
       ...{ model, isStream, isJson: asksJson(formatIn(json), target, 'text.format') },
       ...{ body: openai, clientTools, isKept, isBackground, toolCalls },
@@ -107,7 +107,6 @@ export function createResponse(core: Core, models: Models, { toolCalls, store }:
       isQueued: isBackground && !isStream,
     }
     return {
-      isStream,
       answers,
       how: { isBackground, keepsInput: isKept },
       asked: async () => ({ ...(await askedFor(wanted, core, state)), metadata: { openai } }),
@@ -122,11 +121,7 @@ async function answersIn(
   { host }: Pick<Core, 'host'>,
   { owner }: RequestState,
 ): Promise<Answers | undefined> {
-  if (given.length > 0) {
-    const answers = await answersTo(given, target, host, owner)
-    if (previous === undefined || previous.record.id === answers.id) return answers
-    throw misfit(PREVIOUS, 'must be the response that has asked this, or be left out')
-  }
+  if (given.length > 0) return answersTo(given, target, host, owner)
   const { record } = previous ?? {}
   const { requests = [] } = record ?? {}
   const question = requests.length === 1 && earlier.length === 0 ? askedForText(requests) : undefined
@@ -145,7 +140,7 @@ async function askedFor(
   if (conversation !== undefined) {
     if (previous !== undefined) throw misfit('conversation', `must be left out with \`${PREVIOUS}\``)
     if (earlier.some(({ role }) => role !== 'system'))
-      throw misfit('input', 'must be one message of the user: the conversation has what was said before')
+      throw misfit('input', 'must be one message of the user: the conversation has the rest')
     const why = core.whyUnstored(state)
     if (why !== undefined) throw new ServableError('runs_not_stored', why)
     const sessionId = idIn(conversation) as string
@@ -172,12 +167,11 @@ async function resolved(
       if (each.role === 'decision') return []
       if (each.role !== 'reference') return [each]
       const id = runOf(each.id)
-      if (id === undefined)
-        throw new ServableError('run_not_found', 'The input names an item that is not kept')
+      if (id === undefined) throw new ServableError('run_not_found', 'There is no such item')
       // A response has several items, and is told once.
       if (seen.has(id)) return []
       if (seen.add(id).size > MAX_REFERENCES)
-        throw misfit('input', `must name items of at most ${MAX_REFERENCES} earlier responses`)
+        throw misfit('input', `must name items of at most ${MAX_REFERENCES} responses`)
       return saidBy(await host.get(id, owner))
     }),
   )

@@ -18,37 +18,32 @@ export function itemsIn(input: unknown): readonly Fields[] {
 export function toldIn(items: readonly Fields[]): Told[] {
   const told: Told[] = []
   for (const [at, item] of items.entries()) {
-    const message = toTold(item, `input.${at}`)
+    const path = `input.${at}`
     const last = told.at(-1)
     // Calls of one assistant are one message: the results of all come after it.
-    if (item.type === 'function_call' && message?.role === 'assistant' && last?.role === 'assistant')
-      told[told.length - 1] = {
-        ...last,
-        toolCalls: [...(last.toolCalls ?? []), ...(message.toolCalls ?? [])],
-      }
-    else if (message !== undefined) told.push(message)
+    if (item.type !== 'function_call') told.push(...toTold(item, path))
+    else if (last?.role === 'assistant') last.toolCalls.push(callOf(item.call_id, item, path))
+    else told.push({ role: 'assistant', toolCalls: [callOf(item.call_id, item, path)] })
   }
   return told
 }
 
-function toTold(item: Fields, path: string): Told | undefined {
+function toTold(item: Fields, path: string): Told[] {
   const { type = 'message', id, call_id, approval_request_id, reason } = item
   switch (type) {
     case 'message':
-      return messageOf(item, path)
-    case 'function_call':
-      return { role: 'assistant', toolCalls: [callOf(call_id, item, path)] }
+      return [messageOf(item, path)]
     case 'function_call_output':
-      return messageOf({ role: 'tool', tool_call_id: call_id, content: item.output }, path)
+      return [messageOf({ role: 'tool', tool_call_id: call_id, content: item.output }, path)]
     case 'item_reference':
-      return { role: 'reference', id: String(id) }
+      return [{ role: 'reference', id: String(id) }]
     case 'mcp_approval_response': {
       const decision = item.approve === true ? 'approve' : 'deny'
-      const why = typeof reason === 'string' && reason !== '' && { reason }
-      return { role: 'decision', id: String(approval_request_id), answer: { decision, ...why } }
+      const why = reason ? { reason: String(reason) } : {}
+      return [{ role: 'decision', id: String(approval_request_id), answer: { decision, ...why } }]
     }
     default:
-      return undefined
+      return []
   }
 }
 

@@ -38,7 +38,7 @@ export async function findKept(
     const record = await host.get(runId, viewer)
     const asked = await host.asked(runId, viewer).catch(unless('input_not_kept'))
     const body = asked?.options.metadata?.openai as KeptResponse['body'] | undefined
-    if (asked !== undefined && body !== undefined && 'input' in body) return { record, asked, body }
+    if (asked && body?.input) return { record, asked, body }
   }
   throw new ServableError('run_not_found', 'There is no such response')
 }
@@ -85,11 +85,10 @@ export async function historyOf(
   const { history = [] } = asked.options
   const hasInstructions = body.instructions !== undefined && history[0]?.role === 'system'
   const said = saidBy(record)
-  let from = record.continuedFrom
-  for (let count = 0; from !== undefined && count < MAX_CHAIN; count++) {
-    const before: RunRecord | undefined = await host.get(from, viewer).catch(unless('run_not_found'))
+  let before: RunRecord | undefined = record
+  for (let count = 0; before?.continuedFrom && count < MAX_CHAIN; count++) {
+    before = await host.get(before.continuedFrom, viewer).catch(unless('run_not_found'))
     if (before !== undefined) said.unshift(...saidBy(before))
-    from = before?.continuedFrom
   }
   return [...history.slice(hasInstructions ? 1 : 0), { role: 'user', content: asked.input }, ...said]
 }

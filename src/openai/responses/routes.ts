@@ -5,23 +5,20 @@
  */
 
 import type { Core } from '../../core/built-in.ts'
-import { after, ofLogs } from '../../encoders/encoder.ts'
 import { ServableError } from '../../errors.ts'
 import type { RequestState, Route } from '../../http/context.ts'
 import { queryOf } from '../../http/router.ts'
-import { jsonReply, type Reply, sseReply } from '../../web/reply.ts'
-import { counted } from '../../web/sse.ts'
-import { readThrough } from '../endpoint.ts'
+import { StartedRun } from '../../http/start-run.ts'
+import { jsonReply, type Reply } from '../../web/reply.ts'
+import { told } from '../endpoint.ts'
 import type { Models } from '../models.ts'
 import type { MakeRoute } from '../routes.ts'
 import { createResponse, type Making } from './create.ts'
 import { encoderOf, findKept, inputItemsOf, type KeptResponse, unless } from './kept.ts'
 
-const NO_STORE = { 'cache-control': 'no-store' }
-
 /** Makes the routes, below a path. */
 export function responseRoutes(core: Core, models: Models, making: Making, route: MakeRoute): Route[] {
-  const { host, openStream, runs } = core
+  const { host, runs } = core
   const find = async (state: RequestState): Promise<KeptResponse> => {
     const kept = await findKept(state.params.id ?? '', core, state.owner)
     state.runId = kept.record.id
@@ -31,13 +28,11 @@ export function responseRoutes(core: Core, models: Models, making: Making, route
     const query = queryOf(request.url)
     // Asking for the head follows nothing: leaving could end the run.
     const isStream = query.get('stream') === 'true' && request.method === 'GET'
-    const { id, status } = kept.record
-    const encoder = encoderOf(kept, { ...making, maxLength: runs.maxLength, isStream, after: startOf(query) })
-    const log = () => ofLogs([id], encoder, core, request, state)
-    if (isStream)
-      return sseReply(counted(after(encoder.begin(), await log()), openStream), { 'x-run-id': id })
-    if (status !== 'running') await readThrough(await log(), request.signal)
-    return jsonReply(encoder.answer, { headers: NO_STORE })
+    const { record } = kept
+    const how = { ...making, maxLength: runs.maxLength, isStream, after: startOf(query) }
+    const encoder = encoderOf(kept, how)
+    if (record.status === 'running' && !isStream) return jsonReply(encoder.answer)
+    return told(new StartedRun(undefined, record, host, state.owner), encoder, core, request, state)
   }
   return [
     route('POST', 'responses', createResponse(core, models, making)),
@@ -51,12 +46,12 @@ export function responseRoutes(core: Core, models: Models, making: Making, route
       const kept = await find(state)
       const { id } = kept.record
       if (kept.asked.isBackground !== true)
-        throw new ServableError('invalid_request', 'Only a response with `background` can be cancelled')
+        throw new ServableError('invalid_request', 'Only a `background` response can be cancelled')
       const record = await host.cancel(id, state.owner).catch(unless('run_ended'))
       return tell({ ...kept, ...(record && { record }) }, request, state)
     }),
     route('GET', 'responses/:id/input_items', async (request, state) =>
-      jsonReply(pageOf(inputItemsOf(await find(state)), queryOf(request.url)), { headers: NO_STORE }),
+      jsonReply(pageOf(inputItemsOf(await find(state)), queryOf(request.url))),
     ),
   ]
 }
