@@ -38,7 +38,8 @@ export async function encoded(
   return run === undefined ? ofLogs([id], encoder, core, request, state) : ofRun(run, encoder)
 }
 
-function ofRun(run: Run, encoder: Encoder): SseSource {
+/** A plain run. */
+export function ofRun(run: Run, encoder: Encoder): SseSource {
   const encode = (event: RunEvent) => {
     try {
       return encoder.encode(event)

@@ -6,6 +6,7 @@
 
 import { errorOf } from '../agents/event.ts'
 import type { Core } from '../core/built-in.ts'
+import { after, ofRun } from '../encoders/encoder.ts'
 import { asTold, reportError, ServableError } from '../errors.ts'
 import { RequestAsker } from '../http/asker.ts'
 import type { Endpoint, RequestState } from '../http/context.ts'
@@ -13,7 +14,7 @@ import { idempotencyKeyOf } from '../http/idempotency.ts'
 import type { AskedRun, StartedRun } from '../http/start-run.ts'
 import { readJson, requireJson } from '../web/body.ts'
 import { jsonReply, type Reply, sseReply } from '../web/reply.ts'
-import { counted, pulled } from '../web/sse.ts'
+import { counted, pulled, type SseSource } from '../web/sse.ts'
 import type { Answers } from './answers.ts'
 import type { Fields } from './body.ts'
 import type { Teller, Telling } from './teller.ts'
@@ -78,32 +79,39 @@ export async function told(
   request: Request,
   state: RequestState,
 ): Promise<Reply> {
-  const events = started.events()
-  const cancel = () => void events.return?.()
-  const id = { 'x-run-id': started.id }
-  if (!teller.about.isStream) {
-    // A plain run hears of its caller by itself, and not at once: a signal costs more than most answers.
-    if (started.run === undefined) request.signal.addEventListener('abort', cancel)
-    for await (const event of events) teller.encode(event)
-    return jsonReply(teller.answer, { headers: { 'cache-control': 'no-store', ...id } })
-  }
-  let text = teller.begin()
-  const read = async () => {
-    while (text === '' && teller.end === undefined) {
-      const { value } = await events.next()
-      if (value === undefined) break
-      text = teller.encode(value)
-    }
-    const fresh = text || undefined
-    text = ''
-    return fresh
-  }
-  const next = () =>
-    read().catch(error => {
-      cancel()
-      state.tellThrown('stream.failed', error, request)
-      const { code, message } = reportError(error, production, 'internal_error')
-      return teller.encode({ type: 'error', code, error: message })
+  const { id, run } = started
+  const source = run ? ofRun(run, teller) : ofStored()
+  const headers = { 'x-run-id': id }
+  if (teller.about.isStream) return sseReply(counted(after(teller.begin(), source), openStream), headers)
+  // A plain run hears of its caller by itself, and not at once: a signal costs more than most answers.
+  if (run === undefined) request.signal.addEventListener('abort', source.cancel)
+  await new Promise<void>(resolve => {
+    source.read(text => {
+      if (text === undefined) resolve()
+      return text !== undefined
     })
-  return sseReply(counted(pulled({ cancel, next }), openStream), id)
+  })
+  return jsonReply(teller.answer, { headers: { 'cache-control': 'no-store', ...headers } })
+
+  function ofStored(): SseSource {
+    const events = started.events()
+    const cancel = () => void events.return?.()
+    const read = async () => {
+      let text = ''
+      while (text === '' && teller.end === undefined) {
+        const { value } = await events.next()
+        if (value === undefined) break
+        text = teller.encode(value)
+      }
+      return text || undefined
+    }
+    const next = () =>
+      read().catch(error => {
+        cancel()
+        state.tellThrown('stream.failed', error, request)
+        const { code, message } = reportError(error, production, 'internal_error')
+        return teller.encode({ type: 'error', code, error: message }) || undefined
+      })
+    return pulled({ cancel, next })
+  }
 }
