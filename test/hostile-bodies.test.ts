@@ -5,8 +5,16 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { agUi } from '../src/ag-ui/plugin.ts'
 import { aiSdkUi } from '../src/ai-sdk-ui/plugin.ts'
-import { Agent, createHandler, type HandlerOptions, memoryState, openapi, Registry } from '../src/index.ts'
+import {
+  Agent,
+  createHandler,
+  openapi as documentOf,
+  type HandlerOptions,
+  memoryState,
+  Registry,
+} from '../src/index.ts'
 import { ToolServerManager } from '../src/mcp-client/index.ts'
+import { openai } from '../src/openai/plugin.ts'
 import { sessions } from '../src/sessions/plugin.ts'
 import { MAX_JSON_VALUES } from '../src/web/json.ts'
 import { connect, settled } from './gateway/wire.ts'
@@ -42,7 +50,7 @@ const options: HandlerOptions = {
   a2a: { default: 'echo', push: true, maxBodyBytes: 16_000_000 },
   gateway: { limits: { maxPayload: 16_000_000 } },
   admin: { manager: new ToolServerManager({ register: false }), authenticate: () => ({ id: 'ada' }) },
-  plugins: [sessions(), aiSdkUi({ resume: true }), agUi()],
+  plugins: [sessions(), aiSdkUi({ resume: true }), agUi(), openai({ path: '/openai/v1' })],
 }
 const handler = createHandler(options)
 
@@ -66,6 +74,10 @@ const CHATS = [
 
 /** A body of AG-UI. */
 const inputOf = (message: string) => `{"threadId":"t","runId":"r","messages":[${message}]}`
+
+/** A body of Chat Completions, and one of Responses. */
+const completionOf = (message: string) => `{"model":"echo","messages":[${message}]}`
+const responseOf = (item: string) => `{"model":"echo","input":[${item}]}`
 
 /** Where a hostile value stands: each `@` in turn is where it may stand in a body. `POST` where no other method is named. */
 const HTTP: readonly [path: string, bodies: readonly string[]][] = [
@@ -125,6 +137,35 @@ const HTTP: readonly [path: string, bodies: readonly string[]][] = [
       '{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":@,"status":@}]}',
     ],
   ],
+  [
+    '/openai/v1/chat/completions',
+    [
+      '@',
+      '{"model":"echo","messages":@}',
+      // Of what it ignores it looks at nothing.
+      '{"model":"echo","messages":[],"tools":@,"logit_bias":@}',
+      completionOf('@'),
+      completionOf('{"role":"user","content":@}'),
+      completionOf('{"role":"user","content":[{"type":"image_url","image_url":@}]}'),
+      completionOf('{"role":"user","content":[{"type":"input_audio","input_audio":{"data":0,"format":@}}]}'),
+      completionOf('{"role":"assistant","tool_calls":@}'),
+      completionOf('{"role":"assistant","tool_calls":[{"id":@,"function":@}]}'),
+      '{"model":"echo","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":@}]}',
+    ],
+  ],
+  [
+    '/openai/v1/responses',
+    [
+      '{"model":@,"input":@}',
+      '{"model":"echo","input":"x","conversation":@}',
+      '{"model":"echo","input":[],"metadata":@,"reasoning":@}',
+      responseOf('@'),
+      responseOf('{"type":"function_call_output","call_id":"c","output":@}'),
+      responseOf('{"type":"item_reference","id":@}'),
+      responseOf('{"type":"mcp_approval_response","approval_request_id":@,"reason":@}'),
+    ],
+  ],
+  ['/openai/v1/responses/none/cancel', ['@']],
   ['PATCH /api/agents/echo/sessions/none', ['@', '{"title":@}']],
   ['/api/agents/echo/sessions/none/fork', ['@', '{"runId":@}', '{"runId":"x","title":@}']],
   [
@@ -275,7 +316,7 @@ describe.each(HOSTILE)('a body of %s', (_, hostile) => {
 })
 
 it('stands at every operation of the document that takes JSON', () => {
-  const { paths } = openapi(options, { enabled: true })
+  const { paths } = documentOf(options, { enabled: true })
   const taking = Object.entries(paths).filter(([, item]) =>
     Object.values(item).some(operation => JSON.stringify(operation).includes('"requestBody"')),
   )

@@ -18,6 +18,7 @@ const LONGEST = [
   'runtimes/metrics',
   'a2a/broken-store',
   'runtimes/socket',
+  'runtimes/openai-clients',
   'runtimes/tool-servers',
   'a2a/mutations',
   'runs/broken-store',

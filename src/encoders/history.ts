@@ -49,5 +49,6 @@ export function givenIn(content: unknown): unknown {
 /** What a user says: as text where it is nothing else. */
 export function inputOf(parts: readonly ContentPart[]): RunInput {
   const [first] = parts
-  return parts.length === 1 && first?.type === 'text' ? first.text : parts
+  if (first === undefined) return ''
+  return parts.length === 1 && first.type === 'text' ? first.text : parts
 }

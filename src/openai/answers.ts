@@ -49,6 +49,9 @@ export async function answersTo(
   const record = await host.get(id, viewer)
   checkTarget(record, target)
   const asked = askedBy(record)
+  // Of a plain run it is not known any more what it has asked.
+  if (asked.length === 0 && record.continuedBy !== undefined)
+    throw new ServableError('already_answered', 'All that the run has asked was answered before')
   const answers = given.flatMap(({ id: known, answer }) => {
     const request = asked.find(each => idFor(id, each) === known)
     if (request !== undefined) return { id: request.id, ...answer }

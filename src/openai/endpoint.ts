@@ -12,6 +12,7 @@ import { RequestAsker } from '../http/asker.ts'
 import type { Endpoint, RequestState } from '../http/context.ts'
 import { idempotencyKeyOf } from '../http/idempotency.ts'
 import type { AskedRun, StartedRun } from '../http/start-run.ts'
+import { isObject, misfit } from '../validation.ts'
 import { readJson, requireJson } from '../web/body.ts'
 import { jsonReply, type Reply, sseReply } from '../web/reply.ts'
 import { counted, pulled, type SseSource } from '../web/sse.ts'
@@ -66,9 +67,14 @@ export function endpointOf(
   }
 }
 
-/** Clients send null for what they leave out. */
+/** Members of one body. */
+const MAX_MEMBERS = 1000
+
+/** Clients send null for what they leave out. Throws `invalid_body`. */
 function withoutNulls(body: unknown): Fields {
-  return Object.fromEntries(Object.entries(Object(body)).filter(([, value]) => value !== null))
+  if (!isObject(body) || Object.keys(body).length > MAX_MEMBERS)
+    throw misfit('body', `must be an object of at most ${MAX_MEMBERS} members`)
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
 }
 
 /** Answers with a run: with a stream of it, or with the whole once it is over. Whoever leaves stops reading. */

@@ -33,11 +33,12 @@ export function callOf(id: unknown, { name, arguments: args }: Fields, path: str
   return {
     toolCallId: textIn(id, path),
     toolName: textIn(name, `${path}.name`),
-    args: parsed(String(args ?? '')),
+    args: typeof args === 'string' ? parsed(args) : args,
   }
 }
 
-function textIn(value: unknown, path: string): string {
+/** A text that is not empty. Throws `invalid_body` for anything else. */
+export function textIn(value: unknown, path: string): string {
   if (typeof value === 'string' && value !== '') return value
   throw misfit(path, 'must be text')
 }

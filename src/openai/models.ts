@@ -37,9 +37,10 @@ export function createModels(catalog: Catalog, named: Readonly<Record<string, st
   let created: number | undefined
   /** By a bare name, of an agent before all others, or by a kind and a name. */
   const byName = (id: string) =>
-    KINDS.map(kind => catalog.find(kind, id) ?? catalog.find(kind, id.split(`${kind}/`, 2)[1] ?? '')).find(
-      target => target !== undefined,
-    )
+    KINDS.map(kind => {
+      const name = id.startsWith(`${kind}/`) ? id.slice(kind.length + 1) : ''
+      return catalog.find(kind, id) ?? catalog.find(kind, name)
+    }).find(target => target !== undefined)
   const find = (id: string) => byName(named === undefined ? id : Object.hasOwn(named, id) ? named[id]! : '')
   const resolve = (id: string) => {
     const target = find(id)

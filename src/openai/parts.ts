@@ -31,6 +31,8 @@ function partOf(part: Fields, path: string): ContentPart[] {
   if (typeof given !== 'string' || given === '')
     throw misfit(path, 'must have text, or a file as data or a URL: a `file_id` is not known here')
   const [head = '', told] = DATA_URL.exec(given.slice(0, 500)) ?? []
-  const type = audio ? `audio/${format === 'mp3' ? 'mpeg' : format}` : image ? 'image/*' : ''
-  return partsOfFile(given.slice(head.length), told || type, filename && String(filename))
+  const subtype = typeof format === 'string' ? format : '*'
+  const type = audio ? `audio/${subtype === 'mp3' ? 'mpeg' : subtype}` : image ? 'image/*' : ''
+  const name = typeof filename === 'string' ? filename : undefined
+  return partsOfFile(given.slice(head.length), told || type, name)
 }

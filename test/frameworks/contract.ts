@@ -342,7 +342,7 @@ export function testFramework(folder: string, traits: Traits): ReturnType<typeof
       },
     )
 
-    when(traits.example)('are served by the example', async () => {
+    when(traits.example !== undefined)('are served by the example', async () => {
       const example = await framework.installed().serve(`examples/${traits.example}`)
       try {
         const { text } = await askerOf(() => example).run('weather', 'weather in Oslo')

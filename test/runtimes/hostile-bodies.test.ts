@@ -20,6 +20,66 @@ const BODIES: readonly [name: string, path: string, body: string][] = [
   ['parts that are right', '/', filled(`${message},"parts":[`, '{"text":""}', ']}}}', 10 * MIB)],
 ]
 
+/** What is read, of the smallest items: each is answered or refused. */
+const READ: readonly [name: string, path: string, body: string][] = [
+  [
+    'parts of messages',
+    'chat/completions',
+    filled(
+      '{"model":"facts","messages":[',
+      `{"role":"user","content":[${Array(99).fill('{"text":""}')}]}`,
+      ']}',
+      2 * MIB,
+    ),
+  ],
+  ['messages', 'chat/completions', filled('{"model":"facts","messages":[', '{"role":"user"}', ']}', 150_000)],
+  [
+    'calls',
+    'chat/completions',
+    filled(
+      '{"model":"facts","messages":[{"role":"assistant","tool_calls":[',
+      '{"id":"a","function":{"name":"f"}}',
+      ']},{"role":"user","content":"x"}]}',
+      2 * MIB,
+    ),
+  ],
+  ['items', 'responses', filled('{"model":"facts","store":false,"input":[', '{"type":""}', ']}', 110_000)],
+  [
+    'references',
+    'responses',
+    filled(
+      '{"model":"facts","input":[',
+      `{"type":"item_reference","id":"msg_${'0'.repeat(32)}"}`,
+      ',{"role":"user","content":"x"}]}',
+      700_000,
+    ),
+  ],
+  [
+    'tools',
+    'responses',
+    filled('{"model":"facts","input":"x","tools":[', '{"type":"function"}', ']}', 19_000),
+  ],
+]
+
+describe('OpenAI’s interface on Node with a heap of 256 MiB', () => {
+  const server = served(() =>
+    startNode('test/runtimes/entries/openai-node.ts', {
+      env: { NODE_OPTIONS: '--max-old-space-size=256' },
+    }),
+  )
+
+  it.each(READ)('reads many %s, eight requests at a time, and lives', async (_, path, body) => {
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
+    const statuses = Array.from({ length: 8 }, async () => {
+      const response = await fetch(`${server().url}/v1/${path}`, init)
+      await response.text()
+      return response.status
+    })
+    for (const status of await Promise.all(statuses)) expect([200, 400, 404]).toContain(status)
+    expect((await fetch(`${server().url}/api/health`)).status).toBe(200)
+  })
+})
+
 describe('Node with a heap of 256 MiB', () => {
   const server = served(() =>
     startNode('test/runtimes/entries/a2a-node.ts', { env: { NODE_OPTIONS: '--max-old-space-size=256' } }),

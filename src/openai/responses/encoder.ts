@@ -120,7 +120,7 @@ export class ResponseEncoder extends Teller<About> {
       case 'tool_call_start': {
         const { id, name } = event.toolCall
         // A run that goes on makes the call again that was approved.
-        if (!this.#calls.has(id)) this.#calls.set(id, { name, args: '' })
+        if (!event.isClientTool && !this.#calls.has(id)) this.#calls.set(id, { name, args: '' })
         return ''
       }
       case 'tool_call_ready': {

@@ -6,7 +6,7 @@
 
 import type { Answer } from '../../agents/contract.ts'
 import type { Fields } from '../body.ts'
-import { callOf, messageOf, type Told } from '../messages.ts'
+import { callOf, messageOf, type Told, textIn } from '../messages.ts'
 import { textOf } from '../teller.ts'
 
 /** The items of an input: a text is one of the user. */
@@ -36,11 +36,12 @@ function toTold(item: Fields, path: string): Told[] {
     case 'function_call_output':
       return [messageOf({ role: 'tool', tool_call_id: call_id, content: item.output }, path)]
     case 'item_reference':
-      return [{ role: 'reference', id: String(id) }]
+      return [{ role: 'reference', id: textIn(id, `${path}.id`) }]
     case 'mcp_approval_response': {
+      const asked = textIn(approval_request_id, `${path}.approval_request_id`)
       const decision = item.approve === true ? 'approve' : 'deny'
-      const why = reason ? { reason: String(reason) } : {}
-      return [{ role: 'decision', id: String(approval_request_id), answer: { decision, ...why } }]
+      const why = typeof reason === 'string' && reason !== '' ? { reason } : {}
+      return [{ role: 'decision', id: asked, answer: { decision, ...why } }]
     }
     default:
       return []
