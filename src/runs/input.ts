@@ -147,8 +147,6 @@ const conversationFields: ConversationFields = {
   memory: v.optional(v.literal('client', "must be 'client' or left out")),
 }
 
-const ConversationSchema = v.object(conversationFields)
-
 type MaybeText = v.OptionalSchema<v.GenericSchema<string>, undefined>
 
 /** Text that is not empty and not long, or nothing: an id, a key. */
@@ -208,5 +206,5 @@ export function parseRunBody(value: unknown): RunBody {
 
 /** Checks what a plugin tells of a conversation as a body is checked. Throws `invalid_body`. */
 export function parseConversation(value: unknown): Conversation {
-  return validate(ConversationSchema, value, 'invalid_body', 'run')
+  return validate(v.object(conversationFields), value, 'invalid_body', 'run')
 }
