@@ -104,12 +104,12 @@ export async function told(
     const cancel = () => void events.return?.()
     const read = async () => {
       let text = ''
-      while (text === '' && teller.end === undefined) {
+      while (text === '') {
         const { value } = await events.next()
-        if (value === undefined) break
+        if (value === undefined) return undefined
         text = teller.encode(value)
       }
-      return text || undefined
+      return text
     }
     const next = () =>
       read().catch(error => {
