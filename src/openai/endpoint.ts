@@ -55,7 +55,6 @@ export function endpointOf(
       throw new ServableError('request_changed', 'The run waits for something else by now')
     const { id: runId, run, record } = started
     state.started(runId)
-    run?.arm()
     const teller = toTeller({
       ...{ runId, isStored: run === undefined, maxLength: core.runs.maxLength },
       createdMs: record === undefined ? Date.now() : Date.parse(record.createdAt),
@@ -89,7 +88,8 @@ export async function told(
   const cancel = () => void events.return?.()
   const id = { 'x-run-id': started.id }
   if (!teller.about.isStream) {
-    request.signal.addEventListener('abort', cancel)
+    // A plain run hears of its caller by itself, and later: a signal costs more than most answers.
+    if (started.run === undefined) request.signal.addEventListener('abort', cancel)
     for await (const event of events) teller.encode(event)
     return jsonReply(teller.answer, { headers: { 'cache-control': 'no-store', ...id } })
   }
