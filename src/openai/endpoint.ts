@@ -59,7 +59,8 @@ export function endpointOf(
       ...{ runId, isStored: run === undefined, maxLength: core.runs.maxLength },
       createdMs: record === undefined ? Date.now() : Date.parse(record.createdAt),
     })
-    if (how.isBackground && !teller.about.isStream) return jsonReply(teller.answer)
+    if (how.isBackground && !teller.about.isStream)
+      return jsonReply(teller.answer, { headers: { 'x-run-id': runId } })
     const reply = await told(started, teller, core, request, state)
     if (teller.end?.type === 'error') throw asTold(errorOf(teller.end))
     return reply
