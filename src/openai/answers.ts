@@ -7,10 +7,11 @@
 
 import type { Answer, InputRequest } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
+import { AnswersSchema } from '../runs/answers.ts'
 import type { RunHost, Viewer } from '../runs/host.ts'
 import type { RunRecord } from '../runs/record.ts'
 import type { Target } from '../runs/target.ts'
-import { misfit } from '../validation.ts'
+import { misfit, validate } from '../validation.ts'
 import { approvalIdOf, callIdOf, runOf } from './ids.ts'
 
 /** An answer, by the id that the client knows its request by. */
@@ -52,15 +53,16 @@ export async function answersTo(
   // Of a plain run it is not known any more what it has asked.
   if (asked.length === 0 && record.continuedBy !== undefined)
     throw new ServableError('already_answered', 'All that the run has asked was answered before')
+  const byId = new Map(asked.map(request => [idFor(id, request), request]))
   const answers = given.flatMap(({ id: known, answer }) => {
-    const request = asked.find(each => idFor(id, each) === known)
+    const request = byId.get(known)
     if (request !== undefined) return { id: request.id, ...answer }
     if (runOf(known) !== id) return []
     throw new ServableError('request_not_found', `The run has not asked \`${known}\``)
   })
   const left = record.requests?.find(request => !answers.some(answer => answer.id === request.id))
   if (left !== undefined) throw misfit('input', `must also answer \`${idFor(id, left)}\``)
-  return { id, answers: answers as Answer[], asked }
+  return { id, answers: validate(AnswersSchema, answers, 'invalid_body', 'input'), asked }
 }
 
 /** Throws `request_not_found` for a run of another model. */
