@@ -17,9 +17,8 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   'mcp-client': ['admin', 'tool-servers'],
   metrics: ['metrics'],
   'model-agent': ['ai'],
-  openai: ['openai-clients'],
+  openai: ['openai', 'openai-clients'],
   sessions: ['sessions'],
-  openai: ['openai'],
   runs: ['runs', 'interrupted', 'indexes'],
   runtimes: [
     'harness',
