@@ -18,6 +18,7 @@ const PAGE = `<!doctype html>
   <li>With USER_TOKEN in <code>.dev.vars</code>, and <code>Authorization: Bearer …</code>: your sessions at
     <code>/api/sessions</code>, and what waits for you at <code>/api/approvals</code>
   <li>Chats of the AI SDK: <code>useChat</code> with the <code>api</code> <code>/api/agents/echo/chat</code>
+  <li><a href="/v1/models">Models</a> for clients of OpenAI's interface: the base URL is <code>/v1</code>
   <li>Socket.IO and plain WebSockets at <code>/socket.io/</code>
 </ul>
 <pre>curl -N localhost:8787/api/agents/summarizer/stream -H 'content-type: application/json' -d '{"input":"…"}'</pre>

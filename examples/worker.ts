@@ -6,6 +6,7 @@ import { aiSdkUi } from '../src/ai-sdk-ui/plugin.ts'
 import { approvals } from '../src/approvals/plugin.ts'
 import { files } from '../src/files/plugin.ts'
 import { bearerIdentity, createHandler, MetricsExporter, type Middleware } from '../src/index.ts'
+import { openai } from '../src/openai/plugin.ts'
 import { durableObjects, durableState, worker, workerAssets } from '../src/runtimes/cloudflare.ts'
 import { sessions } from '../src/sessions/plugin.ts'
 // The import uses the names. A bundler may drop an import that has only side effects (package.json: `sideEffects`).
@@ -41,7 +42,15 @@ const handler = createHandler({
   fileUpload: true,
   swagger: { enabled: true, assets: workerAssets() },
   toolkits: [{ name: 'arithmetic', description: 'Sums and products', tools: agents.calculator.tools }],
-  plugins: [ndjson(), files(), sessions(), approvals(), aiSdkUi({ agent: 'echo', resume: true }), agUi()],
+  plugins: [
+    ndjson(),
+    files(),
+    sessions(),
+    approvals(),
+    aiSdkUi({ agent: 'echo', resume: true }),
+    agUi(),
+    openai(),
+  ],
   // Off unless there is a token. Put ADMIN_TOKEN=… into .dev.vars, or run `wrangler secret put ADMIN_TOKEN`.
   ...(ADMIN_TOKEN && {
     admin: {

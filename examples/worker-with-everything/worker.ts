@@ -5,6 +5,7 @@ import { aiSdkUi } from 'servable/ai-sdk-ui'
 import { approvals } from 'servable/approvals'
 import { durableObjects, durableState, worker, workerAssets } from 'servable/cloudflare'
 import { files } from 'servable/files'
+import { openai } from 'servable/openai'
 import { sessions } from 'servable/sessions'
 import { counter, initials, pair, toolServers, wordCount } from './agents.ts'
 
@@ -32,6 +33,7 @@ const handler = createHandler({
     approvals({ authorize: (_, { identity }) => identity?.id === 'ada' }),
     aiSdkUi({ agent: 'counter', resume: true }),
     agUi(),
+    openai(),
   ],
 })
 

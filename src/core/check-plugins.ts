@@ -37,7 +37,7 @@ export interface Placed {
 
 /**
  * Throws `invalid_options` for a route that would never answer, since one before it does, and for one below the base of another
- * plugin, whose guard it would not expect.
+ * plugin, whose guard it would not expect. `bases` are those with a guard.
  */
 export function checkPlaces(routes: readonly Placed[], bases: readonly Placed[]): void {
   const known = new Map<string, (readonly [Placed, readonly string[]])[]>()

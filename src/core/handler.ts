@@ -83,10 +83,7 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
       ...own,
       ...mounted.flatMap(({ name: owner, routes = [] }) => routes.map(route => ({ ...route, owner }))),
     ],
-    // One that only says how errors are answered has room for routes of others: A2A has some below `/v1`.
-    mounted.flatMap(({ name: owner, base }) =>
-      base === undefined || base.toError ? [] : [{ owner, path: base.path }],
-    ),
+    mounted.flatMap(({ name: owner, base }) => (base?.guard ? [{ owner, path: base.path }] : [])),
   )
   const bases = mounted.flatMap(({ name, base, cors }) =>
     base === undefined ? [] : [{ ...base, part: name, ...(cors !== undefined && { cors }) }],

@@ -37,8 +37,8 @@ export interface Mounted {
    */
   readonly routes?: readonly PluginRoute[]
   /**
-   * A path that belongs to the plugin with all below it, whether there is a route or not. Requests there pass the guard first.
-   * A route of another plugin that may answer there is `invalid_options`.
+   * A path that belongs to the plugin with all below it, whether there is a route or not. Requests there pass the guard first: with
+   * one, a route of another plugin that may answer there is `invalid_options`.
    */
   readonly base?: { readonly path: string; readonly guard?: Middleware }
   /** Wraps every request of every part, inside the handler's own middleware. */

@@ -95,12 +95,12 @@ export async function told(
   }
   let text = teller.begin()
   const read = async () => {
-    while (text === '' && teller.end === undefined) {
+    while (text === '') {
       const { value } = await events.next()
-      if (value === undefined) break
+      if (value === undefined) return undefined
       text = teller.encode(value)
     }
-    const fresh = text || undefined
+    const fresh = text
     text = ''
     return fresh
   }

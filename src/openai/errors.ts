@@ -38,7 +38,7 @@ export async function toError(problem: Response): Promise<Response> {
   const { code, detail, issues = [] } = (await problem.json()) as Problem
   const isModel = /^(agent|team|workflow)_not_found$/.test(code)
   const rename = (text: string) => text.replace(/\bclientTools\b/, 'tools')
-  const param = isModel ? 'model' : issues[0] ? rename(issues[0].path) : null
+  const param = isModel ? 'model' : rename(issues[0]?.path ?? '') || null
   const headers = new Headers(problem.headers)
   headers.set('content-type', 'application/json')
   // The SDKs would try 409 and 5xx twice more: a run that has failed would run again.

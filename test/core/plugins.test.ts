@@ -14,6 +14,7 @@ import {
   ServableError,
 } from '../../src/core-entry.ts'
 import { createHandler as createWhole, type HandlerOptions } from '../../src/index.ts'
+import { openai } from '../../src/openai/plugin.ts'
 import { beginLife } from '../../src/runs/life.ts'
 import { speaker, untyped } from '../support.ts'
 import { answering, refusalOf, served } from './kit.ts'
@@ -160,6 +161,14 @@ describe('a base', () => {
     const refused = { code: 'invalid_options', message: expect.stringMatching(message) }
     expect(refusalOf([guarded('red', '/red'), other])).toMatchObject(refused)
     expect(refusalOf([other, guarded('red', '/red')])).toMatchObject({ code: 'invalid_options' })
+  })
+
+  it('is shared by OpenAI and A2A 0.3, and each answers for its own', async () => {
+    const { get } = served([openai(), a2a()], { agents, state: memoryState() })
+    const wrongOf = async (path: string) => (await get(path)).json()
+    expect(await wrongOf('/v1/tasks/1')).toMatchObject({ error: 'TaskNotFoundError' })
+    expect(await wrongOf('/v1/files')).toMatchObject({ error: { code: 'not_found' } })
+    expect((await get('/v1/models')).status).toBe(200)
   })
 
   it('does not stand over routes of the core', () => {

@@ -3,6 +3,7 @@ import * as agents from '../../examples/agents.ts'
 import { home } from '../../examples/home.ts'
 import { ndjson } from '../../examples/ndjson.ts'
 import { createHandler, MetricsExporter, Registry } from '../../src/index.ts'
+import { openai } from '../../src/openai/plugin.ts'
 
 const handler = createHandler({
   registry: new Registry(),
@@ -12,7 +13,7 @@ const handler = createHandler({
   gateway: true,
   metricsExporter: new MetricsExporter(),
   swagger: { enabled: true, assets: () => new Response() },
-  plugins: [ndjson()],
+  plugins: [ndjson(), openai()],
   logger: false,
 })
 const ask = (path: string, init?: RequestInit) => handler(new Request(`http://127.0.0.1${path}`, init))

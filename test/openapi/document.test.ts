@@ -19,6 +19,7 @@ import {
   type RunResult,
 } from '../../src/index.ts'
 import { ToolServerManager } from '../../src/mcp-client/index.ts'
+import { openai as openAi } from '../../src/openai/plugin.ts'
 import { sessions } from '../../src/sessions/plugin.ts'
 import { asking } from '../contracts/fixture/asking.ts'
 import { doing, restarting } from '../contracts/fixture/restarting.ts'
@@ -29,7 +30,7 @@ const options: HandlerOptions = {
   serve: Object.values(examples),
   registry: new Registry(),
   middleware: [identify],
-  plugins: [sessions(), agUi()],
+  plugins: [sessions(), agUi(), openAi()],
   runs: { listAnonymous: true },
   logger: false,
   production: true,
@@ -402,9 +403,9 @@ describe('the server', async () => {
 
   /** Checks an answer against what is documented of it. */
   async function expectDocumented(path: string, method: string, response: Response): Promise<void> {
-    const operation = document.paths[path]?.[method]
+    const { responses } = document.paths[path]?.[method] ?? {}
     answered.add(`${method} ${path}`)
-    const documented = operation?.responses[String(response.status)] as
+    const documented = (responses?.[String(response.status)] ?? responses?.default) as
       | { content?: Record<string, object> }
       | undefined
     expect(documented, `${method} ${path} answered ${response.status}`).toBeDefined()
@@ -466,6 +467,25 @@ describe('the server', async () => {
       'post',
       await tell({ ...body, resume: [{ interruptId: 'x', status: 'cancelled' }] }),
     )
+  })
+
+  it('answers clients of OpenAI as documented', async () => {
+    const model = 'echo'
+    const completion = await post('/v1/chat/completions', {
+      model,
+      messages: [{ role: 'user', content: 'x' }],
+    })
+    await expectDocumented('/v1/chat/completions', 'post', completion)
+    await expectDocumented('/v1/models', 'get', await ask('/v1/models'))
+    await expectDocumented('/v1/models/{id}', 'get', await ask('/v1/models/nobody'))
+    const made = await post('/v1/responses', { model, input: 'x', background: true })
+    const { id } = await made.clone().json()
+    await expectDocumented('/v1/responses', 'post', made)
+    const at = `/v1/responses/${id}`
+    await expectDocumented('/v1/responses/{id}/cancel', 'post', await ask(`${at}/cancel`, { method: 'POST' }))
+    await expectDocumented('/v1/responses/{id}', 'get', await ask(at))
+    await expectDocumented('/v1/responses/{id}/input_items', 'get', await ask(`${at}/input_items`))
+    await expectDocumented('/v1/responses/{id}', 'delete', await ask(at, { method: 'DELETE' }))
   })
 
   it('answers what is wrong as documented', async () => {

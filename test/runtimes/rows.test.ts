@@ -77,6 +77,21 @@ describe('rows that are written', () => {
     expect((await spent(url(), 'ServableIndex.core:run.update')).rows).toBeLessThanOrEqual(20)
   })
 
+  it('are 21 at the most for a kept response of OpenAI, and none for one that is not kept', async () => {
+    const owner = await knownOwner()
+    const respond = async (more: object) => {
+      const answer = await post(`${url()}/v1/responses`, { model: 'burst', input: 'x', ...more }, owner)
+      expect(answer.status).toBe(200)
+      return (await answer.json()) as { readonly id: string }
+    }
+    await respond({ store: false })
+    expect((await look(url())).rows).toBe(0)
+    const { id } = await respond({})
+    expect((await spent(url(), 'ServableIndex.core:run.update')).rows).toBeLessThanOrEqual(21)
+    await respond({ previous_response_id: id })
+    expect((await spent(url(), 'ServableIndex.core:run.update')).rows).toBeLessThanOrEqual(21)
+  })
+
   it('are 28 at the most with an idempotency key', async () => {
     const owner = await knownOwner()
     await followed(url(), 'burst', { ...owner, 'idempotency-key': crypto.randomUUID() })

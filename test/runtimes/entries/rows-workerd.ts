@@ -1,6 +1,7 @@
 /** A Worker that gives its Durable Objects' writes at `/ledger`. `POST` also begins a new ledger. */
 import { env } from 'cloudflare:workers'
 import { Agent, createHandler, MetricsExporter, Workflow } from '../../../src/index.ts'
+import { openai } from '../../../src/openai/plugin.ts'
 import { durableObjects, durableState, type WorkerFetch, worker } from '../../../src/runtimes/cloudflare.ts'
 import { sessions } from '../../../src/sessions/plugin.ts'
 import { identify } from '../../contracts/identify.ts'
@@ -54,7 +55,7 @@ const handler = createHandler({
   production: true,
   logger: false,
   runs: { retentionMs: Number(RETENTION ?? 60_000) },
-  ...(LISTED !== undefined && { plugins: [sessions()] }),
+  plugins: [openai(), ...(LISTED === undefined ? [] : [sessions()])],
   ...(METRICS !== undefined && { metricsExporter: new MetricsExporter() }),
 })
 const serve = worker(handler)
