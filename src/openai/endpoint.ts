@@ -60,7 +60,8 @@ export function endpointOf(
       ...{ runId, isStored: run === undefined, maxLength: core.runs.maxLength },
       createdMs: record === undefined ? Date.now() : Date.parse(record.createdAt),
     })
-    if (how.isBackground && !teller.about.isStream) return jsonReply(teller.answer)
+    if (how.isBackground && !teller.about.isStream)
+      return jsonReply(teller.answer, { headers: { 'x-run-id': runId } })
     const reply = await told(started, teller, core, request, state)
     if (teller.end?.type === 'error') throw asTold(errorOf(teller.end))
     return reply
@@ -90,6 +91,7 @@ export async function told(
   const id = { 'x-run-id': started.id }
   if (!teller.about.isStream) {
     request.signal.addEventListener('abort', cancel)
+    if (request.signal.aborted) cancel()
     for await (const event of events) teller.encode(event)
     return jsonReply(teller.answer, { headers: { 'cache-control': 'no-store', ...id } })
   }
