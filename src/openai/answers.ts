@@ -7,10 +7,11 @@
 
 import type { Answer, InputRequest } from '../agents/contract.ts'
 import { ServableError } from '../errors.ts'
+import { AnswersSchema } from '../runs/answers.ts'
 import type { RunHost, Viewer } from '../runs/host.ts'
 import type { RunRecord } from '../runs/record.ts'
 import type { Target } from '../runs/target.ts'
-import { misfit } from '../validation.ts'
+import { misfit, validate } from '../validation.ts'
 import { approvalIdOf, callIdOf, runOf } from './ids.ts'
 
 /** An answer, by the id that the client knows its request by. */
@@ -49,17 +50,18 @@ export async function answersTo(
   const record = await host.get(id, viewer)
   checkTarget(record, target)
   const asked = askedBy(record)
+  const byId = new Map(asked.map(request => [idFor(id, request), request]))
   const answers = given.flatMap(({ id: known, answer }) => {
-    const request = asked.find(each => idFor(id, each) === known)
+    const request = byId.get(known)
     if (request !== undefined) return { id: request.id, ...answer }
     if (runOf(known) !== id) return []
     // Of a plain run it is not known any more what it has asked.
     const code = record.continuedBy === undefined ? 'request_not_found' : 'already_answered'
-    throw new ServableError(code, `The run does not wait for \`${known}\``)
+    throw new ServableError(code, `No run waits for \`${known}\``)
   })
   const left = record.requests?.find(request => !answers.some(answer => answer.id === request.id))
   if (left !== undefined) throw misfit('input', `must also answer \`${idFor(id, left)}\``)
-  return { id, answers: answers as Answer[], asked }
+  return { id, answers: validate(AnswersSchema, answers, 'invalid_body', 'input'), asked }
 }
 
 /** Throws `request_not_found` for a run of another model. */

@@ -162,6 +162,35 @@ describe('a service without a store', () => {
   })
 })
 
+describe('a client that has left', () => {
+  it.each([true, false])('before anybody reads its run stops it (kept: %s)', async store => {
+    const leaving = new AbortController()
+    const stopped = Promise.withResolvers<void>()
+    const waits = new Agent({
+      name: 'waits',
+      register: false,
+      async *run(_, { signal }) {
+        signal.addEventListener('abort', () => stopped.resolve())
+        leaving.abort()
+        yield 'I wait'
+        await stopped.promise
+      },
+    })
+    const handler = createHandler({
+      registry: false,
+      logger: false,
+      agents: { waits },
+      state: memoryState(),
+      plugins: [openai()],
+    })
+    const headers = { 'content-type': 'application/json' }
+    const body = JSON.stringify({ model: 'waits', input: 'x', store })
+    const init = { method: 'POST', headers, body, signal: leaving.signal }
+    await Promise.allSettled([handler(new Request('http://h/v1/responses', init))])
+    await stopped.promise
+  })
+})
+
 describe('Chat Completions alone', () => {
   it('has no responses', async () => {
     const ask = make({ plugins: [chatCompletions({ path: '/v1' })] })

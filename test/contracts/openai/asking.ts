@@ -139,6 +139,10 @@ export function askingCases(server: Server): void {
       expectError(await answer('pays', [decision({ ...first, id: `${first.id}0` }, true)]), [
         ...([404, 'request_not_found'] as const),
       ])
+      const long = [decision(first, true, 'x'.repeat(10_001)), decision(second, true)]
+      expectError(await answer('pays', long), [400, 'invalid_body'])
+      const many = Array.from({ length: 101 }, () => decision(first, true))
+      expectError(await answer('pays', [...many, decision(second, true)]), [400, 'invalid_body'])
       // Text is a message of its own.
       const next = await respond(server, 'recalls', 'yes', previous)
       expect(said(next)).toContain('> yes in none')

@@ -82,7 +82,9 @@ export function leavingCases(server: Server): void {
   describe('a response in the background', () => {
     it('is queued, then at work, then read', async () => {
       const word = own('polled')
-      const queued = await respond(server, 'gated', word, { background: true })
+      const body = { model: 'gated', input: word, background: true }
+      const { json: queued, headers } = await send(server, 'responses', body)
+      expect(queued.id).toBe(idOf(headers.get('x-run-id') ?? ''))
       expect(queued).toMatchObject({ status: 'queued', output: [], background: true, store: true })
       await untilTold(server, word, 'started')
       expect(await kept(server, queued.id)).toMatchObject({ status: 'in_progress', background: true })
