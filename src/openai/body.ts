@@ -55,7 +55,7 @@ export function clientToolsOf({
   tool_choice: choice = 'auto',
 }: CommonBody): Fields[] | undefined {
   if (choice === 'none') return undefined
-  if (choice !== 'auto') throw misfit('tool_choice', 'must be `auto` or `none` here')
+  if (choice !== 'auto') throw misfit('tool_choice', 'must be `auto` or `none`')
   const functions = tools.filter(({ type }) => type === 'function')
   return functions.length === 0
     ? undefined

@@ -105,22 +105,22 @@ export async function told(
     return whole()
   }
   let text = teller.begin()
-  const read = async () => {
-    while (text === '') {
-      const { value } = await events.next()
-      if (value === undefined) return undefined
-      text = teller.encode(value)
-    }
-    const fresh = text
-    text = ''
-    return fresh
-  }
-  const next = () =>
-    read().catch(error => {
+  const next = async () => {
+    try {
+      while (text === '') {
+        const { value } = await events.next()
+        if (value === undefined) return undefined
+        text = teller.encode(value)
+      }
+      const fresh = text
+      text = ''
+      return fresh
+    } catch (error) {
       cancel()
       state.tellThrown('stream.failed', error, request)
       const { code, message } = reportError(error, production, 'internal_error')
       return teller.encode({ type: 'error', code, error: message })
-    })
+    }
+  }
   return sseReply(counted(pulled({ cancel, next }), openStream), headers)
 }

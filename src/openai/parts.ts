@@ -29,7 +29,7 @@ function partOf(part: Fields, path: string): ContentPart[] {
   const { file_data, file_url, filename } = Object(file)
   const given = data ?? Object(image).url ?? image ?? file_data ?? file_url
   if (typeof given !== 'string' || given === '')
-    throw misfit(path, 'must have text, or a file as data or a URL: a `file_id` is not known here')
+    throw misfit(path, 'must have text, or a file as data or a URL: a `file_id` is not known')
   const [head = '', told] = DATA_URL.exec(given.slice(0, 500)) ?? []
   const type = image ? 'image/*' : audio ? (format === 'mp3' ? 'audio/mpeg' : 'audio/wav') : ''
   const name = typeof filename === 'string' ? filename : undefined

@@ -131,7 +131,7 @@ export abstract class Teller<A extends Telling = Telling> implements Encoder {
   protected grow(text: string): void {
     this.#length += text.length
     if (this.#length > this.about.maxLength)
-      throw new ServableError('run_too_large', 'The answer has too many characters')
+      throw new ServableError('run_too_large', 'The answer is too long')
   }
 }
 

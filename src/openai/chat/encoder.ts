@@ -21,6 +21,8 @@ const FIELDS = { message: 'content', reasoning: 'reasoning_content' } as const
 /** See the module's head. */
 export class ChatEncoder extends Teller<Completion> {
   readonly #said = { content: '', reasoning_content: '' }
+  /** What comes before and after the text of a chunk: a stream is hardly anything else. */
+  readonly #around: Partial<Record<string, string[]>> = {}
   /** Calls of tools of the client. */
   readonly #calls: object[] = []
 
@@ -48,7 +50,8 @@ export class ChatEncoder extends Teller<Completion> {
   protected say(type: Spoken, text: string): string {
     const field = FIELDS[type]
     if (!this.about.isStream) this.#said[field] += text
-    return this.#chunk({ [field]: text })
+    this.#around[field] ??= this.#chunk({ [field]: '' }).split('""')
+    return this.#around[field].join(JSON.stringify(text))
   }
 
   protected ask(

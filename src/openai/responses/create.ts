@@ -37,7 +37,7 @@ import { itemsIn, toldIn } from './items.ts'
 import { findKept, historyOf, type KeptResponse, saidBy, unless } from './kept.ts'
 import { formatIn, idIn } from './object.ts'
 
-/** Earlier responses that one input may name items of. */
+/** Most earlier responses that one input may name items of. */
 const MAX_REFERENCES = 100
 
 /** How responses are made. */
@@ -140,7 +140,7 @@ async function askedFor(
   if (conversation !== undefined) {
     if (previous !== undefined) throw misfit('conversation', `must be left out with \`${PREVIOUS}\``)
     if (earlier.some(({ role }) => role !== 'system'))
-      throw misfit('input', 'must be one message: the conversation has the rest')
+      throw misfit('input', 'must be one new message')
     const why = core.whyUnstored(state)
     if (why !== undefined) throw new ServableError('runs_not_stored', why)
     const sessionId = idIn(conversation) as string

@@ -34,14 +34,15 @@ export interface Outcome {
 /** Makes the object. What nobody here goes by has the defaults of OpenAI. */
 export function objectOf(asked: Asked, outcome: Outcome, output: readonly object[]): object {
   const { runId, createdMs, model, body, clientTools = [], previous = null, isBackground, isKept } = asked
-  const { status, error = null, incomplete_details = null, usage = null, afterMs } = outcome
+  const { afterMs = 0, ...stands } = outcome
   const { instructions = null, user = null, safety_identifier = null, prompt_cache_key = null } = body
   const { metadata = {}, tool_choice = 'auto', conversation } = body
   const seconds = (ms: number) => Math.floor(ms / 1000)
   return {
-    ...{ id: idOf('resp', runId), object: 'response', created_at: seconds(createdMs), status },
-    completed_at: status === 'completed' ? seconds(createdMs + (afterMs ?? 0)) : null,
-    ...{ error, incomplete_details, model, output, usage, previous_response_id: previous, instructions },
+    ...{ id: idOf('resp', runId), object: 'response', created_at: seconds(createdMs) },
+    completed_at: stands.status === 'completed' ? seconds(createdMs + afterMs) : null,
+    ...{ error: null, incomplete_details: null, usage: null, ...stands },
+    ...{ model, output, previous_response_id: previous, instructions },
     ...(conversation !== undefined && { conversation: { id: idIn(conversation) } }),
     ...{ user, safety_identifier, prompt_cache_key, metadata, tool_choice },
     ...{ store: isKept, background: isBackground, text: { format: formatIn(body) } },
