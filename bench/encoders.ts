@@ -1,6 +1,7 @@
 /**
- * The cost of an event in the words of the AI SDK and of AG-UI: beside our own server-sent events, and beside what the packages of
- * these protocols take for the same messages. Run with `npm run bench`.
+ * The cost of an event in the words of the AI SDK, of AG-UI and of OpenAI: beside our own server-sent events, and beside what the
+ * packages of these protocols, or handlers written by hand, take for the same messages. Then requests a CPU-second of OpenAI's
+ * interface, in processes of their own. Run with `npm run bench`.
  */
 
 import type { BaseEvent } from '@ag-ui/core'
@@ -10,9 +11,12 @@ import { AgUiEncoder } from '../src/ag-ui/encoder.ts'
 import { MessageStream } from '../src/ai-sdk-ui/stream.ts'
 import type { Encoder } from '../src/encoders/encoder.ts'
 import type { RunEvent } from '../src/index.ts'
+import { ChatEncoder } from '../src/openai/chat/encoder.ts'
+import { ResponseEncoder } from '../src/openai/responses/encoder.ts'
 import { eventToJson } from '../src/runs/event-json.ts'
 import { pulled, sseMessage, sseStream } from '../src/web/sse.ts'
 import { type Comparison, compare, table } from './measure.ts'
+import { besideOthers } from './peers/openai.ts'
 
 const EVENTS = 2000
 
@@ -56,6 +60,18 @@ const id = '5f0c9d0e-8a52-4bd4-9f4b-0c1d2e3f4a5b'
 const chat = (): Encoder => new MessageStream({ id, runId: id, isStored: false })
 const storedChat = (): Encoder => new MessageStream({ id, runId: id, isStored: true })
 const agUi = (): Encoder => new AgUiEncoder({ runId: id, client: { threadId: 'thread', runId: 'run' } })
+const telling = {
+  ...{ runId: id, model: 'helper', createdMs: 1_795_000_000_000, answered: [] },
+  ...{ isStream: true, isJson: false, isStored: false, maxLength: Number.MAX_SAFE_INTEGER },
+}
+const completion = (): Encoder => new ChatEncoder({ ...telling, tellsUsage: false })
+const responseOf = (isStored: boolean): Encoder =>
+  new ResponseEncoder({
+    ...{ ...telling, isStored, isKept: isStored, isBackground: false },
+    ...{ body: {}, clientTools: undefined, previous: undefined, toolCalls: 'mcp_call', isQueued: false },
+  })
+const response = () => responseOf(false)
+const storedResponse = () => responseOf(true)
 
 /** Our own encoder. */
 function own(): Encoder {
@@ -136,7 +152,7 @@ function answerOfPackage(chunks: readonly UIMessageChunk[]): Response {
 /** The messages that an encoder makes, as values. */
 function messagesOf<M>(events: readonly RunEvent[], encoder: Encoder): M[] {
   const text = events.map(event => encoder.encode(event)).join('')
-  const data = text.split('\n\n').map(message => message.replace(/^data: /, ''))
+  const data = text.split('\n\n').map(message => message.replace(/^(event: .*\n)?data: /, ''))
   return data.flatMap(json => (json === '' || json === '[DONE]' ? [] : [JSON.parse(json)]))
 }
 
@@ -146,12 +162,20 @@ async function besideOwn(what: string, events: readonly RunEvent[]): Promise<Com
     await compare(`AI SDK, ${what}`, 'µs', { measured: encoding(events, chat), reference }),
     await compare(`AI SDK, stored, ${what}`, 'µs', { measured: encoding(events, storedChat), reference }),
     await compare(`AG-UI, ${what}`, 'µs', { measured: encoding(events, agUi), reference }),
+    await compare(`Chat Completions, ${what}`, 'µs', { measured: encoding(events, completion), reference }),
+    await compare(`Responses, ${what}`, 'µs', { measured: encoding(events, response), reference }),
+    await compare(`Responses, stored, ${what}`, 'µs', {
+      measured: encoding(events, storedResponse),
+      reference,
+    }),
   ]
 }
 
 async function besidePackages(what: string, events: readonly RunEvent[]): Promise<Comparison[]> {
   const chunks = messagesOf<UIMessageChunk>(events, chat())
   const told = messagesOf<BaseEvent>(events, agUi())
+  const said = messagesOf<object>(events, completion())
+  const eventsSaid = messagesOf<{ type: string }>(events, response())
   const encoder = new EventEncoder()
   return [
     await compare(`AI SDK, to the bytes of a response, ${what}`, 'µs', {
@@ -162,6 +186,18 @@ async function besidePackages(what: string, events: readonly RunEvent[]): Promis
       measured: encoding(events, agUi),
       reference: writing(events, told, message => encoder.encodeSSE(message)),
     }),
+    await compare(`Chat Completions, to text, ${what}`, 'µs', {
+      measured: encoding(events, completion),
+      reference: writing(events, said, chunk => `data: ${JSON.stringify(chunk)}\n\n`),
+    }),
+    await compare(`Responses, to text, ${what}`, 'µs', {
+      measured: encoding(events, response),
+      reference: writing(
+        events,
+        eventsSaid,
+        event => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
+      ),
+    }),
   ]
 }
 
@@ -169,10 +205,14 @@ console.log('An event, encoded, beside our own server-sent events:\n')
 console.log(
   table([...(await besideOwn('text', TEXT)), ...(await besideOwn('all kinds', MIX))], ['encoder', 'our own']),
 )
-console.log('\nAn event beside the package of the protocol, which is given the finished messages:\n')
+console.log(
+  '\nAn event beside the package of the protocol, or `JSON.stringify`, which are given the finished messages:\n',
+)
 console.log(
   table(
     [...(await besidePackages('text', TEXT)), ...(await besidePackages('all kinds', MIX))],
     ['servable', 'package'],
   ),
 )
+console.log("\nOpenAI's interface, requests a CPU-second of the server:\n")
+console.log(await besideOthers())

@@ -5,6 +5,9 @@ export const PIECES = 50
 
 export const INPUT: string = Array.from({ length: PIECES }, (_, index) => `word${index}`).join(' ')
 
+/** The same, with a turn of the event loop before each piece. Node alone has that. */
+export const IN_TURNS = `turns ${INPUT}`
+
 /** An input for which the agent says one piece and waits until it is stopped. */
 export const HOLD = 'hold'
 
@@ -18,7 +21,11 @@ export async function* echo(text: string, signal?: AbortSignal): AsyncGenerator<
     await stopped(signal)
     return
   }
-  for (const [word] of text.matchAll(/\S+\s*/g)) yield word
+  const inTurns = text.startsWith('turns ')
+  for (const [word] of text.matchAll(/\S+\s*/g)) {
+    if (inTurns) await new Promise(resolve => setImmediate(resolve))
+    yield word
+  }
 }
 
 function stopped(signal: AbortSignal | undefined): Promise<void> {

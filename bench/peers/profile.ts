@@ -1,8 +1,10 @@
-/** Profiles the CPU time of a server: `node bench/peers/profile.ts servable runs|streams [seconds]`. */
+/** Profiles the CPU time of a server: `node bench/peers/profile.ts servable runs|streams|turns [seconds]`. */
 
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { IN_TURNS, INPUT } from './echo.ts'
+import { OPENAI_PEERS } from './openai.ts'
 import { Server } from './server.ts'
 import { PEERS } from './who.ts'
 
@@ -18,13 +20,15 @@ interface Profile {
 }
 
 const [name = 'servable', what = 'runs', seconds = '5'] = process.argv.slice(2)
-const peer = PEERS.find(each => each.name === name || each.entry.endsWith(`/${name}.ts`))
-if (peer === undefined) throw new Error(`One of ${PEERS.map(each => each.name).join(', ')}`)
+const peers = [...PEERS, ...OPENAI_PEERS]
+const peer = peers.find(each => each.name === name || each.entry.endsWith(`/${name}.ts`))
+if (peer === undefined) throw new Error(`One of ${peers.map(each => each.name).join(', ')}`)
 
 const folder = await mkdtemp(join(tmpdir(), 'servable-profile-'))
 try {
   const server = await Server.open(peer, ['--cpu-prof', `--cpu-prof-dir=${folder}`])
-  const load = (ms: number) => (what === 'runs' ? server.runs(ms) : server.streams(ms))
+  const input = what === 'turns' ? IN_TURNS : INPUT
+  const load = (ms: number) => (what === 'runs' ? server.runs(ms) : server.streams(ms, input))
   // This warms the code up. Its results are left out.
   await load(2000)
   const { perSecond, perCpuSecond } = await load(Number(seconds) * 1000)

@@ -3,13 +3,13 @@
  * others' packages into this folder.
  */
 
-import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { median } from '../measure.ts'
 import { PIECES } from './echo.ts'
 import { type Held, hearsLeaving, memoryOf, OPEN } from './holding.ts'
+import { installPeers } from './install.ts'
 import { besideBare } from './runtimes.ts'
 import { Server } from './server.ts'
 import * as who from './who.ts'
@@ -22,17 +22,7 @@ const folder = fileURLToPath(new URL('.', import.meta.url))
 const rounds = Number(process.argv[2] ?? 9)
 const step = (text: string) => console.error(`… ${text}`)
 
-if (!existsSync(`${folder}node_modules`)) {
-  step('installing the others')
-  execFileSync(
-    fileURLToPath(new URL('../../node_modules/.bin/bun', import.meta.url)),
-    ['install', '--no-save'],
-    {
-      cwd: folder,
-      stdio: 'ignore',
-    },
-  )
-}
+installPeers()
 
 /** The measurements of a round. */
 interface Round {

@@ -82,9 +82,9 @@ export class Server {
     return this.#load(ms, bytesOf(this.url, run, INPUT), text => text.includes(answer))
   }
 
-  streams(ms: number): Promise<Rate> {
+  streams(ms: number, input: string = INPUT): Promise<Rate> {
     const { stream, mark } = this.peer
-    return this.#load(ms, bytesOf(this.url, stream, INPUT), text => text.split(mark).length > PIECES)
+    return this.#load(ms, bytesOf(this.url, stream, input), text => text.split(mark).length > PIECES)
   }
 
   /** Keeps connections busy for this time, each with one request at a time. */

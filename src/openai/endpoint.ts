@@ -27,7 +27,7 @@ export interface Plan {
   /** The run that waits for it; undefined where it asks for a new one. */
   readonly answers: Answers | undefined
   asked(): Promise<AskedRun>
-  readonly how: Pick<AskedRun, 'isBackground' | 'keepsInput'>
+  readonly how: Pick<AskedRun, 'isBackground' | 'keepsInput' | 'metadata'>
   toTeller(facts: Facts): Teller
 }
 
@@ -50,12 +50,11 @@ export function endpointOf(
               asker,
             ),
           }
-        : await core.answer({ id: answers.id, answers: answers.answers, ...how }, asker)
+        : await core.answer({ ...answers, ...how }, asker)
     if (started === undefined)
       throw new ServableError('request_changed', 'The run waits for something else by now')
     const { id: runId, run, record } = started
     state.started(runId)
-    run?.arm()
     const teller = toTeller({
       ...{ runId, isStored: run === undefined, maxLength: core.runs.maxLength },
       createdMs: record === undefined ? Date.now() : Date.parse(record.createdAt),
@@ -90,8 +89,11 @@ export async function told(
   const cancel = () => void events.return?.()
   const id = { 'x-run-id': started.id }
   if (!teller.about.isStream) {
-    request.signal.addEventListener('abort', cancel)
-    if (request.signal.aborted) cancel()
+    // A plain run hears of its caller by itself, and later: a signal costs more than most answers.
+    if (started.run === undefined) {
+      request.signal.addEventListener('abort', cancel)
+      if (request.signal.aborted) cancel()
+    }
     for await (const event of events) teller.encode(event)
     return jsonReply(teller.answer, { headers: { 'cache-control': 'no-store', ...id } })
   }
