@@ -57,7 +57,7 @@ export async function answersTo(
     if (runOf(known) !== id) return []
     // Of a plain run it is not known any more what it has asked.
     const code = record.continuedBy === undefined ? 'request_not_found' : 'already_answered'
-    throw new ServableError(code, `The run does not wait for \`${known}\``)
+    throw new ServableError(code, `No run waits for \`${known}\``)
   })
   const left = record.requests?.find(request => !answers.some(answer => answer.id === request.id))
   if (left !== undefined) throw misfit('input', `must also answer \`${idFor(id, left)}\``)

@@ -11,7 +11,7 @@ import { RequestAsker } from '../http/asker.ts'
 import type { Endpoint, RequestState } from '../http/context.ts'
 import { idempotencyKeyOf } from '../http/idempotency.ts'
 import type { AskedRun, StartedRun } from '../http/start-run.ts'
-import { isObject, misfit } from '../validation.ts'
+import { isObject } from '../validation.ts'
 import { readJson, requireJson } from '../web/body.ts'
 import { jsonReply, type Reply, sseReply } from '../web/reply.ts'
 import { counted, pulled } from '../web/sse.ts'
@@ -67,14 +67,13 @@ export function endpointOf(
   }
 }
 
-/** Members of one body. */
+/** Members of one body: one with more is taken for empty. */
 const MAX_MEMBERS = 1000
 
-/** Clients send null for what they leave out. Throws `invalid_body`. */
+/** Clients send null for what they leave out. */
 function withoutNulls(body: unknown): Fields {
-  if (!isObject(body) || Object.keys(body).length > MAX_MEMBERS)
-    throw misfit('body', `must be an object of at most ${MAX_MEMBERS} members`)
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
+  const members = isObject(body) && Object.keys(body).length <= MAX_MEMBERS ? body : {}
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))
 }
 
 /** Answers with a run: with a stream of it, or with the whole once it is over. Whoever leaves stops reading. */
