@@ -11,7 +11,7 @@ import { RequestAsker } from '../http/asker.ts'
 import type { Endpoint, RequestState } from '../http/context.ts'
 import { idempotencyKeyOf } from '../http/idempotency.ts'
 import type { AskedRun, StartedRun } from '../http/start-run.ts'
-import { isObject } from '../validation.ts'
+import { isObject, misfit } from '../validation.ts'
 import { readJson, requireJson } from '../web/body.ts'
 import { jsonReply, type Reply, sseReply } from '../web/reply.ts'
 import { counted, pulled } from '../web/sse.ts'
@@ -51,29 +51,34 @@ export function endpointOf(
             ),
           }
         : await core.answer({ ...answers, ...how }, asker)
-    if (started === undefined)
-      throw new ServableError('request_changed', 'The run waits for something else by now')
+    if (started === undefined) throw new ServableError('request_changed', 'The run waits for something else')
     const { id: runId, run, record } = started
     state.started(runId)
     const teller = toTeller({
       ...{ runId, isStored: run === undefined, maxLength: core.runs.maxLength },
       createdMs: record === undefined ? Date.now() : Date.parse(record.createdAt),
     })
-    if (how.isBackground && !teller.about.isStream)
-      return jsonReply(teller.answer, { headers: { 'x-run-id': runId } })
-    const reply = await told(started, teller, core, request, state)
+    const reply = await told(started, teller, core, { request, state, isAtOnce: how.isBackground })
     if (teller.end?.type === 'error') throw asTold(errorOf(teller.end))
     return reply
   }
 }
 
-/** Members of one body: one with more is taken for empty. */
+/** Members of one body. */
 const MAX_MEMBERS = 1000
 
-/** Clients send null for what they leave out. */
+/** Clients send null for what they leave out. Throws `invalid_body`. */
 function withoutNulls(body: unknown): Fields {
-  const members = isObject(body) && Object.keys(body).length <= MAX_MEMBERS ? body : {}
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))
+  if (!isObject(body) || Object.keys(body).length > MAX_MEMBERS)
+    throw misfit('body', 'must be an object of few members')
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
+}
+
+/** Who asks, and whether for the whole as far as it is told. */
+interface Asking {
+  readonly request: Request
+  readonly state: RequestState
+  readonly isAtOnce?: boolean | undefined
 }
 
 /** Answers with a run: with a stream of it, or with the whole once it is over. Whoever leaves stops reading. */
@@ -81,20 +86,23 @@ export async function told(
   started: StartedRun,
   teller: Teller,
   { openStream, production }: Pick<Core, 'openStream' | 'production'>,
-  request: Request,
-  state: RequestState,
+  { request, state, isAtOnce = false }: Asking,
 ): Promise<Reply> {
+  const headers = { 'x-run-id': started.id }
+  const { isStream } = teller.about
+  const whole = () => jsonReply(teller.answer, { headers: { ...headers, 'cache-control': 'no-store' } })
+  if (isAtOnce && !isStream) return whole()
   const events = started.events()
   const cancel = () => void events.return?.()
-  const id = { 'x-run-id': started.id }
-  if (!teller.about.isStream) {
+  if (!isStream) {
     // A plain run hears of its caller by itself, and later: a signal costs more than most answers.
     if (started.run === undefined) {
-      request.signal.addEventListener('abort', cancel)
-      if (request.signal.aborted) cancel()
+      const { signal } = request
+      signal.addEventListener('abort', cancel)
+      if (signal.aborted) cancel()
     }
     for await (const event of events) teller.encode(event)
-    return jsonReply(teller.answer, { headers: { 'cache-control': 'no-store', ...id } })
+    return whole()
   }
   let text = teller.begin()
   const read = async () => {
@@ -114,5 +122,5 @@ export async function told(
       const { code, message } = reportError(error, production, 'internal_error')
       return teller.encode({ type: 'error', code, error: message })
     })
-  return sseReply(counted(pulled({ cancel, next }), openStream), id)
+  return sseReply(counted(pulled({ cancel, next }), openStream), headers)
 }

@@ -38,9 +38,11 @@ export function createModels(catalog: Catalog, named: Readonly<Record<string, st
   /** By a bare name, of an agent before all others, or by a kind and a name. */
   const byName = (id: string) =>
     KINDS.map(kind => {
-      const name = id.startsWith(`${kind}/`) ? id.slice(kind.length + 1) : ''
-      return catalog.find(kind, id) ?? catalog.find(kind, name)
-    }).find(target => target !== undefined)
+      const prefix = `${kind}/`
+      return (
+        catalog.find(kind, id) ?? catalog.find(kind, id.startsWith(prefix) ? id.slice(prefix.length) : '')
+      )
+    }).find(target => target)
   const find = (id: string) => byName(named === undefined ? id : Object.hasOwn(named, id) ? named[id]! : '')
   const resolve = (id: string) => {
     const target = find(id)

@@ -31,8 +31,7 @@ function partOf(part: Fields, path: string): ContentPart[] {
   if (typeof given !== 'string' || given === '')
     throw misfit(path, 'must have text, or a file as data or a URL: a `file_id` is not known here')
   const [head = '', told] = DATA_URL.exec(given.slice(0, 500)) ?? []
-  const subtype = typeof format === 'string' ? format : '*'
-  const type = audio ? `audio/${subtype === 'mp3' ? 'mpeg' : subtype}` : image ? 'image/*' : ''
+  const type = image ? 'image/*' : audio ? (format === 'mp3' ? 'audio/mpeg' : 'audio/wav') : ''
   const name = typeof filename === 'string' ? filename : undefined
   return partsOfFile(given.slice(head.length), told || type, name)
 }

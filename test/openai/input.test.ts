@@ -430,7 +430,7 @@ describe('parts', () => {
     ],
     [
       { type: 'input_audio', input_audio: { data: 'aGk=' } },
-      { type: 'audio', data: 'aGk=', mimeType: 'audio/*' },
+      { type: 'audio', data: 'aGk=', mimeType: 'audio/wav' },
     ],
     [
       { type: 'file', file: { file_data: 'data:text/plain;charset=utf-8;base64,aGk=', filename: 'a.txt' } },

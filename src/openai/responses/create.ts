@@ -140,7 +140,7 @@ async function askedFor(
   if (conversation !== undefined) {
     if (previous !== undefined) throw misfit('conversation', `must be left out with \`${PREVIOUS}\``)
     if (earlier.some(({ role }) => role !== 'system'))
-      throw misfit('input', 'must be one message of the user: the conversation has the rest')
+      throw misfit('input', 'must be one message: the conversation has the rest')
     const why = core.whyUnstored(state)
     if (why !== undefined) throw new ServableError('runs_not_stored', why)
     const sessionId = idIn(conversation) as string
@@ -167,7 +167,7 @@ async function resolved(
       if (each.role === 'decision') return []
       if (each.role !== 'reference') return [each]
       const id = runOf(each.id)
-      if (id === undefined) throw new ServableError('run_not_found', 'There is no such item')
+      if (id === undefined) throw new ServableError('run_not_found', 'There is no such response')
       // A response has several items, and is told once.
       if (seen.has(id)) return []
       if (seen.add(id).size > MAX_REFERENCES)

@@ -31,8 +31,12 @@ export function responseRoutes(core: Core, models: Models, making: Making, route
     const { record } = kept
     const how = { ...making, maxLength: runs.maxLength, isStream, after: startOf(query) }
     const encoder = encoderOf(kept, how)
-    if (record.status === 'running' && !isStream) return jsonReply(encoder.answer)
-    return told(new StartedRun(undefined, record, host, state.owner), encoder, core, request, state)
+    const isAtOnce = record.status === 'running'
+    return told(new StartedRun(undefined, record, host, state.owner), encoder, core, {
+      request,
+      state,
+      isAtOnce,
+    })
   }
   return [
     route('POST', 'responses', createResponse(core, models, making)),
