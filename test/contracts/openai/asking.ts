@@ -60,7 +60,7 @@ export function askingCases(server: Server): void {
         'already_answered',
       ])
       const { json } = await get(server, `responses/${done.id}/input_items?order=asc`)
-      expect(json.data).toMatchObject(right)
+      expect(json.data.slice(1)).toMatchObject(items.slice(1))
     })
 
     it('is called by a completion, and answered in the next one', async () => {
