@@ -85,7 +85,7 @@ export const BUNDLES: readonly Bundle[] = [
   withPlugin('`sessions()`, `memoryState()`', 'src/sessions/plugin.ts', 'sessions()', 60.0, true),
   withPlugin('`aiSdkUi()`', 'src/ai-sdk-ui/plugin.ts', 'aiSdkUi()', 39.41),
   withPlugin('`agUi()`', 'src/ag-ui/plugin.ts', 'agUi()', 39.44),
-  withPlugin('`chatCompletions()`', 'src/openai/chat-completions.ts', 'chatCompletions()', 38.42),
+  withPlugin('`chatCompletions()`', 'src/openai/chat-completions.ts', 'chatCompletions()', 38.44),
   withPlugin('`openai()`', 'src/openai/plugin.ts', 'openai()', 42.44),
   withPlugin('`metrics()`', 'src/metrics/plugin.ts', 'metrics(new MetricsExporter())', 42.7),
   withPlugin('`openapi()`', 'src/openapi/plugin.ts', 'openapi()', 45.74),
