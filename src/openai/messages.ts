@@ -6,16 +6,16 @@
 
 import type { HistoryMessage, RunInput } from '../agents/contract.ts'
 import type { HistoryToolCall } from '../agents/run-types.ts'
-import { givenIn, inputOf, parsed } from '../encoders/history.ts'
+import { givenIn, parsed } from '../encoders/history.ts'
 import { misfit } from '../validation.ts'
 import type { Given } from './answers.ts'
 import type { Fields } from './body.ts'
-import { partsOf } from './parts.ts'
+import { contentOf } from './parts.ts'
 
 /** Reads a message. Throws `invalid_body`. */
 export function messageOf(message: Fields, path: string): Message {
   const { role, tool_calls: calls } = message
-  const content = inputOf(partsOf(message.content, `${path}.content`))
+  const content = contentOf(message.content, `${path}.content`)
   if (role === 'user') return { role, content }
   if (role === 'system' || role === 'developer') return { role: 'system', content }
   if (role === 'tool')

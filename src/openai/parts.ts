@@ -4,17 +4,19 @@
  * @module
  */
 
-import type { ContentPart } from '../agents/contract.ts'
+import type { ContentPart, RunInput } from '../agents/contract.ts'
+import { inputOf } from '../encoders/history.ts'
 import { partsOfFile } from '../encoders/parts.ts'
 import { MAX_PARTS } from '../runs/input.ts'
 import { misfit } from '../validation.ts'
 import type { Fields } from './body.ts'
 
-/** The parts of a content: text, or an array. Throws `invalid_body` for what is neither, and for a file that is only named. */
-export function partsOf(content: unknown, path: string): ContentPart[] {
-  const parts = typeof content === 'string' ? [{ text: content }] : (content ?? [])
+/** A content: text, or an array of parts. Throws `invalid_body` for what is neither, and for a file that is only named. */
+export function contentOf(content: unknown, path: string): RunInput {
+  if (typeof content === 'string') return content
+  const parts = content ?? []
   if (Array.isArray(parts) && parts.length <= MAX_PARTS)
-    return parts.flatMap((part, at) => partOf(Object(part), `${path}.${at}`))
+    return inputOf(parts.flatMap((part, at) => partOf(Object(part), `${path}.${at}`)))
   throw misfit(path, `must be text or at most ${MAX_PARTS} parts`)
 }
 

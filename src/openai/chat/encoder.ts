@@ -49,7 +49,10 @@ export class ChatEncoder extends Teller<Completion> {
 
   protected say(type: Spoken, text: string): string {
     const field = FIELDS[type]
-    if (!this.about.isStream) this.#said[field] += text
+    if (!this.about.isStream) {
+      this.#said[field] += text
+      return ''
+    }
     this.#around[field] ??= this.#chunk({ [field]: '' }).split('""')
     return this.#around[field].join(JSON.stringify(text))
   }

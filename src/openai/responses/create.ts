@@ -139,8 +139,7 @@ async function askedFor(
   const { conversation, instructions } = body
   if (conversation !== undefined) {
     if (previous !== undefined) throw misfit('conversation', `must be left out with \`${PREVIOUS}\``)
-    if (earlier.some(({ role }) => role !== 'system'))
-      throw misfit('input', 'must be one new message')
+    if (earlier.some(({ role }) => role !== 'system')) throw misfit('input', 'must be one new message')
     const why = core.whyUnstored(state)
     if (why !== undefined) throw new ServableError('runs_not_stored', why)
     const sessionId = idIn(conversation) as string
