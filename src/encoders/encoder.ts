@@ -38,8 +38,7 @@ export async function encoded(
   return run === undefined ? ofLogs([id], encoder, core, request, state) : ofRun(run, encoder)
 }
 
-/** A plain run. */
-export function ofRun(run: Run, encoder: Encoder): SseSource {
+function ofRun(run: Run, encoder: Encoder): SseSource {
   const encode = (event: RunEvent) => {
     try {
       return encoder.encode(event)

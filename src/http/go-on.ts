@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Answer } from '../agents/contract.ts'
+import type { Answer, RunOptions } from '../agents/contract.ts'
 import { hasKeys } from '../agents/redacted.ts'
 import { ServableError } from '../errors.ts'
 import type { DecidedRun } from '../runs/asking.ts'
@@ -20,13 +20,14 @@ import { type Asker, runOptionsOf, StartedRun, type StartParts, type StartRun } 
 export type GoOnParts = StartParts & { readonly catalogOf: (scope?: string) => Pick<Catalog, 'resolve'> }
 
 /** How a run goes on. Default: with nothing of whoever answered, and in the background, since nobody who follows it has asked for it. */
-export type GoingOn = Pick<StartRequest, 'options' | 'secrets' | 'isBackground' | 'keepsInput'>
+export type GoingOn = Pick<StartRequest, 'options' | 'secrets' | 'isBackground' | 'keepsInput'> &
+  Pick<AskedAgain, 'metadata'>
 
 /** Starts the run that goes on, or finds it. */
 export async function goOn(
   { id, client, input, continues, target, options }: NextRun,
   { host, catalogOf }: Pick<GoOnParts, 'host' | 'catalogOf'>,
-  how: GoingOn = { options: {}, isBackground: true },
+  { metadata, ...how }: GoingOn = { options: {}, isBackground: true },
 ): Promise<{ readonly record: RunRecord; readonly owner: string | null }> {
   const { kind, name, scope } = target
   const owner = options.identity ?? null
@@ -34,7 +35,7 @@ export async function goOn(
     target: catalogOf(scope).resolve(kind, name),
     input,
     ...how,
-    options: { ...how.options, ...askedWith(options), runId: id },
+    options: { ...how.options, ...askedWith(options), ...(metadata && { metadata }), runId: id },
     owner,
     client,
     continues,
@@ -49,6 +50,8 @@ export interface AskedAgain {
   readonly apiKey?: string | undefined
   readonly isBackground?: boolean
   readonly keepsInput?: boolean
+  /** In place of those of the run before. */
+  readonly metadata?: RunOptions['metadata']
   /** An idempotency key, for a run of its own. */
   readonly key?: string | undefined
 }
@@ -70,12 +73,12 @@ function createGoOnFor({ host, catalogOf }: GoOnParts) {
   return async (
     next: NextRun,
     isNew: boolean,
-    { apiKey, isBackground = false, keepsInput }: AskedAgain,
+    { apiKey, isBackground = false, keepsInput, metadata }: AskedAgain,
     asker: Asker,
   ) => {
     const client = next.client ?? (await storedClientOf(asker))
     const options = runOptionsOf({ apiKey }, asker)
-    const how = { options, secrets: asker.secrets(), isBackground, keepsInput }
+    const how = { options, secrets: asker.secrets(), isBackground, keepsInput, metadata }
     const { record, owner } = await goOn({ ...next, client }, { host, catalogOf }, how)
     return new StartedRun(undefined, record, host, owner, isNew)
   }

@@ -29,7 +29,7 @@ export interface Answers {
 }
 
 /** The id that a client knows a request by. */
-export function idFor(runId: string, { id, kind, toolCallId = id }: InputRequest): string {
+function idFor(runId: string, { id, kind, toolCallId = id }: InputRequest): string {
   return (kind === 'approval' ? approvalIdOf : callIdOf)(runId, toolCallId)
 }
 
@@ -49,14 +49,13 @@ export async function answersTo(
   const record = await host.get(id, viewer)
   checkTarget(record, target)
   const asked = askedBy(record)
-  // Of a plain run it is not known any more what it has asked.
-  if (asked.length === 0 && record.continuedBy !== undefined)
-    throw new ServableError('already_answered', 'All that the run has asked was answered before')
   const answers = given.flatMap(({ id: known, answer }) => {
     const request = asked.find(each => idFor(id, each) === known)
     if (request !== undefined) return { id: request.id, ...answer }
     if (runOf(known) !== id) return []
-    throw new ServableError('request_not_found', `The run has not asked \`${known}\``)
+    // Of a plain run it is not known any more what it has asked.
+    const code = record.continuedBy === undefined ? 'request_not_found' : 'already_answered'
+    throw new ServableError(code, `The run does not wait for \`${known}\``)
   })
   const left = record.requests?.find(request => !answers.some(answer => answer.id === request.id))
   if (left !== undefined) throw misfit('input', `must also answer \`${idFor(id, left)}\``)

@@ -6,7 +6,6 @@
 
 import { errorOf } from '../agents/event.ts'
 import type { Core } from '../core/built-in.ts'
-import { after, ofRun } from '../encoders/encoder.ts'
 import { asTold, reportError, ServableError } from '../errors.ts'
 import { RequestAsker } from '../http/asker.ts'
 import type { Endpoint, RequestState } from '../http/context.ts'
@@ -15,7 +14,7 @@ import type { AskedRun, StartedRun } from '../http/start-run.ts'
 import { isObject, misfit } from '../validation.ts'
 import { readJson, requireJson } from '../web/body.ts'
 import { jsonReply, type Reply, sseReply } from '../web/reply.ts'
-import { counted, pulled, type SseSource } from '../web/sse.ts'
+import { counted, pulled } from '../web/sse.ts'
 import type { Answers } from './answers.ts'
 import type { Fields } from './body.ts'
 import type { Teller, Telling } from './teller.ts'
@@ -28,7 +27,7 @@ export interface Plan {
   /** The run that waits for it; undefined where it asks for a new one. */
   readonly answers: Answers | undefined
   asked(): Promise<AskedRun>
-  readonly how: Pick<AskedRun, 'isBackground' | 'keepsInput'>
+  readonly how: Pick<AskedRun, 'isBackground' | 'keepsInput' | 'metadata'>
   toTeller(facts: Facts): Teller
 }
 
@@ -51,7 +50,7 @@ export function endpointOf(
               asker,
             ),
           }
-        : await core.answer({ id: answers.id, answers: answers.answers, ...how }, asker)
+        : await core.answer({ ...answers, ...how }, asker)
     if (started === undefined)
       throw new ServableError('request_changed', 'The run waits for something else by now')
     const { id: runId, run, record } = started
@@ -60,7 +59,8 @@ export function endpointOf(
       ...{ runId, isStored: run === undefined, maxLength: core.runs.maxLength },
       createdMs: record === undefined ? Date.now() : Date.parse(record.createdAt),
     })
-    if (how.isBackground && !teller.about.isStream) return jsonReply(teller.answer)
+    if (how.isBackground && !teller.about.isStream)
+      return jsonReply(teller.answer, { headers: { 'x-run-id': runId } })
     const reply = await told(started, teller, core, request, state)
     if (teller.end?.type === 'error') throw asTold(errorOf(teller.end))
     return reply
@@ -85,39 +85,32 @@ export async function told(
   request: Request,
   state: RequestState,
 ): Promise<Reply> {
-  const { id, run } = started
-  const source = run ? ofRun(run, teller) : ofStored()
-  const headers = { 'x-run-id': id }
-  if (teller.about.isStream) return sseReply(counted(after(teller.begin(), source), openStream), headers)
-  // A plain run hears of its caller by itself, and not at once: a signal costs more than most answers.
-  if (run === undefined) request.signal.addEventListener('abort', source.cancel)
-  await new Promise<void>(resolve => {
-    source.read(text => {
-      if (text === undefined) resolve()
-      return text !== undefined
-    })
-  })
-  return jsonReply(teller.answer, { headers: { 'cache-control': 'no-store', ...headers } })
-
-  function ofStored(): SseSource {
-    const events = started.events()
-    const cancel = () => void events.return?.()
-    const read = async () => {
-      let text = ''
-      while (text === '') {
-        const { value } = await events.next()
-        if (value === undefined) return undefined
-        text = teller.encode(value)
-      }
-      return text
-    }
-    const next = () =>
-      read().catch(error => {
-        cancel()
-        state.tellThrown('stream.failed', error, request)
-        const { code, message } = reportError(error, production, 'internal_error')
-        return teller.encode({ type: 'error', code, error: message }) || undefined
-      })
-    return pulled({ cancel, next })
+  const events = started.events()
+  const cancel = () => void events.return?.()
+  const id = { 'x-run-id': started.id }
+  if (!teller.about.isStream) {
+    // A plain run hears of its caller by itself, and later: a signal costs more than most answers.
+    if (started.run === undefined) request.signal.addEventListener('abort', cancel)
+    for await (const event of events) teller.encode(event)
+    return jsonReply(teller.answer, { headers: { 'cache-control': 'no-store', ...id } })
   }
+  let text = teller.begin()
+  const read = async () => {
+    while (text === '') {
+      const { value } = await events.next()
+      if (value === undefined) return undefined
+      text = teller.encode(value)
+    }
+    const fresh = text
+    text = ''
+    return fresh
+  }
+  const next = () =>
+    read().catch(error => {
+      cancel()
+      state.tellThrown('stream.failed', error, request)
+      const { code, message } = reportError(error, production, 'internal_error')
+      return teller.encode({ type: 'error', code, error: message })
+    })
+  return sseReply(counted(pulled({ cancel, next }), openStream), id)
 }

@@ -21,8 +21,6 @@ const FIELDS = { message: 'content', reasoning: 'reasoning_content' } as const
 /** See the module's head. */
 export class ChatEncoder extends Teller<Completion> {
   readonly #said = { content: '', reasoning_content: '' }
-  /** What chunks of text have before and after it: a stream is hardly anything else. */
-  readonly #around: Partial<Record<string, string[]>> = {}
   /** Calls of tools of the client. */
   readonly #calls: object[] = []
 
@@ -49,13 +47,8 @@ export class ChatEncoder extends Teller<Completion> {
 
   protected say(type: Spoken, text: string): string {
     const field = FIELDS[type]
-    if (!this.about.isStream) {
-      this.#said[field] += text
-      return ''
-    }
-    this.#around[field] ??= this.#chunk({ [field]: '' }).split(':""')
-    const [before, after] = this.#around[field]
-    return `${before}:${JSON.stringify(text)}${after}`
+    if (!this.about.isStream) this.#said[field] += text
+    return this.#chunk({ [field]: text })
   }
 
   protected ask(

@@ -46,11 +46,11 @@ export function completeChat(core: Core, models: Models): Endpoint {
       tellsUsage: Object(options).include_usage === true,
     }
     return {
-      how: {},
+      how: { metadata: { openai } },
       answers: given.length > 0 ? await answersTo(given, target, core.host, owner) : undefined,
       async asked() {
         const history = () => answeredOnly(earlier as HistoryMessage[])
-        return { ...toldBy({ input, history, clientTools }, target), metadata: { openai } }
+        return toldBy({ input, history, clientTools }, target)
       },
       toTeller: facts => new ChatEncoder({ ...facts, ...about }),
     }

@@ -108,8 +108,8 @@ export function createResponse(core: Core, models: Models, { toolCalls, store }:
     }
     return {
       answers,
-      how: { isBackground, keepsInput: isKept },
-      asked: async () => ({ ...(await askedFor(wanted, core, state)), metadata: { openai } }),
+      how: { isBackground, keepsInput: isKept, metadata: { openai } },
+      asked: () => askedFor(wanted, core, state),
       toTeller: facts => new ResponseEncoder({ ...facts, ...about }),
     }
   })
@@ -171,7 +171,7 @@ async function resolved(
       // A response has several items, and is told once.
       if (seen.has(id)) return []
       if (seen.add(id).size > MAX_REFERENCES)
-        throw misfit('input', `must name items of at most ${MAX_REFERENCES} responses`)
+        throw misfit('input', `must name at most ${MAX_REFERENCES} responses`)
       return saidBy(await host.get(id, owner))
     }),
   )

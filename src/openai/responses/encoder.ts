@@ -30,8 +30,6 @@ interface Open {
   readonly type: Spoken
   readonly id: string
   readonly index: number
-  /** What all its deltas have, as members of JSON: a stream is hardly anything else. */
-  readonly ofDeltas: string
   text: string
 }
 
@@ -70,7 +68,7 @@ export class ResponseEncoder extends Teller<About> {
   readonly #output: Item[] = []
   /** Calls of tools without an end. */
   readonly #calls = new Map<string, Call>()
-  #sequence = -1
+  #sequence = 0
   #open: Open | undefined
   #outcome: Outcome
 
@@ -100,19 +98,14 @@ export class ResponseEncoder extends Teller<About> {
     if (open?.type !== type) {
       before = this.#close()
       const index = this.#output.length
-      const id = this.#idAt(form.prefix, index)
-      const ofDeltas = membersOf({ item_id: id, output_index: index, [form.index]: 0, ...form.more })
-      open = { type, id, index, ofDeltas, text: '' }
+      open = { type, id: this.#idAt(form.prefix, index), index, text: '' }
       this.#open = open
       const part = form.made('')
       before +=
         this.#add(this.#spoken(open, 'in_progress', [])) + this.#part(open, `${form.part}.added`, { part })
     }
     open.text += text
-    const told = this.#isNew()
-      ? this.#event(`${form.text}.delta`, `${open.ofDeltas},"delta":${JSON.stringify(text)}`)
-      : ''
-    return before + told
+    return before + this.#part(open, `${form.text}.delta`, { delta: text, ...form.more })
   }
 
   protected override more(event: RunEvent): string {
@@ -227,18 +220,11 @@ export class ResponseEncoder extends Teller<About> {
   }
 
   #tell(name: string, fields: object): string {
-    return this.#isNew() ? this.#event(name, membersOf(fields)) : ''
-  }
-
-  /** Counts an event. Whether its reader does not have it yet. */
-  #isNew(): boolean {
+    const sequence_number = this.#sequence++
     const { isStream, after = -1 } = this.about
-    return ++this.#sequence > after && isStream
-  }
-
-  #event(name: string, members: string): string {
+    if (!isStream || sequence_number <= after) return ''
     const type = `response.${name}`
-    return `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequence},${members}}\n\n`
+    return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number, ...fields })}\n\n`
   }
 
   /** Tells something of an item. */
@@ -281,11 +267,6 @@ export class ResponseEncoder extends Teller<About> {
   #idAt(prefix: string, index: number): string {
     return idOf(prefix, this.about.runId, `_${index}`)
   }
-}
-
-/** The members of an object as JSON. */
-function membersOf(fields: object): string {
-  return JSON.stringify(fields).slice(1, -1)
 }
 
 /** The run that has made a request: its id begins with it. */

@@ -4,10 +4,8 @@
  * @module
  */
 
-import type { Answer } from '../../agents/contract.ts'
 import type { Fields } from '../body.ts'
 import { callOf, messageOf, type Told, textIn } from '../messages.ts'
-import { textOf } from '../teller.ts'
 
 /** The items of an input: a text is one of the user. */
 export function itemsIn(input: unknown): readonly Fields[] {
@@ -56,13 +54,4 @@ export function listed(item: Fields, id: string): { id: string } {
     ...{ id, type: 'message', ...item },
     ...(typeof content === 'string' && { content: [{ type, text: content }] }),
   }
-}
-
-/** What a client answered, as an item. `id` is the one that it knows the request by. */
-export function answerItem(id: string, answer: Answer): Fields {
-  if ('result' in answer) return { type: 'function_call_output', call_id: id, output: textOf(answer.result) }
-  if ('value' in answer) return { role: 'user', content: textOf(answer.value) }
-  const { decision, reason = null } = answer
-  const approve = decision === 'approve'
-  return { type: 'mcp_approval_response', approval_request_id: id, approve, reason }
 }

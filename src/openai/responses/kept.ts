@@ -10,11 +10,10 @@ import { isServableError, ServableError } from '../../errors.ts'
 import type { Viewer } from '../../runs/host.ts'
 import type { Asked } from '../../runs/journal.ts'
 import type { RunRecord } from '../../runs/record.ts'
-import { idFor } from '../answers.ts'
 import { type CommonBody, type Fields, isJsonFormat } from '../body.ts'
 import { idOf, runOf } from '../ids.ts'
 import { type About, ResponseEncoder } from './encoder.ts'
-import { answerItem, itemsIn, listed } from './items.ts'
+import { itemsIn, listed } from './items.ts'
 import { formatIn } from './object.ts'
 
 /** Runs that go on from each other, each with answers. */
@@ -62,18 +61,8 @@ export function encoderOf(
 }
 
 /** What a response was asked with, without what came before, oldest first. */
-export function inputItemsOf({
-  record,
-  asked: { continues },
-  body,
-}: KeptResponse): readonly { id: string }[] {
-  const items =
-    continues === undefined
-      ? itemsIn(body.input)
-      : continues.work.answered
-          .filter(({ request }) => request.id.startsWith(continues.from))
-          .map(({ request, answer }) => answerItem(idFor(continues.from, request), answer))
-  return items.map((item, at) => listed(item, idOf('in', record.id, `_${at}`)))
+export function inputItemsOf({ record, body }: KeptResponse): readonly { id: string }[] {
+  return itemsIn(body.input).map((item, at) => listed(item, idOf('in', record.id, `_${at}`)))
 }
 
 /** What was said up to a response, and in it. Its instructions are its own. */
