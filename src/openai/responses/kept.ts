@@ -73,26 +73,33 @@ export async function historyOf(
 ): Promise<HistoryMessage[]> {
   const { history = [] } = asked.options
   const hasInstructions = body.instructions !== undefined && history[0]?.role === 'system'
-  const said = saidBy(record)
+  const said = saidBy({ record, asked })
   let before: RunRecord | undefined = record
   for (let count = 0; before?.continuedFrom && count < MAX_CHAIN; count++) {
     before = await host.get(before.continuedFrom, viewer).catch(unless('run_not_found'))
-    if (before !== undefined) said.unshift(...saidBy(before))
+    if (before !== undefined) said.unshift(...saidBy({ record: before }))
   }
   return [...history.slice(hasInstructions ? 1 : 0), { role: 'user', content: asked.input }, ...said]
 }
 
-/** What a run has said: its calls that have a result, and its text. */
-export function saidBy({ result }: Pick<RunRecord, 'result'>): HistoryMessage[] {
-  if (result === undefined) return []
+/** What a run was given by tools of its client, and what it has said: its calls, their results, and its text. */
+export function saidBy({
+  record: { result },
+  asked,
+}: Pick<KeptResponse, 'record'> & Partial<KeptResponse>): HistoryMessage[] {
+  const said: HistoryMessage[] = []
+  const give = (toolCallId = '', given: unknown) => said.push({ role: 'tool', toolCallId, result: given })
+  for (const { request, answer } of asked?.continues?.work.answered ?? [])
+    if ('result' in answer) give(request.toolCallId, answer.result)
+  if (result === undefined) return said
   const { text, structured } = result
-  const toolCalls = result.toolCalls.map(({ toolCallId, toolName, args }) => ({ toolCallId, toolName, args }))
-  const results = result.toolCalls.flatMap(call => {
-    const { toolCallId, error, result: given = error && { error } } = call
-    return given === undefined ? [] : { role: 'tool' as const, toolCallId, result: given }
+  const toolCalls = result.toolCalls.map(({ error, result: given = error && { error }, ...call }) => {
+    if (given !== undefined) give(call.toolCallId, given)
+    return call
   })
   const content = text === '' && structured !== null ? JSON.stringify(structured) : text
-  return [{ role: 'assistant', toolCalls }, ...results, { role: 'assistant', content }]
+  said.push({ role: 'assistant', toolCalls }, { role: 'assistant', content })
+  return said
 }
 
 /** Catches one error alone. */
