@@ -37,7 +37,7 @@ export async function findKept(
     const record = await host.get(runId, viewer)
     const asked = await host.asked(runId, viewer).catch(unless('input_not_kept'))
     const body = asked?.options.metadata?.openai as KeptResponse['body'] | undefined
-    if (asked && body?.input) return { record, asked, body }
+    if (asked && body?.input && body.store !== false) return { record, asked, body }
   }
   throw new ServableError('run_not_found', 'There is no such response')
 }
