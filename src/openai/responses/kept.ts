@@ -72,7 +72,8 @@ export async function historyOf(
   viewer: Viewer,
 ): Promise<HistoryMessage[]> {
   const { history = [] } = asked.options
-  const hasInstructions = body.instructions !== undefined && history[0]?.role === 'system'
+  const [first] = history
+  const hasInstructions = first?.role === 'system' && first.content === body.instructions
   const said = saidBy({ record, asked })
   let before: RunRecord | undefined = record
   for (let count = 0; before?.continuedFrom && count < MAX_CHAIN; count++) {
