@@ -125,7 +125,7 @@ async function answersIn(
   const { record } = previous ?? {}
   const { requests = [] } = record ?? {}
   const question = requests.length === 1 && earlier.length === 0 ? askedForText(requests) : undefined
-  if (record === undefined || question === undefined || typeof input !== 'string') return undefined
+  if (!record || !question || !input || typeof input !== 'string') return undefined
   checkTarget(record, target)
   return { id: record.id, answers: [{ id: question.id, value: input }], asked: askedBy(record) }
 }
@@ -140,7 +140,7 @@ async function askedFor(
   if (conversation !== undefined) {
     if (previous !== undefined) throw misfit('conversation', `must be left out with \`${PREVIOUS}\``)
     if (earlier.some(({ role }) => role !== 'system'))
-      throw misfit('input', 'must be one message of the user: the conversation has the rest')
+      throw misfit('input', 'must be one message of the user')
     const why = core.whyUnstored(state)
     if (why !== undefined) throw new ServableError('runs_not_stored', why)
     const sessionId = idIn(conversation) as string
