@@ -63,3 +63,20 @@ it('leaves out the instructions of a response, and nothing else', async () => {
   const next = { model: 'recalls', input: 'And?', previous_response_id: id }
   expect(await send(handler, 'responses', next)).toMatchObject({ text: 'system user assistant' })
 })
+
+it('keeps no key of a provider, and tells nobody of it', async () => {
+  const seen: unknown[] = []
+  const tells = new Agent({
+    name: 'tells',
+    register: false,
+    run: (_, { metadata }) => void seen.push(metadata),
+  })
+  const handler = createHandler({
+    registry: false,
+    agents: { tells },
+    state: memoryState(),
+    plugins: [openai()],
+  })
+  await send(handler, 'responses', { model: 'tells', input: 'x', user: 'ada', apiKey: 'sk-of-ada' })
+  expect(seen).toEqual([{ openai: { model: 'tells', input: 'x', user: 'ada' } }])
+})

@@ -122,10 +122,11 @@ async function answersIn(
   { owner }: RequestState,
 ): Promise<Answers | undefined> {
   if (given.length > 0) return answersTo(given, target, host, owner)
-  const { record } = previous ?? {}
-  const { requests = [] } = record ?? {}
-  const question = requests.length === 1 && earlier.length === 0 ? askedForText(requests) : undefined
-  if (!record || !question || !input || typeof input !== 'string') return undefined
+  const record = previous?.record
+  if (record?.requests?.length !== 1 || earlier.length > 0 || !input || typeof input !== 'string')
+    return undefined
+  const question = askedForText(record.requests)
+  if (question === undefined) return undefined
   checkTarget(record, target)
   return { id: record.id, answers: [{ id: question.id, value: input }], asked: askedBy(record) }
 }
