@@ -7,27 +7,25 @@
 import type { ContentPart, HistoryMessage, RunInput } from '../agents/contract.ts'
 import { parseJson } from '../web/json.ts'
 
-/** Without calls that have no result, results of no call, and messages that say nothing: models refuse them. */
+/**
+ * Without calls that have no result, results of no call, and messages that say nothing; results come next to their calls: models
+ * refuse all else.
+ */
 export function answeredOnly(messages: readonly HistoryMessage[]): HistoryMessage[] {
-  const results = new Set(messages.flatMap(each => (each.role === 'tool' ? [each.toolCallId] : [])))
-  const open = new Map<string, string>()
-  return messages.flatMap((message): HistoryMessage | [] => {
-    switch (message.role) {
-      case 'tool': {
-        const toolName = open.get(message.toolCallId)
-        return open.delete(message.toolCallId) ? { ...message, toolName } : []
-      }
-      case 'assistant': {
-        const { toolCalls: all = [], ...said } = message
-        const toolCalls = all.filter(
-          ({ toolCallId, toolName }) => results.delete(toolCallId) && open.set(toolCallId, toolName),
-        )
-        if (toolCalls.length > 0) return { ...said, toolCalls }
-        return said.content?.length ? said : []
-      }
-      default:
-        return message.content.length > 0 ? message : []
-    }
+  const results = new Map<string, HistoryMessage>()
+  // Of two results the first counts.
+  for (const each of messages.toReversed()) if (each.role === 'tool') results.set(each.toolCallId, each)
+  return messages.flatMap((message): HistoryMessage | HistoryMessage[] => {
+    if (message.role === 'tool') return []
+    // Nobody else has calls.
+    const { toolCalls: all = [], ...said } = message as Extract<HistoryMessage, { role: 'assistant' }>
+    const given: HistoryMessage[] = []
+    const toolCalls = all.filter(({ toolCallId, toolName }) => {
+      const result = results.get(toolCallId)
+      return result && results.delete(toolCallId) && given.push({ ...result, toolName } as HistoryMessage)
+    })
+    if (toolCalls.length > 0) return [{ ...said, toolCalls }, ...given]
+    return said.content?.length ? said : []
   })
 }
 

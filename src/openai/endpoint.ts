@@ -67,11 +67,13 @@ export function endpointOf(
 /** Members of one body. */
 const MAX_MEMBERS = 1000
 
-/** Clients send null for what they leave out. Throws `invalid_body`. */
+/** Clients send null for what they leave out. A key of a provider is nothing to keep. Throws `invalid_body`. */
 function withoutNulls(body: unknown): Fields {
   if (!isObject(body) || Object.keys(body).length > MAX_MEMBERS)
     throw misfit('body', 'must be an object of few members')
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
+  return Object.fromEntries(
+    Object.entries(body).filter(([name, value]) => value !== null && name !== 'apiKey'),
+  )
 }
 
 /** Who asks, and whether for the whole as far as it is told. */

@@ -122,10 +122,11 @@ async function answersIn(
   { owner }: RequestState,
 ): Promise<Answers | undefined> {
   if (given.length > 0) return answersTo(given, target, host, owner)
-  const { record } = previous ?? {}
-  const { requests = [] } = record ?? {}
-  const question = requests.length === 1 && earlier.length === 0 ? askedForText(requests) : undefined
-  if (record === undefined || question === undefined || typeof input !== 'string') return undefined
+  const record = previous?.record
+  if (record?.requests?.length !== 1 || earlier.length > 0 || !input || typeof input !== 'string')
+    return undefined
+  const question = askedForText(record.requests)
+  if (question === undefined) return undefined
   checkTarget(record, target)
   return { id: record.id, answers: [{ id: question.id, value: input }], asked: askedBy(record) }
 }
@@ -157,21 +158,20 @@ async function askedFor(
 /** Messages with what is only named. Throws `run_not_found` for an item of nothing that is kept for this client. */
 async function resolved(
   earlier: Said['earlier'],
-  { host }: Pick<Core, 'host'>,
+  core: Pick<Core, 'host'>,
   { owner }: RequestState,
 ): Promise<HistoryMessage[]> {
-  const seen = new Set<string | undefined>()
+  const seen = new Set<string>()
   const messages = await Promise.all(
     earlier.map(async (each): Promise<HistoryMessage[]> => {
       if (each.role === 'decision') return []
       if (each.role !== 'reference') return [each]
-      const id = runOf(each.id)
-      if (id === undefined) throw new ServableError('run_not_found', 'There is no such response')
+      const id = runOf(each.id) ?? ''
       // A response has several items, and is told once.
       if (seen.has(id)) return []
       if (seen.add(id).size > MAX_REFERENCES)
         throw misfit('input', `must name at most ${MAX_REFERENCES} responses`)
-      return saidBy(await host.get(id, owner))
+      return saidBy(await findKept(idOf('resp', id), core, owner))
     }),
   )
   return messages.flat()

@@ -15,7 +15,7 @@ export interface About extends Asked, Telling {
   /** How calls of tools are told that ran here. */
   readonly toolCalls: 'mcp_call' | 'hidden'
   /** It is answered before it begins. */
-  readonly isQueued: boolean
+  readonly isQueued?: boolean
   /** What was answered for this run. */
   readonly answered: readonly InputRequest[]
   /** The number of the last event that its reader has. Default: -1, for none. */

@@ -37,7 +37,7 @@ export async function findKept(
     const record = await host.get(runId, viewer)
     const asked = await host.asked(runId, viewer).catch(unless('input_not_kept'))
     const body = asked?.options.metadata?.openai as KeptResponse['body'] | undefined
-    if (asked && body?.input) return { record, asked, body }
+    if (asked && body?.input && body.store !== false) return { record, asked, body }
   }
   throw new ServableError('run_not_found', 'There is no such response')
 }
@@ -50,10 +50,10 @@ export function encoderOf(
   const { id: runId, continuedFrom: from } = record
   return new ResponseEncoder({
     ...how,
-    ...{ runId, body, model: body.model, isKept: true, isStored: true, isQueued: false },
+    ...{ runId, body, model: body.model, isKept: true, isStored: true },
     createdMs: Date.parse(record.createdAt),
     clientTools: asked.options.clientTools,
-    previous: from === undefined ? body.previous_response_id : idOf('resp', from),
+    previous: from ? idOf('resp', from) : body.previous_response_id,
     isBackground: asked.isBackground === true,
     isJson: isJsonFormat(formatIn(body)),
     answered: asked.continues?.work.answered.map(({ request }) => request) ?? [],
@@ -72,27 +72,35 @@ export async function historyOf(
   viewer: Viewer,
 ): Promise<HistoryMessage[]> {
   const { history = [] } = asked.options
-  const hasInstructions = body.instructions !== undefined && history[0]?.role === 'system'
-  const said = saidBy(record)
+  const [first] = history
+  const hasInstructions = first?.role === 'system' && first.content === body.instructions
+  const said = saidBy({ record, asked })
   let before: RunRecord | undefined = record
   for (let count = 0; before?.continuedFrom && count < MAX_CHAIN; count++) {
     before = await host.get(before.continuedFrom, viewer).catch(unless('run_not_found'))
-    if (before !== undefined) said.unshift(...saidBy(before))
+    if (before !== undefined) said.unshift(...saidBy({ record: before }))
   }
   return [...history.slice(hasInstructions ? 1 : 0), { role: 'user', content: asked.input }, ...said]
 }
 
-/** What a run has said: its calls that have a result, and its text. */
-export function saidBy({ result }: Pick<RunRecord, 'result'>): HistoryMessage[] {
-  if (result === undefined) return []
+/** What a run was given by tools of its client, and what it has said: its calls, their results, and its text. */
+export function saidBy({
+  record: { result },
+  asked,
+}: Pick<KeptResponse, 'record'> & Partial<KeptResponse>): HistoryMessage[] {
+  const said: HistoryMessage[] = []
+  const give = (toolCallId = '', given: unknown) => said.push({ role: 'tool', toolCallId, result: given })
+  for (const { request, answer } of asked?.continues?.work.answered ?? [])
+    if ('result' in answer) give(request.toolCallId, answer.result)
+  if (result === undefined) return said
   const { text, structured } = result
-  const toolCalls = result.toolCalls.map(({ toolCallId, toolName, args }) => ({ toolCallId, toolName, args }))
-  const results = result.toolCalls.flatMap(call => {
-    const { toolCallId, error, result: given = error && { error } } = call
-    return given === undefined ? [] : { role: 'tool' as const, toolCallId, result: given }
+  const toolCalls = result.toolCalls.map(({ error, result: given = error && { error }, ...call }) => {
+    if (given !== undefined) give(call.toolCallId, given)
+    return call
   })
-  const content = text === '' && structured !== null ? JSON.stringify(structured) : text
-  return [{ role: 'assistant', toolCalls }, ...results, { role: 'assistant', content }]
+  const content = text || (structured ? JSON.stringify(structured) : '')
+  said.push({ role: 'assistant', toolCalls }, { role: 'assistant', content })
+  return said
 }
 
 /** Catches one error alone. */
