@@ -169,8 +169,7 @@ async function resolved(
       const id = runOf(each.id) ?? ''
       // A response has several items, and is told once.
       if (seen.has(id)) return []
-      if (seen.add(id).size > MAX_REFERENCES)
-        throw misfit('input', `must name at most ${MAX_REFERENCES} responses`)
+      if (seen.add(id).size > MAX_REFERENCES) throw misfit('input', 'must name fewer responses')
       return saidBy(await findKept(idOf('resp', id), core, owner))
     }),
   )

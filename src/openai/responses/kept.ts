@@ -12,6 +12,7 @@ import type { Asked } from '../../runs/journal.ts'
 import type { RunRecord } from '../../runs/record.ts'
 import { type CommonBody, type Fields, isJsonFormat } from '../body.ts'
 import { idOf, runOf } from '../ids.ts'
+import { textOf } from '../teller.ts'
 import { type About, ResponseEncoder } from './encoder.ts'
 import { itemsIn, listed } from './items.ts'
 import { formatIn } from './object.ts'
@@ -98,7 +99,7 @@ export function saidBy({
     if (given !== undefined) give(call.toolCallId, given)
     return call
   })
-  const content = text || (structured ? JSON.stringify(structured) : '')
+  const content = text || textOf(structured ?? '')
   said.push({ role: 'assistant', toolCalls }, { role: 'assistant', content })
   return said
 }

@@ -62,8 +62,8 @@ export function responseRoutes(core: Core, models: Models, making: Making, route
 
 /** The event after which a stream begins. Throws `invalid_query`. */
 function startOf(query: URLSearchParams): number {
-  const after = Number(query.get('starting_after') ?? -1)
-  if (Number.isInteger(after)) return after
+  const text = query.get('starting_after') ?? '-1'
+  if (/^-?\d{1,15}$/.test(text)) return Number(text)
   throw new ServableError('invalid_query', '`starting_after` must be a number')
 }
 
