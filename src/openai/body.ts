@@ -70,7 +70,7 @@ export function clientToolsOf({
 export function asksJson(format: unknown, { servable }: Target, path: string): boolean {
   if (!isJsonFormat(format)) return false
   if ('output' in servable && servable.output !== undefined) return true
-  throw misfit(path, 'must be `text`: this model has no structured output')
+  throw misfit(path, 'must be `text`: the model has no structured output')
 }
 
 /** Whether a format is of JSON. */

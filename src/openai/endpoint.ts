@@ -51,7 +51,7 @@ export function endpointOf(
             ),
           }
         : await core.answer({ ...answers, ...how }, asker)
-    if (started === undefined) throw new ServableError('request_changed', 'The run waits for something else')
+    if (started === undefined) throw new ServableError('request_changed', 'The run waits for more')
     const { id: runId, run, record } = started
     state.started(runId)
     const teller = toTeller({
@@ -70,7 +70,7 @@ const MAX_MEMBERS = 1000
 /** Clients send null for what they leave out. A key of a provider is nothing to keep. Throws `invalid_body`. */
 function withoutNulls(body: unknown): Fields {
   if (!isObject(body) || Object.keys(body).length > MAX_MEMBERS)
-    throw misfit('body', 'must be an object of few members')
+    throw misfit('body', `must have at most ${MAX_MEMBERS} members`)
   return Object.fromEntries(
     Object.entries(body).filter(([name, value]) => value !== null && name !== 'apiKey'),
   )

@@ -99,15 +99,18 @@ export abstract class Teller<A extends Telling = Telling> implements Encoder {
   }
 
   #say(type: Spoken, text: string, agent = ''): string {
-    const key = type + agent
-    const told = this.#told.get(key) ?? new ToldText()
-    // Nobody else says anything again.
-    if (this.about.isStored) this.#told.set(key, told)
-    const fresh = this.about.isStored ? told.add(text) : text
+    const fresh = this.about.isStored ? this.#new(type + agent, text) : text
     if (fresh === '') return ''
     this.grow(fresh)
     this.#hasSaid ||= type === 'message'
     return this.say(type, fresh)
+  }
+
+  /** What is new of a text that may come again. */
+  #new(key: string, text: string): string {
+    const told = this.#told.get(key) ?? new ToldText()
+    this.#told.set(key, told)
+    return told.add(text)
   }
 
   /** A tool of the client is called once the run waits for it. */
