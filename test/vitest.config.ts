@@ -16,6 +16,7 @@ const LONGEST = [
   'runtimes/runs',
   'runtimes/durable-host',
   'runtimes/metrics',
+  'hostile-bodies',
   'a2a/broken-store',
   'runtimes/socket',
   'runtimes/openai-clients',
