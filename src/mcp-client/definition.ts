@@ -7,7 +7,7 @@
 import * as v from 'valibot'
 import type { KeptDefinition, ToolServerDefinition } from '../agents/tool-servers.ts'
 import { ServableError } from '../errors.ts'
-import { headerName, isObject, list, validate } from '../validation.ts'
+import { headerName, isObject, list, misfit, validate } from '../validation.ts'
 
 /** How to reach a tool server, with all secrets. */
 export type Reach =
@@ -119,17 +119,12 @@ export function parseDefinition(body: unknown): ToolServerDefinition {
   const definition = validate(Definition, body, 'invalid_body', 'body')
   const { needed, foreign } = FIELDS[definition.transport]
   if (definition[needed] === undefined) {
-    throw wrong(needed, `is required when \`transport\` is '${definition.transport}'`)
+    throw misfit(needed, `is required when \`transport\` is '${definition.transport}'`)
   }
   const extra = foreign.find(name => definition[name] !== undefined)
   if (extra !== undefined)
-    throw wrong(extra, `has no meaning when \`transport\` is '${definition.transport}'`)
+    throw misfit(extra, `has no meaning when \`transport\` is '${definition.transport}'`)
   return definition
-}
-
-/** An error that names a field. */
-export function wrong(path: string, message: string): ServableError {
-  return new ServableError('invalid_body', `\`${path}\` ${message}`, { issues: [{ path, message }] })
 }
 
 /** How to reach the server of a checked definition. */

@@ -14,8 +14,9 @@ import type {
   ToolServers,
 } from '../agents/tool-servers.ts'
 import { ServableError } from '../errors.ts'
+import { misfit } from '../validation.ts'
 import { type AddressPolicy, checkAddress } from '../web/address.ts'
-import { parseDefinition, type Reach, reachOf, shownOf, wrong } from './definition.ts'
+import { parseDefinition, type Reach, reachOf, shownOf } from './definition.ts'
 import { Link, type LinkOptions } from './link.ts'
 import type { Seal } from './seal.ts'
 
@@ -215,13 +216,13 @@ class LocalToolServers implements ToolServers {
     if (reach.transport !== 'stdio') return checkAddress(new URL(reach.url), this.#policy)
     const { policy, openStdio } = this.#options
     if (openStdio === undefined) {
-      throw wrong(
+      throw misfit(
         'transport',
         "must be 'http' or 'sse': to start programs, use `new ToolServerManager({ stdio })`, with `stdio` from `servable/stdio`",
       )
     }
     if (policy.commands.includes(reach.command)) return
-    throw wrong('command', 'is not allowed: add it to `admin.stdio.commands`')
+    throw misfit('command', 'is not allowed: add it to `admin.stdio.commands`')
   }
 
   #checkRoom(name: string, others: readonly KeptDefinition[]): void {
