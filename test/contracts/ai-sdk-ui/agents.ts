@@ -1,6 +1,6 @@
 /** The servables of the contract of chats: each does one thing that a page shows. None needs a model. */
 import {
-  Agent,
+  type Agent,
   type RunEvent,
   type RunInput,
   type RunOptions,
@@ -13,38 +13,13 @@ import {
   Workflow,
   type Yielded,
 } from '../../../src/index.ts'
+import { agent, called, looks, paying, thinks } from '../protocol-agents.ts'
 
-type Body = ConstructorParameters<typeof Agent>[0]['run']
 type Said = Generator<Yielded> | AsyncGenerator<Yielded>
-
-const agent = (name: string, run: Body, tools: ReturnType<typeof tool>[] = []): Agent =>
-  new Agent({ name, register: false, run, tools })
 
 const says = agent('says', function* (input) {
   yield 'Hello, '
   yield `${textOf(input)}!`
-})
-
-const thinks = agent('thinks', function* () {
-  yield { type: 'thinking', text: 'Let me ' }
-  yield { type: 'thinking', text: 'see.' }
-  yield 'Here '
-  yield 'it is.'
-})
-
-/** A call whose arguments come in pieces, while nothing else is said. */
-function* called(id: string, name: string, pieces: readonly string[]): Generator<RunEvent> {
-  yield { type: 'tool_call_start', toolCall: { id, name } }
-  for (const argumentsDelta of pieces) yield { type: 'tool_call_delta', toolCallId: id, argumentsDelta }
-}
-
-const looks = agent('looks', function* () {
-  yield 'I look. '
-  yield* called('call-1', 'weather', ['{"place":', '"Rome"}'])
-  yield { type: 'tool_call_end', toolCallId: 'call-1', result: { degrees: 21 } }
-  yield* called('call-2', 'weather', ['{"place":"Mars"}'])
-  yield { type: 'tool_call_end', toolCallId: 'call-2', error: 'Too far', code: 'invalid_input' }
-  yield '21 degrees.'
 })
 
 /** Says the pieces one turn of the loop after the other, so that others speak in between. */
@@ -218,22 +193,7 @@ const remembers = agent('remembers', async (input, { memory, history = [] }) => 
 
 const paid = agent('paid', input => String(payments.get(Number(textOf(input))) ?? 0))
 
-const pays = agent(
-  'pays',
-  async function* (input, { callTool, parallel }) {
-    const payment = async function* (amount: number): AsyncGenerator<Yielded, string> {
-      try {
-        return String(yield* callTool(pay, { amount }))
-      } catch (error) {
-        return `not paid: ${(error as Error).message}`
-      }
-    }
-    yield 'I pay. '
-    const done = yield* parallel(textOf(input).split(' ').map(Number).map(payment))
-    yield done.join(', ')
-  },
-  [pay],
-)
+const pays = paying(pay)
 
 const asks = agent('asks', async function* (_, { ask }) {
   yield 'A shirt. '

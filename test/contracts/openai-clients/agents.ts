@@ -9,41 +9,13 @@ import {
   type ServableAgent,
   textOf,
   tool,
-  type Yielded,
 } from '../../../src/index.ts'
-
-type Body = ConstructorParameters<typeof Agent>[0]['run']
-
-const agent = (name: string, run: Body, tools: ReturnType<typeof tool>[] = []): Agent =>
-  new Agent({ name, register: false, run, tools })
+import { agent, called, looks, paying, thinks } from '../protocol-agents.ts'
 
 const says = agent('says', async function* (input) {
   yield 'Hello, '
   yield `${textOf(input)}!`
   return { usage: { promptTokens: 3, completionTokens: 4, totalTokens: 7 } }
-})
-
-const thinks = agent('thinks', function* () {
-  yield { type: 'thinking', text: 'Let me ' }
-  yield { type: 'thinking', text: 'see.' }
-  yield 'Here '
-  yield 'it is.'
-})
-
-/** A call whose arguments come in pieces. */
-function* called(id: string, name: string, pieces: readonly string[]): Generator<RunEvent> {
-  yield { type: 'tool_call_start', toolCall: { id, name } }
-  for (const argumentsDelta of pieces) yield { type: 'tool_call_delta', toolCallId: id, argumentsDelta }
-}
-
-/** Calls tools of its own, of which one fails. */
-const looks = agent('looks', function* () {
-  yield 'I look. '
-  yield* called('call-1', 'weather', ['{"place":', '"Rome"}'])
-  yield { type: 'tool_call_end', toolCallId: 'call-1', result: { degrees: 21 } }
-  yield* called('call-2', 'weather', ['{"place":"Mars"}'])
-  yield { type: 'tool_call_end', toolCallId: 'call-2', error: 'Too far', code: 'invalid_input' }
-  yield '21 degrees.'
 })
 
 /** Says what the parts of its input are. */
@@ -159,23 +131,7 @@ const pay = tool({
   },
 })
 
-/** Pays the amounts in its input: each payment needs an approval. */
-const pays = agent(
-  'pays',
-  async function* (input, { callTool, parallel }) {
-    const payment = async function* (amount: number): AsyncGenerator<Yielded, string> {
-      try {
-        return String(yield* callTool(pay, { amount }))
-      } catch (error) {
-        return `not paid: ${(error as Error).message}`
-      }
-    }
-    yield 'I pay. '
-    const done = yield* parallel(textOf(input).split(' ').map(Number).map(payment))
-    yield done.join(', ')
-  },
-  [pay],
-)
+const pays = paying(pay)
 
 const paid = agent('paid', input => String(payments.get(Number(textOf(input))) ?? 0))
 

@@ -12,10 +12,10 @@ import {
   Team,
   textOf,
   tool,
-  type Yielded,
 } from '../../../src/index.ts'
 import { openai } from '../../../src/openai/plugin.ts'
 import { identify } from '../identify.ts'
+import { paying } from '../protocol-agents.ts'
 
 const add = tool({
   name: 'add',
@@ -142,23 +142,7 @@ const pay = tool({
   },
 })
 
-/** Pays each amount of its input, all at once. */
-const pays = new Agent({
-  name: 'pays',
-  register: false,
-  tools: [pay],
-  async *run(input, { callTool, parallel }) {
-    const payment = async function* (amount: number): AsyncGenerator<Yielded, string> {
-      try {
-        return String(yield* callTool(pay, { amount }))
-      } catch (error) {
-        return `not paid: ${(error as Error).message}`
-      }
-    }
-    yield 'I pay. '
-    yield (yield* parallel(textOf(input).split(' ').map(Number).map(payment))).join(', ')
-  },
-})
+const pays = paying(pay)
 
 const asks = new Agent({
   name: 'asks',
