@@ -6,6 +6,7 @@ import { aiSdkUi } from '../src/ai-sdk-ui/plugin.ts'
 import { approvals } from '../src/approvals/plugin.ts'
 import { files } from '../src/files/plugin.ts'
 import { bearerIdentity, createHandler, MetricsExporter, type Middleware } from '../src/index.ts'
+import { directTools, mcp, mcpTasks, toJsonSchema } from '../src/mcp/plugin.ts'
 import { openai } from '../src/openai/plugin.ts'
 import { durableObjects, durableState, worker, workerAssets } from '../src/runtimes/cloudflare.ts'
 import { sessions } from '../src/sessions/plugin.ts'
@@ -25,6 +26,8 @@ const identify: Middleware = async (request, context, next) => {
   return next()
 }
 
+const arithmetic = { name: 'arithmetic', description: 'Sums and products', tools: agents.calculator.tools }
+
 const handler = createHandler({
   cors: true,
   serve: Object.values(agents),
@@ -41,7 +44,7 @@ const handler = createHandler({
   metricsExporter: new MetricsExporter(),
   fileUpload: true,
   swagger: { enabled: true, assets: workerAssets() },
-  toolkits: [{ name: 'arithmetic', description: 'Sums and products', tools: agents.calculator.tools }],
+  toolkits: [arithmetic],
   plugins: [
     ndjson(),
     files(),
@@ -50,6 +53,12 @@ const handler = createHandler({
     aiSdkUi({ agent: 'echo', resume: true }),
     agUi(),
     openai(),
+    mcp({
+      tools: true,
+      directTools: directTools({ toolkits: [arithmetic] }),
+      tasks: mcpTasks(),
+      toJsonSchema,
+    }),
   ],
   // Off unless there is a token. Put ADMIN_TOKEN=… into .dev.vars, or run `wrangler secret put ADMIN_TOKEN`.
   ...(ADMIN_TOKEN && {

@@ -8,6 +8,7 @@ import { ServableError } from '../errors.ts'
 import { identifyBy } from '../http/authentication.ts'
 import { type Context, type Middleware, peerOf } from '../http/context.ts'
 import { isCrossSite } from '../http/cross-site.ts'
+import { LOOPBACK_ADDRESS, LOOPBACK_NAME } from '../web/ip-address.ts'
 import { isResponse } from '../web/response.ts'
 import type { AuthenticateAdmin } from './options.ts'
 
@@ -31,9 +32,6 @@ export function adminGate(authenticate: AuthenticateAdmin | undefined): Middlewa
     return next()
   }
 }
-
-const LOOPBACK_NAME = /^(localhost|[\w.-]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i
-const LOOPBACK_ADDRESS = /^(127(\.\d{1,3}){3}|::1|::ffff:127(\.\d{1,3}){3})$/i
 
 /**
  * Throws `forbidden` unless three things hold. The request comes from this machine. Its host name is a loopback name,

@@ -26,5 +26,10 @@ export function urlOf(data: string, mimeType: string): string {
   return ADDRESS.test(data) ? data : `data:${mimeType};base64,${data}`
 }
 
+/** Whether the data of a file is its address, and not base64. */
+export function isAddress(data: string): boolean {
+  return ADDRESS.test(data)
+}
+
 /** A URL, or the address of a file of a run without an origin: base64 has no hyphen. */
 const ADDRESS = /^([a-z][\w+.-]*:|\/.{0,200}runs\/\w{8}-)/i

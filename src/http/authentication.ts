@@ -7,7 +7,7 @@
 import * as v from 'valibot'
 import { isServableError, isUntold, ServableError } from '../errors.ts'
 import { headerName, isObject, validate } from '../validation.ts'
-import { sha256 } from '../web/digest.ts'
+import { isSame, sha256 } from '../web/digest.ts'
 import { problemResponse } from '../web/problem.ts'
 import { isResponse } from '../web/response.ts'
 import { type Context, type Middleware, RequestState } from './context.ts'
@@ -96,7 +96,7 @@ export function bearerIdentity(
 }
 
 /** The token of `Authorization: Bearer` (RFC 6750, section 2.1). */
-function bearerIn(headers: Headers): string | undefined {
+export function bearerIn(headers: Headers): string | undefined {
   return /^Bearer +(\S+)\s*$/i.exec(headers.get('authorization') ?? '')?.[1]
 }
 
@@ -205,11 +205,4 @@ function verifierOf(
 
 function toIdentity(who: Identity | string): Identity {
   return typeof who === 'string' ? { id: who } : who
-}
-
-/** Compares two digests, to their ends. */
-function isSame(a: string, b: string): boolean {
-  let difference = a.length ^ b.length
-  for (let index = 0; index < a.length; index++) difference |= a.charCodeAt(index) ^ b.charCodeAt(index)
-  return difference === 0
 }

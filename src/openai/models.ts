@@ -4,8 +4,7 @@
  * @module
  */
 
-import type { Kind } from '../agents/contract.ts'
-import { KINDS } from '../agents/registry.ts'
+import { findNamed, namesOf } from '../encoders/named.ts'
 import { ServableError } from '../errors.ts'
 import type { Catalog } from '../http/catalog.ts'
 import type { Target } from '../runs/target.ts'
@@ -35,15 +34,8 @@ export interface Models {
 export function createModels(catalog: Catalog, named: Readonly<Record<string, string>> | undefined): Models {
   // Not when they are made: some runtimes have no time then.
   let created: number | undefined
-  /** By a bare name, of an agent before all others, or by a kind and a name. */
-  const byName = (id: string) =>
-    KINDS.map(kind => {
-      const prefix = `${kind}/`
-      return (
-        catalog.find(kind, id) ?? catalog.find(kind, id.startsWith(prefix) ? id.slice(prefix.length) : '')
-      )
-    }).find(target => target)
-  const find = (id: string) => byName(named === undefined ? id : Object.hasOwn(named, id) ? named[id]! : '')
+  const find = (id: string) =>
+    findNamed(catalog, named === undefined ? id : Object.hasOwn(named, id) ? named[id]! : '')
   const resolve = (id: string) => {
     const target = find(id)
     if (target !== undefined) return target
@@ -53,12 +45,9 @@ export function createModels(catalog: Catalog, named: Readonly<Record<string, st
     created ??= Math.floor(Date.now() / 1000)
     return { id, object: 'model', created, owned_by: resolve(id).kind }
   }
-  /** The bare names; with the kind where another kind has the name before. */
-  const served = (kind: Kind) =>
-    catalog.entries(kind).map(({ name }) => (find(name)?.kind === kind ? name : `${kind}/${name}`))
   return {
     get,
     resolve,
-    list: () => (named === undefined ? KINDS.flatMap(served) : Object.keys(named)).filter(find).map(get),
+    list: () => (named === undefined ? namesOf(catalog) : Object.keys(named)).filter(find).map(get),
   }
 }

@@ -9,5 +9,6 @@ export interface Target {
   readonly name: string
   /** The part that has names of its own, where it is one of those. */
   readonly scope?: string
-  readonly servable: Source & Pick<Partial<ServableAgent>, 'model' | 'capabilities' | 'resume' | 'version'>
+  readonly servable: Source &
+    Pick<Partial<ServableAgent>, 'description' | 'model' | 'capabilities' | 'output' | 'resume' | 'version'>
 }

@@ -55,3 +55,9 @@ export type AddressReader = (headers: Headers, peer: string | undefined) => stri
 
 /** The address of the connection. */
 export const peerAddress: AddressReader = (_, peer) => (peer ? (addressIn(peer) ?? peer) : undefined)
+
+/** Names that stand for the machine itself (RFC 6761, section 6.3; RFC 1122, section 3.2.1.3). */
+export const LOOPBACK_NAME: RegExp = /^(localhost|[\w.-]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i
+
+/** Addresses of the machine itself (RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3). */
+export const LOOPBACK_ADDRESS: RegExp = /^(127(\.\d{1,3}){3}|::1|::ffff:127(\.\d{1,3}){3})$/i

@@ -9,6 +9,7 @@ import type { ClientTool, HistoryMessage } from '../../agents/contract.ts'
 import type { Core } from '../../core/built-in.ts'
 import { idText, toldBy } from '../../encoders/conversation.ts'
 import { answeredOnly } from '../../encoders/history.ts'
+import { ignoring } from '../../encoders/ignoring.ts'
 import { askedForText } from '../../encoders/questions.ts'
 import { ServableError } from '../../errors.ts'
 import type { Endpoint, RequestState } from '../../http/context.ts'
@@ -34,7 +35,7 @@ import { type Said, saidIn } from '../messages.ts'
 import type { Models } from '../models.ts'
 import { type About, ResponseEncoder } from './encoder.ts'
 import { itemsIn, toldIn } from './items.ts'
-import { findKept, historyOf, type KeptResponse, saidBy, unless } from './kept.ts'
+import { findKept, historyOf, type KeptResponse, saidBy } from './kept.ts'
 import { formatIn, idIn } from './object.ts'
 
 /** Most earlier responses that one input may name items of. */
@@ -91,7 +92,7 @@ export function createResponse(core: Core, models: Models, { toolCalls, store }:
     const isKept = body.store ?? (isBackground || (store && core.whyUnstored(state) === undefined))
     const target = models.resolve(model)
     const previous = previousId
-      ? await findKept(previousId, core, state.owner).catch(unless('run_not_found'))
+      ? await findKept(previousId, core, state.owner).catch(ignoring('run_not_found'))
       : undefined
     if (previousId && previous === undefined) throw misfit(PREVIOUS, 'must be a kept response')
     const { clientTools } = parseConversation({ clientTools: clientToolsOf(body) })

@@ -6,7 +6,8 @@
 
 import type { HistoryMessage } from '../../agents/contract.ts'
 import type { Core } from '../../core/built-in.ts'
-import { isServableError, ServableError } from '../../errors.ts'
+import { ignoring } from '../../encoders/ignoring.ts'
+import { ServableError } from '../../errors.ts'
 import type { Viewer } from '../../runs/host.ts'
 import type { Asked } from '../../runs/journal.ts'
 import type { RunRecord } from '../../runs/record.ts'
@@ -36,7 +37,7 @@ export async function findKept(
   const runId = runOf(id)
   if (runId !== undefined && id === idOf('resp', runId)) {
     const record = await host.get(runId, viewer)
-    const asked = await host.asked(runId, viewer).catch(unless('input_not_kept'))
+    const asked = await host.asked(runId, viewer).catch(ignoring('input_not_kept'))
     const body = asked?.options.metadata?.openai as KeptResponse['body'] | undefined
     if (asked && body?.input && body.store !== false) return { record, asked, body }
   }
@@ -78,7 +79,7 @@ export async function historyOf(
   const said = saidBy({ record, asked })
   let before: RunRecord | undefined = record
   for (let count = 0; before?.continuedFrom && count < MAX_CHAIN; count++) {
-    before = await host.get(before.continuedFrom, viewer).catch(unless('run_not_found'))
+    before = await host.get(before.continuedFrom, viewer).catch(ignoring('run_not_found'))
     if (before !== undefined) said.unshift(...saidBy({ record: before }))
   }
   return [...history.slice(hasInstructions ? 1 : 0), { role: 'user', content: asked.input }, ...said]
@@ -102,11 +103,4 @@ export function saidBy({
   const content = text || textOf(structured ?? '')
   said.push({ role: 'assistant', toolCalls }, { role: 'assistant', content })
   return said
-}
-
-/** Catches one error alone. */
-export function unless(code: string): (error: unknown) => undefined {
-  return error => {
-    if (!isServableError(error) || error.code !== code) throw error
-  }
 }

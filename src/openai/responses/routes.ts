@@ -5,6 +5,7 @@
  */
 
 import type { Core } from '../../core/built-in.ts'
+import { ignoring } from '../../encoders/ignoring.ts'
 import { ServableError } from '../../errors.ts'
 import type { RequestState, Route } from '../../http/context.ts'
 import { queryOf } from '../../http/router.ts'
@@ -14,7 +15,7 @@ import { told } from '../endpoint.ts'
 import type { Models } from '../models.ts'
 import type { MakeRoute } from '../routes.ts'
 import { createResponse, type Making } from './create.ts'
-import { encoderOf, findKept, inputItemsOf, type KeptResponse, unless } from './kept.ts'
+import { encoderOf, findKept, inputItemsOf, type KeptResponse } from './kept.ts'
 
 /** Makes the routes, below a path. */
 export function responseRoutes(core: Core, models: Models, making: Making, route: MakeRoute): Route[] {
@@ -51,7 +52,7 @@ export function responseRoutes(core: Core, models: Models, making: Making, route
       const { id } = kept.record
       if (kept.asked.isBackground !== true)
         throw new ServableError('invalid_request', 'Only a `background` response can be cancelled')
-      const record = await host.cancel(id, state.owner).catch(unless('run_ended'))
+      const record = await host.cancel(id, state.owner).catch(ignoring('run_ended'))
       return tell({ ...kept, ...(record && { record }) }, request, state)
     }),
     route('GET', 'responses/:id/input_items', async (request, state) =>

@@ -1,0 +1,99 @@
+/**
+ * What runs ask, as forms that a client shows to a person (MCP, elicitation), and what comes back.
+ *
+ * @module
+ */
+
+import type { Answer, InputRequest } from '../agents/contract.ts'
+import { questionOf } from '../encoders/questions.ts'
+import { isObject, misfit } from '../validation.ts'
+import type { Fields } from './rpc.ts'
+
+/** Whether a client shows forms. */
+export function showsForms({ elicitation }: Fields): boolean {
+  return isObject(elicitation) && ('form' in elicitation || !('url' in elicitation))
+}
+
+/** The name of a request in its run: the same whenever a run asks the same. */
+export function keyOf({ id }: InputRequest): string {
+  return id.slice(id.indexOf('/') + 1)
+}
+
+/** What to show, by the names of the requests. `said` is what the run has said before. */
+export function formsOf(requests: readonly InputRequest[], said = ''): Readonly<Record<string, object>> {
+  return Object.fromEntries(requests.map((request, at) => [keyOf(request), formOf(request, at ? '' : said)]))
+}
+
+/** Most characters of what was said before a question. */
+const MAX_SAID = 2000
+
+function formOf(request: InputRequest, said: string): object {
+  const message = `${said.slice(-MAX_SAID)}${said && '\n\n'}${questionOf(request)}`
+  return {
+    method: 'elicitation/create',
+    params: { mode: 'form', message, requestedSchema: schemaOf(request) },
+  }
+}
+
+/** Of an approval there is nothing to fill in: to accept it is to approve. Whatever is no form is asked for as text. */
+function schemaOf({ kind, schema }: InputRequest): object {
+  if (kind === 'approval') return { type: 'object', properties: {} }
+  if (isForm(schema)) return schema
+  const answer = isField(schema) ? schema : { type: 'string' }
+  return { type: 'object', properties: { answer }, required: ['answer'] }
+}
+
+/** Whether a schema is an object of fields: forms have no deeper ones. */
+function isForm(schema: unknown): schema is object {
+  const { type, properties } = Object(schema) as Fields
+  return type === 'object' && isObject(properties) && Object.values(properties).every(isField)
+}
+
+function isField(schema: unknown): boolean {
+  const { type, items } = Object(schema) as Fields
+  return /^(string|number|integer|boolean)$/.test(String(type)) || (type === 'array' && isChoice(items))
+}
+
+function isChoice(items: unknown): boolean {
+  return 'enum' in Object(items) || 'anyOf' in Object(items)
+}
+
+/** What people have answered. */
+export interface Given {
+  readonly answers: readonly Answer[]
+  /** Somebody does not answer: the run cannot go on. */
+  readonly isRefused: boolean
+}
+
+/** The answers to what is open. What was not asked is ignored. Throws `invalid_body`. */
+export function givenTo(open: readonly InputRequest[], responses: unknown): Given {
+  if (!isObject(responses)) throw misfit('inputResponses', 'must be an object')
+  const answers: Answer[] = []
+  let isRefused = false
+  for (const request of open) {
+    const key = keyOf(request)
+    if (!Object.hasOwn(responses, key)) continue
+    const { action, content } = Object(responses[key]) as Fields
+    if (!/^(accept|decline|cancel)$/.test(String(action)))
+      throw misfit(`inputResponses.${key}.action`, 'must be `accept`, `decline` or `cancel`')
+    const { id, kind } = request
+    if (action === 'accept')
+      answers.push(
+        kind === 'approval' ? { id, decision: 'approve' } : { id, value: answerIn(request, content) },
+      )
+    else if (action === 'decline' && kind === 'approval') answers.push({ id, decision: 'deny' })
+    else isRefused = true
+  }
+  return { answers, isRefused }
+}
+
+function answerIn({ schema }: InputRequest, content: unknown): unknown {
+  if (isForm(schema)) return content ?? {}
+  const { answer } = Object(content) as Fields
+  if (schema === undefined || isField(schema) || typeof answer !== 'string') return answer
+  try {
+    return JSON.parse(answer)
+  } catch {
+    return answer
+  }
+}

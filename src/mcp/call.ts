@@ -1,0 +1,263 @@
+/**
+ * `tools/call`: a call is a run.
+ *
+ * @module
+ */
+
+import type { InputRequest, Answer as RunAnswer } from '../agents/contract.ts'
+import { askedForText, questionOf } from '../encoders/questions.ts'
+import { isServableError, isUntold, reportError } from '../errors.ts'
+import { RequestAsker } from '../http/asker.ts'
+import type { Answer } from '../http/context.ts'
+import { StartedRun } from '../http/start-run.ts'
+import type { RunRecord } from '../runs/record.ts'
+import { isObject, misfit } from '../validation.ts'
+import { later } from '../wake.ts'
+import { jsonReply, sseReply } from '../web/reply.ts'
+import { counted } from '../web/sse.ts'
+import { formsOf, givenTo, showsForms } from './asking.ts'
+import { lastOf } from './chain.ts'
+import { failed, textResult } from './content.ts'
+import { endOf } from './end.ts'
+import { checkHeader, checkParamHeaders, metaOf } from './era.ts'
+import { askedOf, type Offered } from './offer.ts'
+import { streamOf, within } from './progress.ts'
+import { type Outcome, Reading } from './reading.ts'
+import type { CallParts, McpRequest } from './request.ts'
+import { type Fields, INVALID_PARAMS, RpcError, rpcCodeOf, rpcError } from './rpc.ts'
+import { isHandle } from './seal.ts'
+
+/** Milliseconds after which an answer becomes a stream. */
+const SOON_MS = 1000
+
+/** Answers a call. Throws an {@link RpcError}, and as `Core.start` and `Core.answer` do. */
+export async function callTool(rpc: McpRequest, parts: CallParts): Promise<Answer> {
+  const { capabilities, request, params } = rpc
+  const { name, arguments: args = {} } = params
+  if (capabilities) checkHeader(request.headers, 'Mcp-Name', name)
+  const tool = typeof name === 'string' ? await parts.offer.find(name) : undefined
+  if (tool === undefined || !isObject(args))
+    throw new RpcError(INVALID_PARAMS, '`name` must be a tool, and `arguments` an object', 200)
+  if (capabilities) checkParamHeaders(request.headers, tool.inputSchema, args)
+  const isTask = parts.tasks?.takes(rpc, tool, parts.core) ?? false
+  return new Call({ ...rpc, tool, args, isTask }, parts).answer()
+}
+
+/** A call of a tool. */
+interface Called extends McpRequest {
+  readonly tool: Offered
+  readonly args: Fields
+  /** It becomes a task if it takes long. */
+  readonly isTask: boolean
+}
+
+class Call {
+  readonly #called: Called
+  readonly #parts: CallParts
+  readonly #asker: RequestAsker
+  readonly #owner: string | null
+  #reading: Reading | undefined
+  /** What the client is asked on its stream. */
+  readonly #asked: object[] = []
+  /** The run does not end by itself when the client leaves. */
+  #outlives: boolean
+  #isOver = false
+
+  constructor(called: Called, parts: CallParts) {
+    const { request, state, isTask } = called
+    this.#called = called
+    this.#parts = parts
+    this.#owner = state.owner
+    this.#asker = new RequestAsker(request, state, parts.core.readKeys)
+    this.#outlives = isTask
+  }
+
+  async answer(): Promise<Answer> {
+    const { id, request, state, tool, isTask, params } = this.#called
+    const { core, tasks, sessions } = this.#parts
+    const started = await this.#begin()
+    if (!(started instanceof StartedRun)) return this.#reply(this.#message(started))
+    state.started(started.id)
+    const task = isTask && started.record ? tasks?.created(started.record, core) : undefined
+    if (task && tool.taskSupport === 'required') return this.#reply(this.#message(task))
+    const { progressToken: token } = metaOf(params)
+    const reading = new Reading(started, {
+      goOn: this.#goOn,
+      maxLength: core.runs.maxLength,
+      tellsMoves: token !== undefined,
+    })
+    this.#reading = reading
+    const untrack = sessions.track(request, id, this.#leave)
+    const last = this.#last(reading, task).finally(() => {
+      this.#isOver = true
+      untrack()
+    })
+    // A plain run hears of its caller by itself.
+    if (started.run === undefined) request.signal.addEventListener('abort', this.#leave)
+    if (!this.#takesStream) return this.#reply(await last)
+    const message = token === undefined ? await within(last, SOON_MS) : undefined
+    if (message !== undefined) return this.#reply(message)
+    const source = streamOf({ reading, last, token, asked: this.#asked, leave: this.#leave })
+    return sseReply(counted(source, core.openStream), this.#headers)
+  }
+
+  get #takesStream(): boolean {
+    return /text\/event-stream|\*\/\*/.test(this.#called.request.headers.get('accept') ?? '')
+  }
+
+  get #headers(): Readonly<Record<string, string>> {
+    const { runId } = this.#called.state
+    return runId === undefined ? {} : { 'x-run-id': runId }
+  }
+
+  #reply(message: object): Answer {
+    return jsonReply(message, { headers: this.#headers })
+  }
+
+  #message(result: object): object {
+    const { id, answer } = this.#called
+    return { jsonrpc: '2.0', id, result: answer(result) }
+  }
+
+  /** The last message of the answer: the result, the task, or an error. */
+  async #last(reading: Reading, task: object | undefined): Promise<object> {
+    const { tasks, core } = this.#parts
+    const { id, state, request } = this.#called
+    try {
+      const outcome = task && tasks ? await within(reading.done, tasks.afterMs) : await reading.done
+      if (outcome) return this.#message(await this.#resultOf(outcome, reading.runId))
+      reading.leave()
+      return this.#message(task ?? {})
+    } catch (error) {
+      if (error instanceof RpcError) return rpcError(id, error)
+      if (isUntold(error)) state.tellThrown('request.failed', error, request)
+      const { code, message } = reportError(error, core.production, 'internal_error')
+      return rpcError(id, new RpcError(rpcCodeOf(code), message, 200, { code }))
+    }
+  }
+
+  /** The client is gone, or does not want it any more. */
+  readonly #leave = (): void => {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#reading?.leave()
+    if (this.#outlives && this.#reading)
+      this.#parts.core.host.cancel(this.#reading.runId, this.#owner).catch(() => {})
+  }
+
+  /** Starts a run, lets the one go on that waits, or finds out that it still waits. */
+  async #begin(): Promise<StartedRun | object> {
+    const { params, tool, args, isTask } = this.#called
+    const { core, seal } = this.#parts
+    const { requestState } = params
+    const { sessionId } = args
+    const isResumed = tool.input === undefined && typeof sessionId === 'string' && isHandle(sessionId)
+    const handle = requestState ?? (isResumed ? sessionId : undefined)
+    if (handle === undefined) {
+      const asked = await askedOf(tool, args).catch(error => {
+        if (isServableError(error)) return failed(error.message)
+        throw error
+      })
+      return 'target' in asked ? core.start({ ...asked, isBackground: isTask }, this.#asker) : asked
+    }
+    const runId = await seal.open(String(handle), { owner: this.#owner, tool: tool.name })
+    if (runId === undefined) throw misfit('requestState', 'is not of this call')
+    const record = await this.#lastOf(runId)
+    const given = this.#givenTo(record)
+    if (given.isRefused) {
+      await core.host.cancel(record.id, this.#owner)
+      return failed(REFUSED)
+    }
+    const started = given.answers.length > 0 ? await this.#goOnWith(record.id, given.answers) : undefined
+    if (started !== undefined) return started
+    if (record.status !== 'input_required') return new StartedRun(undefined, record, core.host, this.#owner)
+    return this.#ask(record.id, '')
+  }
+
+  /** What the client has answered of what is open. */
+  #givenTo({ requests = [] }: RunRecord): { answers: readonly RunAnswer[]; isRefused?: boolean } {
+    const { params, args } = this.#called
+    const { inputResponses, requestState } = params
+    if (inputResponses !== undefined) return givenTo(requests, inputResponses)
+    const question = requestState === undefined ? askedForText(requests) : undefined
+    return { answers: question ? [{ id: question.id, value: args.input }] : [] }
+  }
+
+  async #lastOf(runId: string): Promise<RunRecord> {
+    const { host } = this.#parts.core
+    return lastOf(host, await host.get(runId, this.#owner), this.#owner)
+  }
+
+  async #goOnWith(id: string, answers: readonly RunAnswer[]): Promise<StartedRun | undefined> {
+    const asked = { id, answers, isBackground: this.#called.isTask }
+    return (await this.#parts.core.answer(asked, this.#asker)).started
+  }
+
+  /** What goes on after a run that waits, in this same call. */
+  readonly #goOn = async (
+    requests: readonly InputRequest[],
+    runId: string,
+  ): Promise<StartedRun | undefined> => {
+    const { params, request, capabilities } = this.#called
+    const { inputResponses, requestState } = params
+    // Questions may be answered before they are asked. What a person approves they must have seen.
+    if (inputResponses !== undefined && requestState === undefined) {
+      const { answers } = givenTo(requests, inputResponses)
+      const isAsked = (answer: RunAnswer) => 'value' in answer
+      if (answers.length === requests.length && answers.every(isAsked)) return this.#goOnWith(runId, answers)
+    }
+    const reading = this.#reading
+    if (capabilities || !reading || !this.#takesStream || !this.#parts.sessions.showForms(request))
+      return undefined
+    return this.#askOnStream(requests, runId, reading)
+  }
+
+  /** Asks the client in the middle of its stream, and waits until it has answered with a message of its own. */
+  async #askOnStream(
+    requests: readonly InputRequest[],
+    runId: string,
+    reading: Reading,
+  ): Promise<StartedRun | undefined> {
+    const { seal, core } = this.#parts
+    this.#outlives = true
+    const handle = await seal.close(runId, { owner: this.#owner, tool: '' })
+    for (const [key, form] of Object.entries(formsOf(requests, reading.text)))
+      this.#asked.push({ jsonrpc: '2.0', id: `${handle}/${key}`, ...form })
+    reading.wake()
+    for (;;) {
+      const record = await this.#lastOf(runId)
+      if (record.id !== runId) return new StartedRun(undefined, record, core.host, this.#owner)
+      if (record.status !== 'input_required' || reading.hasLeft) return undefined
+      await later(LOOK_MS)
+    }
+  }
+
+  async #resultOf(outcome: Outcome, runId: string): Promise<object> {
+    const isWaiting = 'result' in outcome && outcome.result.requests
+    return isWaiting ? this.#ask(runId, outcome.result.text) : endOf(outcome, this.#called, this.#parts.core)
+  }
+
+  /** Asks whoever calls: with forms where its client shows them, else in words. */
+  async #ask(runId: string, said: string): Promise<object> {
+    const { tool, capabilities } = this.#called
+    const { seal, core } = this.#parts
+    const { status, requests = [] } = await core.host.get(runId, this.#owner)
+    if (status !== 'input_required') return failed(REFUSED)
+    if (requests.some(({ kind }) => kind === 'client_tool'))
+      return failed('The agent asks for a tool of its client: clients of MCP run none')
+    const handle = await seal.close(runId, { owner: this.#owner, tool: tool.name })
+    if (capabilities && showsForms(capabilities))
+      return { resultType: 'input_required', inputRequests: formsOf(requests, said), requestState: handle }
+    const answers = askedForText(requests) ? 'with the answer as `input`' : 'once a person has approved'
+    const how =
+      tool.input === undefined
+        ? `To go on, call \`${tool.name}\` again ${answers}, with \`sessionId\` \`${handle}\``
+        : ''
+    return textResult([said, ...requests.map(questionOf), how].filter(Boolean).join('\n\n'))
+  }
+}
+
+const REFUSED = 'Nobody has answered: the run was cancelled'
+
+/** Milliseconds between two looks for an answer. */
+const LOOK_MS = 250

@@ -1,0 +1,140 @@
+/**
+ * Tasks (the extension `io.modelcontextprotocol/tasks` of 2026, SEP-2663): calls that outlive their connection. A task is a stored
+ * run under another name, or several that go on from each other.
+ *
+ * @module
+ */
+
+import * as v from 'valibot'
+import type { Core } from '../core/built-in.ts'
+import { ignoring } from '../encoders/ignoring.ts'
+import { ServableError } from '../errors.ts'
+import { RequestAsker } from '../http/asker.ts'
+import { StartedRun } from '../http/start-run.ts'
+import type { RunRecord } from '../runs/record.ts'
+import { checkOptions, count, duration } from '../schemas.ts'
+import { isObject } from '../validation.ts'
+import { formsOf, givenTo, showsForms } from './asking.ts'
+import { lastOf } from './chain.ts'
+import { endOf } from './end.ts'
+import { checkHeader, own } from './era.ts'
+import { Reading } from './reading.ts'
+import type { CallParts, McpRequest, McpTasks } from './request.ts'
+import { INVALID_PARAMS, MISSING_CAPABILITY, RpcError } from './rpc.ts'
+
+/** How calls become tasks. */
+export interface McpTasksOptions {
+  /** Milliseconds after which a call becomes a task, where its client takes tasks. Default: 1,000. */
+  readonly afterMs?: number | undefined
+  /** Milliseconds that a client is told to wait between two looks at a task. Default: 1,000. */
+  readonly pollIntervalMs?: number | undefined
+}
+
+const OptionsSchema = v.strictObject({ afterMs: v.optional(duration), pollIntervalMs: v.optional(count) })
+
+const EXTENSION = own('tasks')
+
+/** Lets calls that take long become tasks. Throws `invalid_options`. */
+export function mcpTasks(options: McpTasksOptions = {}): McpTasks {
+  checkOptions('mcpTasks', OptionsSchema, options)
+  const { afterMs = 1000, pollIntervalMs = 1000 } = options
+  const factsOf = (first: RunRecord, last: RunRecord, { runs }: Pick<Core, 'runs'>) => ({
+    taskId: first.id,
+    createdAt: first.createdAt,
+    lastUpdatedAt: last.updatedAt,
+    ttlMs: runs.retentionMs,
+    pollIntervalMs,
+  })
+  return {
+    afterMs,
+    extensions: { [EXTENSION]: {} },
+    takes(rpc, { taskSupport }, core) {
+      const why = core.whyUnstored(rpc.state)
+      if (taskSupport === 'required') {
+        checkDeclared(rpc)
+        if (why !== undefined) throw new ServableError('runs_not_stored', why)
+      }
+      return taskSupport !== 'forbidden' && why === undefined && isDeclared(rpc)
+    },
+    created: (record, core) => ({ resultType: 'task', status: 'working', ...factsOf(record, record, core) }),
+    methods: {
+      async 'tasks/get'(rpc, parts) {
+        const { first, last } = await find(rpc, parts)
+        return { ...factsOf(first, last, parts.core), ...(await standingOf(last, rpc, parts)) }
+      },
+      async 'tasks/update'(rpc, parts) {
+        const { last } = await find(rpc, parts)
+        const { core } = parts
+        const { answers, isRefused } = givenTo(last.requests ?? [], rpc.params.inputResponses)
+        if (isRefused) await cancel(last, rpc, core)
+        else if (answers.length > 0) {
+          const asker = new RequestAsker(rpc.request, rpc.state, core.readKeys)
+          await core.answer({ id: last.id, answers, isBackground: true }, asker)
+        }
+        return {}
+      },
+      async 'tasks/cancel'(rpc, parts) {
+        const { last } = await find(rpc, parts)
+        await cancel(last, rpc, parts.core)
+        return {}
+      },
+    },
+  }
+}
+
+function isDeclared({ capabilities }: McpRequest): boolean {
+  return isObject(Object(capabilities?.extensions)[EXTENSION])
+}
+
+function checkDeclared(rpc: McpRequest): void {
+  if (isDeclared(rpc)) return
+  throw new RpcError(MISSING_CAPABILITY, `The client must declare the extension \`${EXTENSION}\``, 400, {
+    requiredCapabilities: { extensions: { [EXTENSION]: {} } },
+  })
+}
+
+/** The first and the last run of a task. Throws an {@link RpcError}. */
+async function find(
+  rpc: McpRequest,
+  { core: { host } }: CallParts,
+): Promise<{ readonly first: RunRecord; readonly last: RunRecord }> {
+  const { params, request, state } = rpc
+  const { taskId } = params
+  checkDeclared(rpc)
+  checkHeader(request.headers, 'Mcp-Name', taskId)
+  const first = await host.get(String(taskId), state.owner).catch(ignoring('run_not_found'))
+  if (first === undefined) throw new RpcError(INVALID_PARAMS, 'There is no such task', 200)
+  state.runId = first.id
+  return { first, last: await lastOf(host, first, state.owner) }
+}
+
+async function cancel({ id }: RunRecord, { state }: McpRequest, { host }: Pick<Core, 'host'>): Promise<void> {
+  await host.cancel(id, state.owner).catch(ignoring('run_ended'))
+}
+
+/** How a task stands. */
+async function standingOf(
+  last: RunRecord,
+  { request, state, capabilities = {} }: McpRequest,
+  { core, offer }: CallParts,
+): Promise<object> {
+  const { status, requests = [], kind, name, result } = last
+  if (status === 'cancelled') return { status }
+  if (status === 'input_required' && requests.length > 0)
+    return { status, inputRequests: showsForms(capabilities) ? formsOf(requests, result?.text) : {} }
+  // Once all is answered, another run goes on.
+  if (status === 'running' || status === 'input_required') return { status: 'working' }
+  const { done } = new Reading(new StartedRun(undefined, last, core.host, state.owner), {
+    goOn: async () => undefined,
+    maxLength: core.runs.maxLength,
+    tellsMoves: false,
+  })
+  const tool = (await offer.list()).find(({ target }) => target.kind === kind && target.name === name)
+  try {
+    return { status: 'completed', result: endOf(await done, { request, tool }, core) }
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error
+    const { code, message, data } = error
+    return { status: 'failed', error: { code, message, data } }
+  }
+}
