@@ -65,6 +65,8 @@ export interface Given {
   readonly isRefused: boolean
 }
 
+const ACTIONS: readonly unknown[] = ['accept', 'decline', 'cancel']
+
 /** The answers to what is open. What was not asked is ignored. Throws `invalid_body`. */
 export function givenTo(open: readonly InputRequest[], responses: unknown): Given {
   if (!isObject(responses)) throw misfit('inputResponses', 'must be an object')
@@ -74,7 +76,7 @@ export function givenTo(open: readonly InputRequest[], responses: unknown): Give
     const key = keyOf(request)
     if (!Object.hasOwn(responses, key)) continue
     const { action, content } = Object(responses[key]) as Fields
-    if (!/^(accept|decline|cancel)$/.test(String(action)))
+    if (!ACTIONS.includes(action))
       throw misfit(`inputResponses.${key}.action`, 'must be `accept`, `decline` or `cancel`')
     const { id, kind } = request
     if (action === 'accept')

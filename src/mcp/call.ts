@@ -160,7 +160,8 @@ class Call {
       })
       return 'target' in asked ? core.start({ ...asked, isBackground: isTask }, this.#asker) : asked
     }
-    const runId = await seal.open(String(handle), { owner: this.#owner, tool: tool.name })
+    const holder = { owner: this.#owner, tool: tool.name }
+    const runId = typeof handle === 'string' ? await seal.open(handle, holder) : undefined
     if (runId === undefined) throw misfit('requestState', 'is not of this call')
     const record = await this.#lastOf(runId)
     const given = this.#givenTo(record)

@@ -156,9 +156,9 @@ async function takeResponse(
 function methodsOf({ info, instructions, offer, tasks }: EndpointParts): ReadonlyMap<string, Method> {
   const list = async ({ params: { cursor = '0' } }: McpRequest) => {
     const all = await offer.list()
-    const from = Number(cursor)
     if (typeof cursor !== 'string' || !/^\d{1,9}$/.test(cursor))
       throw new RpcError(INVALID_PARAMS, '`cursor` must be one of an earlier page', 200)
+    const from = Number(cursor)
     const next = from + MAX_PAGE
     return {
       tools: all.slice(from, next).map(specOf),

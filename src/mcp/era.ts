@@ -61,7 +61,8 @@ export function capabilitiesOf(
 
 /** Throws an {@link RpcError} unless a header repeats what the body says. */
 export function checkHeader(headers: Headers, name: string, value: unknown): void {
-  if (decoded(headers.get(name)) === String(value)) return
+  const isShort = value !== undefined && Object(value) !== value
+  if (isShort && decoded(headers.get(name)) === String(value)) return
   throw new RpcError(HEADER_MISMATCH, `The header \`${name}\` must repeat what the body says`)
 }
 
@@ -69,7 +70,7 @@ export function checkHeader(headers: Headers, name: string, value: unknown): voi
 export function checkParamHeaders(headers: Headers, { properties }: Fields, args: Fields): void {
   for (const [name, property] of Object.entries(Object(properties))) {
     const { 'x-mcp-header': header } = Object(property)
-    const value = args[name] ?? undefined
+    const value = (Object.hasOwn(args, name) ? args[name] : null) ?? undefined
     if (typeof header === 'string' && (value !== undefined || headers.has(`Mcp-Param-${header}`)))
       checkHeader(headers, `Mcp-Param-${header}`, value)
   }
@@ -80,5 +81,5 @@ function decoded(value: string | null): string | undefined {
   const [, text] = /^=\?base64\?(.*)\?=$/.exec(value ?? '') ?? []
   if (text === undefined) return value ?? undefined
   const bytes = text.length % 4 === 0 ? fromBase64(text) : undefined
-  return bytes && new TextDecoder().decode(bytes)
+  return bytes && new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
 }
