@@ -43,18 +43,42 @@ export function resultOf({ text, structured, artifacts = [], runId }: RunResult,
   }
 }
 
-/** What a tool has returned: content of MCP as it is, text, or JSON. */
+/** What a tool has returned: content of MCP as it is, text, or JSON. Of the call it decides nothing else. */
 function returned(value: unknown): ToolResult {
   if (typeof value === 'string') return textResult(value)
   if (isContent(value)) return { content: value }
-  if (isObject(value) && isContent(value.content)) return value as unknown as ToolResult
+  const { content, structuredContent, isError } = Object(value) as Fields
+  if (isContent(content))
+    return {
+      content,
+      ...(isObject(structuredContent) && { structuredContent }),
+      ...(isError === true && { isError }),
+    }
   return { ...textResult(JSON.stringify(value)), ...(isObject(value) && { structuredContent: value }) }
 }
 
-const BLOCKS = /^(text|image|audio|resource|resource_link)$/
+/** The texts that each type of block has. */
+const BLOCKS: ReadonlyMap<unknown, string> = new Map([
+  ['text', 'text'],
+  ['image', 'data mimeType'],
+  ['audio', 'data mimeType'],
+  ['resource_link', 'uri name'],
+])
 
 function isContent(value: unknown): value is object[] {
-  return Array.isArray(value) && value.length > 0 && value.every(block => BLOCKS.test(Object(block).type))
+  return Array.isArray(value) && value.length > 0 && value.every(isBlock)
+}
+
+/** A client refuses a result with any other block. */
+function isBlock(block: unknown): boolean {
+  const { type, resource } = Object(block) as Fields
+  if (type === 'resource') return hasTexts(resource, 'uri text') || hasTexts(resource, 'uri blob')
+  const names = BLOCKS.get(type)
+  return names !== undefined && hasTexts(block, names)
+}
+
+function hasTexts(value: unknown, names: string): boolean {
+  return names.split(' ').every(name => typeof Object(value)[name] === 'string')
 }
 
 function textBlock(text: string): Fields {
@@ -66,7 +90,9 @@ function blockOf(part: ContentPart, uri: string, base: string): Fields {
   if (part.type === 'data') return textBlock(JSON.stringify(part.data) ?? '')
   const { type, data, mimeType = ANY } = part
   const name = 'filename' in part ? part.filename : undefined
-  const blob = isAddress(data) ? /^data:[^,]{0,500},/.test(data) && data.slice(data.indexOf(',') + 1) : data
+  const blob = isAddress(data)
+    ? /^data:[^,]{0,500};base64,/i.test(data) && data.slice(data.indexOf(',') + 1)
+    : data
   if (blob === false)
     return { type: 'resource_link', uri: addressOf(data, base), name: name ?? type, mimeType }
   if (type !== 'file') return { type, data: blob, mimeType }
