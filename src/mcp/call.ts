@@ -5,6 +5,7 @@
  */
 
 import type { InputRequest, Answer as RunAnswer } from '../agents/contract.ts'
+import { ignoring } from '../encoders/ignoring.ts'
 import { askedForText, questionOf } from '../encoders/questions.ts'
 import { isServableError, isUntold, reportError } from '../errors.ts'
 import { RequestAsker } from '../http/asker.ts'
@@ -62,6 +63,8 @@ class Call {
   /** The run does not end by itself when the client leaves. */
   #outlives: boolean
   #isOver = false
+  /** Nobody answers what it asks on its stream. */
+  #isRefused = false
 
   constructor(called: Called, parts: CallParts) {
     const { request, state, isTask } = called
@@ -166,7 +169,8 @@ class Call {
     const record = await this.#lastOf(runId)
     const given = this.#givenTo(record)
     if (given.isRefused) {
-      await core.host.cancel(record.id, this.#owner)
+      // A run that waits has ended already.
+      await core.host.cancel(record.id, this.#owner).catch(ignoring('run_ended'))
       return failed(REFUSED)
     }
     const started = given.answers.length > 0 ? await this.#goOnWith(record.id, given.answers) : undefined
@@ -219,21 +223,29 @@ class Call {
     runId: string,
     reading: Reading,
   ): Promise<StartedRun | undefined> {
-    const { seal, core } = this.#parts
+    const { seal, core, sessions } = this.#parts
     this.#outlives = true
     const handle = await seal.close(runId, { owner: this.#owner, tool: '' })
     for (const [key, form] of Object.entries(formsOf(requests, reading.text)))
       this.#asked.push({ jsonrpc: '2.0', id: `${handle}/${key}`, ...form })
+    const untrack = sessions.ask(runId, () => {
+      this.#isRefused = true
+    })
     reading.wake()
-    for (;;) {
-      const record = await this.#lastOf(runId)
-      if (record.id !== runId) return new StartedRun(undefined, record, core.host, this.#owner)
-      if (record.status !== 'input_required' || reading.hasLeft) return undefined
-      await later(LOOK_MS)
+    try {
+      for (;;) {
+        const record = await this.#lastOf(runId)
+        if (record.id !== runId) return new StartedRun(undefined, record, core.host, this.#owner)
+        if (record.status !== 'input_required' || reading.hasLeft || this.#isRefused) return undefined
+        await later(LOOK_MS)
+      }
+    } finally {
+      untrack()
     }
   }
 
   async #resultOf(outcome: Outcome, runId: string): Promise<object> {
+    if (this.#isRefused) return failed(REFUSED)
     const isWaiting = 'result' in outcome && outcome.result.requests
     return isWaiting ? this.#ask(runId, outcome.result.text) : endOf(outcome, this.#called, this.#parts.core)
   }
@@ -258,7 +270,7 @@ class Call {
   }
 }
 
-const REFUSED = 'Nobody has answered: the run was cancelled'
+const REFUSED = 'Nobody has answered: the run does not go on'
 
 /** Milliseconds between two looks for an answer. */
 const LOOK_MS = 250

@@ -54,7 +54,10 @@ function returned(value: unknown): ToolResult {
       ...(isObject(structuredContent) && { structuredContent }),
       ...(isError === true && { isError }),
     }
-  return { ...textResult(JSON.stringify(value)), ...(isObject(value) && { structuredContent: value }) }
+  return {
+    ...textResult(JSON.stringify(value) ?? 'null'),
+    ...(isObject(value) && { structuredContent: value }),
+  }
 }
 
 /** The texts that each type of block has. */

@@ -92,7 +92,7 @@ async function errorOf(problem: Response): Promise<RpcError> {
 
 /** The code of an error of this library. */
 export function rpcCodeOf(code: string): number {
+  if (!isClientErrorCode(code)) return INTERNAL_ERROR
   if (code === 'parse_error') return -32700
-  if (/^invalid_|_not_found$/.test(code)) return INVALID_PARAMS
-  return isClientErrorCode(code) ? -32000 : INTERNAL_ERROR
+  return /^invalid_|_not_found$/.test(code) ? INVALID_PARAMS : -32000
 }

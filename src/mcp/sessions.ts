@@ -36,6 +36,17 @@ export class SessionCalls {
     return () => this.#calls.delete(key)
   }
 
+  /** A call asks its client on its stream. Gives what is to be called once it is answered. */
+  ask(runId: string, refuse: () => void): () => void {
+    this.#calls.set(runId, refuse)
+    return () => this.#calls.delete(runId)
+  }
+
+  /** Nobody answers what a run asks: the call is told, if it is at work here. */
+  refuse(runId: string): void {
+    this.#calls.get(runId)?.()
+  }
+
   /** Cancels a call, if it is at work here. */
   cancel(request: Request, id: unknown): void {
     this.#calls.get(keyOf(request, id) ?? '')?.()
