@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Agent, type InputRequest, memoryState, type Tool } from '../../src/index.ts'
 import { formsOf, givenTo, keyOf, showsForms } from '../../src/mcp/asking.ts'
-import { type Json, type Served, SHOWS_FORMS, serve } from './calling.ts'
+import { type Json, messagesIn, type Served, SHOWS_FORMS, serve } from './calling.ts'
 
 const RUN = '0190a1b2-c3d4-4e5f-8a9b-0123456789ab'
 
@@ -369,11 +369,29 @@ describe('a call that asks', () => {
 
   it('ends where a person wants to answer nothing', async () => {
     const { requestState } = await ask('size')
-    for (let times = 0; times < 2; times++) {
-      const { result, error } = await answered('size', requestState, { size: { action: 'cancel' } })
-      expect(result?.isError ?? error?.code).toBeTruthy()
-      expect(JSON.stringify(result ?? error)).not.toContain('Size')
+    const { status, result } = await answered('size', requestState, { size: { action: 'cancel' } })
+    expect([status, result]).toMatchObject([200, { isError: true, resultType: 'complete' }])
+    expect(textOf({ result })).toContain('Nobody has answered')
+  })
+
+  it('ends on a stream of a revision before, where a person wants to answer nothing', async () => {
+    const capabilities = { elicitation: {} }
+    const { headers } = await served.askLegacy('initialize', { protocolVersion: '2025-11-25', capabilities })
+    const session = { 'mcp-session-id': headers.get('mcp-session-id') ?? '' }
+    const stream = await served.send(
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"size","arguments":{"input":"x"},"_meta":{"progressToken":1}}}',
+      { headers: session },
+    )
+    let text = ''
+    for await (const chunk of stream.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += chunk
+      const asked = messagesIn(text).find(({ method }) => method === 'elicitation/create')
+      if (asked === undefined) continue
+      const answer = JSON.stringify({ jsonrpc: '2.0', id: asked.id, result: { action: 'decline' } })
+      expect((await served.post(answer, { headers: session })).status).toBe(202)
+      text = text.replaceAll('elicitation/create', 'asked')
     }
+    expect(messagesIn(text).at(-1).result.isError).toBe(true)
   })
 
   it('goes on once, however often it is answered', async () => {

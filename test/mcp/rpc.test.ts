@@ -274,6 +274,9 @@ describe('messages', () => {
     ['rate_limited', -32000],
     ['internal_error', -32603],
     ['agent_failed', -32603],
+    ['invalid_event', -32603],
+    ['invalid_agent_response', -32603],
+    ['no_such_code', -32603],
   ])('of the error %s have the code %i', (code, expected) => {
     expect(rpcCodeOf(code)).toBe(expected)
   })
