@@ -25,7 +25,7 @@ import { askedOf, type Offered } from './offer.ts'
 import { streamOf, within } from './progress.ts'
 import { type Outcome, Reading } from './reading.ts'
 import type { CallParts, McpRequest } from './request.ts'
-import { type Fields, INVALID_PARAMS, RpcError, rpcCodeOf, rpcError } from './rpc.ts'
+import { type Fields, INVALID_PARAMS, isId, RpcError, rpcCodeOf, rpcError } from './rpc.ts'
 import { isHandle } from './seal.ts'
 
 /** Milliseconds after which an answer becomes a stream. */
@@ -83,7 +83,8 @@ class Call {
     state.started(started.id)
     const task = isTask && started.record ? tasks?.created(started.record, core) : undefined
     if (task && tool.taskSupport === 'required') return this.#reply(this.#message(task))
-    const { progressToken: token } = metaOf(params)
+    const { progressToken } = metaOf(params)
+    const token = isId(progressToken) ? progressToken : undefined
     const reading = new Reading(started, {
       goOn: this.#goOn,
       maxLength: core.runs.maxLength,
