@@ -13,6 +13,7 @@ import {
   memoryState,
   Registry,
 } from '../src/index.ts'
+import { directTools, mcp, mcpTasks } from '../src/mcp/plugin.ts'
 import { ToolServerManager } from '../src/mcp-client/index.ts'
 import { openai } from '../src/openai/plugin.ts'
 import { sessions } from '../src/sessions/plugin.ts'
@@ -34,6 +35,20 @@ const HOSTILE: readonly [name: string, json: string][] = [
   ['many names', `{${Array.from({ length: NAMES }, (_, at) => `"${at.toString(36)}":0`).join()}}`],
 ].map(([name = '', json = '']) => [name, json])
 
+/** MCP, with a tool of each kind: of text, of a schema, and without an agent. */
+const tools = mcp({
+  tools: ['echo', { of: 'echo', name: 'shaped', input: { type: 'array' } }],
+  directTools: directTools({
+    toolkits: [
+      {
+        name: 'kit',
+        tools: [{ name: 'add', parameters: { type: 'object', required: ['a'] }, execute: () => 1 }],
+      },
+    ],
+  }),
+  tasks: mcpTasks(),
+})
+
 const options: HandlerOptions = {
   production: true,
   logger: false,
@@ -50,7 +65,7 @@ const options: HandlerOptions = {
   a2a: { default: 'echo', push: true, maxBodyBytes: 16_000_000 },
   gateway: { limits: { maxPayload: 16_000_000 } },
   admin: { manager: new ToolServerManager({ register: false }), authenticate: () => ({ id: 'ada' }) },
-  plugins: [sessions(), aiSdkUi({ resume: true }), agUi(), openai({ path: '/openai/v1' })],
+  plugins: [sessions(), aiSdkUi({ resume: true }), agUi(), openai({ path: '/openai/v1' }), tools],
 }
 const handler = createHandler(options)
 
@@ -217,6 +232,41 @@ const RPC: readonly [method: string, params: readonly string[]][] = [
   ),
 ].map(([method, params]) => [method as string, params as readonly string[]])
 
+/** What a client of MCP says that it can do. */
+const META = '"io.modelcontextprotocol/protocolVersion":"2026-07-28"'
+const CAN = '"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}'
+/** The headers that repeat it. */
+const TOLD = {
+  ...{ 'mcp-protocol-version': '2026-07-28', 'mcp-name': 'echo' },
+  accept: 'application/json, text/event-stream',
+}
+const MCP: readonly [method: string, params: readonly string[]][] = [
+  [
+    'tools/call',
+    [
+      '@',
+      '{"name":@,"arguments":@}',
+      '{"name":"echo","arguments":@}',
+      '{"name":"echo","arguments":{"input":@}}',
+      '{"name":"echo","arguments":{"input":"x","sessionId":@}}',
+      '{"name":"shaped","arguments":@}',
+      '{"name":"add","arguments":{"b":@}}',
+      '{"name":"echo","arguments":{"input":"x"},"requestState":@}',
+      '{"name":"echo","arguments":{"input":"x"},"requestState":"x","inputResponses":@}',
+      `{"name":"echo","arguments":{"input":"x"},"_meta":{${META},${CAN},"progressToken":@}}`,
+      `{"name":"echo","arguments":{"input":"x"},"_meta":{${META},"io.modelcontextprotocol/clientCapabilities":@}}`,
+      `{"name":"echo","arguments":{"input":"x"},"_meta":{"io.modelcontextprotocol/protocolVersion":@,${CAN}}}`,
+    ],
+  ],
+  ['tools/list', ['@', '{"cursor":@}']],
+  [
+    'initialize',
+    ['@', '{"protocolVersion":@,"capabilities":@,"clientInfo":@}', '{"capabilities":{"elicitation":@}}'],
+  ],
+  ['tasks/get', [`{"taskId":@,"_meta":{${META},${CAN}}}`]],
+  ['tasks/update', [`{"taskId":"echo","inputResponses":@,"_meta":{${META},${CAN}}}`]],
+].map(([method, params]) => [method as string, params as readonly string[]])
+
 const EVENTS = [
   '{"event":"agent.run","data":@}',
   '{"event":"agent.run","data":{"name":"echo","input":@}}',
@@ -296,6 +346,25 @@ describe.each(HOSTILE)('a body of %s', (_, hostile) => {
       const text = await response.text()
       expect(text.length).toBeLessThan(3000)
       expect(REFUSALS).toContain(JSON.parse(text).error.code)
+      expect(count.looks).toBeLessThan(FEW_LOOKS)
+    }
+  })
+
+  it.each(MCP)('is refused by %s of MCP for next to no work', async (method, templates) => {
+    for (const params of templates.flatMap(template => [...placed(template, hostile)])) {
+      const count = countLooks()
+      const body = `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`
+      const { headers, ...rest } = init(body)
+      const told = params.includes(META) && { ...TOLD, 'mcp-method': method }
+      const request = new Request('http://127.0.0.1/mcp', { ...rest, headers: { ...headers, ...told } })
+      const response = await handler(request)
+      vi.restoreAllMocks()
+      const text = await response.text()
+      expect(text.length).toBeLessThan(3000)
+      const { error, result } = JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text)
+      if (error) expect([...REFUSALS, -32020]).toContain(error.code)
+      // What it does not need it does not look at.
+      else expect(result).toBeDefined()
       expect(count.looks).toBeLessThan(FEW_LOOKS)
     }
   })

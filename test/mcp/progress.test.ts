@@ -146,7 +146,7 @@ describe('progress', () => {
   })
 
   it('is told under any token', async () => {
-    for (const token of [0, '', 'x', null, false, { a: 1 }, ['x']]) {
+    for (const token of [0, -1, '', 'x']) {
       const { read, progress, tell } = streaming({ token })
       read()
       await vi.advanceTimersByTimeAsync(5000)
