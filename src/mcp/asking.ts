@@ -38,24 +38,44 @@ function formOf(request: InputRequest, said: string): object {
 /** Of an approval there is nothing to fill in: to accept it is to approve. Whatever is no form is asked for as text. */
 function schemaOf({ kind, schema }: InputRequest): object {
   if (kind === 'approval') return { type: 'object', properties: {} }
-  if (isForm(schema)) return schema
-  const answer = isField(schema) ? schema : { type: 'string' }
+  if (isForm(schema)) {
+    const fields = Object.entries(schema.properties).map(([name, field]) => [name, fieldOf(field)])
+    return { ...schema, properties: Object.fromEntries(fields) }
+  }
+  const answer = fieldOf(schema) ?? { type: 'string' }
   return { type: 'object', properties: { answer }, required: ['answer'] }
 }
 
 /** Whether a schema is an object of fields: forms have no deeper ones. */
-function isForm(schema: unknown): schema is object {
+function isForm(schema: unknown): schema is { readonly properties: Fields } {
   const { type, properties } = Object(schema) as Fields
-  return type === 'object' && isObject(properties) && Object.values(properties).every(isField)
+  return type === 'object' && isObject(properties) && Object.values(properties).every(fieldOf)
 }
 
-function isField(schema: unknown): boolean {
-  const { type, items } = Object(schema) as Fields
-  return /^(string|number|integer|boolean)$/.test(String(type)) || (type === 'array' && isChoice(items))
+/** The formats that forms have (MCP, elicitation, requested schema). The run itself checks the others. */
+const FORMATS = /^(email|uri|date|date-time)$/
+
+/** A field as clients take it; undefined for what is none. */
+function fieldOf(schema: unknown): Fields | undefined {
+  const { format, ...field } = Object(schema) as Fields
+  const { type, items } = field
+  if (type === 'array') {
+    const choice = choiceOf(items)
+    return choice && { ...field, items: choice }
+  }
+  const shown = /^(string|number|integer|boolean)$/.test(String(type)) ? field : choiceOf(field)
+  return shown && FORMATS.test(String(format)) ? { ...shown, format } : shown
 }
 
-function isChoice(items: unknown): boolean {
-  return 'enum' in Object(items) || 'anyOf' in Object(items)
+/** Texts to choose from: some libraries do not say that they are texts. */
+function choiceOf(schema: unknown): Fields | undefined {
+  const { type = 'string', enum: texts, anyOf } = Object(schema) as Fields
+  const isText = (value: unknown) => typeof value === 'string'
+  if (Array.isArray(anyOf))
+    return anyOf.every(each => isText(Object(each).const)) ? Object(schema) : undefined
+  return type === 'string' && Array.isArray(texts) && texts.every(isText)
+    ? { ...Object(schema), type }
+    : undefined
 }
 
 /** What people have answered. */
@@ -92,7 +112,7 @@ export function givenTo(open: readonly InputRequest[], responses: unknown): Give
 function answerIn({ schema }: InputRequest, content: unknown): unknown {
   if (isForm(schema)) return content ?? {}
   const { answer } = Object(content) as Fields
-  if (schema === undefined || isField(schema) || typeof answer !== 'string') return answer
+  if (schema === undefined || fieldOf(schema) || typeof answer !== 'string') return answer
   try {
     return JSON.parse(answer)
   } catch {

@@ -1,6 +1,8 @@
 /** What a run asks is a form, and what a person fills in is the value that the run gets. */
+import { specTypeSchemas } from '@modelcontextprotocol/server'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
 import { Agent, type InputRequest, memoryState, type Tool } from '../../src/index.ts'
 import { formsOf, givenTo, keyOf, showsForms } from '../../src/mcp/asking.ts'
 import { type Json, messagesIn, type Served, SHOWS_FORMS, serve } from './calling.ts'
@@ -65,10 +67,43 @@ describe('a form', () => {
     expect(schemaOf(schema)).toEqual(shown)
   })
 
+  it.each([
+    ['an address of mail', z.email(), { format: 'email' }],
+    ['a date', z.iso.date(), { format: 'date' }],
+    ['an address', z.url(), { format: 'uri' }],
+    ['an id', z.uuid(), { format: undefined }],
+    ['an address of a machine', z.ipv4(), { format: undefined }],
+    ['base64', z.base64(), { format: undefined }],
+    ['whole numbers', z.int(), { type: 'integer' }],
+    ['a choice', z.enum(['a', 'b']), { type: 'string', enum: ['a', 'b'] }],
+    ['a choice of a library that says no type', { enum: ['1', '2'] }, { type: 'string', enum: ['1', '2'] }],
+    [
+      'choices of a library that says no type',
+      { type: 'array', items: { enum: ['a'] } },
+      { items: { type: 'string', enum: ['a'] } },
+    ],
+    ['choices of numbers', { type: 'array', items: { enum: [1, 2] } }, text],
+    ['choices of anything', { type: 'array', items: { anyOf: [{ type: 'string' }] } }, text],
+    ['a choice of numbers', { enum: [1, 2] }, text],
+  ])('of %s is taken by clients', (_, schema, shown) => {
+    const json = '~standard' in schema ? z.toJSONSchema(schema as z.ZodType) : schema
+    const fields = { type: 'object', properties: { a: json, b: text } }
+    for (const form of [formOf(question(json)), formOf(question(fields))]) {
+      const told = JSON.parse(JSON.stringify(form))
+      expect(specTypeSchemas.ElicitRequest['~standard'].validate(told)).not.toHaveProperty('issues')
+    }
+    const { answer } = schemaOf(json).properties
+    expect({ format: undefined, ...answer }).toMatchObject(shown)
+  })
+
   it('of an object of fields is that object', () => {
     const flat = {
       type: 'object',
-      properties: { name: text, age: { type: 'integer' }, likes: { type: 'array', items: { enum: ['a'] } } },
+      properties: {
+        name: text,
+        age: { type: 'integer' },
+        likes: { type: 'array', items: { type: 'string', enum: ['a'] } },
+      },
       required: ['name'],
     }
     expect(schemaOf(flat)).toEqual(flat)
@@ -138,6 +173,10 @@ describe('what a person fills in', () => {
     fc.dictionary(fc.string(), fc.oneof(fc.string(), fc.integer(), fc.boolean())).map(value => {
       const fields = Object.entries(value).map(([name, member]) => [name, { type: typeof member }])
       return { schema: { type: 'object', properties: Object.fromEntries(fields) }, value }
+    }),
+    fc.record({
+      schema: fc.constant({ enum: ['1', 'true', 'null'] }),
+      value: fc.constantFrom('1', 'true', 'null'),
     }),
     fc.record({
       schema: fc.constantFrom<unknown>(
