@@ -91,7 +91,7 @@ export function createGuard(auth: McpAuth, path: string, { publicUrl }: Pick<Cor
     async check(request, state) {
       if (verify !== undefined) {
         const found = await identifyBy(identify, request, state)
-        if (!isResponse(found)) state.identity = found
+        state.identity = isResponse(found) ? undefined : found
       }
       const { identity } = state
       if (identity === undefined) throw new ServableError('unauthorized', 'Not authorized')

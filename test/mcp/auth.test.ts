@@ -200,6 +200,11 @@ describe('a token', () => {
     expect(JSON.parse(result.content[0].text).identity).toBe('ann')
     expect((await served.call('whoami')).status).toBe(401)
     expect((await served.call('whoami', { input: 'x' }, withToken('other'))).status).toBe(401)
+    // A check that gives what it may not give has found nobody.
+    for (const found of [new Response(null, { status: 403 }), Response.json(owner())]) {
+      const odd = protect({ verify: () => untyped(found) }, { middleware: [cookie] })
+      expect((await odd.call('whoami', { input: 'x' }, withToken())).status).toBe(401)
+    }
   })
 
   it('is seen in no log, answer, event, run or store, and passed on to nobody', async () => {
