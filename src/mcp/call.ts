@@ -224,11 +224,11 @@ class Call {
     for (const [key, form] of Object.entries(formsOf(requests, reading.text)))
       this.#asked.push({ jsonrpc: '2.0', id: `${handle}/${key}`, ...form })
     reading.wake()
-    for (;;) {
+    for (let wait = MIN_LOOK_MS; ; wait = Math.min(wait * 1.2, MAX_LOOK_MS)) {
       const record = await this.#lastOf(runId)
       if (record.id !== runId) return new StartedRun(undefined, record, core.host, this.#owner)
       if (record.status !== 'input_required' || reading.hasLeft) return undefined
-      await later(LOOK_MS)
+      await later(wait)
     }
   }
 
@@ -259,5 +259,6 @@ class Call {
 
 const REFUSED = 'Nobody has answered: the run was cancelled'
 
-/** Milliseconds between two looks for an answer. */
-const LOOK_MS = 250
+/** Milliseconds between two looks for an answer: at first, and at most. */
+const MIN_LOOK_MS = 250
+const MAX_LOOK_MS = 2000
