@@ -33,11 +33,13 @@ const SOON_MS = 1000
 /** Answers a call. Throws an {@link RpcError}, and as `Core.start` and `Core.answer` do. */
 export async function callTool(rpc: McpRequest, parts: CallParts): Promise<Answer> {
   const { capabilities, request, params } = rpc
-  const { name, arguments: args = {} } = params
+  const { name } = params
+  const args = params.arguments ?? {}
   if (capabilities) checkHeader(request.headers, 'Mcp-Name', name)
   const tool = typeof name === 'string' ? await parts.offer.find(name) : undefined
-  if (tool === undefined || !isObject(args))
-    throw new RpcError(INVALID_PARAMS, '`name` must be a tool, and `arguments` an object', 200)
+  if (tool === undefined)
+    throw new RpcError(INVALID_PARAMS, `There is no tool named \`${String(name).slice(0, 100)}\``, 200)
+  if (!isObject(args)) throw new RpcError(INVALID_PARAMS, '`arguments` must be an object', 200)
   if (capabilities) checkParamHeaders(request.headers, tool.inputSchema, args)
   const isTask = parts.tasks?.takes(rpc, tool, parts.core) ?? false
   return new Call({ ...rpc, tool, args, isTask }, parts).answer()
@@ -93,7 +95,7 @@ class Call {
       untrack()
     })
     // A plain run hears of its caller by itself.
-    if (started.run === undefined) request.signal.addEventListener('abort', this.#leave)
+    if (started.run === undefined) onAbort(request.signal, this.#leave)
     if (!this.#takesStream) return this.#reply(await last)
     const message = token === undefined ? await within(last, SOON_MS) : undefined
     if (message !== undefined) return this.#reply(message)
@@ -255,6 +257,11 @@ class Call {
         : ''
     return textResult([said, ...requests.map(questionOf), how].filter(Boolean).join('\n\n'))
   }
+}
+
+function onAbort(signal: AbortSignal, listener: () => void): void {
+  signal.addEventListener('abort', listener)
+  if (signal.aborted) listener()
 }
 
 const REFUSED = 'Nobody has answered: the run was cancelled'

@@ -60,13 +60,18 @@ export function streamOf({ reading, last, token, asked, leave }: Telling): SseSo
     return undefined
   }
   const next = async () => {
-    while (!isOver && !reading.hasLeft) {
+    while (!isOver) {
       const told = await look()
       if (told !== undefined) return sseData(told)
     }
     return undefined
   }
-  return pulled({ cancel: leave, next })
+  const cancel = () => {
+    isOver = true
+    wake()
+    leave()
+  }
+  return pulled({ cancel, next })
 }
 
 /** Waits so many milliseconds, or until it is woken. */
