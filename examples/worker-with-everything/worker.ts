@@ -38,7 +38,7 @@ const handler = createHandler({
     agUi(),
     openai(),
     mcp({
-      tools: true,
+      tools: ['counter', 'pair', 'initials'],
       directTools: directTools({ toolkits: [texts], toolServers }),
       tasks: mcpTasks(),
     }),
