@@ -176,11 +176,20 @@ it('a call becomes a task, which its client looks at', async () => {
 describe('people', () => {
   it('are asked with forms, and approve with one', async () => {
     await serving(examples(), async (_, own) => {
-      type Page = { order(input: string, answer: (question: string) => string): Promise<unknown> }
-      const { order } = await load<Page>(own, 'mcp-answers.ts')
-      const asked: string[] = []
-      const told = await order('A silk shirt', question => (asked.push(question) ? 'M' : ''))
-      expect(asked).toEqual([expect.stringContaining('Which size'), expect.stringContaining('sew')])
+      type Fill = (question: string, fields: readonly string[]) => Record<string, string>
+      const { order } = await load<{ order(input: string, fill: Fill): Promise<unknown> }>(
+        own,
+        'mcp-answers.ts',
+      )
+      const asked: unknown[] = []
+      const told = await order('A silk shirt', (question, fields) => {
+        asked.push([question, fields])
+        return fields.includes('decision') ? { decision: 'approve' } : { answer: 'M' }
+      })
+      expect(asked).toEqual([
+        [expect.stringContaining('Which size'), ['answer']],
+        [expect.stringContaining('sew'), ['decision', 'reason']],
+      ])
       expect(told).toMatchObject([{ text: 'A silk shirt in M' }])
     })
   })
