@@ -34,11 +34,15 @@ const SOON_MS = 1000
 /** Answers a call. Throws an {@link RpcError}, and as `Core.start` and `Core.answer` do. */
 export async function callTool(rpc: McpRequest, parts: CallParts): Promise<Answer> {
   const { capabilities, request, params } = rpc
-  const { name, arguments: args = {} } = params
+  const { name } = params
+  const args = params.arguments ?? {}
   if (capabilities) checkHeader(request.headers, 'Mcp-Name', name)
   const tool = typeof name === 'string' ? await parts.offer.find(name) : undefined
-  if (tool === undefined || !isObject(args))
-    throw new RpcError(INVALID_PARAMS, '`name` must be a tool, and `arguments` an object', 200)
+  if (tool === undefined) {
+    const shown = typeof name === 'string' ? name.slice(0, 100) : ''
+    throw new RpcError(INVALID_PARAMS, `There is no tool named \`${shown}\``, 200)
+  }
+  if (!isObject(args)) throw new RpcError(INVALID_PARAMS, '`arguments` must be an object', 200)
   if (capabilities) checkParamHeaders(request.headers, tool.inputSchema, args)
   const isTask = parts.tasks?.takes(rpc, tool, parts.core) ?? false
   return new Call({ ...rpc, tool, args, isTask }, parts).answer()
@@ -97,7 +101,7 @@ class Call {
       untrack()
     })
     // A plain run hears of its caller by itself.
-    if (started.run === undefined) request.signal.addEventListener('abort', this.#leave)
+    if (started.run === undefined) onAbort(request.signal, this.#leave)
     if (!this.#takesStream) return this.#reply(await last)
     const message = token === undefined ? await within(last, SOON_MS) : undefined
     if (message !== undefined) return this.#reply(message)
@@ -234,11 +238,11 @@ class Call {
     })
     reading.wake()
     try {
-      for (;;) {
+      for (let wait = MIN_LOOK_MS; ; wait = Math.min(wait * 1.2, MAX_LOOK_MS)) {
         const record = await this.#lastOf(runId)
         if (record.id !== runId) return new StartedRun(undefined, record, core.host, this.#owner)
         if (record.status !== 'input_required' || reading.hasLeft || this.#isRefused) return undefined
-        await later(LOOK_MS)
+        await later(wait)
       }
     } finally {
       untrack()
@@ -271,7 +275,13 @@ class Call {
   }
 }
 
+function onAbort(signal: AbortSignal, listener: () => void): void {
+  signal.addEventListener('abort', listener)
+  if (signal.aborted) listener()
+}
+
 const REFUSED = 'Nobody has answered: the run does not go on'
 
-/** Milliseconds between two looks for an answer. */
-const LOOK_MS = 250
+/** Milliseconds between two looks for an answer: at first, and at most. */
+const MIN_LOOK_MS = 250
+const MAX_LOOK_MS = 2000

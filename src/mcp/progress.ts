@@ -30,7 +30,14 @@ export function streamOf({ reading, last, token, asked, leave }: Telling): SseSo
   let progress = 0
   let moves = 0
   let toldAt = Date.now() - MIN_GAP_MS
+  let ended: object | undefined
   let isOver = false
+  let wake = () => {}
+  // Once, not at each wait: what waits for a promise stays with it.
+  void last.then(message => {
+    ended = message
+    wake()
+  })
   const tellProgress = () => {
     toldAt = Date.now()
     moves = reading.moves
@@ -39,41 +46,48 @@ export function streamOf({ reading, last, token, asked, leave }: Telling): SseSo
   }
   /** The next message; undefined where there is none yet. */
   const look = async () => {
+    if (asked.length > 0) return asked.shift()
+    isOver = ended !== undefined
+    if (ended !== undefined) return ended
     const hasNews = reading.moves > moves
     const since = token === undefined ? 0 : Date.now() - toldAt
     const gap = (hasNews ? MIN_GAP_MS : MAX_GAP_MS) - since
     if (gap <= 0) return tellProgress()
-    const message = await within(last, gap, wake => {
-      if (!hasNews) reading.onMove = wake
+    await pause(gap, resolve => {
+      wake = resolve
+      reading.onMove = hasNews ? undefined : resolve
     })
-    isOver = message !== undefined
-    return message
+    return undefined
   }
   const next = async () => {
-    while (!isOver && !reading.hasLeft) {
-      const told = asked.shift() ?? (await look())
+    while (!isOver) {
+      const told = await look()
       if (told !== undefined) return sseData(told)
     }
     return undefined
   }
-  return pulled({ cancel: leave, next })
+  const cancel = () => {
+    isOver = true
+    wake()
+    leave()
+  }
+  return pulled({ cancel, next })
 }
 
-/** What comes of work within so many milliseconds, and until it is woken; undefined where nothing has. */
-export async function within<T>(
-  work: Promise<T>,
-  ms: number,
-  onWait: (wake: () => void) => void = () => {},
-): Promise<T | undefined> {
+/** Waits so many milliseconds, or until it is woken. */
+async function pause(ms: number, onWait: (wake: () => void) => void): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
-  const pause = new Promise<undefined>(resolve => {
-    const wake = () => resolve(undefined)
-    timer = setTimeout(wake, ms)
-    onWait(wake)
+  await new Promise<void>(resolve => {
+    timer = setTimeout(resolve, ms)
+    onWait(resolve)
   })
-  try {
-    return await Promise.race([work, pause])
-  } finally {
-    clearTimeout(timer)
-  }
+  clearTimeout(timer)
+}
+
+/** What comes of work within so many milliseconds; undefined where nothing has. */
+export function within<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms, undefined)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }

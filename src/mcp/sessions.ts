@@ -5,6 +5,7 @@
  * @module
  */
 
+import { deferred } from '../wake.ts'
 import { showsForms } from './asking.ts'
 import type { Fields } from './rpc.ts'
 
@@ -16,7 +17,7 @@ const FORMS = '.forms'
 
 /** The calls of sessions that are at work in this process. */
 export class SessionCalls {
-  readonly #calls = new Map<string, () => void>()
+  readonly #calls = new Map<string, (value?: undefined) => void>()
 
   /** The id of a new session. */
   begin(capabilities: Fields): string {
@@ -28,11 +29,16 @@ export class SessionCalls {
     return headers.get(SESSION)?.endsWith(FORMS) === true
   }
 
-  /** A call begins. Gives what is to be called when it is over. */
-  track(request: Request, id: unknown, cancel: () => void): () => void {
+  /**
+   * A call begins. `onCancel` is called on behalf of the request that has begun it: on Workers no other one may touch what it uses.
+   * Gives what is to be called when it is over.
+   */
+  track(request: Request, id: unknown, onCancel: () => void): () => void {
     const key = keyOf(request, id)
     if (key === undefined) return () => {}
-    this.#calls.set(key, cancel)
+    const { promise, resolve } = deferred<void>()
+    void promise.then(onCancel)
+    this.#calls.set(key, resolve)
     return () => this.#calls.delete(key)
   }
 
