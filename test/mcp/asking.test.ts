@@ -112,13 +112,17 @@ describe('a form', () => {
     expect(JSON.stringify(schemaOf(odd))).toBe(JSON.stringify(odd))
   })
 
-  it('of an approval has nothing to fill in, and shows the call', () => {
+  it('of an approval asks for a decision, and shows the call', () => {
     expect(formOf(approval)).toEqual({
       method: 'elicitation/create',
       params: {
         mode: 'form',
         message: 'Approve `pay`: {"amount":5}',
-        requestedSchema: { type: 'object', properties: {} },
+        requestedSchema: {
+          type: 'object',
+          properties: { decision: { type: 'string', enum: ['approve', 'deny'] }, reason: text },
+          required: ['decision'],
+        },
       },
     })
     const long = { ...approval, args: { note: 'x'.repeat(100_000) } }
@@ -232,9 +236,21 @@ describe('what a person fills in', () => {
   })
 
   it('approves, denies, or ends the run', () => {
-    const given = (action: string) => givenTo([approval], { 'approve:pay': { action } })
+    const given = (action: string, content?: object) =>
+      givenTo([approval], { 'approve:pay': { action, content } })
     const id = approval.id
-    expect(given('accept')).toEqual({ answers: [{ id, decision: 'approve' }], isRefused: false })
+    for (const decision of ['approve', 'deny']) {
+      const told = { answers: [{ id, decision }], isRefused: false }
+      for (const reason of ['', undefined, 7, {}]) expect(given('accept', { decision, reason })).toEqual(told)
+      const { answers } = given('accept', { decision, reason: 'I say so' })
+      expect(answers).toEqual([{ id, decision, reason: 'I say so' }])
+    }
+    // A client that accepts a form by itself has not approved.
+    for (const content of [undefined, {}, { decision: 'yes' }, { decision: true }, { answer: 'approve' }])
+      expect(() => given('accept', content)).toThrow(
+        /`inputResponses\.approve:pay\.content\.decision` must be/,
+      )
+    expect(() => given('accept', Object.create({ toString: 1 }))).toThrow(/must be `approve` or `deny`/)
     expect(given('decline')).toEqual({ answers: [{ id, decision: 'deny' }], isRefused: false })
     expect(given('cancel')).toEqual({ answers: [], isRefused: true })
     for (const action of ['decline', 'cancel'])
@@ -387,15 +403,15 @@ describe('a call that asks', () => {
     expect(textOf(await answered('twice', undefined, both))).toBe('["1","2"]')
   })
 
+  const APPROVED = { action: 'accept', content: { decision: 'approve' } }
+
   it('pays once a person has approved, and not before', async () => {
     const early = await answered('pays', undefined, { 'approve:pay': { action: 'accept' } })
     expect(early.result.resultType).toBe('input_required')
     const [key = ''] = Object.keys(early.result.inputRequests)
-    const approvedUnseen = await answered('pays', undefined, { [key]: { action: 'accept' } })
+    const approvedUnseen = await answered('pays', undefined, { [key]: APPROVED })
     expect(approvedUnseen.result.resultType).toBe('input_required')
-    expect(textOf(await answered('pays', early.result.requestState, { [key]: { action: 'accept' } }))).toBe(
-      'paid 5',
-    )
+    expect(textOf(await answered('pays', early.result.requestState, { [key]: APPROVED }))).toBe('paid 5')
   })
 
   it('pays nothing that a person has denied', async () => {

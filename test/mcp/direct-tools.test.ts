@@ -290,7 +290,8 @@ describe('a tool', () => {
       const [[key, form] = ['']] = Object.entries<{ params: { message: string } }>(result.inputRequests)
       expect(form?.params.message).toContain('Approve `pay`: {"amount":50}')
       expect(paid).not.toContain(50)
-      const told = await answer(5000, result.requestState, { [key]: { action: 'accept', content: {} } })
+      const approved = { action: 'accept', content: { decision: 'approve' } }
+      const told = await answer(5000, result.requestState, { [key]: approved })
       expect(told.result.content[0].text).toBe('paid 50')
       expect(paid).not.toContain(5000)
     })

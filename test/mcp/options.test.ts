@@ -46,9 +46,9 @@ describe('mcp', () => {
     [{ tools: [{ of: 'echo', annotations: 'none' }] }, /`mcp\.tools\.0\.annotations` must be/],
     [{ tools: [{ of: 'echo', description: 1 }] }, /`mcp\.tools\.0\.description` must be text/],
     [{ tools: [{ of: 'echo', describtion: 'x' }] }, /`mcp\.tools\.0\.describtion` is not a known field/],
-    [{ tools: ['echo', 'echo'] }, /two are named `echo`: give one a `name`/],
-    [{ tools: ['a.b', 'a_b'] }, /two are named `a_b`/],
-    [{ tools: ['echo', { of: 'other', name: 'echo' }] }, /two are named `echo`/],
+    [{ tools: ['echo', 'echo'] }, /two tools are named `echo`: give one of `mcp\.tools` a `name`/],
+    [{ tools: ['a.b', 'a_b'] }, /two tools are named `a_b`/],
+    [{ tools: ['echo', { of: 'other', name: 'echo' }] }, /two tools are named `echo`/],
     [{ tools: true, path: 7 }, /`mcp\.path` must/],
     [{ tools: true, name: 1 }, /`mcp\.name` must be text/],
     [{ tools: true, version: 1 }, /`mcp\.version` must be text/],
@@ -182,8 +182,11 @@ describe('directTools', () => {
       tools: names.map(name => ({ ...add, name })),
     })
     for (const toolkits of [[kit('add', 'add')], [kit('add'), kit('add')], [kit('a.b'), kit('a_b')]])
-      expect(() => directTools({ toolkits })).toThrow(/two tools are named `(add|a_b)`/)
-    expect(() => directTools({ toolkits: [kit('a.b'), kit('a_b')], only: ['a_b'] })).not.toThrow()
+      expect(refusalOf({ directTools: directTools({ toolkits }) })).toMatch(/two tools are named `(add|a_b)`/)
+    const only = directTools({ toolkits: [kit('a.b'), kit('a_b')], only: ['a_b'] })
+    expect(refusalOf({ directTools: only })).toBe('none')
+    const both = { tools: [{ of: 'x', name: 'add' }], directTools: directTools({ toolkits: [kit('add')] }) }
+    expect(refusalOf(both)).toMatch(/two tools are named `add`/)
   })
 })
 
