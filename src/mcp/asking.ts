@@ -76,13 +76,10 @@ function fieldOf(schema: unknown): Fields | undefined {
 
 /** Texts to choose from: some libraries do not say that they are texts. */
 function choiceOf(schema: unknown): Fields | undefined {
-  const { type = 'string', enum: texts, anyOf } = Object(schema) as Fields
-  const isText = (value: unknown) => typeof value === 'string'
-  if (Array.isArray(anyOf))
-    return anyOf.every(each => isText(Object(each).const)) ? Object(schema) : undefined
-  return type === 'string' && Array.isArray(texts) && texts.every(isText)
-    ? { ...Object(schema), type }
-    : undefined
+  const { type = 'string', enum: texts, anyOf = texts } = Object(schema) as Fields
+  const isText = (value: unknown) => typeof (Object(value).const ?? value) === 'string'
+  const isChoice = type === 'string' && Array.isArray(anyOf) && anyOf.every(isText)
+  return isChoice ? { ...Object(schema), type } : undefined
 }
 
 /** What people have answered. */
