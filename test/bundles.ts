@@ -94,7 +94,7 @@ export const BUNDLES: readonly Bundle[] = [
     '`mcp()` with `mcpTasks()`',
     'src/mcp/plugin.ts',
     'mcp({ tools: true, tasks: mcpTasks() })',
-    46.44,
+    44.44,
   ),
   withPlugin('`metrics()`', 'src/metrics/plugin.ts', 'metrics(new MetricsExporter())', 42.7),
   withPlugin('`openapi()`', 'src/openapi/plugin.ts', 'openapi()', 45.74),
