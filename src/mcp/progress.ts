@@ -37,17 +37,32 @@ export function streamOf({ reading, last, token, asked, leave }: Telling): SseSo
     const params = { progressToken: token, progress: ++progress, message: reading.news || 'Works' }
     return { jsonrpc: '2.0', method: 'notifications/progress', params }
   }
+  let end: object | undefined
+  let wake = () => {}
+  // Told once: a stream may be open for hours, and whatever waits for a promise is kept as long as that one.
+  void last.then(message => {
+    end = message
+    wake()
+  })
+  /** Waits so many milliseconds, or until the end; perhaps until the run does something. */
+  const pause = (ms: number, isForNews: boolean) =>
+    new Promise<void>(resolve => {
+      const timer = setTimeout(resolve, ms)
+      wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      reading.onMove = isForNews ? wake : undefined
+    })
   /** The next message; undefined where there is none yet. */
   const look = async () => {
     const hasNews = reading.moves > moves
     const since = token === undefined ? 0 : Date.now() - toldAt
     const gap = (hasNews ? MIN_GAP_MS : MAX_GAP_MS) - since
     if (gap <= 0) return tellProgress()
-    const message = await within(last, gap, wake => {
-      if (!hasNews) reading.onMove = wake
-    })
-    isOver = message !== undefined
-    return message
+    if (end === undefined) await pause(gap, !hasNews)
+    isOver = end !== undefined
+    return end
   }
   const next = async () => {
     while (!isOver && !reading.hasLeft) {
@@ -59,17 +74,11 @@ export function streamOf({ reading, last, token, asked, leave }: Telling): SseSo
   return pulled({ cancel: leave, next })
 }
 
-/** What comes of work within so many milliseconds, and until it is woken; undefined where nothing has. */
-export async function within<T>(
-  work: Promise<T>,
-  ms: number,
-  onWait: (wake: () => void) => void = () => {},
-): Promise<T | undefined> {
+/** What comes of work within so many milliseconds; undefined where nothing has. */
+export async function within<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const pause = new Promise<undefined>(resolve => {
-    const wake = () => resolve(undefined)
-    timer = setTimeout(wake, ms)
-    onWait(wake)
+    timer = setTimeout(() => resolve(undefined), ms)
   })
   try {
     return await Promise.race([work, pause])
