@@ -33,7 +33,10 @@ export class SessionCalls {
     const key = keyOf(request, id)
     if (key === undefined) return () => {}
     this.#calls.set(key, cancel)
-    return () => this.#calls.delete(key)
+    return () => {
+      // A later call may have the same id.
+      if (this.#calls.get(key) === cancel) this.#calls.delete(key)
+    }
   }
 
   /** Cancels a call, if it is at work here. */
