@@ -5,6 +5,7 @@
  */
 
 import type { InputRequest, Answer as RunAnswer } from '../agents/contract.ts'
+import { ignoring } from '../encoders/ignoring.ts'
 import { askedForText, questionOf } from '../encoders/questions.ts'
 import { isServableError, isUntold, reportError } from '../errors.ts'
 import { RequestAsker } from '../http/asker.ts'
@@ -24,7 +25,7 @@ import { askedOf, type Offered } from './offer.ts'
 import { streamOf, within } from './progress.ts'
 import { type Outcome, Reading } from './reading.ts'
 import type { CallParts, McpRequest } from './request.ts'
-import { type Fields, INVALID_PARAMS, RpcError, rpcCodeOf, rpcError } from './rpc.ts'
+import { type Fields, INVALID_PARAMS, isId, RpcError, rpcCodeOf, rpcError } from './rpc.ts'
 import { isHandle } from './seal.ts'
 
 /** Milliseconds after which an answer becomes a stream. */
@@ -62,6 +63,8 @@ class Call {
   /** The run does not end by itself when the client leaves. */
   #outlives: boolean
   #isOver = false
+  /** The client is gone, or does not want it any more. */
+  #hasLeft = false
 
   constructor(called: Called, parts: CallParts) {
     const { request, state, isTask } = called
@@ -79,8 +82,13 @@ class Call {
     if (!(started instanceof StartedRun)) return this.#reply(this.#message(started))
     state.started(started.id)
     const task = isTask && started.record ? tasks?.created(started.record, core) : undefined
-    if (task && tool.taskSupport === 'required') return this.#reply(this.#message(task))
-    const { progressToken: token } = metaOf(params)
+    if (task && tool.taskSupport === 'required') {
+      // Nobody would ever know of it.
+      if (request.signal.aborted) this.#end(started.id)
+      return this.#reply(this.#message(task))
+    }
+    const { progressToken } = metaOf(params)
+    const token = isId(progressToken) ? progressToken : undefined
     const reading = new Reading(started, {
       goOn: this.#goOn,
       maxLength: core.runs.maxLength,
@@ -93,7 +101,10 @@ class Call {
       untrack()
     })
     // A plain run hears of its caller by itself.
-    if (started.run === undefined) request.signal.addEventListener('abort', this.#leave)
+    if (started.run === undefined) {
+      request.signal.addEventListener('abort', this.#leave)
+      if (request.signal.aborted) this.#leave()
+    }
     if (!this.#takesStream) return this.#reply(await last)
     const message = token === undefined ? await within(last, SOON_MS) : undefined
     if (message !== undefined) return this.#reply(message)
@@ -131,18 +142,23 @@ class Call {
     } catch (error) {
       if (error instanceof RpcError) return rpcError(id, error)
       if (isUntold(error)) state.tellThrown('request.failed', error, request)
+      // It goes on, and can be looked at.
+      if (task) return this.#message(task)
       const { code, message } = reportError(error, core.production, 'internal_error')
       return rpcError(id, new RpcError(rpcCodeOf(code), message, 200, { code }))
     }
   }
 
-  /** The client is gone, or does not want it any more. */
   readonly #leave = (): void => {
     if (this.#isOver) return
     this.#isOver = true
+    this.#hasLeft = true
     this.#reading?.leave()
-    if (this.#outlives && this.#reading)
-      this.#parts.core.host.cancel(this.#reading.runId, this.#owner).catch(() => {})
+    if (this.#outlives && this.#reading) this.#end(this.#reading.runId)
+  }
+
+  #end(runId: string): void {
+    this.#parts.core.host.cancel(runId, this.#owner).catch(() => {})
   }
 
   /** Starts a run, lets the one go on that waits, or finds out that it still waits. */
@@ -161,8 +177,9 @@ class Call {
       return 'target' in asked ? core.start({ ...asked, isBackground: isTask }, this.#asker) : asked
     }
     const runId = await seal.open(String(handle), { owner: this.#owner, tool: tool.name })
-    if (runId === undefined) throw misfit('requestState', 'is not of this call')
-    const record = await this.#lastOf(runId)
+    if (runId === undefined && requestState !== undefined) throw misfit('requestState', 'is not of this call')
+    const record = runId && (await this.#lastOf(runId).catch(ignoring('run_not_found')))
+    if (!record) return failed(GONE)
     const given = this.#givenTo(record)
     if (given.isRefused) {
       await core.host.cancel(record.id, this.#owner)
@@ -198,6 +215,13 @@ class Call {
     requests: readonly InputRequest[],
     runId: string,
   ): Promise<StartedRun | undefined> => {
+    const next = await this.#next(requests, runId)
+    // The client may have left while it began.
+    if (next && this.#hasLeft && this.#outlives) this.#end(next.id)
+    return next
+  }
+
+  async #next(requests: readonly InputRequest[], runId: string): Promise<StartedRun | undefined> {
     const { params, request, capabilities } = this.#called
     const { inputResponses, requestState } = params
     // Questions may be answered before they are asked. What a person approves they must have seen.
@@ -256,6 +280,8 @@ class Call {
     return textResult([said, ...requests.map(questionOf), how].filter(Boolean).join('\n\n'))
   }
 }
+
+const GONE = 'What waited for this answer is gone: begin again, without `sessionId`'
 
 const REFUSED = 'Nobody has answered: the run was cancelled'
 
