@@ -58,6 +58,8 @@ class Call {
   readonly #asker: RequestAsker
   readonly #owner: string | null
   #reading: Reading | undefined
+  /** The run at work is a plain one. */
+  #isPlain = false
   /** What the client is asked on its stream. */
   readonly #asked: object[] = []
   /** The run does not end by itself when the client leaves. */
@@ -84,7 +86,7 @@ class Call {
     const task = isTask && started.record ? tasks?.created(started.record, core) : undefined
     if (task && tool.taskSupport === 'required') {
       // Nobody would ever know of it.
-      if (request.signal.aborted) this.#end(started.id)
+      if (request.signal.aborted) await this.#end(started.id)
       return this.#reply(this.#message(task))
     }
     const { progressToken } = metaOf(params)
@@ -95,7 +97,8 @@ class Call {
       tellsMoves: token !== undefined,
     })
     this.#reading = reading
-    const untrack = sessions.track(request, id, this.#leave)
+    this.#isPlain = started.run !== undefined
+    const untrack = sessions.track(request, id, this.#cancel)
     const last = this.#last(reading, task).finally(() => {
       this.#isOver = true
       untrack()
@@ -154,11 +157,22 @@ class Call {
     this.#isOver = true
     this.#hasLeft = true
     this.#reading?.leave()
-    if (this.#outlives && this.#reading) this.#end(this.#reading.runId)
+    if (this.#outlives && this.#reading) void this.#end(this.#reading.runId)
   }
 
-  #end(runId: string): void {
-    this.#parts.core.host.cancel(runId, this.#owner).catch(() => {})
+  /**
+   * The client does not want it any more, and says so in another request. That one reads nothing of this one: a Worker forbids it. The
+   * log of a stored run tells of the end.
+   */
+  readonly #cancel = async (): Promise<void> => {
+    if (this.#isPlain) return this.#leave()
+    this.#hasLeft = true
+    this.#outlives = true
+    if (this.#reading) await this.#end(this.#reading.runId)
+  }
+
+  async #end(runId: string): Promise<void> {
+    await this.#parts.core.host.cancel(runId, this.#owner).catch(() => {})
   }
 
   /** Starts a run, lets the one go on that waits, or finds out that it still waits. */
@@ -217,7 +231,8 @@ class Call {
   ): Promise<StartedRun | undefined> => {
     const next = await this.#next(requests, runId)
     // The client may have left while it began.
-    if (next && this.#hasLeft && this.#outlives) this.#end(next.id)
+    if (next && this.#hasLeft && this.#outlives) await this.#end(next.id)
+    this.#isPlain = false
     return next
   }
 

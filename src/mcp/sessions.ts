@@ -16,7 +16,7 @@ const FORMS = '.forms'
 
 /** The calls of sessions that are at work in this process. */
 export class SessionCalls {
-  readonly #calls = new Map<string, () => void>()
+  readonly #calls = new Map<string, () => Promise<void>>()
 
   /** The id of a new session. */
   begin(capabilities: Fields): string {
@@ -29,7 +29,7 @@ export class SessionCalls {
   }
 
   /** A call begins. Gives what is to be called when it is over. */
-  track(request: Request, id: unknown, cancel: () => void): () => void {
+  track(request: Request, id: unknown, cancel: () => Promise<void>): () => void {
     const key = keyOf(request, id)
     if (key === undefined) return () => {}
     this.#calls.set(key, cancel)
@@ -40,8 +40,8 @@ export class SessionCalls {
   }
 
   /** Cancels a call, if it is at work here. */
-  cancel(request: Request, id: unknown): void {
-    this.#calls.get(keyOf(request, id) ?? '')?.()
+  async cancel(request: Request, id: unknown): Promise<void> {
+    await this.#calls.get(keyOf(request, id) ?? '')?.()
   }
 }
 

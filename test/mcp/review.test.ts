@@ -78,11 +78,9 @@ function modern(method: string, params: object, { capabilities = {}, signal, met
   return post({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }, headers, signal)
 }
 
-function legacy(params: object): Request {
-  return post(
-    { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
-    { 'mcp-protocol-version': '2025-11-25' },
-  )
+function legacy(params: object, headers: Readonly<Record<string, string>> = {}): Request {
+  const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
+  return post(body, { 'mcp-protocol-version': '2025-11-25', ...headers })
 }
 
 function post(body: object, headers: Readonly<Record<string, string>>, signal?: AbortSignal): Request {
@@ -204,6 +202,19 @@ describe('a client that leaves', () => {
   })
 })
 
+describe('a client that cancels a call of its session', () => {
+  it.each(['cancel', 'continue'] as const)('ends the run where leaving says `%s`', async disconnect => {
+    const { run, stopped } = holding()
+    const handler = serve(run, { tools: true }, { runs: { disconnect } })
+    const session = { 'mcp-session-id': 'session' }
+    const answer = await handler(legacy({ ...call, _meta: { progressToken: 1 } }, session))
+    const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }
+    expect((await handler(post(cancelled, session))).status).toBe(202)
+    await stopped
+    await answer.text()
+  })
+})
+
 describe('what a client chooses', () => {
   it.each([
     ['a long text', 'x'.repeat(1001)],
@@ -216,16 +227,16 @@ describe('what a client chooses', () => {
     expect(await answer.text()).not.toContain('notifications/progress')
   })
 
-  it('cancels the later one of two calls of one id', () => {
+  it('cancels the later one of two calls of one id', async () => {
     const sessions = new SessionCalls()
     const request = new Request('http://localhost/', {
       headers: { 'mcp-session-id': 'a' },
     })
-    const cancel = vi.fn()
-    const end = sessions.track(request, 1, () => {})
+    const cancel = vi.fn(async () => {})
+    const end = sessions.track(request, 1, async () => {})
     sessions.track(request, 1, cancel)
     end()
-    sessions.cancel(request, 1)
+    await sessions.cancel(request, 1)
     expect(cancel).toHaveBeenCalledOnce()
   })
 })
