@@ -144,7 +144,7 @@ class Call {
       return this.#message(task ?? {})
     } catch (error) {
       if (error instanceof RpcError) return rpcError(id, error)
-      if (isUntold(error)) state.tellThrown('request.failed', error, request)
+      if (isUntold(error) && !this.#hasLeft) state.tellThrown('request.failed', error, request)
       // It goes on, and can be looked at.
       if (task) return this.#message(task)
       const { code, message } = reportError(error, core.production, 'internal_error')
@@ -157,7 +157,7 @@ class Call {
     this.#isOver = true
     this.#hasLeft = true
     this.#reading?.leave()
-    if (this.#outlives && this.#reading) void this.#end(this.#reading.runId)
+    if (this.#outlives && this.#reading) this.#called.state.waitUntil(this.#end(this.#reading.runId))
   }
 
   /**

@@ -1,5 +1,6 @@
 /** What becomes of calls whose clients leave, refuse, or send what nobody expects. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { platform } from '../../src/http/platform.ts'
 import { Agent, createHandler, type Handler, type HandlerOptions, memoryState } from '../../src/index.ts'
 import { type McpOptions, mcp, mcpTasks } from '../../src/mcp/plugin.ts'
 import { streamOf } from '../../src/mcp/progress.ts'
@@ -185,6 +186,19 @@ describe('a client that leaves', () => {
       await stopped
     },
   )
+
+  it('keeps a Worker at work until its task is cancelled', async () => {
+    const gone = new AbortController()
+    const { run, stopped } = holding(() => gone.abort())
+    const handler = serve(run, { tools: true, tasks: mcpTasks({ afterMs: 60_000 }) })
+    const kept: Promise<unknown>[] = []
+    const waitUntil = (promise: Promise<unknown>) => void kept.push(promise)
+    const sent = { capabilities: TASKS, signal: gone.signal }
+    void Promise.resolve(handler(modern('tools/call', call, sent), platform({ waitUntil }))).catch(() => {})
+    await vi.waitFor(() => expect(kept).toHaveLength(1))
+    await kept[0]
+    await stopped
+  })
 
   it('cancels what goes on after an answer that it has given beforehand', async () => {
     const gone = new AbortController()
