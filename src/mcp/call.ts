@@ -83,7 +83,8 @@ class Call {
     const started = await this.#begin()
     if (!(started instanceof StartedRun)) return this.#reply(this.#message(started))
     state.started(started.id)
-    const task = isTask && started.record ? tasks?.created(started.record, core) : undefined
+    const task =
+      isTask && started.record ? tasks?.created(started.record, { core, owner: this.#owner }) : undefined
     if (task && tool.taskSupport === 'required') {
       // Nobody would ever know of it.
       if (request.signal.aborted) await this.#end(started.id)

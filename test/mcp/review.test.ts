@@ -298,3 +298,14 @@ describe('a conversation that is gone', () => {
     expect(await send(handler, again)).toMatchObject({ status: 200, result: { isError: true } })
   })
 })
+
+it('tells for how long a task is kept where a deployment says that of each run', async () => {
+  const tools = [{ of: 'agent', taskSupport: 'required' }] as const
+  const runs = { retentionMs: ({ name }: { readonly name: string }) => (name === 'agent' ? 1234 : 1) }
+  const handler = serve(async () => 'done', { tools, tasks: mcpTasks() }, { runs })
+  const sent = { capabilities: TASKS }
+  const { result } = await send(handler, modern('tools/call', call, sent))
+  expect(result).toMatchObject({ ttlMs: 1234 })
+  const { taskId } = result
+  expect((await send(handler, modern('tasks/get', { taskId }, sent))).result).toMatchObject({ ttlMs: 1234 })
+})
