@@ -35,9 +35,16 @@ function formOf(request: InputRequest, said: string): object {
   }
 }
 
-/** Of an approval there is nothing to fill in: to accept it is to approve. Whatever is no form is asked for as text. */
+/** The form of an approval: a client that accepts a form by itself has not approved. */
+const APPROVAL = {
+  type: 'object',
+  properties: { decision: { type: 'string', enum: ['approve', 'deny'] }, reason: { type: 'string' } },
+  required: ['decision'],
+}
+
+/** Whatever is no form is asked for as text. */
 function schemaOf({ kind, schema }: InputRequest): object {
-  if (kind === 'approval') return { type: 'object', properties: {} }
+  if (kind === 'approval') return APPROVAL
   if (isForm(schema)) return schema
   const answer = isField(schema) ? schema : { type: 'string' }
   return { type: 'object', properties: { answer }, required: ['answer'] }
@@ -76,18 +83,24 @@ export function givenTo(open: readonly InputRequest[], responses: unknown): Give
     const { action, content } = Object(responses[key]) as Fields
     if (!/^(accept|decline|cancel)$/.test(String(action)))
       throw misfit(`inputResponses.${key}.action`, 'must be `accept`, `decline` or `cancel`')
-    const { id, kind } = request
-    if (action === 'accept')
-      answers.push(
-        kind === 'approval' ? { id, decision: 'approve' } : { id, value: answerIn(request, content) },
-      )
-    else if (action === 'decline' && kind === 'approval') answers.push({ id, decision: 'deny' })
+    if (action === 'accept') answers.push(answerTo(request, content, `inputResponses.${key}.content`))
+    else if (action === 'decline' && request.kind === 'approval')
+      answers.push({ id: request.id, decision: 'deny' })
     else isRefused = true
   }
   return { answers, isRefused }
 }
 
-function answerIn({ schema }: InputRequest, content: unknown): unknown {
+function answerTo(request: InputRequest, content: unknown, path: string): Answer {
+  const { id, kind } = request
+  if (kind !== 'approval') return { id, value: valueIn(request, content) }
+  const { decision, reason } = Object(content) as Fields
+  if (decision !== 'approve' && decision !== 'deny')
+    throw misfit(`${path}.decision`, 'must be `approve` or `deny`')
+  return { id, decision, ...(typeof reason === 'string' && reason && { reason }) }
+}
+
+function valueIn({ schema }: InputRequest, content: unknown): unknown {
   if (isForm(schema)) return content ?? {}
   const { answer } = Object(content) as Fields
   if (schema === undefined || isField(schema) || typeof answer !== 'string') return answer

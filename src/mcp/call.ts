@@ -34,11 +34,13 @@ const SOON_MS = 1000
 /** Answers a call. Throws an {@link RpcError}, and as `Core.start` and `Core.answer` do. */
 export async function callTool(rpc: McpRequest, parts: CallParts): Promise<Answer> {
   const { capabilities, request, params } = rpc
-  const { name, arguments: args = {} } = params
+  const { name } = params
+  const args = params.arguments ?? {}
   if (capabilities) checkHeader(request.headers, 'Mcp-Name', name)
   const tool = typeof name === 'string' ? await parts.offer.find(name) : undefined
-  if (tool === undefined || !isObject(args))
-    throw new RpcError(INVALID_PARAMS, '`name` must be a tool, and `arguments` an object', 200)
+  if (tool === undefined)
+    throw new RpcError(INVALID_PARAMS, `There is no tool named \`${String(name).slice(0, 100)}\``, 200)
+  if (!isObject(args)) throw new RpcError(INVALID_PARAMS, '`arguments` must be an object', 200)
   if (capabilities) checkParamHeaders(request.headers, tool.inputSchema, args)
   const isTask = parts.tasks?.takes(rpc, tool, parts.core) ?? false
   return new Call({ ...rpc, tool, args, isTask }, parts).answer()
@@ -105,10 +107,7 @@ class Call {
       untrack()
     })
     // A plain run hears of its caller by itself.
-    if (started.run === undefined) {
-      request.signal.addEventListener('abort', this.#leave)
-      if (request.signal.aborted) this.#leave()
-    }
+    if (started.run === undefined) onAbort(request.signal, this.#leave)
     if (!this.#takesStream) return this.#reply(await last)
     const message = token === undefined ? await within(last, SOON_MS) : undefined
     if (message !== undefined) return this.#reply(message)
@@ -161,15 +160,10 @@ class Call {
     if (this.#outlives && this.#reading) this.#called.state.waitUntil(this.#end(this.#reading.runId))
   }
 
-  /**
-   * The client does not want it any more, and says so in another request. That one reads nothing of this one: a Worker forbids it. The
-   * log of a stored run tells of the end.
-   */
-  readonly #cancel = async (): Promise<void> => {
-    if (this.#isPlain) return this.#leave()
-    this.#hasLeft = true
-    this.#outlives = true
-    if (this.#reading) await this.#end(this.#reading.runId)
+  /** The client does not want it any more: a stored run ends as well, whatever leaving means to it. */
+  readonly #cancel = (): void => {
+    this.#outlives ||= !this.#isPlain
+    this.#leave()
   }
 
   async #end(runId: string): Promise<void> {
@@ -264,11 +258,11 @@ class Call {
     for (const [key, form] of Object.entries(formsOf(requests, reading.text)))
       this.#asked.push({ jsonrpc: '2.0', id: `${handle}/${key}`, ...form })
     reading.wake()
-    for (;;) {
+    for (let wait = MIN_LOOK_MS; ; wait = Math.min(wait * 1.2, MAX_LOOK_MS)) {
       const record = await this.#lastOf(runId)
       if (record.id !== runId) return new StartedRun(undefined, record, core.host, this.#owner)
       if (record.status !== 'input_required' || reading.hasLeft) return undefined
-      await later(LOOK_MS)
+      await later(wait)
     }
   }
 
@@ -297,9 +291,15 @@ class Call {
   }
 }
 
+function onAbort(signal: AbortSignal, listener: () => void): void {
+  signal.addEventListener('abort', listener)
+  if (signal.aborted) listener()
+}
+
 const GONE = 'What waited for this answer is gone: begin again, without `sessionId`'
 
 const REFUSED = 'Nobody has answered: the run was cancelled'
 
-/** Milliseconds between two looks for an answer. */
-const LOOK_MS = 250
+/** Milliseconds between two looks for an answer: at first, and at most. */
+const MIN_LOOK_MS = 250
+const MAX_LOOK_MS = 2000

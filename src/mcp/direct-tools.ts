@@ -63,14 +63,6 @@ export function directTools(options: DirectToolsOptions): DirectTools {
   const { toolkits = [], toolServers, only, taskSupport = 'optional' } = options
   const isOffered = ({ name }: Tool) => only?.includes(name) ?? true
   const own = toolkits.flatMap(({ tools }) => tools).filter(isOffered)
-  const twice = own.find((tool, at) =>
-    own.some((other, before) => before < at && toolName(other.name) === toolName(tool.name)),
-  )
-  if (twice)
-    throw new ServableError(
-      'invalid_options',
-      `\`directTools\`: two tools are named \`${toolName(twice.name)}\``,
-    )
   const schemaOf = objectSchemas(toJsonSchema)
   const agents = Object.fromEntries(own.map(tool => [tool.name, agentOf(tool)]))
   const offeredAs = (tool: Tool, catalog: Catalog): Offered => ({
@@ -95,6 +87,7 @@ export function directTools(options: DirectToolsOptions): DirectTools {
       }
     },
     offeredBy: catalog => ({
+      names: own.map(({ name }) => toolName(name)),
       list: async () =>
         [...own, ...((await toolServers?.tools()) ?? []).filter(isOffered)].map(tool =>
           offeredAs(tool, catalog),

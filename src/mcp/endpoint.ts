@@ -108,7 +108,7 @@ async function answerMessage(
   const { id, method, params } = message
   if (method === undefined) return takeResponse(message, request, state, parts)
   if (id === undefined) {
-    if (method === 'notifications/cancelled') await parts.sessions.cancel(request, params.requestId)
+    if (method === 'notifications/cancelled') parts.sessions.cancel(request, params.requestId)
     return accepted()
   }
   const capabilities = capabilitiesOf(request, { method, params })

@@ -63,11 +63,15 @@ export interface Offered extends Pick<McpTool, 'title' | 'annotations'> {
 
 /** Tools beside those of servables. */
 export interface MoreTools {
+  /** The names that are known from the beginning. */
+  readonly names: readonly string[]
   list(): Promise<readonly Offered[]>
 }
 
 /** The tools of a service. */
-export interface Offer extends MoreTools {
+export interface Offer extends Pick<MoreTools, 'list'> {
+  /** The names that are asked for and not served now. */
+  missing(): readonly string[]
   /** Those of servables. */
   own(): readonly Offered[]
   find(name: string): Promise<Offered | undefined>
@@ -140,12 +144,12 @@ export function createOffer(
     }
   }
   const named = tools === true ? undefined : tools.map(asOffered)
-  const names = named?.map(({ name }) => name)
-  const twice = names?.find((name, at) => names.indexOf(name) < at)
+  const names = [...(named ?? []).map(({ name }) => name), ...(more?.names ?? [])]
+  const twice = names.find((name, at) => names.indexOf(name) < at)
   if (twice !== undefined)
     throw new ServableError(
       'invalid_options',
-      `\`mcp.tools\`: two are named \`${twice}\`: give one a \`name\``,
+      `\`mcp\`: two tools are named \`${twice}\`: give one of \`mcp.tools\` a \`name\``,
     )
   const offered = (tool: ReturnType<typeof asOffered>): Offered[] => {
     const target = findNamed(catalog, tool.of)
@@ -158,6 +162,7 @@ export function createOffer(
   const others = async () => (await more?.list()) ?? []
   return {
     own,
+    missing: () => all().flatMap(tool => (offered(tool).length > 0 ? [] : tool.of)),
     async list() {
       const seen = new Set<string>()
       // The first of a name has it.

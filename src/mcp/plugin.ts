@@ -16,7 +16,7 @@ import { checkOptions, func, path, record, strings } from '../schemas.ts'
 import { AuthSchema, createGuard, type McpAuth } from './auth.ts'
 import type { DirectTools } from './direct-tools.ts'
 import { mcpEndpoint } from './endpoint.ts'
-import { createOffer, type McpTool, type Offered, objectSchemas, type ToJsonSchema } from './offer.ts'
+import { createOffer, type McpTool, type Offer, objectSchemas, type ToJsonSchema } from './offer.ts'
 import type { McpTasks } from './request.ts'
 import { problemError } from './rpc.ts'
 import { createSeal } from './seal.ts'
@@ -155,17 +155,18 @@ function mountMcp(core: Core, options: McpOptions): BuiltInMounted {
     routes: [...routes, ...(guard?.routes ?? [])],
     links: { mcp: place },
     describe: build => build.routes(routes, 'MCP'),
-    begin: () => tellUndescribed(core, offer.own()),
+    begin: () => tellLacks(core, offer),
   }
 }
 
-/** Models choose tools by their descriptions, and know them by their schemas. */
-function tellUndescribed({ log }: Core, offered: readonly Offered[]): void {
-  for (const { name, description, target, outputSchema } of offered) {
-    const warn = (what: string) =>
-      log({ level: 'warn', event: 'mcp.tool', message: `The tool \`${name}\` ${what}` })
-    if (!description) warn('has no description: models choose by it')
+/** Tells the log what is not there yet, and what models cannot choose by. */
+function tellLacks({ log }: Core, offer: Offer): void {
+  const warn = (name: string, what: string) =>
+    log({ level: 'warn', event: 'mcp.tool', message: `The tool \`${name}\` ${what}` })
+  for (const of of offer.missing()) warn(of, 'is not offered: nothing of that name is served')
+  for (const { name, description, target, outputSchema } of offer.own()) {
+    if (!description) warn(name, 'has no description: models choose by it')
     if (target.servable.output && !outputSchema)
-      warn('does not show the schema of its output: give `mcp` the `toJsonSchema` of `servable/mcp`')
+      warn(name, 'does not show the schema of its output: give `mcp` the `toJsonSchema` of `servable/mcp`')
   }
 }

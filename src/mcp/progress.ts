@@ -30,59 +30,64 @@ export function streamOf({ reading, last, token, asked, leave }: Telling): SseSo
   let progress = 0
   let moves = 0
   let toldAt = Date.now() - MIN_GAP_MS
+  let ended: object | undefined
   let isOver = false
+  let wake = () => {}
+  // Once, not at each wait: what waits for a promise stays with it.
+  void last.then(message => {
+    ended = message
+    wake()
+  })
   const tellProgress = () => {
     toldAt = Date.now()
     moves = reading.moves
     const params = { progressToken: token, progress: ++progress, message: reading.news || 'Works' }
     return { jsonrpc: '2.0', method: 'notifications/progress', params }
   }
-  let end: object | undefined
-  let wake = () => {}
-  // Told once: a stream may be open for hours, and whatever waits for a promise is kept as long as that one.
-  void last.then(message => {
-    end = message
-    wake()
-  })
-  /** Waits so many milliseconds, or until the end; perhaps until the run does something. */
-  const pause = (ms: number, isForNews: boolean) =>
-    new Promise<void>(resolve => {
-      const timer = setTimeout(resolve, ms)
-      wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-      reading.onMove = isForNews ? wake : undefined
-    })
   /** The next message; undefined where there is none yet. */
   const look = async () => {
+    if (asked.length > 0) return asked.shift()
+    isOver = ended !== undefined
+    if (ended !== undefined) return ended
     const hasNews = reading.moves > moves
     const since = token === undefined ? 0 : Date.now() - toldAt
     const gap = (hasNews ? MIN_GAP_MS : MAX_GAP_MS) - since
     if (gap <= 0) return tellProgress()
-    if (end === undefined) await pause(gap, !hasNews)
-    isOver = end !== undefined
-    return end
+    await pause(gap, resolve => {
+      wake = resolve
+      reading.onMove = hasNews ? undefined : resolve
+    })
+    return undefined
   }
   const next = async () => {
-    while (!isOver && !reading.hasLeft) {
-      const told = asked.shift() ?? (await look())
+    while (!isOver) {
+      const told = await look()
       if (told !== undefined) return sseData(told)
     }
     return undefined
   }
-  return pulled({ cancel: leave, next })
+  const cancel = () => {
+    isOver = true
+    wake()
+    leave()
+  }
+  return pulled({ cancel, next })
+}
+
+/** Waits so many milliseconds, or until it is woken. */
+async function pause(ms: number, onWait: (wake: () => void) => void): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  await new Promise<void>(resolve => {
+    timer = setTimeout(resolve, ms)
+    onWait(resolve)
+  })
+  clearTimeout(timer)
 }
 
 /** What comes of work within so many milliseconds; undefined where nothing has. */
-export async function within<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const pause = new Promise<undefined>(resolve => {
-    timer = setTimeout(() => resolve(undefined), ms)
+export function within<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms, undefined)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
   })
-  try {
-    return await Promise.race([work, pause])
-  } finally {
-    clearTimeout(timer)
-  }
 }

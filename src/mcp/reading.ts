@@ -43,7 +43,7 @@ export class Reading {
   readonly #tellsMoves: boolean
   readonly #fold: Fold
   #events: AsyncIterableIterator<RunEvent>
-  /** Whoever has asked is gone. */
+  /** Nobody reads on. */
   hasLeft = false
 
   constructor(started: StartedRun, { goOn, maxLength, tellsMoves }: ReadingOptions) {

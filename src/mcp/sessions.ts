@@ -5,6 +5,7 @@
  * @module
  */
 
+import { deferred } from '../wake.ts'
 import { showsForms } from './asking.ts'
 import type { Fields } from './rpc.ts'
 
@@ -16,7 +17,7 @@ const FORMS = '.forms'
 
 /** The calls of sessions that are at work in this process. */
 export class SessionCalls {
-  readonly #calls = new Map<string, () => Promise<void>>()
+  readonly #calls = new Map<string, (value?: undefined) => void>()
 
   /** The id of a new session. */
   begin(capabilities: Fields): string {
@@ -28,20 +29,25 @@ export class SessionCalls {
     return headers.get(SESSION)?.endsWith(FORMS) === true
   }
 
-  /** A call begins. Gives what is to be called when it is over. */
-  track(request: Request, id: unknown, cancel: () => Promise<void>): () => void {
+  /**
+   * A call begins. `onCancel` is called on behalf of the request that has begun it: on Workers no other one may touch what it uses.
+   * Gives what is to be called when it is over.
+   */
+  track(request: Request, id: unknown, onCancel: () => void): () => void {
     const key = keyOf(request, id)
     if (key === undefined) return () => {}
-    this.#calls.set(key, cancel)
+    const { promise, resolve } = deferred<void>()
+    void promise.then(onCancel)
+    this.#calls.set(key, resolve)
     return () => {
       // A later call may have the same id.
-      if (this.#calls.get(key) === cancel) this.#calls.delete(key)
+      if (this.#calls.get(key) === resolve) this.#calls.delete(key)
     }
   }
 
   /** Cancels a call, if it is at work here. */
-  async cancel(request: Request, id: unknown): Promise<void> {
-    await this.#calls.get(keyOf(request, id) ?? '')?.()
+  cancel(request: Request, id: unknown): void {
+    this.#calls.get(keyOf(request, id) ?? '')?.()
   }
 }
 
