@@ -160,10 +160,12 @@ class Call {
     if (this.#outlives && this.#reading) this.#called.state.waitUntil(this.#end(this.#reading.runId))
   }
 
-  /** The client does not want it any more: a stored run ends as well, whatever leaving means to it. */
+  /** The client does not want it any more: a stored run ends, whatever leaving means to it, and its log tells of that. */
   readonly #cancel = (): void => {
-    this.#outlives ||= !this.#isPlain
-    this.#leave()
+    if (this.#isPlain || !this.#reading) return this.#leave()
+    this.#hasLeft = true
+    this.#outlives = true
+    this.#called.state.waitUntil(this.#end(this.#reading.runId))
   }
 
   async #end(runId: string): Promise<void> {
