@@ -62,13 +62,15 @@ class Call {
   readonly #asker: RequestAsker
   readonly #owner: string | null
   #reading: Reading | undefined
+  /** The run at work is a plain one. */
+  #isPlain = false
   /** What the client is asked on its stream. */
   readonly #asked: object[] = []
   /** The run does not end by itself when the client leaves. */
   #outlives: boolean
   #isOver = false
-  /** Nobody answers what it asks on its stream. */
-  #isRefused = false
+  /** The client is gone, or does not want it any more. */
+  #hasLeft = false
 
   constructor(called: Called, parts: CallParts) {
     const { request, state, isTask } = called
@@ -85,8 +87,13 @@ class Call {
     const started = await this.#begin()
     if (!(started instanceof StartedRun)) return this.#reply(this.#message(started))
     state.started(started.id)
-    const task = isTask && started.record ? tasks?.created(started.record, core) : undefined
-    if (task && tool.taskSupport === 'required') return this.#reply(this.#message(task))
+    const task =
+      isTask && started.record ? tasks?.created(started.record, { core, owner: this.#owner }) : undefined
+    if (task && tool.taskSupport === 'required') {
+      // Nobody would ever know of it.
+      if (request.signal.aborted) await this.#end(started.id)
+      return this.#reply(this.#message(task))
+    }
     const { progressToken } = metaOf(params)
     const token = isId(progressToken) ? progressToken : undefined
     const reading = new Reading(started, {
@@ -95,7 +102,8 @@ class Call {
       tellsMoves: token !== undefined,
     })
     this.#reading = reading
-    const untrack = sessions.track(request, id, this.#leave)
+    this.#isPlain = started.run !== undefined
+    const untrack = sessions.track(request, id, this.#cancel)
     const last = this.#last(reading, task).finally(() => {
       this.#isOver = true
       untrack()
@@ -138,19 +146,32 @@ class Call {
       return this.#message(task ?? {})
     } catch (error) {
       if (error instanceof RpcError) return rpcError(id, error)
-      if (isUntold(error)) state.tellThrown('request.failed', error, request)
+      if (isUntold(error) && !this.#hasLeft) state.tellThrown('request.failed', error, request)
+      // It goes on, and can be looked at.
+      if (task) return this.#message(task)
       const { code, message } = reportError(error, core.production, 'internal_error')
       return rpcError(id, new RpcError(rpcCodeOf(code), message, 200, { code }))
     }
   }
 
-  /** The client is gone, or does not want it any more. */
   readonly #leave = (): void => {
     if (this.#isOver) return
     this.#isOver = true
+    this.#hasLeft = true
     this.#reading?.leave()
-    if (this.#outlives && this.#reading)
-      this.#parts.core.host.cancel(this.#reading.runId, this.#owner).catch(() => {})
+    if (this.#outlives && this.#reading) this.#called.state.waitUntil(this.#end(this.#reading.runId))
+  }
+
+  /** The client does not want it any more: a stored run ends, whatever leaving means to it, and its log tells of that. */
+  readonly #cancel = (): void => {
+    if (this.#isPlain || !this.#reading) return this.#leave()
+    this.#hasLeft = true
+    this.#outlives = true
+    this.#called.state.waitUntil(this.#end(this.#reading.runId))
+  }
+
+  async #end(runId: string): Promise<void> {
+    await this.#parts.core.host.cancel(runId, this.#owner).catch(() => {})
   }
 
   /** Starts a run, lets the one go on that waits, or finds out that it still waits. */
@@ -170,12 +191,12 @@ class Call {
     }
     const holder = { owner: this.#owner, tool: tool.name }
     const runId = typeof handle === 'string' ? await seal.open(handle, holder) : undefined
-    if (runId === undefined) throw misfit('requestState', 'is not of this call')
-    const record = await this.#lastOf(runId)
+    if (runId === undefined && requestState !== undefined) throw misfit('requestState', 'is not of this call')
+    const record = runId && (await this.#lastOf(runId).catch(ignoring('run_not_found')))
+    if (!record) return failed(GONE)
     const given = this.#givenTo(record)
     if (given.isRefused) {
-      // A run that waits has ended already.
-      await core.host.cancel(record.id, this.#owner).catch(ignoring('run_ended'))
+      await core.host.cancel(record.id, this.#owner)
       return failed(REFUSED)
     }
     const started = given.answers.length > 0 ? await this.#goOnWith(record.id, given.answers) : undefined
@@ -208,6 +229,14 @@ class Call {
     requests: readonly InputRequest[],
     runId: string,
   ): Promise<StartedRun | undefined> => {
+    const next = await this.#next(requests, runId)
+    // The client may have left while it began.
+    if (next && this.#hasLeft && this.#outlives) await this.#end(next.id)
+    this.#isPlain = false
+    return next
+  }
+
+  async #next(requests: readonly InputRequest[], runId: string): Promise<StartedRun | undefined> {
     const { params, request, capabilities } = this.#called
     const { inputResponses, requestState } = params
     // Questions may be answered before they are asked. What a person approves they must have seen.
@@ -228,29 +257,21 @@ class Call {
     runId: string,
     reading: Reading,
   ): Promise<StartedRun | undefined> {
-    const { seal, core, sessions } = this.#parts
+    const { seal, core } = this.#parts
     this.#outlives = true
     const handle = await seal.close(runId, { owner: this.#owner, tool: '' })
     for (const [key, form] of Object.entries(formsOf(requests, reading.text)))
       this.#asked.push({ jsonrpc: '2.0', id: `${handle}/${key}`, ...form })
-    const untrack = sessions.ask(runId, () => {
-      this.#isRefused = true
-    })
     reading.wake()
-    try {
-      for (let wait = MIN_LOOK_MS; ; wait = Math.min(wait * 1.2, MAX_LOOK_MS)) {
-        const record = await this.#lastOf(runId)
-        if (record.id !== runId) return new StartedRun(undefined, record, core.host, this.#owner)
-        if (record.status !== 'input_required' || reading.hasLeft || this.#isRefused) return undefined
-        await later(wait)
-      }
-    } finally {
-      untrack()
+    for (let wait = MIN_LOOK_MS; ; wait = Math.min(wait * 1.2, MAX_LOOK_MS)) {
+      const record = await this.#lastOf(runId)
+      if (record.id !== runId) return new StartedRun(undefined, record, core.host, this.#owner)
+      if (record.status !== 'input_required' || reading.hasLeft) return undefined
+      await later(wait)
     }
   }
 
   async #resultOf(outcome: Outcome, runId: string): Promise<object> {
-    if (this.#isRefused) return failed(REFUSED)
     const isWaiting = 'result' in outcome && outcome.result.requests
     return isWaiting ? this.#ask(runId, outcome.result.text) : endOf(outcome, this.#called, this.#parts.core)
   }
@@ -280,7 +301,9 @@ function onAbort(signal: AbortSignal, listener: () => void): void {
   if (signal.aborted) listener()
 }
 
-const REFUSED = 'Nobody has answered: the run does not go on'
+const GONE = 'What waited for this answer is gone: begin again, without `sessionId`'
+
+const REFUSED = 'Nobody has answered: the run was cancelled'
 
 /** Milliseconds between two looks for an answer: at first, and at most. */
 const MIN_LOOK_MS = 250

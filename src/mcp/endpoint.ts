@@ -136,14 +136,14 @@ async function takeResponse(
   { id, result }: Message,
   request: Request,
   state: RequestState,
-  { core, seal, sessions }: EndpointParts,
+  { core, seal }: EndpointParts,
 ): Promise<Answer> {
   const [, handle = '', key = ''] = /^([^/]+)\/(.*)$/s.exec(String(id)) ?? []
   const runId = await seal.open(handle, { owner: state.owner, tool: '' })
   if (runId === undefined) return accepted()
   const { requests = [] } = await core.host.get(runId, state.owner)
   const { answers, isRefused } = givenTo(requests, { [key]: result ?? { action: 'cancel' } })
-  if (isRefused) sessions.refuse(runId)
+  if (isRefused) await core.host.cancel(runId, state.owner)
   else if (answers.length > 0)
     await core.answer(
       { id: runId, answers, isBackground: true },

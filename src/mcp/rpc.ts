@@ -47,10 +47,10 @@ export const HEADER_MISMATCH = -32020
 export const MISSING_CAPABILITY = -32021
 export const UNSUPPORTED_VERSION = -32022
 
-/** Most characters of an id: each message of a stream repeats it. */
+/** Most characters of an id or a token: each message of a stream repeats it. */
 const MAX_ID = 1000
 
-/** Whether a value may name a request, or its progress. */
+/** Whether a value can be an id, or a token of progress. */
 export function isId(value: unknown): value is Id {
   return Number.isInteger(value) || (typeof value === 'string' && value.length <= MAX_ID)
 }

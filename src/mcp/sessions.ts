@@ -39,18 +39,10 @@ export class SessionCalls {
     const { promise, resolve } = deferred<void>()
     void promise.then(onCancel)
     this.#calls.set(key, resolve)
-    return () => this.#calls.delete(key)
-  }
-
-  /** A call asks its client on its stream. Gives what is to be called once it is answered. */
-  ask(runId: string, refuse: () => void): () => void {
-    this.#calls.set(runId, refuse)
-    return () => this.#calls.delete(runId)
-  }
-
-  /** Nobody answers what a run asks: the call is told, if it is at work here. */
-  refuse(runId: string): void {
-    this.#calls.get(runId)?.()
+    return () => {
+      // A later call may have the same id.
+      if (this.#calls.get(key) === resolve) this.#calls.delete(key)
+    }
   }
 
   /** Cancels a call, if it is at work here. */
