@@ -1,0 +1,50 @@
+/** `@ai-sdk/mcp`: what it lists becomes tools of the AI SDK. */
+import { auth, createMCPClient, ElicitationRequestSchema, type MCPClient } from '@ai-sdk/mcp'
+import { Memory } from './memory.ts'
+import type { Connect, Connected, Result, SigningIn } from './way.ts'
+
+export const connecting: Connect = async ({ url, token, say }) => {
+  const headers = { authorization: `Bearer ${token}` }
+  const client = await createMCPClient({
+    transport: { type: 'http', url, headers },
+    capabilities: say ? { elicitation: {} } : {},
+  })
+  if (say) client.onElicitationRequest(ElicitationRequestSchema, ({ params }) => ({ ...say(params) }))
+  return connected(client)
+}
+
+function connected(client: MCPClient): Connected {
+  return {
+    // It does not tell.
+    revision: undefined,
+    instructions: client.instructions,
+    tools: async () => (await client.listTools()).tools,
+    async call(name, args, { signal } = {}) {
+      // It does not know tools whose names it has not been told.
+      const definitions = { tools: [{ name, inputSchema: { type: 'object' as const } }] }
+      const tool = client.toolsFromDefinitions(definitions)[name]
+      return (await tool?.execute(args, {
+        toolCallId: '1',
+        messages: [],
+        ...(signal && { abortSignal: signal }),
+      } as unknown as Parameters<typeof tool.execute>[1])) as Result
+    },
+    close: () => client.close(),
+  }
+}
+
+export function signingIn(): SigningIn {
+  const authProvider = new Memory()
+  const connect = (url: string) => createMCPClient({ transport: { type: 'http', url, authProvider } })
+  return {
+    async ask(url) {
+      await connect(url).catch(() => {})
+      if (authProvider.sentTo === undefined) throw new Error('nobody is asked for permission')
+      return authProvider.sentTo
+    },
+    async finish(url, code) {
+      await auth(authProvider, { serverUrl: url, authorizationCode: code })
+      return connected(await connect(url))
+    },
+  }
+}
