@@ -20,6 +20,7 @@ interface Clients {
   readonly WAYS: Readonly<Record<string, Connect>>
   readonly SIGNING_IN: Readonly<Record<string, () => SigningIn>>
   tasksAt(place: Place): Promise<Tasks>
+  modelCalls(place: Place, names: readonly string[]): Promise<unknown>
 }
 
 const WAYS: Readonly<Record<string, Traits>> = {
@@ -53,7 +54,26 @@ describe('Node, in memory', () => clientCases(nodeInMemory, Object.keys(WAYS)))
 
 describe('workerd, in Durable Objects', ELSEWHERE, () => clientCases(workerd, FEW))
 
-describe('the inspector', () => inspectorCases(served(() => nodeInMemory(''))))
+describe('once more on Node', () => {
+  const server = served(() => nodeInMemory(''))
+
+  describe('the inspector', () => inspectorCases(server))
+
+  it('a model of the AI SDK is shown what tools give', async () => {
+    const names = ['says', 'draws', 'weighs', 'refuses']
+    const said = await clients.modelCalls({ url: `${server().url}/mcp`, token: TOKEN }, names)
+    const text = (told: string) => ({ type: 'text', text: told })
+    const picture = { type: 'image-data', mediaType: 'image/png' }
+    const given = [
+      [text('Hello, Ann!')],
+      [text('Here it is.'), picture],
+      [text('{"grams":12}')],
+      [text('Internal server error')],
+    ]
+    const content = given.map((value, at) => ({ toolName: names[at], output: { type: 'content', value } }))
+    expect(said).toMatchObject([{ role: 'assistant' }, { role: 'tool', content }])
+  })
+})
 
 describe('Bun', ELSEWHERE, () => smokeCases(() => startBun('test/runtimes/entries/mcp-clients-bun.ts')))
 

@@ -164,7 +164,7 @@ export function wayCases({ revision, callsAgain }: Traits, connect: () => Connec
 
 /** A call, a question and its answer, and a call that is left: what may differ between runtimes. */
 export function shortCases(traits: Traits, connect: () => Connect, server: Server): void {
-  it('calls, answers and leaves', async () => {
+  it(`calls, answers and leaves in ${traits.revision}`, async () => {
     const client = await connect()({
       url: `${server().url}/mcp`,
       token: TOKEN,

@@ -1,7 +1,9 @@
 /** `@ai-sdk/mcp`: what it lists becomes tools of the AI SDK. */
 import { auth, createMCPClient, ElicitationRequestSchema, type MCPClient } from '@ai-sdk/mcp'
+import { generateText, type ModelMessage, stepCountIs, type ToolSet } from 'ai'
+import { MockLanguageModelV4 } from 'ai/test'
 import { Memory } from './memory.ts'
-import type { Connect, Connected, Result, SigningIn } from './way.ts'
+import type { Connect, Connected, Place, Result, SigningIn } from './way.ts'
 
 export const connecting: Connect = async ({ url, token, say }) => {
   const headers = { authorization: `Bearer ${token}` }
@@ -47,4 +49,32 @@ export function signingIn(): SigningIn {
       return connected(await connect(url))
     },
   }
+}
+
+/** Has a model call the tools of a service, all at once. Gives the messages that the calls come to. */
+export async function modelCalls(place: Place, names: readonly string[]): Promise<readonly ModelMessage[]> {
+  const headers = { authorization: `Bearer ${place.token}` }
+  const client = await createMCPClient({ transport: { type: 'http', url: place.url, headers } })
+  const usage = {
+    inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: 1, text: 1, reasoning: 0 },
+  }
+  const calls = names.map(toolName => ({
+    type: 'tool-call' as const,
+    toolCallId: toolName,
+    toolName,
+    input: '{"input":"Ann"}',
+  }))
+  const model = new MockLanguageModelV4({
+    doGenerate: {
+      content: calls,
+      finishReason: { unified: 'tool-calls', raw: undefined },
+      usage,
+      warnings: [],
+    },
+  })
+  const tools = (await client.tools()) as unknown as ToolSet
+  const { response } = await generateText({ model, tools, prompt: 'x', stopWhen: stepCountIs(1) })
+  await client.close()
+  return response.messages
 }

@@ -4,6 +4,7 @@ import * as two from './client-2.ts'
 import * as one from './sdk-1.ts'
 import type { Connect, SigningIn } from './way.ts'
 
+export { modelCalls } from './ai-sdk.ts'
 export { tasksAt } from './tasks.ts'
 
 /** Every way to connect. */
