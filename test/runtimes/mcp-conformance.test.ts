@@ -9,6 +9,7 @@ import { NOT_PASSED } from '../frameworks/mcp-conformance/not-passed.ts'
 import { type Installed, install } from '../frameworks/served-framework.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { type Deploy, deploymentsOf } from './deployments.ts'
+import { root } from './process.ts'
 
 const DEMANDED: Readonly<Record<string, readonly string[]>> = {
   '2026-07-28': ['--requirements', '2026-07-28'],
@@ -35,6 +36,27 @@ const { nodeInMemory, workerd } = deploymentsOf('mcp-conformance')
 describe.concurrent('Node, in memory', () => conformanceCases(nodeInMemory))
 
 describe.concurrent('workerd, in Durable Objects', ELSEWHERE, () => conformanceCases(workerd))
+
+it('the page about MCP names the scenarios that are not passed, and what they need', async () => {
+  const [, table = ''] = (await readFile(join(root, 'docs/mcp.md'), 'utf8')).split(
+    '| revision | scenario | needs |',
+  )
+  const told: string[] = []
+  const rows = table.split('\n\n')[0]?.split('\n').slice(2) ?? []
+  for (const row of rows) {
+    const [, revisions = '', scenarios = '', needs = ''] = row.split('|').map(cell => cell.trim())
+    const names = [...scenarios.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
+    for (const revision of revisions === 'all three' ? Object.keys(NOT_PASSED) : revisions.split(', '))
+      for (const name of names)
+        told.push(`${revision} ${name.replace(/^-/, 'input-required-result-')}: ${needs}`)
+  }
+  const known = Object.entries(NOT_PASSED).flatMap(([revision, scenarios]) =>
+    Object.entries(scenarios).map(
+      ([name, checks]) => `${revision} ${name}: ${[...new Set(Object.values(checks))].join(', ')}`,
+    ),
+  )
+  expect(told.sort()).toEqual(known.sort())
+})
 
 interface Check {
   readonly id: string
