@@ -20,7 +20,7 @@ interface Clients {
   readonly WAYS: Readonly<Record<string, Connect>>
   readonly SIGNING_IN: Readonly<Record<string, () => SigningIn>>
   tasksAt(place: Place): Promise<Tasks>
-  modelCalls(place: Place, names: readonly string[]): Promise<unknown>
+  modelCalls(place: Place, names: readonly string[]): Promise<unknown[]>
 }
 
 const WAYS: Readonly<Record<string, Traits>> = {
@@ -32,13 +32,14 @@ const WAYS: Readonly<Record<string, Traits>> = {
   'sdk 1, 2025-11-25': { revision: '2025-11-25' },
   'sdk 1, 2025-06-18': { revision: '2025-06-18' },
   'sdk 1, 2025-03-26': { revision: '2025-03-26' },
-  '@ai-sdk/mcp': { isPlain: true },
+  '@ai-sdk/mcp 1': { isPlain: true },
+  '@ai-sdk/mcp 2': { isPlain: true, callsAgain: true },
 }
 
 /** Those that differ in what a runtime sees of them. */
-const FEW = ['client 2, 2026-07-28', 'client 2, 2025-11-25', 'sdk 1, 2025-03-26', '@ai-sdk/mcp']
+const FEW = ['client 2, 2026-07-28', 'client 2, 2025-11-25', 'sdk 1, 2025-03-26', '@ai-sdk/mcp 2']
 
-const SIGNING_IN = ['client 2, 2026-07-28', 'client 2, 2025-11-25', 'sdk 1', '@ai-sdk/mcp']
+const SIGNING_IN = ['client 2, 2026-07-28', 'client 2, 2025-11-25', 'sdk 1', '@ai-sdk/mcp 1', '@ai-sdk/mcp 2']
 
 let installed: Installed
 let clients: Clients
@@ -63,7 +64,7 @@ describe('once more on Node', () => {
     const names = ['says', 'draws', 'weighs', 'refuses']
     const said = await clients.modelCalls({ url: `${server().url}/mcp`, token: TOKEN }, names)
     const text = (told: string) => ({ type: 'text', text: told })
-    const picture = { type: 'image-data', mediaType: 'image/png' }
+    const picture = { type: expect.stringMatching(/^(image-data|file|file-data)$/), mediaType: 'image/png' }
     const given = [
       [text('Hello, Ann!')],
       [text('Here it is.'), picture],
@@ -71,7 +72,8 @@ describe('once more on Node', () => {
       [text('Internal server error')],
     ]
     const content = given.map((value, at) => ({ toolName: names[at], output: { type: 'content', value } }))
-    expect(said).toMatchObject([{ role: 'assistant' }, { role: 'tool', content }])
+    const messages = [{ role: 'assistant' }, { role: 'tool', content }]
+    expect(said).toMatchObject([messages, messages])
   })
 })
 

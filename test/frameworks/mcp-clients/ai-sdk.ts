@@ -1,21 +1,32 @@
-/** `@ai-sdk/mcp`: what it lists becomes tools of the AI SDK. */
-import { auth, createMCPClient, ElicitationRequestSchema, type MCPClient } from '@ai-sdk/mcp'
+/**
+ * `@ai-sdk/mcp`, in two majors: 1 knows the revisions before 2026-07-28, and 2 begins with that one. What they list becomes tools
+ * of the AI SDK.
+ */
+import * as two from '@ai-sdk/mcp'
+import * as one from '@ai-sdk/mcp-1'
 import { generateText, type ModelMessage, stepCountIs, type ToolSet } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 import { Memory } from './memory.ts'
 import type { Connect, Connected, Place, Result, SigningIn } from './way.ts'
 
-export const connecting: Connect = async ({ url, token, say }) => {
-  const headers = { authorization: `Bearer ${token}` }
-  const client = await createMCPClient({
-    transport: { type: 'http', url, headers },
-    capabilities: say ? { elicitation: {} } : {},
-  })
-  if (say) client.onElicitationRequest(ElicitationRequestSchema, ({ params }) => ({ ...say(params) }))
-  return connected(client)
-}
+type Major = typeof two
 
-function connected(client: MCPClient): Connected {
+/** Their types differ in what nobody uses here, so the newest stand for both. */
+export const MAJORS = [one, two] as unknown as [Major, Major]
+
+export const connecting =
+  ({ createMCPClient, ElicitationRequestSchema }: Major): Connect =>
+  async ({ url, token, say }) => {
+    const headers = { authorization: `Bearer ${token}` }
+    const client = await createMCPClient({
+      transport: { type: 'http', url, headers },
+      capabilities: say ? { elicitation: {} } : {},
+    })
+    if (say) client.onElicitationRequest(ElicitationRequestSchema, ({ params }) => ({ ...say(params) }))
+    return connected(client)
+  }
+
+function connected(client: two.MCPClient): Connected {
   return {
     // It does not tell.
     revision: undefined,
@@ -35,7 +46,7 @@ function connected(client: MCPClient): Connected {
   }
 }
 
-export function signingIn(): SigningIn {
+export function signingIn({ auth, createMCPClient }: Major): SigningIn {
   const authProvider = new Memory()
   const connect = (url: string) => createMCPClient({ transport: { type: 'http', url, authProvider } })
   return {
@@ -52,9 +63,13 @@ export function signingIn(): SigningIn {
 }
 
 /** Has a model call the tools of a service, all at once. Gives the messages that the calls come to. */
-export async function modelCalls(place: Place, names: readonly string[]): Promise<readonly ModelMessage[]> {
-  const headers = { authorization: `Bearer ${place.token}` }
-  const client = await createMCPClient({ transport: { type: 'http', url: place.url, headers } })
+export async function modelCalls(
+  { createMCPClient }: Major,
+  { url, token }: Place,
+  names: readonly string[],
+): Promise<readonly ModelMessage[]> {
+  const headers = { authorization: `Bearer ${token}` }
+  const client = await createMCPClient({ transport: { type: 'http', url, headers } })
   const usage = {
     inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
     outputTokens: { total: 1, text: 1, reasoning: 0 },

@@ -2,9 +2,8 @@
 import * as ai from './ai-sdk.ts'
 import * as two from './client-2.ts'
 import * as one from './sdk-1.ts'
-import type { Connect, SigningIn } from './way.ts'
+import type { Connect, Place, SigningIn } from './way.ts'
 
-export { modelCalls } from './ai-sdk.ts'
 export { tasksAt } from './tasks.ts'
 
 /** Every way to connect. */
@@ -17,7 +16,8 @@ export const WAYS: Readonly<Record<string, Connect>> = {
   'sdk 1, 2025-11-25': one.connecting('2025-11-25'),
   'sdk 1, 2025-06-18': one.connecting('2025-06-18'),
   'sdk 1, 2025-03-26': one.connecting('2025-03-26'),
-  '@ai-sdk/mcp': ai.connecting,
+  '@ai-sdk/mcp 1': ai.connecting(ai.MAJORS[0]),
+  '@ai-sdk/mcp 2': ai.connecting(ai.MAJORS[1]),
 }
 
 /** Those that sign in. */
@@ -25,5 +25,11 @@ export const SIGNING_IN: Readonly<Record<string, () => SigningIn>> = {
   'client 2, 2026-07-28': () => two.signingIn(two.modern),
   'client 2, 2025-11-25': () => two.signingIn(two.legacy('2025-11-25')),
   'sdk 1': one.signingIn,
-  '@ai-sdk/mcp': ai.signingIn,
+  '@ai-sdk/mcp 1': () => ai.signingIn(ai.MAJORS[0]),
+  '@ai-sdk/mcp 2': () => ai.signingIn(ai.MAJORS[1]),
+}
+
+/** Has a model call tools, with each major of the AI SDK's client. */
+export function modelCalls(place: Place, names: readonly string[]): Promise<unknown[]> {
+  return Promise.all(ai.MAJORS.map(major => ai.modelCalls(major, place, names)))
 }
