@@ -20,6 +20,8 @@ const LONGEST = [
   'a2a/broken-store',
   'runtimes/socket',
   'runtimes/openai-clients',
+  'runtimes/mcp-clients',
+  'runtimes/mcp-conformance',
   'runtimes/tool-servers',
   'a2a/mutations',
   'runs/broken-store',

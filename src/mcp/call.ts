@@ -13,7 +13,7 @@ import type { Answer } from '../http/context.ts'
 import { StartedRun } from '../http/start-run.ts'
 import type { RunRecord } from '../runs/record.ts'
 import { isObject, misfit } from '../validation.ts'
-import { later } from '../wake.ts'
+import { deferred, later } from '../wake.ts'
 import { jsonReply, sseReply } from '../web/reply.ts'
 import { counted } from '../web/sse.ts'
 import { formsOf, givenTo, showsForms } from './asking.ts'
@@ -66,6 +66,8 @@ class Call {
   #isPlain = false
   /** What the client is asked on its stream. */
   readonly #asked: object[] = []
+  /** It is asked now: only a stream can. */
+  readonly #isAsked = deferred<undefined>()
   /** The run does not end by itself when the client leaves. */
   #outlives: boolean
   #isOver = false
@@ -111,7 +113,8 @@ class Call {
     // A plain run hears of its caller by itself.
     if (started.run === undefined) onAbort(request.signal, this.#leave)
     if (!this.#takesStream) return this.#reply(await last)
-    const message = token === undefined ? await within(last, SOON_MS) : undefined
+    const soon = Promise.race([last, this.#isAsked.promise])
+    const message = token === undefined ? await within(soon, SOON_MS) : undefined
     if (message !== undefined) return this.#reply(message)
     const source = streamOf({ reading, last, token, asked: this.#asked, leave: this.#leave })
     return sseReply(counted(source, core.openStream), this.#headers)
@@ -262,6 +265,7 @@ class Call {
     const handle = await seal.close(runId, { owner: this.#owner, tool: '' })
     for (const [key, form] of Object.entries(formsOf(requests, reading.text)))
       this.#asked.push({ jsonrpc: '2.0', id: `${handle}/${key}`, ...form })
+    this.#isAsked.resolve(undefined)
     reading.wake()
     for (let wait = MIN_LOOK_MS; ; wait = Math.min(wait * 1.2, MAX_LOOK_MS)) {
       const record = await this.#lastOf(runId)

@@ -137,7 +137,8 @@ async function standingOf(
   })
   const tool = (await offer.list()).find(({ target }) => target.kind === kind && target.name === name)
   try {
-    return { status: 'completed', result: endOf(await done, { request, tool }, core) }
+    const result = { resultType: 'complete', ...endOf(await done, { request, tool }, core) }
+    return { status: 'completed', result }
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
     const { code, message, data } = error

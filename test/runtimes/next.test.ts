@@ -26,10 +26,12 @@ import { runCases } from '../contracts/gateway/runs.ts'
 import { NARROW } from '../contracts/gateway/service.ts'
 import { ask, expectProblem, jsonRequest, post, run } from '../contracts/http/client.ts'
 import { httpContract } from '../contracts/http.ts'
+import { shortCases } from '../contracts/mcp-clients/ways.ts'
 import { countingCases } from '../contracts/metrics/counting.ts'
 import { aiContract } from '../contracts/model-agent.ts'
 import { runsContract } from '../contracts/runs.ts'
 import { served } from '../contracts/served.ts'
+import { connecting, legacy, modern } from '../frameworks/mcp-clients/client-2.ts'
 import { buildNextApps, type NextApps } from './next-apps.ts'
 import { chatCases } from './next-chat.ts'
 
@@ -79,6 +81,12 @@ adminContract('a Node route', () => deploy('admin')(''))
 describe('a model-backed agent on a Node route', () => aiContract(deploy('ai')))
 
 describe('chats on a Node route', () => aiSdkUiContract(deploy('ai-sdk-ui')))
+
+describe('MCP on a Node route', () => {
+  const server = served(() => deploy('mcp-clients')(''))
+  shortCases({ revision: '2026-07-28' }, () => connecting(modern), server)
+  shortCases({ revision: '2025-06-18' }, () => connecting(legacy('2025-06-18')), server)
+})
 
 describe('the client on a Node route', () => clientContract(clientServer(), () => deploy('client')('')))
 

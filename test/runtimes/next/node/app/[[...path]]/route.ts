@@ -51,6 +51,10 @@ const services: Readonly<Record<string, () => Promise<Handler>>> = {
     const { aiSdkUiHandler, aiSdkUiOptions } = await import('../../../../../contracts/ai-sdk-ui/service.ts')
     return aiSdkUiHandler(aiSdkUiOptions(memoryState(), process.env.SETTINGS))
   },
+  async 'mcp-clients'() {
+    const { mcpClientsHandler } = await import('../../../../../contracts/mcp-clients/service.ts')
+    return mcpClientsHandler(memoryState())
+  },
   kept: async () => kept,
   client: async () => (await import('../../../../../contracts/client/exercise.ts')).answerExercise,
   async gateway() {
