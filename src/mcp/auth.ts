@@ -9,11 +9,12 @@ import * as v from 'valibot'
 import type { Core } from '../core/built-in.ts'
 import { ServableError } from '../errors.ts'
 import { bearerIn, identifyBy } from '../http/authentication.ts'
-import type { RequestState, Route } from '../http/context.ts'
+import type { Route } from '../http/context.ts'
 import { type Identity, isIdentity } from '../http/platform.ts'
-import { func, strings } from '../schemas.ts'
+import { checkOptions, func, strings } from '../schemas.ts'
 import { jsonReply } from '../web/reply.ts'
 import { isResponse } from '../web/response.ts'
+import type { Guard, McpAuth } from './request.ts'
 
 /** Whoever has a token. */
 export interface TokenOwner extends Identity {
@@ -22,7 +23,7 @@ export interface TokenOwner extends Identity {
 }
 
 /** How the endpoint is protected. */
-export interface McpAuth {
+export interface McpAuthOptions {
   /** The addresses of the servers that give tokens. */
   readonly authorizationServers: readonly string[]
   /** The address of the endpoint, for which tokens are made. Default: `publicUrl` with the path. */
@@ -40,31 +41,32 @@ export interface McpAuth {
 
 const address = v.pipe(v.string(), v.url('must be an absolute URL'))
 
-/** The schema of these options. */
-export const AuthSchema: v.GenericSchema<unknown> = v.strictObject({
+const OptionsSchema = v.strictObject({
   authorizationServers: v.pipe(v.array(address), v.minLength(1, 'must name at least one')),
   resource: v.optional(address),
   scopes: v.optional(strings),
   verify: v.optional(func),
 })
 
-/** Lets those in who may call. */
-export interface Guard {
-  /** Throws `unauthorized` and `forbidden`. */
-  check(request: Request, state: RequestState): Promise<void>
-  /** Says in the answer to a stranger where tokens come from. */
-  challenge(answer: Response): Response
-  readonly routes: readonly Route[]
-  readonly decidesItself: boolean
-}
-
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
-/** Makes a guard. Throws `invalid_options` where nobody knows the address of the endpoint. */
-export function createGuard(auth: McpAuth, path: string, { publicUrl }: Pick<Core, 'publicUrl'>): Guard {
-  const { authorizationServers, scopes = [], verify, resource = publicUrl && publicUrl + path } = auth
-  if (resource === undefined)
-    throw new ServableError('invalid_options', '`mcp.auth` needs `resource`, or the handler `publicUrl`')
+/**
+ * Protects the endpoint, and tells clients where they get tokens. Throws `invalid_options`, also where nobody knows the address of the
+ * endpoint.
+ */
+export function mcpAuth(options: McpAuthOptions): McpAuth {
+  checkOptions('mcpAuth', OptionsSchema, options)
+  return { guard: (path, core) => createGuard(options, path, core) }
+}
+
+function createGuard(
+  { authorizationServers, scopes = [], verify, resource: given }: McpAuthOptions,
+  path: string,
+  { publicUrl }: Pick<Core, 'publicUrl'>,
+): Guard {
+  const resource = given ?? (publicUrl && publicUrl + path)
+  if (!resource)
+    throw new ServableError('invalid_options', '`mcpAuth` needs `resource`, or the handler `publicUrl`')
   const { origin, pathname } = new URL(resource)
   const scope = scopes.length > 0 ? `, scope="${scopes.join(' ')}"` : ''
   const challenge = (error = '') =>

@@ -174,7 +174,10 @@ class Call {
   }
 
   async #end(runId: string): Promise<void> {
-    await this.#parts.core.host.cancel(runId, this.#owner).catch(() => {})
+    const { state, request } = this.#called
+    await this.#parts.core.host.cancel(runId, this.#owner).catch(error => {
+      if (isUntold(error)) state.tellThrown('request.failed', error, request)
+    })
   }
 
   /** Starts a run, lets the one go on that waits, or finds out that it still waits. */
@@ -268,9 +271,9 @@ class Call {
     this.#isAsked.resolve(undefined)
     reading.wake()
     for (let wait = MIN_LOOK_MS; ; wait = Math.min(wait * 1.2, MAX_LOOK_MS)) {
-      const record = await this.#lastOf(runId)
-      if (record.id !== runId) return new StartedRun(undefined, record, core.host, this.#owner)
-      if (record.status !== 'input_required' || reading.hasLeft) return undefined
+      const record = await this.#lastOf(runId).catch(ignoring('state_unavailable'))
+      if (record && record.id !== runId) return new StartedRun(undefined, record, core.host, this.#owner)
+      if ((record && record.status !== 'input_required') || reading.hasLeft) return undefined
       await later(wait)
     }
   }
@@ -286,8 +289,10 @@ class Call {
     const { seal, core } = this.#parts
     const { status, requests = [] } = await core.host.get(runId, this.#owner)
     if (status !== 'input_required') return failed(REFUSED)
-    if (requests.some(({ kind }) => kind === 'client_tool'))
+    if (requests.some(({ kind }) => kind === 'client_tool')) {
+      await this.#end(runId)
       return failed('The agent asks for a tool of its client: clients of MCP run none')
+    }
     const handle = await seal.close(runId, { owner: this.#owner, tool: tool.name })
     if (capabilities && showsForms(capabilities))
       return { resultType: 'input_required', inputRequests: formsOf(requests, said), requestState: handle }

@@ -16,7 +16,7 @@ const OURS = /^(internal_error|interrupted|invalid_event)$/
 /** The result of a run that has ended. Throws an {@link RpcError} for a failure of the service. */
 export function endOf(
   outcome: Outcome,
-  { request, tool }: { readonly request: Request; readonly tool: Offered | undefined },
+  { request, tool }: { readonly request: Request; readonly tool: Offered },
   { publicUrl = request.url }: Pick<Core, 'publicUrl'>,
 ): ToolResult & { readonly _meta?: object } {
   if ('error' in outcome) {
@@ -24,11 +24,11 @@ export function endOf(
     if (OURS.test(code)) throw new RpcError(INTERNAL_ERROR, error, 200, { code })
     return failed(error)
   }
-  const { finishReason, runId } = outcome.result
+  const { finishReason, runId, structured } = outcome.result
   if (finishReason === 'cancelled') return failed('The run was cancelled')
   const told = resultOf(outcome.result, publicUrl)
   // A client refuses a result without the structured content that was promised.
-  const isShort = !told.structuredContent && tool?.outputSchema
+  const isShort = structured === null && tool.outputSchema
   const hasFailed = isShort || /^(rejected|auth_required)$/.test(finishReason)
   return { ...told, ...(hasFailed && { isError: true }), _meta: { 'servable/runId': runId } }
 }

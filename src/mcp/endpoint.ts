@@ -12,11 +12,10 @@ import { LOOPBACK_ADDRESS, LOOPBACK_NAME } from '../web/ip-address.ts'
 import { problemResponse } from '../web/problem.ts'
 import { jsonReply } from '../web/reply.ts'
 import { givenTo } from './asking.ts'
-import type { Guard } from './auth.ts'
 import { callTool } from './call.ts'
 import { capabilitiesOf, LEGACY, MODERN, own } from './era.ts'
 import { specOf } from './offer.ts'
-import type { CallParts, McpRequest, Method } from './request.ts'
+import type { CallParts, Guard, McpRequest, Method } from './request.ts'
 import {
   errorReply,
   type Id,

@@ -197,5 +197,7 @@ export async function askedOf({ input, target }: Offered, args: Fields): Promise
   if (input === undefined) return { target, ...validate(ArgumentsSchema, args, 'invalid_body', 'arguments') }
   const fit = await fitOf(args, input)
   if ('misfit' in fit) throw misfit('arguments', `do not fit: ${fit.misfit}`)
-  return { target, input: [{ type: 'data', data: args }] }
+  // Direct tools read their arguments themselves.
+  const data = target.scope ? args : JSON.parse(JSON.stringify(fit.value))
+  return { target, input: [{ type: 'data', data }] }
 }

@@ -13,20 +13,26 @@ import type { Route } from '../http/context.ts'
 import { joinPath } from '../http/router.ts'
 import { VERSION } from '../http/version.ts'
 import { checkOptions, func, path, record, strings } from '../schemas.ts'
-import { AuthSchema, createGuard, type McpAuth } from './auth.ts'
 import type { DirectTools } from './direct-tools.ts'
 import { mcpEndpoint } from './endpoint.ts'
-import { createOffer, type McpTool, type Offer, objectSchemas, type ToJsonSchema } from './offer.ts'
-import type { McpTasks } from './request.ts'
+import {
+  ANY_INPUT,
+  createOffer,
+  type McpTool,
+  type Offer,
+  objectSchemas,
+  type ToJsonSchema,
+} from './offer.ts'
+import type { McpAuth, McpTasks } from './request.ts'
 import { problemError } from './rpc.ts'
 import { createSeal } from './seal.ts'
 import { SessionCalls } from './sessions.ts'
 
 export { toJsonSchema } from '../http/json-schema.ts'
-export type { McpAuth, TokenOwner } from './auth.ts'
+export { type McpAuthOptions, mcpAuth, type TokenOwner } from './auth.ts'
 export { type DirectTools, type DirectToolsOptions, directTools, type ToolManager } from './direct-tools.ts'
 export type { McpTool, TaskSupport, ToJsonSchema, ToolAnnotations } from './offer.ts'
-export type { McpTasks } from './request.ts'
+export type { McpAuth, McpTasks } from './request.ts'
 export { type McpTasksOptions, mcpTasks } from './tasks.ts'
 
 /** What is offered, and to whom. */
@@ -53,7 +59,7 @@ export interface McpOptions {
   readonly title?: string | undefined
   /** What models are told of the service as a whole. */
   readonly instructions?: string | undefined
-  /** Where tokens come from, and what they must allow. Default: the middleware of the handler decides. */
+  /** Where tokens come from, and what they must allow: `mcpAuth({ … })`. Default: the middleware of the handler decides. */
   readonly auth?: McpAuth | undefined
   /**
    * The hosts under which the endpoint is reached, such as `tools.example.com`; any other is refused, but for loopback names. Default:
@@ -104,7 +110,7 @@ const OptionsSchema = v.strictObject({
   version: text,
   title: text,
   instructions: text,
-  auth: v.optional(AuthSchema),
+  auth: v.optional(record),
   allowedHosts: v.optional(strings),
   secret: v.optional(v.pipe(v.string(), v.minLength(32, 'must have at least 32 characters'))),
 })
@@ -132,7 +138,7 @@ function mountMcp(core: Core, options: McpOptions): BuiltInMounted {
   const { tools = [], directTools: direct, tasks, auth, instructions, allowedHosts, secret } = options
   const { name = 'servable', version = VERSION, title } = options
   const place = joinPath(options.path ?? '/mcp')
-  const guard = auth && createGuard(auth, place, core)
+  const guard = auth?.guard(place, core)
   const { toJsonSchema = schema => shownSchema(schema) as ReturnType<ToJsonSchema> } = options
   const offer = createOffer(tools, core.catalog, {
     more: direct?.offeredBy(core.catalogOf(NAME)),
@@ -164,9 +170,9 @@ function tellLacks({ log }: Core, offer: Offer): void {
   const warn = (name: string, what: string) =>
     log({ level: 'warn', event: 'mcp.tool', message: `The tool \`${name}\` ${what}` })
   for (const of of offer.missing()) warn(of, 'is not offered: nothing of that name is served')
-  for (const { name, description, target, outputSchema } of offer.own()) {
+  for (const { name, description, target, input, inputSchema, outputSchema } of offer.own()) {
     if (!description) warn(name, 'has no description: models choose by it')
-    if (target.servable.output && !outputSchema)
-      warn(name, 'does not show the schema of its output: give `mcp` the `toJsonSchema` of `servable/mcp`')
+    if ((target.servable.output && !outputSchema) || (input && inputSchema === ANY_INPUT))
+      warn(name, 'has a schema that is not shown: give `mcp` the `toJsonSchema` of `servable/mcp`')
   }
 }

@@ -4,8 +4,9 @@
  * @module
  */
 
-import type { ErrorEvent, InputRequest, RunEvent, RunResult } from '../agents/contract.ts'
+import type { ErrorEvent, FinishEvent, InputRequest, RunEvent, RunResult } from '../agents/contract.ts'
 import { Fold } from '../agents/fold.ts'
+import { ServableError } from '../errors.ts'
 import type { StartedRun } from '../http/start-run.ts'
 
 /** What came of a run. */
@@ -74,10 +75,10 @@ export class Reading {
 
   async #read(goOn: GoOn): Promise<Outcome> {
     for (;;) {
-      for await (const event of this.#events) {
-        if (event.type === 'error') return { error: event }
-        this.#take(event)
-      }
+      const end = await this.#readOne()
+      if (end?.type === 'error') return { error: end }
+      // It was deleted while it was read.
+      if (!end && !this.hasLeft) throw new ServableError('run_not_found', 'The run is gone')
       const result = this.#fold.result({ runId: this.runId, durationMs: 0 })
       const next = result.requests && !this.hasLeft ? await goOn(result.requests, this.runId) : undefined
       if (next === undefined) return { result }
@@ -85,6 +86,16 @@ export class Reading {
       this.#events = next.events()
       if (this.hasLeft) this.leave()
     }
+  }
+
+  /** Reads one run to its last event. */
+  async #readOne(): Promise<FinishEvent | ErrorEvent | undefined> {
+    let end: FinishEvent | ErrorEvent | undefined
+    for await (const event of this.#events) {
+      this.#take(event)
+      if (event.type === 'finish' || event.type === 'error') end = event
+    }
+    return end
   }
 
   #take(event: RunEvent): void {

@@ -5,7 +5,7 @@
  */
 
 import type { Core } from '../core/built-in.ts'
-import type { RequestState } from '../http/context.ts'
+import type { RequestState, Route } from '../http/context.ts'
 import type { RunRecord } from '../runs/record.ts'
 import type { Offer, Offered } from './offer.ts'
 import type { Fields, Id } from './rpc.ts'
@@ -48,4 +48,19 @@ export interface McpTasks {
     record: RunRecord,
     kept: { readonly core: Pick<Core, 'runs'>; readonly owner: string | null },
   ): object
+}
+
+/** Lets those in who may call. */
+export interface Guard {
+  /** Throws `unauthorized` and `forbidden`. */
+  check(request: Request, state: RequestState): Promise<void>
+  /** Says in the answer to a stranger where tokens come from. */
+  challenge(answer: Response): Response
+  readonly routes: readonly Route[]
+  readonly decidesItself: boolean
+}
+
+/** Who may call, as the plugin uses it. */
+export interface McpAuth {
+  guard(path: string, core: Pick<Core, 'publicUrl'>): Guard
 }

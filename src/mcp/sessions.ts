@@ -54,5 +54,5 @@ export class SessionCalls {
 /** Nobody guesses the id of a session, so nobody cancels the calls of another one. */
 function keyOf({ headers }: Request, id: unknown): string | undefined {
   const session = headers.get(SESSION)
-  return session === null ? undefined : `${session} ${JSON.stringify(id)}`
+  return session ? `${session} ${JSON.stringify(id)}` : undefined
 }

@@ -18,6 +18,7 @@ import { formsOf, givenTo, showsForms } from './asking.ts'
 import { lastOf } from './chain.ts'
 import { endOf } from './end.ts'
 import { checkHeader, own } from './era.ts'
+import type { Offered } from './offer.ts'
 import { Reading } from './reading.ts'
 import type { CallParts, McpRequest, McpTasks } from './request.ts'
 import { INVALID_PARAMS, MISSING_CAPABILITY, RpcError } from './rpc.ts'
@@ -62,17 +63,17 @@ export function mcpTasks(options: McpTasksOptions = {}): McpTasks {
     created: (record, kept) => ({ resultType: 'task', status: 'working', ...factsOf(record, record, kept) }),
     methods: {
       async 'tasks/get'(rpc, parts) {
-        const { first, last } = await find(rpc, parts)
+        const task = await find(rpc, parts)
         return {
-          ...factsOf(first, last, { core: parts.core, owner: rpc.state.owner }),
-          ...(await standingOf(last, rpc, parts)),
+          ...factsOf(task.first, task.last, { core: parts.core, owner: rpc.state.owner }),
+          ...(await standingOf(task, rpc, parts)),
         }
       },
       async 'tasks/update'(rpc, parts) {
         const { last } = await find(rpc, parts)
         const { core } = parts
         const { answers, isRefused } = givenTo(last.requests ?? [], rpc.params.inputResponses)
-        if (isRefused) await cancel(last, rpc, core)
+        if (isRefused) await cancel(last.id, rpc, core)
         else if (answers.length > 0) {
           const asker = new RequestAsker(rpc.request, rpc.state, core.readKeys)
           await core.answer({ id: last.id, answers, isBackground: true }, asker)
@@ -81,7 +82,7 @@ export function mcpTasks(options: McpTasksOptions = {}): McpTasks {
       },
       async 'tasks/cancel'(rpc, parts) {
         const { last } = await find(rpc, parts)
-        await cancel(last, rpc, parts.core)
+        await cancel(last.id, rpc, parts.core)
         return {}
       },
     },
@@ -99,32 +100,42 @@ function checkDeclared(rpc: McpRequest): void {
   })
 }
 
-/** The first and the last run of a task. Throws an {@link RpcError}. */
-async function find(
-  rpc: McpRequest,
-  { core: { host } }: CallParts,
-): Promise<{ readonly first: RunRecord; readonly last: RunRecord }> {
+/** A task: its first run and its last one, and the tool that was called. */
+interface Task {
+  readonly first: RunRecord
+  readonly last: RunRecord
+  readonly tool: Offered
+}
+
+/** Finds a task. Throws an {@link RpcError}, also for a run of what is not offered. */
+async function find(rpc: McpRequest, { core: { host }, offer }: CallParts): Promise<Task> {
   const { params, request, state } = rpc
   const { taskId } = params
   checkDeclared(rpc)
   checkHeader(request.headers, 'Mcp-Name', taskId)
   const first = await host.get(String(taskId), state.owner).catch(ignoring('run_not_found'))
-  if (first === undefined) throw new RpcError(INVALID_PARAMS, 'There is no such task', 200)
+  const isOf = ({ target: { kind, name } }: Offered) => kind === first?.kind && name === first.name
+  const tool = (await offer.list()).find(isOf)
+  if (!first || !tool) throw new RpcError(INVALID_PARAMS, 'There is no such task', 200)
   state.runId = first.id
-  return { first, last: await lastOf(host, first, state.owner) }
+  return { first, last: await lastOf(host, first, state.owner), tool }
 }
 
-async function cancel({ id }: RunRecord, { state }: McpRequest, { host }: Pick<Core, 'host'>): Promise<void> {
-  await host.cancel(id, state.owner).catch(ignoring('run_ended'))
+/** Cancels a run, or the one that has gone on from it meanwhile. */
+async function cancel(id: string, { state }: McpRequest, { host }: Pick<Core, 'host'>): Promise<void> {
+  const cancelled = await host.cancel(id, state.owner).catch(ignoring('run_ended'))
+  if (cancelled) return
+  const last = await lastOf(host, await host.get(id, state.owner), state.owner)
+  if (last.id !== id) await host.cancel(last.id, state.owner).catch(ignoring('run_ended'))
 }
 
 /** How a task stands. */
 async function standingOf(
-  last: RunRecord,
+  { last, tool }: Task,
   { request, state, capabilities = {} }: McpRequest,
-  { core, offer }: CallParts,
+  { core }: CallParts,
 ): Promise<object> {
-  const { status, requests = [], kind, name, result } = last
+  const { status, requests = [], result } = last
   if (status === 'cancelled') return { status }
   if (status === 'input_required' && requests.length > 0)
     return { status, inputRequests: showsForms(capabilities) ? formsOf(requests, result?.text) : {} }
@@ -135,7 +146,6 @@ async function standingOf(
     maxLength: core.runs.maxLength,
     tellsMoves: false,
   })
-  const tool = (await offer.list()).find(({ target }) => target.kind === kind && target.name === name)
   try {
     const result = { resultType: 'complete', ...endOf(await done, { request, tool }, core) }
     return { status: 'completed', result }

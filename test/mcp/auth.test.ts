@@ -11,7 +11,7 @@ import {
   memoryState,
   ServableError,
 } from '../../src/index.ts'
-import { type McpAuth, mcpTasks, type TokenOwner } from '../../src/mcp/plugin.ts'
+import { type McpAuthOptions, mcpAuth, mcpTasks, type TokenOwner } from '../../src/mcp/plugin.ts'
 import { sqliteState } from '../../src/runtimes/sqlite.ts'
 import { untyped } from '../support.ts'
 import { type Asked, serve } from './calling.ts'
@@ -28,9 +28,12 @@ const agents = { whoami }
 
 const owner = (more: Partial<TokenOwner> = {}): TokenOwner => ({ id: 'ann', audience: RESOURCE, ...more })
 
-function protect(auth: Partial<McpAuth>, options: HandlerOptions = {}) {
+function protect(auth: Partial<McpAuthOptions>, options: HandlerOptions = {}) {
   const all = { authorizationServers: ['https://login.example'], resource: RESOURCE, ...auth }
-  return serve({ tools: true, auth: all, tasks: mcpTasks() }, { agents, state: memoryState(), ...options })
+  return serve(
+    { tools: true, auth: mcpAuth(all), tasks: mcpTasks() },
+    { agents, state: memoryState(), ...options },
+  )
 }
 
 const withToken = (token = TOKEN): Asked => ({ headers: { authorization: `Bearer ${token}` } })
@@ -93,7 +96,10 @@ describe('what is told of the resource', () => {
 
   it('is that of `publicUrl` and the path, where nothing else is said', async () => {
     const auth = { authorizationServers: ['https://login.example'] }
-    const { handler, ask } = serve({ tools: true, auth, path: '/a' }, { publicUrl: 'https://p.example' })
+    const { handler, ask } = serve(
+      { tools: true, auth: mcpAuth(auth), path: '/a' },
+      { publicUrl: 'https://p.example' },
+    )
     const response = await handler(new Request(`https://p.example${METADATA}/a`))
     expect((await response.json()).resource).toBe('https://p.example/a')
     const { headers } = await ask('tools/list', {}, { url: 'http://127.0.0.1/a' })
@@ -108,7 +114,7 @@ describe('what is told of the resource', () => {
 })
 
 describe('a token', () => {
-  const answerOf = async (found: unknown, auth: Partial<McpAuth> = {}) => {
+  const answerOf = async (found: unknown, auth: Partial<McpAuthOptions> = {}) => {
     const served = protect({ verify: () => untyped(found), ...auth })
     return { ...(await served.call('whoami', { input: 'x' }, withToken())), log: served.log }
   }

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { Agent, createHandler, Registry, sequence, Team, textOf } from '../../src/index.ts'
-import { directTools, type McpOptions, mcp, mcpTasks, toJsonSchema } from '../../src/mcp/plugin.ts'
+import { directTools, type McpOptions, mcp, mcpAuth, mcpTasks, toJsonSchema } from '../../src/mcp/plugin.ts'
 import { speaker, untyped } from '../support.ts'
 import { serve } from './calling.ts'
 
@@ -30,6 +30,8 @@ function refusalOf(options: unknown, handlerOptions: object = {}): string {
   }
   return 'none'
 }
+
+const AUTH = { authorizationServers: ['https://login.example'] }
 
 describe('mcp', () => {
   it.each([
@@ -61,15 +63,7 @@ describe('mcp', () => {
     [{ tools: true, secret: 1 }, /`mcp\.secret` must/],
     [{ tools: true, tasks: true }, /`mcp\.tasks` must/],
     [{ tools: true, directTools: [] }, /`mcp\.directTools` must/],
-    [{ tools: true, auth: {} }, /`mcp\.auth\.authorizationServers` is missing/],
-    [
-      { tools: true, auth: { authorizationServers: [] } },
-      /`mcp\.auth\.authorizationServers` must name at least one/,
-    ],
-    [
-      { tools: true, auth: { authorizationServers: ['login'] } },
-      /authorizationServers\.0` must be an absolute URL/,
-    ],
+    [{ tools: true, auth: true }, /`mcp\.auth` must/],
     [{ tools: true, tool: true }, /`mcp\.tool` is not a known field/],
     [null, /`mcp` must/],
     ['echo', /`mcp` must/],
@@ -77,17 +71,26 @@ describe('mcp', () => {
     expect(refusalOf(options)).toMatch(message)
   })
 
+  it.each([
+    [{}, /`mcpAuth\.authorizationServers` is missing/],
+    [{ authorizationServers: [] }, /`mcpAuth\.authorizationServers` must name at least one/],
+    [{ authorizationServers: ['login'] }, /authorizationServers\.0` must be an absolute URL/],
+    [{ ...AUTH, resource: '/mcp' }, /`mcpAuth\.resource` must be an/],
+    [{ ...AUTH, scopes: 'all' }, /`mcpAuth\.scopes` must/],
+    [{ ...AUTH, verify: true }, /`mcpAuth\.verify` must/],
+    [{ ...AUTH, audience: 'x' }, /`mcpAuth\.audience` is not a known field/],
+  ])('refuses %j of `mcpAuth`, and names the field', (options, message) => {
+    expect(() => mcpAuth(options as never)).toThrow(
+      expect.objectContaining({ code: 'invalid_options', message: expect.stringMatching(message) }),
+    )
+  })
+
   it('needs an address where its tokens are for it', () => {
-    const auth = { authorizationServers: ['https://login.example'] }
-    expect(refusalOf({ tools: true, auth })).toMatch(
-      /`mcp\.auth` needs `resource`, or the handler `publicUrl`/,
-    )
+    const auth = mcpAuth(AUTH)
+    expect(refusalOf({ tools: true, auth })).toMatch(/`mcpAuth` needs `resource`, or the handler `publicUrl`/)
     expect(refusalOf({ tools: true, auth }, { publicUrl: 'https://h.example' })).toBe('none')
-    const resource = 'https://h.example/mcp'
-    expect(refusalOf({ tools: true, auth: { ...auth, resource } })).toBe('none')
-    expect(refusalOf({ tools: true, auth: { ...auth, resource: '/mcp' } })).toMatch(
-      /`mcp\.auth\.resource` must be an/,
-    )
+    const own = mcpAuth({ ...AUTH, resource: 'https://h.example/mcp' })
+    expect(refusalOf({ tools: true, auth: own })).toBe('none')
   })
 
   it('says what it is, unless it is told', async () => {

@@ -1,6 +1,6 @@
 /** The service that stock clients of MCP call. Every runtime serves it with a state of its own. */
 import { bearerAuth, createHandler, type Handler, type State } from '../../../src/index.ts'
-import { directTools, mcp, mcpTasks } from '../../../src/mcp/plugin.ts'
+import { directTools, mcp, mcpAuth, mcpTasks } from '../../../src/mcp/plugin.ts'
 import { agents, arithmetic, tools } from './agents.ts'
 
 /** What a deployment is told. */
@@ -30,14 +30,14 @@ export function mcpClientsHandler(state: State, settings = ''): Handler {
         directTools: directTools({ toolkits: [arithmetic] }),
         tasks: mcpTasks({ afterMs: 300, pollIntervalMs: 100 }),
         instructions: 'Ask before you pay.',
-        auth: {
+        auth: mcpAuth({
           resource,
           authorizationServers: [issuer],
           verify(token) {
             const user = userOf(token)
             return user && { ...user, audience: resource }
           },
-        },
+        }),
       }),
     ],
   })
