@@ -70,7 +70,7 @@ export function mcpOptions(state: State, settings = 'usual'): HandlerOptions {
       mcp({
         tools: TOOLS,
         directTools: directTools({ toolkits: [{ name: 'sums', tools: [multiply] }] }),
-        tasks: mcpTasks({ afterMs: 1000, pollIntervalMs: 50 }),
+        tasks: mcpTasks({ afterMs: 2000, pollIntervalMs: 50 }),
         name: 'contract',
         version: '7',
         instructions: 'Ask for one thing at a time',
