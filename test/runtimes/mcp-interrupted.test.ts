@@ -82,6 +82,7 @@ describe.each(Object.entries(starts))('a server that is killed: %s', ELSEWHERE, 
     expect(taskId).toBe(tasks.going)
     // What was done before is not done again, and what was said is told once.
     expect(result).toEqual({
+      resultType: 'complete',
       content: [{ type: 'text', text: `before of first, later for ${going}` }],
       _meta: { 'servable/runId': tasks.going },
     })

@@ -271,9 +271,17 @@ export function askingCases(server: Server): void {
     })
 
     it('has no handle of another’s', async () => {
-      const sessionId = handleIn(await call(server, 'asks', 'x', { headers: as(own('ann')) }))
-      for (const headers of [as(own('eve')), {}])
-        await expectRefused(server, callOf('asks', { input: 'M', sessionId }), [400, -32602], { headers })
+      const ann = as(own('ann'))
+      const sessionId = handleIn(await call(server, 'asks', 'x', { headers: ann }))
+      const args = { input: 'M', sessionId }
+      for (const headers of [as(own('eve')), {}]) {
+        const { isError, content } = await call(server, 'asks', args, { headers })
+        expect([isError, content]).toEqual([
+          true,
+          [{ type: 'text', text: expect.stringMatching(/^What waited for this answer is gone/) }],
+        ])
+      }
+      expect(said(await call(server, 'asks', args, { headers: ann }))).toBe('It is M.')
     })
   })
 

@@ -65,6 +65,7 @@ export function workingCases(server: Server): void {
       await open(server, input)
       const done = await until(taskId, 'completed')
       expect(done.result).toEqual({
+        resultType: 'complete',
         content: [{ type: 'text', text: 'First and last.' }],
         _meta: { 'servable/runId': taskId },
       })
