@@ -14,7 +14,7 @@ const CONTRACTS: Readonly<Record<string, readonly string[]>> = {
   files: ['files', 'files-r2'],
   gateway: ['gateway', 'gateway-others'],
   http: ['node', 'rate-limit', 'node-replies'],
-  mcp: ['mcp', 'mcp-clients', 'mcp-conformance'],
+  mcp: ['mcp', 'mcp-clients', 'mcp-conformance', 'mcp-interrupted'],
   'mcp-client': ['admin', 'tool-servers'],
   metrics: ['metrics'],
   'model-agent': ['ai'],

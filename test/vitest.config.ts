@@ -22,6 +22,7 @@ const LONGEST = [
   'runtimes/openai-clients',
   'runtimes/mcp-clients',
   'runtimes/mcp-conformance',
+  'runtimes/mcp',
   'runtimes/tool-servers',
   'a2a/mutations',
   'runs/broken-store',

@@ -59,7 +59,6 @@ import {
   type AnsweredRun,
   answered,
   continuedBy,
-  dropWaiting,
   keyRequired,
   openOf,
   putWaiting,
@@ -225,8 +224,7 @@ class LocalHost implements RunHost {
           stop: live => live.cancel(),
           conclude: tx => this.#finishUnattended(tx, id, CANCELLED),
         })
-      } else if (before.requests)
-        await this.#store.write(tx => this.#endWaiting(tx, this.#work.find(tx, id, viewer)))
+      } else if (before.requests !== undefined) await this.#store.write(tx => this.#giveUp(tx, id))
       const after = await this.get(id, viewer)
       if (after.status === 'cancelled') return after
       throw new ServableError('run_ended', `The run is ${after.status} and can no longer be cancelled`)
@@ -327,7 +325,7 @@ class LocalHost implements RunHost {
 
   /** What a run waits for. Throws `run_ended`, and `approval_expired`. */
   #waiting(tx: Reader, { record }: StoredRun, by: AnsweredBy): Waiting {
-    const waiting = waitingIn(tx, record.id)
+    const waiting = record.status === 'cancelled' ? undefined : waitingIn(tx, record.id)
     if (waiting !== undefined && by.change === undefined) this.#settings.approvals?.check(waiting, tx.now)
     if (waiting !== undefined && record.status !== 'failed') return waiting
     throw waitsForNothing(record)
@@ -360,6 +358,16 @@ class LocalHost implements RunHost {
     const { expiresAt } = tx.get(RUNS, record.id) ?? {}
     tx.put(RUNS, toDocument({ ...run, record }, expiresAt), { thing: record.id, leaves: 'last' })
     return record
+  }
+
+  /** Ends a run that still waits: nobody answers it. */
+  #giveUp(tx: Transaction, id: string): void {
+    const run = this.#work.lookUp(tx, id)
+    const waiting = waitingIn(tx, id)
+    if (!run || !waiting || this.#read(tx, run).requests === undefined) return
+    // It stays, so that whoever lists what waits is told.
+    putWaiting(tx, id, { ...waiting, hasExpired: true }, { thing: id }, this.#settings.approvals)
+    this.#settle(tx, { ...run, record: ended(run.record, CANCELLED) })
   }
 
   /** Writes the record of a run that waits no more. It is kept as long as any other from now on. */
@@ -496,13 +504,6 @@ class LocalHost implements RunHost {
     const run = tx.get<StoredRun>(RUNS, id)?.value
     const keepMs = run === undefined ? 0 : this.#keepMs({ ...run.record, owner: run.owner })
     sealRun(tx, id, { event, json, result, keepMs, resumable, keepsJournal: this.#leavesExpired })
-  }
-
-  /** Cancels a run that waits, unless all was answered meanwhile: what it asked and its work are deleted. */
-  #endWaiting(tx: Transaction, run: StoredRun): void {
-    if (!this.#read(tx, run).requests) return
-    dropWaiting(tx, run.record.id)
-    this.#settle(tx, { ...run, record: ended(run.record, CANCELLED) })
   }
 
   /** The turn of a run that nobody here worked on is made from its log. */

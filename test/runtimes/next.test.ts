@@ -26,6 +26,8 @@ import { runCases } from '../contracts/gateway/runs.ts'
 import { NARROW } from '../contracts/gateway/service.ts'
 import { ask, expectProblem, jsonRequest, post, run } from '../contracts/http/client.ts'
 import { httpContract } from '../contracts/http.ts'
+import { leavingCases } from '../contracts/mcp/leaving.ts'
+import { tellingCases } from '../contracts/mcp/telling.ts'
 import { shortCases } from '../contracts/mcp-clients/ways.ts'
 import { countingCases } from '../contracts/metrics/counting.ts'
 import { aiContract } from '../contracts/model-agent.ts'
@@ -48,6 +50,11 @@ describe('a Node route', () => {
   runsContract(deploy('runs'), { decodesPaths: true })
   a2aContract(deploy('a2a'))
   describe('AG-UI', () => agUiContract(deploy('ag-ui')))
+  describe('MCP', () => {
+    const mcp = served(() => deploy('mcp')('usual'))
+    tellingCases(mcp)
+    leavingCases(mcp)
+  })
   describe('metrics', () =>
     countingCases(
       served(() => deploy('metrics')('')),

@@ -1,9 +1,9 @@
 /** What waits, in pages and as it changes. */
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { expect, it, onTestFinished } from 'vitest'
-import { expectProblem } from '../http/client.ts'
-import { ask } from '../runs/client.ts'
-import { as, asked, bobOf, clientOf, decide, inbox, own, type Server } from './client.ts'
+import { eventually, expectProblem } from '../http/client.ts'
+import { ask, cancel } from '../runs/client.ts'
+import { as, asked, bobOf, clientOf, decide, get, inbox, own, type Server } from './client.ts'
 
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000
 
@@ -50,6 +50,19 @@ export function listingCases(server: Server): void {
     await decide(server, waiting, bobOf(waiting))
     expect(await inbox(server, ann)).toEqual([])
     expect(await inbox(server, bobOf(waiting), 'whose=others')).toEqual([])
+  })
+
+  it('loses what its owner cancels', async () => {
+    const waiting = await asked(server)
+    const { id, ann } = waiting
+    expect(await inbox(server, bobOf(waiting), 'whose=others')).toHaveLength(1)
+    expect((await cancel(server, id, as(ann))).status).toBe(200)
+    expect((await get(server, id, as(ann))).status).toBe('cancelled')
+    await eventually(async () => {
+      expect(await inbox(server, bobOf(waiting), 'whose=others')).toEqual([])
+      expect(await inbox(server, ann)).toEqual([])
+    })
+    expect((await decide(server, waiting, ann)).status).toBe(409)
   })
 
   it('lists by the kind of request, and only what is open', async () => {

@@ -55,6 +55,10 @@ const services: Readonly<Record<string, () => Promise<Handler>>> = {
     const { mcpClientsHandler } = await import('../../../../../contracts/mcp-clients/service.ts')
     return mcpClientsHandler(memoryState())
   },
+  async mcp() {
+    const { mcpHandler, mcpOptions } = await import('../../../../../contracts/mcp/service.ts')
+    return mcpHandler(mcpOptions(memoryState(), process.env.SETTINGS))
+  },
   kept: async () => kept,
   client: async () => (await import('../../../../../contracts/client/exercise.ts')).answerExercise,
   async gateway() {

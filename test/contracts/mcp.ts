@@ -1,0 +1,19 @@
+/** What holds of the MCP server, on every store and runtime. */
+import type { Deploy } from '../runtimes/deployments.ts'
+import { askingCases } from './mcp/asking.ts'
+import { leavingCases } from './mcp/leaving.ts'
+import { limitingCases } from './mcp/limiting.ts'
+import { protocolCases } from './mcp/protocol.ts'
+import { tellingCases } from './mcp/telling.ts'
+import { workingCases } from './mcp/working.ts'
+import { served } from './served.ts'
+
+export function mcpContract(deploy: Deploy): void {
+  const server = served(() => deploy('usual'))
+  protocolCases(server)
+  tellingCases(server)
+  leavingCases(server)
+  askingCases(server)
+  workingCases(server)
+  limitingCases(server)
+}
