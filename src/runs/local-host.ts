@@ -224,7 +224,7 @@ class LocalHost implements RunHost {
           stop: live => live.cancel(),
           conclude: tx => this.#finishUnattended(tx, id, CANCELLED),
         })
-      } else if (before.requests !== undefined) await this.#store.write(tx => this.#giveUp(tx, id))
+      } else if (before.requests) await this.#store.write(tx => this.#giveUp(tx, id))
       const after = await this.get(id, viewer)
       if (after.status === 'cancelled') return after
       throw new ServableError('run_ended', `The run is ${after.status} and can no longer be cancelled`)
@@ -364,7 +364,7 @@ class LocalHost implements RunHost {
   #giveUp(tx: Transaction, id: string): void {
     const run = this.#work.lookUp(tx, id)
     const waiting = waitingIn(tx, id)
-    if (!run || !waiting || this.#read(tx, run).requests === undefined) return
+    if (!run || !waiting || !this.#read(tx, run).requests) return
     // It stays, so that whoever lists what waits is told.
     putWaiting(tx, id, { ...waiting, hasExpired: true }, { thing: id }, this.#settings.approvals)
     this.#settle(tx, { ...run, record: ended(run.record, CANCELLED) })
