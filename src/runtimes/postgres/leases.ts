@@ -7,9 +7,15 @@
 
 import type { PostgresDriver } from './driver.ts'
 
-/** Milliseconds between two renewals, and those after which a process counts as gone. */
-const RENEW_MS = 1500
-const LEASE_MS = 6000
+/** How long a lease is. */
+export interface LeaseTimes {
+  /** Milliseconds between two renewals. */
+  readonly renewMs: number
+  /** Milliseconds without a renewal after which a process counts as gone. */
+  readonly leaseMs: number
+}
+
+const TIMES: LeaseTimes = { renewMs: 1500, leaseMs: 6000 }
 
 /** Milliseconds for which the name of a process that is gone is remembered. */
 const REMEMBER_MS = 30 * 24 * 60 * 60 * 1000
@@ -19,19 +25,20 @@ export class Leases {
   instance: string = crypto.randomUUID()
   readonly #driver: PostgresDriver
   readonly #workers: string
+  readonly #times: LeaseTimes
   #gone: ReadonlySet<string> = new Set()
   #timer: ReturnType<typeof setTimeout> | undefined
   #isOver = false
 
-  constructor(driver: PostgresDriver, s: string) {
+  constructor(driver: PostgresDriver, s: string, times: LeaseTimes = TIMES) {
     this.#driver = driver
+    this.#times = times
     this.#workers = `${s}.workers`
   }
 
+  /** Takes the lease, and renews it from now on. */
   async begin(): Promise<void> {
-    await this.#driver.query(`INSERT INTO ${this.#workers} VALUES ($1::text, clock_timestamp(), false)`, [
-      this.instance,
-    ])
+    await this.#take()
     await this.#renew()
     this.#schedule()
   }
@@ -57,7 +64,7 @@ export class Leases {
         () => this.#schedule(),
         () => this.#schedule(),
       )
-    }, RENEW_MS)
+    }, this.#times.renewMs)
     ;(this.#timer as { unref?(): void }).unref?.()
   }
 
@@ -75,7 +82,7 @@ export class Leases {
       SELECT instance, true AS own FROM renewed
       UNION ALL SELECT instance, false FROM lost
       UNION ALL SELECT instance, false FROM ${this.#workers} WHERE gone`,
-      [this.instance, LEASE_MS, REMEMBER_MS],
+      [this.instance, this.#times.leaseMs, REMEMBER_MS],
     )
     this.#gone = new Set(rows.filter(({ own }) => own !== true).map(({ instance }) => String(instance)))
     if (!rows.some(({ own }) => own === true)) await this.#lose()
@@ -84,8 +91,11 @@ export class Leases {
   /** Others count this process as gone: it goes on under another name. */
   async #lose(): Promise<void> {
     this.instance = crypto.randomUUID()
-    await this.#driver.query(`INSERT INTO ${this.#workers} VALUES ($1::text, clock_timestamp(), false)`, [
-      this.instance,
-    ])
+    await this.#take()
+  }
+
+  async #take(): Promise<void> {
+    const values = '($1::text, clock_timestamp(), false)'
+    await this.#driver.query(`INSERT INTO ${this.#workers} VALUES ${values}`, [this.instance])
   }
 }

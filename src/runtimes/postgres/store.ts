@@ -8,12 +8,12 @@ import { createReplay } from '../../state/replay.ts'
 import type { Store } from '../../state/store.ts'
 import type { PostgresDriver } from './driver.ts'
 import { postgresFar } from './far.ts'
-import { Leases } from './leases.ts'
+import { Leases, type LeaseTimes } from './leases.ts'
 import { migrate, quoted } from './schema.ts'
 
 /** Makes the store. Its first use brings the schema to the newest version. */
-export function postgresStore(driver: PostgresDriver, schema: string): Store {
-  const leases = new Leases(driver, quoted(schema))
+export function postgresStore(driver: PostgresDriver, schema: string, times?: LeaseTimes): Store {
+  const leases = new Leases(driver, quoted(schema), times)
   let ready: Promise<void> | undefined
   const prepare = () => {
     ready ??= begin().catch(error => {
@@ -37,7 +37,7 @@ export function postgresStore(driver: PostgresDriver, schema: string): Store {
     write,
     close() {
       close()
-      void leases.end().finally(() => driver.end())
+      void leases.end().then(driver.end, driver.end)
     },
   }
 }

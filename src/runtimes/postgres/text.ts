@@ -17,7 +17,10 @@ export function stored(text: string): string {
 /** The text of what is stored. */
 export function restored(text: string): string {
   if (!text.includes(SIGN)) return text
-  return text.split(SIGN + SIGN).map(part => part.replaceAll(`${SIGN}\u0002`, SIGN)).join(NUL)
+  return text
+    .split(SIGN + SIGN)
+    .map(part => part.replaceAll(`${SIGN}\u0002`, SIGN))
+    .join(NUL)
 }
 
 function wellFormed(text: string & { toWellFormed?(): string }): string {
