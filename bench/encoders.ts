@@ -1,7 +1,7 @@
 /**
  * The cost of an event in the words of the AI SDK, of AG-UI and of OpenAI: beside our own server-sent events, and beside what the
- * packages of these protocols, or handlers written by hand, take for the same messages. Then requests a CPU-second of OpenAI's
- * interface, in processes of their own. Run with `npm run bench`.
+ * packages of these protocols, or handlers written by hand, take for the same messages. Then calls a CPU-second over MCP, and requests
+ * a CPU-second of OpenAI's interface, in processes of their own. Run with `npm run bench`.
  */
 
 import type { BaseEvent } from '@ag-ui/core'
@@ -15,6 +15,7 @@ import { ChatEncoder } from '../src/openai/chat/encoder.ts'
 import { ResponseEncoder } from '../src/openai/responses/encoder.ts'
 import { eventToJson } from '../src/runs/event-json.ts'
 import { pulled, sseMessage, sseStream } from '../src/web/sse.ts'
+import { besideSdk } from './mcp.ts'
 import { type Comparison, compare, table } from './measure.ts'
 import { besideOthers } from './peers/openai.ts'
 
@@ -214,5 +215,7 @@ console.log(
     ['servable', 'package'],
   ),
 )
+console.log('\nMCP, calls a CPU-second:\n')
+console.log(await besideSdk())
 console.log("\nOpenAI's interface, requests a CPU-second of the server:\n")
 console.log(await besideOthers())

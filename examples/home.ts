@@ -19,6 +19,8 @@ const PAGE = `<!doctype html>
     <code>/api/sessions</code>, and what waits for you at <code>/api/approvals</code>
   <li>Chats of the AI SDK: <code>useChat</code> with the <code>api</code> <code>/api/agents/echo/chat</code>
   <li><a href="/v1/models">Models</a> for clients of OpenAI's interface: the base URL is <code>/v1</code>
+  <li>Tools for clients of MCP at <code>/mcp</code>:
+    <code>claude mcp add --transport http servable http://localhost:8787/mcp</code>
   <li>Socket.IO and plain WebSockets at <code>/socket.io/</code>
 </ul>
 <pre>curl -N localhost:8787/api/agents/summarizer/stream -H 'content-type: application/json' -d '{"input":"…"}'</pre>

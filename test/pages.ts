@@ -39,7 +39,7 @@ export const PAGES_OF_CALLERS: readonly string[] = [
 ]
 
 /** Pages that have a test of their own. */
-const PAGES_APART: readonly string[] = ['ai-sdk-ui.md', 'approvals.md', 'openai.md', 'resuming.md']
+const PAGES_APART: readonly string[] = ['ai-sdk-ui.md', 'approvals.md', 'mcp.md', 'openai.md', 'resuming.md']
 
 /** Snippets that need a framework, which `test/frameworks` installs and tests them with. */
 const OF_FRAMEWORK = /^\/\/ framework-/

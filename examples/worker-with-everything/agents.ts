@@ -23,10 +23,16 @@ export const counter = new Agent({
 
 const upper = new Agent({ name: 'upper', run: input => textOf(input).toUpperCase() })
 
-export const pair = new Team({ name: 'pair', members: [upper, counter], strategy: sequence })
+export const pair = new Team({
+  name: 'pair',
+  description: 'Counts the words of its input, written in capitals',
+  members: [upper, counter],
+  strategy: sequence,
+})
 
 export const initials = new Workflow({
   name: 'initials',
+  description: 'Gives the first letters of the words of its input',
   steps: steps()
     .step('split', input => textOf(input).split(' '))
     .step('join', words => words.map(word => word.charAt(0)).join('')),

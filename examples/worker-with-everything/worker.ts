@@ -5,6 +5,7 @@ import { aiSdkUi } from 'servable/ai-sdk-ui'
 import { approvals } from 'servable/approvals'
 import { durableObjects, durableState, worker, workerAssets } from 'servable/cloudflare'
 import { files } from 'servable/files'
+import { directTools, mcp, mcpTasks } from 'servable/mcp'
 import { openai } from 'servable/openai'
 import { sessions } from 'servable/sessions'
 import { counter, initials, pair, toolServers, wordCount } from './agents.ts'
@@ -13,6 +14,8 @@ const { USER_TOKEN, ADMIN_TOKEN } = env as { readonly USER_TOKEN?: string; reado
 if (!USER_TOKEN || !ADMIN_TOKEN) throw new Error('Set the secrets USER_TOKEN and ADMIN_TOKEN')
 
 const isAdmin = bearerIdentity({ tokens: { [ADMIN_TOKEN]: { id: 'admin', scopes: ['admin'] } } })
+
+const texts = { name: 'text', description: 'Texts', tools: [wordCount] }
 
 const handler = createHandler({
   serve: [counter, pair, initials],
@@ -25,7 +28,7 @@ const handler = createHandler({
   gateway: { recovery: true },
   metricsExporter: new MetricsExporter({ authenticate: isAdmin }),
   swagger: { enabled: true, title: 'A Worker with everything', assets: workerAssets() },
-  toolkits: [{ name: 'text', description: 'Texts', tools: [wordCount] }],
+  toolkits: [texts],
   admin: { manager: toolServers, authenticate: isAdmin },
   plugins: [
     files(),
@@ -34,6 +37,11 @@ const handler = createHandler({
     aiSdkUi({ agent: 'counter', resume: true }),
     agUi(),
     openai(),
+    mcp({
+      tools: ['counter', 'pair', 'initials'],
+      directTools: directTools({ toolkits: [texts], toolServers }),
+      tasks: mcpTasks(),
+    }),
   ],
 })
 

@@ -5,6 +5,7 @@
  */
 
 import type { InputRequest, Answer as RunAnswer } from '../agents/contract.ts'
+import { ignoring } from '../encoders/ignoring.ts'
 import { askedForText, questionOf } from '../encoders/questions.ts'
 import { isServableError, isUntold, reportError } from '../errors.ts'
 import { RequestAsker } from '../http/asker.ts'
@@ -24,7 +25,7 @@ import { askedOf, type Offered } from './offer.ts'
 import { streamOf, within } from './progress.ts'
 import { type Outcome, Reading } from './reading.ts'
 import type { CallParts, McpRequest } from './request.ts'
-import { type Fields, INVALID_PARAMS, RpcError, rpcCodeOf, rpcError } from './rpc.ts'
+import { type Fields, INVALID_PARAMS, isId, RpcError, rpcCodeOf, rpcError } from './rpc.ts'
 import { isHandle } from './seal.ts'
 
 /** Milliseconds after which an answer becomes a stream. */
@@ -59,11 +60,15 @@ class Call {
   readonly #asker: RequestAsker
   readonly #owner: string | null
   #reading: Reading | undefined
+  /** The run at work is a plain one. */
+  #isPlain = false
   /** What the client is asked on its stream. */
   readonly #asked: object[] = []
   /** The run does not end by itself when the client leaves. */
   #outlives: boolean
   #isOver = false
+  /** The client is gone, or does not want it any more. */
+  #hasLeft = false
 
   constructor(called: Called, parts: CallParts) {
     const { request, state, isTask } = called
@@ -80,16 +85,23 @@ class Call {
     const started = await this.#begin()
     if (!(started instanceof StartedRun)) return this.#reply(this.#message(started))
     state.started(started.id)
-    const task = isTask && started.record ? tasks?.created(started.record, core) : undefined
-    if (task && tool.taskSupport === 'required') return this.#reply(this.#message(task))
-    const { progressToken: token } = metaOf(params)
+    const task =
+      isTask && started.record ? tasks?.created(started.record, { core, owner: this.#owner }) : undefined
+    if (task && tool.taskSupport === 'required') {
+      // Nobody would ever know of it.
+      if (request.signal.aborted) await this.#end(started.id)
+      return this.#reply(this.#message(task))
+    }
+    const { progressToken } = metaOf(params)
+    const token = isId(progressToken) ? progressToken : undefined
     const reading = new Reading(started, {
       goOn: this.#goOn,
       maxLength: core.runs.maxLength,
       tellsMoves: token !== undefined,
     })
     this.#reading = reading
-    const untrack = sessions.track(request, id, this.#leave)
+    this.#isPlain = started.run !== undefined
+    const untrack = sessions.track(request, id, this.#cancel)
     const last = this.#last(reading, task).finally(() => {
       this.#isOver = true
       untrack()
@@ -132,19 +144,32 @@ class Call {
       return this.#message(task ?? {})
     } catch (error) {
       if (error instanceof RpcError) return rpcError(id, error)
-      if (isUntold(error)) state.tellThrown('request.failed', error, request)
+      if (isUntold(error) && !this.#hasLeft) state.tellThrown('request.failed', error, request)
+      // It goes on, and can be looked at.
+      if (task) return this.#message(task)
       const { code, message } = reportError(error, core.production, 'internal_error')
       return rpcError(id, new RpcError(rpcCodeOf(code), message, 200, { code }))
     }
   }
 
-  /** The client is gone, or does not want it any more. */
   readonly #leave = (): void => {
     if (this.#isOver) return
     this.#isOver = true
+    this.#hasLeft = true
     this.#reading?.leave()
-    if (this.#outlives && this.#reading)
-      this.#parts.core.host.cancel(this.#reading.runId, this.#owner).catch(() => {})
+    if (this.#outlives && this.#reading) this.#called.state.waitUntil(this.#end(this.#reading.runId))
+  }
+
+  /** The client does not want it any more: a stored run ends, whatever leaving means to it, and its log tells of that. */
+  readonly #cancel = (): void => {
+    if (this.#isPlain || !this.#reading) return this.#leave()
+    this.#hasLeft = true
+    this.#outlives = true
+    this.#called.state.waitUntil(this.#end(this.#reading.runId))
+  }
+
+  async #end(runId: string): Promise<void> {
+    await this.#parts.core.host.cancel(runId, this.#owner).catch(() => {})
   }
 
   /** Starts a run, lets the one go on that waits, or finds out that it still waits. */
@@ -163,8 +188,9 @@ class Call {
       return 'target' in asked ? core.start({ ...asked, isBackground: isTask }, this.#asker) : asked
     }
     const runId = await seal.open(String(handle), { owner: this.#owner, tool: tool.name })
-    if (runId === undefined) throw misfit('requestState', 'is not of this call')
-    const record = await this.#lastOf(runId)
+    if (runId === undefined && requestState !== undefined) throw misfit('requestState', 'is not of this call')
+    const record = runId && (await this.#lastOf(runId).catch(ignoring('run_not_found')))
+    if (!record) return failed(GONE)
     const given = this.#givenTo(record)
     if (given.isRefused) {
       await core.host.cancel(record.id, this.#owner)
@@ -200,6 +226,14 @@ class Call {
     requests: readonly InputRequest[],
     runId: string,
   ): Promise<StartedRun | undefined> => {
+    const next = await this.#next(requests, runId)
+    // The client may have left while it began.
+    if (next && this.#hasLeft && this.#outlives) await this.#end(next.id)
+    this.#isPlain = false
+    return next
+  }
+
+  async #next(requests: readonly InputRequest[], runId: string): Promise<StartedRun | undefined> {
     const { params, request, capabilities } = this.#called
     const { inputResponses, requestState } = params
     // Questions may be answered before they are asked. What a person approves they must have seen.
@@ -263,6 +297,8 @@ function onAbort(signal: AbortSignal, listener: () => void): void {
   signal.addEventListener('abort', listener)
   if (signal.aborted) listener()
 }
+
+const GONE = 'What waited for this answer is gone: begin again, without `sessionId`'
 
 const REFUSED = 'Nobody has answered: the run was cancelled'
 

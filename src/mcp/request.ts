@@ -44,5 +44,8 @@ export interface McpTasks {
   /** Whether a call may become a task. Throws where it must, and cannot. */
   takes(rpc: McpRequest, tool: Offered, core: Core): boolean
   /** The answer to a call that has become one. */
-  created(record: RunRecord, core: Core): object
+  created(
+    record: RunRecord,
+    kept: { readonly core: Pick<Core, 'runs'>; readonly owner: string | null },
+  ): object
 }

@@ -47,18 +47,22 @@ export const HEADER_MISMATCH = -32020
 export const MISSING_CAPABILITY = -32021
 export const UNSUPPORTED_VERSION = -32022
 
-/** Most characters of an id: each message of a stream repeats it. */
+/** Most characters of an id or a token: each message of a stream repeats it. */
 const MAX_ID = 1000
+
+/** Whether a value can be an id, or a token of progress. */
+export function isId(value: unknown): value is Id {
+  return Number.isInteger(value) || (typeof value === 'string' && value.length <= MAX_ID)
+}
 
 /** Reads a message. Throws an {@link RpcError}. */
 export function messageIn(body: unknown): Message {
   const { jsonrpc, id, method, params = {}, result } = Object(body) as Fields
-  const isId = id === undefined || Number.isInteger(id) || (typeof id === 'string' && id.length <= MAX_ID)
   const isMessage =
     jsonrpc === '2.0' && (typeof method === 'string' || (method === undefined && id !== undefined))
-  if (!isId || !isMessage || !isObject(params))
+  if (!(id === undefined || isId(id)) || !isMessage || !isObject(params))
     throw new RpcError(INVALID_REQUEST, 'The body must be one JSON-RPC 2.0 message: batches are not taken')
-  return { id: id as Id | undefined, method, params, result }
+  return { id, method, params, result }
 }
 
 /** Answers a request. */

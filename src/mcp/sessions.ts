@@ -39,7 +39,10 @@ export class SessionCalls {
     const { promise, resolve } = deferred<void>()
     void promise.then(onCancel)
     this.#calls.set(key, resolve)
-    return () => this.#calls.delete(key)
+    return () => {
+      // A later call may have the same id.
+      if (this.#calls.get(key) === resolve) this.#calls.delete(key)
+    }
   }
 
   /** Cancels a call, if it is at work here. */

@@ -34,15 +34,18 @@ const OptionsSchema = v.strictObject({ afterMs: v.optional(duration), pollInterv
 
 const EXTENSION = own('tasks')
 
+/** Where a task is kept, and whose it is. */
+type Kept = Parameters<McpTasks['created']>[1]
+
 /** Lets calls that take long become tasks. Throws `invalid_options`. */
 export function mcpTasks(options: McpTasksOptions = {}): McpTasks {
   checkOptions('mcpTasks', OptionsSchema, options)
   const { afterMs = 1000, pollIntervalMs = 1000 } = options
-  const factsOf = (first: RunRecord, last: RunRecord, { runs }: Pick<Core, 'runs'>) => ({
+  const factsOf = (first: RunRecord, last: RunRecord, { core: { runs }, owner }: Kept) => ({
     taskId: first.id,
     createdAt: first.createdAt,
     lastUpdatedAt: last.updatedAt,
-    ttlMs: runs.retentionMs,
+    ttlMs: runs.retentionOf?.({ kind: first.kind, name: first.name, owner }) ?? runs.retentionMs,
     pollIntervalMs,
   })
   return {
@@ -56,11 +59,14 @@ export function mcpTasks(options: McpTasksOptions = {}): McpTasks {
       }
       return taskSupport !== 'forbidden' && why === undefined && isDeclared(rpc)
     },
-    created: (record, core) => ({ resultType: 'task', status: 'working', ...factsOf(record, record, core) }),
+    created: (record, kept) => ({ resultType: 'task', status: 'working', ...factsOf(record, record, kept) }),
     methods: {
       async 'tasks/get'(rpc, parts) {
         const { first, last } = await find(rpc, parts)
-        return { ...factsOf(first, last, parts.core), ...(await standingOf(last, rpc, parts)) }
+        return {
+          ...factsOf(first, last, { core: parts.core, owner: rpc.state.owner }),
+          ...(await standingOf(last, rpc, parts)),
+        }
       },
       async 'tasks/update'(rpc, parts) {
         const { last } = await find(rpc, parts)

@@ -37,6 +37,7 @@ import { listRuns } from './list.ts'
 import { LiveRun } from './live-run.ts'
 import { LogFollower } from './log-follower.ts'
 import {
+  ended,
   type FoundRun,
   KEYS,
   RESULTS,
@@ -58,6 +59,7 @@ import {
   type AnsweredRun,
   answered,
   continuedBy,
+  dropWaiting,
   keyRequired,
   openOf,
   putWaiting,
@@ -223,7 +225,8 @@ class LocalHost implements RunHost {
           stop: live => live.cancel(),
           conclude: tx => this.#finishUnattended(tx, id, CANCELLED),
         })
-      }
+      } else if (before.requests)
+        await this.#store.write(tx => this.#endWaiting(tx, this.#work.find(tx, id, viewer)))
       const after = await this.get(id, viewer)
       if (after.status === 'cancelled') return after
       throw new ServableError('run_ended', `The run is ${after.status} and can no longer be cancelled`)
@@ -493,6 +496,13 @@ class LocalHost implements RunHost {
     const run = tx.get<StoredRun>(RUNS, id)?.value
     const keepMs = run === undefined ? 0 : this.#keepMs({ ...run.record, owner: run.owner })
     sealRun(tx, id, { event, json, result, keepMs, resumable, keepsJournal: this.#leavesExpired })
+  }
+
+  /** Cancels a run that waits, unless all was answered meanwhile: what it asked and its work are deleted. */
+  #endWaiting(tx: Transaction, run: StoredRun): void {
+    if (!this.#read(tx, run).requests) return
+    dropWaiting(tx, run.record.id)
+    this.#settle(tx, { ...run, record: ended(run.record, CANCELLED) })
   }
 
   /** The turn of a run that nobody here worked on is made from its log. */

@@ -210,6 +210,18 @@ describe('the Worker with everything', () => {
     expect(await statuses('user', ...admins)).toEqual(admins.map(path => [path, 401]))
   })
 
+  it('offers its agents, and the tools of its toolkit, over MCP', async () => {
+    const ask = async (method: string, params: object) =>
+      (await (await post(`${url}/mcp`, { jsonrpc: '2.0', id: 1, method, params }, 'user')).json()).result
+    const { tools } = await ask('tools/list', {})
+    const names = ['counter', 'pair', 'initials', 'word_count']
+    expect(tools.map(({ name }: { name: string }) => name)).toEqual(names)
+    expect(tools).toEqual(names.map(() => expect.objectContaining({ description: expect.any(String) })))
+    const told = await ask('tools/call', { name: 'counter', arguments: { input: 'one two three' } })
+    expect(told).toMatchObject({ content: [{ type: 'text', text: '3 words' }] })
+    expect((await post(`${url}/mcp`, {})).status).toBe(401)
+  })
+
   it('shows the documentation page, with its files from static assets', async () => {
     const page = await fetch(`${url}/api/docs`, { headers: { accept: 'text/html' } })
     expect(page.status).toBe(200)

@@ -233,7 +233,6 @@ function keepCases(hosted: Hosted): void {
     expect(record).not.toHaveProperty('result')
     expect(await ending(host, id, owner)).toEqual(record)
     expect(eventsIn(await read(host, id, 0, owner))).toEqual([waitingRun(id, [ask('a')], owner).event])
-    await expect(host.cancel(id, owner)).rejects.toMatchObject({ code: 'run_ended' })
     expect((await host.list(owner, { status: 'running', limit: 10 })).runs).toEqual([])
     const { next } = await answer(host, id, { a: 1 }, { owner })
     expect(next).toMatchObject({
@@ -244,6 +243,25 @@ function keepCases(hosted: Hosted): void {
 }
 
 function endedCases(hosted: Hosted): void {
+  it('take no answer once the run was cancelled', async () => {
+    const { host } = hosted()
+    const owner = unique('owner')
+    const id = await kept(host, [ask('a')], owner)
+    await expect(host.cancel(id, unique('other'))).rejects.toMatchObject({ code: 'run_not_found' })
+    expect(await host.cancel(id, owner)).toMatchObject({ status: 'cancelled', finishReason: 'cancelled' })
+    expect(await host.cancel(id, owner)).toMatchObject({ status: 'cancelled' })
+    expect(await host.get(id, owner)).not.toHaveProperty('requests')
+    await expect(answer(host, id, { a: 1 }, { owner })).rejects.toMatchObject({ code: 'run_ended' })
+  })
+
+  it('keep a run that goes on from being cancelled', async () => {
+    const { host } = hosted()
+    const owner = unique('owner')
+    const id = await kept(host, [ask('a')], owner)
+    await answer(host, id, { a: 1 }, { owner })
+    await expect(host.cancel(id, owner)).rejects.toMatchObject({ code: 'run_ended' })
+  })
+
   it('are those of a run that waits: none other takes answers', async () => {
     const { host, openGate } = hosted()
     const gate = unique('gate')
