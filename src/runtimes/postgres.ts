@@ -4,12 +4,9 @@
  * @module
  */
 
-import * as v from 'valibot'
 import { ServableError } from '../errors.ts'
 import { type LocalState, localState } from '../runs/local-state.ts'
-import { count, flag } from '../schemas.ts'
 import { checkRetention, type Retention } from '../state/state.ts'
-import { validate } from '../validation.ts'
 import { postgresDriver } from './postgres/driver.ts'
 import { postgresStore } from './postgres/store.ts'
 
@@ -27,24 +24,33 @@ export interface PostgresStateOptions extends Retention {
   readonly ssl?: 'require' | 'verify-full' | boolean | object | undefined
 }
 
-const OptionsSchema = v.strictObject({
-  url: v.pipe(v.string(), v.regex(/^postgres(ql)?:\/\//, 'must begin with `postgres://`')),
-  schema: v.optional(
-    v.pipe(v.string(), v.regex(/^[a-z_][a-z\d_]{0,62}$/, 'must be a name of a-z, 0-9 and _')),
-  ),
-  max: v.optional(count),
-  prepare: v.optional(flag),
-  ssl: v.optional(v.unknown()),
-  maxRuns: v.optional(v.unknown()),
-  maxAgeMs: v.optional(v.unknown()),
-})
-
-/** Keeps state in PostgreSQL. Throws `invalid_options`. */
+/**
+ * Keeps state in PostgreSQL, so that several processes share it, on any machines. The schema is made, or brought to the newest version,
+ * at the first use. Throws `invalid_options`.
+ */
 export function postgresState(options: PostgresStateOptions): LocalState {
-  validate(OptionsSchema, options, 'invalid_options', 'postgresState')
-  const { url, schema = 'servable', max = 10, prepare = true, ssl, maxRuns, maxAgeMs } = options
-  const retention = { maxRuns, maxAgeMs }
-  checkRetention(retention, what => new ServableError('invalid_options', `postgresState: ${what}`))
+  const { url, schema = 'servable', max = 10, prepare = true, ssl, maxRuns, maxAgeMs } = checked(options)
   const store = postgresStore(postgresDriver(url, { max, prepare, ssl }), schema)
-  return localState({ store, retention, isVolatile: false })
+  return localState({ store, retention: { maxRuns, maxAgeMs }, isVolatile: false })
+}
+
+const NAMES = ['url', 'schema', 'max', 'prepare', 'ssl', 'maxRuns', 'maxAgeMs']
+
+function checked(options: PostgresStateOptions): PostgresStateOptions {
+  const { url, schema, max, prepare, ...others } = Object(options) as Partial<PostgresStateOptions>
+  const unknown = Object.keys(others).find(name => !NAMES.includes(name))
+  if (unknown !== undefined) throw wrong(`\`${unknown}\` is not an option: use ${NAMES.join(', ')}`)
+  checkRetention(others, wrong)
+  if (!/^postgres(ql)?:\/\//.test(String(url)))
+    throw wrong('`url` must begin with `postgres://`: is a variable missing?')
+  if (schema !== undefined && !/^[a-z_][a-z\d_]{0,62}$/.test(schema))
+    throw wrong('`schema` must be a name of a-z, 0-9 and _, of at most 63 characters')
+  if (max !== undefined && !(Number.isInteger(max) && max >= 1))
+    throw wrong('`max` must be a whole number, 1 or more')
+  if (prepare !== undefined && typeof prepare !== 'boolean') throw wrong('`prepare` must be true or false')
+  return options
+}
+
+function wrong(what: string): ServableError {
+  return new ServableError('invalid_options', `postgresState: ${what}`)
 }

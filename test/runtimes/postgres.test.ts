@@ -1,13 +1,19 @@
 /** The store over PostgreSQL, on a real server. */
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { bearerAuth, createHandler, type RunResult } from '../../src/index.ts'
+import { createLocalHost } from '../../src/runs/local-host.ts'
 import { postgresDriver } from '../../src/runtimes/postgres/driver.ts'
 import { postgresFar } from '../../src/runtimes/postgres/far.ts'
 import type { LeaseTimes } from '../../src/runtimes/postgres/leases.ts'
 import { quoted } from '../../src/runtimes/postgres/schema.ts'
 import { postgresStore } from '../../src/runtimes/postgres/store.ts'
 import { restored, stored } from '../../src/runtimes/postgres/text.ts'
+import { postgresState } from '../../src/runtimes/postgres.ts'
 import type { Store, Transaction } from '../../src/state/store.ts'
+import { begin, eventsIn, read, rest, unique, waitFor } from '../contracts/run-host/kit.ts'
+import { SETTINGS } from '../contracts/run-host/local.ts'
+import { wasStopped } from '../contracts/run-host/scripted.ts'
 import { doc } from '../contracts/store/document.ts'
 import { here } from '../contracts/store/steps.ts'
 import { storeContract } from '../contracts/store.ts'
@@ -75,6 +81,79 @@ describe('several processes', () => {
     const [one, other] = [open(newSchema()), open(newSchema())]
     await one.write(countUp)
     expect(await other.read(tx => tx.count('c'))).toBe(0)
+  })
+})
+
+describe('runs of two processes', () => {
+  const hostOn = (schema: string) =>
+    createLocalHost({
+      store: open(schema, { renewMs: 50, leaseMs: 1000 }),
+      settings: SETTINGS,
+      retention: {},
+    })
+
+  it('are followed, and cancelled, from the other one', async () => {
+    const schema = newSchema()
+    const [here, there] = [hostOn(schema), hostOn(schema)]
+    const { id } = await begin(here, [{ say: 'a' }, { gate: unique('never') }])
+    const following = rest(await there.follow(id, null, 0))
+    await there.cancel(id, null)
+    expect(eventsIn(await following).at(-1)).toMatchObject({ finishReason: 'cancelled' })
+    await here.lookAfter?.()
+    await waitFor(() => wasStopped(id))
+    expect(eventsIn(await read(here, id)).filter(({ type }) => type === 'finish')).toHaveLength(1)
+  })
+
+  it('end as interrupted where one of the two is gone', async () => {
+    const schema = newSchema()
+    const [here, there] = [hostOn(schema), hostOn(schema)]
+    const { id } = await begin(here, [{ say: 'a' }, { gate: unique('never') }])
+    const following = rest(await there.follow(id, null, 0))
+    opened[0]?.close()
+    expect(eventsIn(await following).at(-1)).toMatchObject({ type: 'error', code: 'interrupted' })
+  })
+
+  it('are in one list over the routes, whichever process has them', async () => {
+    const url = server.url
+    const schema = newSchema()
+    const handlers = [1, 2].map(() => {
+      const state = postgresState({ url, schema, max: 2 })
+      opened.push(state.store)
+      return createHandler({
+        agents: { echo: { run: async input => ({ text: String(input) }) as RunResult } },
+        middleware: [bearerAuth({ tokens: { t: 'ada' } })],
+        registry: false,
+        state,
+      })
+    })
+    const headers = { authorization: 'Bearer t', 'content-type': 'application/json' }
+    const ask = async (at: number, path: string, body?: object) => {
+      const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
+      const answer = await handlers[at]?.(new Request(`http://127.0.0.1/api/${path}`, init))
+      return answer?.json()
+    }
+    const { runId: id } = await ask(0, 'agents/echo/run', { input: 'Hello', background: true })
+    await vi.waitFor(async () =>
+      expect(await ask(1, `runs/${id}`)).toMatchObject({ result: { text: 'Hello' } }),
+    )
+    expect((await ask(1, 'runs')).runs).toMatchObject([{ id, status: 'completed' }])
+  })
+})
+
+describe('postgresState', () => {
+  it.each([
+    [{}, '`url`'],
+    [{ url: 'mysql://x' }, '`url`'],
+    [{ url: 'postgres://x', schema: 'A b' }, '`schema`'],
+    [{ url: 'postgres://x', max: 0 }, '`max`'],
+    [{ url: 'postgres://x', prepare: 'no' }, '`prepare`'],
+    [{ url: 'postgres://x', maxRuns: Number.NaN }, '`maxRuns`'],
+    [{ url: 'postgres://x', pool: 3 }, '`pool`'],
+  ])('names what is wrong: %j', (options, name) => {
+    const make = () => postgresState(options as never)
+    expect(make).toThrow(
+      expect.objectContaining({ code: 'invalid_options', message: expect.stringContaining(name) }),
+    )
   })
 })
 

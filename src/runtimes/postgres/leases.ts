@@ -25,6 +25,7 @@ export class Leases {
   instance: string = crypto.randomUUID()
   readonly #driver: PostgresDriver
   readonly #workers: string
+  readonly #commits: string
   readonly #times: LeaseTimes
   #gone: ReadonlySet<string> = new Set()
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -34,6 +35,7 @@ export class Leases {
     this.#driver = driver
     this.#times = times
     this.#workers = `${s}.workers`
+    this.#commits = `${s}.commits`
   }
 
   /** Takes the lease, and renews it from now on. */
@@ -78,6 +80,8 @@ export class Leases {
           RETURNING instance
       ), forgotten AS (
         DELETE FROM ${this.#workers} WHERE gone AND seen < clock_timestamp() - $3::float8 * interval '1 millisecond'
+      ), known AS (
+        DELETE FROM ${this.#commits} WHERE at < clock_timestamp() - interval '1 hour'
       )
       SELECT instance, true AS own FROM renewed
       UNION ALL SELECT instance, false FROM lost
