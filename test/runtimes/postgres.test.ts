@@ -1,0 +1,232 @@
+/** The store over PostgreSQL, on a real server. */
+import fc from 'fast-check'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { bearerAuth, createHandler, type RunResult } from '../../src/index.ts'
+import { createLocalHost } from '../../src/runs/local-host.ts'
+import { postgresDriver } from '../../src/runtimes/postgres/driver.ts'
+import { postgresFar } from '../../src/runtimes/postgres/far.ts'
+import type { LeaseTimes } from '../../src/runtimes/postgres/leases.ts'
+import { quoted } from '../../src/runtimes/postgres/schema.ts'
+import { postgresStore } from '../../src/runtimes/postgres/store.ts'
+import { restored, stored } from '../../src/runtimes/postgres/text.ts'
+import { postgresState } from '../../src/runtimes/postgres.ts'
+import type { Store, Transaction } from '../../src/state/store.ts'
+import { begin, eventsIn, read, rest, unique, waitFor } from '../contracts/run-host/kit.ts'
+import { SETTINGS } from '../contracts/run-host/local.ts'
+import { wasStopped } from '../contracts/run-host/scripted.ts'
+import { doc } from '../contracts/store/document.ts'
+import { here } from '../contracts/store/steps.ts'
+import { storeContract } from '../contracts/store.ts'
+import { type PostgresServer, startPostgres } from './postgres/server.ts'
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(() => server?.stop())
+
+const connect = () => postgresDriver(server.url, { max: 4, prepare: false, ssl: undefined })
+
+const opened: Store[] = []
+afterEach(() => {
+  for (const store of opened.splice(0)) store.close()
+})
+
+let schemas = 0
+const newSchema = () => `s${++schemas}`
+
+/** Opens a schema, as one more process does. */
+function open(schema: string, times?: LeaseTimes): Store {
+  const store = postgresStore(connect(), schema, times)
+  opened.push(store)
+  return store
+}
+
+/** Adds one to what a document counts. */
+function countUp(tx: Transaction): number {
+  const count = (tx.get<number>('c', 'count')?.value ?? 0) + 1
+  tx.put('c', doc('count', { value: count }))
+  tx.append('log', String(count))
+  return count
+}
+
+describe('the store', () => {
+  storeContract(() => here(postgresStore(connect(), newSchema())))
+})
+
+describe('several processes', () => {
+  it('make the schema at once, and write one after the other', async () => {
+    const schema = newSchema()
+    const stores = Array.from({ length: 10 }, () => open(schema))
+    const counts = await Promise.all(
+      stores.flatMap(store => Array.from({ length: 5 }, () => store.write(countUp, 60_000))),
+    )
+    const all = counts.toSorted((one, other) => one - other)
+    expect(all).toEqual(Array.from({ length: 50 }, (_, at) => at + 1))
+    const log = await stores[0]?.read(tx => tx.read('log', 0, 100))
+    expect(log?.map(({ seq, data }) => [seq, data])).toEqual(all.map(count => [count, String(count)]))
+  })
+
+  it('refuse a schema that a newer version has written', async () => {
+    const schema = newSchema()
+    await open(schema).write(countUp)
+    await connect().query(`INSERT INTO ${quoted(schema)}.schema_versions VALUES (99)`, [])
+    await expect(open(schema).write(countUp)).rejects.toMatchObject({
+      code: 'invalid_options',
+      message: expect.stringContaining('newer version'),
+    })
+  })
+
+  it('have schemas of their own in one database', async () => {
+    const [one, other] = [open(newSchema()), open(newSchema())]
+    await one.write(countUp)
+    expect(await other.read(tx => tx.count('c'))).toBe(0)
+  })
+})
+
+describe('runs of two processes', () => {
+  const hostOn = (schema: string) =>
+    createLocalHost({
+      store: open(schema, { renewMs: 50, leaseMs: 1000 }),
+      settings: SETTINGS,
+      retention: {},
+    })
+
+  it('are followed, and cancelled, from the other one', async () => {
+    const schema = newSchema()
+    const [here, there] = [hostOn(schema), hostOn(schema)]
+    const { id } = await begin(here, [{ say: 'a' }, { gate: unique('never') }])
+    const following = rest(await there.follow(id, null, 0))
+    await there.cancel(id, null)
+    expect(eventsIn(await following).at(-1)).toMatchObject({ finishReason: 'cancelled' })
+    await here.lookAfter?.()
+    await waitFor(() => wasStopped(id))
+    expect(eventsIn(await read(here, id)).filter(({ type }) => type === 'finish')).toHaveLength(1)
+  })
+
+  it('end as interrupted where one of the two is gone', async () => {
+    const schema = newSchema()
+    const [here, there] = [hostOn(schema), hostOn(schema)]
+    const { id } = await begin(here, [{ say: 'a' }, { gate: unique('never') }])
+    const following = rest(await there.follow(id, null, 0))
+    opened[0]?.close()
+    expect(eventsIn(await following).at(-1)).toMatchObject({ type: 'error', code: 'interrupted' })
+  })
+
+  it('are in one list over the routes, whichever process has them', async () => {
+    const url = server.url
+    const schema = newSchema()
+    const handlers = [1, 2].map(() => {
+      const state = postgresState({ url, schema, max: 2 })
+      opened.push(state.store)
+      return createHandler({
+        agents: { echo: { run: async input => ({ text: String(input) }) as RunResult } },
+        middleware: [bearerAuth({ tokens: { t: 'ada' } })],
+        registry: false,
+        state,
+      })
+    })
+    const headers = { authorization: 'Bearer t', 'content-type': 'application/json' }
+    const ask = async (at: number, path: string, body?: object) => {
+      const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
+      const answer = await handlers[at]?.(new Request(`http://127.0.0.1/api/${path}`, init))
+      return answer?.json()
+    }
+    const { runId: id } = await ask(0, 'agents/echo/run', { input: 'Hello', background: true })
+    await vi.waitFor(async () =>
+      expect(await ask(1, `runs/${id}`)).toMatchObject({ result: { text: 'Hello' } }),
+    )
+    expect((await ask(1, 'runs')).runs).toMatchObject([{ id, status: 'completed' }])
+  })
+})
+
+describe('postgresState', () => {
+  it.each([
+    [{}, '`url`'],
+    [{ url: 'mysql://x' }, '`url`'],
+    [{ url: 'postgres://x', schema: 'A b' }, '`schema`'],
+    [{ url: 'postgres://x', max: 0 }, '`max`'],
+    [{ url: 'postgres://x', prepare: 'no' }, '`prepare`'],
+    [{ url: 'postgres://x', maxRuns: Number.NaN }, '`maxRuns`'],
+    [{ url: 'postgres://x', pool: 3 }, '`pool`'],
+  ])('names what is wrong: %j', (options, name) => {
+    const make = () => postgresState(options as never)
+    expect(make).toThrow(
+      expect.objectContaining({ code: 'invalid_options', message: expect.stringContaining(name) }),
+    )
+  })
+})
+
+describe('a commit', () => {
+  it('that is sent again writes nothing again', async () => {
+    const schema = newSchema()
+    await open(schema).read(tx => tx.count('c'))
+    const far = postgresFar(connect(), quoted(schema), async () => {})
+    const log = { log: 'l', isDeleted: false, entries: ['one'], isSealed: false }
+    const commit = { id: crypto.randomUUID(), seen: { documents: [], logs: [] }, documents: [], logs: [log] }
+    expect(await Promise.all([far.commit(commit), far.commit(commit)])).toEqual([true, true])
+    expect(await far.commit(commit)).toBe(true)
+    const [answer] = await far.look([{ what: 'log', log: 'l', after: 0, limit: 9 }])
+    expect(answer).toMatchObject({ length: 1, entries: [{ seq: 1, data: 'one' }] })
+  })
+
+  it('writes nothing where what was seen has changed, or has come to be', async () => {
+    const schema = newSchema()
+    const store = open(schema)
+    await store.write(tx => tx.put('c', doc('a')))
+    const far = postgresFar(connect(), quoted(schema), async () => {})
+    const commit = (documents: object[], logs: object[] = []) =>
+      far.commit({
+        id: crypto.randomUUID(),
+        seen: { documents, logs },
+        documents: [{ collection: 'c', id: 'b', document: doc('b'), footing: undefined }],
+        logs: [],
+      } as never)
+    expect(await commit([{ collection: 'c', id: 'a', version: undefined }])).toBe(false)
+    expect(await commit([{ collection: 'c', id: 'a', version: '999999' }])).toBe(false)
+    expect(await commit([], [{ log: 'l', version: '7', head: undefined }])).toBe(false)
+    expect(await store.read(tx => tx.get('c', 'b'))).toBeUndefined()
+    expect(await commit([{ collection: 'c', id: 'none', version: undefined }])).toBe(true)
+    expect(await store.read(tx => tx.get('c', 'b'))).toBeDefined()
+  })
+})
+
+describe('a lease', () => {
+  const times = { renewMs: 50, leaseMs: 1000 }
+
+  it('lasts as long as it is renewed, and ends with its process', async () => {
+    const schema = newSchema()
+    const [one, other] = [open(schema, times), open(schema, times)]
+    await Promise.all([one.read(tx => tx.now), other.read(tx => tx.now)])
+    const { instance } = other
+    expect(one.isAlive(instance)).toBe(true)
+    expect(one.isAlive('nobody has seen it yet')).toBe(true)
+    other.close()
+    await vi.waitFor(() => expect(one.isAlive(instance)).toBe(false), { timeout: 20_000 })
+  })
+
+  it('that was lost gives a new name', async () => {
+    const schema = newSchema()
+    // It renews so seldom that it is gone in between.
+    const [frozen, other] = [open(schema, { renewMs: 3000, leaseMs: 1000 }), open(schema, times)]
+    await Promise.all([frozen.read(tx => tx.now), other.read(tx => tx.now)])
+    const before = frozen.instance
+    await vi.waitFor(() => expect(other.isAlive(before)).toBe(false), { timeout: 20_000 })
+    await vi.waitFor(() => expect(frozen.instance).not.toBe(before), { timeout: 20_000 })
+    expect(other.isAlive(frozen.instance)).toBe(true)
+    expect(await frozen.write(countUp)).toBe(1)
+  })
+})
+
+it('any text is stored so that it comes back, in the order of texts', () => {
+  const text = fc.string({ unit: fc.constantFrom('\0', '\u0001', '\u0002', 'a', '😀') })
+  fc.assert(
+    fc.property(text, text, (one, other) => {
+      expect(restored(stored(one))).toBe(one)
+      expect(stored(one)).not.toContain('\0')
+      expect(Math.sign(Buffer.compare(Buffer.from(stored(one)), Buffer.from(stored(other))))).toBe(
+        Math.sign(Buffer.compare(Buffer.from(one), Buffer.from(other))),
+      )
+    }),
+  )
+})
