@@ -65,11 +65,6 @@ export function messageIn(body: unknown): Message {
   return { id, method, params, result }
 }
 
-/** Answers a request. */
-export function rpcResult(id: Id, result: object): object {
-  return { jsonrpc: '2.0', id, result }
-}
-
 /** Answers a request with an error. */
 export function rpcError(id: Id | undefined, { code, message, data }: RpcError): object {
   return { jsonrpc: '2.0', id: id ?? null, error: { code, message, data } }
