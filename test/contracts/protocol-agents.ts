@@ -1,5 +1,5 @@
 /** Agents of the contracts of protocols: each does one thing that clients of several protocols are told. None needs a model. */
-import { Agent, type RunEvent, type Tool, textOf, type Yielded } from '../../src/index.ts'
+import { Agent, type RunEvent, type Tool, textOf, tool, type Yielded } from '../../src/index.ts'
 
 export type Body = ConstructorParameters<typeof Agent>[0]['run']
 
@@ -47,3 +47,24 @@ export const paying = (pay: Tool): Agent =>
     },
     [pay],
   )
+
+/** A tool that pays an amount once somebody has approved it. `onPaid` is told of each payment. */
+export const payTool = (onPaid: (amount: number) => void): Tool =>
+  tool({
+    name: 'pay',
+    parameters: { type: 'object', properties: { amount: { type: 'number' } } },
+    needsApproval: true,
+    execute(args) {
+      const { amount } = args as { readonly amount: number }
+      onPaid(amount)
+      return `paid ${amount}`
+    },
+  })
+
+/** An agent that pays, and one that says how often an amount was paid. */
+export function payingAgents(): { readonly pay: Tool; readonly pays: Agent; readonly paid: Agent } {
+  const payments = new Map<number, number>()
+  const pay = payTool(amount => payments.set(amount, (payments.get(amount) ?? 0) + 1))
+  const paid = agent('paid', input => String(payments.get(Number(textOf(input))) ?? 0))
+  return { pay, pays: paying(pay), paid }
+}

@@ -14,7 +14,7 @@ const deployments: readonly [name: string, deploy: Deploy, total: number][] = [
   ['Node, in SQLite', node, 2000],
   ['Bun, in SQLite', bun, 1000],
   ['Deno, in SQLite', deno, 1000],
-  ['workerd, in Durable Objects', workerd, 2500],
+  ['workerd, in Durable Objects', workerd, 2000],
 ]
 
 const casesOf = (deploy: Deploy, total: number) =>

@@ -7,7 +7,7 @@
  */
 import { readdir } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { a2aContract } from '../contracts/a2a.ts'
+import { a2aSmoke } from '../contracts/a2a.ts'
 import { adminContract } from '../contracts/admin.ts'
 import { agUiContract } from '../contracts/ag-ui.ts'
 import { aiSdkUiContract } from '../contracts/ai-sdk-ui.ts'
@@ -48,7 +48,7 @@ const deploy = (ENTRY: string) => (SETTINGS: string) => apps.start('node', { ENT
 describe('a Node route', () => {
   httpContract(() => deploy('http')(''), { decodesPaths: true })
   runsContract(deploy('runs'), { decodesPaths: true })
-  a2aContract(deploy('a2a'))
+  a2aSmoke(deploy('a2a'))
   describe('AG-UI', () => agUiContract(deploy('ag-ui')))
   describe('MCP', () => {
     const mcp = served(() => deploy('mcp')('usual'))

@@ -9,11 +9,10 @@ import {
   steps,
   Team,
   textOf,
-  tool,
   Workflow,
   type Yielded,
 } from '../../../src/index.ts'
-import { agent, called, looks, paying, thinks } from '../protocol-agents.ts'
+import { agent, called, looks, payingAgents, thinks } from '../protocol-agents.ts'
 
 type Said = Generator<Yielded> | AsyncGenerator<Yielded>
 
@@ -151,18 +150,7 @@ const gated = agent('gated', async function* (input, { signal }) {
   yield { type: 'tool_call_end', toolCallId: 'call-1', result: 'sunny' }
   yield 'and last.'
 })
-/** How often an amount was paid. */
-const payments = new Map<number, number>()
-const pay = tool({
-  name: 'pay',
-  parameters: { type: 'object', properties: { amount: { type: 'number' } } },
-  needsApproval: true,
-  execute(args) {
-    const { amount } = args as { amount: number }
-    payments.set(amount, (payments.get(amount) ?? 0) + 1)
-    return `paid ${amount}`
-  },
-})
+const { pay, pays, paid } = payingAgents()
 
 /** Asks, waits for the gate of its input, and says the rest. */
 const ships = agent(
@@ -190,10 +178,6 @@ const remembers = agent('remembers', async (input, { memory, history = [] }) => 
   })
   return `${before.join(', ')} > ${textOf(input)}`
 })
-
-const paid = agent('paid', input => String(payments.get(Number(textOf(input))) ?? 0))
-
-const pays = paying(pay)
 
 const asks = agent('asks', async function* (_, { ask }) {
   yield 'A shirt. '

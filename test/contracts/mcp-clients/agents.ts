@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { Agent, type ServableAgent, type Toolkit, textOf, tool } from '../../../src/index.ts'
 import type { McpTool } from '../../../src/mcp/plugin.ts'
 import { DOT } from '../ai-sdk-ui/agents.ts'
-import { agent, type Body, paying } from '../protocol-agents.ts'
+import { agent, type Body, payingAgents } from '../protocol-agents.ts'
 
 const says = new Agent({
   name: 'says',
@@ -81,22 +81,7 @@ const asksInWords = agent('words', async function* (_, { ask }) {
   yield `It is ${yield* ask('size', { message: 'Which size?' })}.`
 })
 
-/** How often an amount was paid. */
-const payments = new Map<number, number>()
-const pay = tool({
-  name: 'pay',
-  parameters: { type: 'object', properties: { amount: { type: 'number' } } },
-  needsApproval: true,
-  execute(args) {
-    const { amount } = args as { amount: number }
-    payments.set(amount, (payments.get(amount) ?? 0) + 1)
-    return `paid ${amount}`
-  },
-})
-
-const pays = paying(pay)
-
-const paid = agent('paid', input => String(payments.get(Number(textOf(input))) ?? 0))
+const { pays, paid } = payingAgents()
 
 export const agents: Readonly<Record<string, ServableAgent>> = {
   says,

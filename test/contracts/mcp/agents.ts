@@ -6,11 +6,10 @@ import {
   ServableError,
   Team,
   textOf,
-  tool,
   Workflow,
   type Yielded,
 } from '../../../src/index.ts'
-import { agent, looks, paying, thinks } from '../protocol-agents.ts'
+import { agent, looks, paying, payTool, thinks } from '../protocol-agents.ts'
 
 /** What has become of runs, by their inputs. */
 const fates = new Map<string, string>()
@@ -124,16 +123,7 @@ const breaks = agent('breaks', function* () {
   yield { type: 'no such event' } as unknown as Yielded
 })
 
-const pay = tool({
-  name: 'pay',
-  parameters: { type: 'object', properties: { amount: { type: 'number' } } },
-  needsApproval: true,
-  execute(args) {
-    const { amount } = args as { readonly amount: number }
-    count(`paid ${amount}`)
-    return `paid ${amount}`
-  },
-})
+const pay = payTool(amount => count(`paid ${amount}`))
 
 const asks = agent('asks', async function* (_, { ask }) {
   yield 'A shirt. '

@@ -8,9 +8,8 @@ import {
   requestOf,
   type ServableAgent,
   textOf,
-  tool,
 } from '../../../src/index.ts'
-import { agent, called, looks, paying, thinks } from '../protocol-agents.ts'
+import { agent, called, looks, payingAgents, thinks } from '../protocol-agents.ts'
 
 const says = agent('says', async function* (input) {
   yield 'Hello, '
@@ -118,22 +117,7 @@ const mulls = agent('mulls', function* (input, { history }) {
   yield `${textOf(input)} after ${users === '' ? '' : `${users}, ${assistants}`}`
 })
 
-/** How often an amount was paid. */
-const payments = new Map<number, number>()
-const pay = tool({
-  name: 'pay',
-  parameters: { type: 'object', properties: { amount: { type: 'number' } } },
-  needsApproval: true,
-  execute(args) {
-    const { amount } = args as { amount: number }
-    payments.set(amount, (payments.get(amount) ?? 0) + 1)
-    return `paid ${amount}`
-  },
-})
-
-const pays = paying(pay)
-
-const paid = agent('paid', input => String(payments.get(Number(textOf(input))) ?? 0))
+const { pays, paid } = payingAgents()
 
 const asks = agent('asks', async function* (_, { ask }) {
   yield 'A shirt. '

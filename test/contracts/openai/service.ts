@@ -15,7 +15,7 @@ import {
 } from '../../../src/index.ts'
 import { openai } from '../../../src/openai/plugin.ts'
 import { identify } from '../identify.ts'
-import { paying } from '../protocol-agents.ts'
+import { paying, payTool } from '../protocol-agents.ts'
 
 const add = tool({
   name: 'add',
@@ -131,16 +131,7 @@ const weighs = new Agent({
   },
 })
 
-const pay = tool({
-  name: 'pay',
-  parameters: { type: 'object', properties: { amount: { type: 'number' } } },
-  needsApproval: true,
-  execute(args) {
-    const { amount } = args as { readonly amount: number }
-    count(`paid ${amount}`)
-    return `paid ${amount}`
-  },
-})
+const pay = payTool(amount => count(`paid ${amount}`))
 
 const pays = paying(pay)
 
