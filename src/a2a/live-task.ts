@@ -62,7 +62,7 @@ export class LiveTask {
     this.#run = runOf(begun, sent, target, options.settings)
     this.#run.onBegin = () => void this.#opening.begin()
     this.#run.onWait = () => this.#opening.wait()
-    this.#writing = this.#write(task, turn, { sent, target, ...options })
+    this.#writing = this.#write(begun, turn, { sent, target, ...options })
     this.ended = this.#writing.ended
     this.delivered = this.#opening.delivered.then(delivered => {
       if ('view' in delivered) {
@@ -100,7 +100,7 @@ export class LiveTask {
   }
 
   #write(
-    { id }: StoredTask,
+    { task: { id }, view }: Begun,
     turn: Turn,
     {
       sent,
@@ -119,6 +119,7 @@ export class LiveTask {
     return writeLog(this.#run, {
       store,
       log: logOf(id),
+      length: view.seq,
       watch,
       maxBytes: settings.maxBytes,
       maxLength: settings.maxLength,

@@ -6,12 +6,13 @@
  */
 
 import type { ServableError } from '../errors.ts'
+import { mayPass } from '../state/patient.ts'
 import type { LocalParts } from '../state/state.ts'
 import type { Reader, Soon, Store, Transaction } from '../state/store.ts'
 import type { Viewer } from './host.ts'
 import { idsOf } from './record.ts'
 import { createRecovery, type Recovery } from './recovery.ts'
-import { nameWorker, type WorkerName } from './worker-name.ts'
+import { nameWorker, processOf, type WorkerName } from './worker-name.ts'
 
 /** What is kept of a thing. */
 interface Kept {
@@ -38,12 +39,17 @@ export interface WorkKind<T extends Kept, W> {
   logOf(id: string): string
   /** Asks who works on a thing to end. */
   stop(work: W): void
+  /** Others may take over what is at work here: what can go on there ends here. Absent: nothing can. */
+  leave?(work: W): void
   /** Writes the end of a thing whose worker is gone. */
   conclude(tx: Transaction, id: string): void
   /** Told once that is written. */
   onConcluded?(id: string): void
   missing(): ServableError
 }
+
+/** Most things that may be written down although nobody began with them. */
+const MAX_UNSURE = 10_000
 
 /** See the module's head. */
 export class KeptWork<T extends Kept, W> {
@@ -56,6 +62,8 @@ export class KeptWork<T extends Kept, W> {
   readonly #here = new Map<string, W>()
   /** What is being written down as being at work. */
   readonly #beginning = new Map<string, Promise<unknown>>()
+  /** What may be written down so, though nobody began with it: the store did not say. */
+  readonly #unsure = new Set<string>()
 
   constructor({ store, keepOpen }: KeptWorkOptions, kind: WorkKind<T, W>) {
     this.#store = store
@@ -72,6 +80,10 @@ export class KeptWork<T extends Kept, W> {
       end: (tx, id) => kind.conclude(tx, id),
       onEnded: id => kind.onConcluded?.(id),
     })
+    store.onCall?.(() => void this.lookAfter())
+    store.onLate?.(() => {
+      for (const work of this.#here.values()) kind.leave?.(work)
+    })
   }
 
   /** Who works on a thing here. */
@@ -85,6 +97,9 @@ export class KeptWork<T extends Kept, W> {
     this.#beginning.set(id, beginning)
     try {
       return await beginning
+    } catch (error) {
+      if (mayPass(error) && this.#unsure.size < MAX_UNSURE) this.#unsure.add(id)
+      throw error
     } finally {
       if (this.#beginning.get(id) === beginning) this.#beginning.delete(id)
     }
@@ -115,7 +130,11 @@ export class KeptWork<T extends Kept, W> {
   ): Promise<void> {
     const work = this.#here.get(id)
     if (work !== undefined) return stop(work)
-    await this.#store.write(conclude)
+    await this.#store.write(tx => {
+      const before = tx.get<T>(this.#kind.collection, id)?.value
+      conclude(tx)
+      if (before !== undefined && this.#kind.isAtWork(before)) tx.call?.(processOf(before.instance))
+    })
     this.#kind.onConcluded?.(id)
   }
 
@@ -143,7 +162,26 @@ export class KeptWork<T extends Kept, W> {
   }
 
   look(id?: string): Soon<void> {
-    return this.recovery.look(id)
+    const looked = this.recovery.look(id)
+    return this.#unsure.size === 0 ? looked : this.#endUnsure(looked)
+  }
+
+  /** Ends what was written down as being at work here, and was never begun. */
+  async #endUnsure(looked: Soon<void>): Promise<void> {
+    await looked
+    for (const id of [...this.#unsure]) {
+      await this.begun(id)
+      const hasEnded =
+        !this.#here.has(id) &&
+        (await this.#store.write(tx => {
+          const kept = tx.get<T>(this.#kind.collection, id)?.value
+          if (kept === undefined || !this.#kind.isAtWork(kept) || kept.instance !== this.worker.own)
+            return false
+          this.#kind.conclude(tx, id)
+          return true
+        }))
+      if (this.#unsure.delete(id) && hasEnded) this.#kind.onConcluded?.(id)
+    }
   }
 
   /** Throws what is said of a thing that is missing, where it is, and where it is another one's. */

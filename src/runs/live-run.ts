@@ -30,9 +30,11 @@ export interface LiveRunOptions {
   /** Its journal stays until the store is emptied. */
   readonly keepsJournal: boolean
   /** What the log has already, where its process died. */
-  readonly before?: LogWriterOptions['before']
+  readonly before?: (NonNullable<LogWriterOptions['before']> & { readonly length: number }) | undefined
   /** Whose place it takes. */
   readonly client?: string | undefined
+  /** Leaves the run to another worker; false where it cannot go on there. */
+  readonly leave: (tx: Transaction) => boolean
   /** Told of an end that cannot be written, which is tried again until it can. */
   readonly onStuck: (error: unknown) => void
 }
@@ -45,6 +47,7 @@ export class LiveRun {
   readonly #writing: LogWriting
   readonly #run: Run
   readonly #options: LiveRunOptions
+  #isLeft = false
   #hasEnded = false
   #grace: ReturnType<typeof setTimeout> | undefined
 
@@ -69,6 +72,13 @@ export class LiveRun {
     this.#run.cancel()
   }
 
+  /** Ends here what another worker may go on with. */
+  leave(): void {
+    if (!this.#options.isJournalled) return
+    this.#isLeft = true
+    this.#run.lose()
+  }
+
   /** Resolves once the end is stored; rejects where it cannot be stored now, and once `signal` fires. */
   tried(signal: AbortSignal): Promise<void> {
     return this.#writing.tried({ signal })
@@ -78,8 +88,19 @@ export class LiveRun {
   readonly keep = (write: (tx: Transaction) => boolean): Promise<void> => this.#writing.keep(write)
 
   #work(): LogWriting {
-    const { store, settings, owner, keepMs, client, onStuck, instance, isJournalled, keepsJournal, before } =
-      this.#options
+    const {
+      store,
+      settings,
+      owner,
+      keepMs,
+      client,
+      onStuck,
+      instance,
+      isJournalled,
+      keepsJournal,
+      before,
+      leave,
+    } = this.#options
     const { approvals } = settings
     const { id } = this.#run
     return writeLog(this.#run, {
@@ -93,9 +114,11 @@ export class LiveRun {
       files: settings.files?.of({ runId: id, owner }),
       onStuck,
       before,
+      length: before?.length,
       ...(isJournalled && { isOurs: (tx: Transaction) => isRunOf(tx, id, instance) }),
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
       finish: (tx, event, result) => {
+        if (this.#isLeft && leave(tx)) return
         const waiting = isWaiting(event) && this.#run.waiting ? { ...this.#run.waiting, client } : undefined
         const keptMs = keepMs(waiting !== undefined)
         const json = eventToJson(event)

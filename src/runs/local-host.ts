@@ -123,6 +123,7 @@ class LocalHost implements RunHost {
       isAtWork: ({ record }) => record.status === 'running',
       logOf: id => id,
       stop: live => live.stop(),
+      leave: live => live.leave(),
       conclude: (tx, id) => {
         const why = this.#takeover.take(tx, id)
         if (why !== undefined) this.#finishUnattended(tx, id, why)
@@ -431,6 +432,7 @@ class LocalHost implements RunHost {
       keepMs: isWaiting => this.#keepMs({ ...target, owner }, isWaiting),
       isBackground,
       client: request.client,
+      leave: tx => this.#takeover.leave(tx, id),
       onStuck: thrown => this.#settings.onFailure?.(notStored(id, target, { options, secrets, thrown })),
     })
     this.#work.add(id, live, {

@@ -1,5 +1,6 @@
 import { mayPass } from '../state/patient.ts'
-import type { LogEntry, Reader, Soon, Store } from '../state/store.ts'
+import { LOOK_MS } from '../state/presence.ts'
+import type { Hearing, LogEntry, Reader, Soon, Store } from '../state/store.ts'
 import { createWake, type Wake } from '../wake.ts'
 import type { Follower } from './host.ts'
 import type { Watch } from './watch.ts'
@@ -7,7 +8,7 @@ import type { Watch } from './watch.ts'
 /** Entries that are read at once. */
 const BATCH = 64
 
-/** Milliseconds between looks at a run that another process has at work: only the store tells of it. */
+/** Milliseconds between looks at a run that another process has at work, where nobody tells of it. */
 const POLL_MS = 250
 
 /** Milliseconds for which a store that cannot be read is asked again; then who follows is told. */
@@ -39,27 +40,32 @@ interface Page {
  */
 export class LogFollower implements Follower {
   readonly #followed: Followed
+  /** Fires when there may be something new. */
+  readonly #changed: Wake
   #after: number
   #hasLeft = false
   /** What was read last is the end. */
   #isOver = false
+  /** Tells of what other processes write; null where nobody does. */
+  #hearing: Hearing | null | undefined
 
   /** Throws `too_many_followers`. */
   constructor(followed: Followed) {
     followed.watch?.attach()
     this.#followed = followed
     this.#after = followed.after
+    this.#changed = followed.watch?.changed ?? createWake()
   }
 
   async next(): Promise<readonly LogEntry[] | undefined> {
     while (!this.#hasLeft && !this.#isOver) {
-      const changed = this.#followed.watch?.changed ?? createWake()
+      const changed = this.#changed
       // Armed first: what is written while this reads wakes it as well.
       const word = changed.wait()
       const read = this.#readPatiently()
       const entries = this.#given(read instanceof Promise ? await read : read)
       if (entries.length > 0) return entries
-      if (!this.#isOver) await this.#change(changed, word)
+      if (!this.#isOver && !(await this.#hearsNow())) await this.#change(changed, word)
     }
     this.leave()
     return undefined
@@ -77,14 +83,30 @@ export class LogFollower implements Follower {
     this.#hasLeft = true
     const { watch } = this.#followed
     watch?.detach()
-    watch?.changed.fire()
+    this.#hearing?.stop()
+    this.#changed.fire()
+  }
+
+  /** Begins to listen to another process. True if what was written until now is to be read once more. */
+  async #hearsNow(): Promise<boolean> {
+    const { store, log, watch } = this.#followed
+    if (this.#hearing !== undefined || watch?.tellsAll() || store.hear === undefined) return false
+    this.#hearing = null
+    try {
+      this.#hearing = await store.hear(log, this.#changed.fire)
+    } catch {
+      // It is read again and again.
+      return false
+    }
+    if (this.#hasLeft) this.#hearing.stop()
+    return true
   }
 
   /** Waits until there may be something new: for a word, and where others write unheard, no longer than a while. */
   async #change(changed: Wake, word: Promise<void>): Promise<void> {
     const { watch, look } = this.#followed
     if (watch?.tellsAll()) return word
-    const timer = setTimeout(changed.fire, POLL_MS)
+    const timer = setTimeout(changed.fire, this.#hearing?.isLive ? LOOK_MS : POLL_MS)
     await word
     clearTimeout(timer)
     try {

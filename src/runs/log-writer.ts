@@ -16,11 +16,12 @@ import type { Run } from './run.ts'
 import type { Watch } from './watch.ts'
 import type { WorkingRuns } from './working.ts'
 
-/** Events that may wait to be written; while there are more, the run waits. */
+/** Events that may wait to be written, and characters of them; while there are more, the run waits. */
 const MAX_BUFFERED = 256
+const MAX_BUFFERED_LENGTH = 1_048_576
 
 /** Milliseconds for which a run goes on while what it says cannot be written; then it fails. */
-const APPEND_PATIENCE_MS = 15_000
+const APPEND_PATIENCE_MS = 10_000
 
 /** Milliseconds between two tries of writing an end: the second one waits so long, the later ones longer and longer. */
 const END_RETRY_MS = 50
@@ -46,6 +47,8 @@ export interface LogWriterOptions {
   readonly isOurs?: ((tx: Transaction) => boolean) | undefined
   /** What the log has of the run already, where its process died. */
   readonly before?: { readonly fold: Fold; readonly bytes: number } | undefined
+  /** Entries that the log has already. Default: 0. */
+  readonly length?: number | undefined
   /** The entries that an event becomes; throws for an event that cannot be written. */
   encode(event: RunEvent): readonly string[]
   /**
@@ -98,6 +101,11 @@ class LogWriter implements LogWriting {
   readonly #stored = deferred<void>()
   readonly #triers = new Set<Trier>()
   #buffer: string[] = []
+  #bufferedLength = 0
+  /** Entries that the log has for certain. */
+  #length: number
+  /** A write failed that may have been done: the log may have more of them. */
+  #isUnsure = false
   #notes: Note[] = []
   #isWriting = false
   /** Runs until the end of the turn in which something was written. */
@@ -119,6 +127,7 @@ class LogWriter implements LogWriting {
     this.#options = options
     this.#fold = options.before?.fold ?? new Fold(options.maxLength)
     this.#bytes = options.before?.bytes ?? 0
+    this.#length = options.length ?? 0
     this.ended = this.#stored.promise
     if (options.files !== undefined) run.onEnd = () => this.#over.abort()
     run.read(this.#take)
@@ -179,6 +188,7 @@ class LogWriter implements LogWriting {
       for (const entry of entries) this.#grow(entry.length)
       this.#fold.add(event)
       this.#buffer.push(...entries)
+      for (const entry of entries) this.#bufferedLength += entry.length
       if (isTerminal(event)) this.#end = event
     } catch (error) {
       return this.#refuse(event, error)
@@ -197,7 +207,7 @@ class LogWriter implements LogWriting {
     if (this.#end !== undefined) this.#options.working?.keep(this.ended)
     this.#goOn()
     if (this.#end !== undefined) return false
-    this.#isPaused = this.#isWriting && this.#buffer.length >= MAX_BUFFERED
+    this.#isPaused = this.#isWriting && this.#isBufferFull
     return !this.#isPaused
   }
 
@@ -211,13 +221,18 @@ class LogWriter implements LogWriting {
     if (this.#end !== undefined) return this.#store(this.#end)
     if (this.#buffer.length === 0 && this.#notes.length === 0) return
     const isDue = this.#turn === undefined || this.#notes.length > 0
-    if (isDue || this.#buffer.length >= MAX_BUFFERED) this.#write()
+    if (isDue || this.#isBufferFull) this.#write()
+  }
+
+  get #isBufferFull(): boolean {
+    return this.#buffer.length >= MAX_BUFFERED || this.#bufferedLength >= MAX_BUFFERED_LENGTH
   }
 
   #write(): void {
     const entries = this.#buffer
     const notes = this.#notes
     this.#buffer = []
+    this.#bufferedLength = 0
     this.#notes = []
     let written: Soon<readonly LogEntry[] | undefined>
     const work = (tx: Transaction) => {
@@ -255,12 +270,22 @@ class LogWriter implements LogWriting {
   /** What was appended; undefined where the log is sealed. */
   #append(tx: Transaction, entries: readonly string[]): readonly LogEntry[] | undefined {
     const appended: LogEntry[] = []
-    for (const data of entries) {
+    const done = this.#done(tx)
+    for (const [index, data] of entries.entries()) {
+      if (index < done) {
+        appended.push({ seq: this.#length + index + 1, data })
+        continue
+      }
       const seq = tx.append(this.#options.log, data)
       if (seq === undefined) return undefined
       appended.push({ seq, data })
     }
     return appended
+  }
+
+  /** How many of the entries that wait are written all the same, after a write that seemed to fail. */
+  #done(tx: Transaction): number {
+    return this.#isUnsure ? Math.max(0, tx.length(this.#options.log) - this.#length) : 0
   }
 
   #wrote(appended: readonly LogEntry[] | undefined, notes: readonly Note[]): void {
@@ -269,8 +294,11 @@ class LogWriter implements LogWriting {
       if (appended === undefined) written.reject(new DOMException('The run has ended', 'AbortError'))
       else written.resolve()
     }
-    if (appended !== undefined) recent.add(appended)
-    else {
+    if (appended !== undefined) {
+      recent.add(appended)
+      this.#length = appended.at(-1)?.seq ?? this.#length
+      this.#isUnsure = false
+    } else {
       // Someone else has ended the run, or goes on with it: there is nobody to work for.
       recent.forget()
       if (this.#isLost) this.#run.lose()
@@ -282,6 +310,7 @@ class LogWriter implements LogWriting {
   /** What could not be written is written with the end, if it can be. */
   #failed(entries: readonly string[], notes: readonly Note[], error: unknown): void {
     this.#buffer = [...entries, ...this.#buffer]
+    this.#isUnsure = mayPass(error)
     for (const { written } of notes) written.reject(error)
     this.#run.fail(isFull(error) ? noRoom(error) : error)
   }
@@ -308,6 +337,8 @@ class LogWriter implements LogWriting {
     let event = said
     let result = event.type === 'finish' ? this.#fold.result({ runId: id, durationMs }) : undefined
     const write = (tx: Transaction) => {
+      // The end is one more entry.
+      if (this.#done(tx) > this.#buffer.length) return
       if (this.#options.isOurs?.(tx) !== false) this.#append(tx, this.#buffer)
       finish(tx, event, result)
     }
@@ -317,6 +348,7 @@ class LogWriter implements LogWriting {
         await store.write(write)
         isStored = true
       } catch (error) {
+        this.#isUnsure ||= mayPass(error)
         const instead = insteadOf(event, error)
         if (instead !== undefined) {
           this.#buffer = []

@@ -96,15 +96,17 @@ export function foldedLog(
   tx: Reader,
   id: string,
   maxLength?: number,
-): { readonly fold: Fold; readonly bytes: number } {
+): { readonly fold: Fold; readonly bytes: number; readonly length: number } {
   const fold = new Fold(maxLength)
   let bytes = 0
+  let length = 0
   // The log holds what this library wrote into it.
   for (const { data } of readLog(tx, id)) {
     bytes += data.length
+    length++
     fold.add(JSON.parse(data) as RunEvent)
   }
-  return { fold, bytes }
+  return { fold, bytes, length }
 }
 
 /** Deletes runs whose time has come, then, past the count, the oldest ended ones. */

@@ -27,8 +27,9 @@ export interface CutRun {
   /** Entries of its journal. */
   readonly entries: number
   readonly fold: Fold
-  /** Characters of its log. */
+  /** Characters of its log, and entries. */
   readonly bytes: number
+  readonly length: number
 }
 
 /** How a run ends whose process died. */

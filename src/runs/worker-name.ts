@@ -16,6 +16,11 @@ export const NOBODY = 'nobody'
 /** Milliseconds after which what was left to others may be taken again here: then this process has not ended. */
 const RETIRED_MS = 60_000
 
+/** The process of a worker. */
+export function processOf(name: string): string {
+  return name.split('/', 1)[0] ?? ''
+}
+
 /** Names a host over a store. Several hosts may share one, and each knows of its own work only. */
 export function nameWorker(store: Store): WorkerName {
   let id: string | undefined
@@ -28,7 +33,7 @@ export function nameWorker(store: Store): WorkerName {
     },
     isThere(name) {
       if (name === NOBODY) return performance.now() < retiredUntil
-      return store.isAlive(name.split('/', 1)[0] ?? '')
+      return store.isAlive(processOf(name))
     },
     retire() {
       retiredUntil = performance.now() + RETIRED_MS

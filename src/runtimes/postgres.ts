@@ -1,5 +1,5 @@
 /**
- * State in PostgreSQL, for several machines.
+ * State in PostgreSQL, for several machines. Published as `servable/postgres`; needs the package `postgres`.
  *
  * @module
  */
@@ -7,48 +7,84 @@
 import { ServableError } from '../errors.ts'
 import { type LocalState, localState } from '../runs/local-state.ts'
 import { checkRetention, type Retention } from '../state/state.ts'
+import type { Listen } from './postgres/bell.ts'
 import { postgresDriver } from './postgres/driver.ts'
 import { postgresStore } from './postgres/store.ts'
 
 /** The database, and how much it keeps. */
 export interface PostgresStateOptions extends Retention {
-  /** The address of the database: `postgres://user:password@host/name`. */
+  /** The address of the database: `postgres://user:password@host/name`. It may be that of a pooler. */
   readonly url: string
+  /**
+   * The address for one more connection of each process, on which it listens to the others: followers hear of events within
+   * milliseconds, and agents of a cancel. It must not be that of a pooler in transaction mode. Default: none; then followers read four
+   * times a second.
+   */
+  readonly listenUrl?: string | undefined
   /** The schema that has all tables. Several deployments may use one database, each with a schema of its own. Default: `servable`. */
   readonly schema?: string | undefined
-  /** Most connections of this process. Default: 10. */
+  /**
+   * `auto`: the first use makes the schema, or brings it to the newest version, which the role must be allowed to do. `never`: `npx servable
+   * store migrate` does that, and a schema that is too old is refused. Default: `auto`.
+   */
+  readonly migrate?: 'auto' | 'never' | undefined
+  /** Most connections of this process, besides that of `listenUrl`. Default: 10. */
   readonly max?: number | undefined
-  /** `false` for poolers that do not know prepared statements. Default: true. */
+  /** `false` for poolers that do not know prepared statements, such as PgBouncer before 1.21. Default: true. */
   readonly prepare?: boolean | undefined
-  /** As the package `postgres` has it. Default: as the address says. */
+  /** TLS: `require` without checking the certificate, `verify-full`, or the options of `tls.connect`. Default: as the address says. */
   readonly ssl?: 'require' | 'verify-full' | boolean | object | undefined
 }
 
 /**
- * Keeps state in PostgreSQL, so that several processes share it, on any machines. The schema is made, or brought to the newest version,
- * at the first use. Throws `invalid_options`.
+ * Keeps state in PostgreSQL 13 or newer, so that several processes share it, on any machines. It connects at the first use. Throws
+ * `invalid_options`.
  */
 export function postgresState(options: PostgresStateOptions): LocalState {
-  const { url, schema = 'servable', max = 10, prepare = true, ssl, maxRuns, maxAgeMs } = checked(options)
-  const store = postgresStore(postgresDriver(url, { max, prepare, ssl }), schema)
+  const { url, listenUrl, schema = 'servable', migrate = 'auto', maxRuns, maxAgeMs } = checked(options)
+  const { max = 10, prepare = true, ssl } = options
+  const listen: Listen = told => postgresDriver(listenUrl ?? url, { max: 1, prepare: false, ssl, ...told })
+  const store = postgresStore({
+    driver: postgresDriver(url, { max, prepare, ssl }),
+    schema,
+    listen: listenUrl === undefined ? undefined : listen,
+    migrates: migrate === 'auto',
+  })
   return localState({ store, retention: { maxRuns, maxAgeMs }, isVolatile: false })
 }
 
-const NAMES = ['url', 'schema', 'max', 'prepare', 'ssl', 'maxRuns', 'maxAgeMs']
+const NAMES = ['url', 'listenUrl', 'schema', 'migrate', 'max', 'prepare', 'ssl', 'maxRuns', 'maxAgeMs']
 
 function checked(options: PostgresStateOptions): PostgresStateOptions {
-  const { url, schema, max, prepare, ...others } = Object(options) as Partial<PostgresStateOptions>
-  const unknown = Object.keys(others).find(name => !NAMES.includes(name))
+  const given = Object(options) as Partial<PostgresStateOptions>
+  const { url, listenUrl, schema, migrate, max, prepare } = given
+  const unknown = Object.keys(given).find(name => !NAMES.includes(name))
   if (unknown !== undefined) throw wrong(`\`${unknown}\` is not an option: use ${NAMES.join(', ')}`)
-  checkRetention(others, wrong)
-  if (!/^postgres(ql)?:\/\//.test(String(url)))
-    throw wrong('`url` must begin with `postgres://`: is a variable missing?')
-  if (schema !== undefined && !/^[a-z_][a-z\d_]{0,62}$/.test(schema))
-    throw wrong('`schema` must be a name of a-z, 0-9 and _, of at most 63 characters')
+  checkRetention(given, wrong)
+  checkUrl('url', url)
+  if (listenUrl !== undefined) checkUrl('listenUrl', listenUrl)
+  if (schema !== undefined && !isSchemaName(schema)) throw wrong(`\`schema\` must be ${SCHEMA_NAME}`)
+  if (migrate !== undefined && migrate !== 'auto' && migrate !== 'never')
+    throw wrong('`migrate` must be `auto` or `never`')
   if (max !== undefined && !(Number.isInteger(max) && max >= 1))
     throw wrong('`max` must be a whole number, 1 or more')
   if (prepare !== undefined && typeof prepare !== 'boolean') throw wrong('`prepare` must be true or false')
   return options
+}
+
+/** What the name of a schema is. */
+export const SCHEMA_NAME =
+  'a name of a-z, 0-9 and _, of at most 63 characters, which does not begin with `pg_`'
+
+/** Whether a schema may have the name. It stands in statements as it is. */
+export function isSchemaName(name: unknown): name is string {
+  return typeof name === 'string' && /^(?!pg_)[a-z_][a-z\d_]{0,62}$/.test(name)
+}
+
+function checkUrl(name: string, url: unknown): void {
+  // The address has a password: the error does not repeat it.
+  if (typeof url !== 'string' || !/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url))
+    throw wrong(`\`${name}\` must be an address that begins with \`postgres://\`: is a variable missing?`)
 }
 
 function wrong(what: string): ServableError {

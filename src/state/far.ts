@@ -100,14 +100,22 @@ export interface Commit {
   readonly seen: { readonly documents: readonly SeenDocument[]; readonly logs: readonly SeenLog[] }
   readonly documents: readonly DocumentChange[]
   readonly logs: readonly LogChange[]
+  /** Processes that are told once it is written: others have ended work of theirs. */
+  readonly calls: readonly string[]
+}
+
+/** What is known of a commit that was written. */
+export interface Committed {
+  /** The versions of the logs that it wrote. A log that is missing is looked at again. */
+  readonly logs: ReadonlyMap<string, Version>
 }
 
 /** A remote store. It rejects if it cannot be reached. */
 export interface Far {
   /** Answers all questions in order, as of one moment. Without questions, it only confirms that the store can be reached. */
   look(asks: readonly Ask[]): Promise<readonly Answers[keyof Asks][]>
-  /** Writes everything. If anything that was read has changed, it writes nothing and gives false. Throws `state_full`. */
-  commit(commit: Commit): Promise<boolean>
+  /** Writes everything. If anything that was read has changed, it writes nothing and gives undefined. Throws `state_full`. */
+  commit(commit: Commit): Promise<Committed | undefined>
   /** The store's clock, as far as this process knows it: milliseconds since 1970. */
   now(): number
 }

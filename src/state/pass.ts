@@ -60,6 +60,7 @@ export class Pass implements Transaction {
   /** Written documents by collection, then by id. */
   readonly #written = new Map<string, Map<string, DocumentChange>>()
   readonly #logs = new Map<string, OwnLog>()
+  readonly #calls = new Set<string>()
   #undo: (() => void)[] = []
 
   constructor(snapshot: Snapshot, now: number) {
@@ -103,7 +104,8 @@ export class Pass implements Transaction {
     const seenLogs = Array.from(this.#heads, ([log, { version, length, isSealed, isExact }]): SeenLog => {
       return { log, version, head: isExact ? { length, isSealed } : undefined }
     })
-    return { id, seen: { documents: [...this.#decisive.values()], logs: seenLogs }, documents, logs }
+    const seen = { documents: [...this.#decisive.values()], logs: seenLogs }
+    return { id, seen, documents, logs, calls: [...this.#calls] }
   }
 
   get<T>(collection: string, id: string): Document<T> | undefined {
@@ -233,6 +235,11 @@ export class Pass implements Transaction {
     const before = this.#logs.get(log)
     this.#logs.set(log, { isDeleted: true, entries: [], isSealed: false })
     this.#undo.push(() => (before === undefined ? this.#logs.delete(log) : this.#logs.set(log, before)))
+  }
+
+  call(instance: string): void {
+    this.#calls.add(instance)
+    this.#undo.push(() => this.#calls.delete(instance))
   }
 
   /** The answer to a question, or a guess if it is unknown. */

@@ -7,7 +7,8 @@
  * @module
  */
 
-import type { Commit, Far } from './far.ts'
+import { deferred } from '../wake.ts'
+import type { Commit, Far, LogHead, Version } from './far.ts'
 import { Pass } from './pass.ts'
 import { mayPass, type Outcome, unavailable, type Work } from './patient.ts'
 import { Snapshot } from './snapshot.ts'
@@ -21,6 +22,9 @@ const MAX_WAITING = 10_000
 
 /** Most works of one commit. */
 const MAX_GATHERED = 256
+
+/** Most logs that are remembered. */
+const MAX_HEADS = 10_000
 
 /** Milliseconds between two tries. */
 const RETRY_MS = 5
@@ -62,6 +66,8 @@ interface Played {
 class ReplayStore {
   readonly #far: Far
   readonly #waiting: Waiting[] = []
+  /** The logs that were written here, as they were left. Whoever appends to one asks nothing. */
+  readonly #heads = new Map<string, LogHead>()
   #isWriting = false
   #isClosed = false
 
@@ -69,8 +75,13 @@ class ReplayStore {
     this.#far = far
   }
 
-  async read<T>(work: (tx: Reader) => T, patienceMs: number = PATIENCE_MS): Promise<T> {
-    const until = performance.now() + patienceMs
+  read<T>(work: (tx: Reader) => T, patienceMs: number = PATIENCE_MS): Promise<T> {
+    return within(patienceMs, (resolve, reject) => {
+      this.#read(work, performance.now() + patienceMs).then(resolve, reject)
+    })
+  }
+
+  async #read<T>(work: (tx: Reader) => T, until: number): Promise<T> {
     for (let tries = 0; ; tries++) {
       try {
         const [outcome] = (await this.#play([work])).outcomes
@@ -85,7 +96,7 @@ class ReplayStore {
   }
 
   write<T>(work: (tx: Transaction) => T, patienceMs: number = PATIENCE_MS): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
+    return within<T>(patienceMs, (resolve, reject) => {
       if (this.#isClosed) return reject(unavailable(new Error('The store is closed')))
       if (this.#waiting.length >= MAX_WAITING) {
         return reject(unavailable(new Error('Too many writes are waiting')))
@@ -114,7 +125,8 @@ class ReplayStore {
 
   /** Runs works and writes their changes, until that succeeds or their patience ends. Never rejects. */
   async #settle(given: readonly Waiting[]): Promise<void> {
-    let batch = given
+    // Whoever was told that it failed is not written any more.
+    let batch = this.#patient(given, new Error(LATE))
     for (let tries = 0; batch.length > 0; tries++) {
       const failure = await this.#try(batch)
       if (failure === undefined) return
@@ -127,7 +139,8 @@ class ReplayStore {
   /** Why nothing was written. Undefined if it was written and all works are settled. */
   async #try(batch: readonly Waiting[]): Promise<Unreached | undefined> {
     try {
-      const { pass, outcomes } = await this.#play(batch.map(({ work }) => work))
+      const works = batch.map(({ work }) => work)
+      const { pass, outcomes } = await this.#play(works, Snapshot.ofHeads(this.#heads))
       const isWritten = !pass.hasWritten || (await this.#commit(pass.commit(crypto.randomUUID()), batch))
       if (!isWritten) return new Unreached(new Error('The data changed during every attempt'))
       for (const [index, waiting] of batch.entries()) settle(waiting, outcomes[index])
@@ -155,7 +168,9 @@ class ReplayStore {
   async #commit(commit: Commit, batch: readonly Waiting[]): Promise<boolean> {
     for (let tries = 0; ; tries++) {
       try {
-        return await this.#far.commit(commit)
+        const committed = await this.#far.commit(commit)
+        this.#remember(commit, committed?.logs)
+        return committed !== undefined
       } catch (error) {
         if (!mayPass(error) || this.#patient(batch, error).length === 0) throw new Unreached(error)
       }
@@ -163,10 +178,27 @@ class ReplayStore {
     }
   }
 
+  /** Remembers how a commit left its logs. Of one that was not written, nothing is known any more. */
+  #remember({ seen, logs }: Commit, versions: ReadonlyMap<string, Version> | undefined): void {
+    const heads = new Map(seen.logs.map(({ log, head }) => [log, head]))
+    for (const { log } of [...seen.logs, ...logs]) if (versions === undefined) this.#heads.delete(log)
+    for (const { log, isDeleted, entries, isSealed } of logs) {
+      this.#heads.delete(log)
+      const before = isDeleted ? 0 : heads.get(log)?.length
+      const version = versions?.get(log)
+      if (isSealed || before === undefined || version === undefined) continue
+      this.#heads.set(log, { version, length: before + entries.length, isSealed })
+    }
+    for (const [oldest] of this.#heads) {
+      if (this.#heads.size <= MAX_HEADS) return
+      this.#heads.delete(oldest)
+    }
+  }
+
   /** Runs works one after another until no answer is guessed. Throws {@link Unreached}. */
-  async #play(works: readonly Work[]): Promise<Played> {
+  async #play(works: readonly Work[], known = new Snapshot()): Promise<Played> {
     const now = this.#far.now()
-    let snapshot = new Snapshot()
+    let snapshot = known
     for (let passes = 0; passes < MAX_PASSES; passes++) {
       const pass = new Pass(snapshot, now)
       const outcomes = works.map(work => pass.attempt(work))
@@ -203,6 +235,22 @@ function settle({ resolve, reject }: Waiting, outcome: Outcome | undefined): voi
 function given(outcome: Outcome | undefined): unknown {
   if (outcome !== undefined && 'error' in outcome) throw outcome.error
   return outcome?.value
+}
+
+/** Why a work fails whose answer did not come in time. It may be written all the same. */
+const LATE = 'The state did not answer in time'
+
+/** A promise that is rejected with `state_unavailable` after some time. */
+function within<T>(
+  ms: number,
+  begin: (resolve: (value: T) => void, reject: (error: unknown) => void) => void,
+): Promise<T> {
+  const { promise, resolve, reject } = deferred<T>()
+  const timer = setTimeout(() => reject(unavailable(new Error(LATE))), ms)
+  const settled = () => clearTimeout(timer)
+  promise.then(settled, settled)
+  begin(resolve, reject)
+  return promise
 }
 
 /** Waits longer and longer, with randomness so that two processes differ. */

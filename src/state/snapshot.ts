@@ -1,4 +1,4 @@
-import type { Answers, Ask, Asks } from './far.ts'
+import type { Answers, Ask, Asks, LogHead } from './far.ts'
 
 /** The part of a log that was read. */
 interface LogPart {
@@ -22,6 +22,7 @@ function keyOf(ask: Ask): string {
 export class Snapshot {
   readonly #answers = new Map<string, { readonly ask: Ask; readonly answer: Answers[keyof Asks] }>()
   readonly #logs = new Map<string, LogPart[]>()
+  #known: ReadonlyMap<string, LogHead> = new Map()
 
   constructor(asks: readonly Ask[] = [], answers: readonly Answers[keyof Asks][] = []) {
     for (const [index, ask] of asks.entries()) {
@@ -30,6 +31,13 @@ export class Snapshot {
       // The answers have the order of the questions.
       else this.#partsOf(ask.log).push({ ask, answer: answer as Answers['log'] })
     }
+  }
+
+  /** What is known of logs before anything is asked. */
+  static ofHeads(heads: ReadonlyMap<string, LogHead>): Snapshot {
+    const snapshot = new Snapshot()
+    snapshot.#known = heads
+    return snapshot
   }
 
   /** The answer in an array, since the answer may be undefined. Empty if the question was not asked. */
@@ -41,6 +49,8 @@ export class Snapshot {
 
   /** The part of a log that has the requested entries, or that ends where they begin. */
   part({ log, after, limit }: Asks['log']): (LogPart & { readonly isEnough: boolean }) | undefined {
+    const head = this.#known.get(log)
+    if (head !== undefined) return toPart(log, head, limit)
     const parts = this.#logs.get(log)?.filter(({ ask }) => ask.after <= after) ?? []
     const enough = parts.find(part => reachOf(part) >= after + limit || reachOf(part) >= part.answer.length)
     if (enough !== undefined) return { ...enough, isEnough: true }
@@ -53,6 +63,12 @@ export class Snapshot {
     this.#logs.set(log, parts)
     return parts
   }
+}
+
+/** The state of a log as a part without entries. */
+function toPart(log: string, head: LogHead, limit: number): LogPart & { readonly isEnough: boolean } {
+  const ask = { what: 'log', log, after: 0, limit: 0 } as const
+  return { ask, answer: { ...head, entries: [] }, isEnough: limit === 0 }
 }
 
 /** The number of the last entry in a part. */

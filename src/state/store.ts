@@ -129,6 +129,8 @@ export interface Transaction extends Reader {
    */
   append(log: string, data: string, seal?: boolean): number | undefined
   deleteLog(log: string): void
+  /** Tells another process, once this is written, that its work was ended here. Only stores that can tell it have this. */
+  call?(instance: string): void
 }
 
 /** A value, or a promise of it. */
@@ -151,10 +153,26 @@ export interface Store extends Presence {
    * if there is no room.
    */
   write<T>(work: (tx: Transaction) => T, patienceMs?: number): Soon<T>
+  /**
+   * Calls `wake` when a log may have grown, whichever process wrote it. A caller that reads the log after the promise resolves misses
+   * nothing, but for what is lost on the way: it reads again after a while. Absent: nobody is told of other processes.
+   */
+  hear?(log: string, wake: () => void): Promise<Hearing>
+  /** Calls `wake` when other processes may have ended work of this one. Absent: it looks for itself. */
+  onCall?(wake: () => void): void
+  /** Calls `wake` when this process could not say for so long that it is alive that others may take its work over. */
+  onLate?(wake: () => void): void
   /** Prevents a thing's deletion until the returned function is called. Stores of unlimited size do not have it. */
   hold?(thing: string): () => void
   /** Closes files and handles. */
   close(): void
+}
+
+/** Listens to a log. */
+export interface Hearing {
+  /** Whether words come now. If not, only reading the log tells. */
+  readonly isLive: boolean
+  stop(): void
 }
 
 /** A store that answers at once. Each operation is complete when it returns. */

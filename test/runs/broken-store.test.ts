@@ -170,7 +170,7 @@ describe('a run over a store that fails', () => {
     const { id } = await pass(begin(host, [{ say: 'a' }, { gate }, { say: 'b', times: 1000 }]))
     isOut = true
     openGate(gate)
-    await vi.advanceTimersByTimeAsync(12_000)
+    await vi.advanceTimersByTimeAsync(8_000)
     expect(wasStopped(id)).toBe(false)
     isOut = false
     expect((await pass(ending(host, id))).result?.text).toBe(`a${'b'.repeat(1000)}`)

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { bearerAuth, createHandler, type RunResult } from '../../src/index.ts'
 import { createLocalHost } from '../../src/runs/local-host.ts'
+import type { Listen } from '../../src/runtimes/postgres/bell.ts'
 import { postgresDriver } from '../../src/runtimes/postgres/driver.ts'
 import { postgresFar } from '../../src/runtimes/postgres/far.ts'
 import type { LeaseTimes } from '../../src/runtimes/postgres/leases.ts'
@@ -26,6 +27,7 @@ beforeAll(async () => {
 afterAll(() => server?.stop())
 
 const connect = () => postgresDriver(server.url, { max: 4, prepare: false, ssl: undefined })
+const listen: Listen = told => postgresDriver(server.url, { max: 1, prepare: false, ssl: undefined, ...told })
 
 const opened: Store[] = []
 afterEach(() => {
@@ -36,8 +38,8 @@ let schemas = 0
 const newSchema = () => `s${++schemas}`
 
 /** Opens a schema, as one more process does. */
-function open(schema: string, times?: LeaseTimes): Store {
-  const store = postgresStore(connect(), schema, times)
+function open(schema: string, times?: LeaseTimes, isHeard = false): Store {
+  const store = postgresStore({ driver: connect(), schema, times, listen: isHeard ? listen : undefined })
   opened.push(store)
   return store
 }
@@ -51,7 +53,7 @@ function countUp(tx: Transaction): number {
 }
 
 describe('the store', () => {
-  storeContract(() => here(postgresStore(connect(), newSchema())))
+  storeContract(() => here(postgresStore({ driver: connect(), schema: newSchema() })))
 })
 
 describe('several processes', () => {
@@ -70,7 +72,7 @@ describe('several processes', () => {
   it('refuse a schema that a newer version has written', async () => {
     const schema = newSchema()
     await open(schema).write(countUp)
-    await connect().query(`INSERT INTO ${quoted(schema)}.schema_versions VALUES (99)`, [])
+    await connect().query(`INSERT INTO ${quoted(schema)}.schema_versions VALUES (99, 99)`, [])
     await expect(open(schema).write(countUp)).rejects.toMatchObject({
       code: 'invalid_options',
       message: expect.stringContaining('newer version'),
@@ -163,9 +165,15 @@ describe('a commit', () => {
     await open(schema).read(tx => tx.count('c'))
     const far = postgresFar(connect(), quoted(schema), async () => {})
     const log = { log: 'l', isDeleted: false, entries: ['one'], isSealed: false }
-    const commit = { id: crypto.randomUUID(), seen: { documents: [], logs: [] }, documents: [], logs: [log] }
-    expect(await Promise.all([far.commit(commit), far.commit(commit)])).toEqual([true, true])
-    expect(await far.commit(commit)).toBe(true)
+    const seen = {
+      documents: [],
+      logs: [{ log: 'l', version: undefined, head: { length: 0, isSealed: false } }],
+    }
+    const commit = { id: crypto.randomUUID(), seen, documents: [], logs: [log], calls: [] }
+    const [one, other] = await Promise.all([far.commit(commit), far.commit(commit)])
+    expect(one?.logs.get('l')).toBeDefined()
+    expect(other).toEqual(one)
+    expect(await far.commit(commit)).toEqual(one)
     const [answer] = await far.look([{ what: 'log', log: 'l', after: 0, limit: 9 }])
     expect(answer).toMatchObject({ length: 1, entries: [{ seq: 1, data: 'one' }] })
   })
@@ -175,13 +183,12 @@ describe('a commit', () => {
     const store = open(schema)
     await store.write(tx => tx.put('c', doc('a')))
     const far = postgresFar(connect(), quoted(schema), async () => {})
-    const commit = (documents: object[], logs: object[] = []) =>
-      far.commit({
-        id: crypto.randomUUID(),
-        seen: { documents, logs },
-        documents: [{ collection: 'c', id: 'b', document: doc('b'), footing: undefined }],
-        logs: [],
-      } as never)
+    const commit = async (documents: object[], logs: object[] = []) => {
+      const document = { collection: 'c', id: 'b', document: doc('b'), footing: undefined }
+      const seen = { documents, logs }
+      const given = { id: crypto.randomUUID(), seen, documents: [document], logs: [], calls: [] }
+      return (await far.commit(given as never)) !== undefined
+    }
     expect(await commit([{ collection: 'c', id: 'a', version: undefined }])).toBe(false)
     expect(await commit([{ collection: 'c', id: 'a', version: '999999' }])).toBe(false)
     expect(await commit([], [{ log: 'l', version: '7', head: undefined }])).toBe(false)

@@ -215,7 +215,7 @@ describe('writes of a far store', () => {
       look: async asks => asks.map((): Answers[keyof Asks] => undefined),
       async commit({ documents }) {
         if (documents.some(({ id }) => id === 'large')) throw new RangeError('too large')
-        return true
+        return { logs: new Map() }
       },
       now: () => 0,
     }

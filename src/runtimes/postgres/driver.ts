@@ -5,14 +5,30 @@
  */
 
 import postgres from 'postgres'
+import { deferred } from '../../wake.ts'
 
 /** One row of an answer. */
 export type Row = Readonly<Record<string, unknown>>
 
-/** A connection to a database, or several. */
+/** How a statement is sent. */
+export interface QueryOptions {
+  /** It is sent often: it is prepared once for each connection, if statements may be prepared. */
+  readonly isOften?: boolean
+  /** Milliseconds to wait for the answer. Default: 5,000. */
+  readonly timeoutMs?: number
+}
+
+/** Connections to a database. */
 export interface PostgresDriver {
-  /** Sends one statement. Its parameters are text, and say their types in the statement. */
-  query(text: string, values: readonly (string | number | null)[]): Promise<readonly Row[]>
+  /**
+   * Sends one statement. Its parameters are text or numbers, and say their types in the statement. Without an answer in time it
+   * rejects, and all connections are made anew: the old ones may lead nowhere.
+   */
+  query(
+    text: string,
+    values: readonly (string | number | null)[],
+    options?: QueryOptions,
+  ): Promise<readonly Row[]>
   end(): Promise<void>
 }
 
@@ -23,21 +39,73 @@ export interface DriverOptions {
   /** Whether statements are prepared. Poolers that hand out connections by transaction may not know them. */
   readonly prepare: boolean
   readonly ssl: boolean | 'require' | 'verify-full' | object | undefined
+  /** Told of notifications. */
+  readonly onNotify?: (text: string) => void
+  /** Told that a connection has ended. */
+  readonly onClose?: () => void
 }
 
+/** Milliseconds to wait for the answer to a statement. */
+const TIMEOUT_MS = 5000
+
 /** Makes a driver. It connects at the first statement. */
-export function postgresDriver(url: string, { max, prepare, ssl }: DriverOptions): PostgresDriver {
-  const sql = postgres(url, {
+export function postgresDriver(url: string, options: DriverOptions): PostgresDriver {
+  let sql = connect(url, options)
+  let isOver = false
+  const renew = (old: postgres.Sql) => {
+    if (old !== sql || isOver) return
+    sql = connect(url, options)
+    // What is on its way over the old ones fails at once.
+    void old.end({ timeout: 0 }).catch(() => {})
+  }
+  return {
+    async query(text, values, { isOften = false, timeoutMs = TIMEOUT_MS } = {}) {
+      const used = sql
+      const { promise: late, reject } = deferred<never>()
+      const timer = setTimeout(() => {
+        reject(new Error(`The database did not answer within ${timeoutMs} ms`))
+        renew(used)
+      }, timeoutMs)
+      try {
+        const asked = used.unsafe(text, [...values], { prepare: options.prepare && isOften })
+        return await Promise.race([asked as unknown as Promise<Row[]>, late])
+      } catch (error) {
+        throw isTooMuch(error)
+          ? new RangeError('The database refuses it: it is too much', { cause: error })
+          : error
+      } finally {
+        clearTimeout(timer)
+      }
+    },
+    async end() {
+      isOver = true
+      await sql.end({ timeout: 1 })
+    },
+  }
+}
+
+function connect(url: string, { max, ssl, prepare, onNotify, onClose }: DriverOptions): postgres.Sql {
+  return postgres(url, {
     max,
     prepare,
     ...(ssl !== undefined && { ssl }),
     connect_timeout: 5,
-    idle_timeout: 60,
+    // One that listens stays open.
+    idle_timeout: onNotify === undefined ? 60 : undefined,
+    max_lifetime: onNotify === undefined ? 30 * 60 : null,
+    // A server that is away for a while is tried again soon.
+    backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
+    fetch_types: false,
     onnotice: () => {},
+    ...(onNotify && { onnotify: (_channel: string, text: string) => onNotify(text) }),
+    ...(onClose && { onclose: () => onClose() }),
     connection: { application_name: 'servable' },
   } as postgres.Options<Record<string, never>>)
-  return {
-    query: (text, values) => sql.unsafe(text, [...values]) as unknown as Promise<Row[]>,
-    end: () => sql.end({ timeout: 5 }),
-  }
+}
+
+/** Classes of errors that the same statement would get again: wrong data, limits, no memory for so many locks. */
+const TOO_MUCH = /^(22|54)|^53200$/
+
+function isTooMuch(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && TOO_MUCH.test(error.code)
 }

@@ -5,9 +5,11 @@
  * @module
  */
 
-import type { Answers, Ask, Asks, Commit, Far, Versioned } from '../../state/far.ts'
+import type { Answers, Ask, Asks, Commit, Committed, Far, Version, Versioned } from '../../state/far.ts'
+import { INDEXED_TAGS } from '../../state/migrations.ts'
 import type { Filter, ListQuery, LogEntry, Place, Tags } from '../../state/store.ts'
 import type { PostgresDriver } from './driver.ts'
+import { DOCUMENT, tagColumn } from './schema.ts'
 import { restored, stored } from './text.ts'
 
 /** The largest limit that a statement takes. */
@@ -20,27 +22,101 @@ export function postgresFar(driver: PostgresDriver, s: string, prepare: () => Pr
     now: () => Date.now() + ahead,
     async look(asks) {
       await prepare()
-      const statement = new Statement(s)
-      const columns = asks.map((ask, at) => `${statement.answerTo(ask)} AS "${at}"`)
-      const text = `SELECT ${[CLOCK, ...columns].join(',\n')}`
-      const [row = {}] = await driver.query(text, statement.values)
-      ahead = Number(row.clock) - Date.now()
-      return asks.map((ask, at) => answerOf(ask, row[at]))
+      const look = new Look(s, asks)
+      const [row = {}] = await driver.query(look.text, look.values, { isOften: look.isUsual })
+      const [clock, ...known] = row.known as Known
+      ahead = clock - Date.now()
+      return look.answers(known, row)
     },
     async commit(commit) {
       await prepare()
-      const [row] = await driver.query(`SELECT ${s}.commit_1($1::text) AS is`, [
-        JSON.stringify(toJson(commit)),
-      ])
-      return row?.is === true
+      const text = `SELECT ${s}.commit_1($1::text) AS versions`
+      const [row] = await driver.query(text, [JSON.stringify(toJson(commit))], { isOften: true })
+      return toCommitted(row?.versions as Readonly<Record<string, string>> | null)
     },
   }
 }
 
-const CLOCK = 'extract(epoch FROM clock_timestamp()) * 1000 AS clock'
-
-const DOCUMENT = 'json_build_array(id, partition, at, expires, tags, value, version::text)'
 const NEWEST = 'ORDER BY at DESC, id DESC'
+
+/** What the function `look_1` answers: its clock in milliseconds, documents, logs and counts, each in the order of the questions. */
+type Known = readonly [clock: number, ...KnownAnswers]
+type KnownAnswers = readonly [
+  documents: readonly unknown[] | null,
+  logs: readonly unknown[] | null,
+  counts: readonly unknown[] | null,
+]
+
+/** The questions that the function answers, and where. Most looks have no other, so that they are always the same statement. */
+const KNOWN = ['get', 'log', 'count'] as const
+
+/** A look as a statement. */
+class Look {
+  readonly text: string
+  /** Whether it is the statement that most looks are. */
+  readonly isUsual: boolean
+  readonly #statement: Statement
+  readonly #asks: readonly Ask[]
+
+  constructor(s: string, asks: readonly Ask[]) {
+    this.#asks = asks
+    this.#statement = new Statement(s)
+    const given = this.#statement.json({
+      get: columns(of(asks, 'get'), ({ collection, id }) => ({
+        collection: stored(collection),
+        id: stored(id),
+      })),
+      log: columns(of(asks, 'log'), ({ log, after, limit }) => ({
+        ...{ log: stored(log), after, limit: Math.min(limit, MAX_LIMIT) },
+      })),
+      count: columns(of(asks, 'count'), ({ collection, partition }) => ({
+        ...{ collection: stored(collection), partition: partition === undefined ? null : stored(partition) },
+      })),
+    })
+    const others = asks.flatMap((ask, at) =>
+      isKnown(ask) ? [] : `, ${this.#statement.answerTo(ask)} AS "${at}"`,
+    )
+    this.isUsual = others.length === 0
+    this.text = `SELECT ${s}.look_1(${given}) AS known${others.join('\n')}`
+  }
+
+  get values(): Statement['values'] {
+    return this.#statement.values
+  }
+
+  /** The answers in the order of the questions. */
+  answers(known: KnownAnswers, row: Readonly<Record<string, unknown>>): Answers[keyof Asks][] {
+    const next = [0, 0, 0]
+    return this.#asks.map((ask, at) => {
+      const place = KNOWN.indexOf(ask.what as (typeof KNOWN)[number])
+      return answerOf(ask, place < 0 ? row[at] : known[place]?.[next[place]!++])
+    })
+  }
+}
+
+function isKnown({ what }: Ask): boolean {
+  return (KNOWN as readonly string[]).includes(what)
+}
+
+function of<K extends keyof Asks>(asks: readonly Ask[], what: K): readonly Ask<K>[] {
+  return asks.filter(ask => ask.what === what) as unknown as Ask<K>[]
+}
+
+/** Rows as one array for each of their members; undefined where there is none. */
+function columns<T>(
+  items: readonly T[],
+  toRow: (item: T) => Readonly<Record<string, unknown>>,
+): object | undefined {
+  if (items.length === 0) return undefined
+  const all: Record<string, unknown[]> = {}
+  for (const item of items) {
+    for (const [name, value] of Object.entries(toRow(item))) {
+      all[name] ??= []
+      all[name].push(value)
+    }
+  }
+  return all
+}
 
 /** A statement that is being written, with its parameters. */
 class Statement {
@@ -54,16 +130,12 @@ class Statement {
   /** A part of the statement that answers a question with JSON. */
   answerTo(ask: Ask): string {
     switch (ask.what) {
-      case 'get':
-        return `(SELECT ${DOCUMENT} ${this.#from(ask)} AND id = ${this.#text(ask.id)})`
       case 'list':
         return many(`SELECT ${DOCUMENT} AS j ${this.#in(ask)} ${NEWEST} LIMIT ${this.#limit(ask.limit)}`)
       case 'search':
         return this.#search(ask)
-      case 'count':
-        return `(SELECT to_json(count(*)) ${ask.partition === undefined ? this.#from(ask) : this.#of(ask.collection, ask.partition)})`
       case 'countMatching':
-        return `(WITH looked AS (${this.#looked(ask)}) SELECT to_json(count(*)) FROM looked ${this.#tagged(ask.tags)})`
+        return `(${this.#looked(ask)} SELECT to_json(count(*)) FROM looked ${this.#tagged(ask.tags)})`
       case 'withPrefix': {
         const [from, to] = [this.#text(ask.prefix), this.#text(`${ask.prefix}\u{10ffff}`)]
         const limit = this.#limit(ask.limit)
@@ -82,39 +154,48 @@ class Statement {
         const from = partition === undefined ? this.#from(ask) : this.#of(collection, partition)
         return many(`SELECT ${DOCUMENT} AS j ${from} ORDER BY at, id LIMIT ${this.#limit(limit)}`)
       }
-      case 'log':
-        return this.#log(ask)
+      default:
+        throw new TypeError(`look_1 answers ${ask.what}`)
     }
   }
 
-  #log({ log, after, limit }: Asks['log']): string {
-    const [first, count] = [this.#number(after), this.#number(Math.min(limit, MAX_LIMIT))]
-    const entries =
-      `(SELECT json_agg(json_build_array(seq, data) ORDER BY seq) FROM ${this.#s}.entries e` +
-      ` WHERE e.log = l.log AND seq > ${first} AND seq <= ${first} + ${count})`
-    return (
-      `(SELECT json_build_array(version::text, last, sealed, ${entries})` +
-      ` FROM ${this.#s}.logs l WHERE log = ${this.#text(log)})`
-    )
+  /** A parameter. */
+  json(value: object): string {
+    return `$${this.values.push(JSON.stringify(value))}::text`
   }
 
   #search(ask: Asks['search']): string {
     const matching = `SELECT ${DOCUMENT} AS j FROM looked ${this.#tagged(ask.tags)} ${NEWEST} LIMIT ${this.#limit(ask.limit + 1)}`
     return (
-      `(WITH looked AS (${this.#looked(ask)}) SELECT json_build_array(${many(matching)}, (SELECT count(*) FROM looked),` +
+      `(${this.#looked(ask)} SELECT json_build_array(${many(matching)}, (SELECT count(*) FROM looked),` +
       ' (SELECT json_build_array(at, id) FROM looked ORDER BY at, id LIMIT 1)))'
     )
   }
 
-  /** The documents that a search looks at. */
+  /** The documents that a search looks at: those of the tag that the fewest have, of the tags with an index. */
   #looked(ask: { readonly collection: string } & Filter & Pick<Partial<ListQuery>, 'after'>): string {
     const since = ask.since === undefined ? '' : ` AND at >= ${this.#number(ask.since)}`
-    return `SELECT * ${this.#in(ask)}${since} ${NEWEST} LIMIT ${this.#limit(ask.looks)}`
+    const all = `${this.#in(ask)}${since}`
+    const looks = this.#limit(ask.looks)
+    const ways = Object.entries(ask.tags ?? {}).flatMap(([tag, value]) =>
+      INDEXED_TAGS.includes(tag) ? `${all} AND ${tagColumn(tag)} COLLATE "C" = ${this.#text(value)}` : [],
+    )
+    if (ways.length < 2) return `WITH looked AS (SELECT * ${ways[0] ?? all} ${NEWEST} LIMIT ${looks})`
+    const counts = ways.map(
+      (way, at) => `(${at}, (SELECT count(*) FROM (SELECT ${way} ${NEWEST} LIMIT ${looks}) rows))`,
+    )
+    const each = ways.map(
+      (way, at) => `(SELECT * ${way} AND (SELECT way FROM fewest) = ${at} ${NEWEST} LIMIT ${looks})`,
+    )
+    return (
+      `WITH fewest AS MATERIALIZED (SELECT way FROM (VALUES ${counts.join(', ')}) counted (way, n) ORDER BY n LIMIT 1),` +
+      ` looked AS (${each.join(' UNION ALL ')})`
+    )
   }
 
   #tagged(tags: Tags = {}): string {
-    const wanted = Object.entries(tags).map(tag => this.#text(tagText(tag)))
-    return wanted.length === 0 ? '' : `WHERE tags @> ARRAY[${wanted.join(', ')}]`
+    if (Object.keys(tags).length === 0) return ''
+    return `WHERE tags @> ${this.json(storedTags(tags))}::jsonb`
   }
 
   #in({ collection, partition, after }: { readonly collection: string } & Omit<ListQuery, 'limit'>): string {
@@ -155,7 +236,7 @@ type DocumentRow = readonly [
   partition: string,
   at: number,
   expires: number | null,
-  tags: readonly string[],
+  tags: Tags,
   value: string,
   version: string,
 ]
@@ -205,7 +286,7 @@ function toVersioned([id, partition, at, expires, tags, value, version]: Documen
       partition: restored(partition),
       at,
       ...(expires !== null && { expiresAt: expires }),
-      tags: Object.fromEntries(tags.map(tagOf)),
+      tags: mapTags(tags, restored),
       value: JSON.parse(value),
     },
   }
@@ -220,43 +301,71 @@ function toLog(row: LogRow | null): Answers['log'] {
   }
 }
 
+function storedTags(tags: Tags): Tags {
+  return mapTags(tags, stored)
+}
+
 /** Names of tags are letters and digits. */
-function tagText([name, value]: readonly [string, string]): string {
-  return `${name}=${value}`
+function mapTags(tags: Tags, toText: (text: string) => string): Tags {
+  return Object.fromEntries(Object.entries(tags).map(([name, value]) => [name, toText(value)]))
 }
 
-function tagOf(text: string): [string, string] {
-  const tag = restored(text)
-  const end = tag.indexOf('=')
-  return [tag.slice(0, end), tag.slice(end + 1)]
-}
-
-/** A commit as the function reads it. */
-function toJson({ id, seen, documents, logs }: Commit): object {
-  const nameOf = ({ collection: c, id: i }: { readonly collection: string; readonly id: string }) => ({
-    c: stored(c),
-    i: stored(i),
+/** A commit as the function reads it: each table as its columns. What is empty is left out. */
+function toJson({ id, seen, documents, logs, calls }: Commit): object {
+  const name = ({ collection, id: i }: { readonly collection: string; readonly id: string }) => ({
+    collection: stored(collection),
+    id: stored(i),
   })
+  const lengths = new Map(seen.logs.map(({ log, head }) => [log, head?.length]))
+  const grown = logs
+    .filter(({ entries }) => entries.length > 0)
+    .map(each => {
+      const length = each.isDeleted ? 0 : lengths.get(each.log)
+      // Whoever appends has seen the end of the log.
+      if (length === undefined) throw new TypeError(`Nobody has seen the log ${each.log}`)
+      return { ...each, log: stored(each.log), length }
+    })
   return {
     id,
-    seen: seen.documents.map(each => ({ ...nameOf(each), v: each.version ?? null })),
-    heads: seen.logs.map(({ log, version, head }) => ({
-      ...{ l: stored(log), v: version ?? null },
-      ...(head && { n: head.length, e: head.isSealed }),
+    seen: columns(seen.documents, each => ({ ...name(each), version: each.version ?? null })),
+    heads: columns(seen.logs, ({ log, version, head }) => ({
+      ...{ log: stored(log), version: version ?? null },
+      ...{ last: head?.length ?? null, sealed: head?.isSealed ?? null },
     })),
-    gone: documents.filter(({ document }) => document === undefined).map(nameOf),
-    puts: documents.flatMap(({ collection, document }) => {
-      if (document === undefined) return []
-      const { partition, at, expiresAt, tags, value } = document
-      return {
-        ...nameOf({ collection, id: document.id }),
-        ...{ p: stored(partition), a: at, x: expiresAt ?? null },
-        t: Object.entries(tags).map(tag => stored(tagText(tag))),
-        v: JSON.stringify(value),
-      }
-    }),
-    logs: logs.map(({ log, isDeleted, entries, isSealed }) => ({
-      ...{ l: stored(log), d: isDeleted, w: entries.map(stored), e: isSealed },
+    logs: [...new Set([...seen.logs, ...logs].map(({ log }) => stored(log)))],
+    gone: columns(
+      documents.filter(({ document }) => document === undefined),
+      name,
+    ),
+    puts: columns(
+      documents.flatMap(({ collection, document }) => (document ? { collection, document } : [])),
+      ({ collection, document: { id: i, partition, at, expiresAt, tags, value } }) => ({
+        ...name({ collection, id: i }),
+        ...{ partition: stored(partition), at, expires: expiresAt ?? null, tags: storedTags(tags) },
+        value: JSON.stringify(value),
+      }),
+    ),
+    deleted: logs.some(({ isDeleted }) => isDeleted)
+      ? logs.flatMap(({ log, isDeleted }) => (isDeleted ? stored(log) : []))
+      : undefined,
+    grown: columns(grown, ({ log, length, entries, isSealed }) => ({
+      ...{ log, last: length + entries.length, sealed: isSealed },
     })),
+    entries: columns(
+      grown.flatMap(({ log, length, entries }) =>
+        entries.map((data, at) => ({ log, seq: length + at + 1, data: stored(data) })),
+      ),
+      entry => entry,
+    ),
+    calls: calls.length > 0 ? calls : undefined,
+  }
+}
+
+function toCommitted(versions: Readonly<Record<string, string>> | null): Committed | undefined {
+  if (versions === null) return undefined
+  return {
+    logs: new Map(
+      Object.entries(versions).map(([log, version]) => [restored(log), version] as [string, Version]),
+    ),
   }
 }

@@ -15,10 +15,14 @@ export interface LeaseTimes {
   readonly leaseMs: number
 }
 
-const TIMES: LeaseTimes = { renewMs: 1500, leaseMs: 6000 }
+const TIMES: LeaseTimes = { renewMs: 1000, leaseMs: 6000 }
 
 /** Milliseconds for which the name of a process that is gone is remembered. */
 const REMEMBER_MS = 30 * 24 * 60 * 60 * 1000
+
+/** Milliseconds between two times at which old commits are forgotten, and how old they are then. */
+const FORGET_EVERY_MS = 30_000
+const COMMIT_MS = 10 * 60 * 1000
 
 /** The lease of this process, and what is known of the others. */
 export class Leases {
@@ -27,8 +31,15 @@ export class Leases {
   readonly #workers: string
   readonly #commits: string
   readonly #times: LeaseTimes
+  readonly #onLost: (() => void)[] = []
+  readonly #onLate: (() => void)[] = []
   #gone: ReadonlySet<string> = new Set()
   #timer: ReturnType<typeof setTimeout> | undefined
+  /** By this process's clock: the last renewal, and the first of those that came one after the other in time. */
+  #renewedAt = 0
+  #steadySince = 0
+  #forgottenAt = 0
+  #isLate = false
   #isOver = false
 
   constructor(driver: PostgresDriver, s: string, times: LeaseTimes = TIMES) {
@@ -40,7 +51,10 @@ export class Leases {
 
   /** Takes the lease, and renews it from now on. */
   async begin(): Promise<void> {
+    const began = performance.now()
     await this.#take()
+    this.#steadySince = began
+    this.#renewedAt = began
     await this.#renew()
     this.#schedule()
   }
@@ -48,6 +62,16 @@ export class Leases {
   /** A name that nobody has seen yet may have begun a moment ago. */
   isAlive(instance: string): boolean {
     return instance === this.instance || !this.#gone.has(instance)
+  }
+
+  /** Calls `wake` when others have counted this process as gone: it has a new name then. */
+  onLost(wake: () => void): void {
+    this.#onLost.push(wake)
+  }
+
+  /** Calls `wake` when the lease could not be renewed in time, so that others may count this process as gone. */
+  onLate(wake: () => void): void {
+    this.#onLate.push(wake)
   }
 
   async end(): Promise<void> {
@@ -61,41 +85,72 @@ export class Leases {
   #schedule(): void {
     if (this.#isOver) return
     this.#timer = setTimeout(() => {
-      // What fails is tried again: a lease lasts for four renewals.
+      // What fails is tried again: a lease lasts for several renewals.
       void this.#renew().then(
         () => this.#schedule(),
-        () => this.#schedule(),
+        () => {
+          this.#tellLate()
+          this.#schedule()
+        },
       )
     }, this.#times.renewMs)
     ;(this.#timer as { unref?(): void }).unref?.()
   }
 
   async #renew(): Promise<void> {
+    const { leaseMs, renewMs } = this.#times
+    const asked = performance.now()
+    if (asked - this.#renewedAt > leaseMs) this.#steadySince = asked
+    // After a time without the database, others are late as well. Who just came back judges nobody.
+    const judges = asked - this.#steadySince >= leaseMs
     const rows = await this.#driver.query(
       `WITH renewed AS (
         UPDATE ${this.#workers} SET seen = clock_timestamp() WHERE instance = $1::text AND NOT gone RETURNING instance
       ), lost AS (
         UPDATE ${this.#workers} SET gone = true
-          WHERE NOT gone AND instance <> $1::text AND seen < clock_timestamp() - $2::float8 * interval '1 millisecond'
+          WHERE $4::text = 'judges' AND NOT gone AND instance <> $1::text
+            AND seen < clock_timestamp() - $2::float8 * interval '1 millisecond'
           RETURNING instance
       ), forgotten AS (
         DELETE FROM ${this.#workers} WHERE gone AND seen < clock_timestamp() - $3::float8 * interval '1 millisecond'
-      ), known AS (
-        DELETE FROM ${this.#commits} WHERE at < clock_timestamp() - interval '1 hour'
       )
       SELECT instance, true AS own FROM renewed
       UNION ALL SELECT instance, false FROM lost
       UNION ALL SELECT instance, false FROM ${this.#workers} WHERE gone`,
-      [this.instance, this.#times.leaseMs, REMEMBER_MS],
+      [this.instance, leaseMs, REMEMBER_MS, judges ? 'judges' : 'waits'],
+      { isOften: true, timeoutMs: Math.max(renewMs * 2, leaseMs / 2) },
     )
+    this.#renewedAt = asked
+    this.#isLate = false
     this.#gone = new Set(rows.filter(({ own }) => own !== true).map(({ instance }) => String(instance)))
     if (!rows.some(({ own }) => own === true)) await this.#lose()
+    void this.#forgetCommits(asked).catch(() => {})
   }
 
   /** Others count this process as gone: it goes on under another name. */
   async #lose(): Promise<void> {
+    const before = this.instance
     this.instance = crypto.randomUUID()
+    this.#gone = new Set([...this.#gone, before])
+    for (const wake of this.#onLost) wake()
     await this.#take()
+  }
+
+  #tellLate(): void {
+    if (this.#isLate || performance.now() - this.#renewedAt <= this.#times.leaseMs) return
+    this.#isLate = true
+    for (const wake of this.#onLate) wake()
+  }
+
+  /** One process does it at a time: a commit is sent again for some seconds only. */
+  async #forgetCommits(now: number): Promise<void> {
+    if (now - this.#forgottenAt < FORGET_EVERY_MS) return
+    this.#forgottenAt = now
+    await this.#driver.query(
+      `DELETE FROM ${this.#commits} WHERE (SELECT pg_try_advisory_xact_lock(hashtextextended($2::text, 0)))
+        AND at < clock_timestamp() - $1::float8 * interval '1 millisecond'`,
+      [COMMIT_MS, this.#commits],
+    )
   }
 
   async #take(): Promise<void> {

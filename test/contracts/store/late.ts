@@ -1,7 +1,16 @@
 /** A store in memory that behaves like a remote one: it answers late, and its works run more than once. */
 
 import { type LocalState, localState, memoryState } from '../../../src/runs/local-state.ts'
-import type { Answers, Ask, Asks, Commit, Far, Version, Versioned } from '../../../src/state/far.ts'
+import type {
+  Answers,
+  Ask,
+  Asks,
+  Commit,
+  Committed,
+  Far,
+  Version,
+  Versioned,
+} from '../../../src/state/far.ts'
 import { memoryStore } from '../../../src/state/memory.ts'
 import { alone, type Presence } from '../../../src/state/presence.ts'
 import { createReplay } from '../../../src/state/replay.ts'
@@ -108,9 +117,9 @@ function farOver(inner: NearStore, { counts, isLost, travel }: Way): Far {
     },
     async commit(commit) {
       counts.commits++
-      const isDone = await go(() => base.commit(commit))
-      if (!isDone) counts.conflicts++
-      return isDone
+      const done = await go(() => base.commit(commit))
+      if (done === undefined) counts.conflicts++
+      return done
     },
     now: () => Date.now(),
   }
@@ -123,7 +132,7 @@ class Base {
   /** A document that is written again is another object. */
   readonly #versions = new WeakMap<Document, Version>()
   readonly #logs = new Map<string, Version>()
-  readonly #done = new Map<string, boolean>()
+  readonly #done = new Map<string, Committed | undefined>()
 
   constructor(store: NearStore) {
     this.#store = store
@@ -157,14 +166,14 @@ class Base {
     }
   }
 
-  commit(commit: Commit): boolean {
-    const before = this.#done.get(commit.id)
-    if (before !== undefined) return before
+  commit(commit: Commit): Committed | undefined {
+    if (this.#done.has(commit.id)) return this.#done.get(commit.id)
     const isDone = this.#store.transact(tx => this.#isAsSeen(tx, commit) && this.#write(tx, commit))
-    this.#done.set(commit.id, isDone)
+    const committed = isDone ? { logs: new Map(this.#logs) } : undefined
+    this.#done.set(commit.id, committed)
     const [oldest] = this.#done.keys()
     if (this.#done.size > REMEMBERED && oldest !== undefined) this.#done.delete(oldest)
-    return isDone
+    return committed
   }
 
   #write(tx: Transaction, { documents, logs }: Commit): true {
