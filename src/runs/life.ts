@@ -40,8 +40,11 @@ export interface Life {
   begin(): Promise<End>
 }
 
-/** Milliseconds for which a state that another process is writing is not yet said to be unready. */
-const READY_PATIENCE_MS = 100
+/** Milliseconds for which a state that does not answer is not yet said to be unready. */
+const READY_PATIENCE_MS = 500
+
+/** Milliseconds for which a server that begins waits for its state. */
+const BEGIN_PATIENCE_MS = 10_000
 
 /** Makes a {@link Life}. */
 export function createLife({ state, working, flush, onError }: LifeOptions): Life {
@@ -53,8 +56,8 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
   let told: string | undefined
   let servers = 0
 
-  const open = async () => {
-    await state?.store.read(() => {})
+  const open = async (patienceMs?: number) => {
+    await state?.store.read(() => {}, patienceMs)
     if (hasBegun) return
     hasBegun = true
     for (const work of works) work()
@@ -86,13 +89,13 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
     onRequest(isIsolated) {
       if (isIsolated) state?.confine?.()
       if (hasBegun || opening !== undefined) return
-      opening = can(open).finally(() => {
+      opening = can(() => open()).finally(() => {
         opening = undefined
       })
     },
     isReady: () => can(() => state?.store.write(() => {}, READY_PATIENCE_MS)),
     async begin() {
-      await open()
+      await open(BEGIN_PATIENCE_MS)
       servers++
       const letGo = state?.retain?.()
       const stopLooking = lookRegularly()

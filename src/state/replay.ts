@@ -141,7 +141,9 @@ class ReplayStore {
     try {
       const works = batch.map(({ work }) => work)
       const { pass, outcomes } = await this.#play(works, Snapshot.ofHeads(this.#heads))
-      const isWritten = !pass.hasWritten || (await this.#commit(pass.commit(crypto.randomUUID()), batch))
+      // A work without reads and writes asks whether the store can be written.
+      const writes = pass.hasWritten || pass.asks.length === 0
+      const isWritten = !writes || (await this.#commit(pass.commit(crypto.randomUUID()), batch))
       if (!isWritten) return new Unreached(new Error('The data changed during every attempt'))
       for (const [index, waiting] of batch.entries()) settle(waiting, outcomes[index])
       return undefined

@@ -1,6 +1,7 @@
 /**
- * Which processes are alive: each renews a row, by the database's clock. Who finds a row that was not renewed marks it as gone, for
- * all and for good.
+ * Which processes are alive: each renews a row, by the database's clock. Who finds a row that was not renewed suspects it, and who
+ * finds it suspected for a while marks it as gone, for all and for good. So when the database was away for all, everyone has the
+ * time to come back.
  *
  * @module
  */
@@ -11,7 +12,7 @@ import type { PostgresDriver } from './driver.ts'
 export interface LeaseTimes {
   /** Milliseconds between two renewals. */
   readonly renewMs: number
-  /** Milliseconds without a renewal after which a process counts as gone. */
+  /** Milliseconds without a renewal after which a process may count as gone. It is suspected after two thirds of them. */
   readonly leaseMs: number
 }
 
@@ -35,9 +36,8 @@ export class Leases {
   readonly #onLate: (() => void)[] = []
   #gone: ReadonlySet<string> = new Set()
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** By this process's clock: the last renewal, and the first of those that came one after the other in time. */
+  /** The last renewal, by this process's clock. */
   #renewedAt = 0
-  #steadySince = 0
   #forgottenAt = 0
   #isLate = false
   #isOver = false
@@ -53,7 +53,6 @@ export class Leases {
   async begin(): Promise<void> {
     const began = performance.now()
     await this.#take()
-    this.#steadySince = began
     this.#renewedAt = began
     await this.#renew()
     this.#schedule()
@@ -100,24 +99,25 @@ export class Leases {
   async #renew(): Promise<void> {
     const { leaseMs, renewMs } = this.#times
     const asked = performance.now()
-    if (asked - this.#renewedAt > leaseMs) this.#steadySince = asked
-    // After a time without the database, others are late as well. Who just came back judges nobody.
-    const judges = asked - this.#steadySince >= leaseMs
     const rows = await this.#driver.query(
       `WITH renewed AS (
-        UPDATE ${this.#workers} SET seen = clock_timestamp() WHERE instance = $1::text AND NOT gone RETURNING instance
+        UPDATE ${this.#workers} SET seen = clock_timestamp(), suspected = NULL
+          WHERE instance = $1::text AND NOT gone RETURNING instance
       ), lost AS (
         UPDATE ${this.#workers} SET gone = true
-          WHERE $4::text = 'judges' AND NOT gone AND instance <> $1::text
-            AND seen < clock_timestamp() - $2::float8 * interval '1 millisecond'
+          WHERE NOT gone AND instance <> $1::text AND suspected < clock_timestamp() - $3::float8 * interval '1 millisecond'
           RETURNING instance
+      ), suspects AS (
+        UPDATE ${this.#workers} SET suspected = clock_timestamp()
+          WHERE NOT gone AND instance <> $1::text AND suspected IS NULL
+            AND seen < clock_timestamp() - $2::float8 * interval '1 millisecond'
       ), forgotten AS (
-        DELETE FROM ${this.#workers} WHERE gone AND seen < clock_timestamp() - $3::float8 * interval '1 millisecond'
+        DELETE FROM ${this.#workers} WHERE gone AND seen < clock_timestamp() - $4::float8 * interval '1 millisecond'
       )
       SELECT instance, true AS own FROM renewed
       UNION ALL SELECT instance, false FROM lost
       UNION ALL SELECT instance, false FROM ${this.#workers} WHERE gone`,
-      [this.instance, leaseMs, REMEMBER_MS, judges ? 'judges' : 'waits'],
+      [this.instance, (leaseMs * 2) / 3, leaseMs / 3, REMEMBER_MS],
       { isOften: true, timeoutMs: Math.max(renewMs * 2, leaseMs / 2) },
     )
     this.#renewedAt = asked
@@ -154,7 +154,7 @@ export class Leases {
   }
 
   async #take(): Promise<void> {
-    const values = '($1::text, clock_timestamp(), false)'
-    await this.#driver.query(`INSERT INTO ${this.#workers} VALUES ${values}`, [this.instance])
+    const text = `INSERT INTO ${this.#workers} (instance, seen) VALUES ($1::text, clock_timestamp())`
+    await this.#driver.query(text, [this.instance])
   }
 }

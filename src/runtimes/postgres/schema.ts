@@ -71,7 +71,12 @@ const MIGRATIONS: readonly Migration[] = [
       )`,
       `CREATE TABLE ${s}.commits (id uuid PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())`,
       `CREATE INDEX commits_by_age ON ${s}.commits (at)`,
-      `CREATE TABLE ${s}.workers (instance text PRIMARY KEY, seen timestamptz NOT NULL, gone boolean NOT NULL)`,
+      `CREATE TABLE ${s}.workers (
+        instance text PRIMARY KEY,
+        seen timestamptz NOT NULL,
+        suspected timestamptz,
+        gone boolean NOT NULL DEFAULT false
+      )`,
       lookFunction(s),
       commitFunction(s),
       watchFunction(s),

@@ -1,10 +1,10 @@
 // The handler for Node, Bun and Deno. Its state is in the file DATABASE if that is set, otherwise in memory.
 import process from 'node:process'
-import { type Handler, memoryState } from '../../../src/index.ts'
-import { sqliteState } from '../../../src/runtimes/sqlite.ts'
+import type { Handler } from '../../../src/index.ts'
 import { a2aHandler, a2aOptions } from '../../contracts/a2a/service.ts'
+import { stateAt } from './state.ts'
 
 const { DATABASE, SETTINGS } = process.env
-const state = DATABASE === undefined ? memoryState() : sqliteState({ path: DATABASE })
+const state = await stateAt(DATABASE)
 
 export const handler: Handler = a2aHandler(a2aOptions(state, SETTINGS))

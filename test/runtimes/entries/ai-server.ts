@@ -1,10 +1,10 @@
 // The handler for Node, Bun and Deno. SETTINGS is the address of the provider.
 import process from 'node:process'
-import { type Handler, memoryState } from '../../../src/index.ts'
-import { sqliteState } from '../../../src/runtimes/sqlite.ts'
+import type { Handler } from '../../../src/index.ts'
 import { aiHandler, aiOptions } from '../../contracts/ai/service.ts'
+import { stateAt } from './state.ts'
 
 const { DATABASE, SETTINGS = '' } = process.env
-const state = DATABASE === undefined ? memoryState() : sqliteState({ path: DATABASE })
+const state = await stateAt(DATABASE)
 
 export const handler: Handler = aiHandler(aiOptions(state, SETTINGS))

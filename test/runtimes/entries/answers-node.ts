@@ -4,7 +4,7 @@ import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, createHandler, textOf } from '../../../src/index.ts'
 import { serve } from '../../../src/runtimes/node.ts'
-import { sqliteState } from '../../../src/runtimes/sqlite.ts'
+import { stateAt } from './state.ts'
 
 const { DATABASE = '', LINES = '', PORT } = process.env
 
@@ -37,7 +37,7 @@ const works = new Agent({
 
 const handler = createHandler({
   agents: { works },
-  state: sqliteState({ path: DATABASE }),
+  state: await stateAt(DATABASE),
   runs: { maxRunningPerOwner: 100 },
   logger: false,
 })

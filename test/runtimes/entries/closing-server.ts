@@ -1,8 +1,8 @@
 // The handler for Node, Bun and Deno, and how its process ends.
 import process from 'node:process'
-import { Agent, createHandler, type Handler, memoryState } from '../../../src/index.ts'
+import { Agent, createHandler, type Handler } from '../../../src/index.ts'
 import type { RunningServer } from '../../../src/runtimes/server.ts'
-import { sqliteState } from '../../../src/runtimes/sqlite.ts'
+import { stateAt } from './state.ts'
 
 const { DATABASE, GRACE_MS } = process.env
 const terminated = new Promise(resolve => process.once('SIGTERM', resolve))
@@ -31,7 +31,7 @@ const never = new Agent({
 
 export const handler: Handler = createHandler({
   agents: { outlives, never },
-  state: DATABASE === undefined ? memoryState() : sqliteState({ path: DATABASE }),
+  state: await stateAt(DATABASE),
   gateway: true,
 })
 

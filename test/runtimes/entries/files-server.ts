@@ -1,10 +1,10 @@
 // What the servers of Node, Bun and Deno serve: kept in the file DATABASE where that is set, else in memory.
 import process from 'node:process'
-import { type Handler, memoryState } from '../../../src/index.ts'
-import { sqliteState } from '../../../src/runtimes/sqlite.ts'
+import type { Handler } from '../../../src/index.ts'
 import { filesHandler, filesOptions } from '../../contracts/files/service.ts'
+import { stateAt } from './state.ts'
 
 const { DATABASE, SETTINGS } = process.env
-const state = DATABASE === undefined ? memoryState() : sqliteState({ path: DATABASE })
+const state = await stateAt(DATABASE)
 
 export const handler: Handler = filesHandler(filesOptions(state, SETTINGS))

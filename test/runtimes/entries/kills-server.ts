@@ -4,8 +4,8 @@ import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import process from 'node:process'
 import { createHandler, type Handler } from '../../../src/index.ts'
 import type { RunningServer } from '../../../src/runtimes/server.ts'
-import { sqliteState } from '../../../src/runtimes/sqlite.ts'
 import { type Effect, orderOf } from './kills-workflow.ts'
+import { stateAt } from './state.ts'
 
 const { DATABASE = '', EFFECTS = '', GENERATION, VERSION, CHANGE } = process.env
 
@@ -20,7 +20,7 @@ function write(effect: Effect): unknown {
 
 export const handler: Handler = createHandler({
   workflows: { order: orderOf(write, { GENERATION, VERSION, CHANGE }) },
-  state: sqliteState({ path: DATABASE }),
+  state: await stateAt(DATABASE),
   logger: false,
 })
 

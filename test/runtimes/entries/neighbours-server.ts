@@ -1,13 +1,13 @@
-// The handler of several processes over one SQLite file: runs, tasks and the event socket, stored in the file DATABASE.
+// The handler of several processes over one state: runs, tasks and the event socket, stored at DATABASE.
 import process from 'node:process'
 import type { Handler } from '../../../src/index.ts'
 import type { RunningServer } from '../../../src/runtimes/server.ts'
-import { sqliteState } from '../../../src/runtimes/sqlite.ts'
 import { agents as taskAgents } from '../../contracts/a2a/agents.ts'
 import { agents } from '../../contracts/runs/agents.ts'
 import { runsHandler, runsOptions } from '../../contracts/runs/service.ts'
+import { stateAt } from './state.ts'
 
-const state = sqliteState({ path: process.env.DATABASE ?? '' })
+const state = await stateAt(process.env.DATABASE)
 
 export const handler: Handler = runsHandler({
   ...runsOptions(state),
