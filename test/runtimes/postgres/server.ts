@@ -1,5 +1,6 @@
 /** A PostgreSQL server of its own for tests, in a folder of its own. */
 import { execFile, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { chown, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -13,6 +14,10 @@ export interface PostgresServer {
   readonly url: string
   /** The address of another, empty database on the same server. */
   database(): Promise<string>
+  /** Sends a signal to all of its processes. */
+  signal(signal: NodeJS.Signals): void
+  /** Ends it at once, and starts it again on the same port. */
+  restart(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -58,26 +63,25 @@ export async function startPostgres(): Promise<PostgresServer> {
     'fsync=off',
     'max_connections=200',
   ]
-  const server = spawn(
-    ...asUser(join(bin, 'postgres'), [
-      '-D',
-      data,
-      '-p',
-      String(port),
-      ...settings.flatMap(each => ['-c', each]),
-    ]),
-    {
-      stdio: ['ignore', 'ignore', 'pipe'],
-    },
-  )
-  let log = ''
-  await new Promise<void>((resolve, reject) => {
-    server.stderr.on('data', chunk => {
-      log += chunk
-      if (log.includes('ready to accept connections')) resolve()
+  const begin = async () => {
+    const args = ['-D', data, '-p', String(port), ...settings.flatMap(each => ['-c', each])]
+    const child = spawn(...asUser(join(bin, 'postgres'), args), { stdio: ['ignore', 'ignore', 'pipe'] })
+    let log = ''
+    await new Promise<void>((resolve, reject) => {
+      child.stderr.on('data', chunk => {
+        log += chunk
+        if (log.includes('ready to accept connections')) resolve()
+      })
+      child.once('exit', code => reject(new Error(`postgres ended with ${code}: ${log}`)))
     })
-    server.once('exit', code => reject(new Error(`postgres ended with ${code}: ${log}`)))
-  })
+    return child
+  }
+  let server = await begin()
+  const end = async (signal: NodeJS.Signals) => {
+    const ended = new Promise(resolve => server.once('exit', resolve))
+    server.kill(signal)
+    await ended
+  }
   const urlOf = (name: string) => `postgres://test@127.0.0.1:${port}/${name}`
   let count = 0
   return {
@@ -87,13 +91,25 @@ export async function startPostgres(): Promise<PostgresServer> {
       await run(join(bin, 'createdb'), ['-h', '127.0.0.1', '-p', String(port), '-U', 'test', name])
       return urlOf(name)
     },
+    signal(signal) {
+      // Each connection is a process of its own, a child of the server.
+      for (const pid of [server.pid!, ...childrenOf(server.pid!)]) process.kill(pid, signal)
+    },
+    async restart() {
+      await end('SIGQUIT')
+      server = await begin()
+    },
     async stop() {
-      const ended = new Promise(resolve => server.once('exit', resolve))
-      server.kill('SIGINT')
-      await ended
+      for (const pid of [server.pid!, ...childrenOf(server.pid!)]) process.kill(pid, 'SIGCONT')
+      await end('SIGINT')
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+function childrenOf(pid: number): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return text.split(' ').filter(Boolean).map(Number)
 }
 
 function freePort(): Promise<number> {
