@@ -63,9 +63,15 @@ describe('package.json and deno.json', () => {
 
   test('depend on the same packages in the same versions', () => {
     const client = '@modelcontextprotocol/client'
-    const { [client]: version, ai, jose, '@ai-sdk/openai-compatible': compatible } = manifest.devDependencies
+    const {
+      [client]: version,
+      ai,
+      jose,
+      postgres,
+      '@ai-sdk/openai-compatible': compatible,
+    } = manifest.devDependencies
     // The last one is for a test that Deno runs.
-    const optional = { [client]: version, ai, jose, '@ai-sdk/openai-compatible': compatible }
+    const optional = { [client]: version, ai, jose, postgres, '@ai-sdk/openai-compatible': compatible }
     const used = { ...manifest.dependencies, ...optional }
     const imports = Object.entries(used).map(([name, version]) => [name, `npm:${name}@${version}`])
     const stdio = { [`${client}/stdio`]: `npm:${client}@${used[client]}/stdio` }

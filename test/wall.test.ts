@@ -76,7 +76,7 @@ const KNOWS: Record<string, readonly string[]> = {
   'key-text': [],
   web: ['errors'],
   agents: ['errors', 'defaults', 'environment', 'wake', 'canonical-json'],
-  state: ['errors'],
+  state: ['errors', 'wake'],
   runs: ['errors', 'validation', 'wake', 'canonical-json', 'agents', 'state'],
   http: [
     'errors',
@@ -188,7 +188,19 @@ const KNOWS: Record<string, readonly string[]> = {
     'handler',
     'webhook-delivery',
   ],
-  runtimes: ['errors', 'files', 'web', 'agents', 'state', 'runs', 'http', 'core', 'mcp-client', 'openapi'],
+  runtimes: [
+    'wake',
+    'errors',
+    'files',
+    'web',
+    'agents',
+    'state',
+    'runs',
+    'http',
+    'core',
+    'mcp-client',
+    'openapi',
+  ],
 }
 
 /** The packages that a room may know. */

@@ -8,7 +8,7 @@ import type { Watch } from './watch.ts'
 /** Entries that are read at once. */
 const BATCH = 64
 
-/** Milliseconds between looks at a run that another process has at work, where nobody tells of it. */
+/** Milliseconds between looks at a run that others have at work, where nobody tells of it. */
 const POLL_MS = 250
 
 /** Milliseconds for which a store that cannot be read is asked again; then who follows is told. */
@@ -46,7 +46,7 @@ export class LogFollower implements Follower {
   #hasLeft = false
   /** What was read last is the end. */
   #isOver = false
-  /** Tells of what other processes write; null where nobody does. */
+  /** Tells of what others write; null where nobody does. */
   #hearing: Hearing | null | undefined
 
   /** Throws `too_many_followers`. */
@@ -87,7 +87,7 @@ export class LogFollower implements Follower {
     this.#changed.fire()
   }
 
-  /** Begins to listen to another process. True if what was written until now is to be read once more. */
+  /** Begins to hear of what others write. True if what was written until now is to be read once more. */
   async #hearsNow(): Promise<boolean> {
     const { store, log, watch } = this.#followed
     if (this.#hearing !== undefined || watch?.tellsAll() || store.hear === undefined) return false

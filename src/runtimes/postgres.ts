@@ -4,11 +4,11 @@
  * @module
  */
 
-import { ServableError } from '../errors.ts'
 import { type LocalState, localState } from '../runs/local-state.ts'
 import { checkRetention, type Retention } from '../state/state.ts'
 import type { Listen } from './postgres/bell.ts'
 import { postgresDriver } from './postgres/driver.ts'
+import { checkUrl, isSchemaName, SCHEMA_NAME, wrong } from './postgres/options.ts'
 import { postgresStore } from './postgres/store.ts'
 
 /** The database, and how much it keeps. */
@@ -70,23 +70,4 @@ function checked(options: PostgresStateOptions): PostgresStateOptions {
     throw wrong('`max` must be a whole number, 1 or more')
   if (prepare !== undefined && typeof prepare !== 'boolean') throw wrong('`prepare` must be true or false')
   return options
-}
-
-/** What the name of a schema is. */
-export const SCHEMA_NAME =
-  'a name of a-z, 0-9 and _, of at most 63 characters, which does not begin with `pg_`'
-
-/** Whether a schema may have the name. It stands in statements as it is. */
-export function isSchemaName(name: unknown): name is string {
-  return typeof name === 'string' && /^(?!pg_)[a-z_][a-z\d_]{0,62}$/.test(name)
-}
-
-function checkUrl(name: string, url: unknown): void {
-  // The address has a password: the error does not repeat it.
-  if (typeof url !== 'string' || !/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url))
-    throw wrong(`\`${name}\` must be an address that begins with \`postgres://\`: is a variable missing?`)
-}
-
-function wrong(what: string): ServableError {
-  return new ServableError('invalid_options', `postgresState: ${what}`)
 }

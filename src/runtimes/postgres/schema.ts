@@ -4,9 +4,9 @@
  * @module
  */
 
-import { ServableError } from '../../errors.ts'
 import { INDEXED_TAGS, nameOfTagIndex } from '../../state/migrations.ts'
 import type { PostgresDriver } from './driver.ts'
+import { wrong } from './options.ts'
 
 /** A name as PostgreSQL writes it. */
 export function quoted(schema: string): string {
@@ -297,8 +297,4 @@ function isCurrent({ version, oldest }: SchemaState): boolean {
     `a newer version of servable has written the schema: it needs version ${oldest}, and this one knows ${SCHEMA_VERSION}. ` +
       'Start the newer version again, or give `schema` a new name',
   )
-}
-
-function wrong(what: string): ServableError {
-  return new ServableError('invalid_options', `postgresState: ${what}`)
 }
