@@ -139,6 +139,7 @@ const ROOTS: Readonly<Record<string, string>> = {
   FilesOptions: 'files.',
   MemoryStateOptions: 'memoryState.',
   SqliteStateOptions: 'sqliteState.',
+  PostgresStateOptions: 'postgresState.',
   DurableStateOptions: 'durableState.',
 }
 

@@ -97,7 +97,7 @@ async function mayWrite(driver: PostgresDriver, schema: string): Promise<boolean
     ['SELECT', 'INSERT', 'UPDATE', 'DELETE'].map(right => `has_table_privilege('${s}.${table}', '${right}')`),
   )
   const [row] = await driver.query(
-    `SELECT has_schema_privilege('${s}', 'USAGE') AND CASE WHEN has_schema_privilege('${s}', 'USAGE') THEN
+    `SELECT has_schema_privilege('${schema}', 'USAGE') AND CASE WHEN has_schema_privilege('${schema}', 'USAGE') THEN
       ${tables.join(' AND ')} AND has_sequence_privilege('${s}.versions', 'USAGE') END AS is`,
     [],
   )
