@@ -45,6 +45,14 @@ export interface Killing {
   readonly atOnce?: number
   /** Most milliseconds that a server lives. */
   readonly maxLifeMs?: number
+  /** The database. Default: a SQLite file. */
+  readonly database?: KilledDatabase
+}
+
+/** The database of servers that are killed: how they find it, and how it is read. */
+export interface KilledDatabase {
+  readonly env: Readonly<Record<string, string>>
+  open(): Store
 }
 
 /** What came of it. */
@@ -79,7 +87,7 @@ export async function killing(given: Killing): Promise<Killed> {
   const { start, kills, neighbours = 1, atOnce = DEFAULT_AT_ONCE, maxLifeMs = DEFAULT_LIFE_MS } = given
   const random = randomOf(given.seed)
   const folder = await newFolder()
-  const seen = new Seen(folder.path)
+  const seen = new Seen(folder.path, given.database)
   const servers = new Map<number, Runtime>()
   let started = 0
   const moveIn = async () => {
@@ -124,8 +132,12 @@ class Seen {
   readonly #wrong: string[] = []
   #store: Store | undefined
 
-  constructor(folder: string) {
+  readonly #database: KilledDatabase
+
+  constructor(folder: string, database?: KilledDatabase) {
     this.#folder = folder
+    const file = this.#file('runs.db')
+    this.#database = database ?? { env: { DATABASE: file }, open: () => sqliteStore(file) }
   }
 
   close(): void {
@@ -137,7 +149,7 @@ class Seen {
   }
 
   env(generation: number): Record<string, string> {
-    return { DATABASE: this.#file('runs.db'), EFFECTS: this.#file('effects'), GENERATION: `${generation}` }
+    return { ...this.#database.env, EFFECTS: this.#file('effects'), GENERATION: `${generation}` }
   }
 
   #file(name: string): string {
@@ -163,7 +175,7 @@ class Seen {
 
   /** Reads what is recorded: the killed processes record no more. */
   async look(): Promise<void> {
-    this.#store ??= sqliteStore(this.#file('runs.db'))
+    this.#store ??= this.#database.open()
     const before = await this.#effects()
     const recorded = await this.#store.read(tx =>
       [...this.#orders.values()].flatMap(id => (id === undefined ? [] : this.#recordedOf(tx, id, before))),

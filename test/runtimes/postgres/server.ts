@@ -27,20 +27,24 @@ async function programs(): Promise<string> {
   return join('/usr/lib/postgresql', versions.sort((a, b) => Number(a) - Number(b)).at(-1) ?? '', 'bin')
 }
 
-/** PostgreSQL refuses to be root's. */
-function asUser(command: string, args: readonly string[]): [string, string[]] {
+/** PostgreSQL and PgBouncer refuse to be root's. */
+export function asUser(command: string, args: readonly string[]): [string, string[]] {
   if (process.getuid?.() !== 0) return [command, [...args]]
   return ['setpriv', ['--reuid=postgres', '--regid=postgres', '--clear-groups', command, ...args]]
+}
+
+/** The user whose they are then. */
+export async function userIds(): Promise<{ readonly user: number; readonly group: number } | undefined> {
+  if (process.getuid?.() !== 0) return undefined
+  const [user, group] = await Promise.all(['-u', '-g'].map(flag => run('id', [flag, 'postgres'])))
+  return { user: Number(user?.stdout), group: Number(group?.stdout) }
 }
 
 export async function startPostgres(): Promise<PostgresServer> {
   const bin = await programs()
   const folder = await mkdtemp(join(tmpdir(), 'servable-postgres-'))
-  if (process.getuid?.() === 0) {
-    const { stdout } = await run('id', ['-u', 'postgres'])
-    const { stdout: group } = await run('id', ['-g', 'postgres'])
-    await chown(folder, Number(stdout), Number(group))
-  }
+  const ids = await userIds()
+  if (ids !== undefined) await chown(folder, ids.user, ids.group)
   const data = join(folder, 'data')
   await run(
     ...asUser(join(bin, 'initdb'), [
@@ -112,7 +116,7 @@ function childrenOf(pid: number): number[] {
   return text.split(' ').filter(Boolean).map(Number)
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise(resolve => {
     const server = createServer().listen(0, '127.0.0.1', () => {
       const { port } = server.address() as { port: number }
