@@ -177,25 +177,16 @@ class Seen {
   async look(): Promise<void> {
     this.#store ??= this.#database.open()
     const before = await this.#effects()
-    const recorded = await this.#store.read(tx =>
-      [...this.#orders.values()].flatMap(id => (id === undefined ? [] : this.#recordedOf(tx, id, before))),
+    // A store that is far away runs this more than once.
+    const found = await this.#store.read(tx =>
+      [...this.#orders.values()].flatMap(id => (id === undefined ? [] : recordedOf(tx, id, before))),
     )
     const { length } = await this.#effects()
-    for (const key of recorded) if (!this.#recorded.has(key)) this.#recorded.set(key, length)
-  }
-
-  /** The id of a run that has ended, or the keys of what it has done. */
-  #recordedOf(tx: Reader, id: string, effects: readonly Effect[]): readonly string[] {
-    const record = tx.get<StoredRun>(RUNS, id)?.value.record
-    if (record !== undefined && record.status !== 'running') {
-      this.#ended.add(id)
-      return [id]
+    for (const { id, hasEnded, keys, wrong } of found) {
+      if (hasEnded) this.#ended.add(id)
+      this.#wrong.push(...wrong)
+      for (const key of keys) if (!this.#recorded.has(key)) this.#recorded.set(key, length)
     }
-    const entries = tx.list<JournalEntry>(JOURNAL, { partition: id, limit: 1000 })
-    const keys = entries.flatMap(({ value: { done } }) => (done === undefined ? [] : [`${id}/${done.path}`]))
-    const unrecorded = effects.filter(({ key }) => key.startsWith(`${id}/`) && !keys.includes(key))
-    this.#wrong.push(...wrongAtOnce(id, unrecorded))
-    return keys
   }
 
   async #effects(): Promise<readonly Effect[]> {
@@ -224,4 +215,15 @@ class Seen {
       ],
     }
   }
+}
+
+/** What is recorded of a run: its id once it has ended, else the keys of what it has done. */
+function recordedOf(tx: Reader, id: string, effects: readonly Effect[]) {
+  const record = tx.get<StoredRun>(RUNS, id)?.value.record
+  if (record !== undefined && record.status !== 'running')
+    return { id, hasEnded: true, keys: [id], wrong: [] }
+  const entries = tx.list<JournalEntry>(JOURNAL, { partition: id, limit: 1000 })
+  const keys = entries.flatMap(({ value: { done } }) => (done === undefined ? [] : [`${id}/${done.path}`]))
+  const unrecorded = effects.filter(({ key }) => key.startsWith(`${id}/`) && !keys.includes(key))
+  return { id, hasEnded: false, keys, wrong: wrongAtOnce(id, unrecorded) }
 }
