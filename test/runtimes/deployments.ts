@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Deployment } from '../contracts/runs/client.ts'
 import { type Runtime, startBun, startDeno, startNode, startWorkerd } from './harness.ts'
+import type { PostgresServer } from './postgres/server.ts'
 
 /** Starts a service with some settings. */
 export type Deploy = (settings: string) => Promise<Deployment>
@@ -45,6 +46,16 @@ export function deploymentsOf(name: string, { denoAllow = [], denoNames = [] }: 
       }),
     ),
     workerd: stored((storage, SETTINGS) => startWorkerd(entry('workerd'), { storage, env: { SETTINGS } })),
+  }
+}
+
+/** Deploys the service whose entries begin with `name` on Node, each in a PostgreSQL database of its own. */
+export function inPostgres(name: string, server: () => PostgresServer): Deploy {
+  return async SETTINGS => {
+    const DATABASE = await server().database()
+    const env = { SETTINGS, DATABASE, LISTEN: DATABASE, MAX: '4' }
+    const runtime = await startNode(`test/runtimes/entries/${name}-node.ts`, { env })
+    return { ...runtime, folder: server().folder }
   }
 }
 

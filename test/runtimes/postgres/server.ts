@@ -12,6 +12,8 @@ const run = promisify(execFile)
 
 export interface PostgresServer {
   readonly url: string
+  /** The folder of its files. */
+  readonly folder: string
   /** The address of another, empty database on the same server. */
   database(): Promise<string>
   /** Sends a signal to all of its processes. */
@@ -40,7 +42,8 @@ export async function userIds(): Promise<{ readonly user: number; readonly group
   return { user: Number(user?.stdout), group: Number(group?.stdout) }
 }
 
-export async function startPostgres(): Promise<PostgresServer> {
+/** Starts one. With `isDurable` each commit waits for the disk, as by default; tests need no disk. */
+export async function startPostgres({ isDurable = false } = {}): Promise<PostgresServer> {
   const bin = await programs()
   const folder = await mkdtemp(join(tmpdir(), 'servable-postgres-'))
   const ids = await userIds()
@@ -64,7 +67,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const settings = [
     'listen_addresses=127.0.0.1',
     `unix_socket_directories=${folder}`,
-    'fsync=off',
+    ...(isDurable ? [] : ['fsync=off']),
     'max_connections=200',
   ]
   const begin = async () => {
@@ -90,6 +93,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   let count = 0
   return {
     url: urlOf('postgres'),
+    folder: data,
     async database() {
       const name = `db${++count}`
       await run(join(bin, 'createdb'), ['-h', '127.0.0.1', '-p', String(port), '-U', 'test', name])

@@ -1,0 +1,38 @@
+/** The contracts of all that is kept, in PostgreSQL. */
+import { afterAll, beforeAll, describe } from 'vitest'
+import { a2aContract } from '../contracts/a2a.ts'
+import { adminContract } from '../contracts/admin.ts'
+import { approvalsContract } from '../contracts/approvals.ts'
+import { filesContract } from '../contracts/files.ts'
+import { gatewayContract } from '../contracts/gateway.ts'
+import { countingCases } from '../contracts/metrics/counting.ts'
+import { runsContract } from '../contracts/runs.ts'
+import { served } from '../contracts/served.ts'
+import { sessionsContract } from '../contracts/sessions.ts'
+import { ELSEWHERE } from '../tags.ts'
+import { inPostgres } from './deployments.ts'
+import { type PostgresServer, startPostgres } from './postgres/server.ts'
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(() => server?.stop())
+
+const deploy = (name: string) => inPostgres(name, () => server)
+
+describe('Node, in PostgreSQL', ELSEWHERE, () => {
+  describe('stored runs', () => runsContract(deploy('runs')))
+  describe('A2A', () => a2aContract(deploy('a2a')))
+  describe('the event socket', () => gatewayContract(deploy('gateway')))
+  describe('sessions', () => sessionsContract(deploy('sessions')))
+  describe('approvals', () => approvalsContract(deploy('approvals')))
+  describe('files', () => filesContract(deploy('files')))
+  describe('metrics', () =>
+    countingCases(
+      served(() => deploy('metrics')('')),
+      500,
+    ))
+})
+
+adminContract('Node, in PostgreSQL', () => deploy('admin')(''), ELSEWHERE)
