@@ -48,7 +48,7 @@ import {
   type StoredRun,
   toDocument,
 } from './record.ts'
-import { foldLog, forgetRun, keepMsOf, sealRun, sweep } from './retention.ts'
+import { foldLog, forgetRun, keepMsOf, sealRun, sweep, sweepForAll } from './retention.ts'
 import type { Retained } from './retention-of.ts'
 import { startRun } from './run.ts'
 import { Said } from './run-turn.ts'
@@ -74,6 +74,9 @@ const SWEEP_EVERY_MS = 60_000
 
 /** Runs after which a sweep does not wait for that: so many may be kept past a count. */
 const SWEEP_EVERY_RUNS = 100
+
+/** Milliseconds that a sweep may take on a store that is far away. */
+const SWEEP_PATIENCE_MS = 30_000
 
 /** What the local host needs. */
 export interface LocalHostOptions {
@@ -525,7 +528,11 @@ class LocalHost implements RunHost {
     if (Math.abs(now - this.#sweptAt) < SWEEP_EVERY_MS && ++this.#begun < SWEEP_EVERY_RUNS) return
     this.#sweptAt = now
     this.#begun = 0
-    return this.#store.write(tx => sweep(tx, this.#retention, tx.now, this.#settings.files))
+    const { files } = this.#settings
+    if (!this.#store.isFar) return this.#store.write(tx => sweep(tx, this.#retention, tx.now, files))
+    const swept = this.#store.write(tx => sweepForAll(tx, this.#retention, files), SWEEP_PATIENCE_MS)
+    // Nobody waits for it. What is left is swept the next time.
+    void Promise.resolve(swept).catch(() => {})
   }
 
   async delete(id: string, viewer: Viewer): Promise<void> {

@@ -109,19 +109,33 @@ export function foldedLog(
   return { fold, bytes, length }
 }
 
+/** Sweeps of a store that several machines share, and how many runs each looks at. */
+const SWEPT = 'swept'
+const SHARED_SWEEP_LIMIT = 200
+const SHARED_SWEEP_EVERY_MS = 5000
+
+/** Sweeps for all machines, if nobody has done it a moment ago: of several at once, one does. */
+export function sweepForAll(tx: Transaction, retention: Retention, files: FileKeeper | undefined): void {
+  const last = tx.get(SWEPT, RUNS)?.at ?? Number.NEGATIVE_INFINITY
+  if (Math.abs(tx.now - last) < SHARED_SWEEP_EVERY_MS) return
+  tx.put(SWEPT, { id: RUNS, partition: '', at: tx.now, tags: {}, value: null })
+  sweep(tx, retention, tx.now, files, SHARED_SWEEP_LIMIT)
+}
+
 /** Deletes runs whose time has come, then, past the count, the oldest ended ones. */
 export function sweep(
   tx: Transaction,
   { maxRuns }: Retention,
   now: number,
   files: FileKeeper | undefined,
+  limit: number = SWEEP_LIMIT,
 ): void {
-  for (const { value } of tx.expired<StoredRun>(RUNS, now, SWEEP_LIMIT)) forgetRun(tx, value, files)
+  for (const { value } of tx.expired<StoredRun>(RUNS, now, limit)) forgetRun(tx, value, files)
   if (maxRuns === undefined) return
   // What is left for the next sweep is more than usual once at the most: where the bound was lowered.
-  let surplus = Math.min(tx.count(RUNS) - tx.count(RUNNING) - maxRuns, SWEEP_LIMIT)
+  let surplus = Math.min(tx.count(RUNS) - tx.count(RUNNING) - maxRuns, limit)
   if (surplus <= 0) return
-  for (const { value } of tx.oldest<StoredRun>(RUNS, surplus + SWEEP_LIMIT)) {
+  for (const { value } of tx.oldest<StoredRun>(RUNS, surplus + limit)) {
     if (surplus <= 0) return
     if (!mayLeave(value, now)) continue
     forgetRun(tx, value, files)

@@ -145,6 +145,8 @@ export const PATIENCE_MS = 1000
  * with `state_unavailable`. Errors of the work itself are thrown at once.
  */
 export interface Store extends Presence {
+  /** Whether it is on other machines, too: what is not urgent is not waited for. Default: false. */
+  readonly isFar?: boolean
   /** Reads the store as of one moment. It does not wait for writers. */
   read<T>(work: (tx: Reader) => T, patienceMs?: number): Soon<T>
   /**

@@ -126,7 +126,8 @@ function lookFunction(s: string): string {
 
 /**
  * Writes a commit if all that was seen is as it was, and gives the versions of its logs, by their names; null if anything has changed.
- * Who touches the same documents and logs waits for the other: each takes the locks of all of them, in one order. A commit that was
+ * Who touches the same documents and logs waits for the other: each locks the rows of all of them, in one order, and then the names of
+ * those that have none. A commit that was
  * written before is not written again.
  */
 function commitFunction(s: string): string {
@@ -137,26 +138,28 @@ function commitFunction(s: string): string {
       touched text[] := ${column('logs', 'text')} COLLATE "C";
       seen_c text[] := ${column('seen,collection', 'text')};
       seen_i text[] := ${column('seen,id', 'text')};
+      puts_c text[] := ${column('puts,collection', 'text')};
+      puts_i text[] := ${column('puts,id', 'text')};
+      gone_c text[] := ${column('gone,collection', 'text')};
+      gone_i text[] := ${column('gone,id', 'text')};
       versions json;
       heard bigint[];
     BEGIN
+      PERFORM pg_advisory_xact_lock(hashtextextended('${s} commit ' || own, 0));
+      PERFORM FROM ${s}.documents d
+        JOIN unnest(seen_c || puts_c || gone_c, seen_i || puts_i || gone_i) AS x(c, i) ON d.collection = x.c AND d.id = x.i
+        ORDER BY d.collection, d.id FOR NO KEY UPDATE OF d;
+      PERFORM FROM ${s}.logs WHERE log = ANY(touched) ORDER BY log FOR NO KEY UPDATE;
+      -- What is not there has no row to lock. Whoever deletes without having read needs no lock for it.
       PERFORM pg_advisory_xact_lock(key) FROM (
         SELECT DISTINCT hashtextextended(name, 0) AS key FROM (
-          SELECT '${s} commit ' || own AS name
-          UNION ALL SELECT '${s} document ' || length(x.c) || ' ' || x.c || x.i FROM unnest(seen_c, seen_i) AS x(c, i)
-          UNION ALL SELECT '${s} document ' || length(x.c) || ' ' || x.c || x.i
-            FROM unnest(${column('puts,collection', 'text')}, ${column('puts,id', 'text')}) AS x(c, i)
-          UNION ALL SELECT '${s} document ' || length(x.c) || ' ' || x.c || x.i
-            FROM unnest(${column('gone,collection', 'text')}, ${column('gone,id', 'text')}) AS x(c, i)
+          SELECT '${s} document ' || length(x.c) || ' ' || x.c || x.i AS name
+            FROM unnest(seen_c || puts_c, seen_i || puts_i) AS x(c, i)
+            WHERE NOT EXISTS (SELECT FROM ${s}.documents d WHERE d.collection = x.c AND d.id = x.i)
+          UNION ALL SELECT '${s} log ' || x.l FROM unnest(touched) AS x(l)
+            WHERE NOT EXISTS (SELECT FROM ${s}.logs l WHERE l.log = x.l)
         ) names ORDER BY key
       ) keys;
-      IF touched <> '{}' THEN
-        PERFORM FROM ${s}.logs WHERE log = ANY(touched) ORDER BY log FOR NO KEY UPDATE;
-        PERFORM pg_advisory_xact_lock(key) FROM (
-          SELECT hashtextextended('${s} log ' || x.l, 0) AS key FROM unnest(touched) AS x(l)
-            WHERE NOT EXISTS (SELECT FROM ${s}.logs l WHERE l.log = x.l) ORDER BY key
-        ) keys;
-      END IF;
       IF EXISTS (SELECT FROM ${s}.commits WHERE id = own) THEN
         RETURN (SELECT coalesce(json_object_agg(log, version::text), '{}') FROM ${s}.logs WHERE log = ANY(touched));
       END IF;
@@ -175,13 +178,13 @@ function commitFunction(s: string): string {
       INSERT INTO ${s}.commits (id) VALUES (own);
       IF g ? 'gone' THEN
         DELETE FROM ${s}.documents d
-          USING unnest(${column('gone,collection', 'text')}, ${column('gone,id', 'text')}) AS x(c, i)
+          USING unnest(gone_c, gone_i) AS x(c, i)
           WHERE d.collection = x.c AND d.id = x.i;
       END IF;
       IF g ? 'puts' THEN
         INSERT INTO ${s}.documents AS d (collection, id, partition, at, expires, tags, value, version)
           SELECT x.*, nextval('${s}.versions') FROM unnest(
-            ${column('puts,collection', 'text')}, ${column('puts,id', 'text')}, ${column('puts,partition', 'text')},
+            puts_c, puts_i, ${column('puts,partition', 'text')},
             ${column('puts,at', 'float8')}, ${column('puts,expires', 'float8')}, ${column('puts,tags', 'jsonb')},
             ${column('puts,value', 'text')}) AS x
           ON CONFLICT (collection, id) DO UPDATE SET partition = excluded.partition, at = excluded.at,

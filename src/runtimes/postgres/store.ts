@@ -54,6 +54,7 @@ export function postgresStore({
       return leases.instance
     },
     isShared: true,
+    isFar: true,
     isAlive: other => leases.isAlive(other),
     read,
     write,
