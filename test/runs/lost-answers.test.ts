@@ -72,6 +72,8 @@ describe('an answer of the store that is lost', () => {
       status: 'failed',
       error: { code: 'interrupted' },
     })
-    expect(await host.list(null, { limit: 10 })).toMatchObject({ runs: [{ status: 'failed' }, { status: 'completed' }] })
+    expect(await host.list(null, { limit: 10 })).toMatchObject({
+      runs: [{ status: 'failed' }, { status: 'completed' }],
+    })
   })
 })
