@@ -23,6 +23,9 @@ const MAX_WAITING = 10_000
 /** Most works of one commit. */
 const MAX_GATHERED = 256
 
+/** Milliseconds for which a work waits by default: the store may be busy, and far away. */
+const FAR_PATIENCE_MS = 5 * PATIENCE_MS
+
 /** Most logs that are remembered. */
 const MAX_HEADS = 10_000
 
@@ -55,6 +58,8 @@ interface Waiting {
   readonly until: number
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
+  /** Its commit is on its way: only the store can say whether it is written. */
+  isSent: boolean
 }
 
 /** Works that ran without a guess. */
@@ -75,10 +80,11 @@ class ReplayStore {
     this.#far = far
   }
 
-  read<T>(work: (tx: Reader) => T, patienceMs: number = PATIENCE_MS): Promise<T> {
-    return within(patienceMs, (resolve, reject) => {
-      this.#read(work, performance.now() + patienceMs).then(resolve, reject)
-    })
+  read<T>(work: (tx: Reader) => T, patienceMs: number = FAR_PATIENCE_MS): Promise<T> {
+    const { promise, resolve, reject } = deferred<T>()
+    onLate(promise, patienceMs, () => reject(unavailable(new Error(LATE))))
+    this.#read(work, performance.now() + patienceMs).then(resolve, reject)
+    return promise
   }
 
   async #read<T>(work: (tx: Reader) => T, until: number): Promise<T> {
@@ -95,16 +101,20 @@ class ReplayStore {
     }
   }
 
-  write<T>(work: (tx: Transaction) => T, patienceMs: number = PATIENCE_MS): Promise<T> {
-    return within<T>(patienceMs, (resolve, reject) => {
-      if (this.#isClosed) return reject(unavailable(new Error('The store is closed')))
-      if (this.#waiting.length >= MAX_WAITING) {
-        return reject(unavailable(new Error('Too many writes are waiting')))
-      }
-      const until = performance.now() + patienceMs
-      this.#waiting.push({ work, until, resolve: resolve as Waiting['resolve'], reject })
-      if (!this.#isWriting) void this.#writeAll()
+  write<T>(work: (tx: Transaction) => T, patienceMs: number = FAR_PATIENCE_MS): Promise<T> {
+    if (this.#isClosed) return Promise.reject(unavailable(new Error('The store is closed')))
+    if (this.#waiting.length >= MAX_WAITING) {
+      return Promise.reject(unavailable(new Error('Too many writes are waiting')))
+    }
+    const { promise, resolve, reject } = deferred<T>()
+    const until = performance.now() + patienceMs
+    const waiting = { work, until, resolve: resolve as Waiting['resolve'], reject, isSent: false }
+    this.#waiting.push(waiting)
+    onLate(promise, patienceMs, () => {
+      if (!waiting.isSent) reject(unavailable(new Error(LATE)))
     })
+    if (!this.#isWriting) void this.#writeAll()
+    return promise
   }
 
   close(): void {
@@ -125,8 +135,7 @@ class ReplayStore {
 
   /** Runs works and writes their changes, until that succeeds or their patience ends. Never rejects. */
   async #settle(given: readonly Waiting[]): Promise<void> {
-    // Whoever was told that it failed is not written any more.
-    let batch = this.#patient(given, new Error(LATE))
+    let batch = given
     for (let tries = 0; batch.length > 0; tries++) {
       const failure = await this.#try(batch)
       if (failure === undefined) return
@@ -141,6 +150,8 @@ class ReplayStore {
     try {
       const works = batch.map(({ work }) => work)
       const { pass, outcomes } = await this.#play(works, Snapshot.ofHeads(this.#heads))
+      // Whoever was told that it failed is not written any more.
+      if (this.#hasLate(batch)) return new Unreached(new Error(LATE))
       // A work without reads and writes asks whether the store can be written.
       const writes = pass.hasWritten || pass.asks.length === 0
       const isWritten = !writes || (await this.#commit(pass.commit(crypto.randomUUID()), batch))
@@ -158,6 +169,11 @@ class ReplayStore {
     else for (const waiting of batch) await this.#settle([waiting])
   }
 
+  #hasLate(batch: readonly Waiting[]): boolean {
+    const now = performance.now()
+    return batch.some(({ until }) => until <= now)
+  }
+
   /** The works that still have patience. All others fail. */
   #patient(batch: readonly Waiting[], failure: unknown): readonly Waiting[] {
     const now = performance.now()
@@ -168,10 +184,12 @@ class ReplayStore {
 
   /** Repeats the same commit while its outcome is unknown. Throws {@link Unreached}. */
   async #commit(commit: Commit, batch: readonly Waiting[]): Promise<boolean> {
+    for (const waiting of batch) waiting.isSent = true
     for (let tries = 0; ; tries++) {
       try {
         const committed = await this.#far.commit(commit)
         this.#remember(commit, committed?.logs)
+        for (const waiting of batch) waiting.isSent = committed !== undefined
         return committed !== undefined
       } catch (error) {
         if (!mayPass(error) || this.#patient(batch, error).length === 0) throw new Unreached(error)
@@ -239,20 +257,14 @@ function given(outcome: Outcome | undefined): unknown {
   return outcome?.value
 }
 
-/** Why a work fails whose answer did not come in time. It may be written all the same. */
+/** Why a work fails whose time is over. */
 const LATE = 'The state did not answer in time'
 
-/** A promise that is rejected with `state_unavailable` after some time. */
-function within<T>(
-  ms: number,
-  begin: (resolve: (value: T) => void, reject: (error: unknown) => void) => void,
-): Promise<T> {
-  const { promise, resolve, reject } = deferred<T>()
-  const timer = setTimeout(() => reject(unavailable(new Error(LATE))), ms)
+/** Calls `late` after so many milliseconds, unless the promise is settled by then. */
+function onLate(promise: Promise<unknown>, ms: number, late: () => void): void {
+  const timer = setTimeout(late, ms)
   const settled = () => clearTimeout(timer)
   promise.then(settled, settled)
-  begin(resolve, reject)
-  return promise
 }
 
 /** Waits longer and longer, with randomness so that two processes differ. */

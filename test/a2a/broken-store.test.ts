@@ -280,7 +280,7 @@ describe('a task over a store that fails', () => {
     const told = toldTo(await host.follow(id, OWNER, 0))
     isOut = true
     openGate(gate)
-    await vi.advanceTimersByTimeAsync(12_000)
+    await vi.advanceTimersByTimeAsync(8_000)
     isOut = false
     const { artifacts = [], status } = await pass(host.settled(id, OWNER))
     expect([status.state, artifacts[0]?.parts]).toEqual(['completed', [{ text: `a${'b'.repeat(1000)}` }]])

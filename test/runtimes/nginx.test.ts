@@ -1,7 +1,5 @@
 /** Behind the real nginx, configured as docs/deploy.md has it, where Debian's nginx is installed, as it is on CI. */
 import { existsSync } from 'node:fs'
-import { chmod, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import {
   clientOf,
@@ -17,15 +15,13 @@ import { runCases } from '../contracts/gateway/runs.ts'
 import { NARROW } from '../contracts/gateway/service.ts'
 import { ask, expectAlive } from '../contracts/http/client.ts'
 import { connectionCases, smokeCases } from '../contracts/http/connections.ts'
-import { newFolder } from '../contracts/run-host/folder.ts'
 import type { Deployment } from '../contracts/runs/client.ts'
 import { served } from '../contracts/served.ts'
 import { fencesOf } from '../pages.ts'
-import { freePort, type Runtime, startNode } from './harness.ts'
-import { start } from './process.ts'
+import { startNode } from './harness.ts'
+import { NGINX, startNginx } from './nginx.ts'
 
-const command = '/usr/sbin/nginx'
-const isThere = existsSync(command)
+const isThere = existsSync(NGINX)
 
 const [shown = '', shownForSeveral = ''] = fencesOf(['deploy.md'])
   .filter(({ language }) => language === 'nginx')
@@ -33,45 +29,24 @@ const [shown = '', shownForSeveral = ''] = fencesOf(['deploy.md'])
 
 const UPSTREAM = /^upstream[\s\S]*?^}$/m
 
-/** What the notes say, for these servers and on a free port. */
-function configFor(servers: readonly Runtime[], port: number, folder: string): string {
-  const text = servers.length === 1 ? shown : shown.replace(UPSTREAM, shownForSeveral)
-  const placed = servers.reduce(
-    (config, { url }, index) => config.replace(`127.0.0.1:${3000 + index}`, new URL(url).host),
-    text,
-  )
-  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-  return `
-    daemon off;
-    worker_processes 1;
-    pid ${folder}/nginx.pid;
-    error_log stderr notice;
-    events {}
-    http {
-      access_log off;
-      ${paths.map(name => `${name}_temp_path ${folder}/${name};`).join('\n')}
-      ${placed.replace('listen 80', `listen 127.0.0.1:${port}`)}
-    }`
-}
+/** What the notes say, for one process or for several. */
+const configFor = (processes: number): string =>
+  processes === 1 ? shown : shown.replace(UPSTREAM, shownForSeveral)
 
 /** Starts servers and nginx before them. */
 async function startBehind(entry: string, { SETTINGS = '', processes = 1 } = {}): Promise<Deployment> {
   const servers = await Promise.all(
     Array.from({ length: processes }, () => startNode(entry, SETTINGS === '' ? {} : { env: { SETTINGS } })),
   )
-  const [folder, port] = [await newFolder(), await freePort()]
-  // nginx, started by root, works as somebody else.
-  await chmod(folder.path, 0o755)
-  const config = join(folder.path, 'nginx.conf')
-  await writeFile(config, configFor(servers, port, folder.path))
-  const args = ['-p', folder.path, '-c', config]
-  const nginx = await start({ command, args, until: /start worker process \d+/ })
+  const nginx = await startNginx(
+    configFor(processes),
+    servers.map(({ url }) => new URL(url).host),
+  )
   const stop = async () => {
     await nginx.stop()
     for (const server of servers) await server.stop()
-    await folder.remove()
   }
-  return { ...servers[0]!, url: `http://127.0.0.1:${port}`, folder: undefined, stop }
+  return { ...servers[0]!, url: nginx.url, folder: undefined, stop }
 }
 
 /** Opens sockets, and lets go of them all in the end. */
