@@ -23,7 +23,7 @@ const steps = new Workflow({
   name: 'steps',
   async *run(_, { step }) {
     for (let at = 1; at <= 10; at++) {
-      const where = await step(`step ${at}`, async () => {
+      const where = yield* step(`step ${at}`, async () => {
         await pause()
         return hostname()
       })
