@@ -51,6 +51,9 @@ export interface WorkKind<T extends Kept, W> {
 /** Most things that may be written down although nobody began with them. */
 const MAX_UNSURE = 10_000
 
+/** Milliseconds for which whoever looks waits for a store that cannot be written. */
+const END_PATIENCE_MS = 100
+
 /** See the module's head. */
 export class KeptWork<T extends Kept, W> {
   readonly worker: WorkerName
@@ -166,22 +169,27 @@ export class KeptWork<T extends Kept, W> {
     return this.#unsure.size === 0 ? looked : this.#endUnsure(looked)
   }
 
-  /** Ends what was written down as being at work here, and was never begun. */
+  /** Ends what was written down as being at work here, and was never begun. If that cannot be written now, the next look does. */
   async #endUnsure(looked: Soon<void>): Promise<void> {
     await looked
-    for (const id of [...this.#unsure]) {
-      await this.begun(id)
-      const hasEnded =
-        !this.#here.has(id) &&
-        (await this.#store.write(tx => {
-          const kept = tx.get<T>(this.#kind.collection, id)?.value
-          if (kept === undefined || !this.#kind.isAtWork(kept) || kept.instance !== this.worker.own)
-            return false
-          this.#kind.conclude(tx, id)
-          return true
-        }))
-      if (this.#unsure.delete(id) && hasEnded) this.#kind.onConcluded?.(id)
+    try {
+      for (const id of [...this.#unsure]) {
+        await this.begun(id)
+        const isEnded =
+          !this.#here.has(id) && (await this.#store.write(tx => this.#endIn(tx, id), END_PATIENCE_MS))
+        if (this.#unsure.delete(id) && isEnded) this.#kind.onConcluded?.(id)
+      }
+    } catch (error) {
+      if (!mayPass(error)) throw error
     }
+  }
+
+  /** Ends a thing that is this worker's; false, and nothing is written, if it is not, or not at work. */
+  #endIn(tx: Transaction, id: string): boolean {
+    const kept = tx.get<T>(this.#kind.collection, id)?.value
+    if (kept === undefined || !this.#kind.isAtWork(kept) || kept.instance !== this.worker.own) return false
+    this.#kind.conclude(tx, id)
+    return true
   }
 
   /** Throws what is said of a thing that is missing, where it is, and where it is another one's. */
