@@ -21,6 +21,7 @@ export const PAGES_OF_PARTS: readonly string[] = [
   'files.md',
   'metrics.md',
   'plugins.md',
+  'several-machines.md',
   'smaller-bundles.md',
   'stores.md',
   'tool-servers.md',

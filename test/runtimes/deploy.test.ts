@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { jsonRequest } from '../contracts/http/client.ts'
 import { fencesOf, fromSources, snippetOf } from '../pages.ts'
 import { startBun, startDeno, startNode } from './harness.ts'
+import { startPostgres } from './postgres/server.ts'
 import { root } from './process.ts'
 
 const run = promisify(execFile)
@@ -26,6 +27,7 @@ describe('the pages about deploying', () => {
       'agents.ts': "export { echo } from '../../../examples/agents/echo.ts'\n",
       'worker.ts': sourceOf('deploy-worker.ts'),
       'node.ts': sourceOf('deploy-node.ts'),
+      'several.ts': sourceOf('several-machines.ts'),
       'bun.ts': sourceOf('deploy-bun.ts'),
       'deno.ts': sourceOf('deploy-deno.ts'),
       'bare-bun.ts': sourceOf('deploy-bare-bun.ts'),
@@ -51,6 +53,17 @@ describe('the pages about deploying', () => {
     }
     expect(stdout).toMatch(/env\.ASSETS.*Assets/)
     expect(stdout).toContain('--dry-run: exiting now')
+  })
+
+  it('has a server that keeps runs in PostgreSQL', async context => {
+    const database = await startPostgres()
+    context.onTestFinished(() => database.stop())
+    const server = await startNode(join(folder, 'several.ts'), { env: { DATABASE_URL: database.url } })
+    context.onTestFinished(() => server.stop())
+    const request = jsonRequest({ input: 'kept' }, { prefer: 'respond-async' })
+    const started = await fetch(`${server.url}/api/agents/echo/run`, request)
+    const events = await fetch(`${server.url}${started.headers.get('location')}/stream`)
+    expect(await events.text()).toContain('"finishReason":"stop"')
   })
 
   it.each([
