@@ -76,10 +76,7 @@ export class KeptWork<T extends Kept, W> {
     this.recovery = createRecovery(store, {
       worker: this.worker,
       collection: kind.atWork,
-      workerOf: (tx, id) => {
-        const kept = tx.get<T>(kind.collection, id)?.value
-        return kept !== undefined && kind.isAtWork(kept) ? kept.instance : undefined
-      },
+      workerOf: (tx, id) => this.#workerOf(tx, id),
       end: (tx, id) => kind.conclude(tx, id),
       onEnded: id => kind.onConcluded?.(id),
     })
@@ -134,9 +131,9 @@ export class KeptWork<T extends Kept, W> {
     const work = this.#here.get(id)
     if (work !== undefined) return stop(work)
     await this.#store.write(tx => {
-      const before = tx.get<T>(this.#kind.collection, id)?.value
+      const worker = tx.call && this.#workerOf(tx, id)
       conclude(tx)
-      if (before !== undefined && this.#kind.isAtWork(before)) tx.call?.(processOf(before.instance))
+      if (worker !== undefined) tx.call?.(processOf(worker))
     })
     this.#kind.onConcluded?.(id)
   }
@@ -186,10 +183,15 @@ export class KeptWork<T extends Kept, W> {
 
   /** Ends a thing that is this worker's; false, and nothing is written, if it is not, or not at work. */
   #endIn(tx: Transaction, id: string): boolean {
-    const kept = tx.get<T>(this.#kind.collection, id)?.value
-    if (kept === undefined || !this.#kind.isAtWork(kept) || kept.instance !== this.worker.own) return false
+    if (this.#workerOf(tx, id) !== this.worker.own) return false
     this.#kind.conclude(tx, id)
     return true
+  }
+
+  /** Who has a thing at work; undefined for one that is not. */
+  #workerOf(tx: Reader, id: string): string | undefined {
+    const kept = tx.get<T>(this.#kind.collection, id)?.value
+    return kept !== undefined && this.#kind.isAtWork(kept) ? kept.instance : undefined
   }
 
   /** Throws what is said of a thing that is missing, where it is, and where it is another one's. */

@@ -427,7 +427,7 @@ class LocalHost implements RunHost {
       }),
     }
     const run = startRun(target, input, options, this.#settings, caller)
-    if (isJournalled) run.onRetire = async () => this.#retire(id)
+    if (isJournalled) run.onRetire = async () => this.#retire(id, instance)
     const live = new LiveRun(run, {
       store: this.#store,
       settings: this.#settings,
@@ -435,7 +435,7 @@ class LocalHost implements RunHost {
       keepMs: isWaiting => this.#keepMs({ ...target, owner }, isWaiting),
       isBackground,
       client: request.client,
-      leave: tx => this.#takeover.leave(tx, id),
+      leave: tx => this.#takeover.leave(tx, id, instance),
       onStuck: thrown => this.#settings.onFailure?.(notStored(id, target, { options, secrets, thrown })),
     })
     this.#work.add(id, live, {
@@ -466,9 +466,9 @@ class LocalHost implements RunHost {
   }
 
   /** Leaves a run to other processes: false where it cannot go on there. */
-  #retire(id: string): Soon<boolean> {
+  #retire(id: string, instance: string): Soon<boolean> {
     this.#work.worker.retire()
-    return this.#store.write(tx => this.#takeover.leave(tx, id))
+    return this.#store.write(tx => this.#takeover.leave(tx, id, instance))
   }
 
   /** Goes on with a run that was taken over; of one that has ended, the turn is kept. */

@@ -310,6 +310,7 @@ class LogWriter implements LogWriting {
   /** What could not be written is written with the end, if it can be. */
   #failed(entries: readonly string[], notes: readonly Note[], error: unknown): void {
     this.#buffer = [...entries, ...this.#buffer]
+    for (const entry of entries) this.#bufferedLength += entry.length
     this.#isUnsure = mayPass(error)
     for (const { written } of notes) written.reject(error)
     this.#run.fail(isFull(error) ? noRoom(error) : error)

@@ -92,11 +92,11 @@ export class Takeover {
     }
   }
 
-  /** Leaves a run of this host to others: false where it cannot go on there. */
-  leave(tx: Transaction, id: string): boolean {
+  /** Leaves a run of a worker of this process to others: false where it cannot go on there. */
+  leave(tx: Transaction, id: string, instance: string): boolean {
     const asked = askedIn(tx, id)
     if (asked?.resumes !== true || asked.usedKey === true) return false
-    if (tx.isSealed(id) || !isRunOf(tx, id, this.#host.worker.own)) return false
+    if (tx.isSealed(id) || !isRunOf(tx, id, instance)) return false
     this.#give(tx, id, NOBODY, asked)
     return true
   }

@@ -2,6 +2,8 @@
 import { expect, it } from 'vitest'
 import { bearerAuth, createHandler, memoryState, Workflow } from '../../src/index.ts'
 import { localState } from '../../src/runs/local-state.ts'
+import { RUNS, type StoredRun } from '../../src/runs/record.ts'
+import { NOBODY } from '../../src/runs/worker-name.ts'
 import { sessions } from '../../src/sessions/plugin.ts'
 import { memoryStore } from '../../src/state/memory.ts'
 import type { Store } from '../../src/state/store.ts'
@@ -64,4 +66,28 @@ it('leaves the place and the turn in the session to the other one', async () => 
   there.gate.resolve()
   await waitFor(async () => (await there.ask(`runs/${id}`)).status === 'completed')
   expect(await turns()).toMatchObject({ turns: [{ runId: id, status: 'completed', text: 'done' }] })
+})
+
+it('leaves its run to others when it is late, though it has another name by the time that it can write', async () => {
+  const base = memoryStore()
+  const late: (() => void)[] = []
+  let instance = 'first'
+  const store: Store = {
+    ...base,
+    get instance() {
+      return instance
+    },
+    isShared: true,
+    isAlive: other => other === instance,
+    onLate: wake => void late.push(wake),
+  }
+  const { ask, seen } = serviceOver(store)
+  const { id } = await ask('workflows/flow/run', { input: 'x' })
+  await waitFor(() => seen.begun)
+  instance = 'second'
+  for (const wake of late) wake()
+  await waitFor(() => seen.refused)
+  // Nobody cancelled it: it waits for whoever takes it.
+  await waitFor(() => base.read(tx => tx.get<StoredRun>(RUNS, id)?.value.instance) === NOBODY)
+  expect(base.read(tx => tx.get<StoredRun>(RUNS, id)?.value.record.status)).toBe('running')
 })

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { bearerAuth, createHandler, type RunResult } from '../../src/index.ts'
 import { createLocalHost } from '../../src/runs/local-host.ts'
 import type { Listen } from '../../src/runtimes/postgres/bell.ts'
-import { postgresDriver } from '../../src/runtimes/postgres/driver.ts'
+import { type PostgresDriver, postgresDriver } from '../../src/runtimes/postgres/driver.ts'
 import { postgresFar } from '../../src/runtimes/postgres/far.ts'
 import type { LeaseTimes } from '../../src/runtimes/postgres/leases.ts'
 import { quoted } from '../../src/runtimes/postgres/schema.ts'
@@ -159,6 +159,22 @@ describe('postgresState', () => {
   })
 })
 
+describe('a log that is heard', () => {
+  it('tells of what another process writes, whatever its name is', async () => {
+    const schema = newSchema()
+    const [here, there] = [open(schema, undefined, true), open(schema)]
+    for (const log of ['l', '\0', '\u0001\u0002 😀']) {
+      const wake = vi.fn()
+      const hearing = await here.hear!(log, wake)
+      await vi.waitFor(() => expect(hearing.isLive).toBe(true), { timeout: 20_000 })
+      wake.mockClear()
+      await there.write(tx => tx.append(log, 'x'))
+      await vi.waitFor(() => expect(wake).toHaveBeenCalled(), { timeout: 20_000 })
+      hearing.stop()
+    }
+  })
+})
+
 describe('a commit', () => {
   it('that is sent again writes nothing again', async () => {
     const schema = newSchema()
@@ -210,6 +226,23 @@ describe('a lease', () => {
     expect(one.isAlive('nobody has seen it yet')).toBe(true)
     other.close()
     await vi.waitFor(() => expect(one.isAlive(instance)).toBe(false), { timeout: 20_000 })
+  })
+
+  it('is taken though the first answer was lost', async () => {
+    const driver = connect()
+    let isLost = false
+    const query: PostgresDriver['query'] = async (text, values, options) => {
+      const rows = await driver.query(text, values, options)
+      if (text.startsWith('INSERT') && !isLost) {
+        isLost = true
+        throw new Error('the answer was lost')
+      }
+      return rows
+    }
+    const store = postgresStore({ driver: { ...driver, query }, schema: newSchema() })
+    opened.push(store)
+    expect(await store.write(countUp, 20_000)).toBe(1)
+    expect(isLost).toBe(true)
   })
 
   it('that was lost gives a new name', async () => {

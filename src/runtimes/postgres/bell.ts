@@ -8,6 +8,7 @@
 
 import type { Hearing } from '../../state/store.ts'
 import type { PostgresDriver } from './driver.ts'
+import { stored } from './text.ts'
 
 /** Seconds for which a log counts as followed, and milliseconds after which that is said again. */
 const WATCH_SECONDS = 15
@@ -31,7 +32,7 @@ export interface BellOptions {
   readonly s: string
 }
 
-/** A log that is followed here. */
+/** A log that is followed here, by its name as it is stored. */
 interface Heard {
   readonly wakes: Set<() => void>
   /** The word that stands for it in notifications. */
@@ -80,7 +81,8 @@ export class Bell {
     this.#stayAlive(driver, lost)
   }
 
-  async hear(log: string, wake: () => void): Promise<Hearing> {
+  async hear(name: string, wake: () => void): Promise<Hearing> {
+    const log = stored(name)
     const heard = this.#heard.get(log) ?? this.#watch(log)
     heard.wakes.add(wake)
     const isLive = () => this.#isLive

@@ -52,7 +52,7 @@ export class Leases {
   /** Takes the lease, and renews it from now on. */
   async begin(): Promise<void> {
     const began = performance.now()
-    await this.#take()
+    await this.#take(this.instance)
     this.#renewedAt = began
     await this.#renew()
     this.#schedule()
@@ -129,11 +129,12 @@ export class Leases {
 
   /** Others count this process as gone: it goes on under another name. */
   async #lose(): Promise<void> {
-    const before = this.instance
-    this.instance = crypto.randomUUID()
-    this.#gone = new Set([...this.#gone, before])
+    // Only a name that has a row can be found to be gone: nothing begins under one that has none.
+    const next = crypto.randomUUID()
+    await this.#take(next)
+    this.#gone = new Set([...this.#gone, this.instance])
+    this.instance = next
     for (const wake of this.#onLost) wake()
-    await this.#take()
   }
 
   #tellLate(): void {
@@ -153,8 +154,9 @@ export class Leases {
     )
   }
 
-  async #take(): Promise<void> {
-    const text = `INSERT INTO ${this.#workers} (instance, seen) VALUES ($1::text, clock_timestamp())`
-    await this.#driver.query(text, [this.instance])
+  /** Writes the row of a name. It may be there already, if its answer was lost. */
+  async #take(instance: string): Promise<void> {
+    const values = '($1::text, clock_timestamp()) ON CONFLICT (instance) DO NOTHING'
+    await this.#driver.query(`INSERT INTO ${this.#workers} (instance, seen) VALUES ${values}`, [instance])
   }
 }

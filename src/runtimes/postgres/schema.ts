@@ -84,6 +84,9 @@ const MIGRATIONS: readonly Migration[] = [
   },
 ]
 
+/** Milliseconds for a migration: others may be at it, and an index of a large table takes its time. */
+const MIGRATE_MS = 60_000
+
 /** The version of the schema that this version of servable makes. */
 export const SCHEMA_VERSION: number = MIGRATIONS.length
 
@@ -127,8 +130,7 @@ function lookFunction(s: string): string {
 /**
  * Writes a commit if all that was seen is as it was, and gives the versions of its logs, by their names; null if anything has changed.
  * Who touches the same documents and logs waits for the other: each locks the rows of all of them, in one order, and then the names of
- * those that have none. A commit that was
- * written before is not written again.
+ * those that have none. A commit that was written before is not written again.
  */
 function commitFunction(s: string): string {
   return `CREATE FUNCTION ${s}.commit_1(given text) RETURNS json LANGUAGE plpgsql ${BY_INDEX} AS $$
@@ -280,6 +282,7 @@ export async function migrate(driver: PostgresDriver, schema: string): Promise<v
       ${steps.join('\n')}
     END $migrate$`,
     [],
+    { timeoutMs: MIGRATE_MS },
   )
 }
 
