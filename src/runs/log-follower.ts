@@ -59,13 +59,12 @@ export class LogFollower implements Follower {
 
   async next(): Promise<readonly LogEntry[] | undefined> {
     while (!this.#hasLeft && !this.#isOver) {
-      const changed = this.#changed
       // Armed first: what is written while this reads wakes it as well.
-      const word = changed.wait()
+      const word = this.#changed.wait()
       const read = this.#readPatiently()
       const entries = this.#given(read instanceof Promise ? await read : read)
       if (entries.length > 0) return entries
-      if (!this.#isOver && !(await this.#hearsNow())) await this.#change(changed, word)
+      if (!this.#isOver && !(await this.#hearsNow())) await this.#change(word)
     }
     this.leave()
     return undefined
@@ -103,10 +102,10 @@ export class LogFollower implements Follower {
   }
 
   /** Waits until there may be something new: for a word, and where others write unheard, no longer than a while. */
-  async #change(changed: Wake, word: Promise<void>): Promise<void> {
+  async #change(word: Promise<void>): Promise<void> {
     const { watch, look } = this.#followed
     if (watch?.tellsAll()) return word
-    const timer = setTimeout(changed.fire, this.#hearing?.isLive ? LOOK_MS : POLL_MS)
+    const timer = setTimeout(this.#changed.fire, this.#hearing?.isLive ? LOOK_MS : POLL_MS)
     await word
     clearTimeout(timer)
     try {

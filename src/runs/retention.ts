@@ -109,8 +109,10 @@ export function foldedLog(
   return { fold, bytes, length }
 }
 
-/** Sweeps of a store that several machines share, and how many runs each looks at. */
+/** The collection that says when the runs of a store on other machines were swept. */
 const SWEPT = 'swept'
+
+/** Most runs that one sweep of such a store looks at, and milliseconds between two: it is one commit, and others wait for it. */
 const SHARED_SWEEP_LIMIT = 200
 const SHARED_SWEEP_EVERY_MS = 5000
 

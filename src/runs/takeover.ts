@@ -92,7 +92,7 @@ export class Takeover {
     }
   }
 
-  /** Leaves a run of a worker of this process to others: false where it cannot go on there. */
+  /** Leaves a run to others, if it is that worker's: false where it cannot go on there. */
   leave(tx: Transaction, id: string, instance: string): boolean {
     const asked = askedIn(tx, id)
     if (asked?.resumes !== true || asked.usedKey === true) return false

@@ -8,7 +8,7 @@ import { type LocalState, localState } from '../runs/local-state.ts'
 import { checkRetention, type Retention } from '../state/state.ts'
 import type { Listen } from './postgres/bell.ts'
 import { postgresDriver } from './postgres/driver.ts'
-import { checkUrl, isSchemaName, SCHEMA_NAME, wrong } from './postgres/options.ts'
+import { DATABASE_URL, isDatabaseUrl, isSchemaName, SCHEMA_NAME, wrong } from './postgres/options.ts'
 import { postgresStore } from './postgres/store.ts'
 
 /** The database, and how much it keeps. */
@@ -61,8 +61,9 @@ function checked(options: PostgresStateOptions): PostgresStateOptions {
   const unknown = Object.keys(given).find(name => !NAMES.includes(name))
   if (unknown !== undefined) throw wrong(`\`${unknown}\` is not an option: use ${NAMES.join(', ')}`)
   checkRetention(given, wrong)
-  checkUrl('url', url)
-  if (listenUrl !== undefined) checkUrl('listenUrl', listenUrl)
+  if (!isDatabaseUrl(url)) throw wrong(`\`url\` must be ${DATABASE_URL}`)
+  if (listenUrl !== undefined && !isDatabaseUrl(listenUrl))
+    throw wrong(`\`listenUrl\` must be ${DATABASE_URL}`)
   if (schema !== undefined && !isSchemaName(schema)) throw wrong(`\`schema\` must be ${SCHEMA_NAME}`)
   if (migrate !== undefined && migrate !== 'auto' && migrate !== 'never')
     throw wrong('`migrate` must be `auto` or `never`')

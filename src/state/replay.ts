@@ -149,7 +149,7 @@ class ReplayStore {
   async #try(batch: readonly Waiting[]): Promise<Unreached | undefined> {
     try {
       const works = batch.map(({ work }) => work)
-      const { pass, outcomes } = await this.#play(works, Snapshot.ofHeads(this.#heads))
+      const { pass, outcomes } = await this.#play(works, new Snapshot([], [], this.#heads))
       // Whoever was told that it failed is not written any more.
       if (this.#hasLate(batch)) return new Unreached(new Error(LATE))
       // A work without reads and writes asks whether the store can be written.

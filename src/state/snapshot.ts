@@ -22,22 +22,21 @@ function keyOf(ask: Ask): string {
 export class Snapshot {
   readonly #answers = new Map<string, { readonly ask: Ask; readonly answer: Answers[keyof Asks] }>()
   readonly #logs = new Map<string, LogPart[]>()
-  #known: ReadonlyMap<string, LogHead> = new Map()
+  readonly #known: ReadonlyMap<string, LogHead>
 
-  constructor(asks: readonly Ask[] = [], answers: readonly Answers[keyof Asks][] = []) {
+  /** `known` are the states of logs that nobody needs to ask for. */
+  constructor(
+    asks: readonly Ask[] = [],
+    answers: readonly Answers[keyof Asks][] = [],
+    known: ReadonlyMap<string, LogHead> = new Map(),
+  ) {
+    this.#known = known
     for (const [index, ask] of asks.entries()) {
       const answer = answers[index]
       if (ask.what !== 'log') this.#answers.set(keyOf(ask), { ask, answer })
       // The answers have the order of the questions.
       else this.#partsOf(ask.log).push({ ask, answer: answer as Answers['log'] })
     }
-  }
-
-  /** What is known of logs before anything is asked. */
-  static ofHeads(heads: ReadonlyMap<string, LogHead>): Snapshot {
-    const snapshot = new Snapshot()
-    snapshot.#known = heads
-    return snapshot
   }
 
   /** The answer in an array, since the answer may be undefined. Empty if the question was not asked. */

@@ -5,9 +5,8 @@
  */
 
 import { deferred } from '../../wake.ts'
-import type { PostgresDriver } from './driver.ts'
-import { postgresDriver } from './driver.ts'
-import { checkUrl, isSchemaName, SCHEMA_NAME } from './options.ts'
+import { type PostgresDriver, postgresDriver } from './driver.ts'
+import { DATABASE_URL, isDatabaseUrl, isSchemaName, SCHEMA_NAME } from './options.ts'
 import { migrate, quoted, SCHEMA_VERSION, schemaState } from './schema.ts'
 
 /** The options as the command line has them. */
@@ -27,14 +26,16 @@ export async function storeCommand(
   options: StoreOptions,
   say: (line: string) => void,
 ): Promise<number> {
-  const { url, schema = 'servable', prepare } = options
+  const { url, listenUrl, schema = 'servable', prepare } = options
   if (act !== 'migrate' && act !== 'check')
     throw new Error(`\`store ${act}\` is unknown: use \`store migrate\` or \`store check\``)
-  checkUrl('--url (or DATABASE_URL)', url)
+  if (!isDatabaseUrl(url)) throw new Error(`--url, or DATABASE_URL, must be ${DATABASE_URL}`)
+  if (listenUrl !== undefined && !isDatabaseUrl(listenUrl))
+    throw new Error(`--listen-url must be ${DATABASE_URL}`)
   if (!isSchemaName(schema)) throw new Error(`--schema must be ${SCHEMA_NAME}`)
   const driver = postgresDriver(url, { max: 1, prepare: prepare !== false, ssl: undefined })
   try {
-    return await (act === 'migrate' ? migrated(driver, schema, say) : checked(driver, schema, options, say))
+    return await (act === 'migrate' ? migrated(driver, schema, say) : checked(driver, schema, listenUrl, say))
   } finally {
     await driver.end().catch(() => {})
   }
@@ -59,7 +60,7 @@ async function migrated(
 async function checked(
   driver: PostgresDriver,
   schema: string,
-  { listenUrl }: StoreOptions,
+  listenUrl: string | undefined,
   say: (line: string) => void,
 ): Promise<number> {
   let wrongs = 0
@@ -70,7 +71,6 @@ async function checked(
   const [server] = await driver.query(
     "SELECT current_setting('server_version') AS name, current_setting('server_version_num')::int AS version",
     [],
-    { isOften: true },
   )
   tell(Number(server?.version) >= 130_000, `PostgreSQL ${server?.name}`, 'use 13 or newer')
   const { version, oldest } = await schemaState(driver, schema)
@@ -78,7 +78,6 @@ async function checked(
   tell(oldest <= SCHEMA_VERSION, 'this version of servable is new enough', 'use a newer one')
   if (version > 0) tell(await mayWrite(driver, schema), 'the role may read and write', RIGHTS)
   if (listenUrl !== undefined) {
-    checkUrl('--listen-url', listenUrl)
     tell(
       await isHeard(driver, listenUrl, schema),
       'notifications arrive',

@@ -9,10 +9,12 @@ export function isSchemaName(name: unknown): name is string {
   return typeof name === 'string' && /^(?!pg_)[a-z_][a-z\d_]{0,62}$/.test(name)
 }
 
-/** Throws `invalid_options` for what is no address of a database. It may have a password: the error does not repeat it. */
-export function checkUrl(name: string, url: unknown): asserts url is string {
-  if (typeof url === 'string' && /^postgres(ql)?:\/\//.test(url) && URL.canParse(url)) return
-  throw wrong(`\`${name}\` must be an address that begins with \`postgres://\`: is a variable missing?`)
+/** What the address of a database is. It may have a password: no error repeats it. */
+export const DATABASE_URL = 'an address that begins with `postgres://`: is a variable missing?'
+
+/** Whether it is the address of a database. */
+export function isDatabaseUrl(url: unknown): url is string {
+  return typeof url === 'string' && /^postgres(ql)?:\/\//.test(url) && URL.canParse(url)
 }
 
 /** The error for an option. */

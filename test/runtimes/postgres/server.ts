@@ -84,10 +84,16 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
     return child
   }
   let server = await begin()
+  let isFrozen = false
   const end = async (signal: NodeJS.Signals) => {
     const ended = new Promise(resolve => server.once('exit', resolve))
     server.kill(signal)
     await ended
+  }
+  const signal = (name: NodeJS.Signals) => {
+    isFrozen = name === 'SIGSTOP'
+    // Each connection is a process of its own, a child of the server.
+    for (const pid of [server.pid!, ...childrenOf(server.pid!)]) process.kill(pid, name)
   }
   const urlOf = (name: string) => `postgres://test@127.0.0.1:${port}/${name}`
   let count = 0
@@ -99,16 +105,14 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
       await run(join(bin, 'createdb'), ['-h', '127.0.0.1', '-p', String(port), '-U', 'test', name])
       return urlOf(name)
     },
-    signal(signal) {
-      // Each connection is a process of its own, a child of the server.
-      for (const pid of [server.pid!, ...childrenOf(server.pid!)]) process.kill(pid, signal)
-    },
+    signal,
     async restart() {
       await end('SIGQUIT')
       server = await begin()
     },
     async stop() {
-      for (const pid of [server.pid!, ...childrenOf(server.pid!)]) process.kill(pid, 'SIGCONT')
+      // One that is frozen hears nothing.
+      if (isFrozen) signal('SIGCONT')
       await end('SIGINT')
       await rm(folder, { recursive: true, force: true })
     },
