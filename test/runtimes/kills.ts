@@ -103,6 +103,8 @@ export async function killing(given: Killing): Promise<Killed> {
       const life = pause(random() * maxLifeMs)
       const orders = seen.order(server.url, atOnce)
       await life
+      // A slow machine may have begun nothing by now, and then no kill would cut anything off.
+      if (!seen.hasBegun) await orders
       seen.killed(generation)
       await server.kill()
       servers.delete(generation)
@@ -150,6 +152,11 @@ class Seen {
 
   env(generation: number): Record<string, string> {
     return { ...this.#database.env, EFFECTS: this.#file('effects'), GENERATION: `${generation}` }
+  }
+
+  /** Whether a server has told the id of a run. */
+  get hasBegun(): boolean {
+    return [...this.#orders.values()].some(id => id !== undefined)
   }
 
   #file(name: string): string {
