@@ -1,4 +1,5 @@
 import type { Store } from '../state/store.ts'
+import { isNoted, noteBatch } from './batch-places.ts'
 import { addBatch, type Batch, readStats, sumUp } from './batches.ts'
 import type { MetricsCore, MetricsKeeper } from './core.ts'
 
@@ -14,6 +15,12 @@ const PATIENCE_MS = 250
 /** Most batches that wait for the store. Past it the oldest are lost. */
 const MAX_UNWRITTEN = 1000
 
+/** A batch and its number, from 1. */
+interface Numbered {
+  readonly place: number
+  readonly batch: Batch
+}
+
 /**
  * Keeps the counts in a store, so that they survive a restart. Several processes may share the store. `onError` is called
  * when the store cannot be written. The counts then wait in memory.
@@ -24,7 +31,10 @@ export function createStoreKeeper(
   onError: (error: unknown) => void,
 ): MetricsKeeper {
   let timer: ReturnType<typeof setTimeout> | undefined
-  let unwritten: Batch[] = []
+  let unwritten: Numbered[] = []
+  let taken = 0
+  /** Names this keeper where an answer of the store can be lost: a batch that is written again is not added again. */
+  const name = store.isFar === true ? crypto.randomUUID() : undefined
   let last: Promise<unknown> = Promise.resolve()
   /** Runs the work of several callers in sequence, so that no batch is read while it is being written. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -40,7 +50,7 @@ export function createStoreKeeper(
   }
   const take = () => {
     const batch = core.take()
-    if (batch !== undefined) unwritten.push(batch)
+    if (batch !== undefined) unwritten.push({ place: ++taken, batch })
   }
   const writeNow = async () => {
     if (timer !== undefined) clearTimeout(timer)
@@ -50,7 +60,9 @@ export function createStoreKeeper(
     const batches = [...unwritten]
     try {
       await store.write(tx => {
-        for (const each of batches) addBatch(tx, each)
+        for (const { place, batch } of batches) {
+          if (name === undefined || noteBatch(tx, name, place)) addBatch(tx, batch)
+        }
       }, PATIENCE_MS)
       unwritten = unwritten.slice(batches.length)
     } catch (error) {
@@ -66,8 +78,13 @@ export function createStoreKeeper(
     snapshot: () =>
       inTurn(async () => {
         await writeNow()
-        const kept = await store.read(readStats)
-        return sumUp([...kept, ...unwritten.flatMap(({ stats }) => stats)], [core.gauges()])
+        const stats = await store.read(tx => [
+          ...readStats(tx),
+          ...unwritten.flatMap(({ place, batch }) =>
+            name !== undefined && isNoted(tx, name, place) ? [] : batch.stats,
+          ),
+        ])
+        return sumUp(stats, [core.gauges()])
       }),
   }
 }
