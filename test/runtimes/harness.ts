@@ -42,6 +42,7 @@ const listening = /listening (http:\/\/127\.0\.0\.1:\d+)/
 // It is not an import, since a CommonJS module's default differs between Node and the test runner.
 const require = createRequire(import.meta.url)
 const workerd: string = require('workerd').default
+const keepCompiled = new URL('keep-compiled.ts', import.meta.url).href
 const bin = (name: string) => join(root, 'node_modules/.bin', name)
 
 function runtime(name: RuntimeName, started: Started, url = started.ready[1] ?? ''): Runtime {
@@ -54,7 +55,7 @@ function withPort(env: Record<string, string> = {}): Record<string, string> {
 }
 
 export async function startNode(entry: string, options: StartOptions = {}): Promise<Runtime> {
-  const args = [entry, ...(options.args ?? [])]
+  const args = ['--import', keepCompiled, entry, ...(options.args ?? [])]
   const env = withPort(options.env)
   return runtime('node', await start({ command: process.execPath, args, env, until: listening }))
 }
