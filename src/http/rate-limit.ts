@@ -6,12 +6,12 @@
 
 import { withDefaults } from '../defaults.ts'
 import { ServableError } from '../errors.ts'
-import type { Transaction } from '../state/store.ts'
 import { createAddressReader } from '../web/client-address.ts'
 import { sha256 } from '../web/digest.ts'
 import type { AddressReader } from '../web/ip-address.ts'
 import { addressKey } from '../web/ip-address.ts'
 import { type Context, isProbe, type Middleware } from './context.ts'
+import { OpenWindows } from './rate-windows.ts'
 
 /** How requests are limited. */
 export interface RateLimitOptions {
@@ -54,66 +54,19 @@ export interface Window {
 /** Counts a request of a client, and gives its window. */
 export type CountRequest = (key: string) => Window | Promise<Window>
 
-/** Clients that are counted in one process; past it the ones that came first are forgotten. */
-const MAX_CLIENTS = 100_000
-
-/** Milliseconds between two sweeps at the least; a sweep happens with a request, never by a timer. */
-const SWEEP_EVERY_MS = 60_000
-
-/** Most characters of a client's name: what a proxy says of an address is as long as it likes. */
-const MAX_NAME = 200
-
-/** Whether a window holds. One that begins in the future is left from before the clock was set back: it is begun anew. */
-function isOpen(endsAt: number, windowMs: number, now: number): boolean {
-  return endsAt > now && endsAt - windowMs <= now
-}
-
 /** Counts in this process. */
 export function createLocalCount({ windowMs }: Pick<RateLimitSettings, 'windowMs'>): CountRequest {
-  const windows = new Map<string, { count: number; endsAt: number }>()
-  let sweptAt = 0
-  const sweep = (now: number) => {
-    if (Math.abs(now - sweptAt) < SWEEP_EVERY_MS) return
-    sweptAt = now
-    for (const [key, { endsAt }] of windows) if (!isOpen(endsAt, windowMs, now)) windows.delete(key)
-  }
-  const begin = (key: string, now: number) => {
-    const window = { count: 0, endsAt: now + windowMs }
-    // In the order of their beginnings, so that the first is the oldest.
-    windows.delete(key)
-    windows.set(key, window)
-    const [oldest] = windows.keys()
-    if (windows.size > MAX_CLIENTS && oldest !== undefined) windows.delete(oldest)
-    return window
-  }
+  const windows = new OpenWindows<{ count: number; endsAt: number }>(windowMs)
   return key => {
     const now = Date.now()
-    sweep(now)
-    const known = windows.get(key)
-    const window = known !== undefined && isOpen(known.endsAt, windowMs, now) ? known : begin(key, now)
+    const window = windows.get(key, now) ?? windows.set(key, { count: 0, endsAt: now + windowMs })
     window.count++
     return window
   }
 }
 
-/** The collection of windows. */
-export const WINDOWS = 'rate-window'
-
-/** Counts in a store. Past windows are swept as new ones begin. */
-export function countInStore(tx: Transaction, key: string, windowMs: number): Window {
-  const { now } = tx
-  const known = tx.get<number>(WINDOWS, key)
-  const before = isOpen(known?.expiresAt ?? 0, windowMs, now) ? known : undefined
-  if (before === undefined) for (const { id } of tx.expired(WINDOWS, now, 100)) tx.delete(WINDOWS, id)
-  const count = (before?.value ?? 0) + 1
-  const endsAt = before?.expiresAt ?? now + windowMs
-  tx.put(
-    WINDOWS,
-    { id: key, partition: '', at: now, tags: {}, value: count, expiresAt: endsAt },
-    { leaves: 'first' },
-  )
-  return { count, endsAt }
-}
+/** Most characters of a client's name: what a proxy says of an address is as long as it likes. */
+const MAX_NAME = 200
 
 /** Clients whose address nobody knows share one window. */
 const NOBODY = 'unknown'

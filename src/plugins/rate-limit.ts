@@ -1,16 +1,16 @@
 import * as v from 'valibot'
-import { asPlugin } from '../core/built-in.ts'
-import type { Keep, Transactions } from '../core/kept.ts'
+import { asPlugin, type Core } from '../core/built-in.ts'
+import type { Transactions } from '../core/kept.ts'
 import type { Plugin } from '../core/plugin.ts'
 import {
   type CountRequest,
-  countInStore,
   createLocalCount,
   createRateLimit,
   type RateLimitOptions,
+  type RateLimitSettings,
   resolveRateLimit,
-  WINDOWS,
 } from '../http/rate-limit.ts'
+import { createSharedCount, takeRequests, WINDOWS } from '../http/shared-rate.ts'
 import { checkOptions, count, duration, func } from '../schemas.ts'
 import type { Transaction } from '../state/store.ts'
 import { headerName } from '../validation.ts'
@@ -27,7 +27,12 @@ const OptionsSchema = v.strictObject({
 
 const WINDOW_TRANSACTIONS = {
   writes: {
-    count: (tx: Transaction, client: string, windowMs: number) => countInStore(tx, client, windowMs),
+    take: (
+      tx: Transaction,
+      client: string,
+      wanted: number,
+      of: Pick<RateLimitSettings, 'max' | 'windowMs'>,
+    ) => takeRequests(tx, client, wanted, of),
   },
   expiring: [WINDOWS],
 } satisfies Transactions
@@ -36,15 +41,15 @@ const WINDOW_TRANSACTIONS = {
 export function rateLimit(options: RateLimitOptions = {}): Plugin {
   checkOptions(NAME, OptionsSchema, options)
   const settings = resolveRateLimit(options)
-  const { key, shared, windowMs, trustedHeader } = settings
+  const { key, shared, trustedHeader } = settings
   return asPlugin({
     name: NAME,
     transactions: { [NAME]: WINDOW_TRANSACTIONS },
-    mount({ keep, onNoAddress }) {
+    mount(core) {
       const middleware = createRateLimit(
         settings,
-        shared ? sharedCount(keep, windowMs) : createLocalCount(settings),
-        onNoAddress,
+        shared ? sharedCount(core, settings) : createLocalCount(settings),
+        core.onNoAddress,
       )
       // It runs before all other middleware, unless it counts by a key: other middleware may set that key.
       if (key !== undefined) return { middleware }
@@ -58,8 +63,16 @@ export function rateLimit(options: RateLimitOptions = {}): Plugin {
   })
 }
 
-/** Counts in the shared state. */
-function sharedCount(keep: Keep, windowMs: number): CountRequest {
+/** Counts in the shared state. A store that is far away is asked for more than one request at a time. */
+function sharedCount(
+  { keep, settings: { state } }: Core,
+  { max, windowMs }: RateLimitSettings,
+): CountRequest {
   const calls = keep(NAME, WINDOW_TRANSACTIONS)
-  return client => calls.count({ name: 'rate', key: client }, client, windowMs)
+  const isFar = state.kind === 'local' && state.store.isFar === true
+  return createSharedCount(
+    (client, wanted) => calls.take({ name: 'rate', key: client }, client, wanted, { max, windowMs }),
+    { max, windowMs },
+    isFar,
+  )
 }

@@ -1,0 +1,112 @@
+import fc from 'fast-check'
+import { describe, expect, it, vi } from 'vitest'
+import type { CountRequest } from '../../src/http/rate-limit.ts'
+import { createSharedCount, takeRequests } from '../../src/http/shared-rate.ts'
+import { memoryStore } from '../../src/state/memory.ts'
+import type { NearStore } from '../../src/state/store.ts'
+
+const WINDOW_MS = 600_000
+
+/** A process over a store, and how often it has asked the store. */
+function processOver(store: NearStore, max: number, ahead: boolean) {
+  const take = vi.fn(async (key: string, wanted: number) =>
+    store.transact(tx => takeRequests(tx, key, wanted, { max, windowMs: WINDOW_MS })),
+  )
+  return { take, count: createSharedCount(take, { max, windowMs: WINDOW_MS }, ahead) }
+}
+
+async function isAllowed(count: CountRequest, max: number, key = 'ann'): Promise<boolean> {
+  return (await count(key)).count <= max
+}
+
+describe('requests that several processes count together', () => {
+  it.each([false, true])('are as many as allowed: ahead %s', ahead =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 60 }),
+        fc.array(fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 12 }), { maxLength: 20 }),
+        async (max, turns) => {
+          const store = memoryStore()
+          const processes = Array.from({ length: 4 }, () => processOver(store, max, ahead))
+          const answers: boolean[] = []
+          for (const turn of turns) {
+            answers.push(...(await Promise.all(turn.map(at => isAllowed(processes[at]!.count, max)))))
+            if (!ahead && answers.includes(false)) expect(answers.filter(Boolean)).toHaveLength(max)
+          }
+          // In the end everyone uses what it has.
+          const rest = processes.flatMap(({ count }) =>
+            Array.from({ length: max }, () => isAllowed(count, max)),
+          )
+          answers.push(...(await Promise.all(rest)))
+          expect(answers.filter(Boolean)).toHaveLength(max)
+        },
+      ),
+      { numRuns: 300 },
+    ),
+  )
+
+  it('ask a store that is far away seldom, and not at all when the window is used up', async () => {
+    const max = 1000
+    const { take, count } = processOver(memoryStore(), max, true)
+    for (let request = 0; request < max; request++) expect(await isAllowed(count, max)).toBe(true)
+    expect(take.mock.calls.length).toBeLessThan(50)
+    const asked = take.mock.calls.length
+    for (let request = 0; request < 100; request++) expect(await isAllowed(count, max)).toBe(false)
+    expect(take.mock.calls.length).toBe(asked)
+  })
+
+  it('take no more than a quarter of what is left for themselves', async () => {
+    const max = 100
+    const store = memoryStore()
+    const [one, other] = [processOver(store, max, true), processOver(store, max, true)]
+    for (let request = 0; request < 10; request++) await one.count('ann')
+    let allowed = 0
+    while (await isAllowed(other.count, max)) allowed++
+    expect(allowed).toBeGreaterThanOrEqual(60)
+  })
+
+  it('share one question where they come together', async () => {
+    const max = 100
+    const { take, count } = processOver(memoryStore(), max, false)
+    await Promise.all(Array.from({ length: 80 }, () => count('ann')))
+    expect(take.mock.calls).toEqual([['ann', 80]])
+  })
+
+  it('fail together where the store fails, and the next ones ask again', async () => {
+    let isAway = true
+    const store = memoryStore()
+    const count = createSharedCount(
+      async (key, wanted) => {
+        if (isAway) throw new Error('away')
+        return store.transact(tx => takeRequests(tx, key, wanted, { max: 2, windowMs: WINDOW_MS }))
+      },
+      { max: 2, windowMs: WINDOW_MS },
+      true,
+    )
+    const outcomes = await Promise.allSettled([count('ann'), count('ann'), count('bob')])
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    isAway = false
+    expect([await isAllowed(count, 2), await isAllowed(count, 2), await isAllowed(count, 2)]).toEqual([
+      true,
+      true,
+      false,
+    ])
+  })
+
+  it('hold for the window of the store, whatever the clock of a process says', async () => {
+    const max = 2
+    const store = memoryStore()
+    const ahead = 3_600_000
+    const count = createSharedCount(
+      async (key, wanted) =>
+        store.transact(tx => {
+          const early = { ...tx, now: tx.now - ahead, get: tx.get.bind(tx), expired: tx.expired.bind(tx) }
+          return takeRequests({ ...early, put: tx.put.bind(tx) }, key, wanted, { max, windowMs: WINDOW_MS })
+        }),
+      { max, windowMs: WINDOW_MS },
+      false,
+    )
+    expect((await count('ann')).endsAt).toBeGreaterThan(Date.now() + WINDOW_MS - 60_000)
+    expect([await isAllowed(count, max), await isAllowed(count, max)]).toEqual([true, false])
+  })
+})
