@@ -82,12 +82,15 @@ export function breathe(): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, 0))
 }
 
-/** Waits so many milliseconds. A server that has nothing else to do may end meanwhile. */
+/** The timer, which no longer keeps a process alive that has nothing else to do. */
+export function unrefed<T>(timer: T): T {
+  ;(timer as { unref?(): void }).unref?.()
+  return timer
+}
+
+/** Waits so many milliseconds. The timer does not keep the process alive. */
 export function later(ms: number): Promise<void> {
-  return new Promise(resolve => {
-    const timer = setTimeout(resolve, ms)
-    ;(timer as { unref?(): void }).unref?.()
-  })
+  return new Promise(resolve => unrefed(setTimeout(resolve, ms)))
 }
 
 /** The work, unless the signal fires first. */

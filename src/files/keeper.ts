@@ -14,6 +14,7 @@ import { logThrown } from '../http/failure-log.ts'
 import type { FileKeeper, FileOwner, InputOwner, RunFiles } from '../runs/files.ts'
 import { partitionOf } from '../runs/record.ts'
 import type { Store, Transaction } from '../state/store.ts'
+import { unrefed } from '../wake.ts'
 import { addressesOf, turnFilesIn, turnRefOf } from './address.ts'
 import { AT_ONCE, bytesOfPieces, digestOf, pieceCount, piecesOf } from './bytes.ts'
 import { withAddresses, withData } from './inputs.ts'
@@ -285,11 +286,12 @@ export class Files implements FileKeeper, Storing {
   /** Where no alarm does. */
   #deleteSoon(): void {
     if (this.settings.store === undefined || !this.#isLocal || this.#timer !== undefined) return
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined
-      void this.deleteLeftOver()
-    }, LEFT_OVER_MS)
-    ;(this.#timer as { unref?(): void }).unref?.()
+    this.#timer = unrefed(
+      setTimeout(() => {
+        this.#timer = undefined
+        void this.deleteLeftOver()
+      }, LEFT_OVER_MS),
+    )
   }
 
   #sweepNow(owner: string | null): void {

@@ -5,6 +5,7 @@
  */
 
 import { isServableError, messageOf, ServableError } from '../errors.ts'
+import { unrefed } from '../wake.ts'
 
 /** Milliseconds for which a state that cannot be written is tried again. */
 const PATIENCE_MS = 15_000
@@ -31,9 +32,7 @@ export async function patiently<T>(work: () => Promise<T>): Promise<T> {
 export async function outside<T>(work: () => T | Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${STORE_MS} ms`)), STORE_MS)
-    // A server that has nothing else to do may end meanwhile.
-    ;(timer as { unref?(): void }).unref?.()
+    timer = unrefed(setTimeout(() => reject(new Error(`no answer within ${STORE_MS} ms`)), STORE_MS))
   })
   const asked = (async () => work())()
   try {

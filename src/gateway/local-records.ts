@@ -1,4 +1,5 @@
 import type { RunHost } from '../runs/host.ts'
+import { createSchedule } from '../schedule.ts'
 import type { Store } from '../state/store.ts'
 import {
   addRun,
@@ -9,9 +10,6 @@ import {
   takeExpired,
   takeRecord,
 } from './records.ts'
-
-/** The longest delay of a timer: 31 bits of milliseconds. */
-const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** What local records need. */
 export interface LocalRecordsOptions {
@@ -36,20 +34,9 @@ export function createLocalRecords({
   timeoutMs,
   onError,
 }: LocalRecordsOptions): SocketRecords {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let timerAt = Number.POSITIVE_INFINITY
   const latest = () => Date.now() + timeoutMs + maxMs
-
-  const watch = (at: number) => {
-    if (at >= timerAt) return
-    if (timer !== undefined) clearTimeout(timer)
-    timerAt = at
-    timer = setTimeout(() => void sweep(), Math.min(at - Date.now() + 1, MAX_TIMER_MS))
-    // The timer must not keep the process alive.
-    ;(timer as { unref?(): void }).unref?.()
-  }
+  const watch = createSchedule(() => void sweep())
   const sweep = async () => {
-    timerAt = Number.POSITIVE_INFINITY
     try {
       await lookAfter()
     } catch (error) {
@@ -63,7 +50,7 @@ export function createLocalRecords({
       return { expired, soonest: tx.expired(SOCKETS, Number.MAX_SAFE_INTEGER, 1)[0]?.expiresAt }
     })
     for (const record of expired) void cancelRuns(host, record)
-    if (soonest !== undefined) watch(soonest)
+    if (soonest !== undefined) watch(soonest + 1)
   }
 
   return {
@@ -72,7 +59,7 @@ export function createLocalRecords({
     take: async (pid, owner) => store.write(tx => takeRecord(tx, pid, owner, latest())),
     async away(pid, generation) {
       const until = Date.now() + maxMs
-      if (await store.write(tx => expireRecord(tx, pid, generation, until))) watch(until)
+      if (await store.write(tx => expireRecord(tx, pid, generation, until))) watch(until + 1)
     },
     async drop(pid, generation) {
       await store.write(tx => expireRecord(tx, pid, generation, 0))

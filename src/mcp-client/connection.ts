@@ -18,6 +18,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { messageOf, ServableError } from '../errors.ts'
 import { VERSION } from '../http/version.ts'
+import { unrefed } from '../wake.ts'
 import type { AddressPolicy } from '../web/address.ts'
 import type { Reach } from './definition.ts'
 import { guardedFetch } from './fetch.ts'
@@ -251,11 +252,12 @@ export class Connection {
   #verifySoon(): void {
     if (this.#state !== 'open' || this.#verifying !== undefined) return
     this.#changed()
-    this.#verifying = setTimeout(() => {
-      this.#verifying = undefined
-      void this.confirm(VERIFY_EVERY_MS)
-    }, VERIFY_EVERY_MS)
-    ;(this.#verifying as { unref?(): void }).unref?.()
+    this.#verifying = unrefed(
+      setTimeout(() => {
+        this.#verifying = undefined
+        void this.confirm(VERIFY_EVERY_MS)
+      }, VERIFY_EVERY_MS),
+    )
   }
 
   #lose(why: string): void {

@@ -6,6 +6,7 @@
 
 import type { KeptDefinition, ToolServer, ToolServerStatus } from '../agents/tool-servers.ts'
 import { messageOf, redact, ServableError, spellings } from '../errors.ts'
+import { unrefed } from '../wake.ts'
 import { plain } from '../web/plain.ts'
 import { Connection, type ConnectionOptions, SessionLostError } from './connection.ts'
 import { type Reach, secretsOf } from './definition.ts'
@@ -207,9 +208,7 @@ export class Link {
     const { retryMs, maxRetryMs } = this.#options
     const backoff = Math.min(maxRetryMs, retryMs * 2 ** Math.min(this.#failures - 1, 30))
     // The wait is random, so that many links that lost one server do not return at once.
-    this.#retry = setTimeout(() => void this.connect(), backoff * (0.75 + Math.random() / 2))
-    // The timer does not keep the process alive.
-    ;(this.#retry as { unref?(): void }).unref?.()
+    this.#retry = unrefed(setTimeout(() => void this.connect(), backoff * (0.75 + Math.random() / 2)))
     if (isNews) this.#options.onChange(this)
   }
 

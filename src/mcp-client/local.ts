@@ -15,6 +15,7 @@ import type {
 } from '../agents/tool-servers.ts'
 import { ServableError } from '../errors.ts'
 import { misfit } from '../validation.ts'
+import { unrefed } from '../wake.ts'
 import { type AddressPolicy, checkAddress } from '../web/address.ts'
 import { parseDefinition, type Reach, reachOf, shownOf } from './definition.ts'
 import { Link, type LinkOptions } from './link.ts'
@@ -158,8 +159,7 @@ class LocalToolServers implements ToolServers {
   #watchOthers(isNeeded: boolean): void {
     if (!this.#options.store.isShared || isNeeded === (this.#watch !== undefined)) return
     if (this.#watch !== undefined) clearInterval(this.#watch)
-    this.#watch = isNeeded ? setInterval(() => void this.#syncQuietly(), WATCH_MS) : undefined
-    ;(this.#watch as { unref?(): void } | undefined)?.unref?.()
+    this.#watch = isNeeded ? unrefed(setInterval(() => void this.#syncQuietly(), WATCH_MS)) : undefined
   }
 
   /** Updates the links. If the store cannot be read now, the next turn reads it. */

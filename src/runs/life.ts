@@ -6,7 +6,7 @@
 
 import { LOOK_MS } from '../state/presence.ts'
 import type { LocalParts } from '../state/state.ts'
-import { breathe } from '../wake.ts'
+import { breathe, unrefed } from '../wake.ts'
 import type { WorkingRuns } from './working.ts'
 
 /** Ends what was begun: whoever serves has stopped. */
@@ -76,10 +76,11 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
   }
   const lookRegularly = (): (() => void) => {
     if (state?.store.isShared !== true) return () => {}
-    const timer = setInterval(() => {
-      for (const work of regularWorks) work()
-    }, LOOK_MS)
-    ;(timer as { unref?(): void }).unref?.()
+    const timer = unrefed(
+      setInterval(() => {
+        for (const work of regularWorks) work()
+      }, LOOK_MS),
+    )
     return () => clearInterval(timer)
   }
 

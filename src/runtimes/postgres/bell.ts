@@ -7,6 +7,7 @@
  */
 
 import type { Hearing } from '../../state/store.ts'
+import { unrefed } from '../../wake.ts'
 import type { PostgresDriver } from './driver.ts'
 import { stored } from './text.ts'
 
@@ -191,9 +192,4 @@ export class Bell {
     this.#ringAll()
     this.#timer = unrefed(setTimeout(() => void this.begin(), AGAIN_MS))
   }
-}
-
-function unrefed<T extends ReturnType<typeof setTimeout>>(timer: T): T {
-  ;(timer as { unref?(): void }).unref?.()
-  return timer
 }

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { unrefed } from '../../wake.ts'
 import type { PostgresDriver } from './driver.ts'
 
 /** How long a lease is. */
@@ -83,17 +84,18 @@ export class Leases {
 
   #schedule(): void {
     if (this.#isOver) return
-    this.#timer = setTimeout(() => {
-      // What fails is tried again: a lease lasts for several renewals.
-      void this.#renew().then(
-        () => this.#schedule(),
-        () => {
-          this.#tellLate()
-          this.#schedule()
-        },
-      )
-    }, this.#times.renewMs)
-    ;(this.#timer as { unref?(): void }).unref?.()
+    this.#timer = unrefed(
+      setTimeout(() => {
+        // What fails is tried again: a lease lasts for several renewals.
+        void this.#renew().then(
+          () => this.#schedule(),
+          () => {
+            this.#tellLate()
+            this.#schedule()
+          },
+        )
+      }, this.#times.renewMs),
+    )
   }
 
   async #renew(): Promise<void> {

@@ -1,3 +1,5 @@
+import { unrefed } from './wake.ts'
+
 /** The longest delay of a timer: 31 bits of milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
@@ -12,14 +14,10 @@ export function createSchedule(work: () => void): (at: number) => void {
     if (at >= timerAt) return
     if (timer !== undefined) clearTimeout(timer)
     timerAt = at
-    timer = setTimeout(
-      () => {
-        timerAt = Number.POSITIVE_INFINITY
-        work()
-      },
-      Math.min(Math.max(0, at - Date.now()), MAX_TIMER_MS),
-    )
-    // The timer must not keep the process alive.
-    ;(timer as { unref?(): void }).unref?.()
+    const due = () => {
+      timerAt = Number.POSITIVE_INFINITY
+      work()
+    }
+    timer = unrefed(setTimeout(due, Math.min(Math.max(0, at - Date.now()), MAX_TIMER_MS)))
   }
 }
