@@ -120,7 +120,7 @@ const KNOWS: Record<string, readonly string[]> = {
   sessions: ['errors', 'validation', 'core', 'wake', 'web', 'agents', 'state', 'runs', 'http'],
   admin: ['errors', 'schemas', 'core', 'web', 'agents', 'state', 'http'],
   adapters: ['errors', 'key-text', 'agents'],
-  'mcp-client': ['errors', 'validation', 'environment', 'web', 'agents', 'http'],
+  'mcp-client': ['errors', 'validation', 'environment', 'wake', 'web', 'agents', 'http'],
   signing: ['errors', 'validation', 'canonical-json', 'a2a'],
   'model-agent': ['errors', 'key-text', 'agents', 'http', 'adapters'],
   // Of all these, types alone: see below.

@@ -1,6 +1,6 @@
 import type { RunHost } from '../runs/host.ts'
-import { createSchedule } from '../schedule.ts'
 import type { Store } from '../state/store.ts'
+import { createSchedule } from '../wake.ts'
 import {
   addRun,
   cancelRuns,

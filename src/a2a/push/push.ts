@@ -5,8 +5,8 @@
  */
 
 import { nameResolver } from '../../environment.ts'
-import { createSchedule } from '../../schedule.ts'
 import type { Reader, Transaction } from '../../state/store.ts'
+import { createSchedule } from '../../wake.ts'
 import { createSender, type Sender } from '../../webhook-delivery/sender.ts'
 import { webhookKey } from '../../webhook-delivery/webhook.ts'
 import type { PushChange, PushConfig, PushLook } from './config.ts'
