@@ -1,5 +1,5 @@
 import { readFileSync, statfsSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
@@ -62,7 +62,10 @@ function hasMemory(): boolean {
 }
 
 // Every commit of a database waits for a disk, for 5 ms on some machines. No test asks whether a disk keeps what it has.
-if (process.env.TMPDIR === undefined && hasMemory()) process.env.TMPDIR = MEMORY
+if (process.env.TMPDIR === undefined && hasMemory()) {
+  process.env.DISK = tmpdir()
+  process.env.TMPDIR = MEMORY
+}
 
 export default defineConfig({
   root: fileURLToPath(new URL('../', import.meta.url)),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { clientOf, ended, start, stock, textOf } from '../contracts/gateway/client.ts'
 import { eventually, jsonRequest, messagesOf, run } from '../contracts/http/client.ts'
-import { newFolder } from '../contracts/run-host/folder.ts'
+import { newFolder, onDisk } from '../contracts/run-host/folder.ts'
 import { type Runtime, startBun, startDeno, startNode } from './harness.ts'
 
 type Start = (env: Record<string, string>) => Promise<Runtime>
@@ -99,7 +99,7 @@ describe.each(RUNTIMES)('servable on %s that is told to end', (name, startRuntim
     })
 
   it('keeps how runs ended that nobody waited for', async () => {
-    const folder = await newFolder()
+    const folder = await newFolder(onDisk())
     onTestFinished(() => folder.remove())
     const env = { FOLDER: folder.path, DATABASE: join(folder.path, 'runs.db'), GRACE_MS: SHORT }
     const { server, tell, closed } = await open(env)
@@ -119,7 +119,7 @@ describe.each(RUNTIMES)('servable on %s that is told to end', (name, startRuntim
   })
 
   it('leaves nothing beside its database, of two processes the last one to end', async () => {
-    const folder = await newFolder()
+    const folder = await newFolder(onDisk())
     onTestFinished(() => folder.remove())
     const env = { FOLDER: folder.path, DATABASE: join(folder.path, 'runs.db'), GRACE_MS: SHORT }
     const [one, two] = [await open(env), await open(env)]

@@ -1,7 +1,6 @@
 /** Servers with settings, each with its runtime's state in a folder of its own. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { newFolder, onDisk } from '../contracts/run-host/folder.ts'
 import type { Deployment } from '../contracts/runs/client.ts'
 import { type Runtime, startBun, startDeno, startNode, startWorkerd } from './harness.ts'
 import type { PostgresServer } from './postgres/server.ts'
@@ -30,22 +29,23 @@ export function deploymentsOf(name: string, { denoAllow = [], denoNames = [] }: 
   const environment = (folder: string, SETTINGS: string) => ({
     env: { SETTINGS, DATABASE: join(folder, `${name}.db`) },
   })
-  const stored = (start: (folder: string, settings: string) => Promise<Runtime>) => storedIn(name, start)
   return {
     nodeInMemory: async SETTINGS => ({
       ...(await startNode(entry('node'), { env: { SETTINGS } })),
       folder: undefined,
     }),
-    node: stored((folder, settings) => startNode(entry('node'), environment(folder, settings))),
-    bun: stored((folder, settings) => startBun(entry('bun'), environment(folder, settings))),
-    deno: stored((folder, settings) =>
-      startDeno(entry('deno'), {
-        ...environment(folder, settings),
-        allow: [`--allow-read=${folder}`, `--allow-write=${folder}`, ...denoAllow],
-        names: denoNames,
-      }),
+    node: storedIn((folder, settings) => startNode(entry('node'), environment(folder, settings))),
+    bun: storedIn((folder, settings) => startBun(entry('bun'), environment(folder, settings))),
+    deno: storedIn(
+      (folder, settings) =>
+        startDeno(entry('deno'), {
+          ...environment(folder, settings),
+          allow: [`--allow-read=${folder}`, `--allow-write=${folder}`, ...denoAllow],
+          names: denoNames,
+        }),
+      onDisk(),
     ),
-    workerd: stored((storage, SETTINGS) => startWorkerd(entry('workerd'), { storage, env: { SETTINGS } })),
+    workerd: storedIn((storage, SETTINGS) => startWorkerd(entry('workerd'), { storage, env: { SETTINGS } })),
   }
 }
 
@@ -81,13 +81,14 @@ export function adminDeployments(): Deployments {
   })
 }
 
+type Start = (folder: string, settings: string) => Promise<Runtime>
+
 /** Deploys with a folder of its own, which is deleted with the server. */
-function storedIn(name: string, start: (folder: string, settings: string) => Promise<Runtime>): Deploy {
+function storedIn(start: Start, within?: string): Deploy {
   return async settings => {
-    const folder = await mkdtemp(join(tmpdir(), `servable-${name}-`))
-    const runtime = await start(folder, settings)
-    const remove = () => rm(folder, { recursive: true, force: true })
-    const stop = () => runtime.stop().then(remove)
-    return { ...runtime, folder, stop }
+    const folder = await newFolder(within)
+    const runtime = await start(folder.path, settings)
+    const stop = () => runtime.stop().then(folder.remove)
+    return { ...runtime, folder: folder.path, stop }
   }
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { messagesOf } from '../contracts/http/client.ts'
-import { newFolder } from '../contracts/run-host/folder.ts'
+import { newFolder, onDisk } from '../contracts/run-host/folder.ts'
 import { accept, ended, get, type Server } from '../contracts/runs/client.ts'
 import type { Effect } from './entries/kills-workflow.ts'
 import { type Runtime, startWorkerd } from './harness.ts'
@@ -51,7 +51,7 @@ async function receiver(held: string) {
 
 /** Processes on one storage. */
 async function street(start: StartKilled, EFFECTS: string) {
-  const folder = await newFolder()
+  const folder = await newFolder(onDisk())
   onTestFinished(folder.remove)
   return async (more: Readonly<Record<string, string>> = {}) => {
     const env = { DATABASE: `${folder.path}/runs.db`, EFFECTS, ...more }

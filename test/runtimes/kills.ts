@@ -12,7 +12,7 @@ import { RUNS, type StoredRun } from '../../src/runs/record.ts'
 import { sqliteStore } from '../../src/runtimes/sqlite/store.ts'
 import type { Reader, Store } from '../../src/state/store.ts'
 import { jsonRequest } from '../contracts/http/client.ts'
-import { newFolder } from '../contracts/run-host/folder.ts'
+import { newFolder, onDisk } from '../contracts/run-host/folder.ts'
 import type { Effect } from './entries/kills-workflow.ts'
 import { type Runtime, type StartOptions, startBun, startDeno, startNode } from './harness.ts'
 import { ending, wrongAtOnce, wrongOwners, wrongWith } from './kills-checks.ts'
@@ -86,7 +86,7 @@ function randomOf(seed: number): () => number {
 export async function killing(given: Killing): Promise<Killed> {
   const { start, kills, neighbours = 1, atOnce = DEFAULT_AT_ONCE, maxLifeMs = DEFAULT_LIFE_MS } = given
   const random = randomOf(given.seed)
-  const folder = await newFolder()
+  const folder = await newFolder(onDisk())
   const seen = new Seen(folder.path, given.database)
   const servers = new Map<number, Runtime>()
   let started = 0

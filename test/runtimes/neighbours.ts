@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { type Message, messagesOf } from '../contracts/http/client.ts'
-import { newFolder } from '../contracts/run-host/folder.ts'
+import { newFolder, onDisk } from '../contracts/run-host/folder.ts'
 import { type Deployment, type Fields, list, type Server, streamRequest } from '../contracts/runs/client.ts'
 import { type Runtime, startBun, startDeno, startNode } from './harness.ts'
 
@@ -39,7 +39,7 @@ export interface Neighbour {
 
 /** Processes of a runtime on one file. The end of the test stops the processes and deletes the file. */
 export async function street([, start]: (typeof RUNTIMES)[number] = RUNTIMES[0]!) {
-  const folder = await newFolder()
+  const folder = await newFolder(onDisk())
   onTestFinished(folder.remove)
   const moveIn = async (): Promise<Neighbour> => {
     const runtime = await start(folder.path)

@@ -1,11 +1,11 @@
 /** The packed library, as a project of its user's has it: installed, run and type-checked. */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { onDisk } from '../contracts/run-host/folder.ts'
 import { type Packed, pack } from '../packing.ts'
 import { snippetOf } from '../pages.ts'
 import { denoPath } from './harness.ts'
@@ -31,7 +31,7 @@ const project = (name: string) => join(folder, name)
 beforeAll(async () => {
   packed = await pack()
   registry = await startRegistry(packed.tarball)
-  folder = await mkdtemp(join(tmpdir(), 'servable-installed-'))
+  folder = await mkdtemp(join(onDisk(), 'servable-installed-'))
   await Promise.all([installWithNpm(), installWithBun(), installWithDeno()])
 })
 afterAll(async () => {

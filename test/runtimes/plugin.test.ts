@@ -1,11 +1,11 @@
 /** A plugin of others: the one of the examples, with the packed library, on every runtime. */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RunEvent } from '../../src/index.ts'
+import { onDisk } from '../contracts/run-host/folder.ts'
 import { pack } from '../packing.ts'
 import { ELSEWHERE } from '../tags.ts'
 import { denoPath, type Runtime, startBun, startNode, startWorkerd } from './harness.ts'
@@ -22,7 +22,7 @@ let project: string
 const entry = (runtime: string) => join(project, `test/runtimes/entries/plugin-${runtime}.ts`)
 
 beforeAll(async () => {
-  project = await mkdtemp(join(tmpdir(), 'servable-plugin-'))
+  project = await mkdtemp(join(onDisk(), 'servable-plugin-'))
   await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }')
   const packed = await pack()
   try {
@@ -86,7 +86,7 @@ describe.each(Object.entries(runtimes))('a plugin of others on %s', ELSEWHERE, (
   let storage: string
   let server: Runtime
   beforeAll(async () => {
-    storage = await mkdtemp(join(tmpdir(), 'servable-plugin-state-'))
+    storage = await mkdtemp(join(onDisk(), 'servable-plugin-state-'))
     server = await deploy(storage)
   })
   afterAll(async () => {

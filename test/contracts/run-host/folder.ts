@@ -10,8 +10,14 @@ export interface Folder {
   remove(): Promise<void>
 }
 
-export async function newFolder(): Promise<Folder> {
-  const path = await mkdtemp(join(tmpdir(), 'servable-state-'))
+/** Where files are on a disk. Deno reads none that are in memory, in `/dev`. */
+export function onDisk(): string {
+  return process.env.DISK ?? tmpdir()
+}
+
+/** Makes one, in memory where the machine has room. */
+export async function newFolder(within: string = tmpdir()): Promise<Folder> {
+  const path = await mkdtemp(join(within, 'servable-state-'))
   return {
     path,
     contents: () => contentsOf(path),
