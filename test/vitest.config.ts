@@ -74,7 +74,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Some tests try 200,000 inputs, and one core may run several tests.
     testTimeout: 60_000,
-    hookTimeout: 90_000,
+    hookTimeout: 180_000,
     tags: [
       {
         name: 'elsewhere',

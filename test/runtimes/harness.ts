@@ -85,7 +85,6 @@ export async function startDeno(
       args,
       env: { DENO_NO_PACKAGE_JSON: '1', DENO_NO_UPDATE_CHECK: '1', NO_COLOR: '1', ...env },
       until: listening,
-      startMs: 60_000, // the first start fetches the npm packages
     }),
   )
 }

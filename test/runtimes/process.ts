@@ -73,7 +73,7 @@ export async function start(options: Command): Promise<Started> {
 }
 
 function readyLine(child: ChildProcess, options: Command, log: () => string): Promise<RegExpExecArray> {
-  const startMs = options.startMs ?? 20_000
+  const startMs = options.startMs ?? 60_000
   const name = [options.command, ...options.args].join(' ')
   const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>()
   const fail = (what: string) => reject(new Error(`${name}: ${what}; its output:\n${log()}`))
