@@ -29,6 +29,7 @@ export interface PostgresDriver {
     values: readonly (string | number | null)[],
     options?: QueryOptions,
   ): Promise<readonly Row[]>
+  /** Ends all connections. The next statement connects again. */
   end(): Promise<void>
 }
 
@@ -50,16 +51,16 @@ const TIMEOUT_MS = 5000
 
 /** Makes a driver. It connects at the first statement. */
 export function postgresDriver(url: string, options: DriverOptions): PostgresDriver {
-  let sql = connect(url, options)
-  let isOver = false
+  let sql: postgres.Sql | undefined
   const renew = (old: postgres.Sql) => {
-    if (old !== sql || isOver) return
-    sql = connect(url, options)
+    if (old !== sql) return
+    sql = undefined
     // What is on its way over the old ones fails at once.
     void old.end({ timeout: 0 }).catch(() => {})
   }
   return {
     async query(text, values, { isOften = false, timeoutMs = TIMEOUT_MS } = {}) {
+      sql ??= connect(url, options)
       const used = sql
       const { promise: late, reject } = deferred<never>()
       const timer = setTimeout(() => {
@@ -78,8 +79,9 @@ export function postgresDriver(url: string, options: DriverOptions): PostgresDri
       }
     },
     async end() {
-      isOver = true
-      await sql.end({ timeout: 1 })
+      const old = sql
+      sql = undefined
+      await old?.end({ timeout: 1 })
     },
   }
 }
@@ -88,7 +90,7 @@ function connect(url: string, { max, ssl, prepare, onNotify, onClose }: DriverOp
   return postgres(url, {
     max,
     prepare,
-    ...(ssl !== undefined && { ssl }),
+    ...tlsOf(url, ssl),
     connect_timeout: 5,
     // One that listens stays open.
     idle_timeout: onNotify === undefined ? 60 : undefined,
@@ -101,6 +103,19 @@ function connect(url: string, { max, ssl, prepare, onNotify, onClose }: DriverOp
     ...(onClose && { onclose: () => onClose() }),
     connection: { application_name: 'servable' },
   } as postgres.Options<Record<string, never>>)
+}
+
+/**
+ * TLS as the client takes it. Where an address is a number, the client must be told it again: else Node and Deno look for `localhost` in
+ * the certificate.
+ */
+function tlsOf(url: string, given: DriverOptions['ssl']): { readonly ssl?: unknown } {
+  const { hostname, searchParams } = new URL(url)
+  const ssl = given ?? searchParams.get('sslmode')
+  const host = hostname.replace(/^\[|\]$/g, '')
+  if (ssl === true || ssl === 'verify-full') return { ssl: { host } }
+  if (typeof ssl === 'object' && ssl !== null) return { ssl: { host, ...ssl } }
+  return given === undefined ? {} : { ssl: given }
 }
 
 /** Classes of errors that the same statement would get again: wrong data, limits, no memory for so many locks. */

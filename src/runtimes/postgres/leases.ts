@@ -21,6 +21,9 @@ const TIMES: LeaseTimes = { renewMs: 1000, leaseMs: 6000 }
 /** Milliseconds for which the name of a process that is gone is remembered. */
 const REMEMBER_MS = 30 * 24 * 60 * 60 * 1000
 
+/** Milliseconds for which a process that ends waits until it has said so. */
+const END_MS = 2000
+
 /** Milliseconds between two times at which old commits are forgotten, and how old they are then. */
 const FORGET_EVERY_MS = 30_000
 const COMMIT_MS = 10 * 60 * 1000
@@ -36,6 +39,7 @@ export class Leases {
   readonly #onLate: (() => void)[] = []
   #gone: ReadonlySet<string> = new Set()
   #timer: ReturnType<typeof setTimeout> | undefined
+  #renewing: Promise<void> | undefined
   /** The last renewal, by this process's clock. */
   #renewedAt = 0
   #forgottenAt = 0
@@ -51,6 +55,7 @@ export class Leases {
 
   /** Takes the lease, and renews it from now on. */
   async begin(): Promise<void> {
+    this.#isOver = false
     const began = performance.now()
     await this.#take(this.instance)
     this.#renewedAt = began
@@ -73,19 +78,23 @@ export class Leases {
     this.#onLate.push(wake)
   }
 
+  /** Tells the others that this process is gone. It may begin again, under another name. */
   async end(): Promise<void> {
     this.#isOver = true
     clearTimeout(this.#timer)
-    await this.#driver.query(`UPDATE ${this.#workers} SET gone = true WHERE instance = $1::text`, [
-      this.instance,
-    ])
+    await this.#renewing?.catch(() => {})
+    const { instance } = this
+    this.#rename(crypto.randomUUID())
+    const gone = `UPDATE ${this.#workers} SET gone = true WHERE instance = $1::text`
+    await this.#driver.query(gone, [instance], { timeoutMs: END_MS })
   }
 
   #schedule(): void {
     if (this.#isOver) return
     this.#timer = setTimeout(() => {
       // What fails is tried again: a lease lasts for several renewals.
-      void this.#renew().then(
+      this.#renewing = this.#renew()
+      void this.#renewing.then(
         () => this.#schedule(),
         () => {
           this.#tellLate()
@@ -123,7 +132,7 @@ export class Leases {
     this.#renewedAt = asked
     this.#isLate = false
     this.#gone = new Set(rows.filter(({ own }) => own !== true).map(({ instance }) => String(instance)))
-    if (!rows.some(({ own }) => own === true)) await this.#lose()
+    if (!rows.some(({ own }) => own === true) && !this.#isOver) await this.#lose()
     void this.#forgetCommits(asked).catch(() => {})
   }
 
@@ -132,9 +141,13 @@ export class Leases {
     // Only a name that has a row can be found to be gone: nothing begins under one that has none.
     const next = crypto.randomUUID()
     await this.#take(next)
+    this.#rename(next)
+    for (const wake of this.#onLost) wake()
+  }
+
+  #rename(next: string): void {
     this.#gone = new Set([...this.#gone, this.instance])
     this.instance = next
-    for (const wake of this.#onLost) wake()
   }
 
   #tellLate(): void {

@@ -6,6 +6,7 @@
 
 import { createReplay } from '../../state/replay.ts'
 import type { Store } from '../../state/store.ts'
+import { later } from '../../wake.ts'
 import { Bell, type Listen } from './bell.ts'
 import type { PostgresDriver } from './driver.ts'
 import { postgresFar } from './far.ts'
@@ -23,6 +24,15 @@ export interface PostgresStoreOptions {
   readonly times?: LeaseTimes | undefined
 }
 
+/** Milliseconds for which a store that is closed waits for what is still read and written. */
+const CLOSE_MS = 2000
+
+/** The store. */
+export interface PostgresStore extends Store {
+  /** Ends the lease and all connections. The next use opens the store again. Never rejects. */
+  close(): Promise<void>
+}
+
 /** Makes the store. It connects at its first use. */
 export function postgresStore({
   driver,
@@ -30,11 +40,13 @@ export function postgresStore({
   listen,
   migrates = true,
   times,
-}: PostgresStoreOptions): Store {
+}: PostgresStoreOptions): PostgresStore {
   const s = quoted(schema)
   const leases = new Leases(driver, s, times)
   const bell = listen && new Bell({ driver, listen, s }, () => leases.instance)
   let ready: Promise<void> | undefined
+  let closing: Promise<void> | undefined
+  const works = new Set<Promise<unknown>>()
   const prepare = () => {
     ready ??= begin().catch(error => {
       ready = undefined
@@ -43,12 +55,30 @@ export function postgresStore({
     return ready
   }
   const begin = async () => {
+    await closing
     await (migrates ? migrate(driver, schema) : checkSchema(driver, schema))
     await leases.begin()
     // Nobody waits for it: until it listens, followers read.
     void bell?.begin()
   }
-  const { read, write, close } = createReplay(postgresFar(driver, s, prepare))
+  const counted = <T>(work: Promise<T>): Promise<T> => {
+    works.add(work)
+    const done = () => works.delete(work)
+    work.then(done, done)
+    return work
+  }
+  const idle = async () => {
+    while (works.size > 0) await Promise.allSettled(works)
+  }
+  const end = async () => {
+    await Promise.race([idle(), later(CLOSE_MS)])
+    const begun = ready
+    ready = undefined
+    // The others learn at once that this process is gone.
+    await Promise.allSettled([begun?.then(() => leases.end()), bell?.end()])
+    await driver.end().catch(() => {})
+  }
+  const replay = createReplay(postgresFar(driver, s, prepare))
   return {
     get instance() {
       return leases.instance
@@ -56,8 +86,8 @@ export function postgresStore({
     isShared: true,
     isFar: true,
     isAlive: other => leases.isAlive(other),
-    read,
-    write,
+    read: (work, patienceMs) => counted(replay.read(work, patienceMs)),
+    write: (work, patienceMs) => counted(replay.write(work, patienceMs)),
     ...(bell && {
       async hear(log, wake) {
         await prepare()
@@ -70,9 +100,10 @@ export function postgresStore({
     },
     onLate: wake => leases.onLate(wake),
     close() {
-      close()
-      // The others learn at once that it is gone.
-      void Promise.allSettled([ready?.then(() => leases.end()), bell?.end()]).then(driver.end)
+      closing ??= end().finally(() => {
+        closing = undefined
+      })
+      return closing
     },
   }
 }
