@@ -37,11 +37,13 @@ export class Leases {
   readonly #times: LeaseTimes
   readonly #onLost: (() => void)[] = []
   readonly #onLate: (() => void)[] = []
+  readonly #onRenewed: (() => void)[] = []
   #gone: ReadonlySet<string> = new Set()
   #timer: ReturnType<typeof setTimeout> | undefined
   #renewing: Promise<void> | undefined
-  /** The last renewal, by this process's clock. */
+  /** The last renewal, by this process's clocks: one of them may stand still while the process is frozen. */
   #renewedAt = 0
+  #renewedOn = 0
   #forgottenAt = 0
   #isLate = false
   #isOver = false
@@ -56,11 +58,27 @@ export class Leases {
   /** Takes the lease, and renews it from now on. */
   async begin(): Promise<void> {
     this.#isOver = false
-    const began = performance.now()
+    const [began, beganOn] = [performance.now(), Date.now()]
     await this.#take(this.instance)
     this.#renewedAt = began
+    this.#renewedOn = beganOn
     await this.#renew()
     this.#schedule()
+  }
+
+  /**
+   * Renews a lease that others may suspect already: the process was frozen. Nothing is read or written before that, else it might be
+   * under a name that counts as gone.
+   */
+  async fresh(): Promise<void> {
+    if (this.#isAged) await this.#renew()
+    // That may have been on its way since before.
+    if (this.#isAged) await this.#renew()
+  }
+
+  get #isAged(): boolean {
+    const agedMs = Math.max(performance.now() - this.#renewedAt, Date.now() - this.#renewedOn)
+    return agedMs >= (this.#times.leaseMs * 2) / 3
   }
 
   /** A name that nobody has seen yet may have begun a moment ago. */
@@ -78,6 +96,11 @@ export class Leases {
     this.#onLate.push(wake)
   }
 
+  /** Calls `wake` after each renewal. */
+  onRenewed(wake: () => void): void {
+    this.#onRenewed.push(wake)
+  }
+
   /** Tells the others that this process is gone. It may begin again, under another name. */
   async end(): Promise<void> {
     this.#isOver = true
@@ -93,8 +116,7 @@ export class Leases {
     if (this.#isOver) return
     this.#timer = setTimeout(() => {
       // What fails is tried again: a lease lasts for several renewals.
-      this.#renewing = this.#renew()
-      void this.#renewing.then(
+      void this.#renew().then(
         () => this.#schedule(),
         () => {
           this.#tellLate()
@@ -105,9 +127,17 @@ export class Leases {
     ;(this.#timer as { unref?(): void }).unref?.()
   }
 
-  async #renew(): Promise<void> {
+  /** Only one renewal is on its way. */
+  #renew(): Promise<void> {
+    this.#renewing ??= this.#renewNow().finally(() => {
+      this.#renewing = undefined
+    })
+    return this.#renewing
+  }
+
+  async #renewNow(): Promise<void> {
     const { leaseMs, renewMs } = this.#times
-    const asked = performance.now()
+    const [asked, askedOn] = [performance.now(), Date.now()]
     const rows = await this.#driver.query(
       `WITH renewed AS (
         UPDATE ${this.#workers} SET seen = clock_timestamp(), suspected = NULL
@@ -130,9 +160,11 @@ export class Leases {
       { isOften: true, timeoutMs: Math.max(renewMs * 2, leaseMs / 2) },
     )
     this.#renewedAt = asked
+    this.#renewedOn = askedOn
     this.#isLate = false
     this.#gone = new Set(rows.filter(({ own }) => own !== true).map(({ instance }) => String(instance)))
     if (!rows.some(({ own }) => own === true) && !this.#isOver) await this.#lose()
+    for (const wake of this.#onRenewed) wake()
     void this.#forgetCommits(asked).catch(() => {})
   }
 

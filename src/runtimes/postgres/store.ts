@@ -47,12 +47,16 @@ export function postgresStore({
   let ready: Promise<void> | undefined
   let closing: Promise<void> | undefined
   const works = new Set<Promise<unknown>>()
-  const prepare = () => {
+  const open = () => {
     ready ??= begin().catch(error => {
       ready = undefined
       throw error
     })
     return ready
+  }
+  const prepare = async () => {
+    await open()
+    await leases.fresh()
   }
   const begin = async () => {
     await closing
@@ -95,7 +99,9 @@ export function postgresStore({
       },
     }),
     onCall(wake) {
-      bell?.onCall(wake)
+      // Whoever does not listen looks once in a while, also where no server looks regularly.
+      if (bell === undefined) leases.onRenewed(wake)
+      else bell.onCall(wake)
       leases.onLost(wake)
     },
     onLate: wake => leases.onLate(wake),

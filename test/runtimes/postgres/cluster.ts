@@ -11,6 +11,8 @@ const entry = (runtime: string) => `test/runtimes/entries/neighbours-${runtime}.
 export type Start = (env: Record<string, string>) => Promise<Runtime>
 
 export const START_NODE: Start = env => startNode(entry('node'), { env })
+/** A handler without the server's life, as functions have it. */
+export const START_FUNCTION: Start = env => startNode('test/runtimes/entries/function-node.ts', { env })
 export const START_BUN: Start = env => startBun(entry('bun'), { env })
 /** The database's client reads variables of PostgreSQL. */
 export const START_DENO: Start = env => startDeno(entry('deno'), { env, names: [...NAMES, 'PG*'] })
