@@ -11,7 +11,7 @@ import { Bell, type Listen } from './bell.ts'
 import type { PostgresDriver } from './driver.ts'
 import { postgresFar } from './far.ts'
 import { Leases, type LeaseTimes } from './leases.ts'
-import { checkSchema, migrate, quoted } from './schema.ts'
+import { checkSchema, type Migration, migrate, quoted } from './schema.ts'
 
 /** What a store needs. */
 export interface PostgresStoreOptions {
@@ -22,6 +22,8 @@ export interface PostgresStoreOptions {
   /** Whether its first use brings the schema to the newest version. Default: true. */
   readonly migrates?: boolean | undefined
   readonly times?: LeaseTimes | undefined
+  /** The versions of the schema that are known. */
+  readonly migrations?: readonly Migration[] | undefined
 }
 
 /** Milliseconds for which a store that is closed waits for what is still read and written. */
@@ -40,6 +42,7 @@ export function postgresStore({
   listen,
   migrates = true,
   times,
+  migrations,
 }: PostgresStoreOptions): PostgresStore {
   const s = quoted(schema)
   const leases = new Leases(driver, s, times)
@@ -60,7 +63,7 @@ export function postgresStore({
   }
   const begin = async () => {
     await closing
-    await (migrates ? migrate(driver, schema) : checkSchema(driver, schema))
+    await (migrates ? migrate(driver, schema, migrations) : checkSchema(driver, schema, migrations))
     await leases.begin()
     // Nobody waits for it: until it listens, followers read.
     void bell?.begin()
