@@ -53,9 +53,13 @@ function openNewer({ onTestFinished }: TestContext, schema: string, migrations =
 
 const command = async (act: string, schema: string) => {
   const args = ['src/runtimes/cli.ts', 'store', act, '--url', database.url, '--schema', schema]
-  const answer = promisify(execFile)(process.execPath, args, { cwd: root })
-  const { stdout, code = 0 } = await answer.catch(error => error as { stdout: string; code: number })
-  return { code, text: stdout }
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root })
+    return { code: 0, text: stdout }
+  } catch (error) {
+    const { code, stdout } = error as { code: number; stdout: string }
+    return { code, text: stdout }
+  }
 }
 
 describe.concurrent('a newer version', () => {

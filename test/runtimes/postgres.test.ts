@@ -257,7 +257,7 @@ describe('a lease', () => {
     expect(await frozen.write(countUp)).toBe(1)
   })
 
-  it('that was lost is known before anything else is read', async () => {
+  it('that was lost is known before anything is written', async () => {
     const schema = newSchema()
     const [frozen, other] = [open(schema, { renewMs: 60_000, leaseMs: 1000 }), open(schema, times)]
     await Promise.all([frozen.read(tx => tx.now), other.read(tx => tx.now)])

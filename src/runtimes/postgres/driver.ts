@@ -49,14 +49,24 @@ export interface DriverOptions {
 /** Milliseconds to wait for the answer to a statement. */
 const TIMEOUT_MS = 5000
 
+/** Milliseconds between two times at which connections to a server that cannot be written are given up. */
+const LEAVE_EVERY_MS = 1000
+
 /** Makes a driver. It connects at the first statement. */
 export function postgresDriver(url: string, options: DriverOptions): PostgresDriver {
   let sql: postgres.Sql | undefined
-  const renew = (old: postgres.Sql) => {
+  let leftAt = Number.NEGATIVE_INFINITY
+  const renew = (old: postgres.Sql, timeout = 0) => {
     if (old !== sql) return
     sql = undefined
-    // What is on its way over the old ones fails at once.
-    void old.end({ timeout: 0 }).catch(() => {})
+    // What is on its way over the old ones fails at once, or after so many seconds.
+    void old.end({ timeout }).catch(() => {})
+  }
+  /** The address may lead to another server by now, which can be written. */
+  const leave = (old: postgres.Sql) => {
+    if (performance.now() - leftAt < LEAVE_EVERY_MS) return
+    leftAt = performance.now()
+    renew(old, TIMEOUT_MS / 1000)
   }
   return {
     async query(text, values, { isOften = false, timeoutMs = TIMEOUT_MS } = {}) {
@@ -71,6 +81,7 @@ export function postgresDriver(url: string, options: DriverOptions): PostgresDri
         const asked = used.unsafe(text, [...values], { prepare: options.prepare && isOften })
         return await Promise.race([asked as unknown as Promise<Row[]>, late])
       } catch (error) {
+        if (isReadOnly(error)) leave(used)
         throw isTooMuch(error)
           ? new RangeError('The database refuses it: it is too much', { cause: error })
           : error
@@ -120,6 +131,11 @@ function tlsOf(url: string, given: DriverOptions['ssl']): { readonly ssl?: unkno
 
 /** Classes of errors that the same statement would get again: wrong data, limits, no memory for so many locks. */
 const TOO_MUCH = /^(22|54)|^53200$/
+
+/** A server that cannot be written, such as one that was the first one until a moment ago. */
+function isReadOnly(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.code === '25006'
+}
 
 function isTooMuch(error: unknown): boolean {
   return error instanceof postgres.PostgresError && TOO_MUCH.test(error.code)

@@ -66,10 +66,7 @@ export class Leases {
     this.#schedule()
   }
 
-  /**
-   * Renews a lease that others may suspect already: the process was frozen. Nothing is read or written before that, else it might be
-   * under a name that counts as gone.
-   */
+  /** Renews a lease that others may suspect already: the process was frozen, and nothing is written under a name that counts as gone. */
   async fresh(): Promise<void> {
     if (this.#isAged) await this.#renew()
     // That may have been on its way since before.

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Commit } from '../../state/far.ts'
 import { createReplay } from '../../state/replay.ts'
 import type { Store } from '../../state/store.ts'
 import { later } from '../../wake.ts'
@@ -50,16 +51,12 @@ export function postgresStore({
   let ready: Promise<void> | undefined
   let closing: Promise<void> | undefined
   const works = new Set<Promise<unknown>>()
-  const open = () => {
+  const prepare = () => {
     ready ??= begin().catch(error => {
       ready = undefined
       throw error
     })
     return ready
-  }
-  const prepare = async () => {
-    await open()
-    await leases.fresh()
   }
   const begin = async () => {
     await closing
@@ -85,7 +82,20 @@ export function postgresStore({
     await Promise.allSettled([begun?.then(() => leases.end()), bell?.end()])
     await driver.end().catch(() => {})
   }
-  const replay = createReplay(postgresFar(driver, s, prepare))
+  const sent = new WeakSet<Commit>()
+  const far = postgresFar(driver, s, prepare)
+  const replay = createReplay({
+    ...far,
+    async commit(commit) {
+      const { instance } = leases
+      await prepare()
+      await leases.fresh()
+      // What it writes may have the old name of this process. One that was sent before may be written already.
+      if (instance !== leases.instance && !sent.has(commit)) return undefined
+      sent.add(commit)
+      return far.commit(commit)
+    },
+  })
   return {
     get instance() {
       return leases.instance

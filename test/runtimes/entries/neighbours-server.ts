@@ -3,7 +3,7 @@ import process from 'node:process'
 import { Agent, type Handler, textOf } from '../../../src/index.ts'
 import type { RunningServer } from '../../../src/runtimes/server.ts'
 import { agents as taskAgents } from '../../contracts/a2a/agents.ts'
-import { sleep } from '../../contracts/fixture/record.ts'
+import { notes, sleep } from '../../contracts/fixture/record.ts'
 import { agents, gates } from '../../contracts/runs/agents.ts'
 import { runsHandler, runsOptions } from '../../contracts/runs/service.ts'
 import { stateAt } from './state.ts'
@@ -22,9 +22,30 @@ const resumes = new Agent({
   },
 })
 
+/** Text that no database makes smaller. */
+const NOISE = Array.from(crypto.getRandomValues(new Uint8Array(50_000)), byte =>
+  byte.toString(16).padStart(2, '0'),
+).join('')
+
+/** Waits for the gate in its input, and then says 40 large things. It notes how far it is. */
+const pours = new Agent({
+  name: 'pours',
+  register: false,
+  async *run(input, { signal }) {
+    const gate = textOf(input)
+    signal.addEventListener('abort', () => notes.push(`${gate} stopped`))
+    yield 'before '
+    while (!gates.has(gate) && !signal.aborted) await sleep(10)
+    for (let index = 0; index < 40 && !signal.aborted; index++) {
+      yield `${index} ${NOISE} `
+      notes.push(`${gate} poured ${index}`)
+    }
+  },
+})
+
 export const handler: Handler = runsHandler({
   ...runsOptions(state),
-  agents: { ...taskAgents, ...agents, resumes },
+  agents: { ...taskAgents, ...agents, resumes, pours },
   a2a: { default: 'gated' },
   gateway: true,
 })
