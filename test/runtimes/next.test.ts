@@ -108,7 +108,10 @@ describe('two processes of a Node route over PostgreSQL', () => {
       return () => app
     }
     const [one, two] = await Promise.all([begin(), begin()])
-    const [cancelled, lost] = [await accept(one, 'agents/waits', { input: 'x' }), await accept(one, 'agents/waits', { input: 'x' })]
+    const [cancelled, lost] = [
+      await accept(one, 'agents/waits', { input: 'x' }),
+      await accept(one, 'agents/waits', { input: 'x' }),
+    ]
     expect(await hasTables()).toBe(true)
     const [first, second] = [await following(two, cancelled.id, {}), await following(two, lost.id, {})]
     expect(await cancel(two, cancelled.id)).toMatchObject({ status: 200 })
