@@ -107,7 +107,7 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
         await working.kept()
         stopLooking()
         if (--servers === 0) await flush()
-        letGo?.()
+        await letGo?.()
       }
       return async () => {
         await breathe()

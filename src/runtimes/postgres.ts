@@ -6,6 +6,7 @@
 
 import { type LocalState, localState } from '../runs/local-state.ts'
 import { checkRetention, type Retention } from '../state/state.ts'
+import { closedByLast } from './closed-by-last.ts'
 import type { Listen } from './postgres/bell.ts'
 import { postgresDriver } from './postgres/driver.ts'
 import { DATABASE_URL, isDatabaseUrl, isSchemaName, SCHEMA_NAME, wrong } from './postgres/options.ts'
@@ -37,8 +38,8 @@ export interface PostgresStateOptions extends Retention {
 }
 
 /**
- * Keeps state in PostgreSQL 13 or newer, so that several processes share it, on any machines. It connects at the first use. Throws
- * `invalid_options`.
+ * Keeps state in PostgreSQL 13 or newer, so that several processes share it, on any machines. It connects with `serve`, or at the first
+ * request, and disconnects when the last server has closed. Throws `invalid_options`.
  */
 export function postgresState(options: PostgresStateOptions): LocalState {
   const { url, listenUrl, schema = 'servable', migrate = 'auto', maxRuns, maxAgeMs } = checked(options)
@@ -50,7 +51,12 @@ export function postgresState(options: PostgresStateOptions): LocalState {
     listen: listenUrl === undefined ? undefined : listen,
     migrates: migrate === 'auto',
   })
-  return localState({ store, retention: { maxRuns, maxAgeMs }, isVolatile: false })
+  return localState({
+    store,
+    retention: { maxRuns, maxAgeMs },
+    isVolatile: false,
+    ...closedByLast(() => store.close()),
+  })
 }
 
 const NAMES = ['url', 'listenUrl', 'schema', 'migrate', 'max', 'prepare', 'ssl', 'maxRuns', 'maxAgeMs']

@@ -7,6 +7,7 @@
 import { ServableError } from '../errors.ts'
 import { type LocalState, localState } from '../runs/local-state.ts'
 import { checkRetention, type Retention } from '../state/state.ts'
+import { closedByLast } from './closed-by-last.ts'
 import { sqliteModule } from './sqlite/module.ts'
 import { sqliteStore } from './sqlite/store.ts'
 
@@ -38,28 +39,12 @@ export function sqliteState(options: SqliteStateOptions): LocalState {
   const { path, maxRuns, maxAgeMs } = checked(options)
   sqliteModule()
   const store = sqliteStore(path)
-  const counts = { users: 0, works: 0 }
-  let isLeft = false
-  const hold = (count: keyof typeof counts) => () => {
-    counts[count]++
-    let isHeld = true
-    return () => {
-      if (!isHeld) return
-      isHeld = false
-      counts[count]--
-      isLeft ||= count === 'users'
-      // Without a server no close is signalled, so the file stays open.
-      if (!isLeft || counts.users + counts.works > 0) return
-      isLeft = false
-      store.close()
-    }
-  }
   return localState({
     store,
     retention: { maxRuns, maxAgeMs },
     isVolatile: false,
     // A database in memory would be lost if it closed.
-    ...(store.isShared && { retain: hold('users'), keepOpen: hold('works') }),
+    ...(store.isShared && closedByLast(() => store.close())),
   })
 }
 

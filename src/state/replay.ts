@@ -51,11 +51,17 @@ export function createReplay(far: Far): Replay {
   }
 }
 
-/** A work that waits to be written. */
-interface Waiting {
-  readonly work: Work
+/** A work that is read. */
+interface Reading {
   /** The time at which it fails. */
   readonly until: number
+  /** Why it fails then. */
+  failure: unknown
+}
+
+/** A work that waits to be written. */
+interface Waiting extends Reading {
+  readonly work: Work
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
   /** Its commit is on its way: only the store can say whether it is written. */
@@ -82,12 +88,13 @@ class ReplayStore {
 
   read<T>(work: (tx: Reader) => T, patienceMs: number = FAR_PATIENCE_MS): Promise<T> {
     const { promise, resolve, reject } = deferred<T>()
-    onLate(promise, patienceMs, () => reject(unavailable(new Error(LATE))))
-    this.#read(work, performance.now() + patienceMs).then(resolve, reject)
+    const reading: Reading = { until: performance.now() + patienceMs, failure: new Error(LATE) }
+    onLate(promise, patienceMs, () => reject(unavailable(reading.failure)))
+    this.#read(work, reading).then(resolve, reject)
     return promise
   }
 
-  async #read<T>(work: (tx: Reader) => T, until: number): Promise<T> {
+  async #read<T>(work: (tx: Reader) => T, reading: Reading): Promise<T> {
     for (let tries = 0; ; tries++) {
       try {
         const [outcome] = (await this.#play([work])).outcomes
@@ -95,7 +102,8 @@ class ReplayStore {
       } catch (error) {
         if (!(error instanceof Unreached)) throw error
         if (!mayPass(error.cause)) throw error.cause
-        if (this.#isClosed || performance.now() >= until) throw unavailable(error.cause)
+        if (this.#isClosed || performance.now() >= reading.until) throw unavailable(error.cause)
+        reading.failure = error.cause
       }
       await pause(tries)
     }
@@ -108,10 +116,14 @@ class ReplayStore {
     }
     const { promise, resolve, reject } = deferred<T>()
     const until = performance.now() + patienceMs
-    const waiting = { work, until, resolve: resolve as Waiting['resolve'], reject, isSent: false }
+    const failure = new Error(LATE)
+    const waiting: Waiting = {
+      ...{ work, until, resolve: resolve as Waiting['resolve'], reject },
+      ...{ failure, isSent: false },
+    }
     this.#waiting.push(waiting)
     onLate(promise, patienceMs, () => {
-      if (!waiting.isSent) reject(unavailable(new Error(LATE)))
+      if (!waiting.isSent) reject(unavailable(waiting.failure))
     })
     if (!this.#isWriting) void this.#writeAll()
     return promise
@@ -140,6 +152,7 @@ class ReplayStore {
       const failure = await this.#try(batch)
       if (failure === undefined) return
       if (!mayPass(failure.cause)) return this.#refuse(batch, failure.cause)
+      for (const waiting of batch) waiting.failure = failure.cause
       batch = this.#patient(batch, failure.cause)
       if (batch.length > 0) await pause(tries)
     }

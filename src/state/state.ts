@@ -5,7 +5,7 @@
  */
 
 import type { ServableError } from '../errors.ts'
-import type { Store } from './store.ts'
+import type { Soon, Store } from './store.ts'
 
 /** How much a store keeps, in addition to each run's own retention. */
 export interface Retention {
@@ -26,10 +26,13 @@ export interface LocalParts {
   readonly isVolatile: boolean
   /** Called if the runtime has little memory. It lowers the limits that the deployment did not set. */
   readonly confine?: () => void
-  /** Keeps files open until the returned function is called. The last call closes them. They open again on their next use. */
-  readonly retain?: () => () => void
-  /** Keeps files open while work is running, until the returned function is called. It outlasts `retain`. */
-  readonly keepOpen?: () => () => void
+  /**
+   * Keeps files and connections open until the returned function is called. The last call closes them. They open again on their next
+   * use.
+   */
+  readonly retain?: () => () => Soon<void>
+  /** Keeps them open while work is running, until the returned function is called. It outlasts `retain`. */
+  readonly keepOpen?: () => () => Soon<void>
 }
 
 /** Throws the error of `wrong` for an invalid limit. With a limit that is not a number, a sweep would delete everything. */

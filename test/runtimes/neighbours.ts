@@ -23,6 +23,7 @@ export const RUNTIMES: readonly (readonly [name: string, start: Start])[] = [
     folder =>
       startDeno(entry('deno'), {
         env: env(folder),
+        names: ['CLOSES'],
         allow: [`--allow-read=${folder}`, `--allow-write=${folder}`],
       }),
   ],

@@ -21,8 +21,8 @@ export interface NextApps {
   remove(): Promise<void>
 }
 
-/** Copies the apps and their sources into a new folder, and builds them there. */
-export async function buildNextApps(): Promise<NextApps> {
+/** Copies the apps and their sources into a new folder, and builds them there with environment variables. */
+export async function buildNextApps(env: Record<string, string> = {}): Promise<NextApps> {
   const parent = join(root, 'test/.tmp')
   await mkdir(parent, { recursive: true })
   const folder = await mkdtemp(join(parent, 'next-'))
@@ -32,8 +32,9 @@ export async function buildNextApps(): Promise<NextApps> {
   }
   await writeFile(join(folder, 'package.json'), JSON.stringify(await manifest()))
   const bin = (name: string) => join(folder, 'node_modules/.bin', name)
-  await run(folder, join(root, 'node_modules/.bin/bun'), 'install', '--no-save')
-  for (const path of Object.values(APPS)) await run(folder, bin('next'), 'build', join(folder, path))
+  await run({ cwd: folder }, join(root, 'node_modules/.bin/bun'), 'install', '--no-save')
+  for (const path of Object.values(APPS))
+    await run({ cwd: folder, env }, bin('next'), 'build', join(folder, path))
   return {
     folder,
     async start(app, env = {}, port = '0') {
@@ -65,13 +66,20 @@ async function manifest(): Promise<object> {
   return { private: true, type: 'module', sideEffects, dependencies: all }
 }
 
-/** Dependencies of the admin routes and of model-backed agents. */
-const OPTIONAL = ['@modelcontextprotocol/client', 'ai', '@ai-sdk/openai-compatible']
+/** Dependencies of the admin routes, of model-backed agents and of the state in PostgreSQL. */
+const OPTIONAL = ['@modelcontextprotocol/client', 'ai', '@ai-sdk/openai-compatible', 'postgres']
 
 /** Runs a tool. Its error contains the output. */
-async function run(cwd: string, command: string, ...args: string[]): Promise<void> {
+async function run(
+  { cwd, env: more }: { cwd: string; env?: Record<string, string> },
+  command: string,
+  ...args: string[]
+): Promise<void> {
   // With the test runner's variables, Next would build for tests.
-  const env = { ...process.env, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' }
+  const env: NodeJS.ProcessEnv = {
+    ...{ ...process.env, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' },
+    ...more,
+  }
   await promisify(execFile)(command, args, { cwd, env }).catch(error => {
     throw new Error(`${command} ${args.join(' ')}: ${error.stdout}${error.stderr}`)
   })

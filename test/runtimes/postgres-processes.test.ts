@@ -7,11 +7,11 @@ import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vit
 import { postgresDriver } from '../../src/runtimes/postgres/driver.ts'
 import { postgresStore } from '../../src/runtimes/postgres/store.ts'
 import { eventually } from '../contracts/http/client.ts'
-import { accept, as, cancel, ended, get, own, post, type Server } from '../contracts/runs/client.ts'
-import { startNode } from './harness.ts'
+import { as, cancel, ended, get, own, post } from '../contracts/runs/client.ts'
 import { killing, STARTS } from './kills.ts'
-import { expectInterrupted, following, idsOf, type Neighbour } from './neighbours.ts'
+import { expectInterrupted, following, idsOf } from './neighbours.ts'
 import { startBlockingProxy } from './postgres/blocking-proxy.ts'
+import { type ClusterOptions, endless, cluster as newCluster } from './postgres/cluster.ts'
 import { startPooler } from './postgres/pooler.ts'
 import { type PostgresServer, startPostgres } from './postgres/server.ts'
 import { root } from './process.ts'
@@ -24,38 +24,9 @@ beforeAll(async () => {
 })
 afterAll(() => database?.stop())
 
-let schemas = 0
-
-interface ClusterOptions {
-  /** Whether processes listen. Default: they do. */
-  readonly isHeard?: boolean
-  readonly url?: string
-  readonly env?: Record<string, string>
-}
-
-/** Processes that share a schema. */
-function cluster(
-  { onTestFinished }: Pick<TestContext, 'onTestFinished'>,
-  { isHeard = true, url = database.url, env = {} }: ClusterOptions = {},
-) {
-  const SCHEMA = `cluster_${++schemas}`
-  const shared = { DATABASE: url, SCHEMA, MAX: '4', ...(isHeard && { LISTEN: url }), ...env }
-  return async (own: Record<string, string> = {}): Promise<Neighbour> => {
-    const runtime = await startNode('test/runtimes/entries/neighbours-node.ts', {
-      env: { ...shared, ...own },
-    })
-    onTestFinished(() => runtime.stop())
-    const pid = Number(/pid (\d+)/.exec(runtime.log())?.[1])
-    return {
-      server: () => ({ ...runtime, folder: '' }),
-      kill: runtime.kill,
-      signal: signal => void process.kill(pid, signal),
-    }
-  }
-}
-
-const endless = (server: Server, owner: Record<string, string>) =>
-  accept(server, 'agents/gated', { input: own('never') }, owner)
+type Context = Pick<TestContext, 'onTestFinished'>
+const cluster = (context: Context, options: Partial<ClusterOptions> = {}) =>
+  newCluster(context, { url: database.url, ...options })
 
 describe.concurrent.each([
   ['that hear each other', true],

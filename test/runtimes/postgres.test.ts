@@ -256,6 +256,38 @@ describe('a lease', () => {
     expect(other.isAlive(frozen.instance)).toBe(true)
     expect(await frozen.write(countUp)).toBe(1)
   })
+
+  it('that was lost is known before anything is written', async () => {
+    const schema = newSchema()
+    const [frozen, other] = [open(schema, { renewMs: 60_000, leaseMs: 1000 }), open(schema, times)]
+    await Promise.all([frozen.read(tx => tx.now), other.read(tx => tx.now)])
+    const before = frozen.instance
+    await vi.waitFor(() => expect(other.isAlive(before)).toBe(false), { timeout: 20_000 })
+    const own = await frozen.write(tx => {
+      countUp(tx)
+      return frozen.instance
+    })
+    expect(own).not.toBe(before)
+    expect(other.isAlive(own)).toBe(true)
+  })
+
+  it('ends with its store, which opens again under another name', async () => {
+    const schema = newSchema()
+    const [one, other] = [open(schema, times, true), open(schema, times)]
+    expect(await one.write(countUp)).toBe(1)
+    const before = one.instance
+    await one.close()
+    await vi.waitFor(async () => {
+      await other.read(tx => tx.count('c'))
+      expect(other.isAlive(before)).toBe(false)
+    })
+    expect(await one.write(countUp)).toBe(2)
+    expect(one.instance).not.toBe(before)
+    expect(other.isAlive(one.instance)).toBe(true)
+    const hearing = await one.hear!('log', () => {})
+    await vi.waitFor(() => expect(hearing.isLive).toBe(true), { timeout: 20_000 })
+    hearing.stop()
+  })
 })
 
 it('any text is stored so that it comes back, in the order of texts', () => {

@@ -64,7 +64,12 @@ export class Bell {
   }
 
   /** Begins to listen, and listens again whenever the connection is lost. Never rejects. */
-  async begin(): Promise<void> {
+  begin(): Promise<void> {
+    this.#isOver = false
+    return this.#listen()
+  }
+
+  async #listen(): Promise<void> {
     if (this.#isOver) return
     let driver: PostgresDriver | undefined
     const lost = () => this.#lose(driver)
@@ -110,7 +115,10 @@ export class Bell {
     this.#isLive = false
     clearTimeout(this.#timer)
     clearInterval(this.#renewing)
-    await this.#listening?.end()
+    this.#renewing = undefined
+    const listening = this.#listening
+    this.#listening = undefined
+    await listening?.end()
   }
 
   #watch(log: string): Heard {
@@ -190,6 +198,6 @@ export class Bell {
     void driver.end().catch(() => {})
     // Who waits for a word reads the log from now on.
     this.#ringAll()
-    this.#timer = unrefed(setTimeout(() => void this.begin(), AGAIN_MS))
+    this.#timer = unrefed(setTimeout(() => void this.#listen(), AGAIN_MS))
   }
 }

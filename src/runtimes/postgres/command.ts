@@ -7,7 +7,7 @@
 import { deferred } from '../../wake.ts'
 import { type PostgresDriver, postgresDriver } from './driver.ts'
 import { DATABASE_URL, isDatabaseUrl, isSchemaName, SCHEMA_NAME } from './options.ts'
-import { migrate, quoted, SCHEMA_VERSION, schemaState } from './schema.ts'
+import { MIGRATIONS, type Migration, migrate, quoted, schemaState } from './schema.ts'
 
 /** The options as the command line has them. */
 export interface StoreOptions {
@@ -25,6 +25,7 @@ export async function storeCommand(
   act: string,
   options: StoreOptions,
   say: (line: string) => void,
+  migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<number> {
   const { url, listenUrl, schema = 'servable', prepare } = options
   if (act !== 'migrate' && act !== 'check')
@@ -35,33 +36,36 @@ export async function storeCommand(
   if (!isSchemaName(schema)) throw new Error(`--schema must be ${SCHEMA_NAME}`)
   const driver = postgresDriver(url, { max: 1, prepare: prepare !== false, ssl: undefined })
   try {
-    return await (act === 'migrate' ? migrated(driver, schema, say) : checked(driver, schema, listenUrl, say))
+    const known = { driver, schema, say, migrations }
+    return await (act === 'migrate' ? migrated(known) : checked(known, listenUrl))
   } finally {
     await driver.end().catch(() => {})
   }
 }
 
-async function migrated(
-  driver: PostgresDriver,
-  schema: string,
-  say: (line: string) => void,
-): Promise<number> {
+/** What both acts need. */
+interface Known {
+  readonly driver: PostgresDriver
+  readonly schema: string
+  readonly say: (line: string) => void
+  readonly migrations: readonly Migration[]
+}
+
+async function migrated({ driver, schema, say, migrations }: Known): Promise<number> {
   const { version } = await schemaState(driver, schema)
-  await migrate(driver, schema)
-  const isNew = version < SCHEMA_VERSION
+  await migrate(driver, schema, migrations)
+  const isNew = version < migrations.length
   say(
     isNew
-      ? `${schema}: version ${version} → ${SCHEMA_VERSION}`
+      ? `${schema}: version ${version} → ${migrations.length}`
       : `${schema}: version ${version}, nothing to do`,
   )
   return 0
 }
 
 async function checked(
-  driver: PostgresDriver,
-  schema: string,
+  { driver, schema, say, migrations }: Known,
   listenUrl: string | undefined,
-  say: (line: string) => void,
 ): Promise<number> {
   let wrongs = 0
   const tell = (isRight: boolean, what: string, fix: string) => {
@@ -74,8 +78,8 @@ async function checked(
   )
   tell(Number(server?.version) >= 130_000, `PostgreSQL ${server?.name}`, 'use 13 or newer')
   const { version, oldest } = await schemaState(driver, schema)
-  tell(version >= SCHEMA_VERSION, `schema ${schema}, version ${version}`, 'run `servable store migrate`')
-  tell(oldest <= SCHEMA_VERSION, 'this version of servable is new enough', 'use a newer one')
+  tell(version >= migrations.length, `schema ${schema}, version ${version}`, 'run `servable store migrate`')
+  tell(oldest <= migrations.length, 'this version of servable is new enough', 'use a newer one')
   if (version > 0) tell(await mayWrite(driver, schema), 'the role may read and write', RIGHTS)
   if (listenUrl !== undefined) {
     tell(

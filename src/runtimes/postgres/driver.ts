@@ -29,6 +29,7 @@ export interface PostgresDriver {
     values: readonly (string | number | null)[],
     options?: QueryOptions,
   ): Promise<readonly Row[]>
+  /** Ends all connections. The next statement connects again. */
   end(): Promise<void>
 }
 
@@ -48,18 +49,28 @@ export interface DriverOptions {
 /** Milliseconds to wait for the answer to a statement. */
 const TIMEOUT_MS = 5000
 
+/** Milliseconds between two times at which connections to a server that cannot be written are given up. */
+const LEAVE_EVERY_MS = 1000
+
 /** Makes a driver. It connects at the first statement. */
 export function postgresDriver(url: string, options: DriverOptions): PostgresDriver {
-  let sql = connect(url, options)
-  let isOver = false
-  const renew = (old: postgres.Sql) => {
-    if (old !== sql || isOver) return
-    sql = connect(url, options)
-    // What is on its way over the old ones fails at once.
-    void old.end({ timeout: 0 }).catch(() => {})
+  let sql: postgres.Sql | undefined
+  let leftAt = Number.NEGATIVE_INFINITY
+  const renew = (old: postgres.Sql, timeout = 0) => {
+    if (old !== sql) return
+    sql = undefined
+    // What is on its way over the old ones fails at once, or after so many seconds.
+    void old.end({ timeout }).catch(() => {})
+  }
+  /** The address may lead to another server by now, which can be written. */
+  const leave = (old: postgres.Sql) => {
+    if (performance.now() - leftAt < LEAVE_EVERY_MS) return
+    leftAt = performance.now()
+    renew(old, TIMEOUT_MS / 1000)
   }
   return {
     async query(text, values, { isOften = false, timeoutMs = TIMEOUT_MS } = {}) {
+      sql ??= connect(url, options)
       const used = sql
       const { promise: late, reject } = deferred<never>()
       const timer = setTimeout(() => {
@@ -70,6 +81,7 @@ export function postgresDriver(url: string, options: DriverOptions): PostgresDri
         const asked = used.unsafe(text, [...values], { prepare: options.prepare && isOften })
         return await Promise.race([asked as unknown as Promise<Row[]>, late])
       } catch (error) {
+        if (isReadOnly(error)) leave(used)
         throw isTooMuch(error)
           ? new RangeError('The database refuses it: it is too much', { cause: error })
           : error
@@ -78,8 +90,9 @@ export function postgresDriver(url: string, options: DriverOptions): PostgresDri
       }
     },
     async end() {
-      isOver = true
-      await sql.end({ timeout: 1 })
+      const old = sql
+      sql = undefined
+      await old?.end({ timeout: 1 })
     },
   }
 }
@@ -88,7 +101,7 @@ function connect(url: string, { max, ssl, prepare, onNotify, onClose }: DriverOp
   return postgres(url, {
     max,
     prepare,
-    ...(ssl !== undefined && { ssl }),
+    ...tlsOf(url, ssl),
     connect_timeout: 5,
     // One that listens stays open.
     idle_timeout: onNotify === undefined ? 60 : undefined,
@@ -103,8 +116,26 @@ function connect(url: string, { max, ssl, prepare, onNotify, onClose }: DriverOp
   } as postgres.Options<Record<string, never>>)
 }
 
+/**
+ * TLS as the client takes it. Where an address is a number, the client must be told it again: else Node and Deno look for `localhost` in
+ * the certificate.
+ */
+function tlsOf(url: string, given: DriverOptions['ssl']): { readonly ssl?: unknown } {
+  const { hostname, searchParams } = new URL(url)
+  const ssl = given ?? searchParams.get('sslmode')
+  const host = hostname.replace(/^\[|\]$/g, '')
+  if (ssl === true || ssl === 'verify-full') return { ssl: { host } }
+  if (typeof ssl === 'object' && ssl !== null) return { ssl: { host, ...ssl } }
+  return given === undefined ? {} : { ssl: given }
+}
+
 /** Classes of errors that the same statement would get again: wrong data, limits, no memory for so many locks. */
 const TOO_MUCH = /^(22|54)|^53200$/
+
+/** A server that cannot be written, such as one that was the first one until a moment ago. */
+function isReadOnly(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.code === '25006'
+}
 
 function isTooMuch(error: unknown): boolean {
   return error instanceof postgres.PostgresError && TOO_MUCH.test(error.code)

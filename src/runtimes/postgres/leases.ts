@@ -22,6 +22,9 @@ const TIMES: LeaseTimes = { renewMs: 1000, leaseMs: 6000 }
 /** Milliseconds for which the name of a process that is gone is remembered. */
 const REMEMBER_MS = 30 * 24 * 60 * 60 * 1000
 
+/** Milliseconds for which a process that ends waits until it has said so. */
+const END_MS = 2000
+
 /** Milliseconds between two times at which old commits are forgotten, and how old they are then. */
 const FORGET_EVERY_MS = 30_000
 const COMMIT_MS = 10 * 60 * 1000
@@ -35,10 +38,13 @@ export class Leases {
   readonly #times: LeaseTimes
   readonly #onLost: (() => void)[] = []
   readonly #onLate: (() => void)[] = []
+  readonly #onRenewed: (() => void)[] = []
   #gone: ReadonlySet<string> = new Set()
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** The last renewal, by this process's clock. */
+  #renewing: Promise<void> | undefined
+  /** The last renewal, by this process's clocks: one of them may stand still while the process is frozen. */
   #renewedAt = 0
+  #renewedOn = 0
   #forgottenAt = 0
   #isLate = false
   #isOver = false
@@ -52,11 +58,25 @@ export class Leases {
 
   /** Takes the lease, and renews it from now on. */
   async begin(): Promise<void> {
-    const began = performance.now()
+    this.#isOver = false
+    const [began, beganOn] = [performance.now(), Date.now()]
     await this.#take(this.instance)
     this.#renewedAt = began
+    this.#renewedOn = beganOn
     await this.#renew()
     this.#schedule()
+  }
+
+  /** Renews a lease that others may suspect already: the process was frozen, and nothing is written under a name that counts as gone. */
+  async fresh(): Promise<void> {
+    if (this.#isAged) await this.#renew()
+    // That may have been on its way since before.
+    if (this.#isAged) await this.#renew()
+  }
+
+  get #isAged(): boolean {
+    const agedMs = Math.max(performance.now() - this.#renewedAt, Date.now() - this.#renewedOn)
+    return agedMs >= (this.#times.leaseMs * 2) / 3
   }
 
   /** A name that nobody has seen yet may have begun a moment ago. */
@@ -74,12 +94,20 @@ export class Leases {
     this.#onLate.push(wake)
   }
 
+  /** Calls `wake` after each renewal. */
+  onRenewed(wake: () => void): void {
+    this.#onRenewed.push(wake)
+  }
+
+  /** Tells the others that this process is gone. It may begin again, under another name. */
   async end(): Promise<void> {
     this.#isOver = true
     clearTimeout(this.#timer)
-    await this.#driver.query(`UPDATE ${this.#workers} SET gone = true WHERE instance = $1::text`, [
-      this.instance,
-    ])
+    await this.#renewing?.catch(() => {})
+    const { instance } = this
+    this.#rename(crypto.randomUUID())
+    const gone = `UPDATE ${this.#workers} SET gone = true WHERE instance = $1::text`
+    await this.#driver.query(gone, [instance], { timeoutMs: END_MS })
   }
 
   #schedule(): void {
@@ -98,9 +126,17 @@ export class Leases {
     )
   }
 
-  async #renew(): Promise<void> {
+  /** Only one renewal is on its way. */
+  #renew(): Promise<void> {
+    this.#renewing ??= this.#renewNow().finally(() => {
+      this.#renewing = undefined
+    })
+    return this.#renewing
+  }
+
+  async #renewNow(): Promise<void> {
     const { leaseMs, renewMs } = this.#times
-    const asked = performance.now()
+    const [asked, askedOn] = [performance.now(), Date.now()]
     const rows = await this.#driver.query(
       `WITH renewed AS (
         UPDATE ${this.#workers} SET seen = clock_timestamp(), suspected = NULL
@@ -123,9 +159,11 @@ export class Leases {
       { isOften: true, timeoutMs: Math.max(renewMs * 2, leaseMs / 2) },
     )
     this.#renewedAt = asked
+    this.#renewedOn = askedOn
     this.#isLate = false
     this.#gone = new Set(rows.filter(({ own }) => own !== true).map(({ instance }) => String(instance)))
-    if (!rows.some(({ own }) => own === true)) await this.#lose()
+    if (!rows.some(({ own }) => own === true) && !this.#isOver) await this.#lose()
+    for (const wake of this.#onRenewed) wake()
     void this.#forgetCommits(asked).catch(() => {})
   }
 
@@ -134,9 +172,13 @@ export class Leases {
     // Only a name that has a row can be found to be gone: nothing begins under one that has none.
     const next = crypto.randomUUID()
     await this.#take(next)
+    this.#rename(next)
+    for (const wake of this.#onLost) wake()
+  }
+
+  #rename(next: string): void {
     this.#gone = new Set([...this.#gone, this.instance])
     this.instance = next
-    for (const wake of this.#onLost) wake()
   }
 
   #tellLate(): void {

@@ -21,8 +21,8 @@ export function tagColumn(tag: string): string {
 /** A document as {@link toVersioned} of `far.ts` reads it. */
 export const DOCUMENT = 'json_build_array(id, partition, at, expires, tags, value, version::text)'
 
-/** A part of the schema. */
-interface Migration {
+/** What a version of the schema adds. */
+export interface Migration {
   readonly statements: (s: string) => readonly string[]
   /** The oldest version of the schema that still works beside it: its processes go on while a newer version is deployed. */
   readonly oldest: number
@@ -32,7 +32,7 @@ interface Migration {
  * What each version of the schema adds. A released one never changes. Columns and functions are only added, and a function that
  * changes gets a new name, so that older processes go on.
  */
-const MIGRATIONS: readonly Migration[] = [
+export const MIGRATIONS: readonly Migration[] = [
   {
     oldest: 1,
     statements: s => [
@@ -86,9 +86,6 @@ const MIGRATIONS: readonly Migration[] = [
 
 /** Milliseconds for a migration: others may be at it, and an index of a large table takes its time. */
 const MIGRATE_MS = 60_000
-
-/** The version of the schema that this version of servable makes. */
-export const SCHEMA_VERSION: number = MIGRATIONS.length
 
 /** Every part of a commit finds its rows by an index, however few rows a table had when its plan was made. */
 const BY_INDEX = 'SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off'
@@ -262,10 +259,14 @@ export async function schemaState(driver: PostgresDriver, schema: string): Promi
  * Brings the schema to the newest version. Of several processes one does it, and the others wait. The role needs `CREATE` on the
  * database for a new schema, and must own the schema for a newer version. Throws `invalid_options`.
  */
-export async function migrate(driver: PostgresDriver, schema: string): Promise<void> {
-  if (isCurrent(await schemaState(driver, schema))) return
+export async function migrate(
+  driver: PostgresDriver,
+  schema: string,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<void> {
+  if (isCurrent(await schemaState(driver, schema), migrations.length)) return
   const s = quoted(schema)
-  const steps = MIGRATIONS.map(({ statements, oldest }, index) => {
+  const steps = migrations.map(({ statements, oldest }, index) => {
     const written = statements(s).map(statement => `EXECUTE $step$${statement}$step$;`)
     return `IF done < ${index + 1} THEN
       ${written.join('\n')}
@@ -287,20 +288,24 @@ export async function migrate(driver: PostgresDriver, schema: string): Promise<v
 }
 
 /** Throws `invalid_options` for a schema that this version cannot use as it is. */
-export async function checkSchema(driver: PostgresDriver, schema: string): Promise<void> {
+export async function checkSchema(
+  driver: PostgresDriver,
+  schema: string,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<void> {
   const state = await schemaState(driver, schema)
-  if (isCurrent(state)) return
+  if (isCurrent(state, migrations.length)) return
   throw wrong(
-    `the schema \`${schema}\` has version ${state.version}, and this version of servable needs ${SCHEMA_VERSION}. ` +
+    `the schema \`${schema}\` has version ${state.version}, and this version of servable needs ${migrations.length}. ` +
       'Run `npx servable store migrate` with a role that may change it',
   )
 }
 
 /** Whether a schema can be used as it is. A newer one can, unless it says otherwise. Throws `invalid_options`. */
-function isCurrent({ version, oldest }: SchemaState): boolean {
-  if (oldest <= SCHEMA_VERSION) return version >= SCHEMA_VERSION
+function isCurrent({ version, oldest }: SchemaState, own: number): boolean {
+  if (oldest <= own) return version >= own
   throw wrong(
-    `a newer version of servable has written the schema: it needs version ${oldest}, and this one knows ${SCHEMA_VERSION}. ` +
+    `a newer version of servable has written the schema: it needs version ${oldest}, and this one knows ${own}. ` +
       'Start the newer version again, or give `schema` a new name',
   )
 }

@@ -4,13 +4,15 @@
  * @module
  */
 
+import type { Commit } from '../../state/far.ts'
 import { createReplay } from '../../state/replay.ts'
 import type { Store } from '../../state/store.ts'
+import { later } from '../../wake.ts'
 import { Bell, type Listen } from './bell.ts'
 import type { PostgresDriver } from './driver.ts'
 import { postgresFar } from './far.ts'
 import { Leases, type LeaseTimes } from './leases.ts'
-import { checkSchema, migrate, quoted } from './schema.ts'
+import { checkSchema, type Migration, migrate, quoted } from './schema.ts'
 
 /** What a store needs. */
 export interface PostgresStoreOptions {
@@ -21,6 +23,17 @@ export interface PostgresStoreOptions {
   /** Whether its first use brings the schema to the newest version. Default: true. */
   readonly migrates?: boolean | undefined
   readonly times?: LeaseTimes | undefined
+  /** The versions of the schema that are known. */
+  readonly migrations?: readonly Migration[] | undefined
+}
+
+/** Milliseconds for which a store that is closed waits for what is still read and written. */
+const CLOSE_MS = 2000
+
+/** The store. */
+export interface PostgresStore extends Store {
+  /** Ends the lease and all connections. The next use opens the store again. Never rejects. */
+  close(): Promise<void>
 }
 
 /** Makes the store. It connects at its first use. */
@@ -30,11 +43,14 @@ export function postgresStore({
   listen,
   migrates = true,
   times,
-}: PostgresStoreOptions): Store {
+  migrations,
+}: PostgresStoreOptions): PostgresStore {
   const s = quoted(schema)
   const leases = new Leases(driver, s, times)
   const bell = listen && new Bell({ driver, listen, s }, () => leases.instance)
   let ready: Promise<void> | undefined
+  let closing: Promise<void> | undefined
+  const works = new Set<Promise<unknown>>()
   const prepare = () => {
     ready ??= begin().catch(error => {
       ready = undefined
@@ -43,12 +59,43 @@ export function postgresStore({
     return ready
   }
   const begin = async () => {
-    await (migrates ? migrate(driver, schema) : checkSchema(driver, schema))
+    await closing
+    await (migrates ? migrate(driver, schema, migrations) : checkSchema(driver, schema, migrations))
     await leases.begin()
     // Nobody waits for it: until it listens, followers read.
     void bell?.begin()
   }
-  const { read, write, close } = createReplay(postgresFar(driver, s, prepare))
+  const counted = <T>(work: Promise<T>): Promise<T> => {
+    works.add(work)
+    const done = () => works.delete(work)
+    work.then(done, done)
+    return work
+  }
+  const idle = async () => {
+    while (works.size > 0) await Promise.allSettled(works)
+  }
+  const end = async () => {
+    await Promise.race([idle(), later(CLOSE_MS)])
+    const begun = ready
+    ready = undefined
+    // The others learn at once that this process is gone.
+    await Promise.allSettled([begun?.then(() => leases.end()), bell?.end()])
+    await driver.end().catch(() => {})
+  }
+  const sent = new WeakSet<Commit>()
+  const far = postgresFar(driver, s, prepare)
+  const replay = createReplay({
+    ...far,
+    async commit(commit) {
+      const { instance } = leases
+      await prepare()
+      await leases.fresh()
+      // What it writes may have the old name of this process. One that was sent before may be written already.
+      if (instance !== leases.instance && !sent.has(commit)) return undefined
+      sent.add(commit)
+      return far.commit(commit)
+    },
+  })
   return {
     get instance() {
       return leases.instance
@@ -56,8 +103,8 @@ export function postgresStore({
     isShared: true,
     isFar: true,
     isAlive: other => leases.isAlive(other),
-    read,
-    write,
+    read: (work, patienceMs) => counted(replay.read(work, patienceMs)),
+    write: (work, patienceMs) => counted(replay.write(work, patienceMs)),
     ...(bell && {
       async hear(log, wake) {
         await prepare()
@@ -65,14 +112,17 @@ export function postgresStore({
       },
     }),
     onCall(wake) {
-      bell?.onCall(wake)
+      // Whoever does not listen looks once in a while, also where no server looks regularly.
+      if (bell === undefined) leases.onRenewed(wake)
+      else bell.onCall(wake)
       leases.onLost(wake)
     },
     onLate: wake => leases.onLate(wake),
     close() {
-      close()
-      // The others learn at once that it is gone.
-      void Promise.allSettled([ready?.then(() => leases.end()), bell?.end()]).then(driver.end)
+      closing ??= end().finally(() => {
+        closing = undefined
+      })
+      return closing
     },
   }
 }

@@ -14,6 +14,8 @@ export interface PostgresServer {
   readonly url: string
   /** The folder of its files. */
   readonly folder: string
+  /** The text of its certificate; undefined without one. */
+  readonly certificate: string | undefined
   /** The address of another, empty database on the same server. */
   database(): Promise<string>
   /** Sends a signal to all of its processes. */
@@ -21,6 +23,12 @@ export interface PostgresServer {
   /** Ends it at once, and starts it again on the same port. */
   restart(): Promise<void>
   stop(): Promise<void>
+}
+
+export interface PostgresOptions {
+  readonly isDurable?: boolean
+  readonly hasTls?: boolean
+  readonly settings?: readonly string[]
 }
 
 /** Debian's folder of programs of the newest version there is. */
@@ -42,8 +50,15 @@ export async function userIds(): Promise<{ readonly user: number; readonly group
   return { user: Number(user?.stdout), group: Number(group?.stdout) }
 }
 
-/** Starts one. With `isDurable` each commit waits for the disk, as by default; tests need no disk. */
-export async function startPostgres({ isDurable = false } = {}): Promise<PostgresServer> {
+/**
+ * Starts one. With `isDurable` each commit waits for the disk, as by default; tests need no disk. With `hasTls` it takes TLS as well, with
+ * a certificate that it has signed itself, for 127.0.0.1. `settings` are more of its settings.
+ */
+export async function startPostgres({
+  isDurable = false,
+  hasTls = false,
+  settings: more = [],
+}: PostgresOptions = {}): Promise<PostgresServer> {
   const bin = await programs()
   const folder = await mkdtemp(join(tmpdir(), 'servable-postgres-'))
   const ids = await userIds()
@@ -69,6 +84,8 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
     `unix_socket_directories=${folder}`,
     ...(isDurable ? [] : ['fsync=off']),
     'max_connections=200',
+    ...(hasTls ? await certificateIn(folder, ids) : []),
+    ...more,
   ]
   const begin = async () => {
     const args = ['-D', data, '-p', String(port), ...settings.flatMap(each => ['-c', each])]
@@ -100,6 +117,7 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
   return {
     url: urlOf('postgres'),
     folder: data,
+    certificate: hasTls ? readFileSync(join(folder, 'certificate.pem'), 'utf8') : undefined,
     async database() {
       const name = `db${++count}`
       await run(join(bin, 'createdb'), ['-h', '127.0.0.1', '-p', String(port), '-U', 'test', name])
@@ -117,6 +135,16 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** Makes a certificate for 127.0.0.1, and gives the settings that use it. It is in `certificate.pem`. */
+async function certificateIn(folder: string, ids: Awaited<ReturnType<typeof userIds>>): Promise<string[]> {
+  const [certificate, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')]
+  const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1']
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '30']
+  await run('openssl', ['req', '-x509', ...kind, '-keyout', key, '-out', certificate, ...subject])
+  if (ids !== undefined) await chown(key, ids.user, ids.group)
+  return ['ssl=on', `ssl_cert_file=${certificate}`, `ssl_key_file=${key}`]
 }
 
 function childrenOf(pid: number): number[] {

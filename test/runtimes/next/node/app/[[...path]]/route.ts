@@ -1,6 +1,7 @@
 import process from 'node:process'
 import { Agent, createHandler, type Handler, memoryState } from '../../../../../../src/index.ts'
 import { nextHandlers, type Route } from '../../../../../../src/runtimes/next.ts'
+import { postgresState } from '../../../../../../src/runtimes/postgres.ts'
 import { sqliteState } from '../../../../../../src/runtimes/sqlite.ts'
 
 /** Made at import, as in apps. `next build` imports it too. */
@@ -17,6 +18,24 @@ const kept: Handler = createHandler({
   },
   a2a: { push: true },
   state: sqliteState({ path: 'kept.db' }),
+})
+
+const { DATABASE = 'postgres://nobody@127.0.0.1:1/none' } = process.env
+
+/** In PostgreSQL, made at import as well. */
+const shared: Handler = createHandler({
+  registry: false,
+  agents: {
+    waits: new Agent({
+      name: 'waits',
+      register: false,
+      async *run(_input, { signal }) {
+        yield 'begun'
+        await new Promise(resolve => signal.addEventListener('abort', resolve))
+      },
+    }),
+  },
+  state: postgresState({ url: DATABASE, listenUrl: DATABASE, max: 4 }),
 })
 
 /** The contracts' services, in memory. Only the one in ENTRY is loaded, with the settings in SETTINGS. */
@@ -60,6 +79,7 @@ const services: Readonly<Record<string, () => Promise<Handler>>> = {
     return mcpHandler(mcpOptions(memoryState(), process.env.SETTINGS))
   },
   kept: async () => kept,
+  shared: async () => shared,
   client: async () => (await import('../../../../../contracts/client/exercise.ts')).answerExercise,
   async gateway() {
     const { gatewayHandler, gatewayOptions } = await import('../../../../../contracts/gateway/service.ts')
