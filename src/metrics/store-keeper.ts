@@ -1,4 +1,5 @@
 import type { Store } from '../state/store.ts'
+import { noteBatch } from './batch-places.ts'
 import { addBatch, type Batch, readStats, sumUp } from './batches.ts'
 import type { MetricsCore, MetricsKeeper } from './core.ts'
 
@@ -14,9 +15,14 @@ const PATIENCE_MS = 250
 /** Most batches that wait for the store. Past it the oldest are lost. */
 const MAX_UNWRITTEN = 1000
 
+/** A batch with its number. */
+type Numbered = readonly [place: number, batch: Batch]
+
 /**
  * Keeps the counts in a store, so that they survive a restart. Several processes may share the store. `onError` is called
- * when the store cannot be written. The counts then wait in memory.
+ * when the store cannot be written. The counts then wait in memory. Of a far store the answer to a write may be lost, so batches have
+ * numbers there, and none is added twice. And there a snapshot has only what is written: the next scrape may reach another process, in
+ * which a counter must not have fallen.
  */
 export function createStoreKeeper(
   core: MetricsCore,
@@ -24,7 +30,9 @@ export function createStoreKeeper(
   onError: (error: unknown) => void,
 ): MetricsKeeper {
   let timer: ReturnType<typeof setTimeout> | undefined
-  let unwritten: Batch[] = []
+  const isolate = crypto.randomUUID()
+  let place = 0
+  let unwritten: Numbered[] = []
   let last: Promise<unknown> = Promise.resolve()
   /** Runs the work of several callers in sequence, so that no batch is read while it is being written. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -40,7 +48,7 @@ export function createStoreKeeper(
   }
   const take = () => {
     const batch = core.take()
-    if (batch !== undefined) unwritten.push(batch)
+    if (batch !== undefined) unwritten.push([++place, batch])
   }
   const writeNow = async () => {
     if (timer !== undefined) clearTimeout(timer)
@@ -50,7 +58,9 @@ export function createStoreKeeper(
     const batches = [...unwritten]
     try {
       await store.write(tx => {
-        for (const each of batches) addBatch(tx, each)
+        for (const [place, batch] of batches) {
+          if (store.isFar !== true || noteBatch(tx, isolate, place)) addBatch(tx, batch)
+        }
       }, PATIENCE_MS)
       unwritten = unwritten.slice(batches.length)
     } catch (error) {
@@ -67,7 +77,8 @@ export function createStoreKeeper(
       inTurn(async () => {
         await writeNow()
         const kept = await store.read(readStats)
-        return sumUp([...kept, ...unwritten.flatMap(({ stats }) => stats)], [core.gauges()])
+        const waiting = store.isFar === true ? [] : unwritten.flatMap(([, { stats }]) => stats)
+        return sumUp([...kept, ...waiting], [core.gauges()])
       }),
   }
 }
