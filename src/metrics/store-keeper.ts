@@ -9,7 +9,7 @@ const WRITE_AFTER_MS = 100
 /** Milliseconds until the next try when the store could not be written. */
 const RETRY_MS = 2000
 
-/** Milliseconds for which a write waits for another process that writes. After that it is tried again later. */
+/** Milliseconds for which a write waits for another process that writes. After that it is tried again later. A far store takes its time. */
 const PATIENCE_MS = 250
 
 /** Most batches that wait for the store. Past it the oldest are lost. */
@@ -57,11 +57,14 @@ export function createStoreKeeper(
     if (unwritten.length === 0) return
     const batches = [...unwritten]
     try {
-      await store.write(tx => {
-        for (const [place, batch] of batches) {
-          if (store.isFar !== true || noteBatch(tx, isolate, place)) addBatch(tx, batch)
-        }
-      }, PATIENCE_MS)
+      await store.write(
+        tx => {
+          for (const [place, batch] of batches) {
+            if (store.isFar !== true || noteBatch(tx, isolate, place)) addBatch(tx, batch)
+          }
+        },
+        store.isFar === true ? undefined : PATIENCE_MS,
+      )
       unwritten = unwritten.slice(batches.length)
     } catch (error) {
       unwritten = unwritten.slice(-MAX_UNWRITTEN)
