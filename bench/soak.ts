@@ -1,8 +1,8 @@
 /**
  * Mixed traffic with faults against a server on Node, on Node with a neighbour, and on workerd: `node bench/soak.ts [minutes]
- * [node|neighbours|workerd]`. A hostile client sends malformed bodies and slow uploads, and lets slow receivers be notified
+ * [node|neighbours|workerd|cluster]`. A hostile client sends malformed bodies and slow uploads, and lets slow receivers be notified
  * of its tasks. With a neighbour there are two processes on one SQLite file, which fails at random, and one of them is killed
- * every minute. The exit code is 1 if an event is lost or doubled, an answer is wrong, memory grows, or a counter of the
+ * every minute. A cluster is three processes behind nginx on one PostgreSQL database, of which one is killed every minute. The exit code is 1 if an event is lost or doubled, an answer is wrong, memory grows, or a counter of the
  * metrics differs from the clients' count.
  */
 
@@ -12,13 +12,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Runtime, startNode, startWorkerd } from '../test/runtimes/harness.ts'
 import { childOf, cpuOf, residentOf } from './process.ts'
+import { type Client, clientsOf } from './soak/clients.ts'
+import {
+  type Cluster,
+  clusterClients,
+  clusterFate,
+  startCluster,
+  stillRunning,
+  surviving,
+} from './soak/cluster.ts'
 import { hostileClients } from './soak/hostile.ts'
 import { Ledger } from './soak/ledger.ts'
 import { floors, type Sample, secondHalf, slopeOf } from './soak/memory.ts'
-import { fateOf, type Neighbour, neighbourly, startNeighbour, wrongWith } from './soak/neighbour.ts'
+import { fateOf, type Neighbour, neighbourly, startNeighbours, wrongWith } from './soak/neighbour.ts'
 import { KINDS } from './soak/orders.ts'
-import { startReceivers } from './soak/receivers.ts'
-import { type Act, clientsOf, readMetrics, whatOf } from './soak/traffic.ts'
+import { type Receivers, startReceivers } from './soak/receivers.ts'
+import { type Act, readMetrics, whatOf } from './soak/traffic.ts'
 
 const PROGRESS_MS = 10_000
 const SAMPLE_MS = 5000
@@ -83,12 +92,16 @@ function every(ms: number, work: () => Promise<void> | void): () => Promise<void
   }
 }
 
-async function differencesAtEnd(url: string, ledger: Ledger): Promise<string[]> {
+/** What differs from the clients' count in the metrics of any process. */
+async function differencesAtEnd(urls: readonly string[], ledger: Ledger): Promise<string[]> {
   const until = performance.now() + SETTLE_MS
   for (;;) {
-    const text = await readMetrics(url)
-    ledger.scraped(text)
-    const differences = ledger.differences(text)
+    const differences: string[] = []
+    for (const url of urls) {
+      const text = await readMetrics(url)
+      ledger.scraped(text)
+      differences.push(...ledger.differences(text))
+    }
     if (differences.length === 0 || performance.now() > until) return differences
     await sleep(250)
   }
@@ -99,6 +112,8 @@ const ALARMING = /unhandled|uncaught|rejection|exited with|MaxListeners|\bat \S+
 
 async function soak(name: string, server: Soaked): Promise<Outcome> {
   const { url, neighbour } = server
+  const cluster = neighbour !== undefined && 'urls' in neighbour ? (neighbour as Cluster) : undefined
+  const urls = cluster?.urls ?? [url]
   const pid = await childOf(server.pid)
   const ledger = new Ledger()
   const samples: Sample[] = []
@@ -109,7 +124,7 @@ async function soak(name: string, server: Soaked): Promise<Outcome> {
   const stopSampling = every(SAMPLE_MS, async () => {
     // Only Node's entry has it.
     if (server.runtime === 'node') {
-      const held = await (await fetch(`${url}/gc`)).text()
+      const held = await (await fetch(`${urls[0]}/gc`)).text()
       heaps.push([passed(), Number(held) / 1024])
     }
     samples.push([passed(), await residentOf(pid)])
@@ -117,14 +132,11 @@ async function soak(name: string, server: Soaked): Promise<Outcome> {
   const stopTelling = every(PROGRESS_MS, () => tell(name, ledger, [samples, heaps], passed()))
   const until = startedAt + durationMs
   const receivers = await startReceivers()
-  const busy = [
-    ...clientsOf(receivers).map(([, acts]) => acts),
-    ...hostileClients(receivers),
-    ...(neighbour === undefined ? [] : neighbourly(neighbour)),
-  ]
-  await Promise.all(busy.map(acts => keepBusy(acts, url, ledger, until)))
+  if (neighbour !== undefined) neighbour.onKill = () => cluster && ledger.killed()
+  const busy = crowdOf(receivers, neighbour, cluster)
+  await Promise.all(busy.map(([, acts]) => keepBusy(acts, url, ledger, until)))
   await receivers.stop()
-  await neighbour?.stop()
+  await (cluster?.rest() ?? neighbour?.stop())
   await Promise.all([stopSampling(), stopTelling()])
   const seconds = passed() * 60
   const cpu = (await cpuOf(pid)) - cpuBefore
@@ -132,7 +144,8 @@ async function soak(name: string, server: Soaked): Promise<Outcome> {
   const heap = heaps.length > 0 ? growthOf(heaps) : undefined
   const most = maxSlope(name, ledger)
   const wrong = [
-    ...(await differencesAtEnd(url, ledger)),
+    ...(await differencesAtEnd(urls, ledger)),
+    ...(cluster === undefined ? [] : await stillRunning(url)),
     ...[...ledger.faults].map(([what, { count, first }]) => `${count} × ${what}: ${first}`),
     ...(neighbour === undefined ? [] : wrongWith(neighbour)),
     ...`${server.log()}\n${neighbour?.log() ?? ''}`
@@ -144,6 +157,20 @@ async function soak(name: string, server: Soaked): Promise<Outcome> {
     ...(heap === undefined ? [] : growing('the heap', heap, most)),
   ]
   return { name, ledger, seconds, cpu, memory, heap, wrong, neighbour }
+}
+
+/** All clients. */
+function crowdOf(receivers: Receivers, neighbour?: Neighbour, cluster?: Cluster): readonly Client[] {
+  const usual: readonly Client[] = [
+    ...clientsOf(receivers),
+    ...hostileClients(receivers).map((acts): Client => ['hostile', acts]),
+  ]
+  if (cluster !== undefined) {
+    return [...usual, ...clusterClients(cluster)].map(client => surviving(cluster, client))
+  }
+  return neighbour === undefined
+    ? usual
+    : [...usual, ...neighbourly(neighbour).map((acts): Client => ['kept', acts])]
 }
 
 function growthOf(samples: readonly Sample[]): Growth {
@@ -223,7 +250,7 @@ async function startWithNeighbour(): Promise<Soaked> {
   const shared = { ...env, DATABASE: join(folder.path, 'soak.db') }
   const start = () => startNode('bench/servers/node-soak.ts', { env: shared })
   const server = await start()
-  const neighbour = await startNeighbour(start, NEIGHBOUR_MS)
+  const neighbour = await startNeighbours([start], NEIGHBOUR_MS)
   const stop = async () => {
     await Promise.all([server.stop(), neighbour.stop()])
     await folder.remove()
@@ -242,6 +269,7 @@ const runtimes: readonly (readonly [name: string, start: () => Promise<Soaked>])
   ['node', () => startNode('bench/servers/node-soak.ts', { env })],
   ['neighbours', startWithNeighbour],
   ['workerd', startOnWorkerd],
+  ['cluster', () => startCluster(env, NEIGHBOUR_MS)],
 ]
 
 const outcomes: Outcome[] = []
@@ -261,6 +289,10 @@ console.log(
     ...outcomes.map(outcome => `| ${row(outcome)} |`),
   ].join('\n'),
 )
-for (const { neighbour } of outcomes) if (neighbour !== undefined) console.log(fateOf(neighbour))
+for (const { neighbour, ledger } of outcomes) {
+  if (neighbour === undefined) continue
+  console.log(fateOf(neighbour))
+  if ('cutOff' in neighbour) console.log(clusterFate(neighbour as Cluster, ledger))
+}
 for (const { name, wrong } of outcomes) for (const line of wrong) console.log(`${name}: ${line}`)
 process.exitCode = outcomes.some(({ wrong }) => wrong.length > 0) ? 1 : 0

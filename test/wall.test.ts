@@ -126,7 +126,8 @@ const KNOWS: Record<string, readonly string[]> = {
   // Of all these, types alone: see below.
   client: ['errors', 'web', 'agents', 'runs', 'http', 'metrics', 'approvals', 'sessions'],
   metrics: ['errors', 'schemas', 'core', 'wake', 'web', 'agents', 'state', 'runs', 'http'],
-  gateway: ['wake', 
+  gateway: [
+    'wake',
     'errors',
     'schemas',
     'core',

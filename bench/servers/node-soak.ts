@@ -1,6 +1,7 @@
 import process from 'node:process'
-import { memoryState } from '../../src/index.ts'
+import { memoryState, type State } from '../../src/index.ts'
 import { serve } from '../../src/runtimes/node.ts'
+import { postgresState } from '../../src/runtimes/postgres.ts'
 import { sqliteState } from '../../src/runtimes/sqlite.ts'
 import { failAtRandom } from './failing-sqlite.ts'
 import { soakHandler, soakOptions } from './soak.ts'
@@ -17,8 +18,17 @@ function held(): string {
   return String(heapUsed + external)
 }
 
-const state = DATABASE === undefined ? memoryState(retention) : sqliteState({ path: DATABASE, ...retention })
-const handler = soakHandler(soakOptions(state, maxAgeMs), held)
+const isShared = DATABASE?.startsWith('postgres://') ?? false
+
+function stateOf(): State {
+  if (DATABASE === undefined) return memoryState(retention)
+  if (isShared) return postgresState({ url: DATABASE, listenUrl: DATABASE, ...retention })
+  return sqliteState({ path: DATABASE, ...retention })
+}
+
+// Several processes are behind a proxy.
+const behind = isShared ? { trustProxy: 1 } : {}
+const handler = soakHandler({ ...soakOptions(stateOf(), maxAgeMs), ...behind }, held)
 const server = await serve(handler, { port: Number(PORT) })
-if (DATABASE !== undefined) failAtRandom()
+if (DATABASE !== undefined && !isShared) failAtRandom()
 console.log(`listening ${server.url}`)

@@ -10,8 +10,9 @@ import {
   type RunInput,
   type State,
   textOf,
+  Workflow,
 } from '../../src/index.ts'
-import { HOSTILE, KINDS, NEIGHBOUR, piece, readOrder } from '../soak/orders.ts'
+import { HOSTILE, KINDS, LASTING, NEIGHBOUR, piece, readOrder } from '../soak/orders.ts'
 
 const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
@@ -43,6 +44,21 @@ const agentOf = (name: string) =>
     },
   })
 
+/** Says its pieces, each in a step of its own. It goes on in another process if its own is killed. */
+const lasting = new Workflow({
+  name: LASTING,
+  register: false,
+  async *run(input, { step }) {
+    const { tag, pieces, pauseMs } = readOrder(textOf(input))
+    for (let i = 0; i < pieces; i++) {
+      yield yield* step(`step ${i}`, async () => {
+        await sleep(pauseMs)
+        return piece(tag, i)
+      })
+    }
+  },
+})
+
 /** Gives an identity to requests that name one, so that the service can recognize the hostile client. */
 const identify: Middleware = (request, context, next) => {
   const id = request.headers.get('x-client')
@@ -56,6 +72,7 @@ export function soakOptions(state: State, retentionMs: number): HandlerOptions {
     production: true,
     registry: false,
     agents: Object.fromEntries([...KINDS, HOSTILE, NEIGHBOUR].map(name => [name, agentOf(name)])),
+    workflows: { [LASTING]: lasting },
     middleware: [identify],
     state,
     a2a: { default: 'tasks', maxTasksPerOwner: 300, push: { allow: ['127.0.0.1'], maxTries: 2 } },

@@ -1,6 +1,6 @@
 /** The clients' own count, and its comparison with the server's metrics. */
 
-import { KINDS, type Kind, type Order } from './orders.ts'
+import { KINDS, type Kind, MAX_PIECES, type Order } from './orders.ts'
 
 interface Count {
   runs: number
@@ -11,11 +11,31 @@ interface Count {
   completion: number
 }
 
-/** Counts what went wrong, and keeps the first case of each kind in full. */
-export class Ledger {
-  readonly #counts = new Map<Kind, Count>(
+/** Milliseconds before a kill in which a process may have counted what it had not written yet, and after which clients still tell of it. */
+const UNWRITTEN_MS = 3000
+const TOLD_MS = 1000
+
+/** A run that a client has seen end. */
+interface Noted {
+  readonly at: number
+  readonly kind: Kind
+  readonly order: Order
+}
+
+const newCounts = () =>
+  new Map<Kind, Count>(
     KINDS.map(kind => [kind, { runs: 0, errors: 0, cancels: 0, tools: 0, prompt: 0, completion: 0 }]),
   )
+
+/** Counts what went wrong, and keeps the first case of each kind in full. */
+export class Ledger {
+  readonly #counts = newCounts()
+  /** Most that a killed process may have counted and not written. */
+  readonly #lost = newCounts()
+  /** Runs that may have been counted, though their clients saw no end. */
+  readonly #doubted = new Map<Kind, number>()
+  #recent: Noted[] = []
+  #killedAt = Number.NEGATIVE_INFINITY
   readonly faults: Map<string, { count: number; first: string }> = new Map()
   /** Checked events. */
   events = 0
@@ -27,16 +47,34 @@ export class Ledger {
   #highest = new Map<string, number>()
 
   /** Counts a run that has ended as its order said. A run that waits was cancelled. */
-  note(kind: Kind, { fate, pieces }: Order): void {
-    const count = this.#counts.get(kind)!
-    count.runs++
-    if (fate === 'fail') count.errors++
-    else if (fate === 'wait') count.cancels++
-    else {
-      count.prompt += 2
-      count.completion += pieces
+  note(kind: Kind, order: Order): void {
+    add(this.#counts.get(kind)!, order)
+    const at = performance.now()
+    if (at < this.#killedAt + TOLD_MS) add(this.#lost.get(kind)!, order)
+    if (this.#recent.length > 0 && this.#recent[0]!.at < at - 2 * UNWRITTEN_MS) {
+      this.#recent = this.#recent.filter(noted => noted.at > at - UNWRITTEN_MS)
     }
-    if (fate === 'tool') count.tools++
+    this.#recent.push({ at, kind, order })
+  }
+
+  /** A process is about to be killed: it may not have written all that it counted. */
+  killed(): void {
+    this.#killedAt = performance.now()
+    for (const { at, kind, order } of this.#recent.splice(0)) {
+      if (at > this.#killedAt - UNWRITTEN_MS) add(this.#lost.get(kind)!, order)
+    }
+  }
+
+  /** Runs that a kill has cut off: they may have been counted, in any way. */
+  doubt(kind: Kind, runs: number): void {
+    this.#doubted.set(kind, (this.#doubted.get(kind) ?? 0) + runs)
+  }
+
+  /** How far the metrics may be from the clients' count. */
+  get uncertain(): { readonly lost: number; readonly doubted: number } {
+    const sum = (numbers: Iterable<number>) => [...numbers].reduce((all, one) => all + one, 0)
+    const lost = sum([...this.#lost.values()].map(({ runs }) => runs))
+    return { lost, doubted: sum(this.#doubted.values()) }
   }
 
   fault(what: string, detail: string): void {
@@ -63,43 +101,74 @@ export class Ledger {
   /** The metrics that differ from the clients' count. */
   differences(text: string): string[] {
     const samples = samplesOf(text)
-    const wrong = (series: string, expected: number, isNear = false) => {
+    const wrong = (series: string, { expected, less = 0, more = 0, isNear = false }: Expected) => {
       const value = samples.get(series) ?? 0
-      const isSame = isNear ? Math.abs(value - expected) < 1e-6 * Math.max(1, expected) : value === expected
-      return isSame ? [] : [`${series} is ${value}, the client counted ${expected}`]
+      const error = isNear ? 1e-6 * Math.max(1, expected) : 0
+      const isRight = value >= expected - less - error && value <= expected + more + error
+      const spread = less + more === 0 ? '' : ` (-${less}, +${more})`
+      return isRight ? [] : [`${series} is ${value}, the client counted ${expected}${spread}`]
     }
     // A cancelled run may not have said anything yet.
     const firsts = [...this.#counts].flatMap(([kind, { runs, cancels }]) => {
       const series = `service_agent_time_to_first_token_seconds_count{agent="${kind}"}`
-      const value = samples.get(series) ?? 0
-      return value <= runs && value >= runs - cancels ? [] : [`${series} is ${value} of ${runs} runs`]
+      const less = cancels + this.#lost.get(kind)!.runs
+      return wrong(series, { expected: runs, less, more: this.#doubted.get(kind) ?? 0 })
     })
-    const gauges = ['service_open_sockets', 'service_open_streams'].flatMap(name => wrong(name, 0))
-    const ofAgents = [...this.#counts].flatMap(([kind, count]) =>
-      expectedOf(kind, count).flatMap(([series, value, isNear]) => wrong(series, value, isNear)),
+    const gauges = ['service_open_sockets', 'service_open_streams'].flatMap(name =>
+      wrong(name, { expected: 0 }),
     )
+    const ofAgents = [...this.#counts].flatMap(([kind, count]) => {
+      const lost = expectedOf(kind, this.#lost.get(kind)!)
+      const doubted = this.#doubted.get(kind) ?? 0
+      return expectedOf(kind, count).flatMap(([series, expected, most, isNear = false], at) =>
+        wrong(series, { expected, less: lost[at]![1], more: doubted * most, isNear }),
+      )
+    })
     return [...ofAgents, ...firsts, ...gauges]
   }
 }
 
-function expectedOf(kind: Kind, count: Count): [series: string, value: number, isNear?: boolean][] {
+/** The value of a series, and by how much it may be off. */
+interface Expected {
+  readonly expected: number
+  readonly less?: number
+  readonly more?: number
+  readonly isNear?: boolean
+}
+
+function add(count: Count, { fate, pieces }: Order): void {
+  count.runs++
+  if (fate === 'fail') count.errors++
+  else if (fate === 'wait') count.cancels++
+  else {
+    count.prompt += 2
+    count.completion += pieces
+  }
+  if (fate === 'tool') count.tools++
+}
+
+/** Each series with its value, and the most that one more run adds. */
+function expectedOf(
+  kind: Kind,
+  count: Count,
+): [series: string, value: number, most: number, isNear?: boolean][] {
   const { runs, errors, cancels, tools, prompt, completion } = count
   const name = (series: string, more = '') => `service_agent_${series}{agent="${kind}"${more}}`
   const outcome = (which: string) => name('runs_by_outcome_total', `,outcome="${which}"`)
   return [
-    [name('runs_total'), runs],
-    [name('errors_total'), errors],
-    [name('tokens_total'), prompt + completion],
-    [name('tool_calls_total'), tools],
-    [name('cost_usd_total'), (prompt * 3 + completion * 15) / 1e6, true],
-    [outcome('stop'), runs - errors - cancels],
-    [outcome('error'), errors],
-    [outcome('cancelled'), cancels],
-    [name('tokens_by_kind_total', ',kind="prompt"'), prompt],
-    [name('tokens_by_kind_total', ',kind="completion"'), completion],
-    [name('tool_calls_by_tool_total', ',tool="look"'), tools],
-    [name('run_duration_seconds_count'), runs],
-    [name('runs_active'), 0],
+    [name('runs_total'), runs, 1],
+    [name('errors_total'), errors, 1],
+    [name('tokens_total'), prompt + completion, MAX_PIECES + 2],
+    [name('tool_calls_total'), tools, 1],
+    [name('cost_usd_total'), (prompt * 3 + completion * 15) / 1e6, ((MAX_PIECES + 2) * 15) / 1e6, true],
+    [outcome('stop'), runs - errors - cancels, 1],
+    [outcome('error'), errors, 1],
+    [outcome('cancelled'), cancels, 1],
+    [name('tokens_by_kind_total', ',kind="prompt"'), prompt, 2],
+    [name('tokens_by_kind_total', ',kind="completion"'), completion, MAX_PIECES],
+    [name('tool_calls_by_tool_total', ',tool="look"'), tools, 1],
+    [name('run_duration_seconds_count'), runs, 1],
+    [name('runs_active'), 0, 0],
   ]
 }
 

@@ -29,36 +29,41 @@ export interface Neighbour {
   readonly era: number
   /** Whether it is running and not about to be killed. */
   readonly isThere: boolean
+  /** When the last kill was done, and when its process was back. Infinity while it is under way. */
+  readonly deadAt: number
+  readonly backAt: number
+  /** Called before a kill. */
+  onKill: () => void
   /** Runs that ended as interrupted. */
   interrupted: number
   /** The output of all its processes. */
   log(): string
+  /** Kills nothing any more. */
+  rest(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Starts the neighbour, and kills it every `killEveryMs`. */
-export async function startNeighbour(start: () => Promise<Runtime>, killEveryMs: number): Promise<Neighbour> {
-  let runtime = await start()
+/** Starts processes, and kills one of them every `killEveryMs`, in turn. The neighbour's address is the first one's. */
+export async function startNeighbours(
+  starts: readonly (() => Promise<Runtime>)[],
+  killEveryMs: number,
+): Promise<Neighbour> {
+  const runtimes = await Promise.all(starts.map(start => start()))
   let kills = 0
   let era = 0
+  let deadAt = Number.NEGATIVE_INFINITY
+  let backAt = Number.NEGATIVE_INFINITY
   let past = ''
   let isOver = false
   const stopping = Promise.withResolvers<void>()
-  const killing = (async () => {
-    while (true) {
-      await Promise.race([sleep(killEveryMs), stopping.promise])
-      if (isOver) return
-      kills++
-      era++
-      await runtime.kill()
-      past += logOf(runtime)
-      runtime = await start()
-      era++
-    }
-  })()
-  return {
+  const rest = async () => {
+    isOver = true
+    stopping.resolve()
+    await killing
+  }
+  const neighbour: Neighbour = {
     get url() {
-      return runtime.url
+      return runtimes[0]!.url
     },
     get kills() {
       return kills
@@ -69,15 +74,39 @@ export async function startNeighbour(start: () => Promise<Runtime>, killEveryMs:
     get isThere() {
       return era % 2 === 0
     },
+    get deadAt() {
+      return deadAt
+    },
+    get backAt() {
+      return backAt
+    },
+    onKill: () => {},
     interrupted: 0,
-    log: () => past + logOf(runtime),
+    log: () => past + runtimes.map(logOf).join(''),
+    rest,
     async stop() {
-      isOver = true
-      stopping.resolve()
-      await killing
-      await runtime.stop()
+      await rest()
+      await Promise.all(runtimes.map(runtime => runtime.stop()))
     },
   }
+  const killing = (async () => {
+    while (true) {
+      await Promise.race([sleep(killEveryMs), stopping.promise])
+      if (isOver) return
+      const which = kills++ % starts.length
+      const runtime = runtimes[which]!
+      neighbour.onKill()
+      era++
+      deadAt = backAt = Number.POSITIVE_INFINITY
+      await runtime.kill()
+      deadAt = performance.now()
+      past += logOf(runtime)
+      runtimes[which] = await starts[which]!()
+      backAt = performance.now()
+      era++
+    }
+  })()
+  return neighbour
 }
 
 /** Its output, without the messages about its kills. */
@@ -97,7 +126,7 @@ async function unlessKilled<T>(neighbour: Neighbour, work: () => Promise<T>): Pr
 }
 
 /** A stored run at the neighbour. If the stream is lost, the client continues at the server, and reads the end there. */
-const lostStream =
+export const lostStream =
   (neighbour: Neighbour): Act =>
   async (url, ledger) => {
     const { era } = neighbour
@@ -124,7 +153,7 @@ const lostStream =
   }
 
 /** Checks a run whose process was killed while it was running: it is interrupted, and its text is kept. */
-function expectInterrupted(neighbour: Neighbour, era: number, text: string, order: Order): void {
+export function expectInterrupted(neighbour: Neighbour, era: number, text: string, order: Order): void {
   const says = () => `${text} for ${writeOrder(order)}`
   expect(neighbour.era > era, 'interrupted, though nobody was killed', says)
   expect(textOfOrder(order).startsWith(text), 'not the text of an interrupted run', says)
@@ -132,7 +161,7 @@ function expectInterrupted(neighbour: Neighbour, era: number, text: string, orde
 }
 
 /** A task that is started at the neighbour and requested at the server until it has ended. */
-const lostTask =
+export const lostTask =
   (neighbour: Neighbour): Act =>
   async url => {
     const { era } = neighbour

@@ -10,8 +10,14 @@ export const HOSTILE = 'hostile'
 /** The agent at a process that may be killed. Its last counts are lost with the process. */
 export const NEIGHBOUR = 'neighbour'
 
+/** The workflow that goes on in another process. It is not counted. */
+export const LASTING = 'lasting'
+
 /** The end of a run: by itself, after a tool call, by a throw, or when it is stopped. */
 export type Fate = 'answer' | 'tool' | 'fail' | 'wait'
+
+/** No order has more pieces. */
+export const MAX_PIECES = 65
 
 /** The work of one run. */
 export interface Order {

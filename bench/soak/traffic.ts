@@ -1,9 +1,8 @@
 /** The kinds of traffic. Each act is one operation of a client, checked to its end. */
 
 import { createParser } from 'eventsource-parser'
-import { io, type Socket } from 'socket.io-client'
 import type { Ledger } from './ledger.ts'
-import { type Fate, type Kind, type Order, textOfOrder, writeOrder } from './orders.ts'
+import { type Fate, type Order, textOfOrder, writeOrder } from './orders.ts'
 import type { Receivers, ToldTask } from './receivers.ts'
 
 /** Milliseconds after which an answer counts as lost. */
@@ -29,7 +28,7 @@ export function whatOf(error: unknown): string {
 }
 
 export const upTo = (max: number) => Math.floor(Math.random() * max)
-const oneOf = <T>(...choices: readonly T[]): T => choices[upTo(choices.length)]!
+export const oneOf = <T>(...choices: readonly T[]): T => choices[upTo(choices.length)]!
 export const sleep = (ms: number): Promise<void> => new Promise<void>(resolve => setTimeout(resolve, ms))
 
 let orders = 0
@@ -75,7 +74,7 @@ async function expectResult(response: Response, order: Order, more = ''): Promis
   expect(result.usage.completionTokens === order.pieces, 'not the usage', says)
 }
 
-const json: Act = async (url, ledger) => {
+export const json: Act = async (url, ledger) => {
   const order = orderOf(anyEnd())
   await expectResult(await post(`${url}/api/agents/json/run`, { input: writeOrder(order) }), order)
   ledger.note('json', order)
@@ -85,6 +84,8 @@ const json: Act = async (url, ledger) => {
 export class Listener {
   text = ''
   lastId = 0
+  /** How often the run went on in another process. */
+  resumed = 0
   ending: { type: string; finishReason?: string; code?: string } | undefined
   readonly #ledger: Ledger
 
@@ -127,6 +128,11 @@ export class Listener {
     this.lastId = id
     const event = JSON.parse(data)
     if (event.type === 'text') this.text += event.text
+    // The run goes on elsewhere, and says its text again.
+    if (event.type === 'resumed') {
+      this.text = ''
+      this.resumed++
+    }
     if (event.type === 'finish' || event.type === 'error') this.ending = event
   }
 
@@ -140,7 +146,7 @@ export class Listener {
   }
 }
 
-const wholeStream: Act = async (url, ledger) => {
+export const wholeStream: Act = async (url, ledger) => {
   const order = orderOf(anyEnd())
   const listener = new Listener(ledger)
   const isWhole = await listener.read(
@@ -152,7 +158,7 @@ const wholeStream: Act = async (url, ledger) => {
 }
 
 /** A client that leaves a plain stream cancels its run. */
-const leftStream: Act = async (url, ledger) => {
+export const leftStream: Act = async (url, ledger) => {
   const order = orderOf('wait', 10 + upTo(30))
   const leaving = new AbortController()
   const response = await post(
@@ -166,7 +172,7 @@ const leftStream: Act = async (url, ledger) => {
 }
 
 /** A stored run whose connection is lost again and again, after some bytes. */
-const cutStream: Act = async (url, ledger) => {
+export const cutStream: Act = async (url, ledger) => {
   const order = orderOf(oneOf<Fate>(anyEnd(), anyEnd(), 'wait'), 5 + upTo(60))
   const listener = new Listener(ledger)
   const body = { input: writeOrder(order), background: true }
@@ -190,13 +196,13 @@ const cutStream: Act = async (url, ledger) => {
   ledger.note('followed', order)
 }
 
-async function expectCancelled(response: Response): Promise<void> {
+export async function expectCancelled(response: Response): Promise<void> {
   const text = await response.text()
   expect(response.status === 200 && JSON.parse(text).status === 'cancelled', 'not cancelled', () => text)
 }
 
 /** Checks the text. A cancelled run may not have said everything. */
-function expectWhole(listener: Listener, order: Order): void {
+export function expectWhole(listener: Listener, order: Order): void {
   if (order.fate !== 'wait') return listener.expectEnd(order)
   expect(textOfOrder(order).startsWith(listener.text), 'not the text of a stream', () => listener.text)
   expect(listener.ending?.finishReason === 'cancelled', 'not cancelled', () =>
@@ -204,65 +210,7 @@ function expectWhole(listener: Listener, order: Order): void {
   )
 }
 
-/** The events of a socket, by run. */
-class Hearing {
-  readonly #text = new Map<string, string>()
-  readonly #ends = new Map<string, PromiseWithResolvers<object>>()
-  readonly #socket: Socket
-
-  constructor(socket: Socket, ledger: Ledger) {
-    this.#socket = socket
-    socket.on('agent.chunk', ({ runId, chunk }) => {
-      ledger.events++
-      this.#text.set(runId, this.textOf(runId) + chunk)
-    })
-    for (const end of ['agent.done', 'agent.error']) {
-      socket.on(end, data => {
-        if (this.#isEnded.has(data.runId)) ledger.fault('a run that ended twice', JSON.stringify(data))
-        this.#isEnded.add(data.runId)
-        this.end(data.runId).resolve(data)
-      })
-    }
-  }
-
-  readonly #isEnded = new Set<string>()
-
-  textOf(runId: string): string {
-    return this.#text.get(runId) ?? ''
-  }
-
-  end(runId: string): PromiseWithResolvers<object> {
-    const end = this.#ends.get(runId) ?? Promise.withResolvers<object>()
-    this.#ends.set(runId, end)
-    return end
-  }
-
-  async start(order: Order): Promise<string> {
-    const { runId, ...refused } = await this.#socket
-      .timeout(PATIENCE_MS)
-      .emitWithAck('agent.run', { name: 'sockets', input: writeOrder(order) })
-    expect(runId !== undefined, 'a run refused on a socket', () => JSON.stringify(refused))
-    return runId
-  }
-}
-
-async function connected(url: string): Promise<Socket> {
-  const transports = oneOf(['websocket'], ['polling', 'websocket'], ['polling'])
-  const socket = io(`${url}/service`, { transports, forceNew: true, reconnectionDelay: 50 })
-  await reached(socket)
-  return socket
-}
-
-async function reached(socket: Socket): Promise<void> {
-  if (socket.connected) return
-  const connected = new Promise<void>((resolve, reject) => {
-    socket.once('connect', resolve)
-    socket.once('connect_error', error => reject(new Wrong('a socket that was refused', String(error))))
-  })
-  await inTime(connected, 'a socket that never came')
-}
-
-async function inTime<T>(promise: Promise<T>, what: string): Promise<T> {
+export async function inTime<T>(promise: Promise<T>, what: string): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new Wrong(what, `after ${PATIENCE_MS} ms`)), PATIENCE_MS)
   try {
@@ -270,58 +218,6 @@ async function inTime<T>(promise: Promise<T>, what: string): Promise<T> {
   } finally {
     clearTimeout(timer)
   }
-}
-
-/** Some runs on one socket. Its connection may be lost, and it may leave in the middle of a run. */
-const socketVisit: Act = async (url, ledger) => {
-  const socket = await connected(url)
-  try {
-    const hearing = new Hearing(socket, ledger)
-    const begun = Array.from({ length: 1 + upTo(4) }, () => orderOf(anyEnd()))
-    const ids = await Promise.all(begun.map(order => hearing.start(order)))
-    if (Math.random() < 0.3) await loseConnection(socket, ledger)
-    for (const [index, order] of begun.entries()) {
-      await expectSocketRun(hearing, ids[index]!, order)
-      ledger.note('sockets', order)
-    }
-    if (Math.random() < 0.4) await leaveOne(socket, hearing, ledger)
-  } finally {
-    socket.disconnect()
-  }
-}
-
-async function loseConnection(socket: Socket, ledger: Ledger): Promise<void> {
-  await sleep(upTo(30))
-  // The stock client ends an upgrade in the same turn as its last poll. If it is closed then, it keeps the poll's events, asks
-  // the server for them again, and reports both. It also does so with the stock server.
-  const engine = socket.io.engine as unknown as { readonly upgrading: boolean }
-  while (engine.upgrading) await sleep(1)
-  const gone = new Promise<void>(resolve => socket.once('disconnect', () => resolve()))
-  socket.io.engine.close()
-  await gone
-  await reached(socket)
-  ledger.cuts++
-  expect(socket.recovered, 'a socket that was not recovered', () => `${socket.id}`)
-}
-
-async function expectSocketRun(hearing: Hearing, runId: string, order: Order): Promise<void> {
-  const end = await inTime(hearing.end(runId).promise, 'a run without an end on a socket')
-  const says = () => `${JSON.stringify(end)} after ${hearing.textOf(runId)} for ${writeOrder(order)}`
-  expect(hearing.textOf(runId) === textOfOrder(order), 'not the text on a socket', says)
-  if (order.fate === 'fail') expect('code' in end && end.code === 'agent_failed', 'not the error', says)
-  else expect('finishReason' in end && end.finishReason === 'stop', 'not the end on a socket', says)
-}
-
-/** A run that is cancelled by its client's request, or because the client leaves. */
-async function leaveOne(socket: Socket, hearing: Hearing, ledger: Ledger): Promise<void> {
-  const order = orderOf('wait')
-  const runId = await hearing.start(order)
-  await sleep(upTo(50))
-  if (Math.random() < 0.5) {
-    await socket.timeout(PATIENCE_MS).emitWithAck('run.cancel', { runId })
-    await inTime(hearing.end(runId).promise, 'a cancelled run without an end on a socket')
-  } else socket.disconnect()
-  ledger.note('sockets', order)
 }
 
 export async function rpc(url: string, method: string, params: object): Promise<Response> {
@@ -356,7 +252,7 @@ export async function taskOf(response: Response): Promise<Task> {
   return answer.result
 }
 
-const sentTask: Act = async (url, ledger) => {
+export const sentTask: Act = async (url, ledger) => {
   const order = orderOf(anyEnd())
   const params = { message: messageOf(order), configuration: { blocking: true } }
   expectTask(await taskOf(await rpc(url, 'message/send', params)), order)
@@ -370,7 +266,7 @@ export function expectTask(task: Task, order: Order): void {
   expect(text === textOfOrder(order), 'not the text of a task', says)
 }
 
-const cancelledTask: Act = async (url, ledger) => {
+export const cancelledTask: Act = async (url, ledger) => {
   const order = orderOf('wait')
   const params = { message: messageOf(order), configuration: { blocking: false } }
   const { id } = await taskOf(await rpc(url, 'message/send', params))
@@ -380,7 +276,7 @@ const cancelledTask: Act = async (url, ledger) => {
   ledger.note('tasks', order)
 }
 
-const streamedTask: Act = async (url, ledger) => {
+export const streamedTask: Act = async (url, ledger) => {
   const order = orderOf(anyEnd())
   const response = await rpc(url, 'message/stream', { message: messageOf(order) })
   let text = ''
@@ -402,7 +298,7 @@ const streamedTask: Act = async (url, ledger) => {
 }
 
 /** A task with a receiver, which gets every event, in order, and the end once. */
-const pushedTask =
+export const pushedTask =
   (receivers: Receivers): Act =>
   async (url, ledger) => {
     const order = orderOf(anyEnd(), 1 + upTo(10))
@@ -427,7 +323,7 @@ const pushedTask =
     ledger.note('tasks', order)
   }
 
-const upload: Act = async (url, ledger) => {
+export const upload: Act = async (url, ledger) => {
   const order = orderOf(oneOf('answer', 'tool'), 5)
   const form = new FormData()
   form.append('input', writeOrder(order))
@@ -442,7 +338,7 @@ const upload: Act = async (url, ledger) => {
   ledger.note('uploads', order)
 }
 
-const scrape: Act = async (url, ledger) => {
+export const scrape: Act = async (url, ledger) => {
   ledger.scraped(await readMetrics(url))
   await sleep(500)
 }
@@ -454,22 +350,3 @@ export async function readMetrics(url: string): Promise<string> {
   expect(response.status === 200, 'not a scrape', () => `${response.status} ${text.slice(0, 300)}`)
   return text
 }
-
-/** The clients, each with its acts. */
-export const clientsOf = (
-  receivers: Receivers,
-): readonly (readonly [who: Kind | 'scrapes', acts: readonly Act[]])[] => [
-  ['json', [json]],
-  ['json', [json]],
-  ['streams', [wholeStream, leftStream]],
-  ['streams', [wholeStream, leftStream]],
-  ['followed', [cutStream]],
-  ['followed', [cutStream]],
-  ['sockets', [socketVisit]],
-  ['sockets', [socketVisit]],
-  ['tasks', [sentTask, cancelledTask, streamedTask]],
-  ['tasks', [sentTask, cancelledTask, streamedTask]],
-  ['tasks', [pushedTask(receivers)]],
-  ['uploads', [upload]],
-  ['scrapes', [scrape]],
-]

@@ -12,7 +12,7 @@ import { type Run, startRun } from '../runs/run.ts'
 import type { Target } from '../runs/target.ts'
 import { continuedBy, type Waiting } from '../runs/waiting.ts'
 import type { Watch } from '../runs/watch.ts'
-import { PATIENCE_MS, type Store, type Transaction } from '../state/store.ts'
+import { patienceOf, type Store, type Transaction } from '../state/store.ts'
 import { append, type Begun } from './begin-task.ts'
 import { logOf } from './log-name.ts'
 import type { Message, TaskStatus } from './model.ts'
@@ -51,11 +51,13 @@ export class LiveTask {
   /** Whether it is certain that the message becomes a task and not a bare message. */
   isTask = false
   readonly #run: Run
+  readonly #store: Store
   readonly #writing: LogWriting
   readonly #opening: Opening
 
   constructor(begun: Begun, sent: TaskMessage, target: Target, options: LiveTaskOptions) {
     const { task, view } = begun
+    this.#store = options.store
     const turn = new Turn(task)
     const mayWait = sent.mayWait || mayAnswerWithMessage(target)
     this.#opening = new Opening(task, view, { turn, mayWait })
@@ -81,7 +83,7 @@ export class LiveTask {
   /** Cancels the run and waits until its end is stored. Rejects if the store cannot be written now. */
   async cancel(): Promise<void> {
     this.stop()
-    await this.#writing.tried({ withinMs: PATIENCE_MS })
+    await this.#writing.tried({ withinMs: patienceOf(this.#store) })
   }
 
   /** Resolves once the end is stored. Rejects if the store cannot be written now. */

@@ -1,4 +1,4 @@
-import type { Reader, Transaction } from '../state/store.ts'
+import type { Transaction } from '../state/store.ts'
 
 /**
  * The numbers of an isolate's or a process's batches that have been added. There is one document for each isolate, so that a batch needs
@@ -23,27 +23,14 @@ const MAX_BEYOND = 1000
  * Stores that a batch has been added. Numbers begin with 1. Returns false if the batch was added before and is sent again.
  */
 export function noteBatch(tx: Transaction, isolate: string, place: number): boolean {
-  const places = placesOf(tx, isolate)
-  if (includes(places, place)) return false
+  const { upTo, beyond } = tx.get<Places>(ISOLATES, isolate)?.value ?? { upTo: 0, beyond: [] }
+  if (place <= upTo || beyond.includes(place)) return false
   const now = tx.now
   for (const { id } of tx.expired(ISOLATES, now, 100)) tx.delete(ISOLATES, id)
-  const value = withPlace(places.upTo, [...places.beyond, place])
+  const value = withPlace(upTo, [...beyond, place])
   // All documents have the same time, because they are never listed by time.
   tx.put(ISOLATES, { id: isolate, partition: '', at: 0, tags: {}, value, expiresAt: now + REMEMBER_MS })
   return true
-}
-
-/** Whether a batch has been added. */
-export function isNoted(tx: Reader, isolate: string, place: number): boolean {
-  return includes(placesOf(tx, isolate), place)
-}
-
-function placesOf(tx: Reader, isolate: string): Places {
-  return tx.get<Places>(ISOLATES, isolate)?.value ?? { upTo: 0, beyond: [] }
-}
-
-function includes({ upTo, beyond }: Places, place: number): boolean {
-  return place <= upTo || beyond.includes(place)
 }
 
 function withPlace(from: number, places: number[]): Places {

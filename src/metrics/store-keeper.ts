@@ -1,5 +1,5 @@
 import type { Store } from '../state/store.ts'
-import { isNoted, noteBatch } from './batch-places.ts'
+import { noteBatch } from './batch-places.ts'
 import { addBatch, type Batch, readStats, sumUp } from './batches.ts'
 import type { MetricsCore, MetricsKeeper } from './core.ts'
 
@@ -9,7 +9,7 @@ const WRITE_AFTER_MS = 100
 /** Milliseconds until the next try when the store could not be written. */
 const RETRY_MS = 2000
 
-/** Milliseconds for which a write waits for another process that writes. After that it is tried again later. */
+/** Milliseconds for which a write waits for another process that writes. After that it is tried again later. A far store takes its time. */
 const PATIENCE_MS = 250
 
 /** Most batches that wait for the store. Past it the oldest are lost. */
@@ -23,7 +23,8 @@ interface Numbered {
 
 /**
  * Keeps the counts in a store, so that they survive a restart. Several processes may share the store. `onError` is called
- * when the store cannot be written. The counts then wait in memory.
+ * when the store cannot be written. The counts then wait in memory. A snapshot of a far store has only what is written: the next one
+ * may be of another process, and no count may be less there.
  */
 export function createStoreKeeper(
   core: MetricsCore,
@@ -59,11 +60,14 @@ export function createStoreKeeper(
     if (unwritten.length === 0) return
     const batches = [...unwritten]
     try {
-      await store.write(tx => {
-        for (const { place, batch } of batches) {
-          if (name === undefined || noteBatch(tx, name, place)) addBatch(tx, batch)
-        }
-      }, PATIENCE_MS)
+      await store.write(
+        tx => {
+          for (const { place, batch } of batches) {
+            if (name === undefined || noteBatch(tx, name, place)) addBatch(tx, batch)
+          }
+        },
+        name === undefined ? PATIENCE_MS : undefined,
+      )
       unwritten = unwritten.slice(batches.length)
     } catch (error) {
       unwritten = unwritten.slice(-MAX_UNWRITTEN)
@@ -78,13 +82,9 @@ export function createStoreKeeper(
     snapshot: () =>
       inTurn(async () => {
         await writeNow()
-        const stats = await store.read(tx => [
-          ...readStats(tx),
-          ...unwritten.flatMap(({ place, batch }) =>
-            name !== undefined && isNoted(tx, name, place) ? [] : batch.stats,
-          ),
-        ])
-        return sumUp(stats, [core.gauges()])
+        const kept = await store.read(readStats)
+        const waiting = name === undefined ? unwritten.flatMap(({ batch }) => batch.stats) : []
+        return sumUp([...kept, ...waiting], [core.gauges()])
       }),
   }
 }

@@ -5,7 +5,7 @@
  */
 
 import { isTerminal, isWaiting } from '../agents/event.ts'
-import { PATIENCE_MS, type Store, type Transaction } from '../state/store.ts'
+import { patienceOf, type Store, type Transaction } from '../state/store.ts'
 import { eventToJson } from './event-json.ts'
 import type { HostSettings } from './host.ts'
 import { type LogWriterOptions, type LogWriting, writeLog } from './log-writer.ts'
@@ -64,7 +64,7 @@ export class LiveRun {
   /** Cancels the run and waits until its end is stored. Rejects where it cannot be stored now. */
   async cancel(): Promise<void> {
     this.stop()
-    await this.#writing.tried({ withinMs: PATIENCE_MS })
+    await this.#writing.tried({ withinMs: patienceOf(this.#options.store) })
   }
 
   /** Cancels the run. */

@@ -12,7 +12,7 @@ import type { Commit, Far, LogHead, Version } from './far.ts'
 import { Pass } from './pass.ts'
 import { mayPass, type Outcome, unavailable, type Work } from './patient.ts'
 import { Snapshot } from './snapshot.ts'
-import { PATIENCE_MS, type Reader, type Store, type Transaction } from './store.ts'
+import { FAR_PATIENCE_MS, type Reader, type Store, type Transaction } from './store.ts'
 
 /** Most runs of a work until all its answers are known. A work that reads a log to its end asks for twice as much each time. */
 const MAX_PASSES = 64
@@ -22,9 +22,6 @@ const MAX_WAITING = 10_000
 
 /** Most works of one commit. */
 const MAX_GATHERED = 256
-
-/** Milliseconds for which a work waits by default: the store may be busy, and far away. */
-const FAR_PATIENCE_MS = 5 * PATIENCE_MS
 
 /** Most logs that are remembered. */
 const MAX_HEADS = 10_000

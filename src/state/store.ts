@@ -139,6 +139,14 @@ export type Soon<T> = T | Promise<T>
 /** Milliseconds for which a store that cannot be read or written is tried again. */
 export const PATIENCE_MS = 1000
 
+/** The same for a far store, which may be busy. */
+export const FAR_PATIENCE_MS: number = 5 * PATIENCE_MS
+
+/** How long a store is tried again by default. */
+export function patienceOf({ isFar = false }: Pick<Store, 'isFar'>): number {
+  return isFar ? FAR_PATIENCE_MS : PATIENCE_MS
+}
+
 /**
  * A store. It returns a value if it can answer at once, otherwise a promise. If the store cannot be reached, or another
  * process is writing it, it tries again for `patienceMs` (default {@link PATIENCE_MS}) without blocking. After that it fails

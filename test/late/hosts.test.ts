@@ -84,6 +84,41 @@ async function written(acts: Parameters<typeof begin>[1], isBackground: boolean)
   return { host, id, starting, letGo }
 }
 
+/** A far store that can become slow, as a busy database is. */
+function slowing(): { store: Store; slow: () => void } {
+  const store = lateStore()
+  let ms = 0
+  const write: Store['write'] = async (work, patienceMs) => {
+    await new Promise(resolve => setTimeout(resolve, ms))
+    return store.write(work, patienceMs)
+  }
+  return {
+    store: { ...store, isFar: true, write },
+    slow() {
+      ms = 1500
+    },
+  }
+}
+
+describe.concurrent('a cancel waits for a far store that is busy', () => {
+  it('of a run', async () => {
+    const { store, slow } = slowing()
+    const host = hostOn(store)
+    const { id } = await begin(host, [{ say: 'a' }, { gate: unique('never') }])
+    slow()
+    expect(await host.cancel(id, null)).toMatchObject({ status: 'cancelled' })
+  })
+
+  it('of a task', async () => {
+    const { store, slow } = slowing()
+    const { host, target } = tasksOn(store, waits)
+    const taskId = crypto.randomUUID()
+    await host.deliver({ ...sent, taskId, message: message(), target })
+    slow()
+    expect(await host.cancel(taskId, null)).toMatchObject({ task: { status: { state: 'canceled' } } })
+  })
+})
+
 describe('a run whose start is yet to be answered', () => {
   it('does not work on once it is cancelled', async () => {
     const { host, id, starting, letGo } = await written([{ gate: unique('never') }], true)
@@ -142,7 +177,9 @@ describe('a task', () => {
     await host.settled(taskId, null)
     const following = rest(await host.follow(taskId, null, 0))
     await host.cancel(taskId, null)
-    expect(JSON.parse((await following).at(-1)!.data)).toMatchObject({ status: { state: 'canceled' } })
+    expect(JSON.parse((await following).at(-1)!.data)).toMatchObject({
+      task: { status: { state: 'canceled' } },
+    })
   })
 
   it('of the dead tells who follows it that it has failed', async () => {
