@@ -1,14 +1,37 @@
 /** A store that writes, and whose answer is lost on its way. */
 import { describe, expect, it } from 'vitest'
 import { createLocalHost } from '../../src/runs/local-host.ts'
+import { memoryStore } from '../../src/state/memory.ts'
+import { unavailable } from '../../src/state/patient.ts'
+import type { Store } from '../../src/state/store.ts'
 import { begin, ending, eventsIn, read, unique, waitFor } from '../contracts/run-host/kit.ts'
 import { SETTINGS } from '../contracts/run-host/local.ts'
 import { openGate, wasStopped } from '../contracts/run-host/scripted.ts'
-import { losingStore } from '../state/losing.ts'
 
+/** Loses the answers of so many writes from now on. */
 function losing() {
-  const { store, ...losses } = losingStore()
-  return { host: createLocalHost({ store, settings: SETTINGS, retention: {} }), ...losses }
+  const inner = memoryStore()
+  let left = 0
+  const store: Store = {
+    instance: inner.instance,
+    isShared: false,
+    isAlive: name => inner.isAlive(name),
+    read: async work => inner.read(work),
+    async write(work) {
+      const value = inner.write(work)
+      if (left > 0) {
+        left--
+        throw unavailable(new Error('the answer was lost'))
+      }
+      return value
+    },
+    close() {},
+  }
+  const host = createLocalHost({ store, settings: SETTINGS, retention: {} })
+  const lose = (count: number) => {
+    left = count
+  }
+  return { host, lose, hasLost: () => left === 0 }
 }
 
 describe('an answer of the store that is lost', () => {
