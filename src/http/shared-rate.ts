@@ -18,7 +18,9 @@ export interface Taken {
   readonly taken: number
   /** Requests that all have taken, these too. */
   readonly count: number
-  /** Milliseconds until the window ends. */
+  /** When the window ends by the store's clock, in milliseconds since 1970: no two windows of a client end at the same time. */
+  readonly endsAt: number
+  /** Milliseconds until then. */
   readonly endsInMs: number
 }
 
@@ -35,22 +37,24 @@ export function takeRequests(
   if (before === undefined) for (const { id } of tx.expired(WINDOWS, now, 100)) tx.delete(WINDOWS, id)
   const used = before?.value ?? 0
   const taken = Math.max(0, Math.min(wanted, max - used))
-  const expiresAt = before?.expiresAt ?? now + windowMs
-  const value = used + taken
+  const endsAt = before?.expiresAt ?? now + windowMs
+  const count = used + taken
   if (taken > 0) {
-    const document = { id: key, partition: '', at: now, tags: {}, value, expiresAt }
+    const document = { id: key, partition: '', at: now, tags: {}, value: count, expiresAt: endsAt }
     tx.put(WINDOWS, document, { leaves: 'first' })
   }
-  return { taken, count: value, endsInMs: expiresAt - now }
+  return { taken, count, endsAt, endsInMs: endsAt - now }
 }
 
-/** The requests of a client that this process may allow. */
+/** The requests of a client's window that this process may allow. */
 interface Share {
   readonly endsAt: number
-  /** Requests that all had taken when this process took its last ones. */
-  readonly count: number
+  /** When the window ends by the store's clock. */
+  readonly storeEndsAt: number
+  /** Requests that all have taken, as far as this process knows. */
+  count: number
   /** Requests that this process has taken. */
-  readonly own: number
+  own: number
   left: number
 }
 
@@ -75,9 +79,14 @@ export function createSharedCount(
     asking.delete(key)
     const before = known(key)
     const more = ahead && before ? Math.min(before.own, Math.floor((max - before.count) / 4)) : 0
-    const { taken, count, endsInMs } = await take(key, wanted + more)
-    const { own = 0, left = 0 } = known(key) ?? {}
-    return shares.set(key, { endsAt: Date.now() + endsInMs, count, own: own + taken, left: left + taken })
+    const { taken, count, endsAt: storeEndsAt, endsInMs } = await take(key, wanted + more)
+    let share = known(key)
+    if (share?.storeEndsAt !== storeEndsAt)
+      share = shares.set(key, { endsAt: Date.now() + endsInMs, storeEndsAt, count, own: 0, left: 0 })
+    share.count = Math.max(share.count, count)
+    share.own += taken
+    share.left += taken
+    return share
   }
 
   const next = (key: string) => {

@@ -1,8 +1,9 @@
 import process from 'node:process'
 import { serve } from '../../../src/runtimes/node.ts'
-import { sqliteState } from '../../../src/runtimes/sqlite.ts'
 import { limitedHandler, limitedOptions } from '../../contracts/limited.ts'
+import { stateAt } from './state.ts'
 
-const { DATABASE: path = ':memory:', PORT } = process.env
-const server = await serve(limitedHandler(limitedOptions(sqliteState({ path }))), { port: Number(PORT) })
+const { DATABASE, PORT } = process.env
+const handler = limitedHandler(limitedOptions(await stateAt(DATABASE)))
+const server = await serve(handler, { port: Number(PORT) })
 console.log(`listening ${server.url}`)
