@@ -21,8 +21,14 @@ import { served } from './served.ts'
 /** Starts the service with some settings. */
 export type Deploy = (settings: SettingsName) => Promise<Deployment>
 
+/** Where it runs. */
+interface RunsHost extends Host {
+  /** Events of the streams that are cut after each of them. Default: 50. */
+  readonly cutEvents?: number
+}
+
 /** The whole contract, except what the host itself decides. */
-export function runsContract(deploy: Deploy, host: Host = {}): void {
+export function runsContract(deploy: Deploy, { cutEvents = 50, ...host }: RunsHost = {}): void {
   describe('stored runs', () => {
     const server = served(() => deploy('usual'))
     describe.concurrent('over HTTP', () => {
@@ -41,7 +47,7 @@ export function runsContract(deploy: Deploy, host: Host = {}): void {
         unkeptCases(server)
       })
     })
-    cuttingCases(server)
+    cuttingCases(server, cutEvents)
     sizeCases(server)
     describe('the log', () => runLogCases(server))
   })

@@ -67,7 +67,7 @@ describe('a Node route', () => {
   describe('metrics', () =>
     countingCases(
       served(() => deploy('metrics')('')),
-      1000,
+      500,
       'polling',
     ))
 })

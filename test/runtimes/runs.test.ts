@@ -12,6 +12,6 @@ const deployments: Readonly<Record<string, Deploy>> = {
   'workerd, in Durable Objects': workerd,
 }
 
-describe('Node, in memory', () => runsContract(nodeInMemory))
+describe('Node, in memory', () => runsContract(nodeInMemory, { cutEvents: 200 }))
 
 describe.each(Object.entries(deployments))('%s', ELSEWHERE, (_, deploy) => runsContract(deploy))

@@ -3,9 +3,8 @@ import { untimedText } from '../../support.ts'
 import { jsonRequest } from '../http/client.ts'
 import { acceptGated, ask, openGate, type Server, streamRequest, withoutComments } from './client.ts'
 
-const COUNT = 200
 const path = '/api/agents/counts/stream'
-const request = (): RequestInit => jsonRequest({ input: String(COUNT), background: true })
+const request = (count: number): RequestInit => jsonRequest({ input: String(count), background: true })
 
 /** Where to cut: after this many events, and at which fraction of the next one (0 to 1). */
 interface Cut {
@@ -67,8 +66,8 @@ async function readAgain(server: Server, id: string): Promise<string> {
 }
 
 /** Starts a run, cuts its stream while it is running, resumes it, and joins both parts. */
-async function cutOnce(server: Server, cut: Cut): Promise<Joined> {
-  const response = await fetch(`${server().url}${path}`, request())
+async function cutOnce(server: Server, count: number, cut: Cut): Promise<Joined> {
+  const response = await fetch(`${server().url}${path}`, request(count))
   const id = response.headers.get('x-run-id') ?? ''
   const { whole, lastId } = wholeOf(await readTo(response, cut))
   const rest = await resume(server, id, lastId)
@@ -77,11 +76,11 @@ async function cutOnce(server: Server, cut: Cut): Promise<Joined> {
 }
 
 /** Starts a run and cuts its stream after each event, at the boundary or inside the next event. */
-async function cutAgainAndAgain(server: Server, into: number): Promise<Joined> {
-  let response = await fetch(`${server().url}${path}`, request())
+async function cutAgainAndAgain(server: Server, count: number, into: number): Promise<Joined> {
+  let response = await fetch(`${server().url}${path}`, request(count))
   const id = response.headers.get('x-run-id') ?? ''
   let joined = ''
-  for (let index = 0; index < COUNT; index++) {
+  for (let index = 0; index < count; index++) {
     const { whole, lastId } = wholeOf(await readTo(response, { events: 1, into }))
     joined += whole
     response = await resume(server, id, lastId)
@@ -98,16 +97,17 @@ async function eachAtOnce<T>(items: readonly T[], width: number, work: (item: T)
   await Promise.all(Array.from({ length: width }, worker))
 }
 
-export function cuttingCases(server: Server): void {
-  describe('a stream of 200 events that is cut and resumed', () => {
+/** The cases, for streams of `count` events. Their number of requests grows with its square. */
+export function cuttingCases(server: Server, count: number): void {
+  describe(`a stream of ${count} events that is cut and resumed`, () => {
     const uncut = async () => {
-      const text = withoutComments(await (await fetch(`${server().url}${path}`, request())).text())
+      const text = withoutComments(await (await fetch(`${server().url}${path}`, request(count))).text())
       const ids = [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id))
-      expect(ids).toEqual(Array.from({ length: COUNT + 1 }, (_, index) => index + 1))
+      expect(ids).toEqual(Array.from({ length: count + 1 }, (_, index) => index + 1))
       return text
     }
-    const boundaries = Array.from({ length: COUNT + 2 }, (_, events) => ({ events, into: 0 }))
-    const insides = Array.from({ length: COUNT + 1 }, (_, events) => ({
+    const boundaries = Array.from({ length: count + 2 }, (_, events) => ({ events, into: 0 }))
+    const insides = Array.from({ length: count + 1 }, (_, events) => ({
       events,
       // In the id, between the lines, in the data, and directly before the blank line that ends the event.
       into: [0.05, 0.15, 0.5, 1][events % 4]!,
@@ -121,7 +121,7 @@ export function cuttingCases(server: Server): void {
       async (_, cuts) => {
         const whole = await uncut()
         await eachAtOnce(cuts, 8, async cut => {
-          const { joined, uncut: again } = await cutOnce(server, cut)
+          const { joined, uncut: again } = await cutOnce(server, count, cut)
           // No two runs have the same times.
           const isSame = joined === again && untimedText(joined) === untimedText(whole)
           if (!isSame) expect(joined, JSON.stringify(cut)).toBe(again)
@@ -135,7 +135,7 @@ export function cuttingCases(server: Server): void {
       ['at its boundary', 0],
       ['inside the next one', 0.5],
     ])('after each event %s, again and again, equals the uncut one', async (_, into) => {
-      const { joined, uncut: again } = await cutAgainAndAgain(server, into)
+      const { joined, uncut: again } = await cutAgainAndAgain(server, count, into)
       expect(joined).toBe(again)
       expect(untimedText(joined)).toBe(untimedText(await uncut()))
     })
@@ -157,13 +157,13 @@ export function cuttingCases(server: Server): void {
     })
 
     it('see the same bytes of a run that never pauses', async () => {
-      const started = await fetch(`${server().url}${path}`, request())
+      const started = await fetch(`${server().url}${path}`, request(count))
       const id = started.headers.get('x-run-id') ?? ''
       const responses = await Promise.all(Array.from({ length: 49 }, () => streamRequest(server, id)))
       const texts = await Promise.all([started, ...responses].map(response => response.text()))
       const streams = new Set(texts.map(withoutComments))
       expect(streams.size).toBe(1)
-      expect((await ask(server, `/api/runs/${id}/stream?after=200`)).text).toContain('"finish"')
+      expect((await ask(server, `/api/runs/${id}/stream?after=${count}`)).text).toContain('"finish"')
     })
   })
 }
