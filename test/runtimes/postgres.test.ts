@@ -159,6 +159,17 @@ describe('postgresState', () => {
   })
 })
 
+describe('a database that cannot be reached', () => {
+  it('is told with what is wrong with it', async () => {
+    const refused = { code: 'state_unavailable', cause: { code: 'ECONNREFUSED' } }
+    const driver = postgresDriver('postgres://x@127.0.0.1:1/x', { max: 1, prepare: false, ssl: undefined })
+    const store = postgresStore({ driver, schema: 's' })
+    await expect(store.read(tx => tx.count('c'), 500)).rejects.toMatchObject(refused)
+    await expect(store.write(countUp, 500)).rejects.toMatchObject(refused)
+    await store.close()
+  })
+})
+
 describe('a log that is heard', () => {
   it('tells of what another process writes, whatever its name is', async () => {
     const schema = newSchema()
