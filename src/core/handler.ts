@@ -106,8 +106,15 @@ export function serve<Names extends Served>(core: Core): Handler<Names> {
   life.regularly(lookAfter)
   for (const { begin } of mounted) begin?.()
   const handler = (request: Request, argument?: unknown): Promise<Response> => {
-    life.onRequest(platformOf(argument).isIsolated === true)
-    return dispatch(request, argument)
+    const { isIsolated = false, keepAlive } = platformOf(argument)
+    life.onRequest(isIsolated)
+    const response = dispatch(request, argument)
+    return keepAlive === undefined ? response : keptAlive(response, keepAlive)
+  }
+  const keptAlive = async (answer: Promise<Response>, keepAlive: (promise: Promise<unknown>) => void) => {
+    const response = await answer
+    if (core.working.size > 0) keepAlive(core.working.finished())
+    return response
   }
   if (core.addressOf === undefined) withNoAddress(handler, core.onNoAddress)
   return withCore(withDrain(withLife(handler, life), core.working.drain), core)

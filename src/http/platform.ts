@@ -25,6 +25,11 @@ export interface Platform {
   readonly requestId?: string | undefined
   /** Keeps the runtime alive until a promise settles, after the response too. */
   readonly waitUntil?: ((promise: Promise<unknown>) => void) | undefined
+  /**
+   * The same, for a runtime that is frozen after its responses: it is kept alive until the runs that are at work have ended. Absent
+   * where a process lives on by itself.
+   */
+  readonly keepAlive?: ((promise: Promise<unknown>) => void) | undefined
   /** Requests of one deployment do not share memory: what is kept there is not found again. */
   readonly isIsolated?: boolean | undefined
   /**

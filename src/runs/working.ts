@@ -1,6 +1,6 @@
 /** The runs of a service that are at work in this process, so that a server that closes can let them end. */
 
-import { breathe, createWake } from '../wake.ts'
+import { breathe, createWake, deferred } from '../wake.ts'
 
 /** The part of a run that is used. */
 interface Cancellable {
@@ -16,6 +16,8 @@ export interface WorkingRuns {
   readonly size: number
   /** Resolves once none is at work. */
   idle(): Promise<void>
+  /** Resolves once those that are at work now have ended, and their ends are stored. */
+  finished(): Promise<void>
   /**
    * Resolves once none is at work. After `graceMs` milliseconds those that can go on in another process are left to it, and all others
    * are cancelled.
@@ -47,20 +49,30 @@ export function createWorkingRuns(): WorkingRuns {
     while (storing.size > 0 && !isLate) await Promise.race([Promise.all(storing).then(breathe), lateness])
     clearTimeout(timer)
   }
+  const idle = async () => {
+    while (runs.size > 0) await ended.wait()
+  }
   return {
     add: run => void runs.add(run),
     delete(run) {
       runs.delete(run)
-      if (runs.size === 0) ended.fire()
+      ended.fire()
     },
     get size() {
       return runs.size
     },
-    idle: () => (runs.size === 0 ? Promise.resolve() : ended.wait()),
+    idle,
+    async finished() {
+      const now = [...runs]
+      while (now.some(run => runs.has(run))) await ended.wait()
+      await breathe()
+      await kept()
+    },
     async drain(graceMs) {
       if (runs.size === 0) return
-      const timer = setTimeout(ended.fire, graceMs)
-      await ended.wait()
+      const late = deferred<void>()
+      const timer = setTimeout(late.resolve, graceMs)
+      await Promise.race([idle(), late.promise])
       clearTimeout(timer)
       await Promise.all([...runs].map(run => run.retire()))
       // Whoever reads a run hears of its end, and keeps it, in the same turn.

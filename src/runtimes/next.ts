@@ -16,8 +16,8 @@ export type { Fetch }
 /** Settings that Next.js itself does not provide. */
 export interface RouteOptions {
   /**
-   * Keeps Next.js alive until a promise settles: give it `after` of `next/server`. Default: the `waitUntil` of the hosting
-   * platform, if it offers one. A process of `next start` needs none, since it stays alive.
+   * Keeps Next.js alive until a promise settles, such as a run in the background: give it `after` of `next/server`. Default: the
+   * `waitUntil` of the hosting platform, if it offers one. A process of `next start` needs none, since it stays alive.
    */
   readonly waitUntil?: (promise: Promise<unknown>) => void
   /**
@@ -49,15 +49,18 @@ export function nextHandlers(handler: Fetch, options: RouteOptions = {}): Route 
   // The warning comes at the start, since requests give no more information.
   if (trustedHeader === undefined) tellNoAddress(handler)
   const addressOf = createAddressReader(trustedHeader, () => {})
-  const answer: RouteHandler = async request =>
-    handler(
+  const answer: RouteHandler = async request => {
+    const hold = waitUntil ?? hostsWaitUntil()
+    return handler(
       asSent(request),
       platform({
         ip: addressOf(request.headers, undefined),
         isIsolated: 'EdgeRuntime' in globalThis,
-        waitUntil: waitUntil ?? hostsWaitUntil(),
+        waitUntil: hold,
+        keepAlive: hold,
       }),
     )
+  }
   return {
     GET: answer,
     HEAD: answer,
