@@ -9,13 +9,14 @@ import { join } from 'node:path'
 import { createLocalTaskHost } from '../src/a2a/local-task-host.ts'
 import { Fold } from '../src/agents/fold.ts'
 import { Agent } from '../src/index.ts'
-import type { HostSettings, RunQuery } from '../src/runs/host.ts'
+import type { RunQuery } from '../src/runs/host.ts'
 import { listRuns } from '../src/runs/list.ts'
 import { memoryState } from '../src/runs/local-state.ts'
 import { RUNS, toDocument } from '../src/runs/record.ts'
 import { sqliteState } from '../src/runtimes/sqlite.ts'
 import type { Store } from '../src/state/store.ts'
 import { median } from './measure.ts'
+import { SETTINGS } from './settings.ts'
 
 const RUN_COUNT = 200_000
 const CHUNKS = 32_000
@@ -89,19 +90,6 @@ function chunks(): void {
   row(`fold an artifact of ${CHUNKS.toLocaleString('en')} chunks, once`, `${ms} ms | `)
 }
 
-const settings: HostSettings = {
-  production: true,
-  timeoutMs: 600_000,
-  maxEvents: 1_000_000,
-  maxLength: 32 * 1024 * 1024,
-  maxBytes: 64 * 1024 * 1024,
-  disconnect: 'continue',
-  maxFollowers: 100,
-  maxRunning: 1000,
-  maxRunningPerOwner: 1000,
-  retentionMs: 86_400_000,
-}
-
 /** A task whose agent has said many words and stays silent. */
 async function longTask(name: string, store: Store): Promise<void> {
   const spoken = Promise.withResolvers<void>()
@@ -119,7 +107,7 @@ async function longTask(name: string, store: Store): Promise<void> {
   const bounds = { maxTasksPerOwner: 1000, maxHistory: 100, push: undefined, onGivenUp: () => {} }
   const host = createLocalTaskHost({
     store,
-    settings: { ...settings, ...bounds },
+    settings: { ...SETTINGS, ...bounds },
     retention: {},
     agentOf: () => target,
   })

@@ -8,13 +8,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { State } from '../src/core/options.ts'
 import { createHandler, type Handler, memoryState } from '../src/index.ts'
-import type { HostSettings, RunHost } from '../src/runs/host.ts'
+import type { RunHost } from '../src/runs/host.ts'
 import { createLocalHost } from '../src/runs/local-host.ts'
 import type { LocalState } from '../src/runs/local-state.ts'
 import { sqliteState } from '../src/runtimes/sqlite.ts'
 import { type Runtime, startWorkerd } from '../test/runtimes/harness.ts'
 import { type Comparison, compare, microseconds, table } from './measure.ts'
 import { echo, many, STREAM_EVENTS } from './servers/agents.ts'
+import { SETTINGS } from './settings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'servable-bench-'))
 const step = (text: string) => console.error(`… ${text}`)
@@ -50,26 +51,13 @@ function handlerOn(state: State): Handler {
   return createHandler({ registry: false, production: true, agents: { many }, state })
 }
 
-const settings: HostSettings = {
-  production: true,
-  timeoutMs: 600_000,
-  maxEvents: 1_000_000,
-  maxLength: 1_000_000,
-  maxBytes: 16_000_000,
-  disconnect: 'continue',
-  maxFollowers: 100,
-  maxRunning: 1000,
-  maxRunningPerOwner: 1000,
-  retentionMs: 86_400_000,
-}
-
 const target = { kind: 'agent', name: 'echo', servable: echo } as const
 const start = (host: RunHost, owner: string) =>
   host.start({ target, input: 'x', options: {}, owner, isBackground: true })
 
 /** A host with this many ended runs of one owner. */
 async function filled(state: LocalState, runs: number): Promise<{ host: RunHost; id: string }> {
-  const host = createLocalHost({ ...state, settings })
+  const host = createLocalHost({ ...state, settings: SETTINGS })
   const never = new AbortController().signal
   let id = ''
   for (let i = 0; i < runs; i++) {

@@ -17,7 +17,9 @@ import {
   oneOf,
   orderOf,
   PATIENCE_MS,
+  patiently,
   post,
+  REFUSED,
   sleep,
   upTo,
   Wrong,
@@ -35,6 +37,8 @@ export interface Cluster extends Neighbour {
   readonly urls: readonly string[]
   /** Acts that a kill has cut off. */
   cutOff: number
+  /** Acts that ended since the state was busy. */
+  refused: number
   /** How often workflows went on in another process. */
   resumed: number
 }
@@ -75,7 +79,7 @@ export async function startCluster(env: Record<string, string>, killEveryMs: num
     [...ports, ...ports].map(port => `127.0.0.1:${port}`),
   )
   const urls = ports.map(port => `http://127.0.0.1:${port}`)
-  const cluster: Cluster = Object.assign(neighbour, { urls, cutOff: 0, resumed: 0 })
+  const cluster: Cluster = Object.assign(neighbour, { urls, cutOff: 0, refused: 0, resumed: 0 })
   const stop = async () => {
     await nginx.stop()
     await Promise.all([server.stop(), neighbour.stop()])
@@ -96,8 +100,12 @@ function isExcused({ deadAt, backAt }: Neighbour, since: number, isSocket = fals
 export function surviving(cluster: Cluster, [who, acts]: Client): Client {
   if (who === 'followed') return [who, [keptRun(cluster)]]
   const isSocket = who === 'sockets'
-  const cutOff = (ledger: Ledger) => {
-    cluster.cutOff++
+  /** Counts what may have come of an act that has failed. Throws the failure if nothing excuses it. */
+  const failed = (error: unknown, since: number, ledger: Ledger) => {
+    const what = error instanceof Wrong ? error.what : ''
+    if (what === REFUSED) cluster.refused++
+    else if (NEVER.test(what) || !isExcused(cluster, since, isSocket)) throw error
+    else cluster.cutOff++
     const kind = KINDS.find(each => each === who)
     if (kind !== undefined) ledger.doubt(kind, isSocket ? MAX_RUNS : 1)
   }
@@ -108,9 +116,7 @@ export function surviving(cluster: Cluster, [who, acts]: Client): Client {
       try {
         await act(url, ledger)
       } catch (error) {
-        const isWrong = error instanceof Wrong && NEVER.test(error.what)
-        if (isWrong || !isExcused(cluster, since, isSocket)) throw error
-        cutOff(ledger)
+        failed(error, since, ledger)
       }
     }
   return [who, acts.map(survivor)]
@@ -131,7 +137,7 @@ async function again<T>(cluster: Cluster, work: () => Promise<T>): Promise<T> {
   while (true) {
     const since = performance.now()
     try {
-      return await work()
+      return await patiently(work)
     } catch (error) {
       if (error instanceof Wrong || !isExcused(cluster, since)) throw error
       await sleep(100)
@@ -142,6 +148,7 @@ async function again<T>(cluster: Cluster, work: () => Promise<T>): Promise<T> {
 /** Rejects if nginx answers for a process that it has lost. */
 function reached(response: Response): Response {
   if (response.status === 502) throw new Error('nginx answers 502')
+  if (response.status === 503) throw new Wrong(REFUSED, 'with 503')
   return response
 }
 
@@ -232,9 +239,9 @@ export async function stillRunning(url: string): Promise<string[]> {
 }
 
 /** What became of the work of those that were killed, in words. */
-export function clusterFate({ cutOff, resumed }: Cluster, { uncertain }: Ledger): string {
+export function clusterFate({ cutOff, refused, resumed }: Cluster, { uncertain }: Ledger): string {
   return (
-    `Kills cut ${cutOff} acts off; workflows went on in another process ${resumed} times. ` +
+    `Kills cut ${cutOff} acts off; ${refused} were refused since the state was busy; workflows went on in another process ${resumed} times. ` +
     `The metrics may lack ${uncertain.lost} runs, and may have ${uncertain.doubted} more.`
   )
 }

@@ -7,6 +7,7 @@ import {
   type Act,
   anyEnd,
   expect,
+  expectState,
   inTime,
   oneOf,
   orderOf,
@@ -53,6 +54,7 @@ class Hearing {
     const { runId, ...refused } = await this.#socket
       .timeout(PATIENCE_MS)
       .emitWithAck('agent.run', { name: 'sockets', input: writeOrder(order) })
+    if (runId === undefined) expectState(JSON.stringify(refused))
     expect(runId !== undefined, 'a run refused on a socket', () => JSON.stringify(refused))
     return runId
   }

@@ -20,6 +20,27 @@ export class Wrong extends Error {
   }
 }
 
+/** What a client is told that shall try again later: the state is away, or busy. */
+export const REFUSED = 'refused: the state cannot be reached'
+
+/** Throws {@link REFUSED} if an answer says so. */
+export function expectState(text: string): void {
+  if (/"code":"state_unavailable"|The state cannot be reached/.test(text)) throw new Wrong(REFUSED, text)
+}
+
+/** Asks again while the state cannot be reached. */
+export async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  const until = performance.now() + PATIENCE_MS
+  while (true) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof Wrong && error.what === REFUSED) || performance.now() > until) throw error
+      await sleep(1000)
+    }
+  }
+}
+
 /** A short description of a rejection. */
 export function whatOf(error: unknown): string {
   if (error instanceof Wrong) return error.what
@@ -67,6 +88,7 @@ async function expectResult(response: Response, order: Order, more = ''): Promis
     expect(response.status === 500 && JSON.parse(text).code === 'agent_failed', 'not the failure', says)
     return
   }
+  expectState(text)
   expect(response.status < 500, 'a 5xx', says)
   expect(response.status === 200, 'not a 200', says)
   const result = JSON.parse(text)
@@ -246,6 +268,7 @@ export interface Task {
 
 export async function taskOf(response: Response): Promise<Task> {
   const text = await response.text()
+  expectState(text)
   const answer = response.status === 200 ? JSON.parse(text) : {}
   const what = response.status >= 500 ? 'a 5xx' : 'not a task'
   expect(answer.result !== undefined, what, () => `${response.status} ${text.slice(0, 500)}`)
@@ -271,7 +294,7 @@ export const cancelledTask: Act = async (url, ledger) => {
   const params = { message: messageOf(order), configuration: { blocking: false } }
   const { id } = await taskOf(await rpc(url, 'message/send', params))
   await sleep(upTo(60))
-  const task = await taskOf(await rpc(url, 'tasks/cancel', { id }))
+  const task = await patiently(async () => taskOf(await rpc(url, 'tasks/cancel', { id })))
   expect(task.status.state === 'canceled', 'not a cancelled task', () => JSON.stringify(task).slice(0, 800))
   ledger.note('tasks', order)
 }
@@ -284,6 +307,7 @@ export const streamedTask: Act = async (url, ledger) => {
   const parser = createParser({
     onEvent({ data }) {
       ledger.events++
+      expectState(data)
       const { result } = JSON.parse(data)
       state = result.status?.state ?? state
       text += (result.artifact?.parts ?? []).map((part: { text?: string }) => part.text ?? '').join('')

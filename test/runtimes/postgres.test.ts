@@ -170,6 +170,18 @@ describe('a database that cannot be reached', () => {
   })
 })
 
+it('compiles no function at its calls, however large the tables are', async () => {
+  const schema = newSchema()
+  await open(schema).read(() => {})
+  const driver = connect()
+  const rows = await driver.query(
+    "SELECT proname FROM pg_proc WHERE pronamespace::regnamespace::text = $1::text AND prosrc LIKE '%documents%' AND 'jit=off' = ANY (proconfig)",
+    [schema],
+  )
+  await driver.end()
+  expect(rows.map(({ proname }) => proname).sort()).toEqual(['commit_1', 'look_1'])
+})
+
 describe('a log that is heard', () => {
   it('tells of what another process writes, whatever its name is', async () => {
     const schema = newSchema()

@@ -173,10 +173,12 @@ class Statement {
   }
 
   /** The documents that a search looks at: those of the tag that the fewest have, of the tags with an index. */
-  #looked(ask: { readonly collection: string } & Filter & Pick<Partial<ListQuery>, 'after'>): string {
+  #looked(
+    ask: { readonly collection: string } & Filter & Partial<Pick<ListQuery, 'after' | 'limit'>>,
+  ): string {
     const since = ask.since === undefined ? '' : ` AND at >= ${this.#number(ask.since)}`
     const all = `${this.#in(ask)}${since}`
-    const looks = this.#limit(ask.looks)
+    const looks = this.#limit(looksOf(ask))
     const ways = Object.entries(ask.tags ?? {}).flatMap(([tag, value]) =>
       INDEXED_TAGS.includes(tag) ? `${all} AND ${tagColumn(tag)} COLLATE "C" = ${this.#text(value)}` : [],
     )
@@ -224,6 +226,13 @@ class Statement {
   #limit(limit: number): string {
     return `${this.#number(Math.min(limit, MAX_LIMIT))}::bigint`
   }
+}
+
+/** Most documents that a search reads. Where an index has all that match, in their order, it reads one more than it gives. */
+function looksOf({ tags = {}, looks, limit = looks }: Filter & { readonly limit?: number }): number {
+  const names = Object.keys(tags)
+  const isExact = names.length === 0 || (names.length === 1 && INDEXED_TAGS.includes(names[0]!))
+  return isExact ? Math.min(looks, limit + 1) : looks
 }
 
 /** Rows in their order, as a list. */
