@@ -87,19 +87,11 @@ export const MIGRATIONS: readonly Migration[] = [
 /** Milliseconds for a migration: others may be at it, and an index of a large table takes its time. */
 const MIGRATE_MS = 60_000
 
-<<<<<<< HEAD
-/** Every part of a commit finds its rows by an index, however few rows a table had when its plan was made. */
-const BY_INDEX = 'SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off'
-=======
-/** The version of the schema that this version of servable makes. */
-export const SCHEMA_VERSION: number = MIGRATIONS.length
-
 /**
  * Every part of a commit finds its rows by an index, however few rows a table had when its plan was made. Nothing is compiled: for a table
  * of a million rows PostgreSQL would compile the function at each call, which takes a second and more.
  */
 const BY_INDEX = 'SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off'
->>>>>>> bench
 
 /** A member of the given JSON, as an array. */
 function column(path: string, type: string): string {
