@@ -118,8 +118,7 @@ async function loseConnection(socket: Socket, ledger: Ledger): Promise<void> {
 async function expectSocketRun(hearing: Hearing, runId: string, order: Order): Promise<void> {
   const end = await inTime(hearing.end(runId).promise, 'a run without an end on a socket')
   const says = () => `${JSON.stringify(end)} after ${hearing.textOf(runId)} for ${writeOrder(order)}`
-  // Its process was killed, perhaps before the run was written.
-  if ('code' in end && (end.code === 'interrupted' || end.code === 'run_not_found')) {
+  if ('code' in end && end.code === 'interrupted') {
     expect(textOfOrder(order).startsWith(hearing.textOf(runId)), 'not the text on a socket', says)
     throw new Wrong('a run on a socket that was cut off', says())
   }
