@@ -9,7 +9,6 @@ import { collect } from './socket-gc.ts'
 
 const { PORT = 0, RETENTION_MS = 120_000, DATABASE } = process.env
 const maxAgeMs = Number(RETENTION_MS)
-const retention = { maxRuns: 200, maxAgeMs }
 
 /** Collects garbage, and gives the bytes in use after that. */
 function held(): string {
@@ -19,6 +18,9 @@ function held(): string {
 }
 
 const isShared = DATABASE?.startsWith('postgres://') ?? false
+
+// The runs of a process that was killed end seconds later. They must not be among the oldest, which leave, before anyone has read that.
+const retention = { maxRuns: isShared ? 5000 : 200, maxAgeMs }
 
 function stateOf(): State {
   if (DATABASE === undefined) return memoryState(retention)
