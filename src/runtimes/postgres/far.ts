@@ -135,7 +135,7 @@ class Statement {
       case 'search':
         return this.#search(ask)
       case 'countMatching':
-        return `(${this.#looked(ask)} SELECT to_json(count(*)) FROM looked ${this.#tagged(ask.tags)})`
+        return this.#countMatching(ask)
       case 'withPrefix': {
         const [from, to] = [this.#text(ask.prefix), this.#text(`${ask.prefix}\u{10ffff}`)]
         const limit = this.#limit(ask.limit)
@@ -164,35 +164,54 @@ class Statement {
     return `$${this.values.push(JSON.stringify(value))}::text`
   }
 
+  /** It reads no further than to what it gives. Only where that is not enough, it needs the last document that it may look at. */
   #search(ask: Asks['search']): string {
-    const matching = `SELECT ${DOCUMENT} AS j FROM looked ${this.#tagged(ask.tags)} ${NEWEST} LIMIT ${this.#limit(ask.limit + 1)}`
+    const { fewest, ways } = this.#ways(ask, 2 * (ask.limit + 1))
+    const [looks, more] = [this.#limit(ask.looks), this.#limit(ask.limit + 1)]
+    const tagged = this.#tagged(ask.tags)
+    const found = ways.map(
+      way =>
+        `(SELECT * FROM (SELECT * ${way} ${NEWEST} LIMIT ${looks}) looked ${tagged} ${NEWEST} LIMIT ${more})`,
+    )
+    const last = ways.map(
+      way => `(SELECT json_build_array(at, id) AS j ${way} ${NEWEST} OFFSET ${looks} - 1 LIMIT 1)`,
+    )
     return (
-      `(${this.#looked(ask)} SELECT json_build_array(${many(matching)}, (SELECT count(*) FROM looked),` +
-      ' (SELECT json_build_array(at, id) FROM looked ORDER BY at, id LIMIT 1)))'
+      `(WITH ${fewest} found AS MATERIALIZED (${found.join(' UNION ALL ')})` +
+      ` SELECT json_build_array(${many(`SELECT ${DOCUMENT} AS j FROM found ${NEWEST}`)},` +
+      ` CASE WHEN (SELECT count(*) FROM found) < ${more} THEN (SELECT j FROM (${last.join(' UNION ALL ')}) l) END))`
     )
   }
 
-  /** The documents that a search looks at: those of the tag that the fewest have, of the tags with an index. */
-  #looked(
-    ask: { readonly collection: string } & Filter & Partial<Pick<ListQuery, 'after' | 'limit'>>,
-  ): string {
+  #countMatching(ask: Asks['countMatching']): string {
+    const { fewest, ways } = this.#ways(ask, ask.looks)
+    const looks = this.#limit(ask.looks)
+    const looked = ways.map(way => `(SELECT * ${way} ${NEWEST} LIMIT ${looks})`)
+    return `(WITH ${fewest} looked AS (${looked.join(' UNION ALL ')}) SELECT to_json(count(*)) FROM looked ${this.#tagged(ask.tags)})`
+  }
+
+  /**
+   * The documents to look at: by each tag that has an index, of which only the one that the fewest have gives any. They are counted as far
+   * as `most`.
+   */
+  #ways(
+    ask: { readonly collection: string } & Filter & Pick<Partial<ListQuery>, 'after'>,
+    most: number,
+  ): { readonly fewest: string; readonly ways: readonly string[] } {
     const since = ask.since === undefined ? '' : ` AND at >= ${this.#number(ask.since)}`
     const all = `${this.#in(ask)}${since}`
-    const looks = this.#limit(looksOf(ask))
     const ways = Object.entries(ask.tags ?? {}).flatMap(([tag, value]) =>
       INDEXED_TAGS.includes(tag) ? `${all} AND ${tagColumn(tag)} COLLATE "C" = ${this.#text(value)}` : [],
     )
-    if (ways.length < 2) return `WITH looked AS (SELECT * ${ways[0] ?? all} ${NEWEST} LIMIT ${looks})`
+    if (ways.length < 2) return { fewest: '', ways: [ways[0] ?? all] }
+    const limit = this.#limit(Math.min(ask.looks, most))
     const counts = ways.map(
-      (way, at) => `(${at}, (SELECT count(*) FROM (SELECT ${way} ${NEWEST} LIMIT ${looks}) rows))`,
+      (way, at) => `(${at}, (SELECT count(*) FROM (SELECT ${way} ${NEWEST} LIMIT ${limit}) rows))`,
     )
-    const each = ways.map(
-      (way, at) => `(SELECT * ${way} AND (SELECT way FROM fewest) = ${at} ${NEWEST} LIMIT ${looks})`,
-    )
-    return (
-      `WITH fewest AS MATERIALIZED (SELECT way FROM (VALUES ${counts.join(', ')}) counted (way, n) ORDER BY n LIMIT 1),` +
-      ` looked AS (${each.join(' UNION ALL ')})`
-    )
+    return {
+      fewest: `fewest AS MATERIALIZED (SELECT way FROM (VALUES ${counts.join(', ')}) counted (way, n) ORDER BY n, way LIMIT 1),`,
+      ways: ways.map((way, at) => `${way} AND (SELECT way FROM fewest) = ${at}`),
+    }
   }
 
   #tagged(tags: Tags = {}): string {
@@ -226,13 +245,6 @@ class Statement {
   #limit(limit: number): string {
     return `${this.#number(Math.min(limit, MAX_LIMIT))}::bigint`
   }
-}
-
-/** Most documents that a search reads. Where an index has all that match, in their order, it reads one more than it gives. */
-function looksOf({ tags = {}, looks, limit = looks }: Filter & { readonly limit?: number }): number {
-  const names = Object.keys(tags)
-  const isExact = names.length === 0 || (names.length === 1 && INDEXED_TAGS.includes(names[0]!))
-  return isExact ? Math.min(looks, limit + 1) : looks
 }
 
 /** Rows in their order, as a list. */
@@ -274,12 +286,12 @@ function answerOf(ask: Ask, json: unknown): Answers[keyof Asks] {
 }
 
 function toFound(
-  [rows, looked, last]: readonly [readonly DocumentRow[] | null, number, readonly [number, string] | null],
-  { limit, looks }: Asks['search'],
+  [rows, last]: readonly [readonly DocumentRow[] | null, readonly [number, string] | null],
+  { limit }: Asks['search'],
 ): Answers['search'] {
   const found = (rows ?? []).map(toVersioned)
   const documents = found.slice(0, limit)
-  const end = found.length > limit ? documents.at(-1)?.document : looked >= looks ? placeOf(last) : undefined
+  const end = found.length > limit ? documents.at(-1)?.document : placeOf(last)
   return { documents, next: end && { at: end.at, id: end.id } }
 }
 
