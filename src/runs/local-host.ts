@@ -401,6 +401,8 @@ class LocalHost implements RunHost {
       keepsInput: (request.keepsInput || this.#settings.keepInput) === true,
     })
     if (key) reserveKey(tx, key, id)
+    // A store that is far away then knows that there is no such log, and the first event asks nothing.
+    if (this.#store.isFar) tx.length(id)
     return { run, isNew: true, isJournalled }
   }
 
@@ -438,6 +440,7 @@ class LocalHost implements RunHost {
       leave: tx => this.#takeover.leave(tx, id, instance),
       onStuck: thrown => this.#settings.onFailure?.(notStored(id, target, { options, secrets, thrown })),
     })
+    if (cut === undefined) live.watch.recent.begin()
     this.#work.add(id, live, {
       ended: live.ended,
       onEnded: () => {

@@ -5,19 +5,27 @@ const MAX_ENTRIES = 256
 const MAX_LENGTH = 65_536
 
 /**
- * The newest entries of a log that is written here and by nobody else: whoever follows it need not read the store.
- * Knows nothing until the first one is added.
+ * The newest entries of a log that is written here and by nobody else: whoever follows it need not read the store. Of a log that is
+ * not new it knows nothing until the first one is added.
  */
 export class Recent {
   /** One after the other, without a gap. */
   #entries: LogEntry[] = []
   #length = 0
+  /** The place of the newest entry; undefined where only the store knows. */
+  #last: number | undefined
+
+  /** The log is new: it has no entries. */
+  begin(): void {
+    this.#last = 0
+  }
 
   /** Adds entries that have been written. They follow each other, and those before. */
   add(entries: readonly LogEntry[]): void {
     for (const entry of entries) {
       this.#entries.push(entry)
       this.#length += entry.data.length
+      this.#last = entry.seq
     }
     let gone = 0
     // The newest one says where the log ends: it stays.
@@ -33,9 +41,10 @@ export class Recent {
 
   /** At most `limit` entries after a place, none where there are none yet; undefined where only the store knows. */
   after(seq: number, limit: number): readonly LogEntry[] | undefined {
-    const first = this.#entries[0]?.seq
-    if (first === undefined || seq < first - 1) return undefined
+    if (this.#last === undefined) return undefined
+    const first = this.#last - this.#entries.length + 1
     const from = seq - first + 1
+    if (from < 0) return undefined
     return this.#entries.slice(from, from + limit)
   }
 
@@ -43,5 +52,6 @@ export class Recent {
   forget(): void {
     this.#entries = []
     this.#length = 0
+    this.#last = undefined
   }
 }

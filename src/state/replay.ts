@@ -74,7 +74,7 @@ interface Played {
 class ReplayStore {
   readonly #far: Far
   readonly #waiting: Waiting[] = []
-  /** The logs that were written here, as they were left. Whoever appends to one asks nothing. */
+  /** The logs that commits have seen or written, as they were left. Whoever appends to one asks nothing. */
   readonly #heads = new Map<string, LogHead>()
   #isWriting = false
   #isClosed = false
@@ -210,12 +210,14 @@ class ReplayStore {
 
   /** Remembers how a commit left its logs. Of one that was not written, nothing is known any more. */
   #remember({ seen, logs }: Commit, versions: ReadonlyMap<string, Version> | undefined): void {
-    const heads = new Map(seen.logs.map(({ log, head }) => [log, head]))
-    for (const { log } of [...seen.logs, ...logs]) if (versions === undefined) this.#heads.delete(log)
+    for (const { log, version, head } of seen.logs) {
+      if (versions === undefined || head?.isSealed) this.#heads.delete(log)
+      else if (head !== undefined) this.#heads.set(log, { version, ...head })
+    }
     for (const { log, isDeleted, entries, isSealed } of logs) {
-      this.#heads.delete(log)
-      const before = isDeleted ? 0 : heads.get(log)?.length
+      const before = isDeleted ? 0 : this.#heads.get(log)?.length
       const version = versions?.get(log)
+      this.#heads.delete(log)
       if (isSealed || before === undefined || version === undefined) continue
       this.#heads.set(log, { version, length: before + entries.length, isSealed })
     }

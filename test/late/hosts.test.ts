@@ -177,9 +177,7 @@ describe('a task', () => {
     await host.settled(taskId, null)
     const following = rest(await host.follow(taskId, null, 0))
     await host.cancel(taskId, null)
-    expect(JSON.parse((await following).at(-1)!.data)).toMatchObject({
-      task: { status: { state: 'canceled' } },
-    })
+    expect(JSON.parse((await following).at(-1)!.data)).toMatchObject({ status: { state: 'canceled' } })
   })
 
   it('of the dead tells who follows it that it has failed', async () => {

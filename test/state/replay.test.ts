@@ -210,6 +210,22 @@ describe('writes of a far store', () => {
     expect(seen).toEqual([40, 40])
   })
 
+  it('into a log ask nothing where an earlier one has seen its end, and look where that was wrong', async () => {
+    const base = lateBase()
+    const [store, other] = [base.open(), base.open()]
+    const seeEnds = (tx: Transaction) => {
+      tx.put('c', doc('d'))
+      return [tx.length('l'), tx.length('m')]
+    }
+    expect(await store.write(seeEnds)).toEqual([0, 0])
+    await other.write(tx => tx.append('m', 'theirs'))
+    const before = base.counts.looks
+    expect(await store.write(tx => tx.append('l', 'ours'))).toBe(1)
+    expect(base.counts.looks - before).toBe(0)
+    expect(await store.write(tx => tx.append('m', 'ours'))).toBe(2)
+    expect(await store.read(tx => tx.read('m', 0, 9).map(({ data }) => data))).toEqual(['theirs', 'ours'])
+  })
+
   it('that are too much are refused alone', async () => {
     const far: Far = {
       look: async asks => asks.map((): Answers[keyof Asks] => undefined),
