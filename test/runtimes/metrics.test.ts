@@ -11,10 +11,10 @@ import { startNode, startWorkerd } from './harness.ts'
 const { nodeInMemory, node, bun, deno, workerd } = deploymentsOf('metrics')
 
 const deployments: readonly [name: string, deploy: Deploy, total: number][] = [
-  ['Node, in SQLite', node, 500],
-  ['Bun, in SQLite', bun, 500],
-  ['Deno, in SQLite', deno, 500],
-  ['workerd, in Durable Objects', workerd, 500],
+  ['Node, in SQLite', node, 400],
+  ['Bun, in SQLite', bun, 400],
+  ['Deno, in SQLite', deno, 400],
+  ['workerd, in Durable Objects', workerd, 400],
 ]
 
 const casesOf = (deploy: Deploy, total: number) =>

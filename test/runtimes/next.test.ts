@@ -67,7 +67,7 @@ describe('a Node route', () => {
   describe('metrics', () =>
     countingCases(
       served(() => deploy('metrics')('')),
-      500,
+      400,
       'polling',
     ))
 })

@@ -31,7 +31,7 @@ describe('Node, in PostgreSQL', ELSEWHERE, () => {
   describe('metrics', () =>
     countingCases(
       served(() => deploy('metrics')('')),
-      500,
+      400,
     ))
 })
 

@@ -30,7 +30,7 @@ async function makeRuns(ways: readonly Transport[], total: number, count: Count)
   await Promise.all(Array.from({ length: 16 }, work))
 }
 
-/** `total` is the number of runs. `socketBy` is the transport of the socket. */
+/** `total` is the number of runs, a multiple of 40. `socketBy` is the transport of the socket. */
 export function countingCases(
   server: Server,
   total: number,
