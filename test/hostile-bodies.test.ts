@@ -20,19 +20,20 @@ import { sessions } from '../src/sessions/plugin.ts'
 import { MAX_JSON_VALUES } from '../src/web/json.ts'
 import { connect, settled } from './gateway/wire.ts'
 
-/** Few enough for the parser, with room for what stands around them: an item with a value inside it counts as two. */
-const COUNT = MAX_JSON_VALUES / 2 - 100
+/** As many as the parser takes, with room for what stands around them: an item with a value inside it counts as two. */
+const MOST = MAX_JSON_VALUES / 2 - 100
 
-/** More than anybody may look at; an object of many names takes long to make. */
-const NAMES = 30_000
+/** More than anybody may look at. */
+const MANY = 30_000
 
 /** Looks at a wrong value: its tag, its length, a few of its members, for each schema that it may be meant for. */
 const FEW_LOOKS = 20_000
 
-const many = (item: string) => `[${`${item},`.repeat(COUNT - 1)}${item}]`
+const repeated = (item: string, count: number) => `[${`${item},`.repeat(count - 1)}${item}]`
 const HOSTILE: readonly [name: string, json: string][] = [
-  ...['0', '{}', '[]', '""', 'null', 'true', '[0]'].map(item => [`many ${item}`, many(item)] as const),
-  ['many names', `{${Array.from({ length: NAMES }, (_, at) => `"${at.toString(36)}":0`).join()}}`],
+  ...['0', '{}', '[]', '""', 'null', 'true'].map(item => [`many ${item}`, repeated(item, MANY)] as const),
+  ['as many [0] as the parser takes', repeated('[0]', MOST)],
+  ['many names', `{${Array.from({ length: MANY }, (_, at) => `"${at.toString(36)}":0`).join()}}`],
 ].map(([name = '', json = '']) => [name, json])
 
 /** MCP, with a tool of each kind: of text, of a schema, and without an agent. */

@@ -255,11 +255,11 @@ function outageCases(make: () => NearStore, step: number): void {
   })
 }
 
-describe('tasks over a store that fails: memory', () => outageCases(() => memoryStore(), 1))
+describe('tasks over a store that fails: memory', () => outageCases(() => memoryStore(), 2))
 
 // Whoever asks a store is the same code for both.
 describe('tasks over a store that fails: SQLite', ELSEWHERE, () => {
-  outageCases(() => sqlStore(openDatabase(':memory:')), 4)
+  outageCases(() => sqlStore(openDatabase(':memory:')), 12)
 })
 
 describe('a task over a store that fails', () => {

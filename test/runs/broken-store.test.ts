@@ -154,11 +154,11 @@ function outageCases(make: () => NearStore, step: number): void {
   })
 }
 
-describe('stored runs over a store that fails: memory', () => outageCases(() => memoryStore(), 1))
+describe('stored runs over a store that fails: memory', () => outageCases(() => memoryStore(), 2))
 
 // Whoever asks a store is the same code for both.
 describe('stored runs over a store that fails: SQLite', ELSEWHERE, () => {
-  outageCases(() => sqlStore(openDatabase(':memory:')), 4)
+  outageCases(() => sqlStore(openDatabase(':memory:')), 8)
 })
 
 describe('a run over a store that fails', () => {
