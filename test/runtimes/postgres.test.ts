@@ -251,6 +251,29 @@ describe('a lease', () => {
     await vi.waitFor(() => expect(one.isAlive(instance)).toBe(false), { timeout: 20_000 })
   })
 
+  it('that ended long ago is known, and read once', async () => {
+    const schema = newSchema()
+    const driver = connect()
+    await open(schema, times).read(tx => tx.now)
+    await driver.query(
+      `INSERT INTO ${schema}.workers (instance, seen, gone)
+        SELECT 'old ' || n, now() - interval '2 hours', now() - interval '2 hours' FROM generate_series(1, 2000) n`,
+      [],
+    )
+    const lengths: number[] = []
+    const query: PostgresDriver['query'] = async (text, ...rest) => {
+      const rows = await driver.query(text, ...rest)
+      if (text.startsWith('WITH renewed')) lengths.push(rows.length)
+      return rows
+    }
+    const store = postgresStore({ driver: { ...driver, query }, schema, times })
+    opened.push(store)
+    await store.read(tx => tx.now)
+    await vi.waitFor(() => expect(lengths.length).toBeGreaterThan(3), { timeout: 20_000 })
+    expect([store.isAlive('old 1'), store.isAlive('old 2000')]).toEqual([false, false])
+    expect(lengths.map(length => length > 2000)).toEqual([true, ...lengths.slice(1).map(() => false)])
+  })
+
   it('is taken though the first answer was lost', async () => {
     const driver = connect()
     let isLost = false

@@ -22,6 +22,12 @@ const TIMES: LeaseTimes = { renewMs: 1000, leaseMs: 6000 }
 /** Milliseconds for which the name of a process that is gone is remembered. */
 const REMEMBER_MS = 30 * 24 * 60 * 60 * 1000
 
+/** Milliseconds between two times at which all of them are read, and not only those of late: some are forgotten by then. */
+const READ_ALL_EVERY_MS = 60 * 60 * 1000
+
+/** Milliseconds that a name may take from when it is gone until others can read that. */
+const OVERLAP_MS = 60_000
+
 /** Milliseconds for which a process that ends waits until it has said so. */
 const END_MS = 2000
 
@@ -39,7 +45,9 @@ export class Leases {
   readonly #onLost: (() => void)[] = []
   readonly #onLate: (() => void)[] = []
   readonly #onRenewed: (() => void)[] = []
-  #gone: ReadonlySet<string> = new Set()
+  readonly #gone = new Set<string>()
+  /** When all names that are gone were read last. */
+  #readAt = Number.NEGATIVE_INFINITY
   #timer: ReturnType<typeof setTimeout> | undefined
   #renewing: Promise<void> | undefined
   /** The last renewal, by this process's clocks: one of them may stand still while the process is frozen. */
@@ -59,6 +67,7 @@ export class Leases {
   /** Takes the lease, and renews it from now on. */
   async begin(): Promise<void> {
     this.#isOver = false
+    this.#readAt = Number.NEGATIVE_INFINITY
     const [began, beganOn] = [performance.now(), Date.now()]
     await this.#take(this.instance)
     this.#renewedAt = began
@@ -75,8 +84,12 @@ export class Leases {
   }
 
   get #isAged(): boolean {
-    const agedMs = Math.max(performance.now() - this.#renewedAt, Date.now() - this.#renewedOn)
-    return agedMs >= (this.#times.leaseMs * 2) / 3
+    return this.#ageMs >= (this.#times.leaseMs * 2) / 3
+  }
+
+  /** Milliseconds since the last renewal. */
+  get #ageMs(): number {
+    return Math.max(performance.now() - this.#renewedAt, Date.now() - this.#renewedOn)
   }
 
   /** A name that nobody has seen yet may have begun a moment ago. */
@@ -106,7 +119,7 @@ export class Leases {
     await this.#renewing?.catch(() => {})
     const { instance } = this
     this.#rename(crypto.randomUUID())
-    const gone = `UPDATE ${this.#workers} SET gone = true WHERE instance = $1::text`
+    const gone = `UPDATE ${this.#workers} SET gone = clock_timestamp() WHERE instance = $1::text`
     await this.#driver.query(gone, [instance], { timeoutMs: END_MS })
   }
 
@@ -137,31 +150,38 @@ export class Leases {
   async #renewNow(): Promise<void> {
     const { leaseMs, renewMs } = this.#times
     const [asked, askedOn] = [performance.now(), Date.now()]
+    const isWhole = asked - this.#readAt >= READ_ALL_EVERY_MS
+    const sinceMs = isWhole ? REMEMBER_MS : this.#ageMs + OVERLAP_MS
     const rows = await this.#driver.query(
       `WITH renewed AS (
         UPDATE ${this.#workers} SET seen = clock_timestamp(), suspected = NULL
-          WHERE instance = $1::text AND NOT gone RETURNING instance
+          WHERE instance = $1::text AND gone IS NULL RETURNING instance
       ), lost AS (
-        UPDATE ${this.#workers} SET gone = true
-          WHERE NOT gone AND instance <> $1::text AND suspected < clock_timestamp() - $3::float8 * interval '1 millisecond'
+        UPDATE ${this.#workers} SET gone = clock_timestamp()
+          WHERE gone IS NULL AND instance <> $1::text AND suspected < clock_timestamp() - $3::float8 * interval '1 millisecond'
           RETURNING instance
       ), suspects AS (
         UPDATE ${this.#workers} SET suspected = clock_timestamp()
-          WHERE NOT gone AND instance <> $1::text AND suspected IS NULL
+          WHERE gone IS NULL AND instance <> $1::text AND suspected IS NULL
             AND seen < clock_timestamp() - $2::float8 * interval '1 millisecond'
       ), forgotten AS (
-        DELETE FROM ${this.#workers} WHERE gone AND seen < clock_timestamp() - $4::float8 * interval '1 millisecond'
+        DELETE FROM ${this.#workers} WHERE gone < clock_timestamp() - $4::float8 * interval '1 millisecond'
       )
       SELECT instance, true AS own FROM renewed
       UNION ALL SELECT instance, false FROM lost
-      UNION ALL SELECT instance, false FROM ${this.#workers} WHERE gone`,
-      [this.instance, (leaseMs * 2) / 3, leaseMs / 3, REMEMBER_MS],
+      UNION ALL SELECT instance, false FROM ${this.#workers}
+        WHERE gone > clock_timestamp() - $5::float8 * interval '1 millisecond'`,
+      [this.instance, (leaseMs * 2) / 3, leaseMs / 3, REMEMBER_MS, sinceMs],
       { isOften: true, timeoutMs: Math.max(renewMs * 2, leaseMs / 2) },
     )
     this.#renewedAt = asked
     this.#renewedOn = askedOn
     this.#isLate = false
-    this.#gone = new Set(rows.filter(({ own }) => own !== true).map(({ instance }) => String(instance)))
+    if (isWhole) {
+      this.#readAt = asked
+      this.#gone.clear()
+    }
+    for (const { own, instance } of rows) if (own !== true) this.#gone.add(String(instance))
     if (!rows.some(({ own }) => own === true) && !this.#isOver) await this.#lose()
     for (const wake of this.#onRenewed) wake()
     void this.#forgetCommits(asked).catch(() => {})
@@ -177,7 +197,7 @@ export class Leases {
   }
 
   #rename(next: string): void {
-    this.#gone = new Set([...this.#gone, this.instance])
+    this.#gone.add(this.instance)
     this.instance = next
   }
 

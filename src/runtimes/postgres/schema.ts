@@ -75,8 +75,9 @@ export const MIGRATIONS: readonly Migration[] = [
         instance text PRIMARY KEY,
         seen timestamptz NOT NULL,
         suspected timestamptz,
-        gone boolean NOT NULL DEFAULT false
+        gone timestamptz
       )`,
+      `CREATE INDEX workers_by_end ON ${s}.workers (gone)`,
       lookFunction(s),
       commitFunction(s),
       watchFunction(s),
