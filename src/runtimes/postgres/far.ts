@@ -166,9 +166,9 @@ class Statement {
 
   /** It reads no further than to what it gives. Only where that is not enough, it needs the last document that it may look at. */
   #search(ask: Asks['search']): string {
-    const { fewest, ways } = this.#ways(ask, 2 * (ask.limit + 1))
+    const { fewest, ways, rest } = this.#ways(ask, 2 * (ask.limit + 1))
     const [looks, more] = [this.#limit(ask.looks), this.#limit(ask.limit + 1)]
-    const tagged = this.#tagged(ask.tags)
+    const tagged = this.#tagged(rest)
     const found = ways.map(
       way =>
         `(SELECT * FROM (SELECT * ${way} ${NEWEST} LIMIT ${looks}) looked ${tagged} ${NEWEST} LIMIT ${more})`,
@@ -184,26 +184,30 @@ class Statement {
   }
 
   #countMatching(ask: Asks['countMatching']): string {
-    const { fewest, ways } = this.#ways(ask, ask.looks)
+    const { fewest, ways, rest } = this.#ways(ask, ask.looks)
     const looks = this.#limit(ask.looks)
     const looked = ways.map(way => `(SELECT * ${way} ${NEWEST} LIMIT ${looks})`)
-    return `(WITH ${fewest} looked AS (${looked.join(' UNION ALL ')}) SELECT to_json(count(*)) FROM looked ${this.#tagged(ask.tags)})`
+    return `(WITH ${fewest} looked AS (${looked.join(' UNION ALL ')}) SELECT to_json(count(*)) FROM looked ${this.#tagged(rest)})`
   }
 
   /**
    * The documents to look at: by each tag that has an index, of which only the one that the fewest have gives any. They are counted as far
-   * as `most`.
+   * as `most`. `rest` are the tags that are to be looked at.
    */
   #ways(
     ask: { readonly collection: string } & Filter & Pick<Partial<ListQuery>, 'after'>,
     most: number,
-  ): { readonly fewest: string; readonly ways: readonly string[] } {
+  ): { readonly fewest: string; readonly ways: readonly string[]; readonly rest: Tags } {
     const since = ask.since === undefined ? '' : ` AND at >= ${this.#number(ask.since)}`
     const all = `${this.#in(ask)}${since}`
-    const ways = Object.entries(ask.tags ?? {}).flatMap(([tag, value]) =>
+    const { tags = {} } = ask
+    const ways = Object.entries(tags).flatMap(([tag, value]) =>
       INDEXED_TAGS.includes(tag) ? `${all} AND ${tagColumn(tag)} COLLATE "C" = ${this.#text(value)}` : [],
     )
-    if (ways.length < 2) return { fewest: '', ways: [ways[0] ?? all] }
+    if (ways.length < 2) {
+      const rest = Object.fromEntries(Object.entries(tags).filter(([tag]) => !INDEXED_TAGS.includes(tag)))
+      return { fewest: '', ways: [ways[0] ?? all], rest }
+    }
     const limit = this.#limit(Math.min(ask.looks, most))
     const counts = ways.map(
       (way, at) => `(${at}, (SELECT count(*) FROM (SELECT ${way} ${NEWEST} LIMIT ${limit}) rows))`,
@@ -211,6 +215,7 @@ class Statement {
     return {
       fewest: `fewest AS MATERIALIZED (SELECT way FROM (VALUES ${counts.join(', ')}) counted (way, n) ORDER BY n, way LIMIT 1),`,
       ways: ways.map((way, at) => `${way} AND (SELECT way FROM fewest) = ${at}`),
+      rest: tags,
     }
   }
 
