@@ -89,10 +89,11 @@ export const MIGRATIONS: readonly Migration[] = [
 const MIGRATE_MS = 60_000
 
 /**
- * Every part of a commit finds its rows by an index, however few rows a table had when its plan was made. Nothing is compiled: for a table
- * of a million rows PostgreSQL would compile the function at each call, which takes a second and more.
+ * Every part of a function finds its rows by an index, however few rows a table had when its plan was made. For a table of a million rows
+ * PostgreSQL would compile the function at each call, which takes a second and more, and plan it at each call, which takes a millisecond.
  */
-const BY_INDEX = 'SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off'
+const BY_INDEX =
+  'SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan'
 
 /** A member of the given JSON, as an array. */
 function column(path: string, type: string): string {
