@@ -6,7 +6,7 @@
 
 import { LOOK_MS } from '../state/presence.ts'
 import type { LocalParts } from '../state/state.ts'
-import { breathe, unrefed } from '../wake.ts'
+import { unrefed } from '../wake.ts'
 import type { WorkingRuns } from './working.ts'
 
 /** Ends what was begun: whoever serves has stopped. */
@@ -102,15 +102,11 @@ export function createLife({ state, working, flush, onError }: LifeOptions): Lif
       const stopLooking = lookRegularly()
       const close = async () => {
         await working.idle()
-        // Whoever reads a run keeps its end in the same turn.
-        await breathe()
-        await working.kept()
         stopLooking()
         if (--servers === 0) await flush()
         await letGo?.()
       }
       return async () => {
-        await breathe()
         await working.kept()
         const closed = close()
         // Runs in the background go on, and the state stays open for them.

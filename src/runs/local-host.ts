@@ -151,7 +151,7 @@ class LocalHost implements RunHost {
       const { run, isNew, isJournalled } = await this.#store.write(tx =>
         this.#reserve(tx, { id, at }, request),
       )
-      if (isNew) this.#launch(id, request, isJournalled)
+      if (isNew) this.#launch(run, request, isJournalled)
       return run.record
     })
   }
@@ -413,10 +413,14 @@ class LocalHost implements RunHost {
     return useOfKey(tx, key) && run
   }
 
-  #launch(id: string, request: StartRequest, isJournalled: boolean, cut?: CutRun): void {
+  #launch(
+    { record: { id }, instance }: Pick<StoredRun, 'record' | 'instance'>,
+    request: StartRequest,
+    isJournalled: boolean,
+    cut?: CutRun,
+  ): void {
     const { target, input, owner, isBackground, secrets = [], continues } = request
     const options = { ...request.options, runId: id }
-    const instance = this.#work.worker.own
     const keep = async (write: (tx: Transaction) => boolean) => {
       // The servable may be called, and keep something, before there is a live run.
       await undefined
@@ -480,7 +484,7 @@ class LocalHost implements RunHost {
       const isBegun = await this.#work.begin(id, async () => {
         const taken = await this.#store.read(tx => this.#takeover.taken(tx, id))
         if (taken !== undefined && this.#work.get(id) === undefined)
-          this.#launch(id, taken.request, true, taken.cut)
+          this.#launch(taken.run, taken.request, true, taken.cut)
         return taken !== undefined
       })
       if (!isBegun) await this.#keepTurn(id)

@@ -32,6 +32,13 @@ export interface CutRun {
   readonly length: number
 }
 
+/** A run that was taken over, and what to begin it with. */
+interface TakenRun {
+  readonly run: StoredRun
+  readonly request: StartRequest
+  readonly cut: CutRun
+}
+
 /** How a run ends whose process died. */
 export const INTERRUPTED: ErrorEvent = {
   type: 'error',
@@ -73,15 +80,17 @@ export class Takeover {
   }
 
   /** A run that was taken over, and is not begun yet; undefined for any other one. */
-  taken(tx: Reader, id: string): { readonly request: StartRequest; readonly cut: CutRun } | undefined {
-    const { record, owner, instance } = this.#host.lookUp(tx, id) ?? {}
+  taken(tx: Reader, id: string): TakenRun | undefined {
+    const run = this.#host.lookUp(tx, id)
     const asked = askedIn(tx, id)
-    if (record?.status !== 'running' || instance !== this.#host.worker.own) return undefined
+    if (run?.record.status !== 'running' || run.instance !== this.#host.worker.own) return undefined
     if (asked === undefined) return undefined
     const target = this.#targetOf(asked)
-    if (target === undefined || owner === undefined) return undefined
+    if (target === undefined) return undefined
+    const { record, owner } = run
     const { isBackground = false } = asked
     return {
+      run,
       request: { ...asked, target, owner, isBackground },
       cut: {
         ...foldedLog(tx, id, this.#settings.maxLength),

@@ -14,7 +14,7 @@ export interface WorkingRuns {
   delete(run: Cancellable): void
   /** How many are at work. */
   readonly size: number
-  /** Resolves once none is at work. */
+  /** Resolves once none is at work, and their ends are stored. */
   idle(): Promise<void>
   /** Resolves once those that are at work now have ended, and their ends are stored. */
   finished(): Promise<void>
@@ -25,7 +25,7 @@ export interface WorkingRuns {
   drain(graceMs: number): Promise<void>
   /** The end of a run is being stored. */
   keep(stored: Promise<void>): void
-  /** Resolves once all ends are stored, or after {@link STORE_MS} milliseconds. */
+  /** Resolves once the ends of all that have ended are stored, or after {@link STORE_MS} milliseconds. */
   kept(): Promise<void>
 }
 
@@ -38,6 +38,8 @@ export function createWorkingRuns(): WorkingRuns {
   const ended = createWake()
   const storing = new Set<Promise<void>>()
   const kept = async () => {
+    // Whoever reads a run hears of its end, and keeps it, in the same turn.
+    await breathe()
     if (storing.size === 0) return
     const late = createWake()
     const timer = setTimeout(late.fire, STORE_MS)
@@ -51,6 +53,7 @@ export function createWorkingRuns(): WorkingRuns {
   }
   const idle = async () => {
     while (runs.size > 0) await ended.wait()
+    await kept()
   }
   return {
     add: run => void runs.add(run),
@@ -65,7 +68,6 @@ export function createWorkingRuns(): WorkingRuns {
     async finished() {
       const now = [...runs]
       while (now.some(run => runs.has(run))) await ended.wait()
-      await breathe()
       await kept()
     },
     async drain(graceMs) {
@@ -75,8 +77,6 @@ export function createWorkingRuns(): WorkingRuns {
       await Promise.race([idle(), late.promise])
       clearTimeout(timer)
       await Promise.all([...runs].map(run => run.retire()))
-      // Whoever reads a run hears of its end, and keeps it, in the same turn.
-      await breathe()
       await kept()
     },
     keep(stored) {

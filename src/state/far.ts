@@ -97,6 +97,8 @@ export interface LogChange {
 export interface Commit {
   /** An id of its own. A repeated commit has the same id, since the first one may be written already. */
   readonly id: string
+  /** The name of this process when the works ran, if it has one: they may have written it. */
+  readonly by: string | undefined
   readonly seen: { readonly documents: readonly SeenDocument[]; readonly logs: readonly SeenLog[] }
   readonly documents: readonly DocumentChange[]
   readonly logs: readonly LogChange[]
@@ -116,6 +118,8 @@ export interface Far {
   look(asks: readonly Ask[]): Promise<readonly Answers[keyof Asks][]>
   /** Writes everything. If anything that was read has changed, it writes nothing and gives undefined. Throws `state_full`. */
   commit(commit: Commit): Promise<Committed | undefined>
+  /** The name of this process. Undefined if it never changes. */
+  readonly instance?: string | undefined
   /** The store's clock, as far as this process knows it: milliseconds since 1970. */
   now(): number
 }

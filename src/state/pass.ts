@@ -94,7 +94,7 @@ export class Pass implements Transaction {
   }
 
   /** The changes to write. */
-  commit(id: string): Commit {
+  commit({ id, by }: Pick<Commit, 'id' | 'by'>): Commit {
     const documents = [...this.#written.values()].flatMap(changes => [...changes.values()])
     for (const { collection, id } of documents) {
       // A document that only a list has shown must be unchanged when it is overwritten.
@@ -105,7 +105,7 @@ export class Pass implements Transaction {
       return { log, version, head: isExact ? { length, isSealed } : undefined }
     })
     const seen = { documents: [...this.#decisive.values()], logs: seenLogs }
-    return { id, seen, documents, logs, calls: [...this.#calls] }
+    return { id, by, seen, documents, logs, calls: [...this.#calls] }
   }
 
   get<T>(collection: string, id: string): Document<T> | undefined {

@@ -159,12 +159,13 @@ class ReplayStore {
   async #try(batch: readonly Waiting[]): Promise<Unreached | undefined> {
     try {
       const works = batch.map(({ work }) => work)
+      const by = this.#far.instance
       const { pass, outcomes } = await this.#play(works, new Snapshot([], [], this.#heads))
       // Whoever was told that it failed is not written any more.
       if (this.#hasLate(batch)) return new Unreached(new Error(LATE))
       // A work without reads and writes asks whether the store can be written.
       const writes = pass.hasWritten || pass.asks.length === 0
-      const isWritten = !writes || (await this.#commit(pass.commit(crypto.randomUUID()), batch))
+      const isWritten = !writes || (await this.#commit(pass.commit({ id: crypto.randomUUID(), by }), batch))
       if (!isWritten) return new Unreached(new Error('The data changed during every attempt'))
       for (const [index, waiting] of batch.entries()) settle(waiting, outcomes[index])
       return undefined

@@ -12,6 +12,7 @@ import { postgresStore } from '../../src/runtimes/postgres/store.ts'
 import { restored, stored } from '../../src/runtimes/postgres/text.ts'
 import { postgresState } from '../../src/runtimes/postgres.ts'
 import type { Store, Transaction } from '../../src/state/store.ts'
+import { deferred } from '../../src/wake.ts'
 import { begin, eventsIn, read, rest, unique, waitFor } from '../contracts/run-host/kit.ts'
 import { SETTINGS } from '../contracts/run-host/local.ts'
 import { wasStopped } from '../contracts/run-host/scripted.ts'
@@ -208,7 +209,7 @@ describe('a commit', () => {
       documents: [],
       logs: [{ log: 'l', version: undefined, head: { length: 0, isSealed: false } }],
     }
-    const commit = { id: crypto.randomUUID(), seen, documents: [], logs: [log], calls: [] }
+    const commit = { id: crypto.randomUUID(), by: undefined, seen, documents: [], logs: [log], calls: [] }
     const [one, other] = await Promise.all([far.commit(commit), far.commit(commit)])
     expect(one?.logs.get('l')).toBeDefined()
     expect(other).toEqual(one)
@@ -315,6 +316,40 @@ describe('a lease', () => {
     })
     expect(own).not.toBe(before)
     expect(other.isAlive(own)).toBe(true)
+  })
+
+  it('that was lost is known to what is written while the next name is taken', async () => {
+    const schema = newSchema()
+    const other = open(schema, times)
+    await other.read(tx => tx.now)
+    const [asked, given] = [deferred<void>(), deferred<void>()]
+    let isBegun = false
+    const driver = connect()
+    const query: PostgresDriver['query'] = async (text, values, options) => {
+      if (isBegun && text.startsWith('INSERT INTO') && text.includes('.workers')) {
+        asked.resolve()
+        await given.promise
+      }
+      return driver.query(text, values, options)
+    }
+    const frozen = postgresStore({
+      driver: { ...driver, query },
+      schema,
+      times: { renewMs: 3000, leaseMs: 1000 },
+    })
+    opened.push(frozen)
+    await frozen.read(tx => tx.now)
+    isBegun = true
+    const before = frozen.instance
+    await asked.promise
+    const writing = frozen.write(tx => {
+      countUp(tx)
+      return frozen.instance
+    })
+    // It may not be written meanwhile.
+    for (let rounds = 0; rounds < 20; rounds++) await other.read(tx => tx.now)
+    given.resolve()
+    expect(await writing).not.toBe(before)
   })
 
   it('ends with its store, which opens again under another name', async () => {

@@ -174,15 +174,16 @@ export class Leases {
       [this.instance, (leaseMs * 2) / 3, leaseMs / 3, REMEMBER_MS, sinceMs],
       { isOften: true, timeoutMs: Math.max(renewMs * 2, leaseMs / 2) },
     )
-    this.#renewedAt = asked
-    this.#renewedOn = askedOn
-    this.#isLate = false
     if (isWhole) {
       this.#readAt = asked
       this.#gone.clear()
     }
     for (const { own, instance } of rows) if (own !== true) this.#gone.add(String(instance))
     if (!rows.some(({ own }) => own === true) && !this.#isOver) await this.#lose()
+    // Only now: whoever waits for a lease must not write under the name that was lost.
+    this.#renewedAt = asked
+    this.#renewedOn = askedOn
+    this.#isLate = false
     for (const wake of this.#onRenewed) wake()
     void this.#forgetCommits(asked).catch(() => {})
   }

@@ -86,12 +86,14 @@ export function postgresStore({
   const far = postgresFar(driver, s, prepare)
   const replay = createReplay({
     ...far,
+    get instance() {
+      return leases.instance
+    },
     async commit(commit) {
-      const { instance } = leases
       await prepare()
       await leases.fresh()
       // What it writes may have the old name of this process. One that was sent before may be written already.
-      if (instance !== leases.instance && !sent.has(commit)) return undefined
+      if (commit.by !== leases.instance && !sent.has(commit)) return undefined
       sent.add(commit)
       return far.commit(commit)
     },
