@@ -4,6 +4,7 @@ import { env } from 'cloudflare:workers'
 import { agUi } from '../src/ag-ui/plugin.ts'
 import { aiSdkUi } from '../src/ai-sdk-ui/plugin.ts'
 import { approvals } from '../src/approvals/plugin.ts'
+import { webConsole } from '../src/console/plugin.ts'
 import { files } from '../src/files/plugin.ts'
 import { bearerIdentity, createHandler, MetricsExporter, type Middleware } from '../src/index.ts'
 import { directTools, mcp, mcpTasks, toJsonSchema } from '../src/mcp/plugin.ts'
@@ -47,6 +48,7 @@ const handler = createHandler({
   toolkits: [arithmetic],
   plugins: [
     ndjson(),
+    webConsole(),
     files(),
     sessions(),
     approvals(),

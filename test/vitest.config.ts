@@ -71,6 +71,7 @@ export default defineConfig({
   root: fileURLToPath(new URL('../', import.meta.url)),
   test: {
     pool: 'forks',
+    globalSetup: ['test/build-console.ts'],
     sequence: { sequencer: LongestFirst },
     // Some tests try 200,000 inputs, and one core may run several tests.
     testTimeout: 60_000,
@@ -103,7 +104,7 @@ export default defineConfig({
         test: {
           name: 'contracts',
           include: contracts,
-          globalSetup: ['test/runtimes/setup.ts'],
+          globalSetup: ['test/build-console.ts', 'test/runtimes/setup.ts'],
           maxWorkers,
         },
       },

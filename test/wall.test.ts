@@ -32,7 +32,8 @@ async function readModules(): Promise<Module[]> {
 }
 
 async function readModule(path: string): Promise<Module> {
-  const text = await readFile(join(source, path), 'utf8')
+  // The code of the page, as text.
+  const text = path === 'console/built.ts' ? '' : await readFile(join(source, path), 'utf8')
   const tsconfigRaw = { compilerOptions: { target: 'es2024', verbatimModuleSyntax: true } } as const
   const { code } = await transform(text, { loader: 'ts', legalComments: 'none', tsconfigRaw })
   return { path, text, code }
@@ -109,6 +110,7 @@ const KNOWS: Record<string, readonly string[]> = {
     'webhook-delivery',
   ],
   socket: ['errors', 'defaults', 'counter', 'wake', 'web', 'http'],
+  console: ['errors', 'schemas', 'core', 'web', 'http'],
   openapi: ['errors', 'validation', 'schemas', 'core', 'web', 'agents', 'runs', 'http'],
   encoders: ['errors', 'validation', 'core', 'web', 'agents', 'runs', 'http'],
   'ai-sdk-ui': ['errors', 'validation', 'schemas', 'core', 'encoders', 'web', 'agents', 'runs', 'http'],
@@ -212,6 +214,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   core: ['valibot'],
   plugins: ['valibot'],
   http: ['itty-router', 'valibot', '@valibot/to-json-schema'],
+  console: ['valibot'],
   openapi: ['valibot', '@valibot/to-json-schema'],
   a2a: ['valibot'],
   gateway: ['valibot'],

@@ -8,17 +8,12 @@ import * as v from 'valibot'
 import type { Registry } from '../agents/registry.ts'
 import type { ToolServerPolicy, ToolServerSource } from '../agents/tool-servers.ts'
 import { ServableError } from '../errors.ts'
-import type { Identity } from '../http/platform.ts'
+import type { Authenticate } from '../http/gate.ts'
 import { func, isFunction } from '../schemas.ts'
 import { isRange } from '../web/address.ts'
 
-/**
- * Decides who may use the admin routes. An identity may use them. A response is sent as it is. Undefined or a throw
- * refuses.
- */
-export type AuthenticateAdmin = (
-  request: Request,
-) => Identity | Response | undefined | Promise<Identity | Response | undefined>
+/** Decides who may use the admin routes. An identity may use them. A response is sent as it is. Undefined or a throw refuses. */
+export type AuthenticateAdmin = Authenticate
 
 /** Options of the admin routes. */
 export interface AdminOptions {

@@ -11,12 +11,12 @@ import { asPlugin } from '../core/built-in.ts'
 import { stateFor } from '../core/no-state.ts'
 import type { Plugin } from '../core/plugin.ts'
 import { ServableError } from '../errors.ts'
+import { gate } from '../http/gate.ts'
 import type { Log } from '../http/log.ts'
 import { PART_SCHEMES } from '../http/part-schemes.ts'
 import { checkOptions } from '../schemas.ts'
 import type { Store } from '../state/store.ts'
 import { describeAdmin } from './describe.ts'
-import { adminGate, OPEN_WARNING } from './gate.ts'
 import { createToolServerKeeper, TOOL_SERVER_KEEPER } from './keepers.ts'
 import { toolServersIn } from './kept.ts'
 import { type AdminOptions, AdminSchema, type AdminSettings, resolveAdmin } from './options.ts'
@@ -24,6 +24,11 @@ import { connectToolServers } from './remote-tool-servers.ts'
 import { adminPath, adminRoutes, type FindRuns } from './routes.ts'
 
 const NAME = TOOL_SERVER_KEEPER
+
+/** The warning for deployments without authentication. */
+const OPEN_WARNING =
+  '`admin` has no `authenticate`: it answers only requests from this machine, and none from a web page. To let others in, write ' +
+  "`admin: { authenticate: bearerIdentity({ tokens: { [env.ADMIN_TOKEN]: 'admin' } }) }`"
 
 /** Options of the admin routes, and the toolkits that they show. */
 export interface AdminPluginOptions extends AdminOptions {
@@ -55,7 +60,7 @@ export function admin({ toolkits = [], ...options }: AdminPluginOptions = {}): P
           findRuns: finderOf(core),
           checkServed: core.checkShared('Tool servers need'),
         }),
-        base: { path: adminPath(prefix), guard: adminGate(authenticate) },
+        base: { path: adminPath(prefix), guard: gate(authenticate, OPEN_WARNING) },
         cors: null,
         describe: build => ({
           ...describeAdmin(build),

@@ -5,10 +5,12 @@
  */
 
 import { ServableError } from '../errors.ts'
+import { type Ask, asksFirst, asksOf } from '../http/asks.ts'
 import type { RequestState, Route } from '../http/context.ts'
+import { isNavigation } from '../http/navigation.ts'
 import { joinPath } from '../http/router.ts'
 import type { SecuritySettings } from '../http/security.ts'
-import { type Ask, asksFirst, asksOf } from './asks.ts'
+import { escapeHtml } from '../web/html.ts'
 import { PAGE_SCRIPT } from './page-script.ts'
 
 /** The files of Swagger UI that the page needs. */
@@ -75,15 +77,6 @@ export function pageRoutes(options: PageOptions): Route[] {
   ]
 }
 
-/**
- * Whether a browser opens the page (Fetch Metadata). Over plain HTTP these headers are missing, so a request for HTML
- * counts.
- */
-function isNavigation({ headers }: Request): boolean {
-  const accepted = headers.get('accept') ?? ''
-  return headers.get('sec-fetch-mode') === 'navigate' || accepted.includes('text/html')
-}
-
 function answerPage(request: Request, options: PageOptions, asks: readonly Ask[]): Response {
   const { assets, publicPrefix, docsPath, specPath, security } = options
   if (assets === undefined) throw new ServableError('not_found', NO_ASSETS)
@@ -145,8 +138,4 @@ async function answerFile({ params }: RequestState, options: PageOptions): Promi
     throw new ServableError('not_found', 'There is no such file of the documentation')
   }
   return options.assets(known)
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`)
 }

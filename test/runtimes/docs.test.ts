@@ -1,36 +1,9 @@
 /** The documentation page in a real browser, where Debian's Chromium is installed, as it is on CI. */
-import { existsSync } from 'node:fs'
-import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
+import type { Browser, Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { served } from '../contracts/served.ts'
+import { HAS_BROWSER, hostsOf, launch, type Opened, visit } from './browser.ts'
 import { type Runtime, startNode, startWrangler } from './harness.ts'
-
-const executablePath = '/usr/bin/chromium'
-
-const launch = () =>
-  chromium.launch({
-    executablePath,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'],
-  })
-
-/** A page with all that it asked for and all that it complained of. */
-interface Opened {
-  readonly page: Page
-  readonly requests: readonly Request[]
-  readonly complaints: readonly string[]
-}
-
-async function visit(browser: Browser | BrowserContext, url: string): Promise<Opened> {
-  const page = await browser.newPage()
-  onTestFinished(() => page.close())
-  const requests: Request[] = []
-  const complaints: string[] = []
-  page.on('request', request => requests.push(request))
-  page.on('console', message => message.type() === 'error' && complaints.push(message.text()))
-  page.on('pageerror', error => complaints.push(String(error)))
-  await page.goto(url)
-  return { page, requests, complaints }
-}
 
 /** Gives the page what it asks for. */
 async function enter(page: Page, label: string, token: string): Promise<void> {
@@ -39,9 +12,6 @@ async function enter(page: Page, label: string, token: string): Promise<void> {
 }
 
 const isShown = (page: Page) => page.getByText('Run an agent and get its result').waitFor()
-
-const hostsOf = (requests: readonly Request[]) =>
-  new Set(requests.filter(each => each.url().startsWith('http')).map(each => new URL(each.url()).host))
 
 /** Opens an operation, runs its example with the agent `echo`, and gives the request that it sent. */
 async function execute(page: Page, id: string): Promise<Request> {
@@ -64,7 +34,7 @@ const SERVERS: readonly [name: string, start: () => Promise<Runtime>][] = [
   ['the dev server', () => startWrangler()],
 ]
 
-describe.skipIf(!existsSync(executablePath)).each(SERVERS)('the documentation page of %s', (_, start) => {
+describe.skipIf(!HAS_BROWSER).each(SERVERS)('the documentation page of %s', (_, start) => {
   const server = served(start)
   let browser: Browser
   beforeAll(async () => {
@@ -124,7 +94,7 @@ describe.skipIf(!existsSync(executablePath)).each(SERVERS)('the documentation pa
   })
 })
 
-describe.skipIf(!existsSync(executablePath))('the documentation page of a guarded service', () => {
+describe.skipIf(!HAS_BROWSER)('the documentation page of a guarded service', () => {
   const server = served(() => startNode('test/runtimes/entries/docs-node.ts'))
   let browser: Browser
   beforeAll(async () => {

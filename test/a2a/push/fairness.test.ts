@@ -78,7 +78,7 @@ async function startMany(
   for (let index = 0; index < count; index++) await start(ip, urlOf(index))
 }
 
-const eventually = (check: () => void) => vi.waitFor(check, { timeout: 20_000, interval: 5 })
+const eventually = (check: () => void) => vi.waitFor(check, { timeout: 50_000, interval: 5 })
 
 /** The working status, the artifact and the end. */
 const NOTICES = 3

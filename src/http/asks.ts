@@ -1,12 +1,12 @@
 /**
- * The credentials that the documentation page asks its reader for, so that it can load the document. Everyone can see the
- * page, so it contains only what `WWW-Authenticate` would show: header names, and nothing else of the security schemes.
+ * The credentials that a page of the service asks its reader for: the documentation and the console. Everyone can see these pages,
+ * so they contain only what `WWW-Authenticate` would show: header names, and nothing else of the security schemes.
  *
  * @module
  */
 
-import type { SecuritySettings } from '../http/security.ts'
-import type { SecurityScheme } from '../http/security-scheme.ts'
+import type { SecuritySettings } from './security.ts'
+import type { SecurityScheme } from './security-scheme.ts'
 
 /** A credential that the page can send. */
 export interface Ask {

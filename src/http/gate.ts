@@ -1,26 +1,30 @@
 /**
- * Decides who may use the admin routes. It runs before any other work, and refuses in case of doubt.
+ * Decides who may use routes that are not for everyone: those of administrators, and the console. It runs before any other work,
+ * and refuses in case of doubt.
  *
  * @module
  */
 
 import { ServableError } from '../errors.ts'
-import { identifyBy } from '../http/authentication.ts'
-import { type Context, type Middleware, peerOf } from '../http/context.ts'
-import { isCrossSite } from '../http/cross-site.ts'
 import { LOOPBACK_ADDRESS, LOOPBACK_NAME } from '../web/ip-address.ts'
 import { isResponse } from '../web/response.ts'
-import type { AuthenticateAdmin } from './options.ts'
+import { identifyBy } from './authentication.ts'
+import { type Context, type Middleware, peerOf } from './context.ts'
+import { isCrossSite } from './cross-site.ts'
+import type { Identity } from './platform.ts'
 
-/** The warning for deployments without authentication. */
-export const OPEN_WARNING: string =
-  '`admin` has no `authenticate`: it answers only requests from this machine, and none from a web page. To let others in, write ' +
-  "`admin: { authenticate: bearerIdentity({ tokens: { [env.ADMIN_TOKEN]: 'admin' } }) }`"
+/** Says who may pass. An identity may. A response is sent as it is. Undefined or a throw refuses. */
+export type Authenticate = (
+  request: Request,
+) => Identity | Response | undefined | Promise<Identity | Response | undefined>
 
-/** The guard of the admin routes. Only administrators pass it. */
-export function adminGate(authenticate: AuthenticateAdmin | undefined): Middleware {
+/**
+ * Lets in whom `authenticate` finds, as `context.identity`. Without it, lets in requests of this machine alone, and tells others
+ * `refusal`.
+ */
+export function gate(authenticate: Authenticate | undefined, refusal: string): Middleware {
   return async (request, context, next) => {
-    if (authenticate === undefined) checkOwnMachine(request, context)
+    if (authenticate === undefined) checkOwnMachine(request, context, refusal)
     else {
       // A 401 answer must have a challenge (RFC 9110, section 15.5.2).
       context.responseHeaders.set('www-authenticate', 'Bearer')
@@ -37,7 +41,7 @@ export function adminGate(authenticate: AuthenticateAdmin | undefined): Middlewa
  * Throws `forbidden` unless three things hold. The request comes from this machine. Its host name is a loopback name,
  * because another name may be resolved to this machine. No page of another origin sent it.
  */
-function checkOwnMachine(request: Request, context: Context): void {
+function checkOwnMachine(request: Request, context: Context, refusal: string): void {
   const { hostname } = new URL(request.url)
   const asked = request.headers.get('host')?.replace(/:\d*$/, '') ?? hostname
   const isHere =
@@ -48,6 +52,5 @@ function checkOwnMachine(request: Request, context: Context): void {
   const isPassedOn = [...request.headers.keys()].some(name =>
     /^(forwarded|x-forwarded-.*|x-real-ip|via)$/.test(name),
   )
-  if (!isHere || isPassedOn || isCrossSite(request, undefined))
-    throw new ServableError('forbidden', OPEN_WARNING)
+  if (!isHere || isPassedOn || isCrossSite(request, undefined)) throw new ServableError('forbidden', refusal)
 }

@@ -1,0 +1,77 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { Login } from './login.tsx'
+import { Notice } from './parts/notice.tsx'
+import { linkTo, place } from './place.ts'
+import { SCREENS } from './screens.ts'
+import { config, isLoggedIn, loadConfig, logOut, standing, TITLE } from './service.ts'
+
+/** The whole page. */
+export function App() {
+  const now = standing.value
+  if (now.is === 'loading') return <main aria-busy="true" />
+  if (now.is === 'asking') return <Login isRefused={now.isRefused} />
+  if (now.is === 'failed') return <Failed why={now.why} />
+  return <Console />
+}
+
+function Failed({ why }: { why: string }) {
+  return (
+    <main class="login">
+      <h1>The console cannot be shown</h1>
+      <Notice kind="error">{why}</Notice>
+      <button type="button" onClick={() => void loadConfig()}>
+        Try again
+      </button>
+    </main>
+  )
+}
+
+function Console() {
+  const { screen: id } = place.value
+  const screen = SCREENS.find(each => each.id === id)
+  const main = useRef<HTMLElement>(null)
+  const isFirst = useRef(true)
+  useEffect(() => {
+    document.title = `${screen?.title ?? 'Not found'} – ${TITLE}`
+    if (!isFirst.current) main.current?.querySelector('h1')?.focus()
+    isFirst.current = false
+  }, [id])
+  return (
+    <>
+      <button type="button" class="skip" onClick={() => main.current?.querySelector('h1')?.focus()}>
+        Skip to the content
+      </button>
+      <Head screen={id} />
+      <main id="main" ref={main} class={`screen ${id}`}>
+        {screen ? <screen.view /> : <h1 tabIndex={-1}>There is no such screen</h1>}
+      </main>
+    </>
+  )
+}
+
+function Head({ screen }: { screen: string }) {
+  const { identity } = config.value
+  return (
+    <header class="head">
+      <span class="brand">{TITLE}</span>
+      <nav aria-label="Screens">
+        <ul>
+          {SCREENS.map(({ id, title, Badge }) => (
+            <li key={id}>
+              <a href={linkTo(id)} aria-current={id === screen ? 'page' : undefined}>
+                {title}
+                {Badge && <Badge />}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <span class="who">{identity?.id ?? 'anonymous'}</span>
+      {isLoggedIn.value && (
+        <button type="button" class="quiet" onClick={logOut}>
+          Log out
+        </button>
+      )}
+    </header>
+  )
+}

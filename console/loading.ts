@@ -1,0 +1,34 @@
+/** Loads what a part of the page shows. */
+import { useEffect, useState } from 'preact/hooks'
+
+/** Where that stands. While something is loaded again, the last value stays. */
+export interface Loaded<T> {
+  readonly value: T | undefined
+  readonly error: unknown
+  readonly isLoading: boolean
+  /** Loads again. */
+  reload(): void
+}
+
+/** Loads when it is first drawn, and whenever `key` changes. What comes late for an earlier key is dropped. */
+export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
+  const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({
+    value: undefined,
+    error: undefined,
+    isLoading: true,
+  })
+  const [turn, setTurn] = useState(0)
+  useEffect(() => {
+    const controller = new AbortController()
+    const set = (next: Omit<Loaded<T>, 'reload'>) => {
+      if (!controller.signal.aborted) setState(next)
+    }
+    setState(before => ({ ...before, isLoading: true }))
+    load(controller.signal).then(
+      value => set({ value, error: undefined, isLoading: false }),
+      error => set({ value: undefined, error, isLoading: false }),
+    )
+    return () => controller.abort()
+  }, [key, turn])
+  return { ...state, reload: () => setTurn(before => before + 1) }
+}

@@ -1,0 +1,45 @@
+import { useState } from 'preact/hooks'
+import { Notice } from './parts/notice.tsx'
+import { ASKS, logIn } from './service.ts'
+
+/** Asks for the credentials that the service wants. */
+export function Login({ isRefused }: { isRefused: boolean }) {
+  const [isBusy, setBusy] = useState(false)
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault()
+    const form = event.currentTarget as HTMLFormElement
+    const given: Record<string, string> = {}
+    for (const [index, { header, prefix }] of ASKS.entries()) {
+      const value = (form.elements.namedItem(`credential-${index}`) as HTMLInputElement).value.trim()
+      if (value !== '') given[header] = prefix + value
+    }
+    setBusy(true)
+    await logIn(given, (form.elements.namedItem('keep') as HTMLInputElement).checked)
+    setBusy(false)
+  }
+  return (
+    <main class="login">
+      <h1>Log in</h1>
+      {isRefused && <Notice kind="error">The service did not accept this.</Notice>}
+      <form onSubmit={submit}>
+        {ASKS.map(({ label, header }, index) => (
+          <label key={header}>
+            {label}
+            <input
+              type="password"
+              name={`credential-${index}`}
+              autocomplete="off"
+              required={ASKS.length === 1}
+            />
+          </label>
+        ))}
+        <label class="check">
+          <input type="checkbox" name="keep" /> Keep it for this tab
+        </label>
+        <button type="submit" class="main" disabled={isBusy}>
+          Log in
+        </button>
+      </form>
+    </main>
+  )
+}

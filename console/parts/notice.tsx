@@ -1,0 +1,35 @@
+import type { ComponentChildren } from 'preact'
+import { codeOf, messageOf } from '../service.ts'
+
+/** A message to the user. */
+export function Notice({
+  kind = 'info',
+  children,
+}: {
+  kind?: 'info' | 'error'
+  children: ComponentChildren
+}) {
+  return (
+    <p class={`notice ${kind}`} role={kind === 'error' ? 'alert' : undefined}>
+      {children}
+    </p>
+  )
+}
+
+/** What to turn on where the service has not what a screen needs, by the error's code. */
+const ADVICE: Readonly<Record<string, string>> = {
+  runs_not_stored: 'Give the service a `state` to store runs.',
+  input_not_kept: 'Set `runs.keepInput` to keep the inputs of runs.',
+}
+
+/** An error, with its code. `absent` is said where the service has not what was asked for. */
+export function Failure({ error, absent }: { error: unknown; absent?: string }) {
+  const code = codeOf(error)
+  const advice = code === 'not_found' ? absent : code && ADVICE[code]
+  if (advice !== undefined && code === 'not_found') return <Notice>{advice}</Notice>
+  return (
+    <Notice kind="error">
+      {messageOf(error)} {code && <code>{code}</code>} {advice}
+    </Notice>
+  )
+}

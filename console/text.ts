@@ -1,0 +1,28 @@
+/** Texts that people read. */
+
+/** Characters that are not seen, or that change the order of others: controls, and marks of direction. */
+const INVISIBLE = /(?![\t\n])[\p{Cc}\p{Cf}]/gu
+
+/** The text with such characters as `\u202e`. Tabs and line ends stay. */
+export function visible(text: string): string {
+  return text.replace(INVISIBLE, each => `\\u${each.codePointAt(0)!.toString(16).padStart(4, '0')}`)
+}
+
+/** A duration: `158 ms`, `3.2 s`, `2 min 5 s`. */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
+}
+
+/** A number of bytes: `12 KiB`. */
+export function size(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`
+  const [amount, unit] = bytes < 1024 ** 2 ? [bytes / 1024, 'KiB'] : [bytes / 1024 ** 2, 'MiB']
+  return `${amount.toFixed(amount < 10 ? 1 : 0)} ${unit}`
+}
+
+/** An amount of money in US dollars, with as many digits as small amounts need. */
+export function money(usd: number): string {
+  return `$${usd.toFixed(usd === 0 || usd >= 1 ? 2 : 4)}`
+}

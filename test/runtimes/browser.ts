@@ -1,0 +1,41 @@
+/** A real browser: Debian's Chromium, where it is installed, as it is on CI. */
+import { existsSync } from 'node:fs'
+import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
+import { onTestFinished } from 'vitest'
+
+const executablePath = '/usr/bin/chromium'
+
+/** Whether there is one. */
+export const HAS_BROWSER: boolean = existsSync(executablePath)
+
+export function launch(): Promise<Browser> {
+  return chromium.launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'],
+  })
+}
+
+/** A page with all that it asked for and all that it complained of. */
+export interface Opened {
+  readonly page: Page
+  readonly requests: readonly Request[]
+  readonly complaints: readonly string[]
+}
+
+/** Opens a page, which is closed after the test. */
+export async function visit(browser: Browser | BrowserContext, url: string): Promise<Opened> {
+  const page = await browser.newPage()
+  onTestFinished(() => page.close())
+  const requests: Request[] = []
+  const complaints: string[] = []
+  page.on('request', request => requests.push(request))
+  page.on('console', message => message.type() === 'error' && complaints.push(message.text()))
+  page.on('pageerror', error => complaints.push(String(error)))
+  await page.goto(url)
+  return { page, requests, complaints }
+}
+
+/** The hosts that were asked. */
+export function hostsOf(requests: readonly Request[]): Set<string> {
+  return new Set(requests.filter(each => each.url().startsWith('http')).map(each => new URL(each.url()).host))
+}

@@ -1,0 +1,80 @@
+/** The console in a real browser. */
+
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { served } from '../contracts/served.ts'
+import { HAS_BROWSER, hostsOf, launch, visit } from './browser.ts'
+import { startNode, startWrangler } from './harness.ts'
+
+/** What axe finds wrong with what the page shows. */
+async function violationsOf(page: Page): Promise<string[]> {
+  await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
+    }
+    const { violations } = await axe.run()
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+  })
+}
+
+let browser: Browser
+beforeAll(async () => {
+  if (HAS_BROWSER) browser = await launch()
+})
+afterAll(() => browser?.close())
+
+describe.skipIf(!HAS_BROWSER).each([
+  ['Node', () => startNode('test/runtimes/entries/console-node.ts')],
+  ['the dev server', () => startWrangler()],
+])('the console of %s', (_, start) => {
+  const server = served(start)
+
+  it('shows the tools, with no complaint, no violation and no request to another host', async () => {
+    const { page, requests, complaints } = await visit(browser, `${server().url}/api/console#/tools`)
+    await page.getByRole('heading', { name: 'Tools' }).waitFor()
+    await page.getByText('arithmetic').first().waitFor()
+    expect(await violationsOf(page)).toEqual([])
+    expect(hostsOf(requests)).toEqual(new Set([new URL(server().url).host]))
+    expect(complaints).toEqual([])
+  })
+})
+
+describe.skipIf(!HAS_BROWSER)('the console of a guarded service', () => {
+  const server = served(() =>
+    startNode('test/runtimes/entries/console-node.ts', { env: { SETTINGS: 'guarded' } }),
+  )
+
+  it('asks for the token, says that one is refused, and keeps it nowhere', async () => {
+    const { page, complaints } = await visit(browser, `${server().url}/api/console#/tools`)
+    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    expect(await violationsOf(page)).toEqual([])
+    await page.getByLabel('Bearer token').fill('another')
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByText('The service did not accept this').waitFor()
+    await page.getByLabel('Bearer token').fill('token-of-ada')
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByText('ada', { exact: true }).waitFor()
+    const kept = await page.evaluate(() =>
+      JSON.stringify({ ...localStorage, ...sessionStorage, at: location.href }),
+    )
+    expect(kept).not.toContain('token-of-ada')
+    // The browser itself says of the refused one that it was a 401.
+    expect(complaints.filter(each => !each.includes('401'))).toEqual([])
+  })
+
+  it('keeps the token for a tab that is to keep it, until its user logs out', async () => {
+    const { page } = await visit(browser, `${server().url}/api/console#/tools`)
+    await page.getByLabel('Bearer token').fill('token-of-ada')
+    await page.getByLabel('Keep it for this tab').check()
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByText('ada', { exact: true }).waitFor()
+    await page.reload()
+    await page.getByText('ada', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    expect(await page.evaluate(() => sessionStorage.length)).toBe(0)
+  })
+})
