@@ -39,7 +39,7 @@ export function consoleHandler(settings: string = 'open', state?: State): Handle
     runs: { keepInput: true, disconnect: 'continue' },
     fileUpload: true,
     a2a: { default: 'echo' },
-    metricsExporter: new MetricsExporter(),
+    metricsExporter: new MetricsExporter({ history: true }),
     toolkits: [{ name: 'arithmetic', description: 'Sums and products', tools: examples.calculator.tools }],
     plugins: [
       files(),
