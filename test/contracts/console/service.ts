@@ -5,7 +5,6 @@ import { webConsole } from '../../../src/console/plugin.ts'
 import { files } from '../../../src/files/plugin.ts'
 import {
   bearerAuth,
-  bearerIdentity,
   createHandler,
   type Handler,
   type HandlerOptions,
@@ -26,9 +25,7 @@ const identified: Middleware = (_, context, next) => {
 }
 
 /** `open`: for everyone on this machine. `guarded`: for `ada` and `bob`, who have tokens. */
-export type ConsoleSettings = 'open' | 'guarded'
-
-export function consoleHandler(settings: string = 'open', state?: State): Handler {
+export function consoleHandler(settings = 'open', state?: State): Handler {
   const isGuarded = settings === 'guarded'
   const options: HandlerOptions = {
     serve: [...Object.values(examples), ...agents],
@@ -45,9 +42,7 @@ export function consoleHandler(settings: string = 'open', state?: State): Handle
       files(),
       sessions(),
       approvals(),
-      webConsole(
-        isGuarded ? { authenticate: bearerIdentity({ tokens: TOKENS }), title: 'Agents & <friends>' } : {},
-      ),
+      webConsole(isGuarded ? { authenticate: (_, identity) => identity, title: 'Agents & <friends>' } : {}),
     ],
   }
   return createHandler(options)
