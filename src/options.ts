@@ -128,7 +128,7 @@ export function toCoreOptions(options: HandlerOptions): CoreOptions {
     corrections(),
     knownSchemas(),
     attempt(() => toolsOf({ toolkits, toolLibrary, servers: manager })),
-    part<AdminOptions>('admin', adminOption, how => admin({ ...how, toolkits })),
+    part<AdminOptions>('admin', adminOption, how => admin({ ...how, toolkits, toolLibrary })),
     metricsExporter === undefined
       ? undefined
       : attempt(() => metricsAs('metricsExporter', metricsExporter, pricing)),

@@ -704,6 +704,13 @@ describe('the server', async () => {
     }
     await expectDocumented('/api', 'get', await ask('/api'))
     await expectDocumented('/api/admin/toolkits', 'get', await ask('/api/admin/toolkits'))
+    const call = '/api/admin/tools/{id}/call'
+    await expectDocumented(call, 'post', await post('/api/admin/tools/nothing/call', { args: {} }))
+    await expectDocumented(
+      call,
+      'post',
+      await post('/api/admin/tools/multiply/call', { args: { a: 1, b: 2 } }),
+    )
     for (const one of ['empty', 'nothing']) {
       await expectDocumented('/api/admin/toolkits/{id}', 'get', await ask(`/api/admin/toolkits/${one}`))
     }
