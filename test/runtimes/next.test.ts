@@ -13,6 +13,7 @@ import { adminContract } from '../contracts/admin.ts'
 import { agUiContract } from '../contracts/ag-ui.ts'
 import { aiSdkUiContract } from '../contracts/ai-sdk-ui.ts'
 import { clientContract, clientServer } from '../contracts/client.ts'
+import { consoleContract } from '../contracts/console.ts'
 import {
   clientOf,
   connected,
@@ -185,6 +186,8 @@ describe('the gateway with `trustProxy` in a Node route', () => {
     expect(server().log()).not.toContain('limits.no_address')
   })
 })
+
+describe('a Node route with the console', () => consoleContract(() => deploy('console')('')))
 
 describe('an Edge route', () => {
   const server = served(() => apps.start('edge'))
