@@ -83,7 +83,8 @@ export default defineConfig({
       { name: 'long', description: 'Takes so long that it is left out for one room.' },
     ],
     coverage: {
-      provider: 'v8',
+      provider: 'custom',
+      customProviderModule: 'test/coverage.ts',
       include: ['src/**/*.ts'],
       // Runs in other processes, in a runtime of its own or in Durable Objects, where this coverage cannot see it.
       exclude: [
@@ -104,6 +105,7 @@ export default defineConfig({
           name: 'contracts',
           include: contracts,
           globalSetup: ['test/runtimes/setup.ts'],
+          env: { VITEST_UNCOVERED: 'yes' },
           maxWorkers,
         },
       },
