@@ -72,7 +72,7 @@ export default defineConfig({
   test: {
     pool: 'forks',
     sequence: { sequencer: LongestFirst },
-    // Some tests try 200,000 inputs, and one core may run several tests.
+    // Some tests try 100,000 inputs, and one core may run several tests.
     testTimeout: 60_000,
     hookTimeout: 180_000,
     tags: [

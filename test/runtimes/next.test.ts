@@ -26,14 +26,14 @@ import {
 import { runCases } from '../contracts/gateway/runs.ts'
 import { NARROW } from '../contracts/gateway/service.ts'
 import { ask, expectProblem, jsonRequest, post, run } from '../contracts/http/client.ts'
-import { httpContract } from '../contracts/http.ts'
+import { httpConnectionContract, httpContract } from '../contracts/http.ts'
 import { leavingCases } from '../contracts/mcp/leaving.ts'
 import { tellingCases } from '../contracts/mcp/telling.ts'
 import { shortCases } from '../contracts/mcp-clients/ways.ts'
 import { countingCases } from '../contracts/metrics/counting.ts'
 import { aiContract } from '../contracts/model-agent.ts'
 import { accept, cancel, get } from '../contracts/runs/client.ts'
-import { runsContract } from '../contracts/runs.ts'
+import { runsConnectionContract } from '../contracts/runs.ts'
 import { served } from '../contracts/served.ts'
 import { connecting, legacy, modern } from '../frameworks/mcp-clients/client-2.ts'
 import { expectInterrupted, following } from './neighbours.ts'
@@ -55,8 +55,8 @@ afterAll(async () => {
 const deploy = (ENTRY: string) => (SETTINGS: string) => apps.start('node', { ENTRY, SETTINGS })
 
 describe('a Node route', () => {
-  httpContract(() => deploy('http')(''), { decodesPaths: true })
-  runsContract(deploy('runs'), { decodesPaths: true })
+  httpConnectionContract(() => deploy('http')(''), { decodesPaths: true })
+  runsConnectionContract(deploy('runs'), { decodesPaths: true })
   a2aSmoke(deploy('a2a'))
   describe('AG-UI', () => agUiContract(deploy('ag-ui')))
   describe('MCP', () => {

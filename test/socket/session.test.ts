@@ -331,7 +331,7 @@ describe('an engine', () => {
 })
 
 describe('random and mutated frames', () => {
-  it('end the connection or are taken, and nothing else: 200,000 of them', async () => {
+  it('end the connection or are taken, and nothing else: 100,000 of them', async () => {
     const random = seeded(4)
     const onError = vi.fn()
     const seen: string[] = []
@@ -351,7 +351,7 @@ describe('random and mutated frames', () => {
     )
     let client = await socket()
     let closed = 0
-    for (let i = 0; i < 200_000; i++) {
+    for (let i = 0; i < 100_000; i++) {
       client.says(randomFrame(random))
       if (client.closed.length === 0) continue
       closed++
@@ -359,7 +359,7 @@ describe('random and mutated frames', () => {
       client.says('40')
       client.says('40/admin,')
     }
-    expect(closed).toBeGreaterThan(10_000)
+    expect(closed).toBeGreaterThan(5_000)
     expect(seen.length).toBe(10)
     expect(endpoint.size).toBe(1)
     expect(onError).not.toHaveBeenCalled()
