@@ -1,5 +1,6 @@
 /**
- * A real Next.js, built and started: the contracts in its Node runtime and in its Edge runtime, and the example.
+ * A real Next.js, built and started: the contracts in its Node runtime and in its Edge runtime, and the example. Of HTTP, stored
+ * runs and A2A it is asked what Next may change: requests, bodies, answers, streams, and clients that leave.
  *
  * Left out, for Next decides it before any route handler is asked (docs/deploy-next.md): paths with broken percent-encoding,
  * WebSockets, and in the Edge runtime bodies that never end. Stored runs, and with them A2A's tasks and the socket, have
@@ -26,7 +27,7 @@ import {
 import { runCases } from '../contracts/gateway/runs.ts'
 import { NARROW } from '../contracts/gateway/service.ts'
 import { ask, expectProblem, jsonRequest, post, run } from '../contracts/http/client.ts'
-import { httpConnectionContract, httpContract } from '../contracts/http.ts'
+import { httpConnectionContract } from '../contracts/http.ts'
 import { leavingCases } from '../contracts/mcp/leaving.ts'
 import { tellingCases } from '../contracts/mcp/telling.ts'
 import { shortCases } from '../contracts/mcp-clients/ways.ts'
@@ -187,8 +188,8 @@ describe('the gateway with `trustProxy` in a Node route', () => {
 })
 
 describe('an Edge route', () => {
-  const server = served(() => apps.start('edge'))
-  httpContract(() => apps.start('edge'), { decodesPaths: true, readsBodies: true, logsLeaving: true })
+  const host = { decodesPaths: true, readsBodies: true, logsLeaving: true }
+  const server = httpConnectionContract(() => apps.start('edge'), host)
 
   it('refuses stored runs, which have no memory to share', async () => {
     const answer = await post(server, '/api/agents/echo/run', { input: 'x', background: true })

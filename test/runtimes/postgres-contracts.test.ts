@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe } from 'vitest'
 import { a2aStateContract } from '../contracts/a2a.ts'
 import { adminStateContract } from '../contracts/admin.ts'
 import { approvalsContract } from '../contracts/approvals.ts'
-import { filesContract } from '../contracts/files.ts'
+import { filesStateContract } from '../contracts/files.ts'
 import { gatewayStateContract } from '../contracts/gateway.ts'
 import { countingCases } from '../contracts/metrics/counting.ts'
 import { runsContract } from '../contracts/runs.ts'
@@ -27,7 +27,7 @@ describe('Node, in PostgreSQL', ELSEWHERE, () => {
   describe('the event socket', () => gatewayStateContract(deploy('gateway')))
   describe('sessions', () => sessionsContract(deploy('sessions')))
   describe('approvals', () => approvalsContract(deploy('approvals')))
-  describe('files', () => filesContract(deploy('files')))
+  describe('files', () => filesStateContract(deploy('files')))
   describe('admin', () => adminStateContract(() => deploy('admin')('')))
   describe('metrics', () =>
     countingCases(
