@@ -21,7 +21,7 @@ describe('createLocalHost over memory', () => {
 })
 
 /** For stores that take longer than memory, where the order of calls is the same or is drawn anew. */
-const FEWER = { races: 200, rounds: 30 }
+const FEWER = { atOnce: 20, races: 200, rounds: 30 }
 
 describe('createLocalHost over SQLite', ELSEWHERE, () => {
   runHostContract(async settings => {
@@ -37,7 +37,7 @@ describe('createLocalHost over a store that answers late', () => {
       const store: Recorded = recorded(lateStore())
       return localHost(store, settings, { stored: async () => store.written(), close: async () => {} })
     },
-    { ...FEWER, atOnce: 20, slowness: 4 },
+    { ...FEWER, slowness: 4 },
   )
 })
 
