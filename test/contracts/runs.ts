@@ -65,3 +65,28 @@ export function runsContract(deploy: Deploy, { cutEvents = 50, ...host }: RunsHo
   describe('with narrow bounds', () => boundCases(served(() => deploy('tight'))))
   describe('with little time and room', () => shortCases(served(() => deploy('short'))))
 }
+
+/** What the contract says of a runtime: of its requests and streams, of large rows, and of clients that leave. */
+export function runsConnectionContract(deploy: Deploy, host: Host = {}): void {
+  describe('stored runs', () => {
+    const server = served(() => deploy('usual'))
+    describe.concurrent('over HTTP', () => {
+      followingCases(server, host)
+      repeatingCases(server)
+      describe('a run whose clients leave', () => cancelOnLeaveCases(server))
+    })
+    cuttingCases(server, 50)
+    sizeCases(server)
+    describe('the log', () => runLogCases(server))
+  })
+
+  describe('with `runs.disconnect` continue', () => {
+    const server = served(() => deploy('continue'))
+    describe.concurrent('a client that leaves', () => continueCases(server))
+  })
+
+  describe('with `runs.disconnect` and a time of grace', () => {
+    const server = served(() => deploy('grace'))
+    describe.concurrent('a client that leaves', () => graceCases(server))
+  })
+}

@@ -30,7 +30,7 @@ afterAll(() => browser?.close())
 describe.each([
   ['Node', () => startNode('test/runtimes/entries/console-node.ts')],
   ['Bun', () => startBun('test/runtimes/entries/console-bun.ts')],
-  ['Deno', () => startDeno('test/runtimes/entries/console-deno.ts')],
+  ['Deno', () => startDeno('test/runtimes/entries/console-deno.ts', { names: ['DATABASE', 'SETTINGS'] })],
   ['workerd', () => startWorkerd('test/runtimes/entries/console-workerd.ts')],
   ['the dev server', () => startWrangler()],
 ])('%s', (_, start) => consoleContract(start))

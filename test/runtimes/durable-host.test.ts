@@ -100,7 +100,7 @@ async function make(
 }
 
 describe('durableState', () => {
-  runHostContract(make, { atOnce: 10, countsAll: false, races: 250 })
+  runHostContract(make, { atOnce: 10, countsAll: false, races: 100, rounds: 30 })
 
   it('counts runs at work, though what counts them has left memory', async () => {
     const { host, crashIndex, close } = await make({ maxRunning: 3, maxRunningPerOwner: 2 })
