@@ -35,6 +35,14 @@ export class RequestAsker implements Asker {
     return this.#state.traceparent
   }
 
+  get transport(): string {
+    const { part } = this.#state
+    if (part !== 'router' && part !== 'runs') return part
+    const { url, headers } = this.#request
+    const isStream = new URL(url).pathname.endsWith('/stream')
+    return isStream || headers.get('accept')?.includes('text/event-stream') ? 'sse' : 'http'
+  }
+
   get isIsolated(): boolean {
     return this.#state.isIsolated
   }

@@ -135,6 +135,13 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'continuedFrom?': { ...text, description: 'The run from which this one goes on' },
       'continuedBy?': { ...text, description: 'The run that goes on from this one' },
       'resumable?': { ...flag, description: 'Its owner can let it go on' },
+      'durationMs?': amount,
+      'firstTextMs?': { ...count, description: 'Milliseconds to the first text' },
+      'usage?': ref('Usage'),
+      'cost?': { ...amount, description: 'USD' },
+      'toolCalls?': { ...count, description: 'The number of tool calls' },
+      'model?': { ...text, description: '`provider/id`' },
+      'transport?': { ...text, description: 'How it was asked for: `http`, `sse`, `socket` or a plugin' },
       'error?': object({ code: text, message: text }),
     }),
     DecidedRun: object({

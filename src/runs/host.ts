@@ -12,6 +12,7 @@ import type { Asking } from './asking.ts'
 import type { Feedback, FeedbackInput } from './feedback.ts'
 import type { FileKeeper } from './files.ts'
 import type { Asked } from './journal.ts'
+import type { CostOf } from './numbers.ts'
 import type { FoundRun, RunRecord, RunStatus, RunSummary } from './record.ts'
 import type { RetentionOf } from './retention-of.ts'
 import type { RunSettings } from './run.ts'
@@ -46,6 +47,10 @@ export interface HostSettings extends RunSettings {
   readonly gatherMs?: number | undefined
   /** Keeps what a run was asked with as long as its record, so that it can run again. */
   readonly keepInput?: boolean | undefined
+  /** Writes the numbers of a run into its record, and how it was asked for. */
+  readonly measure?: boolean | undefined
+  /** What a run cost. Default: what it says itself. */
+  readonly costOf?: CostOf | undefined
   /** Finds who runs something by its name. Throws where nobody does. */
   readonly targetOf?: ((asked: Pick<Target, 'kind' | 'name' | 'scope'>) => Target) | undefined
   /** Stores the files of runs apart; undefined where they stay in what runs say. */
@@ -71,6 +76,8 @@ export interface StartRequest {
   readonly owner: string | null
   /** Whose place it takes while it is at work; its owner's where nobody is named. */
   readonly client?: string | undefined
+  /** How it was asked for, if its record says so. */
+  readonly transport?: string | undefined
   /** It outlives its client, whatever the policy says. */
   readonly isBackground: boolean
   /** What it is asked with is kept as long as its record, whatever `keepInput` says. */

@@ -438,6 +438,7 @@ class LocalHost implements RunHost {
       store: this.#store,
       settings: this.#settings,
       ...{ owner, instance, isJournalled, before: cut, keepsJournal: this.#leavesExpired },
+      model: target.servable.model,
       keepMs: isWaiting => this.#keepMs({ ...target, owner }, isWaiting),
       isBackground,
       client: request.client,
@@ -611,7 +612,8 @@ export function newRun(
     owner,
     key,
     continues,
-  }: Pick<StartRequest, 'options' | 'owner' | 'key' | 'continues'> & {
+    transport,
+  }: Pick<StartRequest, 'options' | 'owner' | 'key' | 'continues' | 'transport'> & {
     readonly target: Pick<Target, 'kind' | 'name'>
   },
 ): StoredRun {
@@ -629,6 +631,7 @@ export function newRun(
       ...(sessionId !== undefined && { sessionId }),
       ...(userId !== undefined && { userId }),
       ...(continues && { continuedFrom: continues.from }),
+      ...(transport !== undefined && { transport }),
     },
     owner,
     at,

@@ -48,6 +48,7 @@ export interface StartMessage {
   readonly client: string
   /** The index object that lists the run. */
   readonly listedBy: ListedBy
+  readonly transport?: string | undefined
   readonly isBackground: boolean
   readonly keepsInput?: boolean | undefined
   readonly secrets?: readonly string[] | undefined
@@ -144,13 +145,13 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
   }
 
   async function admit(message: StartMessage, target: Target): Promise<void> {
-    const { id, owner, client, listedBy, options, continues } = message
+    const { id, owner, client, listedBy, options, continues, transport } = message
     const { name, shares } = listedBy
     const { maxRunning, maxRunningPerOwner, timeoutMs } = settings
     const session = sessionOf(settings.memory, target, options)
     const run = newRun(
       { id, at: Date.now(), instance: store.instance, session },
-      { target, options, owner, key: undefined, continues },
+      { target, options, owner, key: undefined, continues, transport },
     )
     await index.admit(name, run, client, {
       maxRunning: Math.max(1, Math.floor(maxRunning / shares)),
