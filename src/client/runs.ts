@@ -12,7 +12,11 @@ import { type RunEvents, readRun, runPath } from './run-stream.ts'
 import { queryOf } from './sent.ts'
 
 /** Which runs to list. A run must match all members. */
-export interface RunListQuery extends Partial<Omit<RunQuery, 'cursor'>> {
+export interface RunListQuery extends Partial<Omit<RunQuery, 'cursor' | 'since' | 'until'>> {
+  /** Runs that began at this time or later. ISO 8601 with a zone, or a `Date`. */
+  readonly since?: string | Date
+  /** Runs that began before this time. */
+  readonly until?: string | Date
   /** Most runs of a page, 1 to 100. Default: 50. */
   readonly limit?: number
 }

@@ -121,7 +121,7 @@ function runBody({ json, ref }: Builders, hasUploads: boolean): Schema {
 }
 
 function storedRunPaths(build: Builders, { security }: RunParts): Paths {
-  const { at, operation, page, parameter, answer, json, eventStream, ref, choice } = build
+  const { at, operation, page, parameter, answer, json, eventStream, ref, choice, moment } = build
   const runId = parameter('path', 'id', 'Id of the run', { type: 'string', format: 'uuid' })
   const record = answer('The record', json(ref('RunRecord')), runIdHeader)
   const again = (id: string, summary: string, begun: string) =>
@@ -146,6 +146,8 @@ function storedRunPaths(build: Builders, { security }: RunParts): Paths {
         parameter('query', 'name', 'Runs of this name'),
         parameter('query', 'sessionId', 'Runs of this session'),
         parameter('query', 'status', 'Runs with this status'),
+        parameter('query', 'since', 'Runs that began at this time or later', moment),
+        parameter('query', 'until', 'Runs that began before this time', moment),
       ]),
     },
     [at('runs/{id}')]: {

@@ -118,6 +118,9 @@ export interface RunQuery {
   readonly name?: string | undefined
   readonly sessionId?: string | undefined
   readonly status?: RunStatus | undefined
+  /** Runs that began at this time or later, and before the other one. Milliseconds since 1970. */
+  readonly since?: number | undefined
+  readonly until?: number | undefined
   /** From a page before. */
   readonly cursor?: string | undefined
   /** 1 to 100. */

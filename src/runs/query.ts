@@ -6,7 +6,7 @@
 
 import * as v from 'valibot'
 import { KINDS } from '../agents/registry.ts'
-import { validate } from '../validation.ts'
+import { moment, validate } from '../validation.ts'
 import type { RunQuery } from './host.ts'
 import { RUN_STATUSES } from './record.ts'
 
@@ -18,6 +18,8 @@ const RunQuerySchema: v.GenericSchema<unknown, RunQuery> = v.object({
   name: v.optional(v.string()),
   sessionId: v.optional(v.string()),
   status: v.optional(v.picklist(RUN_STATUSES, `must be one of ${RUN_STATUSES.join(', ')}`)),
+  since: v.optional(moment),
+  until: v.optional(moment),
   cursor: v.optional(v.string()),
   limit: v.optional(limit, '50'),
 })
