@@ -1,4 +1,5 @@
 import type { Answer, RunInput, RunResult } from '../agents/contract.ts'
+import type { RunListEvent } from '../http/live-runs.ts'
 import type { FeedbackInput } from '../runs/feedback.ts'
 import type { RunPage, RunQuery } from '../runs/host.ts'
 import type { RunRecord, RunSummary } from '../runs/record.ts'
@@ -6,7 +7,9 @@ import type { ToldFeedback } from '../sessions/feedback.ts'
 import { askRun, RESPOND_ASYNC, type RunTarget } from './asked-run.ts'
 import type { Caller } from './call.ts'
 import { artifactPath, filePath, getFile } from './files.ts'
+import { watch } from './metrics.ts'
 import type { CallOptions, FollowedOptions } from './options.ts'
+import { leavable } from './reconnect.ts'
 import { resultOf } from './result.ts'
 import { type RunEvents, readRun, runPath } from './run-stream.ts'
 import { queryOf } from './sent.ts'
@@ -64,6 +67,14 @@ export interface RunsClient {
    * runs. Rejects with `not_found` if the service lists no runs to clients without an identity.
    */
   list(query?: RunListQuery & { readonly cursor?: string }, options?: CallOptions): Promise<RunPage>
+  /**
+   * First the newest page of the caller's runs, then what changes in it, until the loop is left. The service looks every 2 s. After a lost
+   * connection it begins again with the newest page.
+   *
+   * @example
+   * for await (const event of client.runs.watch({ status: 'running' })) console.log(event)
+   */
+  watch(query?: RunListQuery, options?: CallOptions): AsyncIterableIterator<RunListEvent>
   /** All of the caller's runs, newest first. Pages are requested as they are needed. */
   all(query?: RunListQuery, options?: CallOptions): AsyncIterableIterator<RunSummary>
   /**
@@ -128,6 +139,7 @@ export function createRuns(caller: Caller): RunsClient {
   }
   return {
     list,
+    watch: (query, options) => leavable(caller.open, options, call => watch(call, `/runs${queryOf(query)}`)),
     result,
     stream,
     start(target, input, options = {}) {

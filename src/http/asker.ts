@@ -1,6 +1,7 @@
 import type { RequestState } from './context.ts'
 import type { KeyReader } from './key-headers.ts'
 import type { Identity } from './platform.ts'
+import { acceptsEvents } from './run-request.ts'
 import type { Asker } from './start-run.ts'
 
 /** The asker of a request. */
@@ -40,7 +41,7 @@ export class RequestAsker implements Asker {
     if (part !== 'router' && part !== 'runs') return part
     const { url, headers } = this.#request
     const isStream = new URL(url).pathname.endsWith('/stream')
-    return isStream || headers.get('accept')?.includes('text/event-stream') ? 'sse' : 'http'
+    return isStream || acceptsEvents(headers) ? 'sse' : 'http'
   }
 
   get isIsolated(): boolean {

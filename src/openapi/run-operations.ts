@@ -141,14 +141,21 @@ function storedRunPaths(build: Builders, { security }: RunParts): Paths {
     })
   return {
     [at('runs')]: {
-      get: page('runs', 'listRuns', 'List the stored runs of the caller, newest first', 'RunPage', [
-        parameter('query', 'kind', 'Runs of this kind', choice(...KINDS)),
-        parameter('query', 'name', 'Runs of this name'),
-        parameter('query', 'sessionId', 'Runs of this session'),
-        parameter('query', 'status', 'Runs with this status'),
-        parameter('query', 'since', 'Runs that began at this time or later', moment),
-        parameter('query', 'until', 'Runs that began before this time', moment),
-      ]),
+      get: page(
+        'runs',
+        'listRuns',
+        'List the stored runs of the caller, newest first',
+        'RunPage',
+        [
+          parameter('query', 'kind', 'Runs of this kind', choice(...KINDS)),
+          parameter('query', 'name', 'Runs of this name'),
+          parameter('query', 'sessionId', 'Runs of this session'),
+          parameter('query', 'status', 'Runs with this status'),
+          parameter('query', 'since', 'Runs that began at this time or later', moment),
+          parameter('query', 'until', 'Runs that began before this time', moment),
+        ],
+        'RunListEvent',
+      ),
     },
     [at('runs/{id}')]: {
       get: operation('runs', 'getRun', 'Get the record of a stored run', {

@@ -153,6 +153,14 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'resumable?': flag,
     }),
     Index: object({ _links: named(object({ href: text, 'templated?': flag })) }),
+    RunListEvent: {
+      oneOf: [
+        event('all', { runs: list(ref('RunRecord')), hasMore: flag }),
+        event('added', { run: ref('RunRecord') }),
+        event('changed', { run: ref('RunRecord') }),
+        event('removed', { id: text }),
+      ],
+    },
     RunPage: object({ runs: list(ref('RunRecord')), nextCursor: maybeText }),
   }
 }

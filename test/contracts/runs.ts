@@ -10,6 +10,7 @@ import { correctionCases } from './runs/corrections.ts'
 import { cuttingCases } from './runs/cutting.ts'
 import { followingCases } from './runs/following.ts'
 import { cancelOnLeaveCases, continueCases, graceCases } from './runs/leaving.ts'
+import { liveCases } from './runs/live.ts'
 import { numberCases } from './runs/numbers.ts'
 import { ownerCases } from './runs/owners.ts'
 import { repeatingCases } from './runs/repeating.ts'
@@ -36,6 +37,7 @@ export function runsContract(deploy: Deploy, { cutEvents = 50, ...host }: RunsHo
       followingCases(server, host)
       answerCases(server)
       ownerCases(server)
+      describe('GET /runs as it changes', () => liveCases(server))
       repeatingCases(server)
       canaryCases(server)
       correctionCases(server)

@@ -10,8 +10,11 @@ import { parseRunQuery } from '../../runs/query.ts'
 import type { RunRecord } from '../../runs/record.ts'
 import { jsonReply, type Reply } from '../../web/reply.ts'
 import { counted, SSE_HEADERS, type StreamCount } from '../../web/sse.ts'
-import type { Endpoint, RequestState, Route } from '../context.ts'
+import type { Answer, Endpoint, RequestState, Route } from '../context.ts'
+import { createLiveList, type OpenLiveList } from '../live-list.ts'
+import { LiveRuns } from '../live-runs.ts'
 import { joinPath, queryOf } from '../router.ts'
+import { acceptsEvents } from '../run-request.ts'
 import { sseOfFollower } from '../sse-encoder.ts'
 import { streamOfRun } from './run-routes.ts'
 
@@ -35,6 +38,7 @@ export function storedRunRoutes({
   countStream,
 }: FollowedRoutesOptions): Route[] {
   const path = joinPath(prefix, 'runs')
+  const openStream = createLiveList()
   const route = (method: Route['method'], suffix: string, endpoint: Endpoint): Route => ({
     method,
     path: `${path}${suffix}`,
@@ -42,7 +46,7 @@ export function storedRunRoutes({
     endpoint,
   })
   return [
-    route('GET', '', (request, state) => answerList(request, state, host, listAnonymous)),
+    route('GET', '', (request, state) => answerList(request, state, host, listAnonymous, openStream)),
     route('GET', '/:id', async (_, state) => {
       return jsonOfRecord(await host.get(runIdOf(state), state.owner))
     }),
@@ -91,10 +95,15 @@ async function answerList(
   state: RequestState,
   host: RunHost,
   listAnonymous: boolean,
-): Promise<Reply> {
+  openStream: OpenLiveList,
+): Promise<Answer> {
   if (state.identity === undefined && !listAnonymous) {
     throw new ServableError('not_found', 'Listing runs needs an identity: see `runs.listAnonymous`')
   }
   const query = parseRunQuery(Object.fromEntries(queryOf(request.url)))
-  return jsonReply(await host.list(state.owner, query), { headers: NO_STORE })
+  const { owner } = state
+  if (!acceptsEvents(request.headers)) return jsonReply(await host.list(owner, query), { headers: NO_STORE })
+  if (request.method === 'HEAD') return new Response(null, { headers: SSE_HEADERS })
+  const look = () => host.list(owner, { ...query, cursor: undefined })
+  return openStream(new LiveRuns(look), error => state.tellThrown('stream.failed', error, request))
 }
