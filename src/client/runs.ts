@@ -2,6 +2,7 @@ import type { Answer, RunInput, RunResult } from '../agents/contract.ts'
 import type { RunListEvent } from '../http/live-runs.ts'
 import type { FeedbackInput } from '../runs/feedback.ts'
 import type { RunPage, RunQuery } from '../runs/host.ts'
+import type { RunEventPage } from '../runs/log-page.ts'
 import type { RunRecord, RunSummary } from '../runs/record.ts'
 import type { ToldFeedback } from '../sessions/feedback.ts'
 import { askRun, RESPOND_ASYNC, type RunTarget } from './asked-run.ts'
@@ -114,6 +115,15 @@ export interface RunsClient {
    * the run. If the run ended before `after`, there are no events. Default of `after`: 0, which gives all events.
    */
   stream(id: string, options?: CallOptions & { readonly after?: number }): RunEvents
+  /**
+   * A page of the events of a run, without waiting for new ones. `next` is the `after` of the next page, and `ended` says that there is
+   * none. A page has at most 1,000 events, and less if they are long. Default of `after`: 0.
+   */
+  events(
+    id: string,
+    query?: { readonly after?: number; readonly limit?: number },
+    options?: CallOptions,
+  ): Promise<RunEventPage>
   /** A file that a run has made: the part `part` (default 0) of an artifact. `file_not_found` where there is none. */
   artifact(id: string, artifactId: string, options?: CallOptions & { readonly part?: number }): Promise<File>
   /** The same, by the address that is the `data` of a part. It is asked for at the client's `baseUrl`. */
@@ -157,6 +167,7 @@ export function createRuns(caller: Caller): RunsClient {
     cancel: async (id, options) => caller.ask(runPath(id, '/cancel'), options, { method: 'POST' }),
     feedback: async (id, body, options) =>
       caller.ask(runPath(id, '/feedback'), options, { method: 'POST', body }),
+    events: async (id, query, options) => caller.ask(runPath(id, `/events${queryOf(query)}`), options),
     artifact: async (id, artifactId, options) =>
       getFile(caller, artifactPath(id, artifactId, options?.part), options),
     file: async (address, options) => getFile(caller, filePath(address), options),

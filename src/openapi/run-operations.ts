@@ -10,6 +10,7 @@ import type { Builders, BuiltInDescription, Operation, Paths, Schema } from '../
 import { AgainBodySchema } from '../http/routes/again-routes.ts'
 import { AnswerSchema, AnswersBodySchema } from '../runs/answers.ts'
 import { ContentPartSchema, RunBodySchema } from '../runs/input.ts'
+import { MAX_EVENTS } from '../runs/log-page.ts'
 import { runSchemas } from './schemas.ts'
 import { type DocumentSecurity, keyed, securitySchemes } from './security.ts'
 
@@ -173,6 +174,22 @@ function storedRunPaths(build: Builders, { security }: RunParts): Paths {
         ],
         responses: { 200: answer('Server-sent events', eventStream(ref('RunEvent')), runIdHeader) },
         problems: [400, 401, 404, 429, 503],
+      }),
+    },
+    [at('runs/{id}/events')]: {
+      get: operation('runs', 'getRunEvents', 'Get a page of the events of a stored run', {
+        parameters: [
+          runId,
+          parameter('query', 'after', 'Begin after this event', { type: 'integer', minimum: 0, default: 0 }),
+          parameter('query', 'limit', 'Most events', {
+            type: 'integer',
+            minimum: 1,
+            maximum: MAX_EVENTS,
+            default: MAX_EVENTS,
+          }),
+        ],
+        responses: { 200: answer('A page', json(ref('RunEventPage')), runIdHeader) },
+        problems: [400, 401, 404, 503],
       }),
     },
     [at('runs/{id}/answers')]: {

@@ -153,6 +153,11 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'resumable?': flag,
     }),
     Index: object({ _links: named(object({ href: text, 'templated?': flag })) }),
+    RunEventPage: object({
+      events: list(object({ id: count, event: ref('RunEvent') })),
+      next: { ...count, description: 'The `after` of the next page' },
+      ended: { ...flag, description: 'The run has ended, and there is no next page' },
+    }),
     RunListEvent: {
       oneOf: [
         event('all', { runs: list(ref('RunRecord')), hasMore: flag }),

@@ -12,6 +12,7 @@ import type { Asking } from './asking.ts'
 import type { Feedback, FeedbackInput } from './feedback.ts'
 import type { FileKeeper } from './files.ts'
 import type { Asked } from './journal.ts'
+import type { EventQuery, LogPage } from './log-page.ts'
 import type { CostOf } from './numbers.ts'
 import type { FoundRun, RunRecord, RunStatus, RunSummary } from './record.ts'
 import type { RetentionOf } from './retention-of.ts'
@@ -148,6 +149,8 @@ export interface RunHost {
   get(id: string, viewer: Viewer): Promise<RunRecord>
   /** Reads the log from after an entry on. Throws `too_many_followers`. */
   follow(id: string, viewer: Viewer, after: number): Promise<Follower>
+  /** A page of the log. Nobody counts as a follower for it. */
+  events(id: string, viewer: Viewer, query: EventQuery): Promise<LogPage>
   /** Waits for the end; `signal` says that the one who waits has left. */
   wait(id: string, viewer: Viewer, signal: AbortSignal): Promise<RunRecord>
   list(owner: Viewer, query: RunQuery): Promise<RunPage>

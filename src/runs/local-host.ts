@@ -36,6 +36,7 @@ import { KeptWork } from './kept-work.ts'
 import { listRuns } from './list.ts'
 import { LiveRun } from './live-run.ts'
 import { LogFollower } from './log-follower.ts'
+import { type EventQuery, type LogPage, readLogPage } from './log-page.ts'
 import {
   ended,
   type FoundRun,
@@ -177,6 +178,15 @@ class LocalHost implements RunHost {
       watch,
       isKept: tx => tx.get(RUNS, id) !== undefined,
       look: () => this.#work.look(),
+    })
+  }
+
+  async events(id: string, viewer: Viewer, query: EventQuery): Promise<LogPage> {
+    await this.#work.begun(id)
+    await this.#work.look(id)
+    return this.#store.read(tx => {
+      this.#work.find(tx, id, viewer)
+      return readLogPage(tx, id, query)
     })
   }
 

@@ -8,6 +8,7 @@ import * as v from 'valibot'
 import { KINDS } from '../agents/registry.ts'
 import { moment, validate } from '../validation.ts'
 import type { RunQuery } from './host.ts'
+import { type EventQuery, MAX_EVENTS } from './log-page.ts'
 import { RUN_STATUSES } from './record.ts'
 
 const wholeNumber = v.pipe(v.string(), v.regex(/^\d{1,3}$/, 'must be 1 to 100'), v.transform(Number))
@@ -23,6 +24,30 @@ const RunQuerySchema: v.GenericSchema<unknown, RunQuery> = v.object({
   cursor: v.optional(v.string()),
   limit: v.optional(limit, '50'),
 })
+
+const EVENT_LIMIT = `must be 1 to ${MAX_EVENTS}`
+
+const EventQuerySchema: v.GenericSchema<unknown, EventQuery> = v.object({
+  after: v.optional(
+    v.pipe(v.string(), v.regex(/^\d{1,15}$/, 'must be the id of an event'), v.transform(Number)),
+    '0',
+  ),
+  limit: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^\d{1,4}$/, EVENT_LIMIT),
+      v.transform(Number),
+      v.minValue(1, EVENT_LIMIT),
+      v.maxValue(MAX_EVENTS, EVENT_LIMIT),
+    ),
+    String(MAX_EVENTS),
+  ),
+})
+
+/** Checks the query of a page of events; throws `invalid_query` that names every wrong parameter. */
+export function parseEventQuery(value: unknown): EventQuery {
+  return validate(EventQuerySchema, value, 'invalid_query', 'query')
+}
 
 /** Checks a list's query; throws `invalid_query` that names every wrong parameter. */
 export function parseRunQuery(value: unknown): RunQuery {

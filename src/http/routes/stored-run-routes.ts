@@ -1,14 +1,15 @@
 /**
- * Stored runs: `GET /runs`, `GET /runs/:id`, `GET /runs/:id/stream` and `POST /runs/:id/cancel`.
+ * Stored runs: `GET /runs`, `GET /runs/:id`, `GET /runs/:id/stream`, `GET /runs/:id/events` and `POST /runs/:id/cancel`.
  *
  * @module
  */
 
 import { ServableError } from '../../errors.ts'
 import type { RunHost } from '../../runs/host.ts'
-import { parseRunQuery } from '../../runs/query.ts'
+import { pageToJson } from '../../runs/log-page.ts'
+import { parseEventQuery, parseRunQuery } from '../../runs/query.ts'
 import type { RunRecord } from '../../runs/record.ts'
-import { jsonReply, type Reply } from '../../web/reply.ts'
+import { jsonReply, Reply } from '../../web/reply.ts'
 import { counted, SSE_HEADERS, type StreamCount } from '../../web/sse.ts'
 import type { Answer, Endpoint, RequestState, Route } from '../context.ts'
 import { createLiveList, type OpenLiveList } from '../live-list.ts'
@@ -57,6 +58,13 @@ export function storedRunRoutes({
       const follower = await host.follow(id, state.owner, startOf(request))
       const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
       return streamOfRun(counted(sseOfFollower(follower, tell), countStream), id)
+    }),
+    route('GET', '/:id/events', async (request, state) => {
+      const id = runIdOf(state)
+      const query = parseEventQuery(Object.fromEntries(queryOf(request.url)))
+      const page = await host.events(id, state.owner, query)
+      const headers = { 'content-type': 'application/json', ...NO_STORE, 'x-run-id': id }
+      return new Reply(pageToJson(page, query), { headers })
     }),
     route('POST', '/:id/cancel', async (_, state) => {
       return jsonOfRecord(await host.cancel(runIdOf(state), state.owner))
