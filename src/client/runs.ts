@@ -59,8 +59,8 @@ export interface RunsClient {
    * const { id } = await client.runs.start({ kind: 'agent', name: 'echo' }, 'Hello')
    */
   start(target: RunTarget, input: RunInput, options?: FollowedOptions): Promise<RunRecord>
-  /** The record of a run, with its result once it has ended. */
-  get(id: string, options?: CallOptions): Promise<RunRecord>
+  /** The record of a run, with its result once it has ended, and with its input if you include that and the service keeps it. */
+  get(id: string, options?: CallOptions & { readonly include?: 'input' }): Promise<RunRecord>
   /** Waits until a run has ended, and gives its result. Rejects with the code of a run that failed. */
   result(id: string, options?: CallOptions): Promise<RunResult>
   /**
@@ -156,7 +156,8 @@ export function createRuns(caller: Caller): RunsClient {
       const run = askRun(caller, target, input, options)
       return caller.within(options, async call => call.json(await run.post(call, 'run', RESPOND_ASYNC)))
     },
-    get: async (id, options) => caller.ask(runPath(id), options),
+    get: async (id, options) =>
+      caller.ask(runPath(id, options?.include && `?include=${options.include}`), options),
     async answer(id, answers, options) {
       const parts = { method: 'POST', body: { answers }, headers: RESPOND_ASYNC } as const
       const record: RunRecord = await caller.ask(runPath(id, '/answers'), options, parts)

@@ -133,7 +133,8 @@ export interface RunsOptions {
   /** Lets everyone list the runs that have no owner at `GET /runs`. When false, a list needs an identity. Default: false. */
   readonly listAnonymous?: boolean
   /**
-   * Keeps the input of every stored run with its record, so that `POST /runs/:id/retry` runs it again. Default: false.
+   * Keeps the input of every stored run with its record, so that `POST /runs/:id/retry` runs it again and
+   * `GET /runs/:id?include=input` shows it. Default: false.
    */
   readonly keepInput?: boolean
   /**

@@ -160,9 +160,12 @@ function storedRunPaths(build: Builders, { security }: RunParts): Paths {
     },
     [at('runs/{id}')]: {
       get: operation('runs', 'getRun', 'Get the record of a stored run', {
-        parameters: [runId],
+        parameters: [
+          runId,
+          parameter('query', 'include', 'Gives the input as well, if it is kept', choice('input')),
+        ],
         responses: { 200: record },
-        problems: [401, 404, 503],
+        problems: [400, 401, 404, 503],
       }),
     },
     [at('runs/{id}/stream')]: {

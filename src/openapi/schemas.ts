@@ -131,6 +131,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'sessionId?': text,
       'userId?': text,
       'result?': ref('RunResult'),
+      'input?': { oneOf: [text, list(ref('ContentPart'))] },
       'requests?': { ...list(ref('InputRequest')), description: 'What the run still waits for' },
       'continuedFrom?': { ...text, description: 'The run from which this one goes on' },
       'continuedBy?': { ...text, description: 'The run that goes on from this one' },

@@ -44,6 +44,15 @@ const EventQuerySchema: v.GenericSchema<unknown, EventQuery> = v.object({
   ),
 })
 
+const RecordQuerySchema: v.GenericSchema<unknown, { include?: 'input' | undefined }> = v.object({
+  include: v.optional(v.literal('input', 'must be input')),
+})
+
+/** Checks the query of a record; throws `invalid_query`. */
+export function parseRecordQuery(value: unknown): { readonly include?: 'input' | undefined } {
+  return validate(RecordQuerySchema, value, 'invalid_query', 'query')
+}
+
 /** Checks the query of a page of events; throws `invalid_query` that names every wrong parameter. */
 export function parseEventQuery(value: unknown): EventQuery {
   return validate(EventQuerySchema, value, 'invalid_query', 'query')

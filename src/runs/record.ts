@@ -10,6 +10,7 @@ import type {
   FinishReason,
   InputRequest,
   Kind,
+  RunInput,
   RunResult,
 } from '../agents/contract.ts'
 import type { SessionKey } from '../agents/memory.ts'
@@ -45,6 +46,8 @@ export interface RunRecord extends RunNumbers {
   readonly userId?: string | undefined
   /** Once the run has ended without failing. */
   readonly result?: RunResult | undefined
+  /** What it was asked with, if `include=input` asks for it and the service keeps it (`runs.keepInput`). Without keys. */
+  readonly input?: RunInput | undefined
   /** What the run still waits for. Absent once all is answered. */
   readonly requests?: readonly InputRequest[] | undefined
   /** The run whose requests were answered for this one. */
@@ -64,7 +67,7 @@ export interface RunRecord extends RunNumbers {
 }
 
 /** A record as lists show it. */
-export type RunSummary = Omit<RunRecord, 'result' | 'requests'>
+export type RunSummary = Omit<RunRecord, 'result' | 'requests' | 'input'>
 
 /** A record as an administrator finds it. */
 export interface FoundRun extends RunSummary {

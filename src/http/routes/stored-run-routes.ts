@@ -4,10 +4,11 @@
  * @module
  */
 
-import { ServableError } from '../../errors.ts'
-import type { RunHost } from '../../runs/host.ts'
+import type { RunInput } from '../../agents/contract.ts'
+import { isServableError, ServableError } from '../../errors.ts'
+import type { RunHost, Viewer } from '../../runs/host.ts'
 import { pageToJson } from '../../runs/log-page.ts'
-import { parseEventQuery, parseRunQuery } from '../../runs/query.ts'
+import { parseEventQuery, parseRecordQuery, parseRunQuery } from '../../runs/query.ts'
 import type { RunRecord } from '../../runs/record.ts'
 import { jsonReply, Reply } from '../../web/reply.ts'
 import { counted, SSE_HEADERS, type StreamCount } from '../../web/sse.ts'
@@ -48,8 +49,11 @@ export function storedRunRoutes({
   })
   return [
     route('GET', '', (request, state) => answerList(request, state, host, listAnonymous, openStream)),
-    route('GET', '/:id', async (_, state) => {
-      return jsonOfRecord(await host.get(runIdOf(state), state.owner))
+    route('GET', '/:id', async (request, state) => {
+      const id = runIdOf(state)
+      const { include } = parseRecordQuery(Object.fromEntries(queryOf(request.url)))
+      const record = await host.get(id, state.owner)
+      return jsonOfRecord(include ? { ...record, input: await inputOf(host, id, state.owner) } : record)
     }),
     route('GET', '/:id/stream', async (request, state) => {
       const id = runIdOf(state)
@@ -70,6 +74,16 @@ export function storedRunRoutes({
       return jsonOfRecord(await host.cancel(runIdOf(state), state.owner))
     }),
   ]
+}
+
+/** What a run was asked with; undefined where that is not kept. */
+async function inputOf(host: RunHost, id: string, owner: Viewer): Promise<RunInput | undefined> {
+  try {
+    return (await host.asked(id, owner)).input
+  } catch (error) {
+    if (isServableError(error) && error.code === 'input_not_kept') return undefined
+    throw error
+  }
 }
 
 function headOfStream({ id }: RunRecord): Response {

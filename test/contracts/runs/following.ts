@@ -175,6 +175,18 @@ function getCases(server: Server): void {
     expect(await ended(server, id)).toEqual(record('agent', 'gated', end))
   })
 
+  it('has no input if none is kept', async () => {
+    const { id } = await accept(server, 'agents/echo', input)
+    const before = await ended(server, id)
+    const answer = await ask(server, `/api/runs/${id}?include=input`)
+    expect(JSON.parse(answer.text)).toEqual(before)
+    for (const query of ['include=result', 'include=']) {
+      const wrong = await ask(server, `/api/runs/${id}?${query}`)
+      const problem = await expectProblem(server, wrong, 400, 'invalid_query')
+      expect(problem).toMatchObject({ issues: [{ path: 'include' }] })
+    }
+  })
+
   it('is not to be cached', async () => {
     const { id } = await accept(server, 'agents/echo', input)
     const { headers } = await ask(server, `/api/runs/${id}`)

@@ -1,7 +1,7 @@
 /** Runs whose numbers are in their records: the service has `runs.measure`. */
 import { expect, it } from 'vitest'
 import type { RunRecord } from '../../../src/index.ts'
-import { eventually } from '../http/client.ts'
+import { eventually, expectProblem } from '../http/client.ts'
 import { accept, as, ask, cancel, ended, list, own, post, type Server } from './client.ts'
 
 const amount = expect.any(Number)
@@ -35,6 +35,20 @@ export function numberCases(server: Server): void {
     expect(waiting).not.toHaveProperty('durationMs')
     await cancel(server, waiting.id, owner)
     expect(await ended(server, waiting.id, owner)).toMatchObject({ durationMs: amount, toolCalls: 0 })
+  })
+
+  it('has its input if asked for it, without keys', async () => {
+    const owner = as(own('owner'))
+    const key = own('sk-key')
+    const parts = [{ type: 'text', text: `is ${key} mine?` }]
+    const { id } = await accept(server, 'agents/shown', { input: parts, apiKey: key }, owner)
+    expect(await ended(server, id, owner)).not.toHaveProperty('input')
+    const answer = await ask(server, `/api/runs/${id}?include=input`, { headers: owner })
+    expect(JSON.parse(answer.text).input).toMatchObject([{ type: 'text' }])
+    const other = await ask(server, `/api/runs/${id}?include=input`, { headers: as(own('other')) })
+    await expectProblem(server, other, 404, 'run_not_found')
+    const { text } = await ask(server, `/api/runs/${id}?include=input`, { headers: owner })
+    expect(JSON.stringify(JSON.parse(text).input)).not.toContain(key)
   })
 
   it('says how it was asked for', async () => {
