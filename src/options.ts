@@ -18,6 +18,7 @@ import type { Plugin } from './core/plugin.ts'
 import { isServableError, ServableError } from './errors.ts'
 import type { GatewayOptions } from './gateway/options.ts'
 import { eventSocketAs } from './gateway/plugin.ts'
+import { toJsonSchema } from './http/json-schema.ts'
 import type { RateLimitOptions } from './http/rate-limit.ts'
 import { checkSecurity, type SecurityOptions } from './http/security.ts'
 import type { FileUploadOptions } from './http/upload.ts'
@@ -146,6 +147,7 @@ export function toCoreOptions(options: HandlerOptions): CoreOptions {
 function knownSchemas(): Plugin {
   return asPlugin({
     name: 'known-schemas',
+    toJsonSchema,
     mount: () => ({
       describe: build => ({
         schemas: { ...toolSchemas(build), ...adminSchemas(build), ...metricsSchemas(build) },

@@ -43,6 +43,8 @@ export interface BuiltIn extends Omit<Plugin, 'mount'> {
   readonly files?: (settings: CoreSettings, keep: Keep) => FileKeeper
   /** Lets others than the owner of a run decide, and approvals expire. One plugin. */
   readonly approvals?: (settings: CoreSettings, keep: Keep) => Approvals
+  /** Gives the JSON Schema of schemas that offer none by themselves; null where there is none. One plugin. */
+  readonly toJsonSchema?: (schema: unknown) => unknown
   /** What a run cost, for its record. The last plugin. */
   readonly costOf?: CostOf
   /** What agents remember. */

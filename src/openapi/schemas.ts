@@ -174,6 +174,10 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
 /** Schemas of the lists of agents, teams and workflows. */
 export function listSchemas(build: SchemaBuilders): Record<string, Schema> {
   const { object, list, text, maybeText, flag } = build
+  const hints = {
+    'inputSchema?': { type: 'object', description: 'JSON Schema of the data that it takes' },
+    'examples?': { ...list(text), description: 'Example prompts' },
+  }
   return {
     AgentSummary: object({
       name: text,
@@ -183,9 +187,12 @@ export function listSchemas(build: SchemaBuilders): Record<string, Schema> {
       tools: list(text),
       hasStructuredOutput: flag,
       capabilities: list(text),
+      'outputSchema?': { type: 'object', description: 'JSON Schema of the structured output' },
+      'corrections?': { ...flag, description: 'It takes corrections' },
+      ...hints,
     }),
-    TeamSummary: object({ name: text, description: maybeText, members: list(text) }),
-    WorkflowSummary: object({ name: text, description: maybeText, steps: list(text) }),
+    TeamSummary: object({ name: text, description: maybeText, members: list(text), ...hints }),
+    WorkflowSummary: object({ name: text, description: maybeText, steps: list(text), ...hints }),
     RegistryNames: object({ agents: list(text), teams: list(text), workflows: list(text) }),
   }
 }
