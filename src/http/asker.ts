@@ -40,8 +40,9 @@ export class RequestAsker implements Asker {
     const { part } = this.#state
     if (part !== 'router' && part !== 'runs') return part
     const { url, headers } = this.#request
-    const isStream = new URL(url).pathname.endsWith('/stream')
-    return isStream || acceptsEvents(headers) ? 'sse' : 'http'
+    // The routes that start a run have one for each form of the answer; those that go on with one are asked for it.
+    const isStream = part === 'router' ? new URL(url).pathname.endsWith('/stream') : acceptsEvents(headers)
+    return isStream ? 'sse' : 'http'
   }
 
   get isIsolated(): boolean {

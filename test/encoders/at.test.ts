@@ -29,7 +29,7 @@ const handler = createHandler({
   serve: [says],
   a2a: true,
   publicUrl: 'http://127.0.0.1',
-  runs: { measure: true, disconnect: 'continue' },
+  runs: { measure: true, disconnect: 'continue', listAnonymous: true },
   plugins: [agUi(), aiSdkUi(), openai(), mcp({ tools: true })],
   logger: false,
 })
@@ -69,5 +69,28 @@ describe('no event has `at`', () => {
     expect(told).toContain('hello')
     // The metadata of A2A may be anything: there a step is told as it is.
     expect(told.replaceAll(/"metadata":\{"step":\{[^}]*\}\}/g, '')).not.toMatch(/"at":\d/)
+  })
+})
+
+describe('the record of a run', () => {
+  it.each<[string, string, object]>([
+    [
+      'ag-ui',
+      '/api/agents/says/ag-ui',
+      { threadId: 't', runId: 'r2', messages: [user], tools: [], context: [] },
+    ],
+    [
+      'ai-sdk-ui',
+      '/api/agents/says/chat',
+      { id: 'c2', messages: [{ id: 'm', role: 'user', parts: [part] }] },
+    ],
+    ['openai', '/v1/chat/completions', { model: 'says', messages: [user] }],
+    ['http', '/api/agents/says/run', { input: 'x' }],
+    ['sse', '/api/agents/says/stream', { input: 'x' }],
+  ])('says that it was asked for over %s', async (transport, path, body) => {
+    const response = await handler(new Request(`http://127.0.0.1${path}`, jsonRequest(body)))
+    await response.text()
+    const list = await handler(new Request('http://127.0.0.1/api/runs?limit=1'))
+    expect((await list.json()).runs).toMatchObject([{ transport }])
   })
 })

@@ -58,5 +58,15 @@ export function numberCases(server: Server): void {
     const record: RunRecord = await ended(server, id, owner)
     expect(record).toMatchObject({ transport: 'sse', model: 'provider-a.chat/echo-1' })
     expect(record).not.toHaveProperty('cost')
+    const json = await accept(
+      server,
+      'agents/echo',
+      { input: 'one' },
+      { ...owner, accept: 'text/event-stream' },
+    )
+    expect(json.transport).toBe('http')
+    const again = await post(server, `/api/runs/${id}/retry`, {}, { ...owner, accept: 'text/event-stream' })
+    const retried = again.headers.get('x-run-id') ?? ''
+    expect(await ended(server, retried, owner)).toMatchObject({ transport: 'sse' })
   })
 }
