@@ -10,6 +10,8 @@ import { correctionCases } from './runs/corrections.ts'
 import { cuttingCases } from './runs/cutting.ts'
 import { followingCases } from './runs/following.ts'
 import { cancelOnLeaveCases, continueCases, graceCases } from './runs/leaving.ts'
+import { liveCases } from './runs/live.ts'
+import { numberCases } from './runs/numbers.ts'
 import { ownerCases } from './runs/owners.ts'
 import { repeatingCases } from './runs/repeating.ts'
 import type { SettingsName } from './runs/service.ts'
@@ -35,6 +37,7 @@ export function runsContract(deploy: Deploy, { cutEvents = 50, ...host }: RunsHo
       followingCases(server, host)
       answerCases(server)
       ownerCases(server)
+      describe('GET /runs as it changes', () => liveCases(server))
       repeatingCases(server)
       canaryCases(server)
       correctionCases(server)
@@ -55,6 +58,7 @@ export function runsContract(deploy: Deploy, { cutEvents = 50, ...host }: RunsHo
   describe('with `runs.disconnect` continue', () => {
     const server = served(() => deploy('continue'))
     describe.concurrent('a client that leaves', () => continueCases(server))
+    describe.concurrent('a run that is measured', () => numberCases(server))
   })
 
   describe('with `runs.disconnect` and a time of grace', () => {

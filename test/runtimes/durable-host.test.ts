@@ -29,6 +29,7 @@ function durableHost({ open, ask }: ReturnType<typeof door>): RunHost {
     resume: (id, viewer, request) => ask({ method: 'resume', id, viewer, request }),
     asked: (id, viewer) => ask({ method: 'asked', id, viewer }),
     get: (id, viewer) => ask({ method: 'get', id, viewer }),
+    events: (id, viewer, query) => ask({ method: 'events', id, viewer, query }),
     wait: (id, viewer) => ask({ method: 'wait', id, viewer }),
     cancel: (id, viewer) => ask({ method: 'cancel', id, viewer }),
     delete: (id, viewer) => ask({ method: 'delete', id, viewer }),
