@@ -128,8 +128,11 @@ export interface RunsOptions {
    * `append` passes them on. Default: `ignore`.
    */
   readonly clientSystem?: 'ignore' | 'append'
-  /** `none` refuses stored runs, so that no run leaves anything behind. */
-  readonly store?: 'none'
+  /**
+   * `none` refuses stored runs, so that no run leaves anything behind. `all` stores every run that is asked for over HTTP, a socket or
+   * a plugin, where it can be stored, so that lists have them all. Default: a run is stored if its client asks for that.
+   */
+  readonly store?: 'none' | 'all'
   /** Lets everyone list the runs that have no owner at `GET /runs`. When false, a list needs an identity. Default: false. */
   readonly listAnonymous?: boolean
   /**
@@ -264,7 +267,7 @@ const OptionsSchema = v.strictObject({
         ),
       ),
       clientSystem: v.optional(v.picklist(['ignore', 'append'], "must be 'ignore' or 'append'")),
-      store: v.optional(v.literal('none', "must be 'none' or left out")),
+      store: v.optional(v.picklist(['none', 'all'], "must be 'none', 'all' or left out")),
       listAnonymous: v.optional(flag),
       keepInput: v.optional(flag),
       measure: v.optional(flag),

@@ -79,12 +79,13 @@ export function createStartRun(parts: StartParts): StartRun {
   return (asked, asker) => {
     const { target, input, isBackground = false, keepsInput, key, release } = asked
     const options = runOptionsOf({ ...asked, ...toldOf(asked, runs) }, asker)
-    if (!isBackground && !keepsInput && !key && runs.disconnect === 'cancel') {
+    const mustStore = isBackground || keepsInput || key !== undefined || runs.disconnect !== 'cancel'
+    const why = whyUnstored(asker)
+    if (!mustStore && (runs.store !== 'all' || why !== undefined)) {
       const run = startRun(target, input, options, runs, new PlainCaller(asker, parts, storedClientOf))
       run.onEnd = release
       return new StartedRun(run, undefined, parts.host, asker.owner)
     }
-    const why = whyUnstored(asker)
     if (why !== undefined) throw new ServableError('runs_not_stored', why)
     return storedClientOf(asker).then(client =>
       startStored({ ...asked, isBackground }, options, { client, asker, parts }),

@@ -46,6 +46,8 @@ export interface HostSettings extends RunSettings {
    * to the end of the turn.
    */
   readonly gatherMs?: number | undefined
+  /** `all` stores every run that can be stored. */
+  readonly store?: 'none' | 'all' | undefined
   /** Keeps what a run was asked with as long as its record, so that it can run again. */
   readonly keepInput?: boolean | undefined
   /** Writes the numbers of a run into its record, and how it was asked for. */
