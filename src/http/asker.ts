@@ -41,7 +41,7 @@ export class RequestAsker implements Asker {
     if (part !== 'router' && part !== 'runs') return part
     const { url, headers } = this.#request
     // The routes that start a run have one for each form of the answer; those that go on with one are asked for it.
-    const isStream = part === 'router' ? new URL(url).pathname.endsWith('/stream') : acceptsEvents(headers)
+    const isStream = part === 'router' ? /\/stream(\?|$)/.test(url) : acceptsEvents(headers)
     return isStream ? 'sse' : 'http'
   }
 
