@@ -33,7 +33,7 @@ export function consoleHandler(settings = 'open', state?: State): Handler {
     ...(state && { state }),
     production: isGuarded,
     middleware: [isGuarded ? bearerAuth({ tokens: TOKENS }) : identified],
-    runs: { keepInput: true, disconnect: 'continue' },
+    runs: { keepInput: true, measure: true, store: 'all', disconnect: 'continue' },
     fileUpload: true,
     a2a: { default: 'echo' },
     metricsExporter: new MetricsExporter({ history: true }),
