@@ -1,5 +1,6 @@
 /** The screens, in the order of the navigation. */
 import type { FunctionComponent } from 'preact'
+import { Chat } from './screens/chat.tsx'
 import { Tools } from './screens/tools.tsx'
 
 /** A screen. Its first heading is an `h1` with `tabIndex={-1}`, which gets the focus when the screen is opened. */
@@ -12,4 +13,7 @@ export interface Screen {
   readonly Badge?: FunctionComponent
 }
 
-export const SCREENS: readonly Screen[] = [{ id: 'tools', title: 'Tools', view: Tools }]
+export const SCREENS: readonly Screen[] = [
+  { id: 'chat', title: 'Chat', view: Chat },
+  { id: 'tools', title: 'Tools', view: Tools },
+]

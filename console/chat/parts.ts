@@ -99,6 +99,12 @@ export function answerOf(turn: TurnPage['turns'][number]): Answer {
   return { ...fold(NEW_ANSWER, events), runId: turn.runId }
 }
 
+/** The same answer, while the run works that has what was waited for. Its times begin anew. */
+export function goingOn(answer: Answer, runId: string): Answer {
+  const parts = answer.parts.map(part => (part.kind === 'tool' ? { ...part, startedAt: undefined } : part))
+  return { ...answer, parts, runId, status: 'running', requests: [], error: undefined }
+}
+
 /** How many tool calls an answer has. */
 export function toolCallsIn({ parts }: Answer): number {
   return parts.filter(({ kind }) => kind === 'tool').length

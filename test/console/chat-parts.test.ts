@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answerOf, fold, NEW_ANSWER, type Part, toolCallsIn } from '../../console/chat/parts.ts'
+import { answerOf, fold, goingOn, NEW_ANSWER, type Part, toolCallsIn } from '../../console/chat/parts.ts'
 import type { RunEvent } from '../../src/client/index.ts'
 
 /** The parts after these events, told at once and one by one. */
@@ -121,19 +121,20 @@ describe('the parts of an answer', () => {
   it('go on in the run that has the answers', () => {
     const requests = [{ id: 'r/1', kind: 'approval', digest: 'x' } as const]
     const waiting = fold(NEW_ANSWER, [
-      start('1'),
+      start('1', { at: 100 }),
       { type: 'finish', finishReason: 'input_required', requests },
     ])
     expect(waiting).toMatchObject({ status: 'input_required', requests })
     const events: RunEvent[] = [
-      start('1'),
-      end('1', { result: 'done' }),
+      start('1', { at: 3 }),
+      end('1', { result: 'done', at: 8 }),
       { type: 'finish', finishReason: 'stop' },
     ]
-    expect(fold({ ...waiting, status: 'running' }, events)).toMatchObject({
+    expect(fold(goingOn(waiting, 'next'), events)).toMatchObject({
       status: 'completed',
+      runId: 'next',
       requests: [],
-      parts: [{ kind: 'tool', id: '1', result: 'done' }],
+      parts: [{ kind: 'tool', id: '1', result: 'done', durationMs: 5 }],
     })
   })
 })
