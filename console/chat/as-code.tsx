@@ -21,7 +21,7 @@ export function AsCode({ chat: { kind, name, sessionId }, turn: { input } }: { c
   const ways = WAYS.filter(({ plugin }) => plugin === undefined || config.value.plugins.includes(plugin))
   const [chosen, setChosen] = useState(0)
   const run: Shown = {
-    ...{ base: BASE, kind, name, input, sessionId, ask: ASKS[0] },
+    ...{ base: BASE, kind, name, input, sessionId: sessionId.value, ask: ASKS[0] },
     userId: userId.value || undefined,
     hasKey: Object.keys(providerKeys.value).length > 0,
   }

@@ -42,12 +42,13 @@ export class Chat {
   readonly earlier: Signal<string | null> = signal(null)
   /** The message that is edited, to be run again. */
   readonly edited: Signal<Turn | undefined> = signal(undefined)
-  sessionId: string | undefined
+  /** The session, once there is one. */
+  readonly sessionId: Signal<string | undefined>
 
   constructor(kind: Kind, name: string, sessionId: string | undefined) {
     this.kind = kind
     this.name = name
-    this.sessionId = sessionId
+    this.sessionId = signal(sessionId)
     if (sessionId !== undefined && hasSessions()) void this.load()
   }
 
@@ -58,7 +59,8 @@ export class Chat {
 
   /** Loads a page of the session's turns, which stand before those that are shown. */
   async load(): Promise<void> {
-    const { sessionId, earlier, isLoading, failure } = this
+    const { earlier, isLoading, failure } = this
+    const sessionId = this.sessionId.value
     if (sessionId === undefined) return
     isLoading.value = true
     try {
@@ -87,7 +89,8 @@ export class Chat {
       this.failure.value = error
       return
     }
-    const { kind, name, sessionId } = this
+    const { kind, name } = this
+    const sessionId = this.sessionId.value
     const turns = this.turns.value
     // A message whose run never began is not in the session.
     const wasKept = sessionId !== undefined && replaced?.answer.value.runId !== undefined
@@ -136,15 +139,14 @@ export class Chat {
 
   /** Begins a session, where the service has them. */
   async #begin(): Promise<void> {
-    if (this.sessionId !== undefined || !hasSessions()) return
+    if (this.sessionId.value !== undefined || !hasSessions()) return
     const { kind, name } = this
     const { id } = await client.sessions.create({ kind, name })
     const isShown = chatAt() === this
     chats.delete(keyOf(kind, name, undefined))
-    this.sessionId = id
+    this.sessionId.value = id
     chats.set(keyOf(kind, name, id), this)
-    if (isShown) history.replaceState(null, '', addressOf(this))
-    if (isShown) dispatchEvent(new HashChangeEvent('hashchange'))
+    if (isShown) location.replace(linkTo('chat', [kind, name], { session: id }))
   }
 
   /** Follows the last turn of a session if it is at work, and finds what it waits for. */
@@ -183,11 +185,6 @@ export function newChat(kind: Kind, name: string): void {
   goTo('chat', [kind, name])
   // The same address is no change of place.
   if (location.hash === before) dispatchEvent(new HashChangeEvent('hashchange'))
-}
-
-/** Where a chat is in this page. */
-export function addressOf({ kind, name, sessionId }: Pick<Chat, 'kind' | 'name' | 'sessionId'>): string {
-  return linkTo('chat', [kind, name], sessionId === undefined ? {} : { session: sessionId })
 }
 
 function chatAt(): Chat | undefined {

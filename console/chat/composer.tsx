@@ -58,7 +58,7 @@ export function Composer({ chat }: { chat: Chat }) {
   return (
     <form
       class="composer"
-      aria-label="Message"
+      aria-label="New message"
       onSubmit={event => {
         event.preventDefault()
         send()

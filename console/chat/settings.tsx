@@ -10,7 +10,8 @@ const KEY_HEADER = 'x-api-key'
 
 /** The session of a chat, and what its runs are sent with. */
 export function Settings({ chat }: { chat: Chat }) {
-  const { kind, name, sessionId } = chat
+  const { kind, name } = chat
+  const sessionId = chat.sessionId.value
   const open = (session: string) => goTo('chat', [kind, name], { session })
   const { identity } = config.value
   return (
@@ -23,48 +24,52 @@ export function Settings({ chat }: { chat: Chat }) {
       </button>
       <details>
         <summary>Settings</summary>
-        <label>
-          Session id
-          <input
-            key={sessionId}
-            defaultValue={sessionId ?? ''}
-            maxLength={500}
-            autocomplete="off"
-            onChange={event => event.currentTarget.value !== '' && open(event.currentTarget.value)}
-          />
-        </label>
-        {identity === null && (
+        <form onSubmit={event => event.preventDefault()}>
           <label>
-            User id
+            Session id
             <input
-              value={userId}
+              key={sessionId}
+              defaultValue={sessionId ?? ''}
               maxLength={500}
               autocomplete="off"
+              onChange={event => event.currentTarget.value !== '' && open(event.currentTarget.value)}
+            />
+          </label>
+          {identity === null && (
+            <label>
+              User id
+              <input
+                value={userId}
+                maxLength={500}
+                autocomplete="off"
+                onInput={event => {
+                  userId.value = event.currentTarget.value
+                }}
+              />
+            </label>
+          )}
+          <label>
+            API key of the model provider
+            <input
+              type="password"
+              value={providerKeys.value[KEY_HEADER] ?? ''}
+              autocomplete="off"
               onInput={event => {
-                userId.value = event.currentTarget.value
+                const key = event.currentTarget.value.trim()
+                providerKeys.value = key === '' ? {} : { [KEY_HEADER]: key }
               }}
             />
           </label>
-        )}
-        <label>
-          API key of the model provider
-          <input
-            type="password"
-            value={providerKeys.value[KEY_HEADER] ?? ''}
-            autocomplete="off"
-            onInput={event => {
-              const key = event.currentTarget.value.trim()
-              providerKeys.value = key === '' ? {} : { [KEY_HEADER]: key }
-            }}
-          />
-        </label>
+        </form>
       </details>
     </div>
   )
 }
 
 /** The last sessions, to be continued. */
-function Sessions({ chat: { kind, name, sessionId }, open }: { chat: Chat; open: (id: string) => void }) {
+function Sessions({ chat, open }: { chat: Chat; open: (id: string) => void }) {
+  const { kind, name } = chat
+  const sessionId = chat.sessionId.value
   const { value, error } = useLoaded('sessions', signal =>
     client.sessions.list({ kind, name, limit: 20 }, { signal }),
   )

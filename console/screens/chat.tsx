@@ -49,7 +49,7 @@ function Conversation({ chat }: { chat: OpenChat }) {
         </button>
       )}
       {isLoading.value && <p aria-busy="true">Loading…</p>}
-      {turns.value.length > 0 && <Messages key={chat.sessionId ?? ''} chat={chat} />}
+      {turns.value.length > 0 && <Messages chat={chat} />}
       <Said chat={chat} />
       <Composer chat={chat} />
     </div>
