@@ -66,7 +66,7 @@ class Visitor {
 
   /** The texts of all messages of the user. */
   messages(): Promise<string[]> {
-    return this.page.getByRole('article', { name: 'Your message' }).allInnerTexts()
+    return this.page.getByRole('article', { name: 'Your message' }).allTextContents()
   }
 
   /** Expects no complaint of the page, and that it asked no other host. */
@@ -88,7 +88,7 @@ async function talksToTool(
   const visitor = await Visitor.at(url, agent)
   await visitor.say(words)
   await visitor.isSaid('Answer complete, 1 tool call')
-  expect(await visitor.answer.innerText()).toMatch(new RegExp(`${tool}[^]*${said}`))
+  expect(await visitor.answer.textContent()).toMatch(new RegExp(`${tool}[^]*${said}`))
   await visitor.answer.getByText(tool, { exact: true }).click()
   await visitor.answer.getByText('Result', { exact: true }).waitFor()
   expect(await visitor.answer.getAttribute('aria-busy')).toBe('false')
@@ -103,7 +103,7 @@ describe.skipIf(!HAS_BROWSER)('the chat of the console', () => {
   it('shows text and tool calls in their order, in any light and on a phone', async () => {
     const visitor = await talksToTool(server().url, 'helper', 'Oslo', 'forecast', 'It will be clear in Oslo')
     const { page, answer } = visitor
-    expect(await answer.getByRole('listitem').allInnerTexts()).toEqual(['one', 'two'])
+    expect(await answer.getByRole('listitem').allTextContents()).toEqual(['one', 'two'])
     expect(await answer.locator('strong', { hasText: 'clear' }).count()).toBe(1)
     await answer.getByText('As code').click()
     await answer.getByText('curl -N').waitFor()
@@ -129,7 +129,7 @@ describe.skipIf(!HAS_BROWSER)('the chat of the console', () => {
     await visitor.say('Ada King')
     await visitor.isSaid('Answer complete')
     await visitor.answer.getByText('AK', { exact: true }).waitFor()
-    expect(await visitor.answer.getByText(/^.? ?Step/).allInnerTexts()).toHaveLength(2)
+    expect(await visitor.answer.getByText(/^.? ?Step/).allTextContents()).toHaveLength(2)
     visitor.isClean()
   })
 
@@ -162,11 +162,43 @@ describe.skipIf(!HAS_BROWSER)('the chat of the console', () => {
     visitor.isClean()
   })
 
-  it('answers a question with a form, and several requests together', async () => {
+  it('answers a question with a form, and approves arguments that were edited', async () => {
     const visitor = await at('tailor')
-    await visitor.say('a silk shirt with gold')
+    const { page } = visitor
+    await visitor.say('a silk shirt')
     await visitor.isSaid('The agent waits for you')
-    expect(await violationsOf(visitor.page)).toEqual([])
+    expect(await violationsOf(page)).toEqual([])
+    await page.getByRole('combobox', { name: 'Answer' }).selectOption({ label: 'M' })
+    await visitor.button('Answer').click()
+    await visitor.button('Edit arguments').click()
+    await page.getByLabel('Arguments as JSON').fill('{"item": "a wool shirt"')
+    await visitor.button('Approve').click()
+    await page.getByRole('alert').waitFor()
+    await page.getByLabel('Arguments as JSON').fill('{"item": "a wool shirt", "size": "L"}')
+    await visitor.button('Approve').click()
+    await visitor.answer.getByText('a wool shirt in L').waitFor()
+    visitor.isClean()
+  })
+
+  it('answers several requests one at a time, or all together', async () => {
+    const visitor = await at('planner')
+    const { page } = visitor
+    const answerBoth = async (said: string) => {
+      await page.getByLabel('Where to?').fill('Oslo')
+      await visitor.button('Answer').first().click()
+      await page.getByText(said).waitFor()
+      await page.getByLabel('How many?').fill('2')
+      await visitor.button('Answer').last().click()
+      await visitor.answer.getByText('2 to Oslo').waitFor()
+      await visitor.isSaid('Answer complete')
+    }
+    await visitor.say('x')
+    await visitor.isSaid('The agent waits for you: 2 requests')
+    expect(await violationsOf(page)).toEqual([])
+    await answerBoth('The agent waits for you: 1 request')
+    await visitor.say('y')
+    await page.getByLabel('Send all 2 answers together').check()
+    await answerBoth('It is sent with the others')
     visitor.isClean()
   })
 
@@ -243,10 +275,29 @@ describe.skipIf(!HAS_BROWSER)('the chat of the console', () => {
     visitor.isClean()
   })
 
+  it('shows what a run has made: pictures, sources and links, and nothing that runs', async () => {
+    const visitor = await at('maker')
+    const { page, answer } = visitor
+    await visitor.say('x')
+    await visitor.isSaid('Answer complete')
+    await answer.getByText('Reasoning').click()
+    await answer.getByText('What kinds are there?').waitFor()
+    await answer.getByRole('img', { name: 'dot.png' }).evaluate(image => (image as HTMLImageElement).decode())
+    await answer.getByRole('button', { name: 'Show source of dot.svg' }).click()
+    await answer.getByText('globalThis.hacked = 1').waitFor()
+    expect(await answer.getByRole('img').count()).toBe(1)
+    expect(await answer.getByRole('link').allTextContents()).toEqual(['https://evil.example/far.png'])
+    await answer.getByText('"answer": 42').waitFor()
+    expect(await answer.locator('em', { hasText: 'made' }).count()).toBe(1)
+    expect(await page.evaluate(() => Object(globalThis).hacked)).toBe(undefined)
+    expect(await violationsOf(page)).toEqual([])
+    visitor.isClean()
+  })
+
   it('says the code of a run that failed', async () => {
     const visitor = await at('failing')
     await visitor.say('x')
-    await visitor.isSaid('Answer failed: run_failed')
+    await visitor.isSaid('Answer failed: agent_failed')
     await visitor.answer.getByText('so far so good').waitFor()
     await visitor.answer.getByText('the model is away').waitFor()
     expect(await violationsOf(visitor.page)).toEqual([])
