@@ -86,7 +86,9 @@ async function framesAt(speed: number): Promise<number[]> {
   const field = page.getByRole('textbox', { name: 'Message', exact: true })
   await field.fill(String(speed))
   await field.press('Enter')
-  await page.getByRole('status').filter({ hasText: 'Answer complete' }).waitFor({ timeout: 120_000 })
+  // A locator would look through all elements in each frame.
+  const isComplete = () => document.querySelector('[role=status]')?.textContent?.startsWith('Answer complete')
+  await page.waitForFunction(isComplete, undefined, { polling: 1000, timeout: 120_000 })
   const frames = await page.evaluate(() => Object(globalThis).frames as number[])
   await page.close()
   return frames

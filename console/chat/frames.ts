@@ -5,17 +5,14 @@ const APART = 50
 export function eachFrame(work: () => void): () => void {
   let last = 0
   let isAsked = false
-  const tick = (now: number) => {
-    if (now - last < APART) {
-      requestAnimationFrame(tick)
-      return
-    }
+  const frame = (now: number) => {
     last = now
     isAsked = false
     work()
   }
   return () => {
-    if (!isAsked) requestAnimationFrame(tick)
+    if (isAsked) return
     isAsked = true
+    setTimeout(() => requestAnimationFrame(frame), last + APART - performance.now())
   }
 }

@@ -1,4 +1,4 @@
-import { type ComponentChild, Fragment, type VNode } from 'preact'
+import type { ComponentChild, VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import { finished, Growing } from './blocks.ts'
 import { drawn } from './elements.ts'
@@ -47,7 +47,7 @@ class Shown {
 
   /** A group keeps its key when it is full. */
   #group(elements: ComponentChild[]): VNode {
-    return <Fragment key={this.#groups.length}>{elements}</Fragment>
+    return <div key={this.#groups.length}>{elements}</div>
   }
 
   #restart(document: Growing): void {
