@@ -18,8 +18,10 @@ const NEAR = 60
 /** The messages of a chat with their answers. The page scrolls along while one is at its end. */
 export function Messages({ chat }: { chat: Chat }) {
   const list = useRef<HTMLOListElement>(null)
-  useEffect(() => scrollAlong(list.current!), [])
   const turns = chat.turns.value
+  useEffect(() => scrollAlong(list.current!), [])
+  // One who sends a message wants to see its answer.
+  useEffect(scrollToEnd, [turns.at(-1)?.key])
   return (
     <ol class="messages" ref={list}>
       {turns.map(turn => (
@@ -135,6 +137,10 @@ function textOf({ parts }: Answer): string {
   return parts.map(part => (part.kind === 'text' ? part.text : '')).join('')
 }
 
+function scrollToEnd(): void {
+  scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' })
+}
+
 /** Keeps the end of the page in view while it grows, unless one has scrolled away from it. */
 function scrollAlong(list: Element): () => void {
   const page = document.documentElement
@@ -143,7 +149,7 @@ function scrollAlong(list: Element): () => void {
     isAtEnd = page.scrollHeight - page.clientHeight - scrollY < NEAR
   }
   const observer = new ResizeObserver(() => {
-    if (isAtEnd) scrollTo({ top: page.scrollHeight, behavior: 'instant' })
+    if (isAtEnd) scrollToEnd()
   })
   observer.observe(list)
   addEventListener('scroll', look, { passive: true })

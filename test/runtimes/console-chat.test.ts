@@ -316,6 +316,28 @@ describe.skipIf(!HAS_BROWSER)('the chat of the console', () => {
     visitor.isClean()
   })
 
+  it('scrolls along only while one is at the end', async () => {
+    const visitor = await at('slow')
+    const { page } = visitor
+    await page.setViewportSize({ width: 360, height: 300 })
+    const isAtEnd = () =>
+      page.evaluate(() => {
+        const { scrollHeight, clientHeight } = document.documentElement
+        return scrollHeight - clientHeight - scrollY < 2
+      })
+    await visitor.say('100')
+    await visitor.answer.getByText('28 29 30').waitFor()
+    await expect.poll(isAtEnd).toBe(true)
+    await page.evaluate(() => scrollTo(0, 0))
+    await visitor.answer.getByText('69 70').waitFor()
+    expect(await page.evaluate(() => scrollY)).toBe(0)
+    await visitor.field.press('Escape')
+    await visitor.isSaid('Answer stopped')
+    await visitor.say('1')
+    await visitor.isSaid('Answer complete')
+    await expect.poll(isAtEnd).toBe(true)
+  })
+
   it('goes on while other screens are shown', async () => {
     const visitor = await at('slow')
     await visitor.say('20')
@@ -339,6 +361,23 @@ describe.skipIf(!HAS_BROWSER)('the chat of the console', () => {
     expect(links).toEqual(['https://evil.example/c.png'])
     expect(await visitor.page.evaluate(() => Object(globalThis).hacked)).toBe(undefined)
     expect(await visitor.answer.locator('img, script, iframe, svg').count()).toBe(0)
+    visitor.isClean()
+  })
+})
+
+describe.skipIf(!HAS_BROWSER)('the chat of a service that stores no runs', () => {
+  const server = served(() => startNode(NODE, { env: { SETTINGS: 'unstored' } }))
+
+  it('has plain runs, and stops them', async () => {
+    await talksToTool(server().url, 'helper', 'Oslo', 'forecast', 'It will be clear in Oslo')
+    const visitor = await Visitor.at(server().url, 'slow')
+    await visitor.say('1000')
+    await visitor.answer.getByText('1 2 3').waitFor()
+    await visitor.button('Stop').click()
+    await visitor.isSaid('Answer stopped')
+    await visitor.button('Run again').click()
+    await visitor.answer.getByText('1 2 3').waitFor()
+    expect(await visitor.messages()).toEqual(['1000'])
     visitor.isClean()
   })
 })

@@ -25,11 +25,20 @@ const identified: Middleware = (_, context, next) => {
   return next()
 }
 
-/** `open`: for everyone on this machine. `guarded`: for `ada` and `bob`, who have tokens. */
-export type ConsoleSettings = 'open' | 'guarded'
+/** `open`: for everyone on this machine. `guarded`: for `ada` and `bob`, who have tokens. `unstored`: without stored runs. */
+export type ConsoleSettings = 'open' | 'guarded' | 'unstored'
 
 export function consoleHandler(settings: string = 'open', state?: State): Handler {
   const isGuarded = settings === 'guarded'
+  if (settings === 'unstored') {
+    return createHandler({
+      serve: [...agents],
+      registry: new Registry(),
+      production: false,
+      runs: { store: 'none' },
+      plugins: [webConsole()],
+    })
+  }
   const options: HandlerOptions = {
     serve: [...Object.values(examples), ...agents],
     registry: new Registry(),
