@@ -35,7 +35,7 @@ export class Chat {
   readonly kind: Kind
   readonly name: string
   readonly turns: Signal<readonly Turn[]> = signal([])
-  /** Why the messages of the session cannot be shown, or a new session cannot begin. */
+  /** Why the messages of the session cannot be shown. */
   readonly failure: Signal<unknown> = signal(undefined)
   readonly isLoading: Signal<boolean> = signal(false)
   /** Gives the turns before these; null where there are none. */
@@ -81,28 +81,22 @@ export class Chat {
 
   /** Sends a message. It may take the place of an earlier one, and of all that came after it. */
   async send(input: RunInput, replaced?: Turn): Promise<void> {
-    this.failure.value = undefined
     this.edited.value = undefined
+    const messageId = replaced?.messageId ?? newId()
+    const answer = signal(NEW_ANSWER)
+    const turn = { key: nextKey++, input, messageId, answer, leaving: new AbortController() }
+    const turns = this.turns.value
+    this.turns.value = [...turns.slice(0, replaced ? turns.indexOf(replaced) : undefined), turn]
     try {
       await this.#begin()
     } catch (error) {
-      this.failure.value = error
+      answer.value = failed(answer.value, error)
       return
     }
     const { kind, name } = this
     const sessionId = this.sessionId.value
-    const turns = this.turns.value
     // A message whose run never began is not in the session.
     const wasKept = sessionId !== undefined && replaced?.answer.value.runId !== undefined
-    const messageId = replaced?.messageId ?? newId()
-    const turn = {
-      key: nextKey++,
-      input,
-      messageId,
-      answer: signal(NEW_ANSWER),
-      leaving: new AbortController(),
-    }
-    this.turns.value = [...turns.slice(0, replaced ? turns.indexOf(replaced) : undefined), turn]
     const options = {
       signal: turn.leaving.signal,
       keys: providerKeys.value,
@@ -198,6 +192,10 @@ const isStored = () => config.value.notStored === null
 /** 128 random bits; `crypto.randomUUID` is not there on pages without HTTPS. */
 const newId = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), each => each.toString(36)).join('')
 
+function failed(answer: Answer, error: unknown): Answer {
+  return { ...answer, status: 'failed', error: { message: messageOf(error), code: codeOf(error) } }
+}
+
 /** Reads a run to its end. */
 async function follow({ answer, leaving }: Turn, events: RunEvents): Promise<void> {
   const waiting: RunEvent[] = []
@@ -215,10 +213,8 @@ async function follow({ answer, leaving }: Turn, events: RunEvents): Promise<voi
     if (answer.value.status === 'running') answer.value = { ...answer.value, status: 'completed' }
   } catch (error) {
     flush()
-    const ended = leaving.signal.aborted
-      ? { status: 'cancelled' as const }
-      : { status: 'failed' as const, error: { message: messageOf(error), code: codeOf(error) } }
-    answer.value = { ...answer.value, ...ended }
+    const { aborted } = leaving.signal
+    answer.value = aborted ? { ...answer.value, status: 'cancelled' } : failed(answer.value, error)
   }
 }
 

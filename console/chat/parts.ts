@@ -185,13 +185,10 @@ class Folding {
   #tool(event: Extract<RunEvent, { type: `tool_call_${string}` }>): void {
     if (event.type === 'tool_call_start') {
       const { id, name } = event.toolCall
-      // A run that goes on begins the call again for which it has waited.
-      const isKnown = this.#change(
-        'tool',
-        part => part.id === id && !part.isDone,
-        () => ({ argsText: '' }),
-      )
       const { agent, at: startedAt } = event
+      // A run that goes on begins the call again for which it has waited.
+      const again = () => ({ argsText: '', startedAt })
+      const isKnown = this.#change('tool', part => part.id === id && !part.isDone, again)
       if (!isKnown) this.#add({ kind: 'tool', id, name, agent, argsText: '', startedAt, isDone: false })
       return
     }
