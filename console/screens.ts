@@ -1,5 +1,6 @@
 /** The screens, in the order of the navigation. */
 import type { FunctionComponent } from 'preact'
+import { Chat } from './screens/chat.tsx'
 import { Metrics } from './screens/metrics.tsx'
 import { Tools } from './screens/tools.tsx'
 
@@ -14,6 +15,7 @@ export interface Screen {
 }
 
 export const SCREENS: readonly Screen[] = [
+  { id: 'chat', title: 'Chat', view: Chat },
   { id: 'metrics', title: 'Metrics', view: Metrics },
   { id: 'tools', title: 'Tools', view: Tools },
 ]

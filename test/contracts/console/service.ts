@@ -24,9 +24,18 @@ const identified: Middleware = (_, context, next) => {
   return next()
 }
 
-/** `open`: for everyone on this machine. `guarded`: for `ada` and `bob`, who have tokens. */
+/** `open`: for everyone on this machine. `guarded`: for `ada` and `bob`, who have tokens. `unstored`: without stored runs. */
 export function consoleHandler(settings = 'open', state?: State): Handler {
   const isGuarded = settings === 'guarded'
+  if (settings === 'unstored') {
+    return createHandler({
+      serve: [...agents],
+      registry: new Registry(),
+      production: false,
+      runs: { store: 'none' },
+      plugins: [webConsole()],
+    })
+  }
   const options: HandlerOptions = {
     serve: [...Object.values(examples), ...agents],
     registry: new Registry(),
