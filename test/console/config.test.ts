@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { BUILT } from '../../src/console/built.ts'
 import { takesGzip } from '../../src/console/files.ts'
@@ -85,6 +86,13 @@ describe('its files', () => {
       expect(headers.get('vary')).toBe('accept-encoding')
       expect(headers.get('content-type')).toBe('text/javascript; charset=utf-8')
     }
+  })
+
+  it('have 68 KiB at most without the charts, compressed', () => {
+    const sizes = Object.entries(BUILT.files).map(([name, { text }]) => [name, gzipSync(text).length] as const)
+    expect(sizes.find(([name]) => name.startsWith('charts-'))).toBeDefined()
+    const own = sizes.filter(([name]) => !name.startsWith('charts-'))
+    expect(own.reduce((sum, [, size]) => sum + size, 0)).toBeLessThanOrEqual(68 * 1024)
   })
 
   it.each(['nothing.js', '__proto__', 'constructor', '..%2Fconfig'])('are no others: %s', async name => {
