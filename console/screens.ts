@@ -1,5 +1,11 @@
 /** The screens, in the order of the navigation. */
 import type { FunctionComponent } from 'preact'
+import { WaitingBadge } from './approvals/badge.tsx'
+import { Approvals } from './screens/approvals.tsx'
+import { Cards } from './screens/cards.tsx'
+import { Corrections } from './screens/corrections.tsx'
+import { Runs } from './screens/runs.tsx'
+import { Sessions } from './screens/sessions.tsx'
 import { Tools } from './screens/tools.tsx'
 
 /** A screen. Its first heading is an `h1` with `tabIndex={-1}`, which gets the focus when the screen is opened. */
@@ -12,4 +18,12 @@ export interface Screen {
   readonly Badge?: FunctionComponent
 }
 
-export const SCREENS: readonly Screen[] = [{ id: 'tools', title: 'Tools', view: Tools }]
+/** The first one is shown where the address names none. */
+export const SCREENS: readonly Screen[] = [
+  { id: 'runs', title: 'Runs', view: Runs },
+  { id: 'sessions', title: 'Sessions', view: Sessions },
+  { id: 'approvals', title: 'Approvals', view: Approvals, Badge: WaitingBadge },
+  { id: 'corrections', title: 'Corrections', view: Corrections },
+  { id: 'tools', title: 'Tools', view: Tools },
+  { id: 'cards', title: 'Cards', view: Cards },
+]
