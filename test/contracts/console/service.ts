@@ -14,8 +14,12 @@ import {
   Registry,
   type State,
 } from '../../../src/index.ts'
+import { ToolServerManager } from '../../../src/mcp-client/index.ts'
 import { sessions } from '../../../src/sessions/plugin.ts'
 import { agents } from './agents.ts'
+
+/** The token of the administrator, which is no user's. */
+export const ADMIN_TOKEN = 'token-of-root'
 
 const TOKENS = { 'token-of-ada': 'ada', 'token-of-bob': 'bob' }
 
@@ -41,6 +45,11 @@ export function consoleHandler(settings: string = 'open', state?: State): Handle
     a2a: { default: 'echo' },
     metricsExporter: new MetricsExporter(),
     toolkits: [{ name: 'arithmetic', description: 'Sums and products', tools: examples.calculator.tools }],
+    admin: {
+      manager: new ToolServerManager({ register: false }),
+      authenticate: bearerIdentity({ tokens: { [ADMIN_TOKEN]: 'root' } }),
+      allow: ['127.0.0.1'],
+    },
     plugins: [
       files(),
       sessions(),
