@@ -4,6 +4,7 @@ import { WaitingBadge } from './approvals/badge.tsx'
 import { Approvals } from './screens/approvals.tsx'
 import { Cards } from './screens/cards.tsx'
 import { Corrections } from './screens/corrections.tsx'
+import { Metrics } from './screens/metrics.tsx'
 import { Runs } from './screens/runs.tsx'
 import { Sessions } from './screens/sessions.tsx'
 import { Tools } from './screens/tools.tsx'
@@ -24,6 +25,7 @@ export const SCREENS: readonly Screen[] = [
   { id: 'sessions', title: 'Sessions', view: Sessions },
   { id: 'approvals', title: 'Approvals', view: Approvals, Badge: WaitingBadge },
   { id: 'corrections', title: 'Corrections', view: Corrections },
+  { id: 'metrics', title: 'Metrics', view: Metrics },
   { id: 'tools', title: 'Tools', view: Tools },
   { id: 'cards', title: 'Cards', view: Cards },
 ]

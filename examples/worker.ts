@@ -42,7 +42,7 @@ const handler = createHandler({
     }),
   },
   gateway: { recovery: true },
-  metricsExporter: new MetricsExporter(),
+  metricsExporter: new MetricsExporter({ history: true }),
   fileUpload: true,
   swagger: { enabled: true, assets: workerAssets() },
   toolkits: [arithmetic],

@@ -14,7 +14,7 @@ export function Runs() {
   return (
     <>
       <h1 tabIndex={-1}>Runs</h1>
-      {notStored !== null && <Notice>The service stores no runs. {notStored}</Notice>}
+      {notStored !== null && <Notice>{notStored}</Notice>}
       <Panes
         all="All runs"
         list={

@@ -1,3 +1,4 @@
+import type { MetricsHistory } from '../metrics/history.ts'
 import type { AgentMetrics, MetricsJson } from '../metrics/json.ts'
 import type { LiveEvent } from '../metrics/live.ts'
 import { parseObject } from './body.ts'
@@ -17,6 +18,8 @@ export interface MetricsClient {
   /** The metrics of the whole service, or of one agent. Rejects with `agent_not_found` for an unknown name. */
   json(agent?: undefined, options?: CallOptions): Promise<MetricsJson>
   json(agent: string, options?: CallOptions): Promise<AgentMetrics>
+  /** The last hour in 120 steps of 30 s, oldest first. Rejects with `not_found` if the service does not keep it. */
+  history(options?: CallOptions): Promise<MetricsHistory>
   /**
    * Yields events as they happen, until the loop is left. The stream continues after a lost connection, without the events in
    * between.
@@ -30,6 +33,7 @@ export function createMetrics(caller: Caller): MetricsClient {
     caller.ask(`/metrics/json${queryOf({ agent })}`, options)
   return {
     json: ask as MetricsClient['json'],
+    history: async options => caller.ask('/metrics/history', options),
     stream: options => leavable(caller.open, options, call => watch(call, '/metrics/stream')),
   }
 }

@@ -5,12 +5,15 @@
  */
 
 import type { Reader, Transaction } from '../state/store.ts'
+import { addSteps, type StepJson } from './history.ts'
 import { fromKey, inOrder, keyOf, type Snapshot } from './snapshot.ts'
 import { OTHER, Stats, type StatsJson } from './stats.ts'
 
 /** The counts since the last batch, as JSON. */
 export interface Batch {
   readonly stats: readonly (readonly [key: string, stats: StatsJson])[]
+  /** The same by time, where the last hour is kept. */
+  readonly history?: readonly StepJson[] | undefined
   /** Runs at work now, by key. */
   readonly active: readonly (readonly [key: string, count: number])[]
   readonly sockets: number
@@ -33,8 +36,9 @@ const MAX_DOCUMENTS = 10_000
 /** Adds a batch to the stored counts. */
 export function addBatch(
   tx: Transaction,
-  { stats, maxNames, maxTools }: Pick<Batch, 'stats' | 'maxNames' | 'maxTools'>,
+  { stats, history, maxNames, maxTools }: Pick<Batch, 'stats' | 'history' | 'maxNames' | 'maxTools'>,
 ): void {
+  addSteps(tx, history)
   for (const [given, more] of stats) {
     // Each process limits its own names. This limit is for the names of all processes together.
     const isKnown = tx.get(METRICS, given) !== undefined || tx.count(METRICS) < maxNames

@@ -10,6 +10,7 @@ import type { BegunRun, Observer, RunObserver } from '../runs/observer.ts'
 import { costOf, type Pricing } from '../runs/pricing.ts'
 import type { Target } from '../runs/target.ts'
 import { type Batch, sumUp } from './batches.ts'
+import { History, Step, type StepJson } from './history.ts'
 import { type LiveEvent, LiveFeed, type Watcher } from './live.ts'
 import { type CountTaker, RunCounter, type Subject, wellFormed } from './run-counter.ts'
 import { keyOf, type Snapshot } from './snapshot.ts'
@@ -21,6 +22,8 @@ export interface CoreSettings {
   readonly maxNames: number
   readonly maxTools: number
   readonly maxViewers: number
+  /** Whether the last hour is kept. */
+  readonly history?: boolean | undefined
 }
 
 /** Keeps counts outside this process's memory. */
@@ -31,6 +34,8 @@ export interface MetricsKeeper {
    */
   changed(isHurried?: boolean): void
   snapshot(): Promise<Snapshot>
+  /** The steps of the last hour. Several may be of one time. */
+  history(): Promise<readonly StepJson[]>
   /** Watches the events of all isolates. Undefined if the feed of this process has all events. */
   readonly watch?: () => Promise<Watcher>
   /** Writes the counts that wait to be written. */
@@ -60,6 +65,7 @@ export class MetricsCore implements Observer, CountTaker {
   readonly #active = new Map<string, number>()
   readonly #served = new Set<string>()
   #stats = new Map<string, Stats>()
+  #history: History | undefined
   #names = new Set<string>()
   #events: string[] = []
   #dropped = 0
@@ -73,6 +79,7 @@ export class MetricsCore implements Observer, CountTaker {
   constructor(settings: CoreSettings) {
     this.#settings = settings
     this.live = new LiveFeed()
+    if (settings.history) this.#history = new History()
   }
 
   /** Connects a keeper. An exporter that serves several handlers has the keeper of the first one. */
@@ -142,6 +149,7 @@ export class MetricsCore implements Observer, CountTaker {
       this.#stats.set(key, stats)
     }
     stats.record(sample, this.#settings.maxTools)
+    this.#history?.record(sample, Date.now())
     if (this.#isWatched) this.#tellEnd(subject, sample, code)
     this.#keeper?.changed(this.#isHurried)
   }
@@ -175,10 +183,12 @@ export class MetricsCore implements Observer, CountTaker {
     const events = this.#events
     const dropped = this.#dropped
     const { maxNames, maxTools } = this.#settings
+    const history = this.#history?.steps().map(step => step.toJSON())
+    if (history !== undefined) this.#history = new History()
     this.#stats = new Map()
     this.#events = []
     this.#dropped = 0
-    return { stats, events, dropped, maxNames, maxTools, ...this.gauges() }
+    return { stats, events, dropped, maxNames, maxTools, ...(history && { history }), ...this.gauges() }
   }
 
   /** Returns the current gauges of this core. */
@@ -197,6 +207,13 @@ export class MetricsCore implements Observer, CountTaker {
     if (this.#keeper !== undefined) return this.#keeper.snapshot()
     const kept = Array.from(this.#stats, ([key, stats]) => [key, stats.toJSON()] as const)
     return sumUp(kept, [this.gauges()])
+  }
+
+  /** Returns the steps of the last hour, wherever they are stored. Undefined if they are not kept. */
+  async history(): Promise<readonly Step[] | undefined> {
+    if (this.#history === undefined) return undefined
+    if (this.#keeper === undefined) return this.#history.steps()
+    return (await this.#keeper.history()).map(Step.from)
   }
 
   /** Throws `rate_limited` if there are as many viewers as allowed. */

@@ -24,6 +24,12 @@ export function describeMetrics(build: Builders): BuiltInDescription {
           problems: [401, 404],
         }),
       },
+      [at('metrics/history')]: {
+        get: operation('metrics', 'getMetricsHistory', 'The last hour in steps of 30 s', {
+          responses: { 200: answer('120 steps, oldest first', json(ref('MetricsHistory'))) },
+          problems: [401, 404],
+        }),
+      },
       [at('metrics/stream')]: {
         get: operation('metrics', 'watchMetrics', 'Live events', {
           responses: {
@@ -73,6 +79,23 @@ export function metricsSchemas({
       byTeam: each,
       byWorkflow: each,
       timestamp: moment,
+    }),
+    MetricsHistory: object({
+      stepMs: count,
+      steps: { type: 'array', items: ref('MetricsStep') },
+    }),
+    MetricsStep: object({
+      at: moment,
+      runs: count,
+      errors: count,
+      cancels: count,
+      tokens: count,
+      'cost?': { ...amount, description: 'USD' },
+      p50DurationMs: amount,
+      p95DurationMs: amount,
+      p99DurationMs: amount,
+      p50FirstTextMs: amount,
+      p95FirstTextMs: amount,
     }),
     MetricsEvent: {
       oneOf: [

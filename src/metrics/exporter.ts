@@ -34,6 +34,8 @@ export interface MetricsExporterOptions {
   readonly maxTools?: number
   /** Most viewers of the live stream. Default: 100. */
   readonly maxViewers?: number
+  /** Keeps the last hour in steps of 30 s, for `GET /metrics/history`. Each write of counts then writes one row more. Default: false. */
+  readonly history?: boolean
 }
 
 /** What can be attached: a first-party agent, team or workflow, or anything with a bus. */
@@ -64,11 +66,11 @@ export class MetricsExporter {
 
   /** Throws `invalid_options` that names the wrong option. */
   constructor(options: MetricsExporterOptions = {}) {
-    const { pricing = {}, authenticate, maxNames = 1000, maxTools = 100, maxViewers = 100 } = options
+    const { pricing = {}, authenticate, maxNames = 1000, maxTools = 100, maxViewers = 100, history } = options
     const bounds = { maxNames, maxTools, maxViewers }
     checkOptions(options, pricing, bounds)
     this.authenticate = authenticate
-    this.core = new MetricsCore({ pricing, ...bounds })
+    this.core = new MetricsCore({ pricing, history, ...bounds })
   }
 
   /**
@@ -145,7 +147,7 @@ export class MetricsExporter {
   }
 }
 
-const NAMES = ['pricing', 'authenticate', 'maxNames', 'maxTools', 'maxViewers']
+const NAMES = ['pricing', 'authenticate', 'maxNames', 'maxTools', 'maxViewers', 'history']
 
 function checkOptions(options: object, pricing: object, bounds: Readonly<Record<string, number>>): void {
   const wrong = (what: string) => new ServableError('invalid_options', `\`MetricsExporter\`: ${what}`)
@@ -154,7 +156,8 @@ function checkOptions(options: object, pricing: object, bounds: Readonly<Record<
   for (const [name, value] of Object.entries(bounds)) {
     if (!Number.isSafeInteger(value) || value < 1) throw wrong(`\`${name}\` must be a whole number above 0`)
   }
-  const { authenticate } = options as MetricsExporterOptions
+  const { authenticate, history = false } = options as MetricsExporterOptions
+  if (typeof history !== 'boolean') throw wrong('`history` must be true or false')
   if (authenticate !== undefined && typeof authenticate !== 'function')
     throw wrong('`authenticate` must be a function')
   for (const [model, price] of Object.entries(pricing)) {

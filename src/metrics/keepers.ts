@@ -8,6 +8,7 @@ import type { Keeper, Seat } from '../core/hosted.ts'
 import { callIn } from '../core/keeper.ts'
 import { noteBatch } from './batch-places.ts'
 import { addBatch, type Batch, readStats } from './batches.ts'
+import { readSteps, type StepJson } from './history.ts'
 import { LiveFeed, toldOf, type Viewer } from './live.ts'
 import type { StatsJson } from './stats.ts'
 
@@ -31,6 +32,8 @@ export interface MetricsMethods {
   /** Adds a batch. A batch that is sent again is not added twice. Returns the number of viewers. */
   add(isolate: string, id: string, batch: Batch): number
   read(): Share
+  /** The steps of the last hour. */
+  history(): readonly StepJson[]
   /** Streams the live events, with one line of JSON for each. */
   watch(): ReadableStream<Uint8Array>
 }
@@ -66,6 +69,7 @@ export function createMetricsKeeper({ store }: Pick<Seat, 'store'>): Keeper {
       stats: store.read(readStats),
       gauges: Array.from(open.values(), ({ gauges }) => gauges),
     }),
+    history: () => store.read(readSteps),
     watch: () => linesOf(live.watch()),
   }
   return { ask: (method, args) => callIn(methods, method, args) }

@@ -97,6 +97,11 @@ class RemoteKeeper implements MetricsKeeper {
     )
   }
 
+  async history(): ReturnType<MetricsKeeper['history']> {
+    await this.#send()
+    return (await Promise.all(this.#objects().map(object => object.history()))).flat()
+  }
+
   /** Watches all objects together. */
   readonly watch = async (): Promise<Viewer> => {
     const readers = await Promise.all(this.#objects().map(async object => (await object.watch()).getReader()))

@@ -14,6 +14,7 @@ import { jsonReply, Reply, sseReply } from '../web/reply.ts'
 import { isResponse } from '../web/response.ts'
 import { pulled, SSE_HEADERS } from '../web/sse.ts'
 import type { MetricsExporter } from './exporter.ts'
+import { toHistoryJson } from './history.ts'
 import { metricsOf, toMetricsJson } from './json.ts'
 import { sseOfViewer } from './live.ts'
 import { CONTENT_TYPES, type TextFormat, toPrometheus } from './prometheus.ts'
@@ -22,6 +23,8 @@ import { Stats } from './stats.ts'
 
 /** Metrics must not be cached. */
 const NO_STORE = { 'cache-control': 'no-store' }
+
+const NO_HISTORY = 'The last hour is not kept: set `history: true` of the `MetricsExporter`'
 
 /** The routes of an exporter. */
 export function metricsRoutes(prefix: string, exporter: MetricsExporter, catalog: Catalog): Route[] {
@@ -54,6 +57,11 @@ export function metricsRoutes(prefix: string, exporter: MetricsExporter, catalog
         )
       }
       return jsonReply(metricsOf(counted), { headers: NO_STORE })
+    }),
+    route('history', async () => {
+      const steps = await core.history()
+      if (steps === undefined) throw new ServableError('not_found', NO_HISTORY)
+      return jsonReply(toHistoryJson(steps, Date.now()), { headers: NO_STORE })
     }),
     route('stream', async request => {
       if (request.method === 'HEAD') return new Response(null, { headers: SSE_HEADERS })

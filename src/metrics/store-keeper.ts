@@ -2,6 +2,7 @@ import type { Store } from '../state/store.ts'
 import { noteBatch } from './batch-places.ts'
 import { addBatch, type Batch, readStats, sumUp } from './batches.ts'
 import type { MetricsCore, MetricsKeeper } from './core.ts'
+import { readSteps } from './history.ts'
 
 /** Milliseconds between a count and its write. A process that is killed loses the counts of that time. */
 const WRITE_AFTER_MS = 100
@@ -76,6 +77,8 @@ export function createStoreKeeper(
     }
   }
   const flush = () => inTurn(writeNow)
+  /** What a snapshot adds to what is written. */
+  const waiting = () => (name === undefined ? unwritten.map(({ batch }) => batch) : [])
   return {
     changed: () => writeIn(WRITE_AFTER_MS),
     flush,
@@ -83,8 +86,13 @@ export function createStoreKeeper(
       inTurn(async () => {
         await writeNow()
         const kept = await store.read(readStats)
-        const waiting = name === undefined ? unwritten.flatMap(({ batch }) => batch.stats) : []
-        return sumUp([...kept, ...waiting], [core.gauges()])
+        return sumUp([...kept, ...waiting().flatMap(({ stats }) => stats)], [core.gauges()])
+      }),
+    history: () =>
+      inTurn(async () => {
+        await writeNow()
+        const kept = await store.read(readSteps)
+        return [...kept, ...waiting().flatMap(({ history = [] }) => history)]
       }),
   }
 }

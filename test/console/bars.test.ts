@@ -165,17 +165,4 @@ describe('the bars of a run', () => {
       }),
     )
   })
-
-  it('are the same, however often one looks at them', () => {
-    fc.assert(
-      fc.property(runs, events => {
-        const bars = new Bars()
-        for (const each of events) {
-          bars.add(each)
-          expect(bars.all.length).toBeGreaterThanOrEqual(0)
-        }
-        expect(shown(bars)).toEqual(shown(fold(events)))
-      }),
-    )
-  })
 })

@@ -189,7 +189,7 @@ describe('a store that fails', () => {
     const store = memoryStore()
     for (let part = 0; part < 20; part++) {
       const { core } = new MetricsExporter({ maxNames: 3, maxTools: 2 })
-      core.connect(() => ({ changed() {}, snapshot: () => core.snapshot() }))
+      core.connect(() => ({ changed() {}, snapshot: () => core.snapshot(), history: async () => [] }))
       const servable = { run: async () => ({}) as never }
       const meter = core.start({ kind: 'agent', name: `agent ${part}`, servable, runId: 'run' })
       meter.event({ type: 'tool_call_start', toolCall: { id: '1', name: `tool ${part}` } })

@@ -57,6 +57,7 @@ it('has the ends of hurried runs handed over soon, and those of others when ther
   core.connect(() => ({
     changed: isHurried => void changed.push(isHurried),
     snapshot: () => Promise.reject(new Error('not asked for')),
+    history: () => Promise.reject(new Error('not asked for')),
   }))
   const servable = { run: () => Promise.reject() }
   const run = { kind: 'agent', name: 'a', servable, runId: 'run', traceparent: undefined } as const

@@ -47,7 +47,7 @@ const options: HandlerOptions = {
     allow: ['tools.example.com'],
     authenticate: () => ({ id: 'ada' }),
   },
-  metricsExporter: new MetricsExporter(),
+  metricsExporter: new MetricsExporter({ history: true }),
   providers: {
     'my provider': { header: 'x-my-api-key', matches: ['mine'] },
     my_provider: { header: 'x-mine', matches: ['ours'] },
@@ -366,7 +366,12 @@ describe('who is let in', () => {
       metrics_token: { type: 'http', scheme: 'bearer' },
       card_token: { type: 'http', scheme: 'basic' },
     })
-    expect(saying(document, [{ metrics_token: [] }])).toEqual(['scrapeMetrics', 'getMetrics', 'watchMetrics'])
+    expect(saying(document, [{ metrics_token: [] }])).toEqual([
+      'scrapeMetrics',
+      'getMetrics',
+      'getMetricsHistory',
+      'watchMetrics',
+    ])
     expect(saying(document, [{ card_token: [] }])).toHaveLength(2)
     expect(saying(document, [{ admin_token: [] }]).length).toBeGreaterThan(5)
   })
@@ -649,6 +654,7 @@ describe('the server', async () => {
       'tools',
       'metrics',
       'metrics/json',
+      'metrics/history',
       'health',
       'docs/spec.json',
     ]) {

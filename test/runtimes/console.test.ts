@@ -42,6 +42,55 @@ describe.skipIf(!HAS_BROWSER).each([
   })
 })
 
+describe.skipIf(!HAS_BROWSER)('metrics', () => {
+  const server = served(() => startNode('test/runtimes/entries/console-node.ts'))
+  const run = async (agent: string) => {
+    const response = await fetch(`${server().url}/api/agents/${agent}/run`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"input":"Oslo"}',
+    })
+    await response.text()
+  }
+
+  it('are drawn, and are numbers beside that, in light, dark and on a phone', async () => {
+    await run('helper')
+    await run('failing')
+    const { page, requests, complaints } = await visit(browser, `${server().url}/api/console#/metrics`)
+    await page.locator('.plot canvas').first().waitFor()
+    await page.getByText('Numbers').first().click()
+    const table = page.getByRole('table', { name: 'Runs a minute' })
+    expect(await table.getByRole('row').last().getByRole('cell').allInnerTexts()).toEqual(['4', '2'])
+    const all = page.getByRole('row', { name: /^all/ })
+    expect((await all.getByRole('cell').allInnerTexts()).slice(0, 4)).toEqual(['', '2', '0', '1'])
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      expect(await violationsOf(page)).toEqual([])
+    }
+    await page.setViewportSize({ width: 360, height: 740 })
+    expect(await violationsOf(page)).toEqual([])
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360)
+    expect(hostsOf(requests)).toEqual(new Set([new URL(server().url).host]))
+    expect(complaints).toEqual([])
+  })
+
+  it('tell what happens while it happens', async () => {
+    const { page } = await visit(browser, `${server().url}/api/console#/metrics`)
+    const told = page.locator('.happenings li', { hasText: 'run.complete' })
+    // The page may not watch yet when the first of them ends.
+    await expect
+      .poll(
+        async () => {
+          await run('helper')
+          return told.count()
+        },
+        { timeout: 20_000 },
+      )
+      .toBeGreaterThan(0)
+    expect(await told.first().textContent()).toContain('helper')
+  })
+})
+
 describe.skipIf(!HAS_BROWSER)('the console of a guarded service', () => {
   const server = served(() =>
     startNode('test/runtimes/entries/console-node.ts', { env: { SETTINGS: 'guarded' } }),

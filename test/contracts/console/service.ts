@@ -43,7 +43,7 @@ export function consoleHandler(settings: string = 'open', state?: State): Handle
     runs: { keepInput: true, disconnect: 'continue' },
     fileUpload: true,
     a2a: { default: 'echo' },
-    metricsExporter: new MetricsExporter(),
+    metricsExporter: new MetricsExporter({ history: true }),
     toolkits: [{ name: 'arithmetic', description: 'Sums and products', tools: examples.calculator.tools }],
     admin: {
       manager: new ToolServerManager({ register: false }),

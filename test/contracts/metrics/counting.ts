@@ -1,5 +1,6 @@
 /** Every run counts once, over every transport and with every end. */
 import { describe, expect, it, vi } from 'vitest'
+import type { MetricsHistory, MetricsStep } from '../../../src/metrics/history.ts'
 import { messagesOf } from '../http/client.ts'
 import {
   type Count,
@@ -66,6 +67,24 @@ export function countingCases(
     expect(text).toContain(
       `service_agent_tool_calls_by_tool_total{agent="worker",tool="look \\"up\\"\\\\"} ${count.tools}\n`,
     )
+  })
+
+  it('has the same in the steps of the last hour', async () => {
+    await vi.waitFor(async () => {
+      const { stepMs, steps }: MetricsHistory = await (
+        await fetch(`${server().url}/api/metrics/history`)
+      ).json()
+      const { global } = await readJson(server)
+      expect([stepMs, steps.length]).toEqual([30_000, 120])
+      const sum = (of: (step: MetricsStep) => number) => steps.reduce((total, step) => total + of(step), 0)
+      expect(sum(step => step.runs)).toBe(global.runs)
+      expect(sum(step => step.errors)).toBe(global.errors)
+      expect(sum(step => step.cancels)).toBe(global.cancels)
+      expect(sum(step => step.tokens)).toBe(global.totalTokens)
+      expect(sum(step => step.cost ?? 0)).toBeCloseTo(global.totalCost ?? 0, 9)
+      const [slowest] = steps.toSorted((a, b) => b.p95DurationMs - a.p95DurationMs)
+      expect(slowest!.p99DurationMs).toBeGreaterThanOrEqual(slowest!.p50DurationMs)
+    }, WAIT)
   })
 
   it('counts teams and workflows under their kind', async () => {

@@ -49,7 +49,10 @@ export function metricsOptions(state: State): HandlerOptions {
     a2a: { default: 'worker' },
     gateway: { limits: { maxEventsPerSecond: 100_000, maxRunsPerSocket: 1000 } },
     runs: { maxRunning: 10_000, maxRunningPerOwner: 10_000 },
-    metricsExporter: new MetricsExporter({ pricing: { 'acme/model-1': { prompt: 3, completion: 15 } } }),
+    metricsExporter: new MetricsExporter({
+      pricing: { 'acme/model-1': { prompt: 3, completion: 15 } },
+      history: true,
+    }),
   }
 }
 

@@ -1,0 +1,60 @@
+/** The charts: uPlot in a file of its own, which is loaded with the first chart. */
+import uPlot from 'uplot'
+
+/** One line of a chart. */
+export interface Line {
+  readonly label: string
+  /** The custom property of its colour. */
+  readonly colour: string
+  readonly values: readonly (number | null)[]
+}
+
+/** What a chart shows. */
+export interface ChartData {
+  /** Seconds since 1970. */
+  readonly times: readonly number[]
+  readonly lines: readonly Line[]
+}
+
+const HEIGHT = 160
+
+/** Draws a chart into an element, as wide as that is. Gives what removes it. */
+export function draw(into: HTMLElement, { times, lines }: ChartData): () => void {
+  // A canvas knows no custom properties: the browser finds the colour that they stand for now.
+  const colour = (name: string) => {
+    into.style.color = `var(${name})`
+    return getComputedStyle(into).color
+  }
+  const axis = {
+    stroke: colour('--soft'),
+    grid: { stroke: colour('--faint'), width: 1 },
+    ticks: { show: false },
+  }
+  const chart = new uPlot(
+    {
+      width: into.clientWidth,
+      height: HEIGHT,
+      cursor: { show: false },
+      legend: { show: false },
+      scales: { y: { range: (_, __, max) => [0, Math.max(max, 1)] } },
+      axes: [axis, { ...axis, size: 56 }],
+      series: [
+        {},
+        ...lines.map(line => ({
+          label: line.label,
+          stroke: colour(line.colour),
+          width: 2,
+          points: { show: true, size: 5, fill: colour(line.colour) },
+        })),
+      ],
+    },
+    [times as number[], ...lines.map(({ values }) => values as (number | null)[])],
+    into,
+  )
+  const watcher = new ResizeObserver(() => chart.setSize({ width: into.clientWidth, height: HEIGHT }))
+  watcher.observe(into)
+  return () => {
+    watcher.disconnect()
+    chart.destroy()
+  }
+}

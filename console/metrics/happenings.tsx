@@ -1,0 +1,51 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { MetricsEvent } from '../../src/client/index.ts'
+import { Time } from '../parts/time.tsx'
+import { client, messageOf } from '../service.ts'
+import { visible } from '../text.ts'
+
+/** Most events that are shown: the newest. */
+const MOST = 50
+
+/** What happens now, newest first. */
+export function Happenings() {
+  const [events, setEvents] = useState<readonly (MetricsEvent & { readonly key: number })[]>([])
+  const [why, setWhy] = useState<string>()
+  useEffect(() => {
+    const controller = new AbortController()
+    let key = 0
+    const watch = async () => {
+      try {
+        for await (const event of client.metrics.stream({ signal: controller.signal }))
+          setEvents(before => [{ ...event, key: ++key }, ...before].slice(0, MOST))
+      } catch (error) {
+        if (!controller.signal.aborted) setWhy(messageOf(error))
+      }
+    }
+    void watch()
+    return () => controller.abort()
+  }, [])
+  return (
+    <section aria-labelledby="happens">
+      <h2 id="happens">What happens now</h2>
+      {why !== undefined && <p>{why}</p>}
+      {events.length === 0 && why === undefined && <p class="soft">Nothing yet.</p>}
+      <ul class="happenings">
+        {events.map(event => (
+          <li key={event.key}>
+            <Time at={event.timestamp} /> <code>{event.type}</code> {textOf(event)}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function textOf(event: MetricsEvent): string {
+  if (event.type === 'dropped') return `${event.data.count} more`
+  const { kind: _, ...data } = event.data
+  const numbers = Object.entries(data).map(
+    ([name, value]) => `${name} ${typeof value === 'number' ? Math.round(value * 100) / 100 : value}`,
+  )
+  return visible(`${event.agentName} ${numbers.join(', ')}`)
+}

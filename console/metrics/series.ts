@@ -1,0 +1,61 @@
+/** What the charts of the last hour show. */
+import type { MetricsHistory, MetricsStep } from '../../src/metrics/history.ts'
+
+/** A chart: its title, its unit, and how each of its lines is read from a step. Null: there is nothing at that time. */
+export interface Chart {
+  readonly title: string
+  readonly lines: readonly {
+    readonly label: string
+    readonly colour: string
+    readonly of: (step: MetricsStep) => number | null
+  }[]
+}
+
+const STEPS_A_MINUTE = 2
+
+const ifRun = (step: MetricsStep, value: number) => (step.runs === 0 ? null : value)
+
+/** The charts. Counts are for a minute, durations in milliseconds. */
+export const CHARTS: readonly Chart[] = [
+  {
+    title: 'Runs a minute',
+    lines: [
+      { label: 'all', colour: '--accent', of: ({ runs }) => runs * STEPS_A_MINUTE },
+      { label: 'failed', colour: '--bad', of: ({ errors }) => errors * STEPS_A_MINUTE },
+    ],
+  },
+  {
+    title: 'Duration in ms',
+    lines: [
+      { label: 'half of the runs', colour: '--accent', of: step => ifRun(step, step.p50DurationMs) },
+      { label: '95 %', colour: '--wait', of: step => ifRun(step, step.p95DurationMs) },
+      { label: '99 %', colour: '--bad', of: step => ifRun(step, step.p99DurationMs) },
+    ],
+  },
+  {
+    title: 'First text in ms',
+    lines: [
+      { label: 'half of the runs', colour: '--accent', of: step => ifRun(step, step.p50FirstTextMs) },
+      { label: '95 %', colour: '--wait', of: step => ifRun(step, step.p95FirstTextMs) },
+    ],
+  },
+  {
+    title: 'Tokens a minute',
+    lines: [{ label: 'tokens', colour: '--accent', of: ({ tokens }) => tokens * STEPS_A_MINUTE }],
+  },
+  {
+    title: 'Cost a minute in USD',
+    lines: [{ label: 'cost', colour: '--accent', of: ({ cost = 0 }) => cost * STEPS_A_MINUTE }],
+  },
+]
+
+/** The steps of the last so many minutes. */
+export function lastMinutes({ steps, stepMs }: MetricsHistory, minutes: number): readonly MetricsStep[] {
+  return steps.slice(-Math.ceil((minutes * 60_000) / stepMs))
+}
+
+/** A number for a table: whole numbers as they are, others with the digits that matter. */
+export function shown(value: number | null): string {
+  if (value === null) return '–'
+  return Number.isInteger(value) ? value.toLocaleString() : value.toPrecision(3)
+}

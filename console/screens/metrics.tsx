@@ -1,0 +1,112 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { AgentMetrics, MetricsJson } from '../../src/metrics/json.ts'
+import { useLoaded } from '../loading.ts'
+import { ChartView } from '../metrics/chart-view.tsx'
+import { Happenings } from '../metrics/happenings.tsx'
+import { CHARTS, lastMinutes } from '../metrics/series.ts'
+import { Failure, Notice } from '../parts/notice.tsx'
+import { client, codeOf } from '../service.ts'
+import { duration, money } from '../text.ts'
+
+const REFRESH_MS = 10_000
+const ABSENT = 'The service counts nothing. Give it a `metricsExporter`.'
+const NO_HISTORY = 'The service does not keep the last hour. Set `history: true` of its `MetricsExporter`.'
+
+/** Counts of runs: of the last hour over time, of each name, and what happens now. */
+export function Metrics() {
+  const [minutes, setMinutes] = useState(15)
+  const totals = useLoaded('totals', signal => client.metrics.json(undefined, { signal }))
+  const history = useLoaded('history', signal => client.metrics.history({ signal }))
+  const { reload } = totals
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.hidden) return
+      reload()
+      history.reload()
+    }, REFRESH_MS)
+    return () => clearInterval(timer)
+  }, [])
+  const hasTotals = totals.value !== undefined
+  return (
+    <>
+      <h1 tabIndex={-1}>Metrics</h1>
+      {totals.error !== undefined && <Failure error={totals.error} absent={ABSENT} />}
+      {hasTotals && history.error !== undefined && codeOf(history.error) === 'not_found' && (
+        <Notice>{NO_HISTORY}</Notice>
+      )}
+      {history.value && (
+        <section aria-label="The last hour">
+          <label class="inline">
+            Show{' '}
+            <select value={minutes} onChange={event => setMinutes(Number(event.currentTarget.value))}>
+              <option value={15}>the last 15 minutes</option>
+              <option value={60}>the last hour</option>
+            </select>
+          </label>
+          <div class="cards">
+            {CHARTS.map(chart => (
+              <ChartView key={chart.title} chart={chart} steps={lastMinutes(history.value!, minutes)} />
+            ))}
+          </div>
+        </section>
+      )}
+      {totals.value && <Totals metrics={totals.value} />}
+      {hasTotals && <Happenings />}
+    </>
+  )
+}
+
+function Totals({ metrics }: { metrics: MetricsJson }) {
+  const rows: (readonly [name: string, kind: string, AgentMetrics])[] = [
+    ['all', '', metrics.global],
+    ...Object.entries(metrics.byAgent).map(([name, each]) => [name, 'agent', each] as const),
+    ...Object.entries(metrics.byTeam).map(([name, each]) => [name, 'team', each] as const),
+    ...Object.entries(metrics.byWorkflow).map(([name, each]) => [name, 'workflow', each] as const),
+  ]
+  return (
+    <section aria-labelledby="totals">
+      <h2 id="totals">Since counting began</h2>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on a phone */}
+      <section class="scroller" tabIndex={0} aria-label="Counts by name">
+        <table>
+          <thead>
+            <tr>
+              {[
+                'Name',
+                'Kind',
+                'Runs',
+                'At work',
+                'Errors',
+                'Mean',
+                '95 %',
+                'Tokens',
+                'Cost',
+                'Tool calls',
+              ].map(title => (
+                <th key={title} scope="col">
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(([name, kind, each]) => (
+              <tr key={`${kind} ${name}`}>
+                <th scope="row">{name}</th>
+                <td>{kind}</td>
+                <td>{each.runs}</td>
+                <td>{each.activeRuns}</td>
+                <td>{each.errors}</td>
+                <td>{duration(each.avgDurationMs)}</td>
+                <td>{duration(each.p95DurationMs)}</td>
+                <td>{each.totalTokens}</td>
+                <td>{each.totalCost === undefined ? '–' : money(each.totalCost)}</td>
+                <td>{each.toolCallCount}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </section>
+  )
+}
