@@ -1,5 +1,7 @@
 /** A real browser: Debian's Chromium, where it is installed, as it is on CI. */
 import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
 import { onTestFinished } from 'vitest'
 
@@ -38,4 +40,16 @@ export async function visit(browser: Browser | BrowserContext, url: string): Pro
 /** The hosts that were asked. */
 export function hostsOf(requests: readonly Request[]): Set<string> {
   return new Set(requests.filter(each => each.url().startsWith('http')).map(each => new URL(each.url()).host))
+}
+
+/** What axe finds wrong with what the page shows. */
+export async function violationsOf(page: Page): Promise<string[]> {
+  await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
+    }
+    const { violations } = await axe.run()
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+  })
 }

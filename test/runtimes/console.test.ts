@@ -1,24 +1,10 @@
 /** The console in a real browser. */
 
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { served } from '../contracts/served.ts'
-import { HAS_BROWSER, hostsOf, launch, visit } from './browser.ts'
+import { HAS_BROWSER, hostsOf, launch, violationsOf, visit } from './browser.ts'
 import { startNode, startWrangler } from './harness.ts'
-
-/** What axe finds wrong with what the page shows. */
-async function violationsOf(page: Page): Promise<string[]> {
-  await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
-    }
-    const { violations } = await axe.run()
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
-  })
-}
 
 let browser: Browser
 beforeAll(async () => {
