@@ -17,7 +17,9 @@ export function Rows({
   const [seen, setSeen] = useState({ top: 0, height: 0 })
   const { from, to } = windowOf(seen, count)
   const look = () => {
-    const { scrollTop: top, clientHeight: height } = box.current!
+    // The browser may tell of a size once more when the box is gone.
+    if (box.current === null) return
+    const { scrollTop: top, clientHeight: height } = box.current
     setSeen(before => (before.top === top && before.height === height ? before : { top, height }))
   }
   useLayoutEffect(() => {

@@ -9,7 +9,7 @@ import type { RunLog } from './log.ts'
 const SHORT = 120
 
 /** The log of a run as it is. */
-export function EventRows({ log: { events, isWhole } }: { log: RunLog }) {
+export function EventRows({ log: { events, isWhole } }: { log: RunLog; version: number }) {
   const [chosen, choose] = useState<number>()
   const event = chosen === undefined ? undefined : events[chosen]
   return (

@@ -46,6 +46,7 @@ export class RunLog {
       const isLive = this.record?.status === 'running'
       while (!(await this.#readEvents(signal, isLive))) await pause(AGAIN_MS, signal)
       this.isWhole = true
+      this.isLost = false
       if (isLive) await this.#readRecord(signal)
     } catch (error) {
       this.error = error

@@ -20,7 +20,7 @@ import { Timeline } from './timeline.tsx'
 /** One run: what it is, what one can do with it, and what happened in it. */
 export function Run({ id }: { id: string }) {
   const [turn, again] = useReducer<number, void>(count => count + 1, 0)
-  const [, draw] = useReducer<number, void>(count => count + 1, 0)
+  const [version, draw] = useReducer<number, void>(count => count + 1, 0)
   const [log, setLog] = useState<RunLog>()
   useEffect(() => {
     const controller = new AbortController()
@@ -48,7 +48,7 @@ export function Run({ id }: { id: string }) {
               onDecided={next => (next === undefined ? again() : goTo('runs', [next]))}
             />
           ))}
-          <Views log={log!} record={record} />
+          <Views log={log!} record={record} version={version} />
           {record.status !== 'running' && config.value.plugins.includes('sessions') && (
             <FeedbackForm key={id} id={id} />
           )}
@@ -125,15 +125,18 @@ function Actions({ record, reload }: { record: ShownRecord; reload: () => void }
 }
 
 const VIEWS: Readonly<
-  Record<string, { title: string; of: (log: RunLog, record: ShownRecord) => ComponentChildren }>
+  Record<
+    string,
+    { title: string; of: (log: RunLog, record: ShownRecord, version: number) => ComponentChildren }
+  >
 > = {
-  timeline: { title: 'Timeline', of: log => <Timeline log={log} /> },
-  events: { title: 'Events', of: log => <EventRows log={log} /> },
+  timeline: { title: 'Timeline', of: (log, _, version) => <Timeline log={log} version={version} /> },
+  events: { title: 'Events', of: (log, _, version) => <EventRows log={log} version={version} /> },
   json: { title: 'JSON', of: (_, record) => <JsonView value={record} label="the record" /> },
 }
 
-/** What happened, in one of three ways. The address has it. */
-function Views({ log, record }: { log: RunLog; record: ShownRecord }) {
+/** What happened, in one of three ways. The address has it. `version` tells the same log apart as it grows. */
+function Views({ log, record, version }: { log: RunLog; record: ShownRecord; version: number }) {
   const { query } = place.value
   const chosen = query.get('view') ?? 'timeline'
   const view = VIEWS[chosen] ?? VIEWS.timeline!
@@ -151,7 +154,7 @@ function Views({ log, record }: { log: RunLog; record: ShownRecord }) {
           </a>
         ))}
       </nav>
-      {view.of(log, record)}
+      {view.of(log, record, version)}
     </>
   )
 }

@@ -13,7 +13,7 @@ const STATES: Readonly<Record<Bar['state'], string>> = {
 }
 
 /** What took how long: a bar for each tool call, step, call of a model, and text. */
-export function Timeline({ log: { bars, isWhole } }: { log: RunLog }) {
+export function Timeline({ log: { bars, isWhole } }: { log: RunLog; version: number }) {
   const [chosen, choose] = useState<number>()
   const { all, end, isTimed } = bars
   const bar = chosen === undefined ? undefined : all[chosen]
@@ -35,7 +35,7 @@ export function Timeline({ log: { bars, isWhole } }: { log: RunLog }) {
             aria-pressed={index === chosen}
             onClick={() => choose(index === chosen ? undefined : index)}
           >
-            <BarRow bar={all[index]!} end={end} isTimed={isTimed} />
+            {barRow(all[index]!, end, isTimed)}
           </button>
         )}
       />
@@ -51,8 +51,7 @@ export function Timeline({ log: { bars, isWhole } }: { log: RunLog }) {
   )
 }
 
-function BarRow({ bar, end, isTimed }: { bar: Bar; end: number; isTimed: boolean }) {
-  const { kind, label, depth, from, to, state } = bar
+function barRow({ kind, label, depth, from, to, state }: Bar, end: number, isTimed: boolean) {
   const percent = (place: number) => `${end === 0 ? 0 : (place / end) * 100}%`
   return (
     <>
