@@ -3,9 +3,13 @@
 /** Characters that are not seen, or that change the order of others: controls, and marks of direction. */
 const INVISIBLE = /(?![\t\n])[\p{Cc}\p{Cf}]/gu
 
-/** The text with such characters as `\u202e`. Tabs and line ends stay. */
+/** The text with such characters as `\u202e`. Tabs and line ends stay. JSON means the same afterwards. */
 export function visible(text: string): string {
-  return text.replace(INVISIBLE, each => `\\u${each.codePointAt(0)!.toString(16).padStart(4, '0')}`)
+  return text.replace(INVISIBLE, each => each.split('').map(escaped).join(''))
+}
+
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
 /** A duration: `158 ms`, `3.2 s`, `2 min 5 s`. */
@@ -33,4 +37,13 @@ export function size(bytes: number): string {
 /** An amount of money in US dollars, with as many digits as small amounts need. */
 export function money(usd: number): string {
   return `$${usd.toFixed(usd === 0 || usd >= 1 ? 2 : 4)}`
+}
+
+/** A value that a person types: JSON, or else text. */
+export function typedValue(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
 }

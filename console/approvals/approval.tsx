@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Answer } from '../../src/agents/contract.ts'
 import type { Waiting } from '../../src/approvals/inbox.ts'
-import { useActing } from '../parts/action.tsx'
+import { type Acting, Action, useActing } from '../parts/action.tsx'
 import { Ago } from '../parts/ago.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { JsonView } from '../parts/json-view.tsx'
@@ -8,7 +9,7 @@ import { Failure, Notice } from '../parts/notice.tsx'
 import { Time } from '../parts/time.tsx'
 import { linkTo } from '../place.ts'
 import { client, codeOf, providerKeys } from '../service.ts'
-import { visible } from '../text.ts'
+import { typedValue, visible } from '../text.ts'
 
 /** What a run asks, with the buttons that decide it. */
 export function Approval({
@@ -26,14 +27,11 @@ export function Approval({
   onDecided?: (next: string | undefined) => void
 }) {
   const { request, run, createdAt, expiresAt } = waiting
-  const [outcome, setOutcome] = useState<{ decision: 'approve' | 'deny'; next: string | undefined }>()
-  const decide = async (decision: 'approve' | 'deny', more: object) => {
-    const { next } = await client.approvals.decide(
-      waiting,
-      { decision, ...more },
-      { keys: providerKeys.value },
-    )
-    setOutcome({ decision, next: next?.id })
+  const [outcome, setOutcome] = useState<{ word: string; next: string | undefined }>()
+  const decide = async (said: Said, word: string) => {
+    const { id, digest } = request
+    const { next } = await client.runs.answer(run.id, [{ ...said, id, digest }], { keys: providerKeys.value })
+    setOutcome({ word, next: next?.id })
     onDecided?.(next?.id)
   }
   const title = `${run.name} ${request.kind === 'question' ? 'asks' : `wants ${request.toolName}`}`
@@ -64,9 +62,12 @@ export function Approval({
   )
 }
 
+/** What is said to a request. */
+type Said = Answer extends infer One ? (One extends Answer ? Omit<One, 'id' | 'digest'> : never) : never
+
 interface Deciding {
   readonly waiting: Waiting
-  readonly decide: (decision: 'approve' | 'deny', more: object) => Promise<void>
+  readonly decide: (said: Said, word: string) => Promise<void>
   readonly onChanged: () => Promise<void>
 }
 
@@ -74,35 +75,35 @@ interface Deciding {
 function Open({ isGone, ...deciding }: Deciding & { isGone: boolean }) {
   const { request, run } = deciding.waiting
   if (isGone) return <Notice>It waits no longer: it was decided elsewhere, or it has expired.</Notice>
-  if (request.kind !== 'approval')
-    return <Notice>This is no approval. Answer it in the chat, or with `client.runs.answer`.</Notice>
+  if (request.kind === 'client_tool')
+    return <Notice>The client of the run has this tool. It answers with `client.runs.answer`.</Notice>
   if (run.isTask)
     return <Notice>An A2A task asks this. Answer it over A2A, with a message to the task {run.id}.</Notice>
-  return <Decision {...deciding} />
+  return request.kind === 'question' ? <Question {...deciding} /> : <Decision {...deciding} />
 }
 
-function Outcome({ decision, next }: { decision: 'approve' | 'deny'; next: string | undefined }) {
+function Outcome({ word, next }: { word: string; next: string | undefined }) {
   const said = useRef<HTMLParagraphElement>(null)
   // The button that had the focus is gone.
   useEffect(() => said.current?.focus(), [])
   return (
     <p ref={said} tabIndex={-1} class="notice">
-      {decision === 'approve' ? '✓ Approved.' : '■ Denied.'}{' '}
-      {next && <a href={linkTo('runs', [next])}>See how the run goes on</a>}
+      {word} {next && <a href={linkTo('runs', [next])}>See how the run goes on</a>}
     </p>
   )
 }
 
 function Decision({ waiting: { request }, decide, onChanged }: Deciding) {
-  const asked = JSON.stringify(request.args, null, 2) ?? ''
+  const asked = visible(JSON.stringify(request.args, null, 2) ?? '')
   const [args, setArgs] = useState<string>()
   const [reason, setReason] = useState('')
-  const { isBusy, error, act } = useActing()
+  const acting = useActing()
   const approve = async () => {
     const isEdited = args !== undefined && args !== asked
-    await decide('approve', isEdited ? { editedArgs: parse(args) } : {})
+    await decide({ decision: 'approve', ...(isEdited && { editedArgs: parse(args) }) }, '✓ Approved.')
   }
-  const deny = () => decide('deny', reason.trim() === '' ? {} : { reason: reason.trim() })
+  const why = reason.trim()
+  const deny = () => decide({ decision: 'deny', ...(why !== '' && { reason: why }) }, '■ Denied.')
   return (
     <>
       {request.editable &&
@@ -126,24 +127,51 @@ function Decision({ waiting: { request }, decide, onChanged }: Deciding) {
         <input value={reason} onInput={({ currentTarget }) => setReason(currentTarget.value)} />
       </label>
       <p class="actions">
-        <button type="button" class="main" disabled={isBusy} onClick={() => void act(approve)}>
+        <Action kind="main" acting={acting} work={approve}>
           Approve
-        </button>
-        <button type="button" disabled={isBusy} onClick={() => void act(deny)}>
+        </Action>
+        <Action acting={acting} work={deny}>
           Deny
-        </button>
+        </Action>
       </p>
-      {codeOf(error) === 'request_changed' ? (
-        <Notice kind="error">
-          The request has changed since it was shown. Nothing is decided.{' '}
-          <button type="button" onClick={() => void act(onChanged)}>
-            Show it as it is now
-          </button>
-        </Notice>
-      ) : (
-        error !== undefined && <Failure error={error} />
-      )}
+      <Refused acting={acting} onChanged={onChanged} />
     </>
+  )
+}
+
+/** Asks for the value of an answer: text where the schema says so, else JSON, or text that is no JSON. */
+function Question({ waiting: { request }, decide, onChanged }: Deciding) {
+  const [text, setText] = useState('')
+  const acting = useActing()
+  const isText = Object(request.schema).type === 'string'
+  const answer = () => decide({ value: isText ? text : typedValue(text) }, '✓ Answered.')
+  return (
+    <>
+      <label>
+        Answer
+        <textarea rows={2} value={text} onInput={({ currentTarget }) => setText(currentTarget.value)} />
+      </label>
+      <p class="actions">
+        <Action kind="main" acting={acting} work={answer}>
+          Answer
+        </Action>
+      </p>
+      <Refused acting={acting} onChanged={onChanged} />
+    </>
+  )
+}
+
+/** Why it is not decided. */
+function Refused({ acting: { error, act }, onChanged }: { acting: Acting; onChanged: () => Promise<void> }) {
+  if (error === undefined) return null
+  if (codeOf(error) !== 'request_changed') return <Failure error={error} />
+  return (
+    <Notice kind="error">
+      The request has changed since it was shown. Nothing is decided.{' '}
+      <button type="button" onClick={() => void act(onChanged)}>
+        Show it as it is now
+      </button>
+    </Notice>
   )
 }
 

@@ -10,6 +10,7 @@ import { Failure } from '../parts/notice.tsx'
 import { Time } from '../parts/time.tsx'
 import { goTo, linkTo, place } from '../place.ts'
 import { client } from '../service.ts'
+import { typedValue } from '../text.ts'
 
 const NO_LIST = 'The service lists no agents. Set `autoDiscovery` to list them.'
 const ABSENT = 'This agent takes no corrections. Give it `corrections: true`.'
@@ -73,15 +74,6 @@ function OfAgent({ name }: { name: string }) {
       <More pages={pages} none="There are none." absent={ABSENT} />
     </>
   )
-}
-
-/** A value that a person types: JSON, or else text. */
-function typedValue(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
 }
 
 function Add({ name, onAdded }: { name: string; onAdded: (correction: Correction) => void }) {

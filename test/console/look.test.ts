@@ -6,7 +6,7 @@ import { factsOf } from '../../console/cards/card.ts'
 import { filtersOf, queryOf } from '../../console/runs/filters.ts'
 import { columnsOf, merged, type ShownRun, tookMs } from '../../console/runs/numbers.ts'
 import { saidOf } from '../../console/sessions/said.ts'
-import { age } from '../../console/text.ts'
+import { age, typedValue, visible } from '../../console/text.ts'
 import { ROW, windowOf } from '../../console/window.ts'
 import type { Waiting } from '../../src/approvals/inbox.ts'
 import { Agent, agentCard } from '../../src/index.ts'
@@ -207,6 +207,22 @@ describe('the definition of a tool server', () => {
 })
 
 describe('texts', () => {
+  it('show what cannot be seen, and mean the same as JSON', () => {
+    expect(visible('a\u202eb\u{e0041}\n')).toBe('a\\u202eb\\udb40\\udc41\n')
+    fc.assert(
+      fc.property(fc.jsonValue({ stringUnit: 'binary' }), value => {
+        const text = JSON.stringify(value)
+        const shown = visible(text)
+        expect(shown).not.toMatch(/\p{Cf}/u)
+        expect(JSON.stringify(JSON.parse(shown))).toBe(JSON.stringify(JSON.parse(text)))
+      }),
+    )
+  })
+
+  it('are typed as JSON, or else as they are', () => {
+    expect(['7', '{"a":1}', 'Oslo', '"7"'].map(typedValue)).toEqual([7, { a: 1 }, 'Oslo', '7'])
+  })
+
   it('say how long ago something was', () => {
     const texts = [-5, 900, 59_999, 60_000, 7_200_000, 90_000_000].map(age)
     expect(texts).toEqual(['0 s', '0 s', '59 s', '1 min', '2 h', '1 d'])

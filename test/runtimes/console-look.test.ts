@@ -292,6 +292,53 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
     check(opened)
   })
 
+  it('answers a question beside its run', async () => {
+    const id = await run('tailor', 'A shirt')
+    const opened = await open(`runs/${id}?view=json`)
+    const { page } = opened
+    await page.getByText('Which size').first().waitFor()
+    await page.getByLabel('Answer').fill('M')
+    await button(page, 'Answer').click()
+    await expect.poll(() => page.url()).not.toContain(id)
+    const { continuedBy = '' } = await client.runs.get(id)
+    expect((await client.runs.result(continuedBy)).text).toBe('A shirt in M')
+    check(opened)
+  })
+
+  it('lets a run that was interrupted go on, and says why it cannot', async () => {
+    const id = await run('helper', 'Oslo')
+    const { page } = await open('runs')
+    await page.route(`**/api/runs/${id}`, async route => {
+      const record = await (await route.fetch()).json()
+      await route.fulfill({ json: { ...record, status: 'failed', resumable: true } })
+    })
+    await page.locator(`a[href*="${id}"]`).click()
+    await button(page, 'Resume').click()
+    await page.getByRole('alert').locator('code').waitFor()
+  })
+
+  it('shows the numbers that records have, in a column each', async () => {
+    const { page } = await open('tools')
+    const usage = { promptTokens: 1, completionTokens: 2, totalTokens: 1003 }
+    const numbers = { durationMs: 158, firstTextMs: 20, usage, cost: 0.0123, toolCalls: 2 }
+    await page.route('**/api/runs?*', async route => {
+      const { runs, nextCursor } = await (await route.fetch()).json()
+      await route.fulfill({ json: { runs: [{ ...runs[0], ...numbers }], nextCursor } })
+    })
+    await page.getByRole('link', { name: 'Runs' }).click()
+    const row = page.locator('table.list tbody tr')
+    await row.waitFor()
+    const heads = await page.locator('table.list th').allTextContents()
+    expect(heads.slice(3, 8)).toEqual(['Took', 'First text', 'Tokens', 'Cost', 'Tools'])
+    expect((await row.locator('td').allTextContents()).slice(3, 8)).toEqual([
+      '158 ms',
+      '20 ms',
+      '1,003',
+      '$0.0123',
+      '2',
+    ])
+  })
+
   it('lists and adds corrections', async () => {
     const opened = await open('corrections')
     const { page } = opened
