@@ -1,5 +1,5 @@
 /** Loads a list page by page. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 /** A page, and how to get the next one; null at the end. */
 export interface Page<T> {
@@ -48,7 +48,8 @@ export function usePages<T>(
       if (!now.aborted) setState(before => ({ ...before, error, isLoading: false }))
     }
   }
-  useEffect(() => {
+  // Before the page is drawn, so that the request leaves at once.
+  useLayoutEffect(() => {
     const controller = new AbortController()
     signal.current = controller.signal
     void read()

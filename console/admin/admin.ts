@@ -16,10 +16,10 @@ export const adminToken = signal<string | undefined>(undefined)
 let timer: ReturnType<typeof setTimeout> | undefined
 
 /** Uses a token from now on; undefined forgets it. */
-export function useToken(token: string | undefined): void {
+export function keepToken(token: string | undefined): void {
   clearTimeout(timer)
   adminToken.value = token
-  if (token !== undefined) timer = setTimeout(() => useToken(undefined), KEPT_MS)
+  if (token !== undefined) timer = setTimeout(() => keepToken(undefined), KEPT_MS)
 }
 
 /** Asks one of the admin routes. */

@@ -7,7 +7,7 @@ import { JsonView } from '../parts/json-view.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Time } from '../parts/time.tsx'
 import { visible } from '../text.ts'
-import { adminToken, askAdmin, useToken } from './admin.ts'
+import { adminToken, askAdmin, keepToken } from './admin.ts'
 import { definitionOf, type Typed } from './definition.ts'
 
 const NO_MANAGER = 'Give `admin` a `manager: new ToolServerManager()` of `servable/mcp-client`.'
@@ -20,7 +20,7 @@ export function Admin() {
 function TokenForm() {
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
-    useToken(String(new FormData(event.currentTarget as HTMLFormElement).get('token')).trim())
+    keepToken(String(new FormData(event.currentTarget as HTMLFormElement).get('token')).trim())
   }
   return (
     <form class="card form" aria-label="Administration" onSubmit={submit}>
@@ -44,7 +44,7 @@ function Opened() {
   return (
     <>
       <p class="actions">
-        <button type="button" onClick={() => useToken(undefined)}>
+        <button type="button" onClick={() => keepToken(undefined)}>
           Forget the admin token
         </button>
       </p>

@@ -104,7 +104,12 @@ function take(whose: Whose, event: InboxEvent): void {
   const fresh = [...after.values()].filter(({ request }) => !told.has(request.id))
   for (const { request } of fresh) told.add(request.id)
   const [first] = fresh
-  if (before === undefined || first === undefined) return
+  if (before === undefined) return
+  if (first === undefined) {
+    // So that the same words are said again, should they be needed.
+    announcement.value = ''
+    return
+  }
   const { request, run } = first
   const more = fresh.length > 1 ? `, and ${fresh.length - 1} more` : ''
   announcement.value = visible(`New approval: ${run.name} wants ${request.toolName}${more}`)

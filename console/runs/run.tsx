@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useReducer, useState } from 'preact/hooks'
+import { useLayoutEffect, useReducer, useState } from 'preact/hooks'
 import { Approval } from '../approvals/approval.tsx'
 import { Action, useActing } from '../parts/action.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
@@ -22,7 +22,7 @@ export function Run({ id }: { id: string }) {
   const [turn, again] = useReducer<number, void>(count => count + 1, 0)
   const [version, draw] = useReducer<number, void>(count => count + 1, 0)
   const [log, setLog] = useState<RunLog>()
-  useEffect(() => {
+  useLayoutEffect(() => {
     const controller = new AbortController()
     const next = new RunLog(id, draw)
     setLog(next)

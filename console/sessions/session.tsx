@@ -54,6 +54,9 @@ export function Session({ of, id, onChanged }: { of: RunTarget; id: string; onCh
             <a class="button" href={linkTo('chat', [of.kind, of.name, id])}>
               Open in chat
             </a>
+            <a class="button" href={linkTo('runs', [], { ...of, sessionId: id })}>
+              Its runs
+            </a>
             <button type="button" onClick={() => renaming.current?.showModal()}>
               Rename
             </button>

@@ -15,6 +15,11 @@ const ENTRY = 'test/runtimes/entries/console-node.ts'
 /** Text that must be shown as it is. */
 const HOSTILE = '<img src=x onerror="globalThis.hacked=1">'
 
+/** In the page: what is to be hit by a finger, and is lower than 44 pixels. */
+const SMALL_TARGETS = `[...document.querySelectorAll('button, select, input:not([type=checkbox]), textarea, summary, nav a, .list a')]
+  .filter(each => each.checkVisibility() && each.getBoundingClientRect().height < 44)
+  .map(each => each.outerHTML.slice(0, 80)).join(' ')`
+
 let browser: Browser
 beforeAll(async () => {
   if (HAS_BROWSER) browser = await launch()
@@ -410,6 +415,18 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
     expect(complaints.filter(each => !/40[01]/.test(each))).toEqual([])
   })
 
+  it('forgets the admin token after 15 minutes', async () => {
+    const { page } = await open('tools')
+    await page.getByLabel('Admin token').waitFor()
+    await page.clock.install()
+    await page.getByLabel('Admin token').fill(ADMIN_TOKEN)
+    await button(page, 'Open').click()
+    await page.getByText('There are no tool servers.').waitFor()
+    await page.clock.fastForward('15:01')
+    await page.getByLabel('Admin token').waitFor()
+    expect(await page.getByLabel('Admin token').inputValue()).toBe('')
+  })
+
   it('moves the focus to the heading of what is opened', async () => {
     const id = await run('helper', 'Oslo')
     const { page } = await open('tools')
@@ -452,8 +469,11 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
       await look('dark')
       await page.setViewportSize({ width: 360, height: 740 })
       await look('phone')
+      await page.setViewportSize({ width: 320, height: 640 })
       const width = Number(await page.evaluate('document.documentElement.scrollWidth'))
-      if (width > 360) found.push(`${place}: ${width} pixels wide on a phone`)
+      if (width > 320) found.push(`${place}: ${width} pixels wide on a small phone`)
+      const small = await page.evaluate(SMALL_TARGETS)
+      if (small !== '') found.push(`${place}: these are lower than 44 pixels: ${small}`)
     }
     expect(found).toEqual([])
     check(opened)
@@ -467,7 +487,7 @@ describe.skipIf(!HAS_BROWSER)('the console of two users', () => {
     const { page } = await visit(browser, `${server().url}/api/console#/${place}`)
     await page.getByLabel('Bearer token').fill(`token-of-${user}`)
     await button(page, 'Log in').click()
-    await page.getByText(user, { exact: true }).waitFor()
+    await page.locator('.who', { hasText: user }).waitFor()
     return page
   }
 
@@ -486,5 +506,42 @@ describe.skipIf(!HAS_BROWSER)('the console of two users', () => {
     await his.getByText('There are no sessions.').waitFor()
     await his.goto(`${server().url}/api/console#/runs/${id}`)
     await his.getByText('run_not_found').waitFor()
+  })
+
+  it('lets one decide what a run of the other asks, without showing the run', async () => {
+    const headers = { authorization: 'Bearer token-of-ada' }
+    const ada = createClient({ baseUrl: `${server().url}/api`, headers })
+    const { id } = await ada.runs.start({ kind: 'agent', name: 'remover' }, 'Oslo')
+    await ada.runs.result(id)
+    const page = await logIn('bob', 'approvals')
+    const card = page.getByRole('article')
+    await card.getByRole('heading', { name: 'remover wants remove' }).waitFor()
+    expect(await card.locator('.facts').textContent()).toContain('Asked byada')
+    await button(page, 'Approve').click()
+    await page.getByText('✓ Approved.').waitFor()
+    expect(await page.getByRole('link', { name: 'See how the run goes on' }).count()).toBe(0)
+    const { continuedBy = '' } = await ada.runs.get(id)
+    expect((await ada.runs.result(continuedBy)).text).toBe('removed Oslo')
+  })
+})
+
+describe.skipIf(!HAS_BROWSER)('the console of a service that has little', () => {
+  const server = served(() => startNode(ENTRY, { env: { SETTINGS: 'bare' } }))
+
+  it('says which option turns on what is not there', async () => {
+    const opened = await visit(browser, `${server().url}/api/console#/runs`)
+    const { page } = opened
+    const said: Record<string, string> = {
+      Runs: 'runs.listAnonymous',
+      Sessions: 'Add the plugin `sessions()`',
+      Approvals: 'Add the plugin `approvals()`',
+      Cards: 'Set `a2a: true`',
+    }
+    await page.getByText('`runs.store`').waitFor()
+    for (const [screen, option] of Object.entries(said)) {
+      await page.getByRole('link', { name: screen }).click()
+      await page.getByText(option).waitFor()
+    }
+    expect(opened.complaints).toEqual([])
   })
 })

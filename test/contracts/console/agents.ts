@@ -137,14 +137,4 @@ const initials = new Workflow({
     .step('join', words => words.map(word => word.charAt(0)).join('')),
 })
 
-export const agents = [
-  helper,
-  remover,
-  slow,
-  failing,
-  hostile,
-  chatty,
-  payer,
-  both,
-  initials,
-] as const
+export const agents = [helper, remover, slow, failing, hostile, chatty, payer, both, initials] as const

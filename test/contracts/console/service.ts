@@ -1,6 +1,6 @@
 /** The service of the tests of the console. Every runtime serves it with a state of its own: open to this machine, or guarded. */
 import * as examples from '../../../examples/agents.ts'
-import { approvals } from '../../../src/approvals/plugin.ts'
+import { type Authorize, approvals } from '../../../src/approvals/plugin.ts'
 import { webConsole } from '../../../src/console/plugin.ts'
 import { files } from '../../../src/files/plugin.ts'
 import {
@@ -29,10 +29,24 @@ const identified: Middleware = (_, context, next) => {
   return next()
 }
 
-/** `open`: for everyone on this machine. `guarded`: for `ada` and `bob`, who have tokens. */
-export type ConsoleSettings = 'open' | 'guarded'
+/** Everybody decides what their own runs ask. Bob also decides for others what is removed. */
+const mayDecide: Authorize = ({ request, run }, { identity }) =>
+  run.owner === identity?.id || (identity?.id === 'bob' && request.toolName === 'remove')
+
+/** `open`: for everyone on this machine. `guarded`: for `ada` and `bob`, who have tokens. `bare`: with nothing but agents. */
+export type ConsoleSettings = 'open' | 'guarded' | 'bare'
 
 export function consoleHandler(settings: string = 'open', state?: State): Handler {
+  if (settings === 'bare') {
+    const plugins = [webConsole()]
+    return createHandler({
+      serve: agents,
+      registry: false,
+      runs: { store: 'none' },
+      production: false,
+      plugins,
+    })
+  }
   const isGuarded = settings === 'guarded'
   const options: HandlerOptions = {
     serve: [...Object.values(examples), ...agents],
@@ -53,7 +67,7 @@ export function consoleHandler(settings: string = 'open', state?: State): Handle
     plugins: [
       files(),
       sessions(),
-      approvals(),
+      approvals({ authorize: mayDecide }),
       webConsole(
         isGuarded ? { authenticate: bearerIdentity({ tokens: TOKENS }), title: 'Agents & <friends>' } : {},
       ),
