@@ -1,13 +1,13 @@
 /**
  * The cost of a stored run compared with a plain stream, and of a full store compared with an almost empty one. Run with `npm
- * run bench`.
+ * run bench`. `node bench/runs.ts measure` compares runs with their numbers with runs without alone.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { State } from '../src/core/options.ts'
-import { createHandler, type Handler, memoryState } from '../src/index.ts'
+import { createHandler, type Handler, memoryState, type ServableAgent } from '../src/index.ts'
 import type { RunHost } from '../src/runs/host.ts'
 import { createLocalHost } from '../src/runs/local-host.ts'
 import type { LocalState } from '../src/runs/local-state.ts'
@@ -86,6 +86,38 @@ async function compareFill(name: string, make: (size: string) => LocalState): Pr
   return comparisons
 }
 
+/** Mean CPU time of `count` sequential operations, in microseconds: the difference is too small for a clock that others slow down. */
+async function cpuMicroseconds(count: number, operation: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage()
+  for (let i = 0; i < count; i++) await operation()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / count
+}
+
+/** Compares a run whose numbers are in its record with one without. */
+async function compareMeasured(name: string, make: (size: string) => LocalState): Promise<Comparison[]> {
+  const never = new AbortController().signal
+  const hostOf = (measure: boolean, servable: ServableAgent) => {
+    const host = createLocalHost({
+      ...make(`${servable.name}-${measure}`),
+      settings: { ...SETTINGS, measure },
+    })
+    const asked = { target: { kind: 'agent', name: servable.name, servable }, input: 'x' } as const
+    const request = { ...asked, options: {}, owner: 'owner', isBackground: true }
+    const transport = measure ? { transport: 'http' } : {}
+    return async () => host.wait((await host.start({ ...request, ...transport })).id, 'owner', never)
+  }
+  const compared = (what: string, servable: ServableAgent, count: number) => {
+    const timed = (act: () => Promise<unknown>) => () => cpuMicroseconds(count, act)
+    const [measured, reference] = [timed(hostOf(true, servable)), timed(hostOf(false, servable))]
+    return compare(`${name}: ${what}`, 'µs', { measured, reference })
+  }
+  return [
+    await compared('a run of one event', echo as unknown as ServableAgent, 300),
+    await compared('a run of 2,000 events', many as unknown as ServableAgent, 10),
+  ]
+}
+
 async function compareOnWorkerd(): Promise<Comparison> {
   const server = await startWorkerd('bench/servers/workerd-stored.ts')
   try {
@@ -95,7 +127,19 @@ async function compareOnWorkerd(): Promise<Comparison> {
   }
 }
 
-try {
+async function measured(): Promise<void> {
+  step('`runs.measure` on against off')
+  const bounds = { maxRuns: 1000, maxAgeMs: 86_400_000 }
+  const comparisons = [
+    ...(await compareMeasured('memory', () => memoryState(bounds))),
+    ...(await compareMeasured('SQLite', size =>
+      sqliteState({ ...bounds, path: join(folder, `${size}.db`) }),
+    )),
+  ]
+  console.log(`\n${table(comparisons, ['measured', 'not measured'])}`)
+}
+
+async function others(): Promise<void> {
   step('followed against plain')
   const sqlite = sqliteState({ path: join(folder, 'streams.db') })
   const streams = [
@@ -112,6 +156,11 @@ try {
     ...(await compareFill('SQLite', size => sqliteState({ path: join(folder, `${size}.db`) }))),
   ]
   console.log(`\n${table(fills, ['100,000 runs kept', '100 runs kept'])}`)
+}
+
+try {
+  await measured()
+  if (process.argv[2] !== 'measure') await others()
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

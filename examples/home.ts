@@ -8,6 +8,7 @@ const PAGE = `<!doctype html>
 <h1>servable</h1>
 <p>The examples are served. Where things are:</p>
 <ul>
+  <li><a href="/api/console">The console</a>, to chat with the agents and see what they do
   <li><a href="/api/docs">The documentation</a>, to try things out
   <li><a href="/api">Everything that is mounted</a>, as JSON
   <li><a href="/api/agents">Agents</a>, <a href="/api/teams">teams</a> and <a href="/api/workflows">workflows</a>

@@ -34,6 +34,8 @@ const handler = createHandler({
   serve: Object.values(agents),
   middleware: [home, identify],
   state: durableState(),
+  // The console shows more with these.
+  runs: { keepInput: true, measure: true },
   a2a: {
     default: 'echo',
     push: { allow: ['localhost', '127.0.0.1'] },

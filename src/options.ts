@@ -18,12 +18,13 @@ import type { Plugin } from './core/plugin.ts'
 import { isServableError, ServableError } from './errors.ts'
 import type { GatewayOptions } from './gateway/options.ts'
 import { eventSocketAs } from './gateway/plugin.ts'
+import { toJsonSchema } from './http/json-schema.ts'
 import type { RateLimitOptions } from './http/rate-limit.ts'
 import { checkSecurity, type SecurityOptions } from './http/security.ts'
 import type { FileUploadOptions } from './http/upload.ts'
 import { metricsSchemas } from './metrics/describe.ts'
 import type { MetricsExporter } from './metrics/exporter.ts'
-import { checkPricing, metricsAs } from './metrics/plugin.ts'
+import { metricsAs, pricingAlone } from './metrics/plugin.ts'
 import type { SwaggerOptions } from './openapi/options.ts'
 import { checkSwagger, openapiAs } from './openapi/plugin.ts'
 import { corrections } from './plugins/corrections.ts'
@@ -115,7 +116,6 @@ export function toCoreOptions(options: HandlerOptions): CoreOptions {
   attempt(() => checkCoreOptions(core))
   attempt(() => checkSecurity({ securitySchemes, security }))
   if (swagger !== undefined) attempt(() => checkSwagger('swagger', swagger))
-  if (metricsExporter === undefined) attempt(() => checkPricing(pricing))
   const manager = managerOf(options)
   const plugins = [
     trust === undefined ? undefined : attempt(() => trustProxy(trust)),
@@ -128,9 +128,9 @@ export function toCoreOptions(options: HandlerOptions): CoreOptions {
     corrections(),
     knownSchemas(),
     attempt(() => toolsOf({ toolkits, toolLibrary, servers: manager })),
-    part<AdminOptions>('admin', adminOption, how => admin({ ...how, toolkits })),
+    part<AdminOptions>('admin', adminOption, how => admin({ ...how, toolkits, toolLibrary })),
     metricsExporter === undefined
-      ? undefined
+      ? attempt(() => pricingAlone(pricing))
       : attempt(() => metricsAs('metricsExporter', metricsExporter, pricing)),
     given('a2a', a2a, how => a2aOf(how, { securitySchemes, security })),
     given('gateway', gateway, how => eventSocketAs('gateway', how)),
@@ -147,6 +147,7 @@ export function toCoreOptions(options: HandlerOptions): CoreOptions {
 function knownSchemas(): Plugin {
   return asPlugin({
     name: 'known-schemas',
+    toJsonSchema,
     mount: () => ({
       describe: build => ({
         schemas: { ...toolSchemas(build), ...adminSchemas(build), ...metricsSchemas(build) },

@@ -43,6 +43,24 @@ export function list<T>(
   )
 }
 
+const TIMESTAMP = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/
+
+/** A time in the form of RFC 3339. The output is milliseconds since 1970. */
+export const moment: v.GenericSchema<unknown, number> = v.pipe(
+  v.string('must be a string'),
+  v.transform(millisecondsOf),
+  v.number('must be a timestamp such as 2026-01-31T12:00:00.000Z'),
+)
+
+function millisecondsOf(value: string): number | undefined {
+  const [, year, month, day] = TIMESTAMP.exec(value) ?? []
+  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
+  // Parsers may accept February 30 as March 2.
+  const isDay = date.getUTCDate() === Number(day) && date.getUTCMonth() === Number(month) - 1
+  const time = isDay ? Date.parse(value) : Number.NaN
+  return Number.isNaN(time) ? undefined : time
+}
+
 /** The error for a field of a body. */
 export function misfit(path: string, message: string): ServableError {
   return new ServableError('invalid_body', `\`${path}\` ${message}`, { issues: [{ path, message }] })

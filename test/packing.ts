@@ -19,7 +19,7 @@ const SOURCES = [
     'CONTRIBUTING.md',
     'SECURITY.md',
   ],
-  ...['.ci', 'bench/README.md', 'docs', 'src'],
+  ...['.ci', 'bench/README.md', 'console', 'docs', 'src'],
 ]
 
 export interface Packed {

@@ -10,6 +10,7 @@ import { root } from './runtimes/process.ts'
 export const PAGES_OF_PARTS: readonly string[] = [
   'a2a.md',
   'ag-ui.md',
+  'console.md',
   'deploy.md',
   'deploy-bun.md',
   'deploy-deno.md',

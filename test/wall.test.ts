@@ -120,7 +120,7 @@ const KNOWS: Record<string, readonly string[]> = {
   approvals: ['errors', 'validation', 'schemas', 'core', 'web', 'agents', 'state', 'runs', 'http'],
   files: ['errors', 'schemas', 'core', 'wake', 'web', 'agents', 'state', 'runs', 'http'],
   sessions: ['errors', 'validation', 'core', 'wake', 'web', 'agents', 'state', 'runs', 'http'],
-  admin: ['errors', 'schemas', 'core', 'web', 'agents', 'state', 'http'],
+  admin: ['errors', 'validation', 'schemas', 'wake', 'core', 'web', 'agents', 'state', 'http'],
   adapters: ['errors', 'key-text', 'agents'],
   'mcp-client': ['errors', 'validation', 'environment', 'wake', 'web', 'agents', 'http'],
   signing: ['errors', 'validation', 'canonical-json', 'a2a'],

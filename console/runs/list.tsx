@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import type { RunListQuery } from '../../src/client/index.ts'
+import type { RunListQuery, RunSummary } from '../../src/client/index.ts'
 import { usePages } from '../pages.ts'
 import { More } from '../parts/more.tsx'
 import { Status } from '../parts/status.tsx'
@@ -7,7 +7,7 @@ import { Time } from '../parts/time.tsx'
 import { goTo, linkTo } from '../place.ts'
 import { client } from '../service.ts'
 import { FILTERS, KINDS, queryOf, STATUSES } from './filters.ts'
-import { columnsOf, merged, type ShownRun } from './numbers.ts'
+import { columnsOf, merged } from './numbers.ts'
 
 const ABSENT =
   'The service lists runs to nobody. Use an `authenticate` middleware, or set `runs.listAnonymous`.'
@@ -17,7 +17,7 @@ const LOOK_MS = 2000
 
 /** The runs that fit the filters, newest first. */
 export function RunList({ filters, chosen }: { filters: RunListQuery; chosen: string | undefined }) {
-  const pages = usePages<ShownRun>(JSON.stringify(filters), async (cursor, signal) => {
+  const pages = usePages<RunSummary>(JSON.stringify(filters), async (cursor, signal) => {
     const { runs, nextCursor } = await client.runs.list(cursor ? { ...filters, cursor } : filters, { signal })
     return { items: runs, nextCursor }
   })
@@ -86,7 +86,7 @@ export function RunList({ filters, chosen }: { filters: RunListQuery; chosen: st
 function useNews(
   running: readonly string[],
   filters: RunListQuery,
-  tell: (fresh: readonly ShownRun[]) => void,
+  tell: (fresh: readonly RunSummary[]) => void,
 ): void {
   const key = running.join()
   useEffect(() => {

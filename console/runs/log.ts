@@ -5,13 +5,10 @@
  */
 
 import type { RunEvent } from '../../src/agents/contract.ts'
+import type { RunRecord } from '../../src/client/index.ts'
 import { client, codeOf } from '../service.ts'
 import { pause } from '../waiting.ts'
 import { Bars } from './bars.ts'
-import type { ShownRun } from './numbers.ts'
-
-/** A record with the numbers that lists have too. */
-export type ShownRecord = ShownRun & Awaited<ReturnType<typeof client.runs.get>>
 
 /** Milliseconds after which a lost stream is asked for again. */
 const AGAIN_MS = 2000
@@ -24,7 +21,7 @@ export class RunLog {
   readonly id: string
   readonly events: RunEvent[] = []
   readonly bars: Bars = new Bars()
-  record: ShownRecord | undefined
+  record: RunRecord | undefined
   error: unknown
   /** The connection is lost, and the log tries again. */
   isLost = false

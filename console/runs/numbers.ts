@@ -1,23 +1,9 @@
 /** The numbers of runs in lists. */
-import type { Usage } from '../../src/agents/contract.ts'
 import type { RunSummary } from '../../src/client/index.ts'
 import { duration, money } from '../text.ts'
 
-/** A run as it is listed. The numbers are there where the service writes them. */
-export interface ShownRun extends RunSummary {
-  readonly durationMs?: number | undefined
-  readonly firstTextMs?: number | undefined
-  readonly usage?: Usage | undefined
-  /** In USD. */
-  readonly cost?: number | undefined
-  readonly toolCalls?: number | undefined
-  /** `provider/id`. */
-  readonly model?: string | undefined
-  readonly transport?: string | undefined
-}
-
 /** Milliseconds that a run took; undefined for one that has not ended. */
-export function tookMs({ durationMs, status, createdAt, updatedAt }: ShownRun): number | undefined {
+export function tookMs({ durationMs, status, createdAt, updatedAt }: RunSummary): number | undefined {
   if (durationMs !== undefined) return durationMs
   const isOver = status !== 'running' && status !== 'input_required'
   return isOver ? Math.max(0, Date.parse(updatedAt) - Date.parse(createdAt)) : undefined
@@ -26,7 +12,7 @@ export function tookMs({ durationMs, status, createdAt, updatedAt }: ShownRun): 
 /** What a number is called, and how it is written; undefined for a run that has none. */
 export interface Column {
   readonly title: string
-  readonly of: (run: ShownRun) => string | undefined
+  readonly of: (run: RunSummary) => string | undefined
 }
 
 const written = <T>(value: T | undefined, write: (value: T) => string) =>
@@ -42,12 +28,12 @@ export const COLUMNS: readonly Column[] = [
 ]
 
 /** Those that some of the runs have. */
-export function columnsOf(runs: readonly ShownRun[]): readonly Column[] {
+export function columnsOf(runs: readonly RunSummary[]): readonly Column[] {
   return COLUMNS.filter(({ of }) => runs.some(run => of(run) !== undefined))
 }
 
 /** A list after its newest page was read again: what is new comes first, and what was there is as it stands now. */
-export function merged(runs: readonly ShownRun[], fresh: readonly ShownRun[]): readonly ShownRun[] {
+export function merged(runs: readonly RunSummary[], fresh: readonly RunSummary[]): readonly RunSummary[] {
   const known = new Set(runs.map(({ id }) => id))
   const now = new Map(fresh.map(run => [run.id, run]))
   return [...fresh.filter(({ id }) => !known.has(id)), ...runs.map(run => now.get(run.id) ?? run)]

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useReducer, useState } from 'preact/hooks'
+import type { RunRecord } from '../../src/client/index.ts'
 import { Approval } from '../approvals/approval.tsx'
 import { Action, useActing } from '../parts/action.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
@@ -13,7 +14,7 @@ import { goTo, linkTo, place } from '../place.ts'
 import { client, config, providerKeys } from '../service.ts'
 import { EventRows } from './event-rows.tsx'
 import { FeedbackForm } from './feedback.tsx'
-import { RunLog, type ShownRecord } from './log.ts'
+import { RunLog } from './log.ts'
 import { COLUMNS } from './numbers.ts'
 import { Timeline } from './timeline.tsx'
 
@@ -58,7 +59,7 @@ export function Run({ id }: { id: string }) {
   )
 }
 
-function Summary({ record }: { record: ShownRecord }) {
+function Summary({ record }: { record: RunRecord }) {
   const { id, kind, name, status, createdAt, sessionId, userId, finishReason, error } = record
   const { continuedFrom, continuedBy, model, transport } = record
   const numbers = Object.fromEntries(COLUMNS.map(({ title, of }) => [title, of(record)]))
@@ -87,7 +88,7 @@ function Summary({ record }: { record: ShownRecord }) {
   )
 }
 
-function Actions({ record, reload }: { record: ShownRecord; reload: () => void }) {
+function Actions({ record, reload }: { record: RunRecord; reload: () => void }) {
   const acting = useActing()
   const { id, status, resumable } = record
   const options = { keys: providerKeys.value }
@@ -127,7 +128,7 @@ function Actions({ record, reload }: { record: ShownRecord; reload: () => void }
 const VIEWS: Readonly<
   Record<
     string,
-    { title: string; of: (log: RunLog, record: ShownRecord, version: number) => ComponentChildren }
+    { title: string; of: (log: RunLog, record: RunRecord, version: number) => ComponentChildren }
   >
 > = {
   timeline: { title: 'Timeline', of: (log, _, version) => <Timeline log={log} version={version} /> },
@@ -136,7 +137,7 @@ const VIEWS: Readonly<
 }
 
 /** What happened, in one of three ways. The address has it. `version` tells the same log apart as it grows. */
-function Views({ log, record, version }: { log: RunLog; record: ShownRecord; version: number }) {
+function Views({ log, record, version }: { log: RunLog; record: RunRecord; version: number }) {
   const { query } = place.value
   const chosen = query.get('view') ?? 'timeline'
   const view = VIEWS[chosen] ?? VIEWS.timeline!

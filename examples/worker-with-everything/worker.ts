@@ -4,6 +4,7 @@ import { agUi } from 'servable/ag-ui'
 import { aiSdkUi } from 'servable/ai-sdk-ui'
 import { approvals } from 'servable/approvals'
 import { durableObjects, durableState, worker, workerAssets } from 'servable/cloudflare'
+import { webConsole } from 'servable/console'
 import { files } from 'servable/files'
 import { directTools, mcp, mcpTasks } from 'servable/mcp'
 import { openai } from 'servable/openai'
@@ -26,7 +27,7 @@ const handler = createHandler({
   fileUpload: true,
   a2a: { default: 'counter', push: true, extendedCard: { authenticate: isAdmin } },
   gateway: { recovery: true },
-  metricsExporter: new MetricsExporter({ authenticate: isAdmin }),
+  metricsExporter: new MetricsExporter({ authenticate: isAdmin, history: true }),
   swagger: { enabled: true, title: 'A Worker with everything', assets: workerAssets() },
   toolkits: [texts],
   admin: { manager: toolServers, authenticate: isAdmin },
@@ -37,6 +38,7 @@ const handler = createHandler({
     aiSdkUi({ agent: 'counter', resume: true }),
     agUi(),
     openai(),
+    webConsole({ authenticate: (_, identity) => identity }),
     mcp({
       tools: ['counter', 'pair', 'initials'],
       directTools: directTools({ toolkits: [texts], toolServers }),

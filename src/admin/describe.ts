@@ -9,7 +9,7 @@ import { TOOL_SUMMARY } from '../http/tool-summary.ts'
 
 /** Describes the admin routes for the OpenAPI document. */
 export function describeAdmin(build: Builders): BuiltInDescription {
-  const { at, operation, answer, json, parameter, ref, list } = build
+  const { at, operation, answer, json, parameter, ref, list, object } = build
   const act = (
     operationId: string,
     summary: string,
@@ -55,6 +55,21 @@ export function describeAdmin(build: Builders): BuiltInDescription {
         get: act('findRuns', 'Find a run or task by the id that stands in the log', ref('FoundRuns'), [
           parameter('path', 'id', runId),
         ]),
+      },
+      [at('admin/tools/{id}/call')]: {
+        post: act(
+          'callTool',
+          'Call a tool, without an agent and without an approval',
+          ref('ToolCallResult'),
+          [parameter('path', 'id', 'Name of a tool, such as `multiply` or `github.search`')],
+          {
+            requestBody: {
+              required: true,
+              content: json(object({ 'args?': { description: 'The arguments, as the schema has them' } })),
+            },
+            problems: [400, 401, 403, 404, 413, 415, 429, 502],
+          },
+        ),
       },
       [at('admin/toolkits')]: {
         get: act('listToolkits', 'List toolkits', list(ref('Toolkit')), undefined, { problems: [401, 403] }),
@@ -124,6 +139,7 @@ export function adminSchemas(build: SchemaBuilders): Record<string, Schema> {
         }),
       ),
     }),
+    ToolCallResult: object({ result: {}, durationMs: count }),
     ToolkitDetail: { allOf: [ref('Toolkit'), object({ tools: list(ref('ToolSummary')) })] },
   }
 }

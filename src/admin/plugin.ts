@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Tool } from '../agents/tool.ts'
 import type { ToolServers } from '../agents/tool-servers.ts'
 import type { Toolkit } from '../agents/toolkit.ts'
 import type { Core } from '../core/built-in.ts'
@@ -34,10 +35,12 @@ const OPEN_WARNING =
 export interface AdminPluginOptions extends AdminOptions {
   /** The toolkits that the catalog shows. Default: none. */
   readonly toolkits?: readonly Toolkit[] | undefined
+  /** Tools that administrators may call by name, beside those of toolkits and tool servers. Default: none. */
+  readonly toolLibrary?: Readonly<Record<string, Tool>> | undefined
 }
 
 /** Lets administrators manage tool servers (MCP), find runs, and see the toolkits. Throws `invalid_options`. */
-export function admin({ toolkits = [], ...options }: AdminPluginOptions = {}): Plugin {
+export function admin({ toolkits = [], toolLibrary = {}, ...options }: AdminPluginOptions = {}): Plugin {
   checkOptions(NAME, AdminSchema, options)
   const settingsIn = ({ production, settings: { registry } }: Core) =>
     resolveAdmin(options, { production, registry })
@@ -56,6 +59,7 @@ export function admin({ toolkits = [], ...options }: AdminPluginOptions = {}): P
           prefix,
           settings,
           toolkits,
+          toolLibrary,
           maxBodyBytes,
           findRuns: finderOf(core),
           checkServed: core.checkShared('Tool servers need'),

@@ -1,5 +1,5 @@
 /**
- * `/admin/mcp`, `/admin/runs` and `/admin/toolkits`. Each operation is reported to the log and to the manager's event bus.
+ * `/admin/mcp`, `/admin/runs`, `/admin/tools` and `/admin/toolkits`. Each operation is reported to the log and to the manager's event bus.
  *
  * @module
  */
@@ -14,6 +14,7 @@ import { readJson, requireJson } from '../web/body.ts'
 import { plain } from '../web/plain.ts'
 import { jsonReply, type Reply } from '../web/reply.ts'
 import type { AdminSettings } from './options.ts'
+import { type CallableTools, toolCaller } from './tool-call.ts'
 import { getToolkit, listToolkits } from './toolkit-catalog.ts'
 
 /** What the routes need. */
@@ -21,6 +22,8 @@ export interface AdminRoutesOptions {
   readonly prefix: string
   readonly settings: AdminSettings
   readonly toolkits: readonly Toolkit[]
+  /** Tools by name, which are called as well. */
+  readonly toolLibrary: CallableTools['toolLibrary']
   readonly maxBodyBytes: number
   /** Finds stored runs and tasks by the reference that the log shows for their id. */
   readonly findRuns: FindRuns
@@ -43,7 +46,12 @@ const MAX_SHOWN = 100
 type Subject = Pick<AdminPayload, 'id' | 'name'>
 
 /** Performs an operation. It calls `about` with the object of the operation, once that is known. */
-type Act = (request: Request, id: string, about: (subject: Subject) => void) => unknown | Promise<unknown>
+type Act = (
+  request: Request,
+  id: string,
+  about: (subject: Subject) => void,
+  state: RequestState,
+) => unknown | Promise<unknown>
 
 interface Operation {
   readonly method: Route['method']
@@ -72,7 +80,14 @@ export function adminRoutes(options: AdminRoutesOptions): Route[] {
   }))
 }
 
-function operationsOf({ settings, toolkits, maxBodyBytes, findRuns }: AdminRoutesOptions): Operation[] {
+function operationsOf({
+  settings,
+  toolkits,
+  toolLibrary,
+  maxBodyBytes,
+  findRuns,
+}: AdminRoutesOptions): Operation[] {
+  const callTool = toolCaller({ toolkits, toolLibrary, manager: settings.manager })
   const onServer =
     (work: (servers: ToolServers, id: string) => Promise<ToolServer>): Act =>
     async (_, id, about) => {
@@ -139,6 +154,17 @@ function operationsOf({ settings, toolkits, maxBodyBytes, findRuns }: AdminRoute
         )
       },
     },
+    {
+      method: 'POST',
+      path: 'tools/:id/call',
+      action: 'call_tool',
+      changes: true,
+      act: async (request, name, about, state) => {
+        about({ name })
+        requireJson(request)
+        return callTool(name, await readJson(request, maxBodyBytes), request, state)
+      },
+    },
     { method: 'GET', path: 'toolkits', action: 'list_toolkits', act: () => listToolkits(toolkits) },
     {
       method: 'GET',
@@ -187,9 +213,10 @@ async function perform(
   }
   try {
     if (path.startsWith('mcp')) checkServed(state)
-    const answer = await act(request, state.params.id ?? '', about => {
+    const tellAbout = (about: Subject) => {
       subject = about
-    })
+    }
+    const answer = await act(request, state.params.id ?? '', tellAbout, state)
     tell('ok')
     return jsonReply(answer, { status, headers: { 'cache-control': 'no-store' } })
   } catch (error) {

@@ -47,6 +47,10 @@ export interface AgentConfig<
    */
   readonly output?: Output
   readonly capabilities?: readonly string[]
+  /** A schema of the data that it takes, shown to clients as `inputSchema`. No input is checked against it. */
+  readonly input?: unknown
+  /** Example prompts for the pages of clients: 1 to 20 texts of 1 to 2,000 characters. */
+  readonly examples?: readonly string[]
   /**
    * Accepts corrections of the agent's output. `true` keeps them in the state; a store keeps them itself. Corrections of a
    * client without an identity are kept, but no model sees them.
@@ -96,6 +100,8 @@ export class Agent<
   readonly corrections: true | CorrectionStore | undefined
   readonly resume: boolean
   readonly version: string | undefined
+  readonly input: unknown
+  readonly examples: readonly string[] | undefined
   /** Tells `run.start`, `run.stream.chunk`, `run.complete` or `run.error`, and the agent's tool calls. */
   readonly events: EventBus
   readonly #body: AgentConfig['run']
@@ -116,6 +122,8 @@ export class Agent<
     this.corrections = config.corrections
     this.resume = config.resume ?? false
     this.version = config.version
+    this.input = config.input
+    this.examples = config.examples
     this.events = config.events ?? new EventBus()
     this.#body = config.run
     registerAs(this, config.register)

@@ -119,8 +119,18 @@ export interface Runnable {
   stream?(input: RunInput, options?: RunOptions): AsyncIterable<RunEvent>
 }
 
+/** How something wants to be asked: for forms of clients. */
+export interface InputHints {
+  /**
+   * A schema of the data that it takes as one `data` part, shown to clients as `inputSchema`. The service checks no input against it.
+   */
+  readonly input?: unknown
+  /** Example prompts: 1 to 20 texts of 1 to 2,000 characters. */
+  readonly examples?: readonly string[] | undefined
+}
+
 /** The contract of an agent. It needs a name and one of the two methods; everything else is optional. */
-export interface ServableAgent extends Runnable {
+export interface ServableAgent extends Runnable, InputHints {
   readonly kind: 'agent'
   readonly name: string
   readonly description?: string | undefined
@@ -143,7 +153,7 @@ export interface ServableAgent extends Runnable {
 }
 
 /** The contract of a team: agents behind one name. */
-export interface ServableTeam extends Runnable {
+export interface ServableTeam extends Runnable, InputHints {
   readonly kind: 'team'
   readonly name: string
   readonly description?: string | undefined
@@ -155,7 +165,7 @@ export interface ServableTeam extends Runnable {
 }
 
 /** The contract of a workflow: named steps. */
-export interface ServableWorkflow extends Runnable {
+export interface ServableWorkflow extends Runnable, InputHints {
   readonly kind: 'workflow'
   readonly name: string
   readonly description?: string | undefined

@@ -16,6 +16,7 @@ import type {
   Step,
   StepEvent,
   ToolCall,
+  Usage,
 } from './contract.ts'
 import { NO_USAGE } from './usage.ts'
 
@@ -38,6 +39,8 @@ export class Fold {
   #calls: Map<string, Call> | undefined
   #steps: Step[] | undefined
   #artifacts: Map<string, Gathered> | undefined
+  #firstTextMs: number | undefined
+  #firstModel: string | undefined
 
   constructor(maxLength: number = 32 * 1024 * 1024) {
     this.#maxLength = maxLength
@@ -48,14 +51,36 @@ export class Fold {
     return this.#text
   }
 
+  /** Milliseconds to the first text or message, as its event tells them. */
+  get firstTextMs(): number | undefined {
+    return this.#firstTextMs
+  }
+
+  /** The model of the first model call that names one: `provider/id`. */
+  get firstModel(): string | undefined {
+    return this.#firstModel
+  }
+
+  /** The number of tool calls. */
+  get calls(): number {
+    return this.#calls?.size ?? 0
+  }
+
+  /** What the end told of tokens. */
+  get usage(): Usage | undefined {
+    return this.#finish?.usage
+  }
+
   /** Takes one event in. */
   add(event: RunEvent): void {
     switch (event.type) {
       case 'text':
+        this.#firstTextMs ??= event.at
         this.#grow(event.text.length)
         this.#text += event.text
         return
       case 'message':
+        this.#firstTextMs ??= event.at
         for (const part of event.parts) if (part.type === 'text') this.add(part)
         return
       case 'tool_call_start':
@@ -76,8 +101,10 @@ export class Fold {
       case 'finish':
         this.#finish = event
         return
-      case 'thinking':
       case 'model_call':
+        this.#firstModel ??= event.model
+        return
+      case 'thinking':
       case 'error':
     }
   }

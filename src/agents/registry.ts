@@ -6,7 +6,7 @@
 
 import { isProduction } from '../environment.ts'
 import { ServableError } from '../errors.ts'
-import type { Kind, Servable, ServableAgent, ServableTeam, ServableWorkflow } from './contract.ts'
+import type { InputHints, Kind, Servable, ServableAgent, ServableTeam, ServableWorkflow } from './contract.ts'
 import type { ToolServerSource } from './tool-servers.ts'
 
 /** The servable of a kind. */
@@ -141,8 +141,27 @@ export function checkServable(value: unknown, where: string): asserts value is S
 
 /** Throws unless a first-party servable gets an object to be made of. */
 export function checkConfig(config: unknown, what: string): void {
-  if (typeof config === 'object' && config !== null) return
-  throw new ServableError('invalid_options', `\`new ${what}\` needs an object with a \`name\``)
+  if (typeof config !== 'object' || config === null) {
+    throw new ServableError('invalid_options', `\`new ${what}\` needs an object with a \`name\``)
+  }
+  const { examples } = config as InputHints
+  if (examples === undefined || (examples.length > 0 && examplesIn(examples).length === examples.length))
+    return
+  throw new ServableError(
+    'invalid_options',
+    `\`new ${what}\`: \`examples\` must be 1 to ${MAX_EXAMPLES} texts of 1 to ${MAX_EXAMPLE_LENGTH} characters`,
+  )
+}
+
+/** Most examples of a servable, and characters of one. */
+const MAX_EXAMPLES = 20
+const MAX_EXAMPLE_LENGTH = 2000
+
+/** The examples that another's code gives, as far as they are some. */
+export function examplesIn(examples: unknown): string[] {
+  const isExample = (text: unknown) =>
+    typeof text === 'string' && text !== '' && text.length <= MAX_EXAMPLE_LENGTH
+  return Array.isArray(examples) ? examples.filter(isExample).slice(0, MAX_EXAMPLES) : []
 }
 
 /** Throws unless `name` can be a name. */

@@ -43,9 +43,11 @@ export interface TeamConfig {
   readonly members: readonly ServableAgent[]
   /** {@link routeTo}, {@link sequence}, {@link parallel}, or a strategy of your own. */
   readonly strategy: TeamStrategy
-  /** As for an agent. */
+  /** These five as for an agent. */
   readonly resume?: boolean
   readonly version?: string
+  readonly input?: unknown
+  readonly examples?: readonly string[]
   readonly register?: RegisterOption
   readonly events?: EventBus
 }
@@ -63,6 +65,8 @@ export class Team implements ServableTeam {
   readonly members: readonly ServableAgent[]
   readonly resume: boolean
   readonly version: string | undefined
+  readonly input: unknown
+  readonly examples: readonly string[] | undefined
   /** Tells what an agent's bus tells, for the team as a whole. */
   readonly events: EventBus
   readonly #strategy: TeamStrategy
@@ -75,6 +79,8 @@ export class Team implements ServableTeam {
     this.members = [...config.members]
     this.resume = config.resume ?? false
     this.version = config.version
+    this.input = config.input
+    this.examples = config.examples
     this.events = config.events ?? new EventBus()
     this.#strategy = config.strategy
     registerAs(this, config.register)

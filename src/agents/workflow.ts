@@ -96,6 +96,9 @@ export interface WorkflowConfig {
   /** Of the steps. A run goes on only with the version with which it began. */
   readonly version?: string
   /** As for an agent. */
+  readonly input?: unknown
+  readonly examples?: readonly string[]
+  /** These two as for an agent. */
   readonly register?: RegisterOption
   readonly events?: EventBus
 }
@@ -109,6 +112,8 @@ export class Workflow implements ServableWorkflow {
   readonly steps: readonly { readonly name: string }[]
   readonly resume: boolean
   readonly version: string | undefined
+  readonly input: unknown
+  readonly examples: readonly string[] | undefined
   /** Tells what an agent's bus tells, for the workflow as a whole. */
   readonly events: EventBus
   readonly #body: WorkflowBody
@@ -121,6 +126,8 @@ export class Workflow implements ServableWorkflow {
     this.steps = list.map(({ name }) => ({ name }))
     this.resume = config.resume ?? true
     this.version = config.version
+    this.input = config.input
+    this.examples = config.examples
     this.events = config.events ?? new EventBus()
     this.#body = bodyOf(config, list)
     registerAs(this, config.register)

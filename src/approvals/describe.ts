@@ -2,35 +2,26 @@ import type { Builders, BuiltInDescription } from '../core/builders.ts'
 
 /** Tells of the route. */
 export function describeApprovals(build: Builders): BuiltInDescription {
-  const { at, operation, answer, json, eventStream, parameter, ref, object, list, choice, event } = build
+  const { at, page, parameter, ref, object, list, choice, event } = build
   const { text, maybeText, flag, moment } = build
   const kinds = { ...choice('approval', 'question', 'client_tool'), default: 'approval' }
   return {
     paths: {
       [at('approvals')]: {
-        get: operation('runs', 'listApprovals', 'List what waits for a person, newest first', {
-          parameters: [
+        get: page(
+          'runs',
+          'listApprovals',
+          'List what waits for a person, newest first',
+          'ApprovalPage',
+          [
             parameter('query', 'kind', 'What is asked for', kinds),
             parameter('query', 'whose', 'Of the caller, or of others what the caller may decide', {
               ...choice('mine', 'others'),
               default: 'mine',
             }),
-            parameter('query', 'cursor', 'The `nextCursor` of the page before'),
-            parameter('query', 'limit', 'Most runs of a page', {
-              type: 'integer',
-              minimum: 1,
-              maximum: 100,
-              default: 50,
-            }),
           ],
-          responses: {
-            200: answer('A page, or server-sent events: each `data` is an InboxEvent', {
-              ...json(ref('ApprovalPage')),
-              ...eventStream(ref('InboxEvent')),
-            }),
-          },
-          problems: [400, 401, 404, 429, 503],
-        }),
+          'InboxEvent',
+        ),
       },
     },
     schemas: {

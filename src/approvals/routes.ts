@@ -7,12 +7,14 @@
 import * as v from 'valibot'
 import { ServableError } from '../errors.ts'
 import type { RequestState, Route } from '../http/context.ts'
+import { createLiveList } from '../http/live-list.ts'
 import { joinPath, queryOf } from '../http/router.ts'
+import { acceptsEvents } from '../http/run-request.ts'
 import { validate } from '../validation.ts'
-import { jsonReply, sseReply } from '../web/reply.ts'
-import { counted, pulled, SSE_HEADERS } from '../web/sse.ts'
+import { jsonReply } from '../web/reply.ts'
+import { SSE_HEADERS } from '../web/sse.ts'
 import type { KeptApprovals } from './keeper.ts'
-import { MAX_WATCHED, sseOfInbox } from './watch.ts'
+import { LiveInbox, MAX_WATCHED } from './watch.ts'
 
 const QuerySchema = v.object({
   kind: v.optional(
@@ -27,16 +29,9 @@ const QuerySchema = v.object({
   ),
 })
 
-/** Streams that are open at a time. */
-const MAX_STREAMS = 1000
-
 /** Makes the route. */
 export function approvalRoutes(prefix: string, approvals: KeptApprovals): Route[] {
-  let open = 0
-  const openStream = () => {
-    open++
-    return () => void open--
-  }
+  const openStream = createLiveList()
   return [
     {
       method: 'GET',
@@ -46,20 +41,19 @@ export function approvalRoutes(prefix: string, approvals: KeptApprovals): Route[
         const approver = approverOf(state)
         const parameters = Object.fromEntries(queryOf(request.url))
         const query = validate(QuerySchema, parameters, 'invalid_query', 'query')
-        if (!request.headers.get('accept')?.includes('text/event-stream')) {
+        if (!acceptsEvents(request.headers)) {
           return jsonReply(await approvals.page(query, approver), {
             headers: { 'cache-control': 'no-store' },
           })
         }
         if (request.method === 'HEAD') return new Response(null, { headers: SSE_HEADERS })
-        if (open >= MAX_STREAMS) throw new ServableError('too_many_followers', 'Too many watch what waits')
         const { kind, whose } = query
         const look = async () => {
           const page = await approvals.page({ kind, whose, limit: MAX_WATCHED }, approver)
           return { approvals: page.approvals, hasMore: page.nextCursor !== null }
         }
         const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
-        return sseReply(counted(pulled(sseOfInbox(look, tell)), openStream))
+        return openStream(new LiveInbox(look), tell)
       },
     },
   ]

@@ -1,14 +1,11 @@
 /**
- * The inbox as it changes. Any process, or any object, may change it, so it is read again and again.
+ * The inbox as it changes.
  *
  * @module
  */
 
-import { type PulledSource, sseMessage } from '../web/sse.ts'
+import type { LiveList } from '../http/live-list.ts'
 import type { Waiting } from './inbox.ts'
-
-/** Milliseconds between two looks. */
-export const LOOK_EVERY_MS = 2000
 
 /** Most runs and tasks whose requests a watcher is told of: the newest. */
 export const MAX_WATCHED = 100
@@ -39,69 +36,25 @@ export function changesOf(before: ReadonlyMap<string, Waiting>, { approvals, has
   ]
 }
 
-/**
- * The events as SSE, numbered from 1. A stream always begins with all that waits, so whoever connects again has missed nothing. It ends
- * where the inbox cannot be read: `tell` hears why.
- */
-export function sseOfInbox(look: () => Promise<Look>, tell: (error: unknown) => void): PulledSource {
-  const watcher = new InboxWatcher(look)
-  let id = 0
-  return {
-    cancel: () => watcher.leave(),
-    async next() {
-      try {
-        const events = await watcher.next()
-        return events?.map(event => sseMessage(++id, JSON.stringify(event))).join('')
-      } catch (error) {
-        tell(error)
-        return undefined
-      }
-    },
-  }
-}
-
-/** Looks at the inbox for as long as it is read. */
-class InboxWatcher {
+/** Compares one look with the next. */
+export class LiveInbox implements LiveList<InboxEvent> {
   readonly #look: () => Promise<Look>
-  #seen: Map<string, Waiting> | undefined
-  #hasLeft = false
-  #wake = () => {}
+  #seen = new Map<string, Waiting>()
 
   constructor(look: () => Promise<Look>) {
     this.#look = look
   }
 
-  /** What has changed since the last call, at the first all that waits. Undefined once the watcher has left. */
-  async next(): Promise<readonly InboxEvent[] | undefined> {
-    if (this.#seen === undefined) return [await this.#first()]
-    while (!this.#hasLeft) {
-      await this.#pause()
-      const changes = this.#hasLeft ? [] : changesOf(this.#seen, await this.#look())
-      for (const change of changes) note(change, this.#seen)
-      if (changes.length > 0) return changes
-    }
-    return undefined
-  }
-
-  leave(): void {
-    this.#hasLeft = true
-    this.#wake()
-  }
-
-  async #first(): Promise<InboxEvent> {
+  async first(): Promise<InboxEvent> {
     const { approvals, hasMore } = await this.#look()
     this.#seen = new Map(approvals.map(each => [each.request.id, each]))
     return { type: 'all', approvals, hasMore }
   }
 
-  #pause(): Promise<void> {
-    return new Promise(resolve => {
-      const timer = setTimeout(resolve, LOOK_EVERY_MS)
-      this.#wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
+  async changes(): Promise<readonly InboxEvent[]> {
+    const changes = changesOf(this.#seen, await this.#look())
+    for (const change of changes) note(change, this.#seen)
+    return changes
   }
 }
 

@@ -14,6 +14,8 @@ export type {
   RunResult,
 } from '../agents/contract.ts'
 export type { Served } from '../agents/served.ts'
+export type { RunListEvent } from '../http/live-runs.ts'
+export type { RunEventPage } from '../runs/log-page.ts'
 export type { RunRecord, RunSummary } from '../runs/record.ts'
 export type { ToldFeedback } from '../sessions/feedback.ts'
 export type { SessionPage, SessionSummary } from '../sessions/list.ts'

@@ -1,18 +1,26 @@
 import type { Answer, RunInput, RunResult } from '../agents/contract.ts'
+import type { RunListEvent } from '../http/live-runs.ts'
 import type { FeedbackInput } from '../runs/feedback.ts'
 import type { RunPage, RunQuery } from '../runs/host.ts'
+import type { RunEventPage } from '../runs/log-page.ts'
 import type { RunRecord, RunSummary } from '../runs/record.ts'
 import type { ToldFeedback } from '../sessions/feedback.ts'
 import { askRun, RESPOND_ASYNC, type RunTarget } from './asked-run.ts'
 import type { Caller } from './call.ts'
 import { artifactPath, filePath, getFile } from './files.ts'
+import { watch } from './metrics.ts'
 import type { CallOptions, FollowedOptions } from './options.ts'
+import { leavable } from './reconnect.ts'
 import { resultOf } from './result.ts'
 import { type RunEvents, readRun, runPath } from './run-stream.ts'
 import { queryOf } from './sent.ts'
 
 /** Which runs to list. A run must match all members. */
-export interface RunListQuery extends Partial<Omit<RunQuery, 'cursor'>> {
+export interface RunListQuery extends Partial<Omit<RunQuery, 'cursor' | 'since' | 'until'>> {
+  /** Runs that began at this time or later. ISO 8601 with a zone, or a `Date`. */
+  readonly since?: string | Date
+  /** Runs that began before this time. */
+  readonly until?: string | Date
   /** Most runs of a page, 1 to 100. Default: 50. */
   readonly limit?: number
 }
@@ -51,8 +59,8 @@ export interface RunsClient {
    * const { id } = await client.runs.start({ kind: 'agent', name: 'echo' }, 'Hello')
    */
   start(target: RunTarget, input: RunInput, options?: FollowedOptions): Promise<RunRecord>
-  /** The record of a run, with its result once it has ended. */
-  get(id: string, options?: CallOptions): Promise<RunRecord>
+  /** The record of a run, with its result once it has ended, and with its input if you include that and the service keeps it. */
+  get(id: string, options?: CallOptions & { readonly include?: 'input' }): Promise<RunRecord>
   /** Waits until a run has ended, and gives its result. Rejects with the code of a run that failed. */
   result(id: string, options?: CallOptions): Promise<RunResult>
   /**
@@ -60,6 +68,14 @@ export interface RunsClient {
    * runs. Rejects with `not_found` if the service lists no runs to clients without an identity.
    */
   list(query?: RunListQuery & { readonly cursor?: string }, options?: CallOptions): Promise<RunPage>
+  /**
+   * First the newest page of the caller's runs, then what changes in it, until the loop is left. The service looks every 2 s. After a lost
+   * connection it begins again with the newest page.
+   *
+   * @example
+   * for await (const event of client.runs.watch({ status: 'running' })) console.log(event)
+   */
+  watch(query?: RunListQuery, options?: CallOptions): AsyncIterableIterator<RunListEvent>
   /** All of the caller's runs, newest first. Pages are requested as they are needed. */
   all(query?: RunListQuery, options?: CallOptions): AsyncIterableIterator<RunSummary>
   /**
@@ -99,6 +115,15 @@ export interface RunsClient {
    * the run. If the run ended before `after`, there are no events. Default of `after`: 0, which gives all events.
    */
   stream(id: string, options?: CallOptions & { readonly after?: number }): RunEvents
+  /**
+   * A page of the events of a run, without waiting for new ones. `next` is the `after` of the next page, and `ended` says that there is
+   * none. A page has at most 1,000 events, and less if they are long. Default of `after`: 0.
+   */
+  events(
+    id: string,
+    query?: { readonly after?: number; readonly limit?: number },
+    options?: CallOptions,
+  ): Promise<RunEventPage>
   /** A file that a run has made: the part `part` (default 0) of an artifact. `file_not_found` where there is none. */
   artifact(id: string, artifactId: string, options?: CallOptions & { readonly part?: number }): Promise<File>
   /** The same, by the address that is the `data` of a part. It is asked for at the client's `baseUrl`. */
@@ -124,13 +149,15 @@ export function createRuns(caller: Caller): RunsClient {
   }
   return {
     list,
+    watch: (query, options) => leavable(caller.open, options, call => watch(call, `/runs${queryOf(query)}`)),
     result,
     stream,
     start(target, input, options = {}) {
       const run = askRun(caller, target, input, options)
       return caller.within(options, async call => call.json(await run.post(call, 'run', RESPOND_ASYNC)))
     },
-    get: async (id, options) => caller.ask(runPath(id), options),
+    get: async (id, options) =>
+      caller.ask(runPath(id, options?.include && `?include=${options.include}`), options),
     async answer(id, answers, options) {
       const parts = { method: 'POST', body: { answers }, headers: RESPOND_ASYNC } as const
       const record: RunRecord = await caller.ask(runPath(id, '/answers'), options, parts)
@@ -141,6 +168,7 @@ export function createRuns(caller: Caller): RunsClient {
     cancel: async (id, options) => caller.ask(runPath(id, '/cancel'), options, { method: 'POST' }),
     feedback: async (id, body, options) =>
       caller.ask(runPath(id, '/feedback'), options, { method: 'POST', body }),
+    events: async (id, query, options) => caller.ask(runPath(id, `/events${queryOf(query)}`), options),
     artifact: async (id, artifactId, options) =>
       getFile(caller, artifactPath(id, artifactId, options?.part), options),
     file: async (address, options) => getFile(caller, filePath(address), options),

@@ -11,6 +11,7 @@ import { asksFirst, asksOf } from '../http/asks.ts'
 import type { RequestState, Route } from '../http/context.ts'
 import { type Authenticate, gate } from '../http/gate.ts'
 import { isNavigation } from '../http/navigation.ts'
+import type { Identity } from '../http/platform.ts'
 import { joinPath } from '../http/router.ts'
 import { resolveSecurity } from '../http/security.ts'
 import { checkOptions, func } from '../schemas.ts'
@@ -21,13 +22,25 @@ import { pageOf } from './page.ts'
 
 export type { ConsoleConfig } from './config.ts'
 
+/**
+ * Says who may use the console. `identity` is whom the middleware has found. An identity may. A response is sent as it is. Undefined or
+ * a throw refuses.
+ */
+export type AuthenticateConsole = (
+  request: Request,
+  identity: Identity | undefined,
+) => ReturnType<Authenticate>
+
 /** Options of the console. */
 export interface ConsoleOptions {
   /**
    * Says who may use the console. Required in production, where the console is off without it. Elsewhere it is optional: without it,
    * only requests from this machine are answered, except those that a page of another origin sent.
+   *
+   * @example
+   * webConsole({ authenticate: (_, identity) => identity })
    */
-  readonly authenticate?: Authenticate | undefined
+  readonly authenticate?: AuthenticateConsole | undefined
   /** The title of the page, up to 100 characters. Default: `servable`. */
   readonly title?: string | undefined
 }
@@ -45,13 +58,10 @@ const OptionsSchema = v.strictObject({
 
 const NAME = 'console'
 
-const OFF =
-  '`webConsole` is off in production, since it has no `authenticate`. To turn it on, write ' +
-  "`webConsole({ authenticate: bearerIdentity({ tokens: { [env.CONSOLE_TOKEN]: 'operator' } }) })`"
-
-const OWN_MACHINE =
-  '`webConsole` has no `authenticate`: it answers only requests from this machine. To let others in, write ' +
-  "`webConsole({ authenticate: bearerIdentity({ tokens: { [env.CONSOLE_TOKEN]: 'operator' } }) })`"
+const HOW =
+  'To let in everyone whom your middleware knows, write `webConsole({ authenticate: (_, identity) => identity })`'
+const OFF = `\`webConsole\` is off in production, since it has no \`authenticate\`. ${HOW}`
+const OWN_MACHINE = `\`webConsole\` has no \`authenticate\`: it answers only requests from this machine. ${HOW}`
 
 /**
  * A page at `GET {prefix}/console` that chats with agents, shows what runs did, and lets people decide and operate. It has no
@@ -75,16 +85,15 @@ export function webConsole(options: ConsoleOptions = {}): Plugin {
 
 function routesOf(
   core: Core,
-  { authenticate, title }: { authenticate: Authenticate | undefined; title: string },
+  { authenticate, title }: { authenticate: AuthenticateConsole | undefined; title: string },
 ): Route[] {
   const path = joinPath(core.prefix, NAME)
-  const guard = gate(authenticate, OWN_MACHINE)
   const security = resolveSecurity({}, core.settings)
   const asks = asksOf(security)
   const files = filesOf(BUILT.files)
   const config = async (request: Request, state: RequestState) => {
-    // The guard may find somebody else: whoever operates.
     const { identity } = state
+    const guard = gate(authenticate && (asked => authenticate(asked, identity)), OWN_MACHINE)
     return guard(request, state, async () => configOf(core, state, identity))
   }
   return [

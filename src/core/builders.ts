@@ -71,8 +71,15 @@ export interface Builders extends SchemaBuilders {
   nameOf(kind: Kind): Schema
   /** An operation of discovery that only answers. */
   read(operationId: string, summary: string, schema: Schema): Operation
-  /** An operation that answers one page, of the schema of that name. */
-  page(tag: string, operationId: string, summary: string, name: string, own: readonly Schema[]): Operation
+  /** An operation that answers one page, of the schema of that name; with `event`, also as server-sent events of that schema. */
+  page(
+    tag: string,
+    operationId: string,
+    summary: string,
+    name: string,
+    own: readonly Schema[],
+    event?: string,
+  ): Operation
   /** Operations of a protocol that has documents of its own: they tell what is taken and answered. */
   routes(routes: readonly Findable[], protocol: string): { readonly paths: Paths }
   /** A token that the operations demand of a plugin with an `authenticate` of its own. */

@@ -16,6 +16,7 @@ import type { Approvals } from '../runs/approvals.ts'
 import type { FileKeeper } from '../runs/files.ts'
 import type { HostSettings, RunHost } from '../runs/host.ts'
 import type { Life } from '../runs/life.ts'
+import type { CostOf } from '../runs/numbers.ts'
 import type { Observer } from '../runs/observer.ts'
 import type { WorkingRuns } from '../runs/working.ts'
 import type { Cors } from '../web/cors.ts'
@@ -42,6 +43,10 @@ export interface BuiltIn extends Omit<Plugin, 'mount'> {
   readonly files?: (settings: CoreSettings, keep: Keep) => FileKeeper
   /** Lets others than the owner of a run decide, and approvals expire. One plugin. */
   readonly approvals?: (settings: CoreSettings, keep: Keep) => Approvals
+  /** Gives the JSON Schema of schemas that offer none by themselves; null where there is none. One plugin. */
+  readonly toJsonSchema?: (schema: unknown) => unknown
+  /** What a run cost, for its record. The last plugin. */
+  readonly costOf?: CostOf
   /** What agents remember. */
   readonly memory?: (keep: Keep) => Partial<MemoryKeeper>
   /** The observer in an object, which is paid for as long as something in it waits. Default: the same. */

@@ -62,6 +62,7 @@ export function createCore(options: CoreOptions): Core {
     working,
     memory: memoryIn(settings, { catalog, keep, plugins, files }),
     files,
+    costOf: plugins.findLast(plugin => plugin.costOf)?.costOf,
     targetOf: ({ kind, name, scope }) => catalogOf(scope).resolve(kind, name),
     approvals: plugins.find(plugin => plugin.approvals)?.approvals?.(settings, keep),
   }

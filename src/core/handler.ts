@@ -16,7 +16,7 @@ import { againRoutes } from '../http/routes/again-routes.ts'
 import { answerRoute } from '../http/routes/answer-route.ts'
 import { healthRoute } from '../http/routes/health-route.ts'
 import { indexRoute, linkHeader, linksTo } from '../http/routes/index-route.ts'
-import { listRoutes } from '../http/routes/list-routes.ts'
+import { type ListParts, listRoutes } from '../http/routes/list-routes.ts'
 import { runRoutes } from '../http/routes/run-routes.ts'
 import { storedRunRoutes } from '../http/routes/stored-run-routes.ts'
 import { withLife } from '../runs/life.ts'
@@ -139,9 +139,18 @@ function coreRoutes(core: Core): Route[] {
     ...storedRunRoutes({ prefix, host, listAnonymous, countStream }),
     answerRoute({ prefix, host, answerRun: core.answer, readKeys, maxBodyBytes, countStream }),
     ...againRoutes({ prefix, host, again: core.again, readKeys, maxBodyBytes, countStream }),
-    ...(settings.registry === undefined ? [] : listRoutes(prefix, catalog)),
+    ...(settings.registry === undefined ? [] : listRoutes(prefix, catalog, listParts(core))),
     healthRoute(prefix, life.isReady),
   ]
+}
+
+/** What lists show depends on the plugins. */
+function listParts({ prefix, mounted }: Core): ListParts {
+  const path = joinPath(prefix, 'agents/:name/corrections')
+  return {
+    toJsonSchema: mounted.find(({ plugin }) => plugin.toJsonSchema)?.plugin.toJsonSchema,
+    hasCorrections: mounted.some(({ routes = [] }) => routes.some(route => route.path === path)),
+  }
 }
 
 /** Whether there is an index of what is mounted: it takes the place of no plugin's route, nor of the host's own page. */

@@ -45,6 +45,7 @@ export function noState(): NoState {
       asking: async () => undefined,
       get: missing,
       follow: missing,
+      events: missing,
       wait: missing,
       cancel: missing,
       delete: missing,

@@ -128,14 +128,23 @@ export interface RunsOptions {
    * `append` passes them on. Default: `ignore`.
    */
   readonly clientSystem?: 'ignore' | 'append'
-  /** `none` refuses stored runs, so that no run leaves anything behind. */
-  readonly store?: 'none'
+  /**
+   * `none` refuses stored runs, so that no run leaves anything behind. `all` stores every run that is asked for over HTTP, a socket or
+   * a plugin, where it can be stored, so that lists have them all. Default: a run is stored if its client asks for that.
+   */
+  readonly store?: 'none' | 'all'
   /** Lets everyone list the runs that have no owner at `GET /runs`. When false, a list needs an identity. Default: false. */
   readonly listAnonymous?: boolean
   /**
-   * Keeps the input of every stored run with its record, so that `POST /runs/:id/retry` runs it again. Default: false.
+   * Keeps the input of every stored run with its record, so that `POST /runs/:id/retry` runs it again and
+   * `GET /runs/:id?include=input` shows it. Default: false.
    */
   readonly keepInput?: boolean
+  /**
+   * Writes into the record of every stored run how it was asked for and, when it ends, its duration, its first text, its tokens, their
+   * cost, its tool calls and its model. Default: false.
+   */
+  readonly measure?: boolean
   /**
    * Milliseconds for which an ended run and its idempotency key are kept, or a function of its kind, name and owner. It is called
    * when the run ends. If it throws, or gives no number of 0 or more, the log is told and the default holds. Default: 86,400,000, a
@@ -258,9 +267,10 @@ const OptionsSchema = v.strictObject({
         ),
       ),
       clientSystem: v.optional(v.picklist(['ignore', 'append'], "must be 'ignore' or 'append'")),
-      store: v.optional(v.literal('none', "must be 'none' or left out")),
+      store: v.optional(v.picklist(['none', 'all'], "must be 'none', 'all' or left out")),
       listAnonymous: v.optional(flag),
       keepInput: v.optional(flag),
+      measure: v.optional(flag),
       retentionMs: v.optional(retention),
       waitingMs: v.optional(count),
       maxSessions: v.optional(count),
@@ -338,6 +348,7 @@ const RUN_DEFAULTS: Omit<RunSettings, 'store'> = {
   clientSystem: 'ignore',
   listAnonymous: false,
   keepInput: false,
+  measure: false,
   retentionMs: 24 * 60 * 60 * 1000,
   waitingMs: 7 * 24 * 60 * 60 * 1000,
   maxSessions: 1000,

@@ -315,6 +315,7 @@ export class GatewaySession {
       identity: this.identity,
       ip,
       requestId: this.#data.requestId,
+      transport: 'socket',
       // Isolated clients were refused when they connected.
       isIsolated: false,
       apiKeys: apiKey => this.#room.readKeys(NO_HEADERS, apiKey),

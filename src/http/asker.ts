@@ -1,6 +1,7 @@
 import type { RequestState } from './context.ts'
 import type { KeyReader } from './key-headers.ts'
 import type { Identity } from './platform.ts'
+import { acceptsEvents } from './run-request.ts'
 import type { Asker } from './start-run.ts'
 
 /** The asker of a request. */
@@ -33,6 +34,15 @@ export class RequestAsker implements Asker {
 
   get traceparent(): string | undefined {
     return this.#state.traceparent
+  }
+
+  get transport(): string {
+    const { part } = this.#state
+    if (part !== 'router' && part !== 'runs') return part
+    const { url, headers } = this.#request
+    // The routes that start a run have one for each form of the answer; those that go on with one are asked for it.
+    const isStream = part === 'router' ? /\/stream(\?|$)/.test(url) : acceptsEvents(headers)
+    return isStream ? 'sse' : 'http'
   }
 
   get isIsolated(): boolean {

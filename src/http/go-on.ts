@@ -14,13 +14,23 @@ import type { RunRecord } from '../runs/record.ts'
 import { askedWith, keyRequired, type NextRun } from '../runs/waiting.ts'
 import type { Catalog } from './catalog.ts'
 import { createStoredClientOf } from './client-of.ts'
-import { type Asker, runOptionsOf, StartedRun, type StartParts, type StartRun } from './start-run.ts'
+import {
+  type Asker,
+  runOptionsOf,
+  StartedRun,
+  type StartParts,
+  type StartRun,
+  transportOf,
+} from './start-run.ts'
 
 /** What runs that go on need. */
 export type GoOnParts = StartParts & { readonly catalogOf: (scope?: string) => Pick<Catalog, 'resolve'> }
 
 /** How a run goes on. Default: with nothing of whoever answered, and in the background, since nobody who follows it has asked for it. */
-export type GoingOn = Pick<StartRequest, 'options' | 'secrets' | 'isBackground' | 'keepsInput'> &
+export type GoingOn = Pick<
+  StartRequest,
+  'options' | 'secrets' | 'isBackground' | 'keepsInput' | 'transport'
+> &
   Pick<AskedAgain, 'metadata'>
 
 /** Starts the run that goes on, or finds it. */
@@ -68,7 +78,7 @@ export interface AnswerOutcome {
 }
 
 /** What asks for it, as far as it counts for the run that goes on. */
-function createGoOnFor({ host, catalogOf }: GoOnParts) {
+function createGoOnFor({ host, catalogOf, runs }: GoOnParts) {
   const storedClientOf = createStoredClientOf()
   return async (
     next: NextRun,
@@ -78,7 +88,8 @@ function createGoOnFor({ host, catalogOf }: GoOnParts) {
   ) => {
     const client = next.client ?? (await storedClientOf(asker))
     const options = runOptionsOf({ apiKey }, asker)
-    const how = { options, secrets: asker.secrets(), isBackground, keepsInput, metadata }
+    const transport = transportOf(asker, { runs })
+    const how = { options, secrets: asker.secrets(), isBackground, keepsInput, transport, metadata }
     const { record, owner } = await goOn({ ...next, client }, { host, catalogOf }, how)
     return new StartedRun(undefined, record, host, owner, isNew)
   }

@@ -75,6 +75,11 @@ function readForm(request: Request, state: RequestState, { readUpload }: RunRequ
   )
 }
 
+/** Whether the client wants the answer as server-sent events. */
+export function acceptsEvents(headers: Headers): boolean {
+  return headers.get('accept')?.includes('text/event-stream') ?? false
+}
+
 /** Whether the client wants an answer before the run has ended (RFC 7240, `respond-async`). */
 export function prefersAsync(headers: Headers): boolean {
   const prefer = headers.get('prefer')

@@ -21,6 +21,8 @@ import { digestKey } from './idempotency.ts'
 export interface Asker extends Caller, Who, Approver {
   readonly requestId?: string | undefined
   readonly traceparent?: string | undefined
+  /** How it asks: `http` (its answer is JSON), `sse`, `socket`, or the name of a plugin. */
+  readonly transport: string
   /** Requests of one deployment do not share memory. */
   readonly isIsolated: boolean
   /** Keys of model providers, beside the one that the run's body has. */
@@ -77,12 +79,13 @@ export function createStartRun(parts: StartParts): StartRun {
   return (asked, asker) => {
     const { target, input, isBackground = false, keepsInput, key, release } = asked
     const options = runOptionsOf({ ...asked, ...toldOf(asked, runs) }, asker)
-    if (!isBackground && !keepsInput && !key && runs.disconnect === 'cancel') {
+    const mustStore = isBackground || keepsInput || key !== undefined || runs.disconnect !== 'cancel'
+    const why = whyUnstored(asker)
+    if (!mustStore && (runs.store !== 'all' || why !== undefined)) {
       const run = startRun(target, input, options, runs, new PlainCaller(asker, parts, storedClientOf))
       run.onEnd = release
       return new StartedRun(run, undefined, parts.host, asker.owner)
     }
-    const why = whyUnstored(asker)
     if (why !== undefined) throw new ServableError('runs_not_stored', why)
     return storedClientOf(asker).then(client =>
       startStored({ ...asked, isBackground }, options, { client, asker, parts }),
@@ -166,6 +169,14 @@ function toldOf(
   return { history: clientSystem === 'append' ? history : history.filter(({ role }) => role !== 'system') }
 }
 
+/** How a run is asked for, if its record is to say so. */
+export function transportOf(
+  { transport }: Asker,
+  { runs: { measure } }: Pick<StartParts, 'runs'>,
+): string | undefined {
+  return measure ? transport : undefined
+}
+
 async function startStored(
   { target, input, isBackground = false, keepsInput, key }: AskedRun,
   options: RunOptions,
@@ -182,6 +193,7 @@ async function startStored(
     client,
     isBackground,
     keepsInput,
+    transport: transportOf(asker, parts),
     key: key && (await digestKey(key.key, { owner, credentials: credentials(), target }, key.body)),
     secrets: asker.secrets(),
   })

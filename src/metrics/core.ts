@@ -154,7 +154,7 @@ export class MetricsCore implements Observer, CountTaker {
     this.#keeper?.changed(this.#isHurried)
   }
 
-  costOf({ model, pricing }: Subject, usage: Usage): number | undefined {
+  costOf({ model, pricing }: Pick<Subject, 'model' | 'pricing'>, usage: Usage): number | undefined {
     const own = this.#settings.pricing
     return costOf(usage, model, pricing === undefined ? [own] : [own, pricing])
   }

@@ -11,7 +11,7 @@ import type { Plugin } from '../core/plugin.ts'
 import { logThrown } from '../http/failure-log.ts'
 import { PART_SCHEMES } from '../http/part-schemes.ts'
 import { joinPath } from '../http/router.ts'
-import { isPrice, type ModelPrice, type Pricing } from '../runs/pricing.ts'
+import { costOf, isPrice, type ModelPrice, type Pricing } from '../runs/pricing.ts'
 import { checkOptions, isFunction, record } from '../schemas.ts'
 import type { MetricsCore } from './core.ts'
 import { describeMetrics } from './describe.ts'
@@ -20,6 +20,7 @@ import { createMetricsKeeper, METRICS_KEEPER } from './keepers.ts'
 import { createRemoteKeeper } from './remote-keeper.ts'
 import { metricsRoutes } from './routes.ts'
 import { createStoreKeeper } from './store-keeper.ts'
+import { cleanCost, cleanParts } from './usage.ts'
 
 export { MetricsExporter, type MetricsExporterOptions } from './exporter.ts'
 
@@ -37,7 +38,7 @@ const PricingSchema: v.GenericSchema<unknown> = v.pipe(
 )
 
 /** Checks prices. Throws `invalid_options`. */
-export function checkPricing(pricing: unknown): void {
+function checkPricing(pricing: unknown): void {
   checkOptions('pricing', v.optional(PricingSchema), pricing)
 }
 
@@ -59,6 +60,7 @@ export function metricsAs(option: string, exporter: MetricsExporter, pricing: Pr
     keepers: { metrics: createMetricsKeeper },
     observer: counts.pricedBy(pricing),
     observerInObject: counts.hurried(pricing),
+    costOf: (usage, model) => cleanCost(counts.costOf({ model, pricing }, cleanParts(usage))),
     mount: core => ({
       routes: metricsRoutes(core.prefix, exporter, core.catalog),
       links: { metrics: joinPath(core.prefix, 'metrics') },
@@ -78,6 +80,16 @@ export function metricsAs(option: string, exporter: MetricsExporter, pricing: Pr
       },
       close: counts.flush,
     }),
+  })
+}
+
+/** The prices of a handler that counts nothing: for the cost in the records of runs. Throws `invalid_options`. */
+export function pricingAlone(pricing: Pricing | undefined): Plugin | undefined {
+  checkPricing(pricing)
+  if (pricing === undefined) return undefined
+  return asPlugin({
+    name: 'pricing',
+    costOf: (usage, model) => cleanCost(costOf(cleanParts(usage), model, [pricing])),
   })
 }
 

@@ -38,7 +38,16 @@ export interface ModelAgentConfig<
   Schemas extends readonly unknown[] = readonly unknown[],
 > extends Pick<
       AgentConfig<Output, Name>,
-      'name' | 'description' | 'output' | 'capabilities' | 'corrections' | 'version' | 'register' | 'events'
+      | 'name'
+      | 'description'
+      | 'input'
+      | 'output'
+      | 'examples'
+      | 'capabilities'
+      | 'corrections'
+      | 'version'
+      | 'register'
+      | 'events'
     >,
     ModelSettings {
   /**
@@ -89,8 +98,11 @@ export class ModelAgent<
   constructor(config: ModelAgentConfig<Output, Name, Schemas>) {
     const { name, description, output, capabilities, corrections, resume, version, register, events, tools } =
       config
+    const { input, examples } = config
     super({
       name,
+      ...(input !== undefined && { input }),
+      ...(examples !== undefined && { examples }),
       ...(description !== undefined && { description }),
       ...(capabilities !== undefined && { capabilities }),
       ...(corrections !== undefined && { corrections }),

@@ -48,6 +48,9 @@ const MAX_NAMES = 200
 /** The description of a page. One request reads a bounded number of runs, so a page may be short. */
 const PAGE = 'A page. It may be short or empty: while it has a `nextCursor` there may be more'
 
+/** The description of one that clients may watch. */
+const LIVE_PAGE = `${PAGE}. With \`Accept: text/event-stream\`: what there is, then what changes`
+
 const text: Schema = { type: 'string' }
 
 const schemaBuilders: SchemaBuilders = {
@@ -75,7 +78,7 @@ export function createBuilders({ prefix, catalog, security }: BuilderParts): Bui
     operation,
     answer,
     json,
-    eventStream: schema => ({ 'text/event-stream': { schema } }),
+    eventStream,
     parameter,
     nameOf(kind) {
       const names = catalog.entries(kind).map(({ name }) => name)
@@ -87,11 +90,16 @@ export function createBuilders({ prefix, catalog, security }: BuilderParts): Bui
         responses: { 200: answer(summary, json(schema)) },
         problems: [401],
       }),
-    page: (tag, operationId, summary, name, own) =>
+    page: (tag, operationId, summary, name, own, event) =>
       operation(tag, operationId, summary, {
         parameters: [...own, ...pageParameters()],
-        responses: { 200: answer(PAGE, json(schemaBuilders.ref(name))) },
-        problems: [400, 401, 404, 503],
+        responses: {
+          200: answer(event === undefined ? PAGE : LIVE_PAGE, {
+            ...json(schemaBuilders.ref(name)),
+            ...(event !== undefined && eventStream(schemaBuilders.ref(event))),
+          }),
+        },
+        problems: [400, 401, 404, ...(event === undefined ? [] : [429]), 503],
       }),
     routes,
     token: (name, description, scheme = 'bearer') => ({
@@ -147,6 +155,10 @@ function answer(description: string, content: Schema, headers?: Schema): Schema 
 
 function json(schema: Schema, example?: unknown): Schema {
   return { 'application/json': { schema, ...(example !== undefined && { example }) } }
+}
+
+function eventStream(schema: Schema): Schema {
+  return { 'text/event-stream': { schema } }
 }
 
 function parameter(where: string, name: string, description: string, schema: Schema = text): Schema {

@@ -10,6 +10,7 @@ import type { Builders, BuiltInDescription, Operation, Paths, Schema } from '../
 import { AgainBodySchema } from '../http/routes/again-routes.ts'
 import { AnswerSchema, AnswersBodySchema } from '../runs/answers.ts'
 import { ContentPartSchema, RunBodySchema } from '../runs/input.ts'
+import { MAX_EVENTS } from '../runs/log-page.ts'
 import { runSchemas } from './schemas.ts'
 import { type DocumentSecurity, keyed, securitySchemes } from './security.ts'
 
@@ -121,7 +122,7 @@ function runBody({ json, ref }: Builders, hasUploads: boolean): Schema {
 }
 
 function storedRunPaths(build: Builders, { security }: RunParts): Paths {
-  const { at, operation, page, parameter, answer, json, eventStream, ref, choice } = build
+  const { at, operation, page, parameter, answer, json, eventStream, ref, choice, moment } = build
   const runId = parameter('path', 'id', 'Id of the run', { type: 'string', format: 'uuid' })
   const record = answer('The record', json(ref('RunRecord')), runIdHeader)
   const again = (id: string, summary: string, begun: string) =>
@@ -141,18 +142,30 @@ function storedRunPaths(build: Builders, { security }: RunParts): Paths {
     })
   return {
     [at('runs')]: {
-      get: page('runs', 'listRuns', 'List the stored runs of the caller, newest first', 'RunPage', [
-        parameter('query', 'kind', 'Runs of this kind', choice(...KINDS)),
-        parameter('query', 'name', 'Runs of this name'),
-        parameter('query', 'sessionId', 'Runs of this session'),
-        parameter('query', 'status', 'Runs with this status'),
-      ]),
+      get: page(
+        'runs',
+        'listRuns',
+        'List the stored runs of the caller, newest first',
+        'RunPage',
+        [
+          parameter('query', 'kind', 'Runs of this kind', choice(...KINDS)),
+          parameter('query', 'name', 'Runs of this name'),
+          parameter('query', 'sessionId', 'Runs of this session'),
+          parameter('query', 'status', 'Runs with this status'),
+          parameter('query', 'since', 'Runs that began at this time or later', moment),
+          parameter('query', 'until', 'Runs that began before this time', moment),
+        ],
+        'RunListEvent',
+      ),
     },
     [at('runs/{id}')]: {
       get: operation('runs', 'getRun', 'Get the record of a stored run', {
-        parameters: [runId],
+        parameters: [
+          runId,
+          parameter('query', 'include', 'Gives the input as well, if it is kept', choice('input')),
+        ],
         responses: { 200: record },
-        problems: [401, 404, 503],
+        problems: [400, 401, 404, 503],
       }),
     },
     [at('runs/{id}/stream')]: {
@@ -164,6 +177,22 @@ function storedRunPaths(build: Builders, { security }: RunParts): Paths {
         ],
         responses: { 200: answer('Server-sent events', eventStream(ref('RunEvent')), runIdHeader) },
         problems: [400, 401, 404, 429, 503],
+      }),
+    },
+    [at('runs/{id}/events')]: {
+      get: operation('runs', 'getRunEvents', 'Get a page of the events of a stored run', {
+        parameters: [
+          runId,
+          parameter('query', 'after', 'Begin after this event', { type: 'integer', minimum: 0, default: 0 }),
+          parameter('query', 'limit', 'Most events', {
+            type: 'integer',
+            minimum: 1,
+            maximum: MAX_EVENTS,
+            default: MAX_EVENTS,
+          }),
+        ],
+        responses: { 200: answer('A page', json(ref('RunEventPage')), runIdHeader) },
+        problems: [400, 401, 404, 503],
       }),
     },
     [at('runs/{id}/answers')]: {

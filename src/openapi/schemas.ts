@@ -131,10 +131,18 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'sessionId?': text,
       'userId?': text,
       'result?': ref('RunResult'),
+      'input?': { oneOf: [text, list(ref('ContentPart'))] },
       'requests?': { ...list(ref('InputRequest')), description: 'What the run still waits for' },
       'continuedFrom?': { ...text, description: 'The run from which this one goes on' },
       'continuedBy?': { ...text, description: 'The run that goes on from this one' },
       'resumable?': { ...flag, description: 'Its owner can let it go on' },
+      'durationMs?': amount,
+      'firstTextMs?': { ...count, description: 'Milliseconds to the first text' },
+      'usage?': ref('Usage'),
+      'cost?': { ...amount, description: 'USD' },
+      'toolCalls?': { ...count, description: 'The number of tool calls' },
+      'model?': { ...text, description: '`provider/id`' },
+      'transport?': { ...text, description: 'How it was asked for: `http`, `sse`, `socket` or a plugin' },
       'error?': object({ code: text, message: text }),
     }),
     DecidedRun: object({
@@ -146,6 +154,19 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'resumable?': flag,
     }),
     Index: object({ _links: named(object({ href: text, 'templated?': flag })) }),
+    RunEventPage: object({
+      events: list(object({ id: count, event: ref('RunEvent') })),
+      next: { ...count, description: 'The `after` of the next page' },
+      ended: { ...flag, description: 'The run has ended, and there is no next page' },
+    }),
+    RunListEvent: {
+      oneOf: [
+        event('all', { runs: list(ref('RunRecord')), hasMore: flag }),
+        event('added', { run: ref('RunRecord') }),
+        event('changed', { run: ref('RunRecord') }),
+        event('removed', { id: text }),
+      ],
+    },
     RunPage: object({ runs: list(ref('RunRecord')), nextCursor: maybeText }),
   }
 }
@@ -153,6 +174,10 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
 /** Schemas of the lists of agents, teams and workflows. */
 export function listSchemas(build: SchemaBuilders): Record<string, Schema> {
   const { object, list, text, maybeText, flag } = build
+  const hints = {
+    'inputSchema?': { type: 'object', description: 'JSON Schema of the data that it takes' },
+    'examples?': { ...list(text), description: 'Example prompts' },
+  }
   return {
     AgentSummary: object({
       name: text,
@@ -162,9 +187,12 @@ export function listSchemas(build: SchemaBuilders): Record<string, Schema> {
       tools: list(text),
       hasStructuredOutput: flag,
       capabilities: list(text),
+      'outputSchema?': { type: 'object', description: 'JSON Schema of the structured output' },
+      'corrections?': { ...flag, description: 'It takes corrections' },
+      ...hints,
     }),
-    TeamSummary: object({ name: text, description: maybeText, members: list(text) }),
-    WorkflowSummary: object({ name: text, description: maybeText, steps: list(text) }),
+    TeamSummary: object({ name: text, description: maybeText, members: list(text), ...hints }),
+    WorkflowSummary: object({ name: text, description: maybeText, steps: list(text), ...hints }),
     RegistryNames: object({ agents: list(text), teams: list(text), workflows: list(text) }),
   }
 }

@@ -12,6 +12,8 @@ import type { Asking } from './asking.ts'
 import type { Feedback, FeedbackInput } from './feedback.ts'
 import type { FileKeeper } from './files.ts'
 import type { Asked } from './journal.ts'
+import type { EventQuery, LogPage } from './log-page.ts'
+import type { CostOf } from './numbers.ts'
 import type { FoundRun, RunRecord, RunStatus, RunSummary } from './record.ts'
 import type { RetentionOf } from './retention-of.ts'
 import type { RunSettings } from './run.ts'
@@ -44,8 +46,14 @@ export interface HostSettings extends RunSettings {
    * to the end of the turn.
    */
   readonly gatherMs?: number | undefined
+  /** `all` stores every run that can be stored. */
+  readonly store?: 'none' | 'all' | undefined
   /** Keeps what a run was asked with as long as its record, so that it can run again. */
   readonly keepInput?: boolean | undefined
+  /** Writes the numbers of a run into its record, and how it was asked for. */
+  readonly measure?: boolean | undefined
+  /** What a run cost. Default: what it says itself. */
+  readonly costOf?: CostOf | undefined
   /** Finds who runs something by its name. Throws where nobody does. */
   readonly targetOf?: ((asked: Pick<Target, 'kind' | 'name' | 'scope'>) => Target) | undefined
   /** Stores the files of runs apart; undefined where they stay in what runs say. */
@@ -71,6 +79,8 @@ export interface StartRequest {
   readonly owner: string | null
   /** Whose place it takes while it is at work; its owner's where nobody is named. */
   readonly client?: string | undefined
+  /** How it was asked for, if its record says so. */
+  readonly transport?: string | undefined
   /** It outlives its client, whatever the policy says. */
   readonly isBackground: boolean
   /** What it is asked with is kept as long as its record, whatever `keepInput` says. */
@@ -111,6 +121,9 @@ export interface RunQuery {
   readonly name?: string | undefined
   readonly sessionId?: string | undefined
   readonly status?: RunStatus | undefined
+  /** Runs that began at this time or later, and before the other one. Milliseconds since 1970. */
+  readonly since?: number | undefined
+  readonly until?: number | undefined
   /** From a page before. */
   readonly cursor?: string | undefined
   /** 1 to 100. */
@@ -138,6 +151,8 @@ export interface RunHost {
   get(id: string, viewer: Viewer): Promise<RunRecord>
   /** Reads the log from after an entry on. Throws `too_many_followers`. */
   follow(id: string, viewer: Viewer, after: number): Promise<Follower>
+  /** A page of the log. Nobody counts as a follower for it. */
+  events(id: string, viewer: Viewer, query: EventQuery): Promise<LogPage>
   /** Waits for the end; `signal` says that the one who waits has left. */
   wait(id: string, viewer: Viewer, signal: AbortSignal): Promise<RunRecord>
   list(owner: Viewer, query: RunQuery): Promise<RunPage>

@@ -4,11 +4,13 @@
  * @module
  */
 
+import type { Servable } from '../agents/contract.ts'
 import { isTerminal, isWaiting } from '../agents/event.ts'
 import { patienceOf, type Store, type Transaction } from '../state/store.ts'
 import { eventToJson } from './event-json.ts'
 import type { HostSettings } from './host.ts'
 import { type LogWriterOptions, type LogWriting, writeLog } from './log-writer.ts'
+import { numbersOf } from './numbers.ts'
 import { isRunOf } from './record.ts'
 import { sealRun } from './retention.ts'
 import type { Run } from './run.ts'
@@ -20,6 +22,8 @@ export interface LiveRunOptions {
   readonly settings: HostSettings
   /** The identity that owns the run. */
   readonly owner: string | null
+  /** The model of what runs. */
+  readonly model: Servable['model']
   /** Milliseconds for which the record is kept once the run has ended, or while it waits for answers. */
   readonly keepMs: (isWaiting: boolean) => number
   readonly isBackground: boolean
@@ -95,13 +99,14 @@ export class LiveRun {
       keepMs,
       client,
       onStuck,
+      model,
       instance,
       isJournalled,
       keepsJournal,
       before,
       leave,
     } = this.#options
-    const { approvals } = settings
+    const { approvals, measure, costOf } = settings
     const { id } = this.#run
     return writeLog(this.#run, {
       store,
@@ -117,12 +122,15 @@ export class LiveRun {
       length: before?.length,
       ...(isJournalled && { isOurs: (tx: Transaction) => isRunOf(tx, id, instance) }),
       encode: event => (isTerminal(event) ? [] : [eventToJson(event)]),
-      finish: (tx, event, result) => {
+      finish: (tx, event, result, told) => {
         if (this.#isLeft && leave(tx)) return
         const waiting = isWaiting(event) && this.#run.waiting ? { ...this.#run.waiting, client } : undefined
         const keptMs = keepMs(waiting !== undefined)
         const json = eventToJson(event)
-        sealRun(tx, id, { event, json, result, keepMs: keptMs, waiting, approvals, instance, keepsJournal })
+        const durationMs = result?.durationMs ?? this.#run.durationMs
+        const numbers = measure ? numbersOf(told, durationMs, model, costOf) : undefined
+        const end = { event, json, result, keepMs: keptMs, waiting, approvals, instance, keepsJournal }
+        sealRun(tx, id, { ...end, numbers })
       },
     })
   }

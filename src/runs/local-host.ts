@@ -36,6 +36,7 @@ import { KeptWork } from './kept-work.ts'
 import { listRuns } from './list.ts'
 import { LiveRun } from './live-run.ts'
 import { LogFollower } from './log-follower.ts'
+import { type EventQuery, type LogPage, readLogPage } from './log-page.ts'
 import {
   ended,
   type FoundRun,
@@ -177,6 +178,15 @@ class LocalHost implements RunHost {
       watch,
       isKept: tx => tx.get(RUNS, id) !== undefined,
       look: () => this.#work.look(),
+    })
+  }
+
+  async events(id: string, viewer: Viewer, query: EventQuery): Promise<LogPage> {
+    await this.#work.begun(id)
+    await this.#work.look(id)
+    return this.#store.read(tx => {
+      this.#work.find(tx, id, viewer)
+      return readLogPage(tx, id, query)
     })
   }
 
@@ -438,6 +448,7 @@ class LocalHost implements RunHost {
       store: this.#store,
       settings: this.#settings,
       ...{ owner, instance, isJournalled, before: cut, keepsJournal: this.#leavesExpired },
+      model: target.servable.model,
       keepMs: isWaiting => this.#keepMs({ ...target, owner }, isWaiting),
       isBackground,
       client: request.client,
@@ -611,7 +622,8 @@ export function newRun(
     owner,
     key,
     continues,
-  }: Pick<StartRequest, 'options' | 'owner' | 'key' | 'continues'> & {
+    transport,
+  }: Pick<StartRequest, 'options' | 'owner' | 'key' | 'continues' | 'transport'> & {
     readonly target: Pick<Target, 'kind' | 'name'>
   },
 ): StoredRun {
@@ -629,6 +641,7 @@ export function newRun(
       ...(sessionId !== undefined && { sessionId }),
       ...(userId !== undefined && { userId }),
       ...(continues && { continuedFrom: continues.from }),
+      ...(transport !== undefined && { transport }),
     },
     owner,
     at,

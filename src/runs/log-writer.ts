@@ -53,9 +53,9 @@ export interface LogWriterOptions {
   encode(event: RunEvent): readonly string[]
   /**
    * Writes the end, in one transaction with what was still to be written; again where that fails. The result is there unless
-   * the run failed.
+   * the run failed. `told` is all that it has told.
    */
-  finish(tx: Transaction, event: FinishEvent | ErrorEvent, result: RunResult | undefined): void
+  finish(tx: Transaction, event: FinishEvent | ErrorEvent, result: RunResult | undefined, told: Fold): void
   /** Told once of an end that cannot be written, which is tried again until it can. */
   onStuck(error: unknown): void
 }
@@ -341,7 +341,7 @@ class LogWriter implements LogWriting {
       // The end is one more entry.
       if (this.#done(tx) > this.#buffer.length) return
       if (this.#options.isOurs?.(tx) !== false) this.#append(tx, this.#buffer)
-      finish(tx, event, result)
+      finish(tx, event, result, this.#fold)
     }
     let isStored = false
     for (let tries = 0; !isStored; tries++) {

@@ -10,10 +10,12 @@ import type {
   FinishReason,
   InputRequest,
   Kind,
+  RunInput,
   RunResult,
 } from '../agents/contract.ts'
 import type { SessionKey } from '../agents/memory.ts'
 import { type Document, PREFIX_LENGTH, type Reader } from '../state/store.ts'
+import type { RunNumbers } from './numbers.ts'
 
 /** Where a run stands. Only `running` changes. */
 export type RunStatus = 'running' | 'completed' | 'input_required' | 'failed' | 'cancelled'
@@ -27,8 +29,10 @@ export const RUN_STATUSES: readonly RunStatus[] = [
   'cancelled',
 ]
 
-/** A stored run, as clients read it. It never holds a provider key. */
-export interface RunRecord {
+/**
+ * A stored run, as clients read it. It never holds a provider key. The numbers are there with `runs.measure`, once the run has ended.
+ */
+export interface RunRecord extends RunNumbers {
   readonly id: string
   readonly kind: Kind
   readonly name: string
@@ -42,6 +46,8 @@ export interface RunRecord {
   readonly userId?: string | undefined
   /** Once the run has ended without failing. */
   readonly result?: RunResult | undefined
+  /** What it was asked with, if `include=input` asks for it and the service keeps it (`runs.keepInput`). Without keys. */
+  readonly input?: RunInput | undefined
   /** What the run still waits for. Absent once all is answered. */
   readonly requests?: readonly InputRequest[] | undefined
   /** The run whose requests were answered for this one. */
@@ -52,12 +58,16 @@ export interface RunRecord {
    * Its owner goes on with it at `POST /runs/:id/resume`: it was interrupted, or all is answered and it needs a key that is not kept.
    */
   readonly resumable?: true | undefined
+  /**
+   * How it was asked for, with `runs.measure`: `http` (its answer is JSON), `sse`, `socket`, or the name of a plugin, such as `mcp`.
+   */
+  readonly transport?: string | undefined
   /** Once the run has failed; masked in production. */
   readonly error?: { readonly code: string; readonly message: string } | undefined
 }
 
 /** A record as lists show it. */
-export type RunSummary = Omit<RunRecord, 'result' | 'requests'>
+export type RunSummary = Omit<RunRecord, 'result' | 'requests' | 'input'>
 
 /** A record as an administrator finds it. */
 export interface FoundRun extends RunSummary {

@@ -13,6 +13,7 @@ import { FEEDBACK } from './feedback.ts'
 import type { FileKeeper } from './files.ts'
 import type { HostSettings } from './host.ts'
 import { endJournal, forgetJournal } from './journal.ts'
+import type { RunNumbers } from './numbers.ts'
 import { ended, KEYS, RESULTS, RUNNING, RUNS, type StoredRun, toDocument } from './record.ts'
 import type { Retained } from './retention-of.ts'
 import { dropWaiting, type Notes, putWaiting, type Waiting } from './waiting.ts'
@@ -48,6 +49,8 @@ export interface RunEnd {
   /** What is kept of its work stays, since the store is emptied when the run leaves. */
   readonly keepsJournal?: boolean | undefined
   readonly approvals?: Notes | undefined
+  /** What the run took and used, if the service measures runs. */
+  readonly numbers?: RunNumbers | undefined
 }
 
 /** Seals the log of a running run and updates its record; false, and nothing is written, where it has ended before. */
@@ -62,6 +65,7 @@ export function sealRun(
     waiting,
     approvals,
     instance,
+    numbers,
     resumable = false,
     keepsJournal = false,
   }: RunEnd,
@@ -72,7 +76,11 @@ export function sealRun(
   if (stored?.record.status !== 'running' || (instance ?? stored.instance) !== stored.instance) return false
   if (tx.append(id, json, true) === undefined) return false
   const expiresAt = tx.now + keepMs
-  const record = { ...ended(stored.record, event), ...(resumable && { resumable: true as const }) }
+  const record = {
+    ...ended(stored.record, event),
+    ...numbers,
+    ...(resumable && { resumable: true as const }),
+  }
   const document = toDocument({ ...stored, record }, expiresAt)
   // What someone may still ask for, and what goes on from another run (its answers would start it again), leaves last.
   const isFirst = stored.keyId === null && waiting === undefined && stored.record.continuedFrom === undefined

@@ -194,8 +194,8 @@ const ENDS = ['canceled', 'completed', 'completed', 'completed', 'failed', 'inpu
 /** How long a store is out: less than anyone's patience, that of requests, and that of runs. */
 const OUTAGES_MS = [200, 3000, 40_000]
 
-/** `step`: of the calls at which it may fail, each so many. */
-function outageCases(make: () => NearStore, step: number): void {
+/** `step`: of the calls at which it may fail, each so many. `seeds`: so many times at random. */
+function outageCases(make: () => NearStore, { step, seeds }: { step: number; seeds: number }): void {
   it.each(OUTAGES_MS)('at each call in turn, for %i ms', { timeout: 120_000 }, async ms => {
     const all = outages()
     const whole = make()
@@ -229,7 +229,7 @@ function outageCases(make: () => NearStore, step: number): void {
   })
 
   it('at random, again and again', { timeout: 120_000 }, async () => {
-    for (let seed = 1; seed <= 100; seed++) {
+    for (let seed = 1; seed <= seeds; seed++) {
       const inner = make()
       const storm = storms(seed)
       const host = faultyHost(inner, storm.failing)
@@ -255,11 +255,12 @@ function outageCases(make: () => NearStore, step: number): void {
   })
 }
 
-describe('tasks over a store that fails: memory', () => outageCases(() => memoryStore(), 2))
+describe('tasks over a store that fails: memory', () =>
+  outageCases(() => memoryStore(), { step: 5, seeds: 60 }))
 
 // Whoever asks a store is the same code for both.
 describe('tasks over a store that fails: SQLite', ELSEWHERE, () => {
-  outageCases(() => sqlStore(openDatabase(':memory:')), 12)
+  outageCases(() => sqlStore(openDatabase(':memory:')), { step: 37, seeds: 20 })
 })
 
 describe('a task over a store that fails', () => {

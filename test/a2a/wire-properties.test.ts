@@ -281,7 +281,7 @@ describe.each(named)('whatever is sent to %s', (_, dialect) => {
         }, valid)
         readsOrRefuses(dialect.wire, changed)
       }),
-      { numRuns: 5000 },
+      { numRuns: 2000 },
     )
   })
 })

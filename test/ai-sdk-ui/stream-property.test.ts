@@ -157,7 +157,8 @@ const renumbered = (event: RunEvent): RunEvent =>
     ? { ...event, text: event.text.replace('<', '<1000') }
     : event
 
-const RUNS = { numRuns: 150 }
+/** For each of four versions of the client. */
+const RUNS = { numRuns: 60 }
 
 describe.each(CLIENTS)('a chat of AI SDK $version', client => {
   it('shows any run with any end', async () => {

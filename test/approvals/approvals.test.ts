@@ -120,6 +120,7 @@ describe('a run that waits for a key', () => {
     const asker = (owner: string, key?: string) => ({
       owner,
       ip: undefined,
+      transport: 'http',
       isIsolated: false,
       apiKeys: () => (key === undefined ? undefined : { openai: key }),
       credentials: () => [],

@@ -53,6 +53,8 @@ describe('a run that was cut off', () => {
 
   it('runs again from the beginning, each time it is asked', async () => {
     const { client, id, at } = await cut()
+    expect(await client.runs.get(id)).not.toHaveProperty('input')
+    expect((await client.runs.get(id, { include: 'input' })).input).toEqual(expect.any(String))
     const [one, other] = [await client.runs.retry(id, { apiKey }), await client.runs.retry(id, { apiKey })]
     expect((await one.result()).text).toBe('AB')
     expect((await other.result()).text).toBe('AB')

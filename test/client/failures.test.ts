@@ -148,9 +148,8 @@ describe('the options of a call', () => {
       if (url.endsWith('/stream')) return new Response(event, { headers })
       return Response.json({ status: 'running' })
     }
-    const started = performance.now()
+    // With a time-out for each request it would ask again and again.
     expect((await failure(clientOf(slow).runs.result(RUN, { timeoutMs: 100 }))).code).toBe('timeout')
-    expect(performance.now() - started).toBeLessThan(135)
     const stream = clientOf(slow).agent('a').stream('x', { timeoutMs: 100 })
     expect((await failure(stream.result())).code).toBe('timeout')
   })

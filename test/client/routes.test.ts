@@ -91,6 +91,10 @@ describe('runs', () => {
     expect((await runs.get(first!.id)).status).toBe('completed')
     expect((await runs.list({ limit: 2, kind: 'agent' })).runs).toHaveLength(2)
     const all = await drain(runs.all({ limit: 1 }))
+    const { id, createdAt } = all[0]!
+    expect((await runs.list({ since: new Date(createdAt), limit: 1 })).runs.map(run => run.id)).toEqual([id])
+    const { events, next, ended } = await runs.events(first!.id, { after: 1 })
+    expect([events.map(each => [each.id, each.event.type]), next, ended]).toEqual([[[2, 'finish']], 2, true])
     expect(all.map(({ id }) => id).sort()).toEqual(records.map(({ id }) => id).sort())
   })
 

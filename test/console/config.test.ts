@@ -124,6 +124,17 @@ describe('who may use it', () => {
     expect(await config.json()).toMatchObject({ production: true, identity: null, prefix: '/api' })
   })
 
+  it('is told whom the middleware has found', async () => {
+    const tokens = { one: { id: 'ada', scopes: ['operator'] }, two: 'bob' }
+    const console = webConsole({
+      authenticate: (_, identity) => (identity?.scopes?.includes('operator') ? identity : undefined),
+    })
+    const { get } = served(console, { production: true, middleware: [bearerAuth({ tokens })] })
+    const config = await get('/api/console/config', { authorization: 'Bearer one' })
+    expect(await config.json()).toMatchObject({ identity: { id: 'ada', scopes: ['operator'] } })
+    expect((await get('/api/console/config', { authorization: 'Bearer two' })).status).toBe(401)
+  })
+
   it('is only this machine without it', async () => {
     const { get } = served()
     expect((await get('/api/console/config')).status).toBe(200)

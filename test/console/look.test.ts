@@ -4,11 +4,12 @@ import { definitionOf, type Typed } from '../../console/admin/definition.ts'
 import { type Inbox, inboxAfter, placed } from '../../console/approvals/inbox.ts'
 import { factsOf } from '../../console/cards/card.ts'
 import { filtersOf, queryOf } from '../../console/runs/filters.ts'
-import { columnsOf, merged, type ShownRun, tookMs } from '../../console/runs/numbers.ts'
+import { columnsOf, merged, tookMs } from '../../console/runs/numbers.ts'
 import { saidOf } from '../../console/sessions/said.ts'
 import { age, typedValue, visible } from '../../console/text.ts'
 import { ROW, windowOf } from '../../console/window.ts'
 import type { Waiting } from '../../src/approvals/inbox.ts'
+import type { RunSummary } from '../../src/client/index.ts'
 import { Agent, agentCard } from '../../src/index.ts'
 
 describe('the window of a long list', () => {
@@ -56,7 +57,7 @@ describe('filters of runs', () => {
   })
 })
 
-const run = (id: string, more: Partial<ShownRun> = {}): ShownRun => ({
+const run = (id: string, more: Partial<RunSummary> = {}): RunSummary => ({
   id,
   kind: 'agent',
   name: 'helper',
@@ -68,7 +69,7 @@ const run = (id: string, more: Partial<ShownRun> = {}): ShownRun => ({
 
 describe('numbers of runs', () => {
   it('are shown where a run has them', () => {
-    const titles = (runs: readonly ShownRun[]) => columnsOf(runs).map(({ title }) => title)
+    const titles = (runs: readonly RunSummary[]) => columnsOf(runs).map(({ title }) => title)
     expect(titles([])).toEqual([])
     expect(titles([run('a', { status: 'running' })])).toEqual([])
     expect(titles([run('a')])).toEqual(['Took'])

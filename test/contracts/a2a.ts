@@ -4,6 +4,7 @@ import { answerBoundCases, answerCases } from './a2a/answers.ts'
 import { boundCases, failureCases, requestBoundCases, timeoutCases } from './a2a/bounds.ts'
 import { cardCases } from './a2a/cards.ts'
 import { choosingCases } from './a2a/choosing.ts'
+import { twoTongues } from './a2a/client.ts'
 import { clientCases } from './a2a/clients.ts'
 import { capabilityCases, envelopeCases, inputCases } from './a2a/envelope.ts'
 import { extendedCases } from './a2a/extended.ts'
@@ -58,13 +59,42 @@ export function a2aContract(deploy: Deploy): void {
   describe('A2A with little time', () => timeoutCases(served(() => deploy('short'))))
 }
 
-/** A short check that a runtime serves A2A: the stock clients, and the streams. */
+/** What the contract says of where tasks are kept. Each way to say it is asked of other deployments, so here are two. */
+export function a2aStateContract(deploy: Deploy): void {
+  describe('tasks', () => {
+    const server = served(() => deploy('usual'))
+    describe.concurrent('over loopback', () => {
+      taskCases(server, twoTongues)
+      answerCases(server, twoTongues)
+      streamCases(server, twoTongues)
+      listCases(server, twoTongues)
+      ownerCases(server, twoTongues)
+      failureCases(server, twoTongues)
+    })
+    racingCases(server, 100)
+    canaryCases(server)
+  })
+
+  describe('with narrow bounds', () =>
+    boundCases(
+      served(() => deploy('tight')),
+      twoTongues,
+    ))
+  describe('push notifications', () => pushCases(served(() => deploy('full'))))
+  describe('with little time', () =>
+    timeoutCases(
+      served(() => deploy('short')),
+      twoTongues,
+    ))
+}
+
+/** A short check that a runtime serves A2A: the stock clients, and the streams of each generation and binding. */
 export function a2aSmoke(deploy: Deploy): void {
   describe('A2A', () => {
     const server = served(() => deploy('usual'))
     describe.concurrent('over loopback', () => {
       clientCases(server)
-      streamCases(server)
+      streamCases(server, twoTongues)
     })
   })
 }

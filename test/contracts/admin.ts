@@ -19,3 +19,10 @@ export function adminContract(
     describe('administrators', () => guardingCases(server))
   })
 }
+
+/** What the contract says of the store. */
+export function adminStateContract(deploy: () => Promise<Deployment>): void {
+  const server = served(deploy)
+  describe('tool servers', () => managingCases(server))
+  describe('administrators', () => guardingCases(server))
+}

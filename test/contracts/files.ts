@@ -6,13 +6,18 @@ import { keepingCases } from './files/keeping.ts'
 import { served } from './served.ts'
 
 export function filesContract(deploy: Deploy): void {
-  describe.concurrent('in the state', () => keepingCases(served(() => deploy('usual'))))
+  filesStateContract(deploy)
   describe.concurrent('in a store of one’s own', () => keepingCases(served(() => deploy('own'))))
+  describe('with a short life, in a store of one’s own', () =>
+    deletingOwnCases(served(() => deploy('own-brief'))))
+}
+
+/** What holds of files in the state. */
+export function filesStateContract(deploy: Deploy): void {
+  describe.concurrent('in the state', () => keepingCases(served(() => deploy('usual'))))
   describe('with a short life', () => {
     const server = served(() => deploy('brief'))
     deletingCases(server)
     deletingTurnCases(server)
   })
-  describe('with a short life, in a store of one’s own', () =>
-    deletingOwnCases(served(() => deploy('own-brief'))))
 }

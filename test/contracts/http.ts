@@ -39,6 +39,25 @@ export function httpContract(start: () => Promise<Runtime>, host: Host = {}): vo
   describe('an agent that is hostile', () => hostileCases(server))
 }
 
+/** What of the contract a framework before the handler may change: requests, bodies, answers, and clients that leave. Gives the server. */
+export function httpConnectionContract(start: () => Promise<Runtime>, host: Host = {}): () => Runtime {
+  const server = served(start)
+  describe.concurrent('over HTTP', () => {
+    connectionCases(server)
+    runCases(server)
+    conversationCases(server)
+    refusalCases(server, host)
+    hostCases(server, host)
+    surroundingCases(server, host)
+    keyCases(server)
+    toolCases(server)
+    uploadCases(server)
+    if (!host.readsBodies) unreadCases(server)
+  })
+  describe('the log', () => logCases(server, host))
+  return server
+}
+
 /** A short check that a handler is served. */
 export function smokeContract(start: () => Promise<Runtime>): void {
   smokeCases(served(start))

@@ -29,18 +29,20 @@ interface Differences {
   readonly slowness?: number
   /** How many runs are cancelled as they end, and how many are answered by two. */
   readonly races?: number
+  /** How often many ask for one run at the same instant. */
+  readonly rounds?: number
 }
 
 /** The whole contract. */
 export function runHostContract(
   make: MakeHost,
-  { atOnce = 100, countsAll = true, slowness = 1, races = 1000 }: Differences = {},
+  { atOnce = 100, countsAll = true, slowness = 1, races = 1000, rounds = 100 }: Differences = {},
 ): void {
   describe('with its defaults', () => {
     const hosted = within(make, {})
     describe('a run', () => lifeCases(hosted))
     describe('owners', () => ownerCases(hosted))
-    describe('an idempotency key', () => keyCases(hosted, atOnce))
+    describe('an idempotency key', () => keyCases(hosted, { atOnce, rounds }))
     describe('followers', () => followCases(hosted))
     describe('a follower that leaves', () => leaveCases(hosted))
     describe('lists', () => listCases(hosted))

@@ -10,6 +10,8 @@ import { correctionCases } from './runs/corrections.ts'
 import { cuttingCases } from './runs/cutting.ts'
 import { followingCases } from './runs/following.ts'
 import { cancelOnLeaveCases, continueCases, graceCases } from './runs/leaving.ts'
+import { liveCases } from './runs/live.ts'
+import { numberCases } from './runs/numbers.ts'
 import { ownerCases } from './runs/owners.ts'
 import { repeatingCases } from './runs/repeating.ts'
 import type { SettingsName } from './runs/service.ts'
@@ -35,6 +37,7 @@ export function runsContract(deploy: Deploy, { cutEvents = 50, ...host }: RunsHo
       followingCases(server, host)
       answerCases(server)
       ownerCases(server)
+      describe('GET /runs as it changes', () => liveCases(server))
       repeatingCases(server)
       canaryCases(server)
       correctionCases(server)
@@ -55,6 +58,7 @@ export function runsContract(deploy: Deploy, { cutEvents = 50, ...host }: RunsHo
   describe('with `runs.disconnect` continue', () => {
     const server = served(() => deploy('continue'))
     describe.concurrent('a client that leaves', () => continueCases(server))
+    describe.concurrent('a run that is measured', () => numberCases(server))
   })
 
   describe('with `runs.disconnect` and a time of grace', () => {
@@ -64,4 +68,29 @@ export function runsContract(deploy: Deploy, { cutEvents = 50, ...host }: RunsHo
 
   describe('with narrow bounds', () => boundCases(served(() => deploy('tight'))))
   describe('with little time and room', () => shortCases(served(() => deploy('short'))))
+}
+
+/** What the contract says of a runtime: of its requests and streams, of large rows, and of clients that leave. */
+export function runsConnectionContract(deploy: Deploy, host: Host = {}): void {
+  describe('stored runs', () => {
+    const server = served(() => deploy('usual'))
+    describe.concurrent('over HTTP', () => {
+      followingCases(server, host)
+      repeatingCases(server)
+      describe('a run whose clients leave', () => cancelOnLeaveCases(server))
+    })
+    cuttingCases(server, 50)
+    sizeCases(server)
+    describe('the log', () => runLogCases(server))
+  })
+
+  describe('with `runs.disconnect` continue', () => {
+    const server = served(() => deploy('continue'))
+    describe.concurrent('a client that leaves', () => continueCases(server))
+  })
+
+  describe('with `runs.disconnect` and a time of grace', () => {
+    const server = served(() => deploy('grace'))
+    describe.concurrent('a client that leaves', () => graceCases(server))
+  })
 }

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import * as agents from '../../examples/agents.ts'
 import { home } from '../../examples/home.ts'
 import { ndjson } from '../../examples/ndjson.ts'
+import { webConsole } from '../../src/console/plugin.ts'
 import { createHandler, MetricsExporter, Registry } from '../../src/index.ts'
 import { openai } from '../../src/openai/plugin.ts'
 
@@ -13,7 +14,7 @@ const handler = createHandler({
   gateway: true,
   metricsExporter: new MetricsExporter(),
   swagger: { enabled: true, assets: () => new Response() },
-  plugins: [ndjson(), openai()],
+  plugins: [ndjson(), openai(), webConsole()],
   logger: false,
 })
 const ask = (path: string, init?: RequestInit) => handler(new Request(`http://127.0.0.1${path}`, init))

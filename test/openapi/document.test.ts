@@ -151,6 +151,7 @@ describe('the OpenAPI document', () => {
       '/v1/runs',
       '/v1/runs/{id}',
       '/v1/runs/{id}/stream',
+      '/v1/runs/{id}/events',
       '/v1/runs/{id}/answers',
       '/v1/runs/{id}/resume',
       '/v1/runs/{id}/retry',
@@ -633,6 +634,8 @@ describe('the server', async () => {
       await ask('/api/agents/echo/run', { method: 'POST', body: form }),
     )
     await expectDocumented('/api/runs/{id}/stream', 'get', await ask(`/api/runs/${id}/stream`))
+    await expectDocumented('/api/runs/{id}/events', 'get', await ask(`/api/runs/${id}/events?limit=1`))
+    await expectDocumented('/api/runs/{id}/events', 'get', await ask(`/api/runs/${id}/events?limit=0`))
     await expectDocumented('/api/runs/{id}', 'get', await ask(`/api/runs/${id}`))
     await expectDocumented('/api/runs/{id}', 'get', await ask(`/api/runs/${crypto.randomUUID()}`))
     await expectDocumented(
@@ -704,6 +707,13 @@ describe('the server', async () => {
     }
     await expectDocumented('/api', 'get', await ask('/api'))
     await expectDocumented('/api/admin/toolkits', 'get', await ask('/api/admin/toolkits'))
+    const call = '/api/admin/tools/{id}/call'
+    await expectDocumented(call, 'post', await post('/api/admin/tools/nothing/call', { args: {} }))
+    await expectDocumented(
+      call,
+      'post',
+      await post('/api/admin/tools/multiply/call', { args: { a: 1, b: 2 } }),
+    )
     for (const one of ['empty', 'nothing']) {
       await expectDocumented('/api/admin/toolkits/{id}', 'get', await ask(`/api/admin/toolkits/${one}`))
     }

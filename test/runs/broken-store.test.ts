@@ -96,8 +96,8 @@ async function expectAllEnded(host: RunHost, inner: NearStore, ids: readonly str
 /** How long a store is out: less than anyone's patience, that of requests, and that of runs. */
 const OUTAGES_MS = [200, 3000, 40_000]
 
-/** `step`: of the calls at which it may fail, each so many. */
-function outageCases(make: () => NearStore, step: number): void {
+/** `step`: of the calls at which it may fail, each so many. `seeds`: so many times at random. */
+function outageCases(make: () => NearStore, { step, seeds }: { step: number; seeds: number }): void {
   it.each(OUTAGES_MS)('at each call in turn, for %i ms', { timeout: 120_000 }, async ms => {
     vi.useFakeTimers()
     const all = outages()
@@ -122,7 +122,7 @@ function outageCases(make: () => NearStore, step: number): void {
 
   it('at random, again and again', { timeout: 120_000 }, async () => {
     vi.useFakeTimers()
-    for (let seed = 1; seed <= 100; seed++) {
+    for (let seed = 1; seed <= seeds; seed++) {
       const inner = make()
       const storm = storms(seed)
       const host = hostOver(inner, storm.failing)
@@ -154,11 +154,12 @@ function outageCases(make: () => NearStore, step: number): void {
   })
 }
 
-describe('stored runs over a store that fails: memory', () => outageCases(() => memoryStore(), 2))
+describe('stored runs over a store that fails: memory', () =>
+  outageCases(() => memoryStore(), { step: 5, seeds: 60 }))
 
 // Whoever asks a store is the same code for both.
 describe('stored runs over a store that fails: SQLite', ELSEWHERE, () => {
-  outageCases(() => sqlStore(openDatabase(':memory:')), 8)
+  outageCases(() => sqlStore(openDatabase(':memory:')), { step: 25, seeds: 20 })
 })
 
 describe('a run over a store that fails', () => {

@@ -93,6 +93,10 @@ describe.each(stores.slice(0, 2))('a filter in %s', (_, make) => {
     [{ sessionId: 's-7', status: 'completed' }, 0],
     [{ name: 'never' }, 0],
     [{ name: 'echo', status: 'running' }, 0],
+    [{ since: 2304 }, 100],
+    [{ until: 104 }, 103],
+    [{ since: 1000, until: 1300 }, 300],
+    [{ since: 1000, until: 1300, kind: 'team' }, 204],
   ])('%j has no page that is short but the last one', (query, count) => {
     const store = make()
     fill(store)

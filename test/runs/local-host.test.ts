@@ -20,12 +20,15 @@ describe('createLocalHost over memory', () => {
   })
 })
 
+/** For stores that take longer than memory, where the order of calls is the same or is drawn anew. */
+const FEWER = { atOnce: 20, races: 200, rounds: 30 }
+
 describe('createLocalHost over SQLite', ELSEWHERE, () => {
   runHostContract(async settings => {
     const folder = await newFolder()
     const store = sqlStore(openDatabase(join(folder.path, 'runs.db')))
     return localHost(store, settings, { stored: folder.contents, close: folder.remove })
-  })
+  }, FEWER)
 })
 
 describe('createLocalHost over a store that answers late', () => {
@@ -34,7 +37,7 @@ describe('createLocalHost over a store that answers late', () => {
       const store: Recorded = recorded(lateStore())
       return localHost(store, settings, { stored: async () => store.written(), close: async () => {} })
     },
-    { atOnce: 20, slowness: 4 },
+    { ...FEWER, slowness: 4 },
   )
 })
 

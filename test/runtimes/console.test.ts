@@ -2,9 +2,10 @@
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { consoleContract } from '../contracts/console.ts'
 import { served } from '../contracts/served.ts'
 import { HAS_BROWSER, hostsOf, launch, violationsOf, visit } from './browser.ts'
-import { startNode, startWrangler } from './harness.ts'
+import { startBun, startDeno, startNode, startWorkerd, startWrangler } from './harness.ts'
 
 let browser: Browser
 beforeAll(async () => {
@@ -12,21 +13,13 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
-describe.skipIf(!HAS_BROWSER).each([
+describe.each([
   ['Node', () => startNode('test/runtimes/entries/console-node.ts')],
+  ['Bun', () => startBun('test/runtimes/entries/console-bun.ts')],
+  ['Deno', () => startDeno('test/runtimes/entries/console-deno.ts', { names: ['DATABASE', 'SETTINGS'] })],
+  ['workerd', () => startWorkerd('test/runtimes/entries/console-workerd.ts')],
   ['the dev server', () => startWrangler()],
-])('the console of %s', (_, start) => {
-  const server = served(start)
-
-  it('shows the tools, with no complaint, no violation and no request to another host', async () => {
-    const { page, requests, complaints } = await visit(browser, `${server().url}/api/console#/tools`)
-    await page.getByRole('heading', { name: 'Tools' }).waitFor()
-    await page.getByText('arithmetic').first().waitFor()
-    expect(await violationsOf(page)).toEqual([])
-    expect(hostsOf(requests)).toEqual(new Set([new URL(server().url).host]))
-    expect(complaints).toEqual([])
-  })
-})
+])('%s', (_, start) => consoleContract(start))
 
 describe.skipIf(!HAS_BROWSER)('metrics', () => {
   const server = served(() => startNode('test/runtimes/entries/console-node.ts'))

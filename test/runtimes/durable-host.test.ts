@@ -29,6 +29,7 @@ function durableHost({ open, ask }: ReturnType<typeof door>): RunHost {
     resume: (id, viewer, request) => ask({ method: 'resume', id, viewer, request }),
     asked: (id, viewer) => ask({ method: 'asked', id, viewer }),
     get: (id, viewer) => ask({ method: 'get', id, viewer }),
+    events: (id, viewer, query) => ask({ method: 'events', id, viewer, query }),
     wait: (id, viewer) => ask({ method: 'wait', id, viewer }),
     cancel: (id, viewer) => ask({ method: 'cancel', id, viewer }),
     delete: (id, viewer) => ask({ method: 'delete', id, viewer }),
@@ -100,7 +101,7 @@ async function make(
 }
 
 describe('durableState', () => {
-  runHostContract(make, { atOnce: 10, countsAll: false, races: 250 })
+  runHostContract(make, { atOnce: 10, countsAll: false, races: 100, rounds: 30 })
 
   it('counts runs at work, though what counts them has left memory', async () => {
     const { host, crashIndex, close } = await make({ maxRunning: 3, maxRunningPerOwner: 2 })

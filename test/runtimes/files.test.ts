@@ -1,17 +1,14 @@
 import { describe } from 'vitest'
-import { filesContract } from '../contracts/files.ts'
+import { filesContract, filesStateContract } from '../contracts/files.ts'
 import { ELSEWHERE } from '../tags.ts'
-import { type Deploy, deploymentsOf } from './deployments.ts'
+import { deploymentsOf } from './deployments.ts'
 
 const { nodeInMemory, node, bun, deno, workerd } = deploymentsOf('files')
 
-const deployments: Readonly<Record<string, Deploy>> = {
-  'Node, in SQLite': node,
-  'Bun, in SQLite': bun,
-  'Deno, in SQLite': deno,
-  'workerd, in Durable Objects': workerd,
-}
-
 describe('Node, in memory', () => filesContract(nodeInMemory))
+describe('workerd, in Durable Objects', ELSEWHERE, () => filesContract(workerd))
 
-describe.each(Object.entries(deployments))('%s', ELSEWHERE, (_, deploy) => filesContract(deploy))
+// A store of one's own knows no database.
+const databases = { 'Node, in SQLite': node, 'Bun, in SQLite': bun, 'Deno, in SQLite': deno }
+
+describe.each(Object.entries(databases))('%s', ELSEWHERE, (_, deploy) => filesStateContract(deploy))

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { killing, STARTS } from './kills.ts'
 
 const CASES = [
-  ['Node', 15, 1],
-  ['Node', 10, 2],
+  ['Node', 10, 1],
+  ['Node', 6, 2],
   ['Bun', 4, 1],
   ['Deno', 4, 1],
 ] as const

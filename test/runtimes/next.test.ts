@@ -1,5 +1,6 @@
 /**
- * A real Next.js, built and started: the contracts in its Node runtime and in its Edge runtime, and the example.
+ * A real Next.js, built and started: the contracts in its Node runtime and in its Edge runtime, and the example. Of HTTP, stored
+ * runs and A2A it is asked what Next may change: requests, bodies, answers, streams, and clients that leave.
  *
  * Left out, for Next decides it before any route handler is asked (docs/deploy-next.md): paths with broken percent-encoding,
  * WebSockets, and in the Edge runtime bodies that never end. Stored runs, and with them A2A's tasks and the socket, have
@@ -13,6 +14,7 @@ import { adminContract } from '../contracts/admin.ts'
 import { agUiContract } from '../contracts/ag-ui.ts'
 import { aiSdkUiContract } from '../contracts/ai-sdk-ui.ts'
 import { clientContract, clientServer } from '../contracts/client.ts'
+import { consoleContract } from '../contracts/console.ts'
 import {
   clientOf,
   connected,
@@ -26,14 +28,14 @@ import {
 import { runCases } from '../contracts/gateway/runs.ts'
 import { NARROW } from '../contracts/gateway/service.ts'
 import { ask, expectProblem, jsonRequest, post, run } from '../contracts/http/client.ts'
-import { httpContract } from '../contracts/http.ts'
+import { httpConnectionContract } from '../contracts/http.ts'
 import { leavingCases } from '../contracts/mcp/leaving.ts'
 import { tellingCases } from '../contracts/mcp/telling.ts'
 import { shortCases } from '../contracts/mcp-clients/ways.ts'
 import { countingCases } from '../contracts/metrics/counting.ts'
 import { aiContract } from '../contracts/model-agent.ts'
 import { accept, cancel, get } from '../contracts/runs/client.ts'
-import { runsContract } from '../contracts/runs.ts'
+import { runsConnectionContract } from '../contracts/runs.ts'
 import { served } from '../contracts/served.ts'
 import { connecting, legacy, modern } from '../frameworks/mcp-clients/client-2.ts'
 import { expectInterrupted, following } from './neighbours.ts'
@@ -55,8 +57,8 @@ afterAll(async () => {
 const deploy = (ENTRY: string) => (SETTINGS: string) => apps.start('node', { ENTRY, SETTINGS })
 
 describe('a Node route', () => {
-  httpContract(() => deploy('http')(''), { decodesPaths: true })
-  runsContract(deploy('runs'), { decodesPaths: true })
+  httpConnectionContract(() => deploy('http')(''), { decodesPaths: true })
+  runsConnectionContract(deploy('runs'), { decodesPaths: true })
   a2aSmoke(deploy('a2a'))
   describe('AG-UI', () => agUiContract(deploy('ag-ui')))
   describe('MCP', () => {
@@ -186,9 +188,11 @@ describe('the gateway with `trustProxy` in a Node route', () => {
   })
 })
 
+describe('a Node route with the console', () => consoleContract(() => deploy('console')('')))
+
 describe('an Edge route', () => {
-  const server = served(() => apps.start('edge'))
-  httpContract(() => apps.start('edge'), { decodesPaths: true, readsBodies: true, logsLeaving: true })
+  const host = { decodesPaths: true, readsBodies: true, logsLeaving: true }
+  const server = httpConnectionContract(() => apps.start('edge'), host)
 
   it('refuses stored runs, which have no memory to share', async () => {
     const answer = await post(server, '/api/agents/echo/run', { input: 'x', background: true })

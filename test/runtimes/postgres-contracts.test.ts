@@ -1,10 +1,10 @@
 /** The contracts of all that is kept, in PostgreSQL. */
 import { afterAll, beforeAll, describe } from 'vitest'
-import { a2aContract } from '../contracts/a2a.ts'
-import { adminContract } from '../contracts/admin.ts'
+import { a2aStateContract } from '../contracts/a2a.ts'
+import { adminStateContract } from '../contracts/admin.ts'
 import { approvalsContract } from '../contracts/approvals.ts'
-import { filesContract } from '../contracts/files.ts'
-import { gatewayContract } from '../contracts/gateway.ts'
+import { filesStateContract } from '../contracts/files.ts'
+import { gatewayStateContract } from '../contracts/gateway.ts'
 import { countingCases } from '../contracts/metrics/counting.ts'
 import { runsContract } from '../contracts/runs.ts'
 import { served } from '../contracts/served.ts'
@@ -23,16 +23,15 @@ const deploy = (name: string) => inPostgres(name, () => server)
 
 describe('Node, in PostgreSQL', ELSEWHERE, () => {
   describe('stored runs', () => runsContract(deploy('runs')))
-  describe('A2A', () => a2aContract(deploy('a2a')))
-  describe('the event socket', () => gatewayContract(deploy('gateway')))
+  describe('A2A', () => a2aStateContract(deploy('a2a')))
+  describe('the event socket', () => gatewayStateContract(deploy('gateway')))
   describe('sessions', () => sessionsContract(deploy('sessions')))
   describe('approvals', () => approvalsContract(deploy('approvals')))
-  describe('files', () => filesContract(deploy('files')))
+  describe('files', () => filesStateContract(deploy('files')))
+  describe('admin', () => adminStateContract(() => deploy('admin')('')))
   describe('metrics', () =>
     countingCases(
       served(() => deploy('metrics')('')),
       400,
     ))
 })
-
-adminContract('Node, in PostgreSQL', () => deploy('admin')(''), ELSEWHERE)

@@ -31,8 +31,9 @@ const supervisor = fileURLToPath(new URL('supervise.ts', import.meta.url))
 /** Where Node keeps what it has compiled: most of the work of a start is to compile the same modules. */
 const compiled = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url))
 
-// The test runner's own variables would change the served program.
-const ofTheRunner = /^(VITEST.*|NODE_ENV|NODE_OPTIONS|NODE_V8_COVERAGE|TEST|DEV|PROD|SSR|MODE|BASE_URL)$/
+// The test runner's own variables would change the served program. With coverage, it says that no process keeps what it compiles.
+const ofTheRunner =
+  /^(VITEST.*|NODE_ENV|NODE_OPTIONS|NODE_V8_COVERAGE|NODE_DISABLE_COMPILE_CACHE|TEST|DEV|PROD|SSR|MODE|BASE_URL)$/
 
 function environment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !ofTheRunner.test(name))

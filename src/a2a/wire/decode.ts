@@ -6,9 +6,9 @@
 
 import * as v from 'valibot'
 import { MAX_PARTS } from '../../runs/input.ts'
-import { list, validate } from '../../validation.ts'
+import { list, moment, validate } from '../../validation.ts'
 import type { GetRequest, ListRequest, Message, Part, TaskRequest, TaskState } from '../model.ts'
-import { anyObject, moment, oneOf, optionalText, queryFlag, required, texts } from './fields.ts'
+import { anyObject, oneOf, optionalText, queryFlag, required, texts } from './fields.ts'
 import { orEmpty, type RecordOf } from './record.ts'
 import type { Wire } from './wire.ts'
 

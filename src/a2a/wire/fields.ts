@@ -103,21 +103,3 @@ function standardBase64(value: string): string | undefined {
   const isBase64 = /^[A-Za-z0-9+/]*$/.test(digits) && digits.length % 4 !== 1
   return isBase64 ? digits.padEnd(Math.ceil(digits.length / 4) * 4, '=') : undefined
 }
-
-const TIMESTAMP = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/
-
-/** A time in the form of RFC 3339. The output is milliseconds since 1970 (specification, section 5.6.1). */
-export const moment: v.GenericSchema<unknown, number> = v.pipe(
-  text,
-  v.transform(millisecondsOf),
-  v.number('must be a timestamp such as 2026-01-31T12:00:00.000Z'),
-)
-
-function millisecondsOf(value: string): number | undefined {
-  const [, year, month, day] = TIMESTAMP.exec(value) ?? []
-  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
-  // Parsers may accept February 30 as March 2.
-  const isDay = date.getUTCDate() === Number(day) && date.getUTCMonth() === Number(month) - 1
-  const time = isDay ? Date.parse(value) : Number.NaN
-  return Number.isNaN(time) ? undefined : time
-}

@@ -4,14 +4,32 @@
  * @module
  */
 
-import type { ServableAgent, ServableLike, ServableTeam, ServableWorkflow } from '../../agents/contract.ts'
+import type {
+  InputHints,
+  ServableAgent,
+  ServableLike,
+  ServableTeam,
+  ServableWorkflow,
+} from '../../agents/contract.ts'
+import { shownSchema } from '../../agents/misfit.ts'
+import { examplesIn } from '../../agents/registry.ts'
+import { isObject } from '../../validation.ts'
 import { jsonReply } from '../../web/reply.ts'
 import type { Catalog } from '../catalog.ts'
 import type { Route } from '../context.ts'
+import type { JsonSchema } from '../json-schema.ts'
 import { joinPath } from '../router.ts'
 
+/** How something is to be asked, as far as it says. */
+interface HintSummary {
+  /** JSON Schema of the data that it takes. */
+  readonly inputSchema?: JsonSchema
+  /** Example prompts, at most 20. */
+  readonly examples?: readonly string[]
+}
+
 /** What a list tells of an agent; never its instructions or keys. */
-export interface AgentSummary {
+export interface AgentSummary extends HintSummary {
   readonly name: string
   readonly description: string | null
   /** Id of the model, where the agent tells. */
@@ -21,10 +39,22 @@ export interface AgentSummary {
   readonly tools: readonly string[]
   readonly hasStructuredOutput: boolean
   readonly capabilities: readonly string[]
+  /** JSON Schema of its structured output. */
+  readonly outputSchema?: JsonSchema
+  /** It takes corrections at `POST /agents/:name/corrections`. */
+  readonly corrections?: true
+}
+
+/** What lists show depends on. */
+export interface ListParts {
+  /** Default: JSON Schema, and what libraries offer as JSON Schema. */
+  readonly toJsonSchema?: ((schema: unknown) => unknown) | undefined
+  /** Corrections are taken. */
+  readonly hasCorrections: boolean
 }
 
 /** What a list tells of a team. */
-export interface TeamSummary {
+export interface TeamSummary extends HintSummary {
   readonly name: string
   readonly description: string | null
   /** Names of the members. */
@@ -32,7 +62,7 @@ export interface TeamSummary {
 }
 
 /** What a list tells of a workflow. */
-export interface WorkflowSummary {
+export interface WorkflowSummary extends HintSummary {
   readonly name: string
   readonly description: string | null
   /** Names of the steps. */
@@ -40,7 +70,12 @@ export interface WorkflowSummary {
 }
 
 /** The four lists, under `prefix`. */
-export function listRoutes(prefix: string, catalog: Catalog): Route[] {
+export function listRoutes(
+  prefix: string,
+  catalog: Catalog,
+  { toJsonSchema = shownSchema, hasCorrections }: ListParts,
+): Route[] {
+  const shown = showing(toJsonSchema)
   const list = (path: string, content: () => unknown): Route => ({
     method: 'GET',
     path: joinPath(prefix, path),
@@ -49,25 +84,66 @@ export function listRoutes(prefix: string, catalog: Catalog): Route[] {
   })
   return [
     list('agents', () =>
-      catalog
-        .entries('agent')
-        .map(({ name, servable }) => agentSummary(name, servable as ServableLike<ServableAgent>)),
+      catalog.entries('agent').map(({ name, servable }) => ({
+        ...agentSummary(name, servable as ServableLike<ServableAgent>, shown),
+        ...(hasCorrections && takesCorrections(servable) && { corrections: true }),
+      })),
     ),
     list('teams', () =>
       catalog
         .entries('team')
-        .map(({ name, servable }) => teamSummary(name, servable as ServableLike<ServableTeam>)),
+        .map(({ name, servable }) => teamSummary(name, servable as ServableLike<ServableTeam>, shown)),
     ),
     list('workflows', () =>
       catalog
         .entries('workflow')
-        .map(({ name, servable }) => workflowSummary(name, servable as ServableLike<ServableWorkflow>)),
+        .map(({ name, servable }) =>
+          workflowSummary(name, servable as ServableLike<ServableWorkflow>, shown),
+        ),
     ),
     list('registry', () => catalog.names()),
   ]
 }
 
-function agentSummary(name: string, agent: ServableLike<ServableAgent>): AgentSummary {
+type Shown = (schema: unknown) => JsonSchema | undefined
+
+/** Most characters of a schema that is shown. */
+const MAX_SCHEMA_LENGTH = 65_536
+
+/** The schemas as they are shown, each made once. */
+function showing(toJsonSchema: (schema: unknown) => unknown): Shown {
+  const known = new WeakMap<object, JsonSchema | undefined>()
+  const make = (schema: object) => {
+    try {
+      const shown = toJsonSchema(schema)
+      const isShort = isObject(shown) && JSON.stringify(shown).length <= MAX_SCHEMA_LENGTH
+      return isShort ? shown : undefined
+    } catch {
+      // JSON Schema cannot say it.
+      return undefined
+    }
+  }
+  return schema => {
+    if (Object(schema) !== schema) return undefined
+    const key = schema as object
+    if (!known.has(key)) known.set(key, make(key))
+    return known.get(key)
+  }
+}
+
+function hintsOf({ input, examples: given }: InputHints, shown: Shown): HintSummary {
+  const inputSchema = shown(input)
+  const examples = examplesIn(given)
+  return { ...(inputSchema && { inputSchema }), ...(examples.length > 0 && { examples }) }
+}
+
+function takesCorrections(servable: object): boolean {
+  const { corrections } = servable as { readonly corrections?: unknown }
+  return corrections === true || typeof Object(corrections).add === 'function'
+}
+
+function agentSummary(name: string, agent: ServableLike<ServableAgent>, shown: Shown): AgentSummary {
+  const outputSchema = shown(agent.output)
   return {
     name,
     description: textIn(agent.description),
@@ -76,15 +152,23 @@ function agentSummary(name: string, agent: ServableLike<ServableAgent>): AgentSu
     tools: namesOf(agent.tools),
     hasStructuredOutput: agent.output !== undefined && agent.output !== null,
     capabilities: textsIn(agent.capabilities),
+    ...(outputSchema && { outputSchema }),
+    ...hintsOf(agent, shown),
   }
 }
 
-function teamSummary(name: string, team: ServableLike<ServableTeam>): TeamSummary {
-  return { name, description: textIn(team.description), members: namesOf(team.members) }
+function teamSummary(name: string, team: ServableLike<ServableTeam>, shown: Shown): TeamSummary {
+  const hints = hintsOf(team, shown)
+  return { name, description: textIn(team.description), members: namesOf(team.members), ...hints }
 }
 
-function workflowSummary(name: string, workflow: ServableLike<ServableWorkflow>): WorkflowSummary {
-  return { name, description: textIn(workflow.description), steps: namesOf(workflow.steps) }
+function workflowSummary(
+  name: string,
+  workflow: ServableLike<ServableWorkflow>,
+  shown: Shown,
+): WorkflowSummary {
+  const hints = hintsOf(workflow, shown)
+  return { name, description: textIn(workflow.description), steps: namesOf(workflow.steps), ...hints }
 }
 
 /** Text out of what another's code made; null where it is none. */

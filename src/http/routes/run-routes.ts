@@ -15,7 +15,13 @@ import { RequestAsker } from '../asker.ts'
 import type { Endpoint, RequestState, Route } from '../context.ts'
 import type { KeyReader } from '../key-headers.ts'
 import { joinPath } from '../router.ts'
-import { prefersAsync, type RunRequest, type RunRequestOptions, readRunRequest } from '../run-request.ts'
+import {
+  acceptsEvents,
+  prefersAsync,
+  type RunRequest,
+  type RunRequestOptions,
+  readRunRequest,
+} from '../run-request.ts'
 import { sseOfFollower, sseOfRun } from '../sse-encoder.ts'
 import type { StartedRun, StartRun } from '../start-run.ts'
 
@@ -120,10 +126,6 @@ export async function startedReply(
   const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
   const follower = await host.follow(id, state.owner, 0)
   return streamOfRun(counted(sseOfFollower(follower, tell), countStream), id)
-}
-
-function acceptsEvents(headers: Headers): boolean {
-  return headers.get('accept')?.includes('text/event-stream') ?? false
 }
 
 /** The answer of a run as JSON. */

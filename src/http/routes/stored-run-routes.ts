@@ -1,17 +1,22 @@
 /**
- * Stored runs: `GET /runs`, `GET /runs/:id`, `GET /runs/:id/stream` and `POST /runs/:id/cancel`.
+ * Stored runs: `GET /runs`, `GET /runs/:id`, `GET /runs/:id/stream`, `GET /runs/:id/events` and `POST /runs/:id/cancel`.
  *
  * @module
  */
 
-import { ServableError } from '../../errors.ts'
-import type { RunHost } from '../../runs/host.ts'
-import { parseRunQuery } from '../../runs/query.ts'
+import type { RunInput } from '../../agents/contract.ts'
+import { isServableError, ServableError } from '../../errors.ts'
+import type { RunHost, Viewer } from '../../runs/host.ts'
+import { pageToJson } from '../../runs/log-page.ts'
+import { parseEventQuery, parseRecordQuery, parseRunQuery } from '../../runs/query.ts'
 import type { RunRecord } from '../../runs/record.ts'
-import { jsonReply, type Reply } from '../../web/reply.ts'
+import { jsonReply, Reply } from '../../web/reply.ts'
 import { counted, SSE_HEADERS, type StreamCount } from '../../web/sse.ts'
-import type { Endpoint, RequestState, Route } from '../context.ts'
+import type { Answer, Endpoint, RequestState, Route } from '../context.ts'
+import { createLiveList, type OpenLiveList } from '../live-list.ts'
+import { LiveRuns } from '../live-runs.ts'
 import { joinPath, queryOf } from '../router.ts'
+import { acceptsEvents } from '../run-request.ts'
 import { sseOfFollower } from '../sse-encoder.ts'
 import { streamOfRun } from './run-routes.ts'
 
@@ -35,6 +40,7 @@ export function storedRunRoutes({
   countStream,
 }: FollowedRoutesOptions): Route[] {
   const path = joinPath(prefix, 'runs')
+  const openStream = createLiveList()
   const route = (method: Route['method'], suffix: string, endpoint: Endpoint): Route => ({
     method,
     path: `${path}${suffix}`,
@@ -42,9 +48,12 @@ export function storedRunRoutes({
     endpoint,
   })
   return [
-    route('GET', '', (request, state) => answerList(request, state, host, listAnonymous)),
-    route('GET', '/:id', async (_, state) => {
-      return jsonOfRecord(await host.get(runIdOf(state), state.owner))
+    route('GET', '', (request, state) => answerList(request, state, host, listAnonymous, openStream)),
+    route('GET', '/:id', async (request, state) => {
+      const id = runIdOf(state)
+      const { include } = parseRecordQuery(Object.fromEntries(queryOf(request.url)))
+      const record = await host.get(id, state.owner)
+      return jsonOfRecord(include ? { ...record, input: await inputOf(host, id, state.owner) } : record)
     }),
     route('GET', '/:id/stream', async (request, state) => {
       const id = runIdOf(state)
@@ -54,10 +63,27 @@ export function storedRunRoutes({
       const tell = (error: unknown) => state.tellThrown('stream.failed', error, request)
       return streamOfRun(counted(sseOfFollower(follower, tell), countStream), id)
     }),
+    route('GET', '/:id/events', async (request, state) => {
+      const id = runIdOf(state)
+      const query = parseEventQuery(Object.fromEntries(queryOf(request.url)))
+      const page = await host.events(id, state.owner, query)
+      const headers = { 'content-type': 'application/json', ...NO_STORE, 'x-run-id': id }
+      return new Reply(pageToJson(page, query), { headers })
+    }),
     route('POST', '/:id/cancel', async (_, state) => {
       return jsonOfRecord(await host.cancel(runIdOf(state), state.owner))
     }),
   ]
+}
+
+/** What a run was asked with; undefined where that is not kept. */
+async function inputOf(host: RunHost, id: string, owner: Viewer): Promise<RunInput | undefined> {
+  try {
+    return (await host.asked(id, owner)).input
+  } catch (error) {
+    if (isServableError(error) && error.code === 'input_not_kept') return undefined
+    throw error
+  }
 }
 
 function headOfStream({ id }: RunRecord): Response {
@@ -91,10 +117,15 @@ async function answerList(
   state: RequestState,
   host: RunHost,
   listAnonymous: boolean,
-): Promise<Reply> {
+  openStream: OpenLiveList,
+): Promise<Answer> {
   if (state.identity === undefined && !listAnonymous) {
     throw new ServableError('not_found', 'Listing runs needs an identity: see `runs.listAnonymous`')
   }
   const query = parseRunQuery(Object.fromEntries(queryOf(request.url)))
-  return jsonReply(await host.list(state.owner, query), { headers: NO_STORE })
+  const { owner } = state
+  if (!acceptsEvents(request.headers)) return jsonReply(await host.list(owner, query), { headers: NO_STORE })
+  if (request.method === 'HEAD') return new Response(null, { headers: SSE_HEADERS })
+  const look = () => host.list(owner, { ...query, cursor: undefined })
+  return openStream(new LiveRuns(look), error => state.tellThrown('stream.failed', error, request))
 }

@@ -23,6 +23,7 @@ import type {
   Viewer,
 } from '../../runs/host.ts'
 import type { Asked } from '../../runs/journal.ts'
+import type { EventQuery, LogPage } from '../../runs/log-page.ts'
 import { followerOf } from '../../runs/log-stream.ts'
 import {
   type FoundRun,
@@ -117,6 +118,10 @@ class DurableHost implements RunHost {
 
   async follow(id: string, viewer: Viewer, after: number): Promise<Follower> {
     return followerOf(await this.#run(id).follow(viewer, after))
+  }
+
+  events(id: string, viewer: Viewer, query: EventQuery): Promise<LogPage> {
+    return this.#run(id).events(viewer, query)
   }
 
   wait(id: string, viewer: Viewer): Promise<RunRecord> {

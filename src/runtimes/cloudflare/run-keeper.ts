@@ -18,6 +18,7 @@ import { FEEDBACK, type Feedback, type FeedbackInput, stillAtWork } from '../../
 import type { ResumedRun, ResumeRequest, RunHost, Viewer } from '../../runs/host.ts'
 import { ASKED, type Asked, JOURNAL } from '../../runs/journal.ts'
 import { createLocalHost, newRun } from '../../runs/local-host.ts'
+import type { EventQuery, LogPage } from '../../runs/log-page.ts'
 import { streamOf } from '../../runs/log-stream.ts'
 import {
   type FoundRun,
@@ -48,6 +49,7 @@ export interface StartMessage {
   readonly client: string
   /** The index object that lists the run. */
   readonly listedBy: ListedBy
+  readonly transport?: string | undefined
   readonly isBackground: boolean
   readonly keepsInput?: boolean | undefined
   readonly secrets?: readonly string[] | undefined
@@ -78,6 +80,7 @@ export interface RunMethods {
   /** Itself, whoever's it is, or nothing. */
   find(id: string): Promise<readonly FoundRun[]>
   follow(viewer: Viewer, after: number): Promise<ReadableStream<Uint8Array>>
+  events(viewer: Viewer, query: EventQuery): Promise<LogPage>
 }
 
 /** The collection with the index object's name, for runs that their owner's index does not list. */
@@ -144,13 +147,13 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
   }
 
   async function admit(message: StartMessage, target: Target): Promise<void> {
-    const { id, owner, client, listedBy, options, continues } = message
+    const { id, owner, client, listedBy, options, continues, transport } = message
     const { name, shares } = listedBy
     const { maxRunning, maxRunningPerOwner, timeoutMs } = settings
     const session = sessionOf(settings.memory, target, options)
     const run = newRun(
       { id, at: Date.now(), instance: store.instance, session },
-      { target, options, owner, key: undefined, continues },
+      { target, options, owner, key: undefined, continues, transport },
     )
     await index.admit(name, run, client, {
       maxRunning: Math.max(1, Math.floor(maxRunning / shares)),
@@ -179,6 +182,7 @@ export function createRunKeeper(seat: Seat, core: Core): Keeper {
     },
     wait: async viewer => host.wait(await kept.id(), viewer, new AbortController().signal),
     follow: async (viewer, after) => streamOf(await host.follow(await kept.id(), viewer, after)),
+    events: async (viewer, query) => host.events(await kept.id(), viewer, query),
     async find(id) {
       await kept.expire()
       return kept.document() === undefined ? [] : host.find(id)

@@ -17,6 +17,7 @@ import {
   subscribe,
   TONGUES,
   type Tongue,
+  type Tongues,
   tongues,
 } from './client.ts'
 
@@ -44,8 +45,8 @@ async function doneWith(server: Server, order: string): Promise<readonly string[
   return (await notesOf(server)).filter(note => note.startsWith(order))
 }
 
-export function answerCases(server: Server): void {
-  describe.each(tongues)('a task that asks: %s', (_, tongue) => {
+export function answerCases(server: Server, spoken: Tongues = tongues): void {
+  describe.each(spoken)('a task that asks: %s', (_, tongue) => {
     const answer = (taskId: string, ...answers: readonly unknown[]) =>
       sendForTask(server, tongue, { taskId, ...answering(tongue, ...answers) })
 

@@ -24,6 +24,7 @@ import {
   subscribeCall,
   TONGUES,
   type Tongue,
+  type Tongues,
   tongues,
 } from './client.ts'
 import { BOUNDS } from './service.ts'
@@ -87,8 +88,8 @@ export function requestBoundCases(server: Server): void {
 }
 
 /** These cases run one after another, since they share the limits of one server. */
-export function boundCases(server: Server): void {
-  it.each(tongues)('refuses a message to a task whose history is full: %s', async (_, tongue) => {
+export function boundCases(server: Server, spoken: Tongues = tongues): void {
+  it.each(spoken)('refuses a message to a task whose history is full: %s', async (_, tongue) => {
     const headers = as(own('owner'))
     const { id } = await sendForTask(server, tongue, { headers, agent: 'clerk' })
     const second = await sendForTask(server, tongue, { headers, taskId: id })
@@ -98,7 +99,7 @@ export function boundCases(server: Server): void {
     expect(await getTask(server, tongue, id, { headers })).toEqual(second)
   })
 
-  it.each(tongues)('refuses an owner one open task too many, and nobody else: %s', async (_, tongue) => {
+  it.each(spoken)('refuses an owner one open task too many, and nobody else: %s', async (_, tongue) => {
     const headers = as(own('owner'))
     for (let count = 0; count < 3; count++) await sendForTask(server, tongue, { headers, agent: 'clerk' })
     await eventually(async () => expectTooMany(tongue, await send(server, tongue, { headers })))
@@ -142,7 +143,7 @@ export function boundCases(server: Server): void {
     })
   })
 
-  it.each(tongues)(
+  it.each(spoken)(
     'refuses one subscriber too many, and takes another once one has left: %s',
     async (_, tongue) => {
       const headers = as(own('owner'))
@@ -189,8 +190,8 @@ export function boundCases(server: Server): void {
 }
 
 /** The cases with a short time-out for runs. */
-export function timeoutCases(server: Server): void {
-  it.each(tongues)('fails a task that takes too long, and keeps what it made: %s', async (_, tongue) => {
+export function timeoutCases(server: Server, spoken: Tongues = tongues): void {
+  it.each(spoken)('fails a task that takes too long, and keeps what it made: %s', async (_, tongue) => {
     const task = await sendForTask(server, tongue, { agent: 'never-ends' })
     expect(task).toMatchObject({ state: 'failed', artifacts: [{ text: 'before ' }] })
     expectError(tongue, await cancel(server, tongue, task.id), 'taskNotCancelable')
@@ -200,8 +201,8 @@ export function timeoutCases(server: Server): void {
   })
 }
 
-export function failureCases(server: Server): void {
-  describe.each(tongues)('an agent that fails: %s', (_, tongue) => {
+export function failureCases(server: Server, spoken: Tongues = tongues): void {
+  describe.each(spoken)('an agent that fails: %s', (_, tongue) => {
     it.each(['throws-early', 'throws-late'])('makes a failed task whose text is masked: %s', async agent => {
       const task = await sendForTask(server, tongue, { agent })
       expect(task.state).toBe('failed')

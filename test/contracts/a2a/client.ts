@@ -92,11 +92,15 @@ export const TONGUES: Readonly<Record<'rpc1' | 'rest1' | 'rpc03' | 'rest03', Ton
   rest03: REST_V03,
 }
 
-/** The tongues for `describe.each`. */
-export const tongues: readonly (readonly [string, Tongue])[] = Object.values(TONGUES).map(tongue => [
-  tongue.name,
-  tongue,
-])
+/** Tongues for `describe.each`. */
+export type Tongues = readonly (readonly [string, Tongue])[]
+
+const named = (...some: readonly Tongue[]): Tongues => some.map(tongue => [tongue.name, tongue])
+
+export const tongues: Tongues = named(...Object.values(TONGUES))
+
+/** One of each generation and binding, where it is not asked how each of them says a thing. */
+export const twoTongues: Tongues = named(RPC_V1, REST_V03)
 
 /** The parts of a request, independent of the tongue. */
 export interface Asked {

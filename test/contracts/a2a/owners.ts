@@ -15,11 +15,12 @@ import {
   sendCall,
   subscribeCall,
   TONGUES,
+  type Tongues,
   tongues,
 } from './client.ts'
 
-export function ownerCases(server: Server): void {
-  describe.each(tongues)('a task of an owner: %s', (_, tongue) => {
+export function ownerCases(server: Server, spoken: Tongues = tongues): void {
+  describe.each(spoken)('a task of an owner: %s', (_, tongue) => {
     it('is not there for anyone else', async () => {
       const headers = as(own('owner'))
       const contextId = own('context')

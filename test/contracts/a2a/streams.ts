@@ -20,6 +20,7 @@ import {
   subscribeCall,
   TONGUES,
   type Tongue,
+  type Tongues,
   tongues,
 } from './client.ts'
 
@@ -48,8 +49,8 @@ function textOf(events: readonly SeenEvent[]): string {
   return events.map(({ artifact }) => artifact?.text ?? '').join('')
 }
 
-export function streamCases(server: Server): void {
-  describe.each(tongues)('a stream: %s', (_, tongue) => {
+export function streamCases(server: Server, spoken: Tongues = tongues): void {
+  describe.each(spoken)('a stream: %s', (_, tongue) => {
     it('begins with the task, tells how it changes, and closes when it has ended', async () => {
       const events = await (await openSend(server, tongue, { agent: 'slow', text: '5' })).rest()
       expectShape(tongue, events, 'completed')

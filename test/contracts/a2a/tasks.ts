@@ -23,6 +23,7 @@ import {
   sendForTask,
   TONGUES,
   type Tongue,
+  type Tongues,
   tongues,
 } from './client.ts'
 
@@ -30,8 +31,8 @@ const nowhere = '00000000-0000-4000-8000-000000000000'
 const uuid = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
 
 /** A task, from its first message to its end, in every tongue. */
-export function taskCases(server: Server): void {
-  describe.each(tongues)('a task: %s', (_, tongue) => {
+export function taskCases(server: Server, spoken: Tongues = tongues): void {
+  describe.each(spoken)('a task: %s', (_, tongue) => {
     it('answers a message with a task that has ended', async () => {
       const task = await sendForTask(server, tongue, { text: 'one two' })
       expect(task).toMatchObject({ id: expect.stringMatching(uuid), contextId: expect.stringMatching(uuid) })

@@ -15,6 +15,7 @@ export const ADMIN_ROUTES: readonly (readonly [method: string, path: string, sta
   ['POST', `mcp/${id}/connect`, 404],
   ['POST', `mcp/${id}/disconnect`, 404],
   ['GET', `mcp/${id}/tools`, 404],
+  ['POST', 'tools/add/call', 415],
   ['GET', 'toolkits', 200],
   ['GET', 'toolkits/arithmetic', 200],
   ['GET', 'toolkits/nothing', 404],

@@ -52,6 +52,22 @@ export function managingCases(server: Server): void {
     await removeServer(server, added)
   })
 
+  it('calls a tool for an administrator, without an agent', async () => {
+    const name = newName()
+    const added = await addServer(server, httpServer(name))
+    const call = (tool: string, args: unknown, status = 200) =>
+      expectAdmin<object>(server, 'POST', `tools/${tool}/call`, { status, body: { args } })
+    expect(await call('add', {})).toEqual({ result: 3, durationMs: expect.any(Number) })
+    expect(await call(`${name}.sum`, { a: 1, b: 2 })).toMatchObject({ result: expect.anything() })
+    expect(await call(`${name}.fail`, {}, 502)).toMatchObject({ code: 'tool_failed' })
+    expect(await call('nothing', {}, 404)).toMatchObject({ code: 'tool_not_found' })
+    expect(await call(`${name}.nothing`, {}, 404)).toMatchObject({ code: 'tool_not_found' })
+    expect(
+      await expectAdmin(server, 'POST', 'tools/add/call', { status: 400, body: ['no object'] }),
+    ).toMatchObject({ code: 'invalid_body' })
+    await removeServer(server, added)
+  })
+
   it('offers its tools at once, each with its schema', async () => {
     const name = newName()
     const added = await addServer(server, httpServer(name))

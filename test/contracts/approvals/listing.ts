@@ -1,7 +1,7 @@
 /** What waits, in pages and as it changes. */
-import { EventSourceParserStream } from 'eventsource-parser/stream'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { eventually, expectProblem } from '../http/client.ts'
+import { watching } from '../http/watching.ts'
 import { ask, cancel } from '../runs/client.ts'
 import { as, asked, bobOf, clientOf, decide, get, inbox, own, type Server } from './client.ts'
 
@@ -15,22 +15,8 @@ interface Told {
 }
 
 /** Reads the inbox as it changes. */
-async function watch(server: Server, who: string, query = '') {
-  const leaving = new AbortController()
-  const headers = { ...as(who), accept: 'text/event-stream' }
-  const response = await fetch(`${server().url}/api/approvals${query}`, { headers, signal: leaving.signal })
-  onTestFinished(() => leaving.abort())
-  expect(response.headers.get('content-type')).toContain('text/event-stream')
-  const decoder = new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>
-  const messages = response
-    .body!.pipeThrough(decoder)
-    .pipeThrough(new EventSourceParserStream({ onError: 'terminate' }))
-    .getReader()
-  return async () => {
-    const { value } = await messages.read()
-    return { id: value?.id, event: JSON.parse(value?.data ?? 'null') as Told }
-  }
-}
+const watch = (server: Server, who: string, query = '') =>
+  watching<Told>(`${server().url}/api/approvals${query}`, as(who))
 
 export function listingCases(server: Server): void {
   it('lists what waits of one’s own, and of others what one may decide', async () => {

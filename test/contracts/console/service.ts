@@ -34,9 +34,7 @@ const mayDecide: Authorize = ({ request, run }, { identity }) =>
   run.owner === identity?.id || (identity?.id === 'bob' && request.toolName === 'remove')
 
 /** `open`: for everyone on this machine. `guarded`: for `ada` and `bob`, who have tokens. `bare`: with nothing but agents. */
-export type ConsoleSettings = 'open' | 'guarded' | 'bare'
-
-export function consoleHandler(settings: string = 'open', state?: State): Handler {
+export function consoleHandler(settings = 'open', state?: State): Handler {
   if (settings === 'bare') {
     const plugins = [webConsole()]
     return createHandler({
@@ -54,7 +52,7 @@ export function consoleHandler(settings: string = 'open', state?: State): Handle
     ...(state && { state }),
     production: isGuarded,
     middleware: [isGuarded ? bearerAuth({ tokens: TOKENS }) : identified],
-    runs: { keepInput: true, disconnect: 'continue' },
+    runs: { keepInput: true, measure: true, store: 'all', disconnect: 'continue' },
     fileUpload: true,
     a2a: { default: 'echo' },
     metricsExporter: new MetricsExporter({ history: true }),
@@ -68,9 +66,7 @@ export function consoleHandler(settings: string = 'open', state?: State): Handle
       files(),
       sessions(),
       approvals({ authorize: mayDecide }),
-      webConsole(
-        isGuarded ? { authenticate: bearerIdentity({ tokens: TOKENS }), title: 'Agents & <friends>' } : {},
-      ),
+      webConsole(isGuarded ? { authenticate: (_, identity) => identity, title: 'Agents & <friends>' } : {}),
     ],
   }
   return createHandler(options)

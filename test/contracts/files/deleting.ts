@@ -8,6 +8,9 @@ import { addressIn, as, fetchFile, makes, own, sends } from './client.ts'
 
 const file = (size: number, seed: number) => [{ type: 'file', made: { size, seed }, mimeType: 'a/b' }]
 
+/** Each sweep is a hundred runs. */
+const WAIT = { timeout: 20_000, interval: 500 }
+
 /** Runs that begin make a store in this process look for those that are gone; objects have alarms. */
 async function sweep(server: Server): Promise<void> {
   if (server().runtime === 'workerd') return
@@ -25,11 +28,11 @@ export function deletingCases(server: Server): void {
       const { status } = await fetchFile(server, address, headers)
       expect(status).toBe(404)
     })
-    await eventually(async () => {
+    await vi.waitFor(async () => {
       await sweep(server)
       // There is room again.
       expect((await makes(server, 'b', file(5_000_000, 2), headers)).status).toBe('completed')
-    })
+    }, WAIT)
   })
 }
 
@@ -47,7 +50,7 @@ export function deletingTurnCases(server: Server): void {
         await sweep(server)
         expect(await statusNow()).toBe(404)
       },
-      { timeout: 20_000, interval: 1000 },
+      { ...WAIT, interval: 2000 },
     )
   })
 }
@@ -64,9 +67,9 @@ export function deletingOwnCases(server: Server): void {
       .digest('hex')
     const ours = async () => (await names()).filter(name => name.startsWith(digest))
     expect(await ours()).toEqual([expect.stringMatching(/^[\da-f]{64}-[\da-f]{8}$/)])
-    await eventually(async () => {
+    await vi.waitFor(async () => {
       await sweep(server)
       expect(await ours()).toEqual([])
-    })
+    }, WAIT)
   })
 }

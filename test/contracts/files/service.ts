@@ -23,7 +23,7 @@ const MAX_BYTES_PER_OWNER = 6 * 1024 * 1024
 
 /** Settings: those that begin with `own` have a store of their own, those that end with `brief` runs and sessions that are gone soon. */
 const runsOf = (settings: string): RunsOptions =>
-  settings.endsWith('brief') ? { retentionMs: 1500, sessionRetentionMs: 1500, timeoutMs: 5000 } : {}
+  settings.endsWith('brief') ? { retentionMs: 1500, sessionRetentionMs: 1500, timeoutMs: 3000 } : {}
 
 /** A part whose data may be a file that is made when it is said. */
 function toPart(part: Readonly<Record<string, unknown>>): ContentPart {

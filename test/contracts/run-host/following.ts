@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { LogEntry } from '../../../src/state/store.ts'
-import { begin, ending, eventsIn, type Hosted, isTerminal, read, rest, unique } from './kit.ts'
+import { begin, ending, eventsIn, type Hosted, isTerminal, read, rest, unique, waitFor } from './kit.ts'
 
 /** The numbers from `from` to `to`. */
 const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
@@ -20,6 +20,33 @@ export function followCases(hosted: Hosted): void {
     for (const after of [200, 201, 1_000_000, 999_999_999_999_999]) {
       expect(await read(host, id, after)).toEqual([])
     }
+  })
+
+  it('read pages of a run, without waiting for what comes', async () => {
+    const { host, openGate } = hosted()
+    const gate = unique('gate')
+    const { id } = await begin(host, [{ say: 'x', times: 99 }, { gate }, { say: 'y', times: 100 }])
+    const running = async () => (await host.events(id, null, { after: 0, limit: 1000 })).entries.length
+    await waitFor(async () => (await running()) === 99)
+    expect(await host.events(id, null, { after: 99, limit: 10 })).toEqual({ entries: [], ended: false })
+    await openGate(gate)
+    await ending(host, id)
+    const all = await read(host, id)
+    const page = (after: number, limit: number) => host.events(id, null, { after, limit })
+    expect(await page(0, 1000)).toEqual({ entries: all, ended: true })
+    for (const [after, limit] of [
+      [0, 1],
+      [0, 64],
+      [5, 65],
+      [130, 69],
+    ] as const) {
+      expect(await page(after, limit)).toEqual({ entries: all.slice(after, after + limit), ended: false })
+    }
+    expect(await page(130, 70)).toEqual({ entries: all.slice(130), ended: true })
+    expect(await page(200, 1)).toEqual({ entries: [], ended: true })
+    await expect(host.events(unique('run'), null, { after: 0, limit: 1 })).rejects.toMatchObject({
+      code: 'run_not_found',
+    })
   })
 
   it('wait for what comes', async () => {

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { begin, ending, eventsIn, type Hosted, newKey, read, unique } from './kit.ts'
 
-export function keyCases(hosted: Hosted, atOnce: number): void {
+/** `atOnce`: how many ask for one run at the same instant. `rounds`: how often. */
+export function keyCases(hosted: Hosted, { atOnce, rounds }: { atOnce: number; rounds: number }): void {
   it('gives the run that is still at work, and the one that has ended', async () => {
     const { host, openGate, countOf } = hosted()
     const [key, gate, count] = [newKey(), unique('gate'), unique('count')]
@@ -51,9 +52,11 @@ export function keyCases(hosted: Hosted, atOnce: number): void {
   })
 
   // Each run is synced to the disk, which takes long if others do the same.
-  it(`starts one run when ${atOnce} ask at the same instant, 100 times`, { timeout: 120_000 }, async () => {
+  it(`starts one run when ${atOnce} ask at the same instant, ${rounds} times`, {
+    timeout: 120_000,
+  }, async () => {
     const { host, countOf } = hosted()
-    for (let round = 0; round < 100; round++) {
+    for (let round = 0; round < rounds; round++) {
       const [key, count] = [newKey(), unique('count')]
       const asking = Array.from({ length: atOnce }, () => begin(host, [{ count }, { say: 'hi' }], { key }))
       const ids = new Set((await Promise.all(asking)).map(({ id }) => id))

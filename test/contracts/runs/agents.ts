@@ -176,8 +176,24 @@ const knows = new Agent({
   },
 })
 
+/** Says something after a call of a tool, and what it used. What it says to `fails` is nothing. */
+const numbered = new Agent({
+  name: 'numbered',
+  register: false,
+  model: { provider: 'provider-m', id: 'm-1' },
+  tools: [{ name: 'look', execute: () => 'seen' }],
+  async *run(input, { callTool }) {
+    yield* callTool('look', {})
+    yield* callTool('look', {})
+    if (textOf(input) === 'fails') throw new Error('It fails')
+    yield 'said'
+    return { usage: { promptTokens: 3, completionTokens: 2, totalTokens: 5 } }
+  },
+})
+
 export const agents = {
   ...common,
+  numbered,
   pays,
   knows,
   ...corrections,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { untimedText } from '../../support.ts'
-import { expectProblem, jsonRequest, run, stream } from '../http/client.ts'
+import { eventually, expectProblem, jsonRequest, run, stream } from '../http/client.ts'
 import type { Host } from '../http/host.ts'
+import { LARGE } from './agents.ts'
 import {
   accept,
   acceptGated,
@@ -38,6 +39,7 @@ export function followingCases(server: Server, { decodesPaths }: Host): void {
     if (!decodesPaths) encodingCase(server)
   })
   describe('GET /runs/:id/stream', () => streamCases(server))
+  describe('GET /runs/:id/events', () => eventCases(server))
   describe('POST /runs/:id/cancel', () => cancelCases(server))
   describe('the methods of stored runs', () => methodCases(server))
   describe('a stored run that fails', () => failureCases(server))
@@ -173,6 +175,18 @@ function getCases(server: Server): void {
     expect(await ended(server, id)).toEqual(record('agent', 'gated', end))
   })
 
+  it('has no input if none is kept', async () => {
+    const { id } = await accept(server, 'agents/echo', input)
+    const before = await ended(server, id)
+    const answer = await ask(server, `/api/runs/${id}?include=input`)
+    expect(JSON.parse(answer.text)).toEqual(before)
+    for (const query of ['include=result', 'include=']) {
+      const wrong = await ask(server, `/api/runs/${id}?${query}`)
+      const problem = await expectProblem(server, wrong, 400, 'invalid_query')
+      expect(problem).toMatchObject({ issues: [{ path: 'include' }] })
+    }
+  })
+
   it('is not to be cached', async () => {
     const { id } = await accept(server, 'agents/echo', input)
     const { headers } = await ask(server, `/api/runs/${id}`)
@@ -199,6 +213,69 @@ function getCases(server: Server): void {
 function encodingCase(server: Server): void {
   it('refuses broken percent-encoding', async () => {
     await expectProblem(server, await ask(server, '/api/runs/%zz'), 400, 'invalid_path')
+  })
+}
+
+function eventCases(server: Server): void {
+  const page = async (id: string, query = '', headers: Record<string, string> = {}) =>
+    ask(server, `/api/runs/${id}/events${query}`, { headers })
+
+  it('gives the events of the stream, page by page', async () => {
+    const { runId } = await run(server, '/api/agents/counts/run', { input: '10', background: true })
+    const told = await (await streamRequest(server, `${runId}`)).text()
+    const whole = await page(`${runId}`)
+    expect(whole.status).toBe(200)
+    expect(whole.headers.get('content-type')).toBe('application/json')
+    expect(whole.headers.get('cache-control')).toBe('no-store')
+    expect(whole.headers.get('x-run-id')).toBe(runId)
+    const { events, next, ended } = JSON.parse(whole.text)
+    expect([next, ended]).toEqual([11, true])
+    const lines = events.map(
+      ({ id, event }: { id: number; event: object }) => `id: ${id}\ndata: ${JSON.stringify(event)}\n\n`,
+    )
+    expect(withoutComments(told)).toBe(lines.join(''))
+    const part = JSON.parse((await page(`${runId}`, '?after=3&limit=4')).text)
+    expect(part).toEqual({ events: events.slice(3, 7), next: 7, ended: false })
+    expect(JSON.parse((await page(`${runId}`, '?after=11')).text)).toEqual({
+      events: [],
+      next: 11,
+      ended: true,
+    })
+  })
+
+  it('ends a page whose events are long', async () => {
+    const { id } = await accept(server, 'agents/large', input)
+    await ended(server, id)
+    const lengths: number[] = []
+    let after = 0
+    for (let hasEnded = false; !hasEnded; ) {
+      const { events, next, ended } = JSON.parse((await page(id, `?after=${after}`)).text)
+      lengths.push(events.length)
+      after = next
+      hasEnded = ended
+    }
+    expect(lengths.slice(0, 3)).toEqual([1, 1, 1])
+    expect(lengths.reduce((sum, length) => sum + length, 0)).toBe(LARGE.texts + LARGE.words + 1)
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(1000)
+  })
+
+  it('gives what there is of a run at work, to nobody else', async () => {
+    const owner = { 'x-test-user': own('owner') }
+    const { id, gate } = await acceptGated(server, owner)
+    await eventually(async () => {
+      const { events, ended } = JSON.parse((await page(id, '', owner)).text)
+      expect([events.length, ended]).toEqual([1, false])
+    })
+    await expectProblem(server, await page(id), 404, 'run_not_found')
+    await openGate(server, gate)
+    await ended(server, id, owner)
+    expect(JSON.parse((await page(id, '?after=1', owner)).text)).toMatchObject({ next: 3, ended: true })
+  })
+
+  it.each(['after=x', 'after=-1', 'limit=0', 'limit=1001', 'limit=x'])('refuses ?%s', async query => {
+    const { id } = await accept(server, 'agents/echo', input)
+    const problem = await expectProblem(server, await page(id, `?${query}`), 400, 'invalid_query')
+    expect(problem).toMatchObject({ issues: [{ path: query.replace(/=.*/, '') }] })
   })
 }
 

@@ -138,6 +138,24 @@ function listCases(server: Server): void {
     expect(await find('?kind=agent&name=echo&sessionId=s2')).toEqual([])
   })
 
+  it('filters by the time at which runs began', async () => {
+    const owner = as(own('owner'))
+    const [c, b, a] = await startAll(
+      server,
+      owner,
+      ['agents/echo', 'agents/echo', 'teams/line'].map(path => [path, {}]),
+    )
+    const find = async (query: string) => idsIn(await list(server, query, owner))
+    const zoned = b!.createdAt.replace('Z', '%2B00:00')
+    expect(await find(`?since=${b!.createdAt}`)).toEqual([c!.id, b!.id])
+    expect(await find(`?until=${zoned}`)).toEqual([a!.id])
+    expect(await find(`?since=${zoned}&until=${c!.createdAt}`)).toEqual([b!.id])
+    expect(await find(`?until=${c!.createdAt}&kind=agent`)).toEqual([b!.id, a!.id])
+    const first = await list(server, `?until=${c!.createdAt}&limit=1`, owner)
+    expect(await find(`?until=${c!.createdAt}&limit=1&cursor=${first.nextCursor}`)).toEqual([a!.id])
+    expect(await find(`?since=${c!.createdAt}&until=${a!.createdAt}`)).toEqual([])
+  })
+
   it('shows the status that the run has for the one who just saw it end', async () => {
     const owner = as(own('owner'))
     for (let round = 0; round < 5; round++) {
@@ -187,6 +205,10 @@ function listCases(server: Server): void {
     ['limit=0', 'limit'],
     ['limit=101', 'limit'],
     ['limit=x', 'limit'],
+    ['since=yesterday', 'since'],
+    ['since=2026-07-01', 'since'],
+    ['until=2026-07-01T08:30:00', 'until'],
+    ['until=2026-13-01T08:30:00Z', 'until'],
   ])('refuses ?%s', async (query, path) => {
     const answer = await ask(server, `/api/runs?${query}`, { headers: as(own('owner')) })
     const problem = await expectProblem(server, answer, 400, 'invalid_query')

@@ -20,11 +20,13 @@ import { agents, gates, remembers } from './agents.ts'
 
 const SETTINGS = {
   usual: { maxSessionMessages: 10, maxSessionLength: 1000 },
-  continue: { disconnect: 'continue' },
+  continue: { disconnect: 'continue', measure: true, keepInput: true },
   grace: { disconnect: { graceMs: 2500 } },
   tight: { maxFollowers: 2, maxRunning: 3, maxRunningPerOwner: 2 },
   short: { timeoutMs: 300, maxEvents: 100, maxBytes: 10_000 },
 } as const satisfies Record<string, RunsOptions>
+
+const PRICING = { 'provider-m/m-1': { prompt: 100_000, completion: 200_000 } }
 
 /** The names of the settings with which the service is started. */
 export type SettingsName = keyof typeof SETTINGS
@@ -49,6 +51,7 @@ export function runsOptions(state: State, name = 'usual'): HandlerOptions {
     middleware: [identify],
     limits: { maxBodyBytes: 8 * 1024 * 1024 },
     runs: SETTINGS[name as SettingsName],
+    pricing: PRICING,
   }
 }
 

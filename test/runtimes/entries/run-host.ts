@@ -5,6 +5,7 @@ import { ServableError } from '../../../src/errors.ts'
 import { type Answer, createHandler, type Kind, type RunsOptions } from '../../../src/index.ts'
 import type { FeedbackInput } from '../../../src/runs/feedback.ts'
 import type { Follower, ResumeRequest, RunHost, RunQuery, StartRequest } from '../../../src/runs/host.ts'
+import type { EventQuery } from '../../../src/runs/log-page.ts'
 import type { Target } from '../../../src/runs/target.ts'
 import type { AnsweredBy, WaitingRun } from '../../../src/runs/waiting.ts'
 import { durableObjects, durableState } from '../../../src/runtimes/cloudflare.ts'
@@ -33,6 +34,7 @@ type Call =
   | { method: 'resume'; id: string; viewer: string | null; request: ResumeRequest }
   | { method: 'get' | 'wait' | 'cancel' | 'asked' | 'delete'; id: string; viewer: string | null }
   | { method: 'follow'; id: string; viewer: string | null; after: number }
+  | { method: 'events'; id: string; viewer: string | null; query: EventQuery }
   | { method: 'find'; ref: string }
   | { method: 'list'; owner: string | null; query: RunQuery }
   | { method: 'feedback'; id: string; viewer: string | null; given?: FeedbackInput }
@@ -76,6 +78,8 @@ async function answer(call: Call, signal: AbortSignal): Promise<unknown> {
       return host.wait(call.id, call.viewer, signal)
     case 'feedback':
       return host.feedback(call.id, call.viewer, call.given)
+    case 'events':
+      return host.events(call.id, call.viewer, call.query)
     case 'find':
       return host.find(call.ref)
     case 'list':

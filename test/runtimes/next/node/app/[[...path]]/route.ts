@@ -54,6 +54,9 @@ const services: Readonly<Record<string, () => Promise<Handler>>> = {
     const { stdio } = await import('../../../../../../src/runtimes/stdio.ts')
     return adminHandler(adminOptions(memoryState(), stdio))
   },
+  async console() {
+    return (await import('../../../../../contracts/console/service.ts')).consoleHandler('open', memoryState())
+  },
   async metrics() {
     const { metricsHandler, metricsOptions } = await import('../../../../../contracts/metrics/service.ts')
     return metricsHandler(metricsOptions(memoryState()))

@@ -1,0 +1,45 @@
+/** The console in a real browser, on a server of its own. */
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { HAS_BROWSER, hostsOf, launch, visit } from '../runtimes/browser.ts'
+import { served } from './served.ts'
+
+/** The console of a server: its page, its files and what it asks work there. */
+export function consoleContract(
+  start: () => Promise<{ readonly url: string; stop(): Promise<unknown> }>,
+): void {
+  describe.skipIf(!HAS_BROWSER)('the console', () => {
+    const server = served(start)
+    let browser: Browser
+    beforeAll(async () => {
+      browser = await launch()
+    })
+    afterAll(() => browser?.close())
+
+    it('shows its screens, with no complaint and no request to another host', async () => {
+      const { page, requests, complaints } = await visit(browser, `${server().url}/api/console#/tools`)
+      await page.getByRole('heading', { name: 'Tools', exact: true }).waitFor()
+      for (const screen of await page.getByRole('navigation', { name: 'Screens' }).getByRole('link').all()) {
+        await screen.click()
+        await page.locator('main h1').waitFor()
+        await page.locator('main [aria-busy=true]').waitFor({ state: 'detached' })
+        expect(await page.locator('.notice.error').count()).toBe(0)
+      }
+      expect(hostsOf(requests)).toEqual(new Set([new URL(server().url).host]))
+      expect(complaints).toEqual([])
+    })
+
+    it('has files that are compressed once, and kept for good', async () => {
+      const page = await (
+        await fetch(`${server().url}/api/console`, { headers: { accept: 'text/html' } })
+      ).text()
+      const [, script] = /src="console\/(assets\/main-\w+\.js)"/.exec(page)!
+      const file = await fetch(`${server().url}/api/console/${script}`, {
+        headers: { 'accept-encoding': 'gzip' },
+      })
+      expect(file.headers.get('content-encoding')).toBe('gzip')
+      expect(file.headers.get('cache-control')).toContain('immutable')
+      expect((await file.text()).length).toBeGreaterThan(10_000)
+    })
+  })
+}
