@@ -1,12 +1,12 @@
 import { useEffect } from 'preact/hooks'
-import type { RunListQuery, RunSummary } from '../../src/client/index.ts'
+import type { RunSummary } from '../../src/client/index.ts'
 import { usePages } from '../pages.ts'
 import { More } from '../parts/more.tsx'
 import { Status } from '../parts/status.tsx'
 import { Time } from '../parts/time.tsx'
 import { goTo, linkTo } from '../place.ts'
 import { client } from '../service.ts'
-import { FILTERS, KINDS, queryOf, STATUSES } from './filters.ts'
+import { askedOf, FILTERS, type Filters, KINDS, queryOf, STATUSES } from './filters.ts'
 import { columnsOf, merged } from './numbers.ts'
 
 const ABSENT =
@@ -16,9 +16,12 @@ const ABSENT =
 const LOOK_MS = 2000
 
 /** The runs that fit the filters, newest first. */
-export function RunList({ filters, chosen }: { filters: RunListQuery; chosen: string | undefined }) {
+export function RunList({ filters, chosen }: { filters: Filters; chosen: string | undefined }) {
   const pages = usePages<RunSummary>(JSON.stringify(filters), async (cursor, signal) => {
-    const { runs, nextCursor } = await client.runs.list(cursor ? { ...filters, cursor } : filters, { signal })
+    const { runs, nextCursor } = await client.runs.list(
+      { ...askedOf(filters), ...(cursor && { cursor }) },
+      { signal },
+    )
     return { items: runs, nextCursor }
   })
   const { items, update, reload } = pages
@@ -28,7 +31,7 @@ export function RunList({ filters, chosen }: { filters: RunListQuery; chosen: st
   const query = queryOf(filters)
   return (
     <>
-      <Filters filters={filters} />
+      <FilterForm filters={filters} />
       <p class="actions">
         <button type="button" onClick={reload}>
           Refresh
@@ -85,7 +88,7 @@ export function RunList({ filters, chosen }: { filters: RunListQuery; chosen: st
 /** While something runs and the page is seen, looks at the newest runs, and at those that run. */
 function useNews(
   running: readonly string[],
-  filters: RunListQuery,
+  filters: Filters,
   tell: (fresh: readonly RunSummary[]) => void,
 ): void {
   const key = running.join()
@@ -95,7 +98,7 @@ function useNews(
     const { signal } = controller
     const look = async () => {
       if (document.hidden) return
-      const { runs } = await client.runs.list(filters, { signal })
+      const { runs } = await client.runs.list(askedOf(filters), { signal })
       const isListed = new Set(runs.map(({ id }) => id))
       const older = running.filter(id => !isListed.has(id)).map(id => client.runs.get(id, { signal }))
       tell([...runs, ...(await Promise.all(older))])
@@ -109,7 +112,7 @@ function useNews(
   }, [key, JSON.stringify(filters)])
 }
 
-function Filters({ filters }: { filters: RunListQuery }) {
+function FilterForm({ filters }: { filters: Filters }) {
   const change = ({ currentTarget: form }: { readonly currentTarget: HTMLFormElement }) => {
     const all = FILTERS.map(name => [name, String(new FormData(form).get(name) ?? '').trim()])
     goTo('runs', [], Object.fromEntries(all.filter(([, value]) => value !== '')))
@@ -153,6 +156,14 @@ function Filters({ filters }: { filters: RunListQuery }) {
       <label>
         Session
         <input name="sessionId" value={filters.sessionId ?? ''} />
+      </label>
+      <label>
+        From
+        <input type="datetime-local" name="since" value={filters.since ?? ''} />
+      </label>
+      <label>
+        To
+        <input type="datetime-local" name="until" value={filters.until ?? ''} />
       </label>
     </form>
   )

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { definitionOf, type Typed } from '../../console/admin/definition.ts'
 import { type Inbox, inboxAfter, placed } from '../../console/approvals/inbox.ts'
 import { factsOf } from '../../console/cards/card.ts'
-import { filtersOf, queryOf } from '../../console/runs/filters.ts'
+import { askedOf, filtersOf, queryOf } from '../../console/runs/filters.ts'
 import { columnsOf, merged, tookMs } from '../../console/runs/numbers.ts'
 import { saidOf } from '../../console/sessions/said.ts'
 import { age, typedValue, visible } from '../../console/text.ts'
@@ -34,9 +34,15 @@ describe('the window of a long list', () => {
 describe('filters of runs', () => {
   it('are what the address says, without what the service would refuse', () => {
     const filters = filtersOf(
-      new URLSearchParams('kind=agent&status=broken&name=helper&view=json&sessionId='),
+      new URLSearchParams('kind=agent&status=broken&name=helper&view=json&sessionId=&since=never'),
     )
     expect(filters).toEqual({ kind: 'agent', name: 'helper' })
+  })
+
+  it('have times by the clock of the reader', () => {
+    const { since, until } = askedOf(filtersOf(new URLSearchParams('since=2026-01-01T12:30')))
+    expect(since).toEqual(new Date(2026, 0, 1, 12, 30))
+    expect(until).toBeUndefined()
   })
 
   it('come back from the address as they were', () => {
@@ -46,6 +52,7 @@ describe('filters of runs', () => {
         status: fc.constantFrom('running' as const, 'failed' as const),
         name: fc.string({ minLength: 1 }),
         sessionId: fc.string({ minLength: 1 }),
+        since: fc.constant('2026-01-01T12:30'),
       },
       { requiredKeys: [] },
     )

@@ -71,6 +71,12 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
     await page.reload()
     await expect.poll(() => page.locator('table.list tbody tr').count()).toBe(1)
     expect(await page.getByLabel('Session').inputValue()).toBe('filtered')
+    await page.getByLabel('To').fill('2026-01-01T00:00')
+    await page.getByLabel('To').press('Enter')
+    await page.getByText('No run fits.').waitFor()
+    await page.getByLabel('To').fill('')
+    await page.getByLabel('To').press('Enter')
+    await expect.poll(() => page.locator('table.list tbody tr').count()).toBe(1)
     await page.getByLabel('Session').fill('of nobody')
     await page.getByLabel('Session').press('Enter')
     await page.getByText('No run fits.').waitFor()
@@ -438,7 +444,7 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
     await expect.poll(focused).toBe('agent helper')
   })
 
-  it('has no violation on any screen, in light, dark and on a phone', async () => {
+  it('has no violation on any screen, in light, dark and on a phone', { timeout: 180_000 }, async () => {
     const ended = await run('helper', 'Oslo', 'axe')
     const waits = await run('payer', '5', 'axe')
     const screens = {
