@@ -16,7 +16,9 @@ const ABSENT = 'Sessions are listed to known users only. Use an `authenticate` m
 
 /** The conversations of the user, and one of them. */
 export function Sessions() {
-  const [kind, name, id] = place.value.path
+  const { path } = place.value
+  const [kind, name, id] = path
+  const chosen = linkTo('sessions', path)
   const pages = usePages<SessionSummary>('sessions', async (cursor, signal) => {
     if (!config.value.plugins.includes('sessions') || config.value.identity === null)
       return { items: [], nextCursor: null }
@@ -28,14 +30,9 @@ export function Sessions() {
     <>
       <h1 tabIndex={-1}>Sessions</h1>
       <Absent />
-      <Panes all="All sessions" list={<List pages={pages} chosen={id} />}>
+      <Panes all="All sessions" list={<List pages={pages} chosen={chosen} />}>
         {known && name && id && (
-          <Session
-            key={place.value.path.join(' ')}
-            of={{ kind: known, name }}
-            id={id}
-            onChanged={pages.reload}
-          />
+          <Session key={chosen} of={{ kind: known, name }} id={id} onChanged={pages.reload} />
         )}
       </Panes>
     </>
@@ -48,13 +45,7 @@ function Absent() {
   return config.value.identity === null ? <Notice>{ABSENT}</Notice> : null
 }
 
-function List({
-  pages,
-  chosen,
-}: {
-  pages: ReturnType<typeof usePages<SessionSummary>>
-  chosen: string | undefined
-}) {
+function List({ pages, chosen }: { pages: ReturnType<typeof usePages<SessionSummary>>; chosen: string }) {
   const acting = useActing()
   const { items, reload } = pages
   const exported = async () => save(await (await send('/sessions/export')).blob(), 'sessions.ndjson')
@@ -86,21 +77,24 @@ function List({
             </tr>
           </thead>
           <tbody>
-            {items.map(({ kind, name, id, title, count, updatedAt, isRunning }) => (
-              <tr key={`${kind} ${name} ${id}`} class={id === chosen ? 'chosen' : undefined}>
-                <td>
-                  <a href={linkTo('sessions', [kind, name, id])} aria-current={id === chosen || undefined}>
-                    {visible(title ?? id)}
-                  </a>
-                  {isRunning && <span class="status running"> ● running</span>}
-                </td>
-                <td>{name}</td>
-                <td class="number">{count}</td>
-                <td class="more">
-                  <Time at={updatedAt} />
-                </td>
-              </tr>
-            ))}
+            {items.map(({ kind, name, id, title, count, updatedAt, isRunning }) => {
+              const link = linkTo('sessions', [kind, name, id])
+              return (
+                <tr key={link} class={link === chosen ? 'chosen' : undefined}>
+                  <td>
+                    <a href={link} aria-current={link === chosen || undefined}>
+                      {visible(title ?? id)}
+                    </a>
+                    {isRunning && <span class="status running"> ● running</span>}
+                  </td>
+                  <td>{name}</td>
+                  <td class="number">{count}</td>
+                  <td class="more">
+                    <Time at={updatedAt} />
+                  </td>
+                </tr>
+              )
+            })}
           </tbody>
         </table>
       )}

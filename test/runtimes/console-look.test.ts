@@ -197,6 +197,7 @@ describe.skipIf(!HAS_BROWSER)('the console of runs', () => {
     const { page } = opened
     await page.locator('a[href="#/sessions/agent/helper/talk"]').click()
     await heading(page, 'Oslo').waitFor()
+    expect(await page.locator('table.list [aria-current]').count()).toBe(1)
     expect(await page.locator('.turns .said').allInnerTexts()).toEqual(['Oslo', 'Bergen'])
     expect(await page.getByRole('link', { name: 'Open in chat' }).getAttribute('href')).toBe(
       '#/chat/agent/helper/talk',
